@@ -1,6 +1,6 @@
-# The project's commands. `make` alone lists them. Everything they need comes from lock files (uv.lock,
-# package-lock.json, those of ParallelCluster, checkov, vLLM and PyTorch) into .tools, .venv and node_modules; nothing is
-# installed on the machine, but for Debian packages that build the drill's nodes, where these are missing.
+# The project's commands. `make` alone lists them. Dependencies are installed from lock files (uv.lock,
+# package-lock.json, those of ParallelCluster, checkov, vLLM and PyTorch) into .tools, .venv and node_modules. On the
+# machine itself, only missing Debian packages that build the drill's nodes are installed.
 
 SHELL := /bin/bash
 PYTHON ?= python3
@@ -10,7 +10,7 @@ DRILL_FLEET ?= examples/hyperpod-drill.yaml
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export UV_PYTHON_DOWNLOADS := never
-# Each process that synthesizes would compile all of ours anew, a second each time.
+# Write bytecode: otherwise each process that synthesizes compiles all modules again, which takes a second.
 export PYTHONDONTWRITEBYTECODE :=
 SHELL_FILES := '*.sh' '*.sbatch' .ci/run 'local/drill/stand_ins/programs/*' 'local/drill/image/recipe/files/*/bin/*'
 uv := .tools/uv/bin/uv
@@ -23,57 +23,58 @@ help: ## list the commands
 
 setup: .venv/.ready node_modules/.ready .tools/parallelcluster/.ready ## install Python packages, Node and the CDK CLI into this folder
 
-demo: setup ## deploy FLEET to the embedded AWS with the real CDK CLI and show what exists
-	@.venv/bin/python -m tools.demo up $(FLEET)
+demo: setup ## deploy FLEET to the embedded AWS with the real CDK CLI and list the resources; VERBOSE=1 shows everything
+	@.venv/bin/python -m tools.demo up $(FLEET) $(if $(VERBOSE),--verbose)
 
 demo-stop: ## stop the embedded AWS of the demo
 	@.venv/bin/python -m tools.demo stop
 
-drill: setup .tools/training/.ready ## as root: bring up a real Slurm cluster on this machine with the nodes' own scripts, train, lose a node, resume, heal
+drill: setup .tools/training/.ready ## as root: start a real Slurm cluster on this machine with the lifecycle scripts, train, lose a node, resume
 	@.venv/bin/python -m local.drill show --fleet $(DRILL_FLEET)
 
-drill-stop: ## remove whatever killed drills have left behind
+drill-stop: ## remove what killed drills left behind
 	@[ ! -e .drill/clusters ] || .venv/bin/python -m local.drill sweep
 
-scenarios: setup .tools/training/.ready ## as root: the tests that only root can run, and every scenario of the drill
-	@[ "$$(id -u)" = 0 ] || { echo "the scenarios make nodes: run them as root"; exit 1; }
+scenarios: setup .tools/training/.ready ## as root: the tests that need root, and all scenarios of the drill
+	@[ "$$(id -u)" = 0 ] || { echo "the scenarios create nodes: run them as root"; exit 1; }
 	@.venv/bin/python -m pytest -m root tests/local/drill tests/lifecycle_scripts
 	@.venv/bin/python -m pytest local/drill/scenarios
 
 test: setup .tools/training/.ready ## run all tests, in two processes
 	@.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-test-local: setup ## the part of the tests that is about local/: what takes the place of AWS on this machine
+test-local: setup ## run the tests of local/, the local emulations of AWS
 	@.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/local
 
-real-parts: setup .tools/vllm/.ready ## nightly: a real vLLM on the processors, and a real Prometheus (Debian's package), in place of played ones
+real-parts: setup .tools/vllm/.ready ## nightly: tests with a real vLLM on CPUs and a real Prometheus (Debian's package) instead of stand-ins
 	@LLM_FLEET_REAL_PARTS=1 LLM_FLEET_VLLM=.tools/vllm/bin .venv/bin/python -m pytest -q tests/real_parts \
 		tests/lifecycle_scripts/metrics/test_real_prometheus.py
 
-lint: setup ## formatting, lint, import rules, shell
+lint: setup ## formatting, lint, import rules, shell, words of docs/style.md
 	@.venv/bin/ruff format --check .
 	@.venv/bin/ruff check .
 	@.venv/bin/lint-imports --no-logo
 	@git ls-files -z $(SHELL_FILES) | xargs -0 .venv/bin/shellcheck
 	@git ls-files -z $(SHELL_FILES) | xargs -0 .venv/bin/shfmt -d -i 2 -ci
+	@.venv/bin/python -m tools.check_words
 
 types: setup ## strict types
 	@.venv/bin/pyright
 
-checkov: setup .tools/checkov/.ready ## checkov over the templates of all examples: each finding has its reason in tools/checkov
+checkov: setup .tools/checkov/.ready ## run checkov on the templates of all examples; accepted findings have reasons in tools/checkov
 	@.venv/bin/python -m tools.checkov
 
-nightly: setup ## every example deployed whole to a local emulation, updated once and destroyed
+nightly: setup ## deploy every example to a local emulation, update it once and destroy it
 	@.venv/bin/python -m pytest -n 2 -m nightly --durations=0 tests/deployment
 
 docs: setup ## build the docs site into ./site; a warning fails it
 	@.venv/bin/python -m tools.make_docs_site
 
-bench: setup ## speed of synth, and as root of the nodes: from the start of the scripts to the first srun
+bench: setup ## measure the speed of synth; as root also of the nodes, from the start of the scripts to the first srun
 	@.venv/bin/python -m tools.bench
-	@if [ "$$(id -u)" = 0 ]; then .venv/bin/python -m local.drill bench; else echo "the nodes' speed is measured as root"; fi
+	@if [ "$$(id -u)" = 0 ]; then .venv/bin/python -m local.drill bench; else echo "run as root to measure the speed of the nodes"; fi
 
-golden: setup ## write the golden templates and generated files anew
+golden: setup ## write the golden templates and generated files again
 	@UPDATE_GOLDEN=1 .venv/bin/python -m pytest -q tests -k "golden or generated"
 
 house: setup ## count files, lines and declarations of fields against their targets

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The app that `cdk` runs: reads one fleet file and makes the stacks that it asks for.
+"""The app that `cdk` runs: reads one fleet file and creates its stacks.
 
-The file is `fleet.yaml`, unless `--context fleet=FILE` or the variable `LLM_FLEET_FILE` names another.
+The file is `fleet.yaml`, unless `--context fleet=FILE` or the variable `LLM_FLEET_FILE` sets another.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A model served in a stack of your own: the lines between the markers, and the app around them.
+"""An inference service in your own stack: the lines between the markers, and the app around them.
 
 python examples/strangers_inference.py      synthesizes it to cdk.out, without an AWS account
 """
@@ -13,7 +13,7 @@ CERTIFICATE = "arn:aws:acm:us-west-2:111122223333:certificate/12345678-1234-1234
 
 
 class ProductStack(cdk.Stack):
-    """Whatever else a team has in its stack, with a model that its application may ask."""
+    """A team's stack with a model that its application can call."""
 
     def __init__(self, scope: Construct, id: str, *, env: cdk.Environment | None = None) -> None:
         """Make the stack."""

@@ -1,4 +1,4 @@
-"""A notebook, an endpoint that ends and a watched training job in a stack of your own: the lines between the markers.
+"""A notebook, an endpoint with a time to live and a watched training job in your own stack: the lines between markers.
 
 python examples/strangers_sagemaker.py      synthesizes it to cdk.out, without an AWS account
 """
@@ -32,7 +32,7 @@ SCRIPTS = Path(__file__).parent / "sagemaker-training"
 
 
 class LabStack(cdk.Stack):
-    """Whatever else a team has in its stack, with what it uses of SageMaker."""
+    """A team's stack with a SageMaker notebook, endpoint and training job."""
 
     def __init__(self, scope: Construct, id: str, *, env: cdk.Environment | None = None) -> None:
         """Make the stack."""

@@ -1,4 +1,4 @@
-"""A HyperPod cluster in a stack of your own: the ten lines between the markers, and the app around them.
+"""A HyperPod cluster in your own stack: the ten lines between the markers, and the app around them.
 
 python examples/strangers_stack.py          synthesizes it to cdk.out, without an AWS account
 """
@@ -19,7 +19,7 @@ from llm_fleet import (
 
 
 class ResearchStack(cdk.Stack):
-    """Whatever else a team has in its stack, with a cluster that its engineers may log in to."""
+    """A team's stack with a cluster to which its engineers can log in."""
 
     def __init__(self, scope: Construct, id: str, *, env: cdk.Environment | None = None) -> None:
         """Make the stack."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Finds a Python that the node's package runs on and hands over to it, or says with a code that there is none.
+# Finds a supported Python and runs the package llm_fleet_node, or fails with LFN01.
 # Usage: enter.sh OnInitComplete|OnCreate|OnNodeConfigured [options, see llm_fleet_node/arguments.py]
 set -euo pipefail
 
@@ -9,9 +9,9 @@ log_dir="${LLM_FLEET_LOG_DIR:-${LLM_FLEET_ROOT:-}/var/log/llm-fleet}"
 here="${BASH_SOURCE[0]%/*}"
 [[ -d "${here}" ]] || here=.
 
-# Prints the first usable Python: one named by LLM_FLEET_PYTHON alone, else the distribution's, else the newest, else
-# the one that ParallelCluster has brought for itself: EL8's own is 3.6. assumption: parallelcluster-python-of-its-own
-# Asks for the version alone, which is ten times as fast as starting one to look.
+# Prints the first usable Python: only the one in LLM_FLEET_PYTHON if set; otherwise the distribution's, then the
+# newest, then ParallelCluster's own: EL8 has 3.6. assumption: parallelcluster-python-of-its-own
+# `-V` is ten times as fast as running a program.
 find_python() {
   local candidate minor said
   local -a candidates=("${LLM_FLEET_PYTHON:-}")
@@ -32,10 +32,10 @@ find_python() {
   return 1
 }
 
-# Reports that no Python was found, in the same places and shape as the node's package reports everything else.
+# Reports that no Python was found, in the same places and format as the package reports other failures.
 refuse() {
   local cause="no Python between 3.${OLDEST} and 3.${NEWEST} on this node"
-  local remedy="use an AMI that carries one, or name it in LLM_FLEET_PYTHON"
+  local remedy="use an AMI that has one, or set LLM_FLEET_PYTHON to the path of one"
   local text
   text="$(printf '{"schema_version": 1, "code": "LFN01", "cause": "%s", "remedy": "%s", "hook": "%s"}' \
     "${cause}" "${remedy}" "${hook}")"
@@ -48,12 +48,12 @@ refuse() {
   exit 1
 }
 
-# An earlier run's report says nothing of this one, however this one ends: on a full disk no other could be written.
+# Removes the report of an earlier run: on a full disk this run could not replace it.
 case " $* " in
   *" --list "* | *" --dry-run "*) ;;
   *) rm -f "${log_dir}/report.json" || true ;;
 esac
 python="$(find_python)" || refuse
 cd -- "${here}"
-# -E, -s: nothing of the node's own settings leaks in. -B: the bundle stays as it was published.
+# -E, -s: ignore Python settings of the node. -B: write no files into the bundle.
 exec "${python}" -E -s -S -B -m llm_fleet_node "$@"

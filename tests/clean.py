@@ -1,4 +1,4 @@
-"""Every checker that a careful user would run on a synthesized app, asked for what it finds."""
+"""Every checker that a careful user would run on a synthesized app, requested what it finds."""
 
 import bisect
 import dataclasses
@@ -19,7 +19,7 @@ from llm_fleet.network.security_group import rule_description
 
 Finder = Callable[[cdk.App], list[str]]
 
-# The CDK itself writes DependsOn beside GetAtt, for roles of functions and for every explicit dependency.
+# The CDK itself writes DependsOn next to GetAtt, for roles of functions and for every explicit dependency.
 _DEPENDENCY_SAID_TWICE = "W3005"
 # A user's file names what exists by its ARN, and that has an account in it.
 _ACCOUNT_IN_ARN = "W9013"
@@ -29,7 +29,7 @@ _IGNORED = (_DEPENDENCY_SAID_TWICE, _ACCOUNT_IN_ARN, _OUTPUT_OF_IMPORT)
 
 
 def nag_findings(app: cdk.App) -> list[str]:
-    """What cdk-nag's packs AwsSolutions and NIST 800-53 R5 find and nobody has acknowledged."""
+    """What cdk-nag's packs AwsSolutions and NIST 800-53 R5 find and no one has acknowledged."""
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), NIST80053R5Checks(app))
     return _reported(app)
 
@@ -99,8 +99,8 @@ def _quicken_cfn_lint() -> None:
     made: dict[Any, Any] = {}
 
     def remember_class(**given: Any) -> Any:
-        functions, calls, told = given["validators"], given["fn_resolvers"], given["function_filter"]
-        flags = (told.add_cfn_lint_keyword, told.validate_dynamic_references)
+        functions, calls, reported = given["validators"], given["fn_resolvers"], given["function_filter"]
+        flags = (reported.add_cfn_lint_keyword, reported.validate_dynamic_references)
         key = (frozenset(functions.items()), frozenset(calls.items()), flags)
         if key not in made:
             made[key] = make(**given)
@@ -157,8 +157,8 @@ def all_findings(app: cdk.App) -> list[str]:
 def _descriptions(properties: dict[str, Any]) -> Iterator[str]:
     """What is said of a group or of a rule, and of the rules within a group."""
     rules: list[Any] = [*properties.get("SecurityGroupIngress", ()), *properties.get("SecurityGroupEgress", ())]
-    for told in (properties, *rules):
-        for text in (told.get("GroupDescription"), told.get("Description")):
+    for reported in (properties, *rules):
+        for text in (reported.get("GroupDescription"), reported.get("Description")):
             if isinstance(text, str):
                 yield text
 

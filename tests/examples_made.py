@@ -9,7 +9,7 @@ from tools.synth_examples import synth_example
 
 @dataclass(frozen=True, kw_only=True)
 class ExamplesMade:
-    """A folder of this run that all its processes share. What lies in it is read, never changed."""
+    """A folder of this run that all its processes share. What is in it is read, never changed."""
 
     folder: Path
 

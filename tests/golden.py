@@ -36,7 +36,7 @@ _ENTRY = re.compile(r" +Resources (?P<id>\S+) (?P<type>\S+) [0-9a-f]{16}")
 def differences(example: str, templates: Mapping[str, Any], *, golden: Path = GOLDEN) -> list[str]:
     """Return how `templates`, by name of stack, differ from those that are kept, as a unified diff.
 
-    With `UPDATE_GOLDEN` in the environment they are written anew first.
+    With `UPDATE_GOLDEN` in the environment they are written again first.
     """
     made = _whole(example, templates) if example in WHOLE else {f"{example}.txt": _listed(templates)}
     if os.environ.get("UPDATE_GOLDEN"):

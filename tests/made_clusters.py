@@ -1,4 +1,4 @@
-"""Clusters by one flat set of keywords: tests change a field of the description as they change what it stands on."""
+"""Clusters by one flat set of keywords: tests change a field of the description as they change what it is on."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A network to stand in, for tests of something else."""
+"""A network to are in, for tests of something else."""
 
 from constructs import Construct
 

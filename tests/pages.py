@@ -1,4 +1,4 @@
-"""What a page of `docs/` holds: parts that are made from the code, tables, and examples that run."""
+"""Contents of a page in `docs/`: generated parts, tables, and examples that run."""
 
 import os
 import re
@@ -13,7 +13,7 @@ CONSTRUCTS = ROOT / "docs" / "constructs"
 
 
 def check_made(page: Path, **parts: str) -> None:
-    """Compare the parts of `page` between their markers with what the code makes; `make golden` writes them anew."""
+    """Compare the parts of `page` between their markers with the output of the code; `make golden` updates them."""
     text = page.read_text(encoding="utf-8")
     for name, made in parts.items():
         start, end = f"<!-- generated: {name.replace('_', ' ')} -->\n", "<!-- end of generated -->"

@@ -29,7 +29,7 @@ class Ran:
     """Standard output; in a terminal, what the screen showed at the end, standard error included."""
     err: str = ""
     raw: str = ""
-    """In a terminal: everything that was sent to it, colours and all."""
+    """In a terminal: everything that was sent to it, colors and all."""
 
     @property
     def lines(self) -> list[str]:
@@ -104,8 +104,8 @@ def _hear_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def colours(text: str) -> list[str]:
-    """Return the colour codes in what was sent to a terminal."""
+def colors(text: str) -> list[str]:
+    """Return the color codes in what was sent to a terminal."""
     return re.findall(r"\x1b\[[0-9;]*m", text)
 
 

@@ -1,4 +1,4 @@
-"""Finds where code and docs rely on entries of the register of assumptions, and where they doubt without one."""
+"""Finds citations of the register of assumptions in code and docs, and unproven statements without a citation."""
 
 import ast
 import io
@@ -35,7 +35,7 @@ DOUBT = re.compile(
             r"\bno call was made\b|\b(?:was|were) (?:not|never) tried\b|\bnot seen on an AMI\b",
             rf"\b(?:not|never) (?:been )?{_TRIED}(?: \w+){{0,2}} (?:on|in|with|against|without) "
             r"(?:AWS|HyperPod|SageMaker|EC2|(?:an? |the |real )+(?:account|AMI|hardware|GPU)|an instance)\b",
-            r"\b(?:no one|nobody) (?:has )?(?:tried|tested|checked|confirmed|verified)\b",
+            r"\b(?:no one|nobody) (?:has )?(?:tried|tested|checked|confirmed|verified)\b",  # codespell:ignore nobody
             r"\b(?:unknown|unclear|is not known|not clear) (?:whether|if)\b|\bas far as (?:we|is) know",
             r"\bwhether [^.;]{1,80} (?:is|was|were) (?:not|never) (?:tried|tested|known|documented|clear|proven)\b",
             r"\bfrom memory\b|\bpresumabl[ey]\b|\bsupposedly\b",

@@ -1,4 +1,4 @@
-"""Writes docs/fleet-file.md from the fleet file's JSON Schema, so that the page cannot say anything else."""
+"""Writes docs/fleet-file.md from the fleet file's JSON Schema."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,18 +7,32 @@ from typing import Any
 from llm_fleet.fleet_file.schema import fleet_schema
 from tools.make_docs_markdown import cell
 
-HEAD = """# The fleet file
+HEAD = """# Fleet file
 
-Everything that a fleet file can say. Only `fleet`, `region`, `network` and, of each cluster, `kind` must be there, and
-what its kind cannot do without: `groups`, or `head` and `queues`. Whatever else is left out has the default that its
-line names. Of a service, `model` and `instance` must be there, and a `front` that names a certificate or asks for plain
-HTTP. Sizes, rates and times are text with their units. Unknown keys are refused with the nearest right one, and
-every mistake in a file is told at once.
+All keys of a fleet file. A small one:
 
-`llm-fleet validate FILE` reads a file without an AWS account; `llm-fleet schema` prints the JSON Schema from which an
-editor completes keys. [`hyperpod-full.yaml`](../examples/hyperpod-full.yaml),
+```yaml
+# yaml-language-server: $schema=../schema/fleet.schema.json
+fleet: launch-post
+region: us-west-2
+network: {az: usw2-az4}
+clusters:
+  ml-cluster:
+    kind: hyperpod
+    groups:
+      controller-group: {role: controller, type: ml.m5.xlarge, count: 1}
+      worker-group: {role: compute, type: ml.trn1.32xlarge, count: 4, partition: trn1}
+```
+
+Required keys are `fleet`, `region` and `network`; for each cluster, `kind` and either `groups` or `head` and `queues`;
+for each service, `model`, `instance` and a `front` with a certificate or with plain HTTP. Other keys are optional;
+their lines name the defaults. Write sizes, rates and times with their units. An unknown key is an error that names the
+most similar key, and all errors in a file are reported in one run.
+
+`llm-fleet validate FILE` checks a file without an AWS account. `llm-fleet schema` prints the JSON Schema, which editors
+use to complete keys. [`hyperpod-full.yaml`](../examples/hyperpod-full.yaml),
 [`parallelcluster-full.yaml`](../examples/parallelcluster-full.yaml) and
-[`inference-full.yaml`](../examples/inference-full.yaml) have every key in its place. This page is generated from the
+[`inference-full.yaml`](../examples/inference-full.yaml) contain every key. This page is generated from the
 schema (`make golden`) and checked by a test.
 """
 
@@ -33,12 +47,12 @@ def page() -> str:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a mapping of the file stands, and which definition of the schema it follows."""
+    """A mapping of the file: its path, and its definition in the schema."""
 
     path: str
     name: str
     kind: str = field(compare=False)
-    """Of the cluster or server that it is first met in; empty outside."""
+    """The kind of the first cluster or server that contains it; empty outside."""
 
 
 def _mappings(place: _Place, node: dict[str, Any], definitions: dict[str, Any]) -> Iterator[_Place]:
@@ -52,7 +66,7 @@ def _mappings(place: _Place, node: dict[str, Any], definitions: dict[str, Any]) 
 
 
 def _inner(value: dict[str, Any], definitions: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the definitions that a value refers to, with what stands for a name or an index in the path."""
+    """Yield the definitions that a value refers to, with the placeholder of a name or an index in the path."""
     entries = value.get("additionalProperties")
     places: list[tuple[dict[str, Any], str]] = [
         (value, ""),
@@ -67,7 +81,7 @@ def _inner(value: dict[str, Any], definitions: dict[str, Any]) -> Iterator[tuple
 
 
 def _arms(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield `node` and all that it may be in its place."""
+    """Yield `node` and all of its alternatives."""
     yield node
     for arm in (*node.get("anyOf", []), *node.get("oneOf", [])):
         yield from _arms(arm)
@@ -75,11 +89,11 @@ def _arms(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _title(place: _Place, places: list[_Place]) -> str:
     if not place.path:
-        return "## At the top"
+        return "## Top level"
     alike = [other for other in places if other.path == place.path]
     return f"## `{place.path}`" + (f" of `kind: {place.kind}`" if len(alike) > 1 else "")
 
 
 def _section(title: str, node: dict[str, Any]) -> str:
     rows = [f"| `{key}` | {cell(value['description'])} |" for key, value in node["properties"].items()]
-    return "\n".join([title, "", "| key | what it is |", "|---|---|", *rows, ""])
+    return "\n".join([title, "", "| key | description |", "|---|---|", *rows, ""])

@@ -1,12 +1,12 @@
-"""Random fleet files: each must be read or refused with a reason. A traceback or a long wait is a bug.
+"""Random fleet files: each must be accepted or refused with a reason. A traceback or a long run time is a bug.
 
     python -m tools.fuzz_fleet_files --count 10000 --seed 1 --processes 2
     python -m tools.fuzz_fleet_files --seed 1 --show 4711
 
 A file is one of the examples with a few random changes: keys removed, misspelled, or added as the JSON Schema has
 them, values of another kind or from elsewhere, and now and then a change of the text itself. File N of a seed is always
-the same; `--show N` prints it and what comes of it. What is tried is all that needs no AWS: reading, every rule, the
-text of the refusal, and the questions that `llm-fleet check` would ask an account.
+the same; `--show N` prints it and its result. All code that needs no AWS is run: reading, every rule, the error text,
+and the queries that `llm-fleet check` would send to an account.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from tools.synth_environment import ROOT
 EXAMPLES = ROOT / "examples"
 SCHEMA = ROOT / "schema" / "fleet.schema.json"
 SECONDS = 5.0
-"""Of the processor, which a busy machine does not change; a file that takes longer fails, twice that stops it."""
+"""CPU seconds, which do not depend on other load. A slower file fails, and is stopped after twice the time."""
 MEMORY = 2 * 1024**3
 """Bytes that a process may have; it takes a twentieth of them."""
 _ODD: tuple[Any, ...] = (
@@ -57,18 +57,18 @@ _SIGNS = ":{}[]&*!|>'\"%@`#\t,?-\\ \n"
 
 @dataclass(kw_only=True)
 class Found:
-    """What came of some files."""
+    """Results of some files."""
 
     good: int = 0
     codes: Counter[str] = field(default_factory=Counter[str])
     """How many files were refused with each code."""
     slowest: tuple[float, int] = (0.0, -1)
-    """Seconds of the processor, and the number of the file."""
+    """CPU seconds, and the number of the file."""
     failures: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     """Numbers of files, each with its traceback or its time."""
 
     def add(self, other: Found) -> None:
-        """Count what came of other files in."""
+        """Add the results of other files."""
         self.good += other.good
         self.codes += other.codes
         self.slowest = max(self.slowest, other.slowest)
@@ -86,7 +86,7 @@ def fleet_file(seed: int, number: int) -> str:
 
 
 def try_file(text: str) -> tuple[str, ...]:
-    """Return the codes with which a fleet file is refused, none where it is good; raises what must not be raised."""
+    """Return the codes with which a fleet file is refused, none if it is valid; raises unexpected exceptions."""
     try:
         fleet = parse_fleet(text, subject="fleet.yaml", directory=EXAMPLES)
     except FleetError as error:
@@ -114,16 +114,16 @@ def try_files(job: tuple[int, range]) -> Found:
         found.codes.update(codes)
         found.slowest = max(found.slowest, (seconds, number))
         if seconds > SECONDS:
-            found.failures.append((number, f"it took {seconds:.1f} s of the processor; {SECONDS:g} s is the limit"))
+            found.failures.append((number, f"it took {seconds:.1f} s of CPU time; {SECONDS:g} s is the limit"))
     return found
 
 
 @contextmanager
 def _stopped_after(seconds: float) -> Generator[None]:
-    """Raise `TimeoutError` in what takes so many seconds of the processor, and would perhaps never end by itself."""
+    """Raise `TimeoutError` after so many CPU seconds, for code that may never end."""
 
     def stop(*_: object) -> None:
-        raise TimeoutError(f"stopped after {seconds:g} s of the processor")
+        raise TimeoutError(f"stopped after {seconds:g} s of CPU time")
 
     before = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -303,22 +303,22 @@ def _limit_memory() -> None:
 
 
 def main() -> int:
-    """Try as many files as were asked for; return 1 where one of them failed."""
+    """Try the requested number of files; return 1 if one of them failed."""
     parser = argparse.ArgumentParser(prog="python -m tools.fuzz_fleet_files", description="try random fleet files")
     parser.add_argument("--count", type=int, default=1000, help="how many (default: 1000)")
-    parser.add_argument("--seed", type=int, default=1, help="another number makes other files (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, help="number that determines the files (default: 1)")
     parser.add_argument("--processes", type=int, default=2, help="default: 2")
     parser.add_argument("--show", type=int, metavar="N", help="print file N, and try it alone")
     given = parser.parse_args()
     if given.show is not None:
         print(fleet_file(given.seed, given.show))
-        print(*(try_file(fleet_file(given.seed, given.show)) or ("it is good",)), file=sys.stderr)
+        print(*(try_file(fleet_file(given.seed, given.show)) or ("it is valid",)), file=sys.stderr)
         return 0
     begin = time.perf_counter()
     found = fuzz(count=given.count, seed=given.seed, processes=given.processes)
     seconds, number = found.slowest
     print(
-        f"{given.count} files of seed {given.seed} in {time.perf_counter() - begin:.0f} s: {found.good} are good, the"
+        f"{given.count} files of seed {given.seed} in {time.perf_counter() - begin:.0f} s: {found.good} are valid, the"
     )
     print(f"others were refused with {len(found.codes)} codes; the slowest, {number}, took {seconds:.2f} s")
     for failed, text in sorted(found.failures):

@@ -1,7 +1,7 @@
-"""Counts the house against its targets: `make house`, or `python -m tools.house --test-seconds 350 --list`.
+"""Compares sizes of the sources with their targets: `make house`, or `python -m tools.house --test-seconds 350 --list`.
 
-Lines are those of Python files that git tracks or that are new. A **floor** is a folder of `constructs/llm_fleet/`, or
-`stacks/llm_fleet_stacks/`; on one floor no base name is given twice, and a file under 30 lines is a crumb.
+Lines are those of Python files that git tracks or that are new. An **area** is a folder of `constructs/llm_fleet/`, or
+`stacks/llm_fleet_stacks/`; no base name should occur twice in an area, and a file should have at least 30 lines.
 
 **Lines that describe fields** are found by `ast`, each line once:
 
@@ -76,8 +76,8 @@ class Described:
 
 def file_lines(root: Path, *places: str, name: str = "*.py") -> dict[str, int]:
     """Return the lines of each file below `places` whose name fits, by its path."""
-    asked = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *places]
-    listed = subprocess.run(asked, cwd=root, check=True, capture_output=True, text=True).stdout.split("\0")
+    requested = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *places]
+    listed = subprocess.run(requested, cwd=root, check=True, capture_output=True, text=True).stdout.split("\0")
     files = [root / each for each in listed if each and Path(each).match(name)]
     return {str(each.relative_to(root)): each.read_text().count("\n") for each in files if each.is_file()}
 
@@ -136,17 +136,17 @@ def crumbs(files: dict[str, int]) -> list[str]:
 
 
 def same_names(files: Iterable[str]) -> dict[str, list[str]]:
-    """Return base names that files of one floor share, by floor and name."""
+    """Return base names that files of one area share, by area and name."""
     found: dict[str, list[str]] = defaultdict(list)
     for file in files:
-        floor = file.split("/")[2 if file.startswith("constructs/") else 1 : 3][0]
+        area = file.split("/")[2 if file.startswith("constructs/") else 1 : 3][0]
         if Path(file).name not in ("__init__.py", "__main__.py"):
-            found[f"{floor}/{Path(file).name}"].append(file)
+            found[f"{area}/{Path(file).name}"].append(file)
     return {name: sorted(places) for name, places in sorted(found.items()) if len(places) > 1}
 
 
 def targets(root: Path, given: dict[str, float | None]) -> list[Target]:
-    """Return every target of the house with what was counted; `given` has the timings."""
+    """Return every target with the counted value; `given` has the timings."""
     product = file_lines(root, *_PRODUCT)
     return [
         Target("lines of Python in constructs/ and stacks/", 80_000, sum(product.values())),
@@ -162,8 +162,10 @@ def targets(root: Path, given: dict[str, float | None]) -> list[Target]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print the table, and on demand the crumbs and equal names."""
-    parser = argparse.ArgumentParser(prog="python -m tools.house", description="Count the house against its targets.")
+    """Print the table, and on request the small files and equal names."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.house", description="Compare sizes of the sources with their targets."
+    )
     parser.add_argument("--test-seconds", type=float, help="wall time of `make test` on 2 cores, as measured")
     parser.add_argument("--gate-seconds", type=float, help="wall time of `.ci/run` on 2 cores, as measured")
     parser.add_argument("--synth-ratio", type=float, help="synth over an empty app, as `make bench` prints it")
@@ -176,7 +178,7 @@ def main(arguments: list[str] | None = None) -> None:
             print(f"    {each.detail}")
     product = file_lines(ROOT, *_PRODUCT)
     small, same = crumbs(product), same_names(product)
-    print(f"{len(small)} files under {_CRUMB} lines; {len(same)} base names that occur twice on a floor", end="")
+    print(f"{len(small)} files under {_CRUMB} lines; {len(same)} base names that occur twice in an area", end="")
     print(":" if given.list else " (--list names them)")
     if given.list:
         print("\n".join([*small, *(f"{name}: {' '.join(places)}" for name, places in same.items())]))

@@ -8,7 +8,7 @@ from tools.make_docs_markdown import GENERATED, code, table
 from tools.synth_environment import ROOT
 
 PLACE = ROOT / "docs" / "assumptions.md"
-_HEAD = ("assumption", "evidence", "when it is wrong", "what llm-fleet does then", "experiment", "relied on in")
+_HEAD = ("assumption", "evidence", "effect if wrong", "how llm-fleet handles that", "experiment", "used in")
 _TITLES = {
     "cloudformation": "CloudFormation",
     "ec2": "EC2 and VPC",
@@ -17,7 +17,7 @@ _TITLES = {
     "hyperpod": "HyperPod",
     "iam": "IAM",
     "neuron": "Neuron",
-    "nodes": "Images of nodes",
+    "nodes": "Node images",
     "parallelcluster": "ParallelCluster",
     "sagemaker": "SageMaker",
 }
@@ -28,13 +28,13 @@ def page() -> str:
     return "\n".join(
         [
             "# Assumptions\n",
-            f"{GENERATED}\nWhat llm-fleet relies on that no service model, resource schema or AWS document proves. "
-            "Each entry says what speaks for it and against it, what happens to you when it is wrong, what llm-fleet "
-            "does in that case, and the cheapest experiment that settles it. Code and docs name an entry where they "
-            "rely on it (`assumption: <id>`), and a test compares both with the data files in "
-            "`constructs/llm_fleet/catalog/data/assumptions`.\n",
+            f"{GENERATED}\nBehavior of AWS and other software that llm-fleet depends on, and that no service model, "
+            "resource schema or AWS document proves. Each entry has the evidence for and against it, the effect for "
+            "you if it is wrong, how llm-fleet handles that case, and the cheapest experiment that tests it. Code and "
+            "docs cite an entry where they depend on it (`assumption: <id>`), and a test compares both with the data "
+            "files in `constructs/llm_fleet/catalog/data/assumptions`.\n",
             _summary(),
-            "An experiment needs, by its tier:\n",
+            "Tiers of experiments:\n",
             table(("tier", "what it needs"), ((str(tier), needs) for tier, needs in TIERS.items())),
             *(part for topic in topics() for part in _topic(topic)),
         ]
@@ -45,14 +45,14 @@ def _summary() -> str:
     entries = assumptions()
     fatal = [f"[{one.id}](#{one.id})" for one in entries if not one.survives]
     text = (
-        f"There are {len(entries)} entries. With {len(entries) - len(fatal)} of them everything that llm-fleet makes "
-        "comes up, works and can be deleted with either answer, and no one has to change anything"
+        f"There are {len(entries)} entries. If any of {len(entries) - len(fatal)} of them is wrong, everything that "
+        "llm-fleet creates still starts, works and can be deleted, and no user has to change anything"
     )
     if not fatal:
         return f"{text}.\n"
     return (
-        f"{text}. With these {len(fatal)} something fails, is missing or is lost until a person acts, mostly with a "
-        f"named error and a remedy, which each entry gives: {', '.join(fatal)}.\n"
+        f"{text}. If one of these {len(fatal)} is wrong, something fails, is missing or is lost until a person acts, "
+        f"mostly with a named error and a remedy, which the entry describes: {', '.join(fatal)}.\n"
     )
 
 
@@ -66,7 +66,7 @@ def _row(one: Assumption) -> tuple[str, ...]:
         f'<a id="{one.id}"></a>{code(one.id)}: {one.claim}',
         "; ".join(_evidence(each) for each in one.evidence),
         one.if_wrong,
-        f"{'' if one.survives else '**Does not survive it.** '}{one.design}",
+        f"{'' if one.survives else '**Needs action.** '}{one.design}",
         f"{one.experiment} (tier {one.tier}, {one.cost})",
         ", ".join(code(name) for name in citations().get(one.id, ())),
     )

@@ -1,4 +1,4 @@
-"""Writes docs/commands/index.md: every command with what it is given, from the command line itself."""
+"""Writes docs/commands/index.md: every command with its options, from the argument parser."""
 
 import argparse
 from collections.abc import Iterator
@@ -9,9 +9,9 @@ from tools.synth_environment import ROOT
 
 PLACE = ROOT / "docs" / "commands" / "index.md"
 _EXITS = """
-Exit codes: 0 good, 1 problems, 2 a wrong command line, 3 AWS could not be asked (or not of everything), 4 done without
-keys that `import` did not understand, 130 Ctrl-C.
-Where `--json` is given, problems are on standard output as JSON, too.
+Exit codes: 0 success, 1 problems, 2 invalid command line, 3 AWS could not be queried (or not completely), 4 completed
+without the unknown keys that `import` found, 130 Ctrl-C.
+With `--json`, problems are printed on standard output as JSON.
 """
 
 
@@ -19,20 +19,20 @@ def page() -> str:
     """Return the page."""
     own = [(path.read_text(encoding="utf-8").splitlines()[0], path.name) for path in sorted(PLACE.parent.glob("*.md"))]
     pages = "".join(f"- [{title.removeprefix('# ')}]({name})\n" for title, name in own if name != PLACE.name)
-    told = f"Told at length, with what they print:\n\n{pages}\n" if pages else ""
-    return f"# Commands\n\n{GENERATED}{_EXITS}\n{told}" + "\n".join(_verb(*one) for one in commands(command_line()))
+    details = f"Pages with details and sample output:\n\n{pages}\n" if pages else ""
+    return f"# Commands\n\n{GENERATED}{_EXITS}\n{details}" + "\n".join(_verb(*one) for one in commands(command_line()))
 
 
 def command_line() -> argparse.ArgumentParser:
     """Return the parser of `llm-fleet`."""
-    return main._parser()  # pyright: ignore[reportPrivateUsage] - it is nobody else's
+    return main._parser()  # pyright: ignore[reportPrivateUsage] - no other module needs it
 
 
 def commands(
     parser: argparse.ArgumentParser, before: str = "llm-fleet"
 ) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
-    """Give every command that does something, with what it is for, verbs of verbs as well."""
-    for action in parser._actions:  # pyright: ignore[reportPrivateUsage] - argparse tells it nowhere else
+    """Yield every command, subcommands included, as name, help text and parser."""
+    for action in parser._actions:  # pyright: ignore[reportPrivateUsage] - argparse has no public API for it
         if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
             helps = {one.dest: one.help or "" for one in action._choices_actions}  # pyright: ignore[reportPrivateUsage]
             choices: dict[str, argparse.ArgumentParser] = action.choices  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
@@ -41,8 +41,9 @@ def commands(
                 yield from inner or [(f"{before} {name}", helps.get(name, ""), verb)]
 
 
-def _verb(name: str, told: str, parser: argparse.ArgumentParser) -> str:
-    text = f"## {name}\n\n{told[:1].upper()}{told[1:]}.\n\n"
+def _verb(name: str, summary: str, parser: argparse.ArgumentParser) -> str:
+    examples = "\n".join(f"$ {line.strip()}" for line in (parser.epilog or "").splitlines()[1:])
+    text = f"## {name}\n\n{summary[:1].upper()}{summary[1:]}.\n\n```console\n{examples}\n```\n\n"
     rows = [row for action in parser._actions for row in _row(action)]  # pyright: ignore[reportPrivateUsage]
     return text + (table(("option", "what it does"), rows) if rows else "")
 

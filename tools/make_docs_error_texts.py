@@ -1,7 +1,7 @@
-"""Finds in the sources what is said with each code: message and remedy, with a name for each value in them.
+"""Finds the message and remedy of each error code in the sources, with a name for each value in them.
 
-Texts are followed to where they are written: a constant of the file, a variable of the function, a function that
-returns them, and a rule that many codes share and that is given the code.
+A text is looked up where it is written: a constant of the file, a variable of the function, a function that returns it,
+and a rule that takes the code as an argument.
 """
 
 import ast
@@ -13,31 +13,31 @@ from tools.synth_environment import ROOT
 
 _SOURCES = ("constructs", "stacks")
 _DEEPEST = 4
-"""Steps that a text is followed: from a rule to the rule that it calls, to the function that makes the text."""
+"""Maximum number of look-ups: from a rule to the rule that it calls, to the function that returns the text."""
 _RANGE = ("llm_fleet.rules.values", "check_number")
-"""The rule that reports what is outside the range at a field of a description."""
+"""The rule that reports values of a field out of range."""
 _Function = ast.FunctionDef
 _Texts = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What one place in the sources says with a code. Either is empty where nothing but a run could tell."""
+class Reported:
+    """Texts of one use of a code. A text is empty if it is only known when the program runs."""
 
     message: str
     remedy: str
 
 
 @cache
-def told_codes() -> Mapping[str, list[Told]]:
-    """Return what is said with each code, by what the sources call it: `Code.FILE_EMPTY`."""
-    found: dict[str, list[Told]] = {}
+def reported_codes() -> Mapping[str, list[Reported]]:
+    """Return the texts of each code, by its name in the sources: `Code.FILE_EMPTY`."""
+    found: dict[str, list[Reported]] = {}
     for name in _names():
         if (module := _module(name)) is not None:
             for function, call in module.calls:
-                told = module.told(call, function, _DEEPEST)
+                reported = module.reported(call, function, _DEEPEST)
                 for code in _codes(call):
-                    found.setdefault(code, []).append(told)
+                    found.setdefault(code, []).append(reported)
     return found
 
 
@@ -56,18 +56,18 @@ class _Module:
         self.calls = [(function, call) for function, call in _calls(tree, None) if any(_codes(call))]
         self._variables: dict[str, dict[str, ast.expr]] = {}
 
-    def told(self, call: ast.Call, function: _Function | None, steps: int) -> Told:
-        """Return what `call`, in `function`, says: by itself, or through the rule that it calls."""
+    def reported(self, call: ast.Call, function: _Function | None, steps: int) -> Reported:
+        """Return the texts of `call` in `function`: its own, or those of the rule that it calls."""
         named = {keyword.arg: self.text(keyword.value, function, steps) for keyword in call.keywords if keyword.arg}
         given = [text for value in _texts(call) if (text := self.text(value, function, steps))]
         remedy = named.get("remedy") or (given[-1] if len(given) > 1 else "")
         message = named.get("message") or (given[0] if len(given) > 1 else "")
         if (message and remedy) or steps == 0:
-            return Told(message=message, remedy=remedy)
-        return self._shared(call, steps) or Told(message=message, remedy=remedy)
+            return Reported(message=message, remedy=remedy)
+        return self._shared(call, steps) or Reported(message=message, remedy=remedy)
 
     def text(self, value: ast.expr, function: _Function | None, steps: int) -> str:
-        """Return a text with `{name}` for each value in it; nothing for what is no text, or cannot be followed."""
+        """Return a text with `{name}` for each value in it; an empty text if the value cannot be looked up."""
         match value:
             case ast.Constant(value=str() as text):
                 return text
@@ -105,8 +105,8 @@ class _Module:
         returned = [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
         return next((text for value in returned if (text := module.text(value, function, steps))), "")
 
-    def _shared(self, call: ast.Call, steps: int) -> Told | None:
-        """Return what the rule says that `call` gives its code to."""
+    def _shared(self, call: ast.Call, steps: int) -> Reported | None:
+        """Return the texts of the rule to which `call` passes its code."""
         found = self._function(call.func.id) if isinstance(call.func, ast.Name) else None
         if found is None:
             return None
@@ -115,9 +115,9 @@ class _Module:
         for _, inner in _calls(function, function):
             given = [*inner.args, *(keyword.value for keyword in inner.keywords)]
             if any(isinstance(one, ast.Name) and one.id in names and one.id.endswith("code") for one in given):
-                told = module.told(inner, function, steps - 1)
-                if told.message and told.remedy:
-                    return told
+                reported = module.reported(inner, function, steps - 1)
+                if reported.message and reported.remedy:
+                    return reported
         return None
 
     def _function(self, name: str) -> tuple["_Module", _Function] | None:
@@ -129,7 +129,7 @@ class _Module:
 
 
 def _names() -> Iterator[str]:
-    """Give the modules that tell codes, in a fixed order."""
+    """Yield the modules that report codes, in a fixed order."""
     for folder in _SOURCES:
         for path in sorted((ROOT / folder).rglob("*.py")):
             if "Code." in path.read_text(encoding="utf-8"):
@@ -138,7 +138,7 @@ def _names() -> Iterator[str]:
 
 @cache
 def _module(name: str) -> _Module | None:
-    """Return the module of that name, if it is one of ours."""
+    """Return the module of that name, if it is part of llm-fleet."""
     for folder in _SOURCES:
         path = (ROOT / folder).joinpath(*name.split(".")).with_suffix(".py")
         if name and path.is_file():
@@ -147,7 +147,7 @@ def _module(name: str) -> _Module | None:
 
 
 def _calls(node: ast.AST, function: _Function | None) -> Iterator[tuple[_Function | None, ast.Call]]:
-    """Give every call below `node`, with the function it stands in."""
+    """Yield every call below `node`, with its function."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Call):
             yield function, child
@@ -155,7 +155,7 @@ def _calls(node: ast.AST, function: _Function | None) -> Iterator[tuple[_Functio
 
 
 def _texts(call: ast.Call) -> list[ast.expr]:
-    """Return what `call` is given in order; `spec.wrong(field, …)` without the field."""
+    """Return the positional arguments of `call`; of `spec.wrong(field, …)` without the field."""
     of_field = isinstance(call.func, ast.Attribute) and call.func.attr == "wrong"
     return call.args[1:] if of_field else call.args
 
@@ -167,7 +167,7 @@ def _codes(call: ast.Call) -> Iterator[str]:
 
 
 def _assigned(body: list[ast.stmt]) -> dict[str, ast.expr]:
-    """Return what names are set to in `body` and in its branches; the first time counts."""
+    """Return the first value of each name in `body` and in its branches."""
     found: dict[str, ast.expr] = {}
     for statement in body:
         for one in ast.walk(statement):
@@ -185,7 +185,7 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _called(value: ast.expr) -> str:
-    """Return what a value is called: the first of its names, in words."""
+    """Return the first name in an expression, in words."""
     names = [
         node.attr if isinstance(node, ast.Attribute) else node.id
         for node in ast.walk(value)

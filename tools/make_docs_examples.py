@@ -1,4 +1,4 @@
-"""Writes docs/examples.md: each example with what its file says of it, and its picture."""
+"""Writes docs/examples.md: each example with the description in its file, and its picture."""
 
 from pathlib import Path
 
@@ -10,10 +10,16 @@ PICTURES = ROOT / "docs" / "pictures"
 _HEAD = """# Examples
 
 {generated}
-Each is a fleet file that the tests synthesize, with every checker; some they deploy to a local emulation as well. The
-pictures are drawn from what `cdk synth` makes of it; `llm-fleet plan FILE --picture OUT.svg` draws the same of yours.
-Boxes are the region, VPCs, Availability Zones and subnets; dashed cards exist already. What reads and writes what is
-read from the policies in the templates.
+Fleet files to start from. The tests synthesize each of them with every checker, and deploy some of them to a local
+emulation. To deploy one there yourself:
+
+```console
+$ make demo FLEET=examples/hyperpod-trn1.yaml
+```
+
+The architecture diagrams are drawn from the output of `cdk synth`; `llm-fleet plan FILE --picture OUT.svg` draws one
+for your fleet file. Boxes are the Region, VPCs, Availability Zones and subnets; dashed cards are existing resources.
+Read and write access is taken from the IAM policies in the templates.
 """
 
 

@@ -1,4 +1,4 @@
-"""Writes the nav of mkdocs.yml: guides in the order of the journey, and every other page of docs in its chapter."""
+"""Writes the nav of mkdocs.yml: guides in the order of use, and every other page of docs in its section."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -24,35 +24,37 @@ _GUIDES = (
     "tear-down",
 )
 _TRAINING = ("from-nothing-to-a-served-model", "fitting", "jobs")
-_TO_LOOK_UP = ("fleet-file.md", "examples.md", "users.md", "versions.md", "update-plan.md", "mirror.md")
-_PROOF = ("proven.md", "assumptions.md", "pains.md", "drill.md", "local-serving.md", "speed.md")
-Chapter = tuple[str, list[str]]
+_REFERENCE = ("fleet-file.md", "examples.md", "users.md", "versions.md", "update-plan.md", "mirror.md")
+_TESTS = ("proven.md", "assumptions.md", "pains.md", "drill.md", "local-serving.md", "speed.md")
+_CONTRIBUTORS = ("style.md",)
+Section = tuple[str, list[str]]
 
 
-def nav() -> list[str | Chapter]:
-    """Return the pages of each chapter by their paths below docs; a page that no chapter names stands in the last."""
-    chapters: list[str | Chapter] = [
+def nav() -> list[str | Section]:
+    """Return the pages of each section by their paths below docs; a page that is in no section is in the last one."""
+    sections: list[str | Section] = [
         "index.md",
         ("Guides", [f"guides/{name}.md" for name in _GUIDES]),
-        ("To look up", _there(_TO_LOOK_UP)),
+        ("Reference", _there(_REFERENCE)),
         ("Commands", _folder("commands", first=("index",))),
         ("Training", _folder("training", first=_TRAINING)),
         ("Constructs", _folder("constructs")),
-        ("Reference", _folder("reference", first=("index",))),
+        ("Python API", _folder("reference", first=("index",))),
         ("Error codes", ["error-codes.md", *_folder("errors", key=_number)]),
-        ("Failures of nodes", ["node-failures.md", "how-a-node-comes-up.md", *_folder("node-failures", key=_number)]),
-        ("What is proven", [*_there(_PROOF), *sorted(outside_pages().values())]),
+        ("Node failures", ["node-failures.md", "how-a-node-comes-up.md", *_folder("node-failures", key=_number)]),
+        ("Tests and limits", [*_there(_TESTS), *sorted(outside_pages().values())]),
+        ("For contributors", _there(_CONTRIBUTORS)),
     ]
-    named = {page for one in chapters for page in ([one] if isinstance(one, str) else one[1])}
+    named = {page for one in sections for page in ([one] if isinstance(one, str) else one[1])}
     left = sorted(path for path in _pages() if path not in named)
-    return [*chapters, ("More", left)] if left else chapters
+    return [*sections, ("More", left)] if left else sections
 
 
 def page(text: str) -> str:
-    """Return mkdocs.yml `text` with its nav as it should be."""
+    """Return mkdocs.yml `text` with the current nav."""
     head, mark, _ = text.partition(_MARK)
     if not mark:
-        raise ValueError("mkdocs.yml has no place for the nav")
+        raise ValueError(f"mkdocs.yml has no line '{_MARK.strip()}'")
     lines = ["nav:"]
     for one in nav():
         if isinstance(one, str):

@@ -1,4 +1,4 @@
-"""Writes docs/node-failures.md: the list of what nodes may fail with, from the titles of its pages."""
+"""Writes docs/node-failures.md: the list of node failure codes, from the titles of their pages."""
 
 import re
 
@@ -18,10 +18,12 @@ def page() -> str:
         )
         for path in sorted(_PAGES.glob("*.md"), key=lambda path: int(re.sub(r"\D", "", path.stem)))
     ]
-    told = (
-        "A node that was not verified ends with one of these codes, and never green. Each has a page with the remedy.\n"
+    introduction = (
+        "A node whose configuration cannot be verified stops with one of these codes. Each code has a page with "
+        "symptom, cause and remedy. To list the failures of your nodes:\n\n"
+        "```console\n$ llm-fleet logs -f fleet.yaml --failed\n```\n"
     )
-    return f"# Failures of nodes\n\n{GENERATED}\n{told}\n{table(('code', 'what it is'), rows)}"
+    return f"# Node failure codes\n\n{GENERATED}\n{introduction}\n{table(('code', 'failure'), rows)}"
 
 
 if __name__ == "__main__":

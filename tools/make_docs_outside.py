@@ -1,4 +1,4 @@
-"""What pages of docs link to outside of docs: Markdown becomes a page of the site as well, other files go along."""
+"""Files outside docs/ to which pages in docs/ link: Markdown files become pages of the site, other files are copied."""
 
 import posixpath
 import re
@@ -14,7 +14,7 @@ _DOCS = "docs"
 
 @cache
 def outside() -> Mapping[str, str]:
-    """Return what is linked to outside of docs, by its path in the repository: its path below the site's sources."""
+    """Return the linked files outside docs/: path in the repository to path in the site's sources."""
     found: dict[str, str] = {}
     left = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / _DOCS).rglob("*.md"))
     while left:
@@ -29,14 +29,14 @@ def outside() -> Mapping[str, str]:
 
 
 def outside_pages() -> Mapping[str, str]:
-    """Return the pages among them, by their paths in the repository."""
+    """Return only the Markdown files, as `outside` does."""
     return {path: place for path, place in outside().items() if path.endswith(".md")}
 
 
 def moved(text: str, page: str) -> str:
-    """Return the text of `page` (its path in the repository) with its links as they are in the site's sources.
+    """Return the text of `page` (a path in the repository) with its links converted to the site's paths.
 
-    A link to what is not there stays as it is, and fails the build.
+    A broken link is not changed, and fails the build.
     """
     here = posixpath.dirname(_in_site(page))
 

@@ -1,6 +1,6 @@
-"""Writes docs/reference: a page a public construct and one a package for its values, from their docstrings.
+"""Writes docs/reference from docstrings: a page for each public construct, and one for the values of each package.
 
-griffe reads the sources; of ours, only descriptions are imported, so the CDK need not start.
+griffe reads the sources; only the specs are imported, so the CDK is not started.
 """
 
 import os
@@ -25,20 +25,20 @@ _SCOPE = "scope"
 _UNREAD = ("cli", "fleet_file", "functions", "needs")
 _PACKAGES = {
     "accounting": "Accounting",
-    "catalog": "Types of instances, versions",
+    "catalog": "Instance types, versions",
     "hyperpod": "HyperPod",
-    "iam": "Roles",
+    "iam": "IAM roles",
     "inference": "Inference",
     "jobs": "Training runs",
-    "lifecycle": "What nodes run",
+    "lifecycle": "Lifecycle scripts",
     "monitoring": "Monitoring",
-    "named_files": "Files that a fleet names",
+    "named_files": "Input files",
     "network": "Network",
     "notifications": "Notifications",
     "parallelcluster": "ParallelCluster",
-    "rules": "Words of the fleet file and of constructs, and what is wrong with them",
+    "rules": "Values of settings, and errors",
     "sagemaker": "SageMaker",
-    "spec": "Descriptions, in Python and in a fleet file",
+    "spec": "Specs: settings in Python and in the fleet file",
     "storage": "Storage",
 }
 
@@ -55,29 +55,29 @@ def pages() -> Mapping[str, str]:
 
 
 class _Finder(griffe.ModuleFinder):
-    """Leaves out what no public class is in, or made of: reading it would take longer than all the rest."""
+    """Skips modules without public classes: reading them would take longer than all the others."""
 
     def submodules(self, module: griffe.Module) -> list[tuple[tuple[str, ...], Path]]:
-        """Return the modules below `module` that are read."""
+        """Return the modules below `module` to read."""
         found = super().submodules(module)
         return [one for one in found if one[0][0] not in _UNREAD and (one[0][0] != "rules" or _is_read(one[1]))]
 
 
 def _is_read(rules: Path) -> bool:
-    """Return whether a module of rules has something public, or leads to one that has."""
+    """Return whether a module of rules has a public name, or contains one that has."""
     return rules.stem == "__init__" or any(home.endswith(f".{rules.stem}") for home in _homes())
 
 
 @cache
 def _homes() -> dict[str, list[str]]:
-    """Return which public names come from which module."""
+    """Return the public names of each module."""
     source = (ROOT / "constructs" / "llm_fleet" / "__init__.py").read_text(encoding="utf-8")
     table = re.findall(r'^    "([a-z_.]+)": \(([^)]*)\),$', source, re.MULTILINE)
     return {home: re.findall(r'"(\w+)"', names) for home, names in table}
 
 
 def public_classes() -> dict[str, griffe.Class]:
-    """Return the classes that `import llm_fleet` offers, by name."""
+    """Return the public classes of `llm_fleet`, by name."""
     loader = griffe.GriffeLoader(search_paths=[ROOT / "constructs"], allow_inspection=False)
     loader.finder = _Finder([ROOT / "constructs"])
     package = loader.load("llm_fleet")
@@ -91,7 +91,7 @@ def public_classes() -> dict[str, griffe.Class]:
 
 
 def is_construct(one: griffe.Class) -> bool:
-    """Return whether `one` is made in a scope, as constructs are."""
+    """Return whether the constructor of `one` has a scope, as constructs do."""
     made = one.all_members.get("__init__")
     return isinstance(made, griffe.Function) and _SCOPE in [parameter.name for parameter in made.parameters]
 
@@ -120,10 +120,10 @@ def _class(one: griffe.Class, homes: Mapping[str, str]) -> str:
 
 
 def _own_page(one: griffe.Class) -> str:
-    """Return a link to the page that tells how `one` is used, if there is one: InferenceService, inference-service."""
+    """Return a link to the guide of `one`, if there is one: InferenceService, inference-service."""
     for page in sorted((ROOT / "docs" / "constructs").glob("*.md")):
         if page.stem.replace("-", "") == one.name.casefold():
-            return f"How it is used: [{page.stem}](../constructs/{page.name}).\n"
+            return f"Guide: [{page.stem}](../constructs/{page.name}).\n"
     return ""
 
 
@@ -133,22 +133,22 @@ def _text(one: griffe.Class | griffe.Function | griffe.Attribute) -> str:
 
 def _parameters(made: griffe.Function, homes: Mapping[str, str]) -> str:
     names = [one.name for one in made.parameters if one.name not in ("self", _SCOPE, "id")]
-    told = described(made.docstring.value if made.docstring is not None else "", names)
+    reported = described(made.docstring.value if made.docstring is not None else "", names)
     rows = [
         (
             code(one.name),
             _type(str(one.annotation or ""), homes),
-            code(str(one.default)) if one.default is not None else "must be given",
-            told.get(one.name, ""),
+            code(str(one.default)) if one.default is not None else "required",
+            reported.get(one.name, ""),
         )
         for one in made.parameters
         if one.name in names
     ]
-    return table(("parameter", "type", "default", "what it is"), rows) if rows else ""
+    return table(("parameter", "type", "default", "description"), rows) if rows else ""
 
 
 def described(docstring: str, names: list[str]) -> dict[str, str]:
-    """Return what a docstring says of each of `names`: from "`name`: " or "`one`, `other`: " to the next of these."""
+    """Return the description of each of `names`: the text from "`name`: " or "`one`, `other`: " to the next."""
     found: dict[str, str] = {}
     starts = [
         (match, known)
@@ -163,7 +163,7 @@ def described(docstring: str, names: list[str]) -> dict[str, str]:
 
 
 def _fields(one: griffe.Class, homes: Mapping[str, str]) -> str:
-    """Return the fields of a value, the members of an enum, or what a construct has when it is made."""
+    """Return the fields of a value, the members of an enum, or the attributes of a construct."""
     own = [
         field
         for member in one.all_members.values()
@@ -181,17 +181,17 @@ def _fields(one: griffe.Class, homes: Mapping[str, str]) -> str:
 
 
 def _written(member: griffe.Object | griffe.Alias) -> griffe.Object | griffe.Alias:
-    """Return a member where it is written: what is inherited is an alias of the base's."""
+    """Return a member where it is defined: an inherited member is an alias of the base's."""
     return member.final_target if isinstance(member, griffe.Alias) else member
 
 
 def _is_spec(one: griffe.Class) -> bool:
-    """Return whether `one` is a description, whose fields have keys in a fleet file as well."""
+    """Return whether `one` is a spec, whose fields also have keys in a fleet file."""
     return any(base.name == "Spec" for base in one.mro())
 
 
 def _spec_fields(one: griffe.Class, homes: Mapping[str, str]) -> str:
-    """Return the fields of a description, as pydantic has them: it needs no CDK."""
+    """Return the fields of a spec from pydantic, which needs no CDK."""
     spec: type[Spec] = getattr(import_module(one.canonical_path.rpartition(".")[0]), one.name)
     keys = spec.keys()
     rows: list[tuple[str, ...]] = []
@@ -232,7 +232,7 @@ def _default(field: griffe.Attribute) -> str:
 
 
 def _type(annotation: str, homes: Mapping[str, str]) -> str:
-    """Return the type as code, as a link where one of its names has a place in these pages."""
+    """Return the type as code, with a link if one of its names is on these pages."""
     known = [name for name in _NAME.findall(annotation) if name in homes]
     if not known:
         return code(annotation)
@@ -242,37 +242,39 @@ def _type(annotation: str, homes: Mapping[str, str]) -> str:
 
 
 def _methods(one: griffe.Class, homes: Mapping[str, str]) -> str:
-    # What every description has is told once, in `spec/spec.py`.
+    # Members of every spec are described once, in `spec/spec.py`.
     members = one.members if _is_spec(one) else one.all_members
     rows = [row for name, member in members.items() if name not in _OF_SPEC for row in _method(member, homes)]
-    return "\n" + table(("method or property", "what it does"), sorted(rows)) if rows else ""
+    return "\n" + table(("method or property", "description"), sorted(rows)) if rows else ""
 
 
 def _method(member: griffe.Object | griffe.Alias, homes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     if not member.is_public or member.docstring is None or member.name.startswith("_"):
         return
-    told = " ".join(member.docstring.value.split())
-    # What is inherited is an alias of the base's member.
+    reported = " ".join(member.docstring.value.split())
+    # An inherited member is an alias of the base's.
     if isinstance(member, griffe.Attribute) or (isinstance(member, griffe.Alias) and member.is_attribute):
         if "property" in member.labels:
-            yield code(member.name), told
+            yield code(member.name), reported
         return
     if isinstance(member, griffe.Function) or (isinstance(member, griffe.Alias) and member.is_function):
         names = [one.name for one in member.parameters if one.name not in ("self", "cls")]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportAttributeAccessIssue]
-        yield code(f"{member.name}({', '.join(names)})"), told
+        yield code(f"{member.name}({', '.join(names)})"), reported
 
 
 def _index(classes: Mapping[str, griffe.Class], homes: Mapping[str, str]) -> str:
     parts = [
-        "# Reference\n",
-        f"{GENERATED}\nEverything that `import llm_fleet` offers, by package. Constructs have a page each. What they "
-        "are for, and how they go together, is told in [their own pages](../constructs/hyperpod-cluster.md).\n",
+        "# Python API\n",
+        f"{GENERATED}\nAll public classes of `llm_fleet`, by package. Each construct has its own page. [The guides of "
+        "the constructs](../constructs/hyperpod-cluster.md) explain how to use and combine them. "
+        "[`examples/strangers_stack.py`](../../examples/strangers_stack.py) is a complete program:\n\n"
+        "```console\n$ python examples/strangers_stack.py\n```\n",
     ]
     for package, title in _PACKAGES.items():
         own = [one for one in classes.values() if one.canonical_path.split(".")[1] == package]
         if own:
             rows = [(_type(one.name, homes), _summary(one)) for one in own]
-            parts.append(f"## {title}\n\n{table(('name', 'what it is'), rows)}")
+            parts.append(f"## {title}\n\n{table(('name', 'description'), rows)}")
     return "\n".join(parts)
 
 
@@ -281,7 +283,7 @@ def _summary(one: griffe.Class) -> str:
 
 
 def write(place: Path = PLACE) -> None:
-    """Write every page, and remove those of what is gone."""
+    """Write every page, and remove pages of removed classes."""
     place.mkdir(parents=True, exist_ok=True)
     made = pages()
     for old in place.glob("*.md"):

@@ -12,7 +12,7 @@ SOURCES, SITE = ROOT / ".docs", ROOT / "site"
 
 
 def stage(sources: Path) -> Path:
-    """Write what the site is built from into `sources`, and return its configuration."""
+    """Write the site's sources into `sources`, and return the path of the configuration."""
     shutil.rmtree(sources, ignore_errors=True)
     pages = sources / "docs"
     shutil.copytree(ROOT / "docs", pages)
@@ -28,18 +28,18 @@ def stage(sources: Path) -> Path:
         else:
             shutil.copyfile(ROOT / path, target)
     config = sources / "mkdocs.yml"
-    told = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    config.write_text(f"{told}docs_dir: docs\nsite_dir: site\n", encoding="utf-8")
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    config.write_text(f"{settings}docs_dir: docs\nsite_dir: site\n", encoding="utf-8")
     return config
 
 
 def build(sources: Path = SOURCES, site: Path = SITE) -> subprocess.CompletedProcess[str]:
-    """Build the site, and return what zensical said; its exit code is not 0 when it warned."""
+    """Build the site, and return zensical's output; its exit code is not 0 if there was a warning."""
     config = stage(sources)
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean", "--config-file", str(config)]
     done = subprocess.run(command, cwd=sources, capture_output=True, text=True, check=False)
     shutil.rmtree(site, ignore_errors=True)
-    if done.returncode == 0:  # zensical builds nowhere but below its configuration
+    if done.returncode == 0:  # zensical can only write below its configuration
         shutil.move(sources / "site", site)
     return done
 

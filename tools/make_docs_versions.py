@@ -1,4 +1,4 @@
-"""Writes docs/versions.md: which versions go together, from the catalog and the lock files."""
+"""Writes docs/versions.md: compatible versions, from the catalog and the lock files."""
 
 import json
 import re
@@ -18,10 +18,11 @@ _UNKNOWN = "not known"
 def page() -> str:
     """Return the page."""
     parts = [
-        "# Versions\n",
-        f"{GENERATED}\nWhat llm-fleet knows of, and what it takes when a fleet file does not say. Where each number "
-        "comes from stands in the data file named above its table.\n",
-        "## llm-fleet itself\n",
+        "# Compatible versions\n",
+        f"{GENERATED}\nVersions that llm-fleet supports, and the defaults for a fleet file that does not set them. The "
+        "source of each number is in the data file above its table. To check the versions in a fleet file:\n\n"
+        "```console\n$ llm-fleet validate fleet.yaml\n```\n",
+        "## llm-fleet\n",
         _own(),
         *_parallelcluster(),
         *_neuron(),
@@ -46,15 +47,15 @@ def _own() -> str:
         if name in locked
     ]
     rows += [(f"{name} (CLI)", "", code(version)) for name, version in sorted(cli.items())]
-    return table(("what", "accepted", "tested with"), rows)
+    return table(("package", "accepted", "tested with"), rows)
 
 
 def _parallelcluster() -> Iterator[str]:
     facts = load("parallelcluster")
     yield "## AWS ParallelCluster and Slurm\n"
     yield (
-        f"Default: {facts['default_version']}. Every check follows the line {facts['checked_line']}; of other lines a "
-        "few are left out. (`catalog/data/parallelcluster.json`)\n"
+        f"Default: {facts['default_version']}. All checks are made for {facts['checked_line']}; for other minor "
+        "versions a few are skipped. (`catalog/data/parallelcluster.json`)\n"
     )
     oses = facts["oses_by_line"]
     rows = [
@@ -64,18 +65,18 @@ def _parallelcluster() -> Iterator[str]:
     yield table(("ParallelCluster", "Slurm", "operating systems"), rows)
     old = ", ".join(f"{name} {version}" for name, version in facts["old_pythons"].items())
     yield (
-        f"The node scripts run on Python 3.9 to 3.13, and `python3` of some of these is older ({old}). Their nodes use "
-        "the Python that ParallelCluster has brought for itself (unproven: see assumptions.md); synth warns. An AMI of "
-        "your own with `python3.9` or newer on PATH needs none of that.\n"
+        f"The lifecycle scripts need Python 3.9 to 3.13, and `python3` of some operating systems is older ({old}). "
+        "There the scripts use ParallelCluster's own Python (unproven: see [Assumptions](assumptions.md)), and synth "
+        "prints a warning. A custom AMI with `python3.9` or newer on the `PATH` does not need this.\n"
     )
 
 
 def _neuron() -> Iterator[str]:
     facts = load("neuron_releases")
     yield "## AWS Neuron SDK\n"
-    yield "Of each family the release that is taken by default. (`catalog/data/neuron_releases.json`)\n"
+    yield "Default release of each instance family. (`catalog/data/neuron_releases.json`)\n"
     defaults = [(family, one["release"], one["reason"]) for family, one in facts["defaults"].items()]
-    yield table(("family", "release", "why"), defaults)
+    yield table(("family", "release", "reason"), defaults)
     rows = [
         (
             release,
@@ -87,7 +88,7 @@ def _neuron() -> Iterator[str]:
         )
         for release, one in facts["releases"].items()
     ]
-    yield table(("release", "of", "families", "driver", "runtime", "Python packages"), rows)
+    yield table(("release", "date", "families", "driver", "runtime", "Python packages"), rows)
 
 
 def _packages(packages: dict[str, Any]) -> str:
@@ -95,7 +96,7 @@ def _packages(packages: dict[str, Any]) -> str:
 
 
 def _first(version: Any) -> str:
-    """Return a version; where there is one for each PyTorch, all of them."""
+    """Return a version; if there is one for each PyTorch version, all of them."""
     if isinstance(version, str):
         return version
     several: list[str] = list(version.values()) if hasattr(version, "values") else list(version)
@@ -104,11 +105,11 @@ def _first(version: Any) -> str:
 
 def _images() -> Iterator[str]:
     yield "## Images\n"
-    yield "What an AMI of HyperPod must be new enough for. (`catalog/data/image_features.json`)\n"
+    yield "HyperPod features and the AMI release that they need. (`catalog/data/image_features.json`)\n"
     features = load("image_features")
-    yield table(("since", "what"), [(one["since"], one["what"]) for one in features.values()])
+    yield table(("AMI release", "feature"), [(one["since"], one["what"]) for one in features.values()])
     ami = load("ecs_neuron_ami")["releases"]
-    yield "Hosts of inference services: releases of ECS's AMI for Neuron. (`catalog/data/ecs_neuron_ami.json`)\n"
+    yield "ECS-optimized Neuron AMI, for hosts of inference services. (`catalog/data/ecs_neuron_ami.json`)\n"
     yield table(("release", "Neuron driver"), [(name, one["driver"] or _UNKNOWN) for name, one in ami.items()])
     yield "Model servers of inference services. (`catalog/data/model_servers.json`)\n"
     servers = load("model_servers")
@@ -117,14 +118,14 @@ def _images() -> Iterator[str]:
         for name, one in servers.items()
         if "title" in one
     ]
-    yield table(("`server`", "what it is", "families", "Neuron runtime", "maintenance"), rows)
-    yield "AMIs of SageMaker endpoints. (`catalog/data/inference_amis.json`)\n"
+    yield table(("`server`", "model server", "families", "Neuron runtime", "maintenance"), rows)
+    yield "AMI versions of SageMaker endpoints. (`catalog/data/inference_amis.json`)\n"
     amis = load("inference_amis")["amis"]
     yield table(
         ("AMI", "driver", "CUDA", "families"),
         [(code(name), one["driver"], one.get("cuda", ""), ", ".join(one["families"])) for name, one in amis.items()],
     )
-    yield "Images of training jobs. (`catalog/data/training_job_images.json`)\n"
+    yield "Container images of training jobs. (`catalog/data/training_job_images.json`)\n"
     families = load("training_job_images")["families"]
     jobs = [
         (family["title"], version, ", ".join(code(tag) for tag in one["tags"].values()), one.get("until") or "")
@@ -132,10 +133,10 @@ def _images() -> Iterator[str]:
         for version, one in family["versions"].items()
     ]
     yield table(("family", "version", "tags", "supported until"), jobs)
-    yield "Slurm's accounting database. (`catalog/data/slurm_database.json`)\n"
+    yield "Database engines for Slurm accounting. (`catalog/data/slurm_database.json`)\n"
     engines = load("slurm_database")["engines"]
     yield table(
-        ("engine", "lines", "default"),
+        ("engine", "versions", "default"),
         [(code(name), ", ".join(one["families"]), one["default"]) for name, one in engines.items()],
     )
 

@@ -21,14 +21,14 @@ NOT_OFFERED = {
     "ClusterRole": "serves AutoScaling",
     "InstanceGroups[].KubernetesConfig": "EKS",
     "Orchestrator.Eks": "EKS",
-    "RestrictedInstanceGroups": "Nova customisation, not Slurm",
+    "RestrictedInstanceGroups": "Nova customization, not Slurm",
     "RestrictedInstanceGroupsConfig": "likewise",
     "TieredStorageConfig": "EKS",
 }
 
 
 def constraints(shape: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the path of each constrained field at and under `shape`, with its constraints; `[]` stands for a member."""
+    """Yield the path of each constrained field at and under `shape`, with its constraints; `[]` is a list member."""
     if path in NOT_OFFERED:
         return
     limits = {name: shape.metadata[key] for key, name in _NAMES.items() if key in shape.metadata}

@@ -11,7 +11,7 @@ _SCRIPTS = ROOT / "lifecycle_scripts"
 
 
 def text() -> str:
-    """Return the file as it should be."""
+    """Return the text of the file."""
     if str(_SCRIPTS) not in sys.path:
         sys.path.insert(0, str(_SCRIPTS))
     from llm_fleet_node.steps import every_step

@@ -46,7 +46,7 @@ NOT_OFFERED = {
 
 
 def constraints(shape: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the path of each constrained field; `[]` stands for a member, `{}` for a map's values, `{key}` its keys."""
+    """Yield the path of each constrained field; `[]` is a list member, `{}` a map's value, `{key}` its key."""
     if path in NOT_OFFERED:
         return
     limits = {name: shape.metadata[key] for key, name in _NAMES.items() if key in shape.metadata}

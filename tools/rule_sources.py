@@ -1,7 +1,7 @@
-"""Finds the rules that emulator, drill and local serving apply, and the source that each names.
+"""Finds the rules of emulator, drill and local serving, and the source that each names.
 
-In emulator and serving a rule is what refuses something; in the drill also what is done on a node in the place of
-HyperPod or ParallelCluster.
+In emulator and serving a rule refuses something; in the drill it can also act on a node instead of HyperPod or
+ParallelCluster.
 """
 
 import ast
@@ -30,7 +30,7 @@ _FORMS = {
     "assumption": re.compile(r"assumption [a-z0-9]+(-[a-z0-9]+)+"),
     "emulation": re.compile(r"emulation, \S.{9,}", re.DOTALL),
 }
-"""What may stand there. A document has its date, its version or its words; `code` of AWS or a vendor its version;
+"""Permitted forms. A document has its date, its version or its words; `code` of AWS or a vendor its version;
 `recorded localstack/localstack <file> <test> (<date>)` is an answer of AWS that this project recorded below
 tests/aws/services/cloudformation/<file>.snapshot.json; `emulation` is a limit of the emulator's own, which AWS does not
 have."""
@@ -43,19 +43,19 @@ _EVERY_MODULE = (
     "local/aws/template/",
     "local/serving/proxy/",
 )
-"""Each module of these folders imitates something."""
+"""Each module of these folders emulates something."""
 _WHOLE_FILES = re.compile(r"local/drill/(stand_ins/programs/.*|platforms/.*\.sh|image/recipe/.*\.(c|sh))")
 _DRILL_ITSELF = re.compile(
     r"local/drill/((network|nodes|report|scenarios|training)/.*|image/(?!image\.py).*"
     r"|(__main__|bench|cli|fingerprint|journal|keeper|live|mirror|relay|services|session|show|slurm|starts|talk|until"
     r"|variant|work_folder|parallelcluster/show|stand_ins/stand_in)\.py)"
 )
-"""What makes, asks and shows the drill's nodes, and imitates no platform; every other module of the drill does."""
+"""Modules that create, query and show the drill's nodes; all other modules of the drill emulate a platform."""
 _ON_NODES = re.compile(
     r"put|.*(node|platform|controller).*\.(start|write|reboot|replace|power_off|prepare|stage|configure|finalize"
     r"|start_\w+|update_\w+)"
 )
-"""What is called to do something on a node in the place of a platform."""
+"""Calls that act on a node instead of a platform."""
 _HELPERS = (
     "local/drill/image/recipe/base.sh",
     "local/drill/image/recipe/last.sh",
@@ -64,13 +64,13 @@ _HELPERS = (
     "local/aws/template/finding.py",
     "local/aws/template/lookups.py",
 )
-"""They hold values, and apply nothing; of `base.sh` the source stands in local/drill/image/image.py."""
+"""Modules with values and without rules; the source of `base.sh` is in local/drill/image/image.py."""
 _NO_RULES = frozenset(
     {"ValueError", "KeyError", "LookupError", "RuntimeError", "SystemExit", "NotImplementedError", "TypeError"}
     | {"AssertionError", "TableError", "ReplacementNeeded", "NotServable", "BatchEnded", "DeploymentFailed"}
     | {"argparse", "WrongBundle", "NotDeployed", "NotInTime", "MissingPrerequisite", "ImageError"}
 )
-"""What is raised for mistakes of a caller, of a table or of the machine, and to steer: no rule of a service."""
+"""Exceptions for errors of a caller, of a table or of the machine, and for control flow: not rules of a service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def rules() -> Iterator[Rule]:
 
 @cache
 def wrong_with(source: str) -> str:
-    """Return what is wrong with a source; empty when nothing is. Assumptions are looked at by their own test."""
+    """Return what is wrong with a source; empty when nothing is. Assumptions have their own test."""
     form = _FORMS.get(source.partition(" ")[0].rstrip(","))
     found = form.match(source) if form else None
     if found is None:

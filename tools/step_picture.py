@@ -1,4 +1,4 @@
-"""Draws how a node comes up: every step with what it waits for, from the steps themselves, as one SVG."""
+"""Draws the steps of the lifecycle scripts with their dependencies as one SVG."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STYLE = """
 
 
 def picture(steps: Mapping[str, Step]) -> str:
-    """Return the SVG of `steps`: columns from left to right, each step right of all that it waits for."""
+    """Return the SVG of `steps`: columns from left to right, each step to the right of its dependencies."""
     before = {name: {one for one in (*step.needs, *step.after) if one in steps} for name, step in steps.items()}
     places = _places(before)
     width = _LEFT * 2 + _COLUMN * (max(column for column, _ in places.values()) + 1) - (_COLUMN - _BOX[0])
@@ -37,7 +37,7 @@ def picture(steps: Mapping[str, Step]) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
-            f"<title>How a node comes up: {len(steps)} steps</title>",
+            f"<title>Node configuration: {len(steps)} steps</title>",
             f"<style>\n{_STYLE}\n</style>",
             f'<rect class="ground" width="{width}" height="{height}"/>',
             *_legend(),
@@ -50,12 +50,12 @@ def picture(steps: Mapping[str, Step]) -> str:
 
 
 def _places(before: Mapping[str, set[str]]) -> dict[str, tuple[int, int]]:
-    """Return column and row of each step: near the middle of what it waits for, where nothing else is."""
+    """Return column and row of each step: in a free place, near the middle of its dependencies."""
     columns: dict[str, int] = {}
     while len(columns) < len(before):
         free = [name for name in sorted(before) if name not in columns and before[name] <= columns.keys()]
         if not free:
-            raise ValueError(f"steps wait for one another: {sorted(before.keys() - columns.keys())}")
+            raise ValueError(f"steps wait for each other: {sorted(before.keys() - columns.keys())}")
         columns |= {name: max((columns[one] + 1 for one in before[name]), default=0) for name in free}
     places: dict[str, tuple[int, int]] = {}
     for column in range(max(columns.values()) + 1):
@@ -72,7 +72,7 @@ def _middle(names: Iterable[str], places: Mapping[str, tuple[int, int]]) -> floa
 
 
 def _direct(names: set[str], before: Mapping[str, set[str]]) -> set[str]:
-    """Return those of `names` that no other of them waits for anyway."""
+    """Return those of `names` on which no other of them depends."""
     return {one for one in names if not any(one in _all_before(other, before) for other in names - {one})}
 
 
@@ -116,7 +116,7 @@ def _corner(place: tuple[int, int]) -> tuple[int, int]:
 
 
 def _legend() -> list[str]:
-    made = ['<text class="head" x="20" y="24">a step is begun when all that it waits for is done</text>']
+    made = ['<text class="head" x="20" y="24">a step starts when all steps before it have ended</text>']
     x = 20
     for (role, mark), shown in zip(_ROLES, ("controller", "login", "workers"), strict=True):
         made.append(f'<circle class="{mark}" cx="{x + 4}" cy="42" r="4"/>')
@@ -125,7 +125,7 @@ def _legend() -> list[str]:
     made.append(f'<path class="needs" d="M{x} 42 h30"/><text class="head" x="{x + 38}" y="46">needs it</text>')
     x += 120
     after = f'<path class="after" d="M{x} 42 h30"/>'
-    made.append(f'{after}<text class="head" x="{x + 38}" y="46">waits for it, may do without</text>')
+    made.append(f'{after}<text class="head" x="{x + 38}" y="46">waits for it, if it is there</text>')
     return made
 
 

@@ -1,10 +1,10 @@
-"""Makes `.tools/training`, an environment with PyTorch for the CPU: for the tests of the training program.
+"""Builds `.tools/training`, an environment with PyTorch for the CPU, for the tests of the training program.
 
     python -m tools.training_environment
 
-What is in it is pinned, with checksums, by the lock file that the drill's nodes install from too. The wheels stay in
-`.tools/wheels`, from where the drill fills its mirror. pip fetches them, from wherever it is configured to; PyTorch's
-own index, which has the build for the CPU, is asked only where those do not have it.
+Its packages are pinned with checksums in the lock file of the drill's nodes. The wheels stay in `.tools/wheels`, from
+where the drill fills its mirror. pip downloads them from its configured indexes; PyTorch's own index, which has the CPU
+build, is queried only for packages that those do not have.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ _PIP = (str(ROOT / ".tools" / "uv" / "bin" / "python"), "-m", "pip", "--disable-
 def main() -> int:
     """Make it, or do nothing where there is no Python for it; return the exit code."""
     if sys.version_info[:2] != PYTHON:
-        told = ".".join(map(str, PYTHON))
-        print(f"no environment for training: it needs Python {told}, this is {sys.version.split()[0]}", file=sys.stderr)
+        reported = ".".join(map(str, PYTHON))
+        print(
+            f"no environment for training: it needs Python {reported}, this is {sys.version.split()[0]}",
+            file=sys.stderr,
+        )
         return 0
     fetch()
     target = ENVIRONMENT / "bin" / "python"

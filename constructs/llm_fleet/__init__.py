@@ -1,6 +1,7 @@
 """LLM infrastructure on AWS as CDK constructs: network, storage, accounting, training clusters, inference services.
 
-The public names are loaded when they are first used, so that `import llm_fleet` costs next to nothing beside the CDK.
+The public names are loaded when they are first used, so that `import llm_fleet` takes little time compared with the
+CDK.
 """
 
 from importlib import import_module

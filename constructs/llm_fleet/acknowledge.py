@@ -1,4 +1,4 @@
-"""Tells cdk-nag, finding by finding, why something it asks about is as it is. Imports the CDK alone, no cdk-nag."""
+"""Acknowledges cdk-nag findings, each with its reason. Imports only the CDK, not cdk-nag."""
 
 import json
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def flatten(value: Any) -> str:
 
 @jsii.implements(IValidation)
 class _WildcardReasons:
-    """Finds nothing wrong; only acknowledges."""
+    """Reports no errors; only acknowledges."""
 
     def __init__(self, holder: Construct, reasons: Callable[[], dict[str, str]]) -> None:
         self._holder = holder

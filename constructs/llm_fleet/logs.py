@@ -9,7 +9,9 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
 
-SERVERS_LOG = "; servers log sizes and times of requests, and no prompt unless told to; `encryption_key` takes another"
+SERVERS_LOG = (
+    "; servers log sizes and times of requests, and prompts only if that is enabled; `encryption_key` takes another"
+)
 """What the log of a model server holds."""
 
 

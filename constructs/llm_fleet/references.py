@@ -104,7 +104,7 @@ def hold(*resources: Construct) -> None:
     (assumption: cloudformation-keeps-the-new-copy-of-a-refused-replacement).
     Who wants weak ones nevertheless says so afterwards: `CrossStackReferences.of(resource).produce(...)`.
 
-    A weak reference might also have an update replace what it stands in, e.g. a file system for its subnet;
+    With a weak reference, an update might also replace the resource that has it, e.g. a file system for its subnet;
     assumption: cloudformation-plans-weak-references-as-replacements
 
     Each of `resources` is a resource or a construct with a default child.

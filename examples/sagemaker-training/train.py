@@ -1,8 +1,9 @@
-"""Trains a small character model on the text of the channel `train`; an example of what a SageMaker job's script does.
+"""Trains a small character model on the text of the channel `train`: an example of a SageMaker job's script.
 
-It reads where things are from the variables that SageMaker sets (SM_CHANNEL_TRAIN, SM_MODEL_DIR), writes a checkpoint
-every so many steps and when it is told to stop, goes on from the newest one when it is started again, and prints what
-the metrics of the job look for. Under torchrun every process trains on its own part; the first one writes.
+It reads its folders from the variables that SageMaker sets (SM_CHANNEL_TRAIN, SM_MODEL_DIR). It writes a checkpoint
+every few steps and on SIGTERM, continues from the newest one after a restart, and prints the lines from which SageMaker
+reads the job's metrics. With torchrun every process trains on its own part of the data; the first one writes the
+checkpoints.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 
 class CharacterModel(nn.Module):
-    """Guesses the next character from the ones before it."""
+    """Predicts the next character from the previous ones."""
 
     def __init__(self, characters: int, width: int) -> None:
         super().__init__()
@@ -27,31 +28,31 @@ class CharacterModel(nn.Module):
         self.head = nn.Linear(width, characters)
 
     def forward(self, text: torch.Tensor) -> torch.Tensor:
-        """Return a score for each character after each place of `text` (batch, length)."""
+        """Return a score for each next character at each position of `text` (batch, length)."""
         states, _ = self.recurrent(self.embedding(text))
         return self.head(states)
 
 
 class Checkpoints:
-    """Folder of `step-00000100.pt` files; SageMaker copies it to S3 as they come."""
+    """Folder of `step-00000100.pt` files; SageMaker copies new files to S3."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
     def newest(self) -> Path | None:
-        """Return the last one that is whole."""
+        """Return the last complete checkpoint."""
         return max(self.folder.glob("step-*.pt"), default=None)
 
     def save(self, step: int, state: dict) -> None:
-        """Write one under another name first: a job that is killed meanwhile leaves no half of one."""
+        """Write to another name first, so that a killed job leaves no incomplete checkpoint."""
         place = self.folder / f"step-{step:08}.pt"
         torch.save(state, place.with_suffix(".part"))
         place.with_suffix(".part").rename(place)
 
 
 def arguments() -> argparse.Namespace:
-    """Return the hyperparameters; SageMaker's toolkit hands them over as `--name value`."""
+    """Return the hyperparameters; SageMaker's toolkit passes them as `--name value`."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--batch", type=int, default=16)
@@ -72,20 +73,20 @@ def read_text(folder: Path) -> torch.Tensor:
 
 def main() -> None:
     """Train."""
-    told = arguments()
+    reported = arguments()
     rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if torch.cuda.is_available() else "cpu"
     if world > 1:
         dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
     stopping: list[int] = []
-    # SageMaker sends this and waits two minutes when a job is stopped, or runs for longer than it may.
+    # SageMaker sends this when a job is stopped or reaches its maximum run time, and waits two minutes.
     signal.signal(signal.SIGTERM, lambda number, _: stopping.append(number))
 
     text = read_text(Path(os.environ["SM_CHANNEL_TRAIN"]))
     torch.manual_seed(0)
-    model = CharacterModel(256, told.width).to(device)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=told.rate)
-    checkpoints, first = Checkpoints(told.checkpoints), 0
+    model = CharacterModel(256, reported.width).to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=reported.rate)
+    checkpoints, first = Checkpoints(reported.checkpoints), 0
     if newest := checkpoints.newest():
         state = torch.load(newest, map_location=device, weights_only=True)
         model.load_state_dict(state["model"])
@@ -95,10 +96,10 @@ def main() -> None:
     trained = DistributedDataParallel(model) if world > 1 else model
 
     since = time.monotonic()
-    for step in range(first + 1, told.steps + 1):
+    for step in range(first + 1, reported.steps + 1):
         choice = torch.Generator().manual_seed(step * world + rank)
-        starts = torch.randint(len(text) - told.length - 1, (told.batch,), generator=choice)
-        batch = torch.stack([text[start : start + told.length + 1] for start in starts]).to(device)
+        starts = torch.randint(len(text) - reported.length - 1, (reported.batch,), generator=choice)
+        batch = torch.stack([text[start : start + reported.length + 1] for start in starts]).to(device)
         scores = trained(batch[:, :-1])
         loss = nn.functional.cross_entropy(scores.flatten(0, 1), batch[:, 1:].flatten())
         optimizer.zero_grad()
@@ -106,11 +107,11 @@ def main() -> None:
         optimizer.step()
         if rank:
             continue
-        if step % told.log_every == 0:
-            rate = told.log_every * told.batch * world / (time.monotonic() - since)
+        if step % reported.log_every == 0:
+            rate = reported.log_every * reported.batch * world / (time.monotonic() - since)
             print(f"step={step} loss={loss.item():.4f} samples_per_second={rate:.1f}", flush=True)
             since = time.monotonic()
-        if step % told.save_every == 0 or step == told.steps or stopping:
+        if step % reported.save_every == 0 or step == reported.steps or stopping:
             checkpoints.save(step, {"step": step, "model": model.state_dict(), "optimizer": optimizer.state_dict()})
         if stopping:
             print(f"stopped after step {step}, which is saved", flush=True)

@@ -1,1 +1,1 @@
-"""What a host of an inference service does on every boot, before it may join its ECS cluster."""
+"""Checks of an inference host on every boot, before it can join its ECS cluster."""

@@ -13,15 +13,15 @@ DRIVER_ATTRIBUTE = "llm-fleet.neuron-driver"
 
 
 def configure_agent(host: Host, settings: Settings) -> dict[str, object]:
-    """Write what the agent is told. What the AMI tells it of Inferentia is in another file, and stays."""
-    told = {
+    """Write the agent's settings. The AMI's settings for Inferentia are in another file and stay unchanged."""
+    reported = {
         "ECS_CLUSTER": settings.cluster,
         "ECS_ENABLE_TASK_IAM_ROLE": "true",
         "ECS_ENABLE_TASK_ENI": "true",
-        # A task has a role of its own, and must not take the host's.
+        # A task has its own role, and must not use the host's.
         "ECS_AWSVPC_BLOCK_IMDS": "true",
-        # The image takes minutes to pull: a task that starts anew takes what is there. Unused images still go, which
-        # `prefer-cached` would end, until the disk is full.
+        # Pulling the image takes minutes: a restarted task uses the cached one. Unused images are still removed:
+        # `prefer-cached` would keep them until the disk is full.
         "ECS_IMAGE_PULL_BEHAVIOR": "once",
         "ECS_CONTAINER_STOP_TIMEOUT": "120s",
         "ECS_ENGINE_TASK_CLEANUP_WAIT_DURATION": "1h",
@@ -29,7 +29,7 @@ def configure_agent(host: Host, settings: Settings) -> dict[str, object]:
         "ECS_INSTANCE_ATTRIBUTES": json.dumps({DRIVER_ATTRIBUTE: settings.driver}),
     }
     try:
-        host.write(PATH, "".join(f"{name}={value}\n" for name, value in told.items()))
+        host.write(PATH, "".join(f"{name}={value}\n" for name, value in reported.items()))
     except OSError as error:
         fail(Code.AGENT, f"{PATH} could not be written: {error}")
     return {}

@@ -1,4 +1,4 @@
-"""The two calls that a host makes by itself: a line of log, and the signal that CloudFormation waits for."""
+"""The host's two AWS calls: PutLogEvents, and the SignalResource that CloudFormation waits for."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _THERE_ALREADY = "ResourceAlreadyExistsException"
 
 
 class Metadata:
-    """The instance's metadata service, by IMDSv2."""
+    """The instance metadata service, with IMDSv2."""
 
     def __init__(self) -> None:
-        """Take the place from LLM_FLEET_METADATA in tests."""
+        """LLM_FLEET_METADATA replaces the address in tests."""
         self._place = os.environ.get("LLM_FLEET_METADATA", _METADATA)
-        # Whatever proxy the host has, it cannot answer for this address.
+        # A proxy of the host cannot reach this address.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         self._token = self._ask("PUT", "/latest/api/token", {"X-aws-ec2-metadata-token-ttl-seconds": "300"})
 
@@ -39,8 +39,8 @@ class Metadata:
     def credentials(self) -> Credentials:
         """Return the credentials of the host's role."""
         place = "meta-data/iam/security-credentials/"
-        told = json.loads(self.get(place + self.get(place).split()[0]))
-        return Credentials(told["AccessKeyId"], told["SecretAccessKey"], told["Token"])
+        reported = json.loads(self.get(place + self.get(place).split()[0]))
+        return Credentials(reported["AccessKeyId"], reported["SecretAccessKey"], reported["Token"])
 
     def _ask(self, method: str, path: str, headers: dict[str, str]) -> str:
         request = urllib.request.Request(self._place + path, method=method, headers=headers)  # noqa: S310
@@ -49,10 +49,10 @@ class Metadata:
 
 
 class Aws:
-    """AWS, with the host's role."""
+    """AWS calls with the host's role."""
 
     def __init__(self, settings: Settings, metadata: Metadata) -> None:
-        """Take who asks; LLM_FLEET_AWS is another place of all services, in tests."""
+        """LLM_FLEET_AWS replaces the endpoint of all services in tests."""
         self._settings = settings
         self._credentials = metadata.credentials()
         self._place = os.environ.get("LLM_FLEET_AWS", "")
@@ -69,7 +69,7 @@ class Aws:
         self._logs("PutLogEvents", {**where, "logEvents": [{"timestamp": now, "message": message}]})
 
     def signal(self, resource: str, instance: str, *, success: bool) -> None:
-        """Signal to `resource` of the stack how this host came up; refused when it does not wait for a signal."""
+        """Signal success or failure to `resource` of the stack; rejected if the resource does not wait."""
         self._post(
             "cloudformation",
             "application/x-www-form-urlencoded",
@@ -85,20 +85,22 @@ class Aws:
             ),
         )
 
-    def _logs(self, action: str, told: dict[str, Any]) -> None:
-        self._post("logs", "application/x-amz-json-1.1", json.dumps(told), {"x-amz-target": f"Logs_20140328.{action}"})
+    def _logs(self, action: str, reported: dict[str, Any]) -> None:
+        self._post(
+            "logs", "application/x-amz-json-1.1", json.dumps(reported), {"x-amz-target": f"Logs_20140328.{action}"}
+        )
 
     def _post(self, service: str, kind: str, text: str, more: Optional[Mapping[str, str]] = None) -> None:
-        """Send it, again where the way there or the service fails. Raises `OSError`."""
+        """Send the request, with retries after a network or service error. Raises `OSError`."""
         for attempt in range(1, _TIMES):
             try:
                 return self._send(service, kind, text.encode(), more or {})
             except urllib.error.HTTPError as error:
                 if error.code < 500 and error.code != 429:
                     raise
-                say(f"{service}: {error}; once more")
+                say(f"{service}: {error}; retrying")
             except OSError as error:
-                say(f"{service}: {error}; once more")
+                say(f"{service}: {error}; retrying")
             time.sleep(pause(attempt))
         return self._send(service, kind, text.encode(), more or {})
 

@@ -1,4 +1,4 @@
-"""What happens on every boot: driver, devices, model, agent; then the word about it goes out."""
+"""The checks on every boot: driver, devices, model, ECS agent; then the result is reported."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from inference_host.model import mount_model
 from inference_host.settings import Settings, read_settings
 
 READY = "/run/llm-fleet/host-ready"
-"""ecs.service asserts that it is there; the folder is empty after each boot."""
+"""ecs.service requires this file; the folder is empty after each boot."""
 REPORT = "/var/lib/llm-fleet/host-report.json"
 _STEPS = (ensure_driver, check_devices, mount_model, configure_agent)
 
 
 def boot() -> int:
-    """Check this host, let the ECS agent start or not, and tell. Returns the exit code."""
+    """Check this host, allow or block the ECS agent, and report the result. Returns the exit code."""
     host = Host(Path(os.environ.get("LLM_FLEET_ROOT", "/")))
     host.path(READY).unlink(missing_ok=True)
     signal.signal(signal.SIGTERM, _out_of_time)
@@ -41,30 +41,30 @@ def boot() -> int:
         story = {"event": "host-ready", **story}
     except Failure as failure:
         story = _refused(failure.code, failure.message, story)
-    except Exception as error:  # whatever it is, the agent must not start
+    except Exception as error:  # the agent must not start after any error
         traceback.print_exc()
         story = _refused(Code.UNFORESEEN, f"{type(error).__name__}: {error}", story)
     story["seconds"] = round(time.monotonic() - begun, 1)
-    _tell(host, settings, story)
+    _report(host, settings, story)
     return 0 if story["event"] == "host-ready" else 1
 
 
 def _out_of_time(*_: object) -> None:
-    """Tell of it: systemd asks what takes too long to end, and kills it only later."""
+    """Report the timeout: systemd sends SIGTERM first, and kills the process later."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    fail(Code.TIMEOUT, "the checks were ended before they were done")
+    fail(Code.TIMEOUT, "the checks were stopped before they were finished")
 
 
 def _refused(code: Code, message: str, story: dict[str, Any]) -> dict[str, Any]:
-    told = {"event": "host-refused", "code": code.code, "message": message, "remedy": code.remedy}
-    return {**told, **story}
+    reported = {"event": "host-refused", "code": code.code, "message": message, "remedy": code.remedy}
+    return {**reported, **story}
 
 
-def _tell(host: Host, settings: Optional[Settings], story: dict[str, Any]) -> None:
-    """Leave the word on the host, then send it; what cannot be sent changes nothing about the host."""
+def _report(host: Host, settings: Optional[Settings], story: dict[str, Any]) -> None:
+    """Write the result on the host, then send it; a failed send changes nothing on the host."""
     well = story["event"] == "host-ready"
-    metadata = _or_none("the instance's metadata", Metadata)
-    instance = _or_none("the instance's id", lambda: metadata.get("meta-data/instance-id")) if metadata else None
+    metadata = _or_none("the instance metadata", Metadata)
+    instance = _or_none("the instance id", lambda: metadata.get("meta-data/instance-id")) if metadata else None
     story["instance"] = instance
     line = json.dumps(story)
     say(line)
@@ -73,11 +73,11 @@ def _tell(host: Host, settings: Optional[Settings], story: dict[str, Any]) -> No
         host.write(READY, line + "\n")
     if settings is None or metadata is None or instance is None:
         return
-    told, name = settings, instance
-    aws = _or_none("the credentials of the host's role", lambda: Aws(told, metadata))
+    reported, name = settings, instance
+    aws = _or_none("the credentials of the host's role", lambda: Aws(reported, metadata))
     if aws is not None:
         _or_none("the log", lambda: aws.log(f"host/{name}", line))
-        for resource in told.signal_resources:
+        for resource in reported.signal_resources:
             # CloudFormation refuses a signal to a resource that does not wait for one.
             _or_none(f"the signal to {resource}", lambda to=resource: aws.signal(to, name, success=well))
 

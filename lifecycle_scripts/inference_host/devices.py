@@ -1,4 +1,4 @@
-"""The Neuron devices: as many as the instance type has."""
+"""Checks the number of Neuron devices against the instance type."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from inference_host.host import Host
 from inference_host.settings import Settings
 
 SECONDS = 30.0
-"""How long devices may take to appear once the driver is loaded."""
+"""Seconds for devices to appear after the driver is loaded."""
 
 
 def check_devices(host: Host, settings: Settings) -> dict[str, object]:
@@ -18,11 +18,11 @@ def check_devices(host: Host, settings: Settings) -> dict[str, object]:
     if found == 0 or (wanted is not None and found != wanted):
         fail(
             Code.DEVICES,
-            f"{settings.instance_type} has {wanted or 'at least 1'} Neuron devices, /dev shows {found} of them",
+            f"{settings.instance_type} has {wanted or 'at least 1'} Neuron devices, but /dev has {found}",
         )
     return {"devices": found}
 
 
 def count(host: Host) -> int:
-    """Return how many devices there are."""
+    """Return the number of `/dev/neuron<n>`."""
     return sum(path.name[len("neuron") :].isdigit() for path in host.path("/dev").glob("neuron*"))

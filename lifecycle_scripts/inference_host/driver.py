@@ -1,4 +1,4 @@
-"""The Neuron driver: exactly the pinned one runs, or the host is refused."""
+"""The Neuron driver: the host is refused unless the pinned version runs."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _PLACE = "https://yum.repos.neuron.amazonaws.com"
 _PCI_IDS = "/usr/sbin/update-pciids"
 _FETCH_SECONDS = 120
 _BUILD_SECONDS = 420
-"""Of the driver, for this kernel; on a small host it takes minutes."""
+"""Seconds to build the driver for this kernel, which takes minutes on a small host."""
 _LOAD_SECONDS = 60
 
 
 def ensure_driver(host: Host, settings: Settings) -> dict[str, object]:
-    """Make the pinned driver run, by installing it where that is allowed. Raises `Failure`."""
+    """Make the pinned driver run; install it if that is allowed. Raises `Failure`."""
     pinned = settings.driver
     found, installed = packaged(host), False
     if found != pinned:
         if not settings.install_driver:
             fail(
                 Code.DRIVER_OTHER,
-                f"this host has the Neuron driver {found or '(none)'}, its service is pinned to {pinned}, and it may "
-                "install none",
+                f"this host has the Neuron driver {found or '(none)'}, but its service pins {pinned}, and "
+                "`install_driver` is off",
             )
-        say(f"the AMI has the Neuron driver {found or '(none)'}; {pinned} is installed in its place")
+        say(f"the AMI has the Neuron driver {found or '(none)'}; it is replaced with {pinned}")
         _install(host, pinned)
         installed = True
     if running(host) != pinned:
@@ -40,14 +40,14 @@ def ensure_driver(host: Host, settings: Settings) -> dict[str, object]:
     if running(host) != pinned:
         fail(
             Code.DRIVER_LOAD,
-            f"the Neuron driver {running(host) or '(none)'} runs, and not {pinned}, which "
+            f"the Neuron driver {running(host) or '(none)'} runs instead of {pinned}, which "
             + ("was just installed" if installed else "is installed"),
         )
     return {"driver": pinned, "driver_of_ami": found, "driver_installed": installed}
 
 
 def packaged(host: Host) -> Optional[str]:
-    """Return the version that the kernel would load; `None` without one."""
+    """Return the version that the kernel would load; `None` if there is none."""
     try:
         return _version(host.run("modinfo", "-F", "version", "neuron"))
     except CommandFailed:
@@ -55,18 +55,18 @@ def packaged(host: Host) -> Optional[str]:
 
 
 def running(host: Host) -> Optional[str]:
-    """Return the version that is loaded; `None` when none is."""
+    """Return the loaded version; `None` if none is loaded."""
     return _version(host.read(f"{_RUNNING}/version") or "")
 
 
 def _version(text: str) -> Optional[str]:
-    """Return the numbers at the beginning of `text`: the package's release may follow them."""
+    """Return the version numbers at the start of `text`, without the package release that can follow them."""
     found = re.match(r"\d+(\.\d+)*", text.strip())
     return found.group() if found else None
 
 
 def _install(host: Host, version: str) -> None:
-    """Take the AMI's driver off and put `version` in its place. Nothing else comes from the repository, which goes.
+    """Replace the AMI's driver with `version`. Nothing else is installed from the repository, which is removed again.
 
     assumption: neuron-repository-key
     """
@@ -83,10 +83,10 @@ def _install(host: Host, version: str) -> None:
             host.run_often(*dnf, "install", f"kernel-devel-{kernel}", seconds=_FETCH_SECONDS)
         if running(host):
             host.run("modprobe", "--remove", "neuron", seconds=_LOAD_SECONDS)
-        # Fetched first: a host without a way to the repository keeps what it has, and a reboot finds it so.
+        # Downloaded first: a host that cannot reach the repository keeps its driver, also after a reboot.
         host.run_often(*dnf, "install", "--downloadonly", f"{_PACKAGE}-{version}", seconds=_FETCH_SECONDS)
         if packaged(host):
-            # As the AMI does it itself for inf1: nothing that came with the driver goes with it.
+            # As the AMI does for inf1: packages that were installed with the driver stay.
             host.run("rpm", "--erase", "--nodeps", _PACKAGE, seconds=_FETCH_SECONDS)
         _without_pci_ids(host, lambda: host.run(*dnf, "install", f"{_PACKAGE}-{version}", seconds=_BUILD_SECONDS))
     except CommandFailed as error:
@@ -97,9 +97,9 @@ def _install(host: Host, version: str) -> None:
 
 
 def _without_pci_ids(host: Host, install: Callable[[], object]) -> None:
-    """Run `install` with a program in the place of update-pciids that does nothing.
+    """Run `install` with an update-pciids that does nothing.
 
-    The package calls it, and behind an egress filter its download hangs. assumption: neuron-dkms-updates-pci-ids
+    The package runs it, and its download hangs behind an egress filter. assumption: neuron-dkms-updates-pci-ids
     """
     tool = host.path(_PCI_IDS)
     kept = tool.with_name("update-pciids.kept")
@@ -124,7 +124,7 @@ def _reload(host: Host) -> None:
 
 
 def _try(host: Host, *command: str) -> None:
-    """Run what only guards against later changes; the repository is gone as well."""
+    """Run a command that only prevents later updates: a failure is harmless, as the repository is removed."""
     try:
         host.run(*command)
     except CommandFailed as error:

@@ -1,4 +1,4 @@
-"""The stable codes of everything for which a host is refused. A code is never reused for another failure."""
+"""The error codes of inference hosts. A code is never reused for another failure."""
 
 from __future__ import annotations
 
@@ -7,52 +7,52 @@ from typing import NoReturn
 
 
 class Code(Enum):
-    """One failure, one code; the text beside it is what to do about it."""
+    """One code for each failure, with its remedy."""
 
     NO_PYTHON = (
         "LFN101",
-        "give hosts the ECS-optimized Neuron AMI of Amazon Linux 2023, which has python3",
+        "use the ECS-optimized Neuron AMI of Amazon Linux 2023, which has python3",
     )  # user_data.sh
-    SETTINGS = ("LFN102", "deploy the stack again, so that new hosts are told anew; never write settings.json by hand")
+    SETTINGS = ("LFN102", "deploy the stack again, which writes new settings; do not edit settings.json")
     UNFORESEEN = ("LFN103", "this is a defect of llm-fleet: report it with `journalctl -u llm-fleet-host`")
     TIMEOUT = (
         "LFN104",
-        "look at `journalctl -u llm-fleet-host` for what it was waiting for; a reboot tries anew",
+        "read `journalctl -u llm-fleet-host` to see what it waited for; reboot the host to try again",
     )
     DRIVER_OTHER = (
         "LFN110",
-        "give hosts an AMI with the pinned driver, or let them install it (install_driver), or pin the driver that "
-        "the AMI has, if the server's image goes with it",
+        "use an AMI with the pinned driver, or set `install_driver`, or pin the driver version of the AMI if the "
+        "server image supports it",
     )
     DRIVER_INSTALL = (
         "LFN111",
-        "see that hosts reach yum.repos.neuron.amazonaws.com and the repositories of Amazon Linux, and that the "
-        "version is there; where dnf speaks of GPG, Neuron's key was changed; or give them an AMI that carries it",
+        "check that hosts can reach yum.repos.neuron.amazonaws.com and the repositories of Amazon Linux, and that the "
+        "version exists there; a GPG error means that Neuron's key changed; or use an AMI that has the driver",
     )
     DRIVER_LOAD = (
         "LFN112",
-        "look at `dmesg` and `dkms status` on the host: the driver must be built for this kernel; take another release "
+        "check `dmesg` and `dkms status` on the host: the driver must be built for this kernel; use another release "
         "of the AMI",
     )
     DEVICES = (
         "LFN113",
-        "terminate the instance: its hardware is not what its type has; if it happens again, tell AWS support",
+        "terminate the instance: it lacks devices of its instance type; if it happens again, contact AWS Support",
     )
     MOUNTPOINT_INSTALL = (
         "LFN120",
-        "see that hosts reach the repositories of Amazon Linux 2023, which are in S3; a release of the AMI before "
-        "2023.9 has no mount-s3",
+        "check that hosts can reach the repositories of Amazon Linux 2023, which are in S3; AMI releases before "
+        "2023.9 have no mount-s3",
     )
     MOUNT = (
         "LFN121",
-        "look at what Mountpoint said: bucket and region must be right, and the host's role must read the model",
+        "read the output of Mountpoint: bucket and Region must be correct, and the host's role must read the model",
     )
-    MODEL_MISSING = ("LFN122", "upload the model to this very prefix, or tell the service the prefix where it is")
+    MODEL_MISSING = ("LFN122", "upload the model to this prefix, or set the service to the prefix where the model is")
     MODEL_UNREADABLE = (
         "LFN123",
-        "see that the host's role may read the objects and decrypt them, and that they are not in an archive class",
+        "check that the host's role can read and decrypt the objects, and that no object is in an archive class",
     )
-    AGENT = ("LFN124", "look at the disk of the host: /etc/ecs must take files of root")
+    AGENT = ("LFN124", "check the disk of the host: root must be able to write to /etc/ecs")
 
     @property
     def code(self) -> str:
@@ -61,7 +61,7 @@ class Code(Enum):
 
     @property
     def remedy(self) -> str:
-        """What to do."""
+        """The instruction in the error message."""
         return self.value[1]
 
 
@@ -69,12 +69,12 @@ class Failure(Exception):
     """A reason to refuse this host."""
 
     def __init__(self, code: Code, message: str) -> None:
-        """Take the code and what was seen, with the values."""
+        """Set the code and the message, with its values."""
         super().__init__(message)
         self.code = code
         self.message = message
 
 
 def fail(code: Code, message: str) -> NoReturn:
-    """Refuse the host."""
+    """Raise `Failure`."""
     raise Failure(code, message)

@@ -1,4 +1,4 @@
-"""The machine that is looked at and changed: everything goes through here, so that tests can move it."""
+"""Access to the machine: all reads and changes use it, so that tests can set another root folder."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Callable, Optional
 
 _LINES = 15
-"""Of a failed command's output, the last ones are told."""
+"""Number of last lines of a failed command's output in the error."""
 
 
 class CommandFailed(Exception):
-    """A command ended with a code other than 0, or not in time."""
+    """A command failed or timed out."""
 
 
 class Host:
     """One machine, whose file system begins at `root`."""
 
     def __init__(self, root: Path) -> None:
-        """Take the root: `/`, or a folder in tests."""
+        """`root`: `/`, or a folder in tests."""
         self.root = root
 
     def path(self, path: str) -> Path:
@@ -27,14 +27,14 @@ class Host:
         return self.root / path.lstrip("/")
 
     def read(self, path: str) -> Optional[str]:
-        """Return what is in `path`, without white space around it; `None` without such a file."""
+        """Return the stripped text of `path`; `None` if there is no such file."""
         try:
             return self.path(path).read_text(encoding="utf-8", errors="replace").strip()
         except FileNotFoundError:
             return None
 
     def write(self, path: str, text: str) -> None:
-        """Make `path` hold `text`, whole or not at all."""
+        """Write `text` to `path` atomically."""
         target = self.path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = target.with_name(f".{target.name}.draft")
@@ -42,7 +42,7 @@ class Host:
         draft.replace(target)
 
     def run(self, *command: str, seconds: float = 60) -> str:
-        """Run `command` and return what it said. Raises `CommandFailed`."""
+        """Run `command` and return its output. Raises `CommandFailed`."""
         try:
             done = subprocess.run(
                 command,
@@ -54,7 +54,7 @@ class Host:
                 timeout=seconds,
             )
         except subprocess.TimeoutExpired as error:
-            raise CommandFailed(f"`{' '.join(command)}` did not end within {seconds:g} s") from error
+            raise CommandFailed(f"`{' '.join(command)}` did not finish within {seconds:g} s") from error
         except OSError as error:
             raise CommandFailed(f"`{' '.join(command)}` cannot be run: {error.strerror}") from error
         if done.returncode:
@@ -63,17 +63,17 @@ class Host:
         return done.stdout
 
     def run_often(self, *command: str, seconds: float, times: int = 3) -> str:
-        """Run `command` again where it fails, up to `times`: what comes over a network may come the next time."""
+        """Run `command` up to `times` until it succeeds, because downloads can fail temporarily."""
         for attempt in range(1, times):
             try:
                 return self.run(*command, seconds=seconds)
             except CommandFailed as error:
-                say(f"{error}; once more")
+                say(f"{error}; retrying")
                 time.sleep(pause(attempt))
         return self.run(*command, seconds=seconds)
 
     def wait(self, ready: Callable[[], bool], *, seconds: float) -> bool:
-        """Return whether `ready` came true within `seconds`."""
+        """Return whether `ready()` became true within `seconds`."""
         deadline = time.monotonic() + seconds
         while not ready():
             if time.monotonic() >= deadline:
@@ -91,5 +91,5 @@ PAUSE = 5.0
 
 
 def say(text: str) -> None:
-    """Write a line to journal and console."""
+    """Write a line to the journal and the console."""
     print(text, flush=True)

@@ -1,4 +1,4 @@
-"""The model in S3: mounted read-only, and read once, before anybody is told that it is there."""
+"""The model in S3: mounted read-only, and read once before the host reports success."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ UNIT = "llm-fleet-model.service"
 ENVIRONMENT = "/etc/llm-fleet/model.env"
 _CACHE = "/var/cache/llm-fleet/model"
 _WITNESS = "config.json"
-"""What every model has; without it, any file will do."""
+"""A file that every model has; without it, any file is read."""
 _BYTES = 4096
 _MIB_PER_GIB = 1024
 _UNSAFE = re.compile(r"[^\w/.-]", re.ASCII)
-"""What systemd might not take for itself when it splits words."""
+"""Characters that systemd treats specially when it splits words."""
 _IN_QUOTES = re.compile(r'["\\$`]')
-"""What it might not when it reads a quoted value (systemd.exec, EnvironmentFile)."""
+"""Characters that systemd treats specially in a quoted value (systemd.exec, EnvironmentFile)."""
 _WITH_BACKSLASH = r"\\\g<0>"
 
 
 def mount_model(host: Host, settings: Settings) -> dict[str, object]:
-    """Mount the model and read of it. Raises `Failure`."""
+    """Mount the model and read a file of it. Raises `Failure`."""
     mount = settings.mount
     if mount is None:
         return {}
@@ -43,12 +43,12 @@ def mount_model(host: Host, settings: Settings) -> dict[str, object]:
     except CommandFailed as error:
         fail(Code.MOUNT, f"{_place(mount)} could not be mounted: {error}\n{_journal(host)}")
     if not _is_mounted(host, mount.path):
-        fail(Code.MOUNT, f"{UNIT} runs, and nothing is mounted at {mount.path}")
+        fail(Code.MOUNT, f"{UNIT} runs, but nothing is mounted at {mount.path}")
     return {"model": _place(mount), "model_file": _read_of(host, mount)}
 
 
 def environment(mount: Mount, region: str) -> str:
-    """Return what the unit reads. systemd splits MODEL_OPTIONS at blanks, unless a backslash is before them."""
+    """Return the unit's environment file. systemd splits MODEL_OPTIONS at spaces that have no backslash before them."""
     options = f"--region {region}"
     if mount.cache_gib:
         options += f" --cache {_CACHE} --max-cache-size {mount.cache_gib * _MIB_PER_GIB}"
@@ -61,7 +61,7 @@ def environment(mount: Mount, region: str) -> str:
 def _folder(host: Host, path: str) -> None:
     try:
         host.path(path).mkdir(parents=True, exist_ok=True)
-    except OSError as error:  # A Mountpoint that died: the unit takes it away before it mounts.
+    except OSError as error:  # A Mountpoint that crashed: the unit unmounts it before it mounts again.
         say(f"{path}: {error.strerror}")
 
 
@@ -71,16 +71,16 @@ def _is_mounted(host: Host, path: str) -> bool:
 
 
 def _read_of(host: Host, mount: Mount) -> str:
-    """Read the beginning of a file of the model, and return which."""
+    """Read the beginning of a file of the model, and return its path."""
     top = host.path(mount.path)
     try:
         file = _any_file(top)
         if file is None:
-            fail(Code.MODEL_MISSING, f"{_place(mount)} is mounted, and there is no file in it")
+            fail(Code.MODEL_MISSING, f"{_place(mount)} is mounted, but it has no files")
         with file.open("rb") as opened:
             opened.read(_BYTES)
     except OSError as error:
-        fail(Code.MODEL_UNREADABLE, f"{_place(mount)} is mounted, and cannot be read: {error}")
+        fail(Code.MODEL_UNREADABLE, f"{_place(mount)} is mounted, but cannot be read: {error}")
     return file.relative_to(top).as_posix()
 
 

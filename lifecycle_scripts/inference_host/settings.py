@@ -1,4 +1,4 @@
-"""What this host is told: settings.json, written by the user data."""
+"""The host's settings: settings.json, written by the user data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Mount:
 
 @dataclass(frozen=True)
 class Settings:
-    """All that a host is told."""
+    """All settings of a host."""
 
     service: str
     cluster: str
@@ -41,13 +41,13 @@ class Settings:
 
 
 def read_settings(host: Host) -> Settings:
-    """Return the settings. Raises `Failure` when they cannot be read."""
+    """Return the settings. Raises `Failure` if they cannot be read."""
     text = host.read(PATH)
     if text is None:
         fail(Code.SETTINGS, f"there is no {PATH}")
     try:
-        told = json.loads(text)
-        mount = told.pop("mount")
-        return Settings(mount=Mount(**mount) if mount else None, **told)
+        reported = json.loads(text)
+        mount = reported.pop("mount")
+        return Settings(mount=Mount(**mount) if mount else None, **reported)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        fail(Code.SETTINGS, f"{PATH} is not what this host reads: {error}")
+        fail(Code.SETTINGS, f"{PATH} is not valid: {error}")

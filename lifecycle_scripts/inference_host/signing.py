@@ -1,4 +1,4 @@
-"""AWS's Signature Version 4, for a POST without a query: hosts have neither AWS CLI nor SDK."""
+"""AWS Signature Version 4 for a POST without a query: hosts have neither the AWS CLI nor an SDK."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from datetime import datetime
 
 @dataclass(frozen=True)
 class Credentials:
-    """Of the host's role, from the instance's metadata."""
+    """Credentials of the host's role, from the instance metadata."""
 
     access_key: str
     secret_key: str
@@ -28,7 +28,7 @@ def signed_headers(
     body: bytes,
     now: datetime,
 ) -> dict[str, str]:
-    """Return `headers` with those that sign a POST of `body` to `https://<host>/`; `now` is in UTC."""
+    """Return `headers` with the signature of a POST of `body` to `https://<host>/`; `now` is in UTC."""
     time = now.strftime("%Y%m%dT%H%M%SZ")
     scope = f"{time[:8]}/{region}/{service}/aws4_request"
     signed = {name.lower(): value for name, value in headers.items()}

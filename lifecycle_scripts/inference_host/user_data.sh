@@ -1,7 +1,7 @@
 #!/bin/bash
-# User data of a host that serves a model: lays down what checks the host on every boot, and runs it once.
-# The ECS agent waits for that check; where it fails, the agent never starts and the host joins no cluster.
-# LLM_FLEET_ROOT moves everything below another folder, for tests.
+# User data of an inference host: installs the checks that run on every boot, and runs them once.
+# The ECS agent waits for the checks; if they fail, the agent does not start and the host does not join the cluster.
+# LLM_FLEET_ROOT sets another root folder, for tests.
 set -euo pipefail
 
 root="${LLM_FLEET_ROOT:-}"
@@ -14,7 +14,7 @@ refuse() {
   exit 1
 }
 
-command -v python3 >/dev/null || refuse "this AMI has no python3: take the ECS-optimized Neuron AMI of AL2023"
+command -v python3 >/dev/null || refuse "this AMI has no python3: use the ECS-optimized Neuron AMI of AL2023"
 
 mkdir -p "$home" "$root/etc/llm-fleet" "$units/ecs.service.d"
 unpack='import base64, io, sys, tarfile
@@ -31,5 +31,5 @@ install -m 644 "$home"/systemd/ecs.service.d/*.conf "$units/ecs.service.d"
 
 systemctl daemon-reload
 systemctl enable llm-fleet-host.service
-# In this boot ECS's own start is already queued behind cloud-init; the drop-in ties it to what starts here.
+# In this boot the start of ecs.service is already queued after cloud-init; the drop-in makes it wait for these units.
 systemctl start llm-fleet-host.service

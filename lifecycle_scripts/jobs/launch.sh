@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What srun runs on each node of a job, in the container where there is one.
-# Usage: launch.sh [compile] torchrun VERB OPTIONS…  the training program, as many processes as the nodes are told
-#        launch.sh [compile] nemo OPTIONS…           neuronx-nemo-megatron, as many
+# Runs on each node of a job by srun, in the container if there is one.
+# Usage: launch.sh [compile] torchrun VERB OPTIONS…  the training program, LLM_FLEET_PROCESSES processes on each node
+#        launch.sh [compile] nemo OPTIONS…           neuronx-nemo-megatron, as many processes
 #        launch.sh python VERB OPTIONS…              the training program, one process
 #        launch.sh program NAME ARGUMENTS…           another program
 set -uo pipefail
 
-# Before the time limit USR1 comes to every process here. It is for the training processes alone, which listen to it.
+# Before the time limit every process here gets USR1. Only the training processes handle it.
 trap '' USR1
 
 refuse() {
@@ -26,7 +26,7 @@ first_host() {
   fi
 }
 
-# Puts the programs of the environment first.
+# Puts the environment's programs first in PATH.
 enter_environment() {
   case "${LLM_FLEET_ENVIRONMENT_KIND}" in
     venv) export VIRTUAL_ENV="${LLM_FLEET_ENVIRONMENT}" ;;
@@ -39,7 +39,7 @@ enter_environment() {
   esac
   [[ -x "${LLM_FLEET_PYTHON}" ]] ||
     refuse LFJ47 "${HOSTNAME} does not see ${LLM_FLEET_PYTHON}" \
-      "see in /var/log/llm-fleet/report.json how the step of the environment ended on this node"
+      "check the result of the step training_environment in /var/log/llm-fleet/report.json on this node"
   export PATH="${LLM_FLEET_ENVIRONMENT}/bin:${PATH}"
 }
 
@@ -50,8 +50,8 @@ share_processors() {
   export OMP_NUM_THREADS="${OMP_NUM_THREADS:-$((each > 0 ? each : 1))}"
 }
 
-# Fills `torchrun`. The list of nodes is that of this step: another one when HyperPod has replaced a node. 44000 is kept
-# free of other uses by the nodes.
+# Sets `torchrun`. The node list is that of this step: it changes when HyperPod replaces a node. Port 44000 is reserved
+# on the nodes.
 find_torchrun() {
   torchrun=(
     "${LLM_FLEET_PYTHON}" -m torch.distributed.run --nnodes "${SLURM_STEP_NUM_NODES:-${SLURM_JOB_NUM_NODES:-1}}"
@@ -62,7 +62,7 @@ find_torchrun() {
 
 [[ -e "${LLM_FLEET_RUN_MARK}" ]] ||
   refuse LFJ43 "${HOSTNAME} does not see the run folder ${LLM_FLEET_RUN_MARK%/logs/*}, or another of that name" \
-    "write a folder on storage that all nodes share into run.sh as RUN_FOLDER"
+    "set RUN_FOLDER in run.sh to a folder on storage that all nodes share"
 enter_environment
 export PYTHONPATH="${LLM_FLEET_PROGRAMS}${PYTHONPATH:+:${PYTHONPATH}}"
 [[ -z "${LLM_FLEET_COMPILE_CACHE}" ]] ||
@@ -72,7 +72,7 @@ first=()
 if [[ "$1" == compile ]]; then
   command -v neuron_parallel_compile >/dev/null ||
     refuse LFJ49 "${HOSTNAME} has no neuron_parallel_compile in ${LLM_FLEET_ENVIRONMENT:-its path}" \
-      "run this in an environment with torch-neuronx: ENVIRONMENT in run.sh"
+      "set ENVIRONMENT in run.sh to an environment with torch-neuronx"
   first=(neuron_parallel_compile)
   shift
 fi

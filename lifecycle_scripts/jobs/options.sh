@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# What training is told, from the settings; for the stage that compiles, too. common.sh reads this.
+# Options of the training programs, from the settings; the compile stage uses them too. Sourced by common.sh.
 # shellcheck disable=SC2034,SC2154
 
-# Reads the settings of the stage that trains, for the one that compiles for it. Leaves its name in `training`.
+# Reads the settings of the training stage, for the compile stage. Sets `training` to the name of that stage.
 settings_of_training() {
   local nodes
   training=train
   [[ "${BACKEND}" != nemo-megatron ]] || training=train-nemo-megatron
-  read_beside "${training}.sbatch"
+  read_settings "${training}.sbatch"
   # shellcheck source=/dev/null
   source <(sed -n '/^# Settings$/,/^# End of settings$/p' "${SLURM_SUBMIT_DIR}/${training}.sbatch")
   nodes="$(sed -n 's/^#SBATCH --nodes=//p' "${SLURM_SUBMIT_DIR}/${training}.sbatch")"
   [[ "${nodes:-1}" == "${SLURM_JOB_NUM_NODES:-1}" ]] ||
-    echo "  note: ${training}.sbatch asks for ${nodes:-1} nodes, and graphs depend on their number"
+    echo "  note: ${training}.sbatch requests ${nodes:-1} nodes, and the graphs depend on the number of nodes"
 }
 
-# Fills `options` with what the training program is told.
+# Sets `options` to the options of the training program.
 train_options() {
   options=(
     --run-folder "${RUN_FOLDER}" --model "${RUN_FOLDER}/weights" --backend "${BACKEND}" --precision "${PRECISION}"
@@ -33,22 +33,22 @@ train_options() {
   [[ "${BACKEND}" != smp ]] || export LLM_FLEET_SMP_BACKEND="${SMP_BACKEND}"
 }
 
-# What the compiler is told for a model of this kind, as AWS's own tp_zero1 scripts have it; compiled graphs are of these
-# words. A value that is set already stays.
+# Compiler flags for transformers, from AWS's tp_zero1 scripts. The cache key of compiled graphs contains them. A value
+# that is already set is kept.
 neuron_variables() {
   local flags="--model-type transformer --distribution-strategy=llm-training"
   export NEURON_CC_FLAGS="${NEURON_CC_FLAGS-${flags}}" NEURON_FUSE_SOFTMAX="${NEURON_FUSE_SOFTMAX-1}"
 }
 
-# Fills `options` with what neuronx-nemo-megatron is told, by its own names; $1: steps, $2: False for none of what a run
-# leaves behind. Its checkpoints are of its own form; it goes on from the newest, which its own examples do not ask for.
+# Sets `options` to the options of neuronx-nemo-megatron; $1: steps, $2: False to write no logs and checkpoints. Its
+# checkpoints have a format of their own; it resumes from the newest one, which its examples do not.
 nemo_options() {
   [[ -r "${NEMO_FOLDER}/megatron_gpt_pretraining.py" ]] ||
-    refuse LFJ46 "NEMO_FOLDER is '${NEMO_FOLDER}', and there is no megatron_gpt_pretraining.py" \
-      "write nemo/examples/nlp/language_modeling of a clone of neuronx-nemo-megatron, on shared storage"
+    refuse LFJ46 "NEMO_FOLDER is '${NEMO_FOLDER}', which has no megatron_gpt_pretraining.py" \
+      "set it to nemo/examples/nlp/language_modeling of a clone of neuronx-nemo-megatron on shared storage"
   [[ -r "${NEMO_DATA}.bin" && -r "${NEMO_DATA}.idx" ]] ||
-    refuse LFJ46 "NEMO_DATA is '${NEMO_DATA}', and there are no .bin and .idx of that name" \
-      "make them with preprocess_data_for_megatron.py of neuronx-nemo-megatron, and write their path"
+    refuse LFJ46 "NEMO_DATA is '${NEMO_DATA}', but there are no .bin and .idx files with this name" \
+      "create them with preprocess_data_for_megatron.py of neuronx-nemo-megatron, and set NEMO_DATA to their path"
   nemo_shape
   local granularity="${ACTIVATION_CHECKPOINTING}"
   [[ "${granularity}" != none ]] || granularity=null
@@ -76,14 +76,14 @@ nemo_options() {
   nemo_variables
 }
 
-# Fills `shape` from the model's config.json.
+# Sets `shape` from the model's config.json.
 nemo_shape() {
   mapfile -t shape < <(
     python3 - "${RUN_FOLDER}/weights/config.json" <<'PYTHON'
 import json, sys
-told = json.load(open(sys.argv[1]))
-if told.get("num_key_value_heads", told["num_attention_heads"]) != told["num_attention_heads"]:
-    sys.exit("it has grouped-query attention, which megatron_llama_config has not")
+config = json.load(open(sys.argv[1]))
+if config.get("num_key_value_heads", config["num_attention_heads"]) != config["num_attention_heads"]:
+    sys.exit("the model has grouped-query attention, which megatron_llama_config does not support")
 for theirs, ours in {
     "num_layers": "num_hidden_layers",
     "hidden_size": "hidden_size",
@@ -91,14 +91,14 @@ for theirs, ours in {
     "num_attention_heads": "num_attention_heads",
     "layernorm_epsilon": "rms_norm_eps",
 }.items():
-    print(f"model.{theirs}={told[ours]}")
+    print(f"model.{theirs}={config[ours]}")
 PYTHON
   )
   ((${#shape[@]} == 5)) ||
-    refuse LFJ46 "the model's config.json is none that this stage knows, see above" "download Llama-2-7B or 13B"
+    refuse LFJ46 "this stage does not support the model's config.json, see above" "download Llama-2-7B or 13B"
 }
 
-# What train_setup.sh of neuronx-nemo-megatron sets, without its sudo. A value that is set already stays.
+# The variables of neuronx-nemo-megatron's train_setup.sh, without its sudo. A value that is already set is kept.
 nemo_variables() {
   export NEMO_FOLDER HYDRA_FULL_ERROR=1 NEMO_EXPM_VERSION="${SLURM_JOB_ID:-0}"
   export NEURON_RT_EXEC_TIMEOUT="${NEURON_RT_EXEC_TIMEOUT-100}" NEURON_RT_STOCHASTIC_ROUNDING_EN=1
@@ -107,6 +107,6 @@ nemo_variables() {
   export TF_NUM_INTEROP_THREADS=1024 XLA_THREAD_POOL_SIZE=4 XLA_IO_THREAD_POOL_SIZE=4
   local flags="--model-type transformer --distribution-strategy=llm-training --enable-mixed-precision-accumulation"
   export NEURON_CC_FLAGS="${NEURON_CC_FLAGS-${flags}}"
-  # bf16 with stochastic rounding, as the post trained; or fp32 throughout.
+  # bf16 with stochastic rounding, as in the launch post; or fp32 throughout.
   [[ "${PRECISION}" != mixed ]] || export XLA_USE_BF16=1
 }

@@ -1,4 +1,4 @@
-"""Prints what Session Manager calls this node; with words in capitals for what the node does not tell this user."""
+"""Prints the Session Manager target of this node, with placeholders in capitals for values this user cannot read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RESOURCES = _ROOT / "opt/ml/config/resource_config.json"
 
 
 def target() -> str:
-    """On HyperPod `sagemaker-cluster:<cluster id>_<group>-<instance id>`, elsewhere the instance id."""
+    """HyperPod: `sagemaker-cluster:<cluster id>_<group>-<instance id>`; otherwise the instance id."""
     node: dict[str, Any] = _read(_REPORT).get("node") or {}
     instance: str = node.get("instance_id") or "INSTANCE"
     if os.environ.get("LLM_FLEET_PLATFORM") != "hyperpod":

@@ -1,4 +1,4 @@
-"""The IPv4 addresses of this node, all of them."""
+"""All IPv4 addresses of this node."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _OWN = "/32 host LOCAL"
 
 
 def local_addresses(fib_trie: Path) -> frozenset[str]:
-    """Return every address of every interface but loopback; empty when the kernel's table cannot be read.
+    """Return the addresses of all interfaces except loopback; empty if the kernel's table cannot be read.
 
-    A node has one address a network card, and the platform may list any of them. Asking for «the» address by opening
-    a socket gives one, and 127.0.0.1 while the network comes up. The table needs no other program.
+    A node has one address for each network card, and the platform can list any of them. Opening a socket returns only
+    one address, and 127.0.0.1 while the network comes up. Reading the table needs no other program.
     """
     try:
         lines = fib_trie.read_text(encoding="ascii", errors="replace").splitlines()

@@ -1,4 +1,4 @@
-"""What the entry points are asked to do."""
+"""The command line of the entry points."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class Arguments:
 
     hook: str
     mode: str = RUN
-    """`run`; `list`: say which steps there are; `dry-run`: verify them and change nothing."""
+    """`run`; `list`: print the steps; `dry-run`: verify them and change nothing."""
     only: tuple[str, ...] = ()
-    """Names of the steps to run, what they need being verified; empty for all."""
+    """Names of the steps to run, after the steps that they need are verified; empty for all."""
     group: Optional[str] = None
-    """The node's group, as ParallelCluster's custom action is told."""
+    """The node's group, from the arguments of ParallelCluster's custom action."""
     role: Optional[str] = None
-    """List what a node of this role takes, without being one."""
+    """List the steps of this role, on any machine."""
     json: bool = False
-    """Say the result as JSON on standard output, in place of lines for people."""
+    """Print the result as JSON on standard output instead of text."""
 
 
 def parse(arguments: Sequence[str]) -> Arguments:
-    """Return what `arguments` ask for. Raises `Failure` when they cannot be understood."""
+    """Parse `arguments`. Raises `Failure` (`LFN08`) if they are not valid."""
     hook, rest = (arguments[0], list(arguments[1:])) if arguments else ("", [])
     if hook not in HOOKS:
         _refuse(arguments, f"the first must be one of {', '.join(HOOKS)}")
@@ -44,18 +44,18 @@ def parse(arguments: Sequence[str]) -> Arguments:
         if word in ("--list", "--dry-run", "--json"):
             flags.add(word)
         elif word == "--only":
-            only += _names(rest) or _refuse(arguments, "--only wants the names of steps")
+            only += _names(rest) or _refuse(arguments, "--only requires the names of steps")
         elif word in ("--group", "--role"):
-            values[word] = rest.pop(0) if rest else _refuse(arguments, f"{word} wants a name")
+            values[word] = rest.pop(0) if rest else _refuse(arguments, f"{word} requires a name")
         else:
-            _refuse(arguments, f"{word} is not known")
+            _refuse(arguments, f"unknown option {word}")
     _check(arguments, flags, values, only)
     mode = LIST if "--list" in flags else DRY_RUN if "--dry-run" in flags else RUN
     return Arguments(hook, mode, tuple(only), values.get("--group"), values.get("--role"), "--json" in flags)
 
 
 def _names(rest: list[str]) -> list[str]:
-    """Take names off the front of `rest`, up to the next option."""
+    """Remove and return the names at the front of `rest`, up to the next option."""
     found: list[str] = []
     while rest and not rest[0].startswith("--"):
         found.append(rest.pop(0))
@@ -64,11 +64,11 @@ def _names(rest: list[str]) -> list[str]:
 
 def _check(given: Sequence[str], flags: set[str], values: dict[str, str], only: list[str]) -> None:
     if {"--list", "--dry-run"} <= flags:
-        _refuse(given, "--list and --dry-run exclude one another")
+        _refuse(given, "use only one of --list and --dry-run")
     if "--list" in flags and only:
-        _refuse(given, "--list lists all steps, --only is for a run")
+        _refuse(given, "use only one of --list and --only")
     if "--role" in values and "--list" not in flags:
-        _refuse(given, "--role is for --list: a node finds out its own role")
+        _refuse(given, "--role is allowed only with --list")
     if values.get("--role", CONTROLLER) not in EVERY_ROLE:
         _refuse(given, f"--role must be one of {', '.join(sorted(EVERY_ROLE))}")
 

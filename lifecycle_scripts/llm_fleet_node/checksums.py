@@ -1,4 +1,4 @@
-"""Makes sure that the bundle is the one that was published, whole and unchanged."""
+"""Checks that the bundle is complete and unchanged since it was published."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _PACKAGE = "llm_fleet_node"
 def verify(bundle: Path, scripts_sha256: str) -> int:
     """Compare every file with its checksum, and the list with the manifest's `scripts_sha256`; return how many files.
 
-    Raises `Failure` when a file is missing, changed or a stranger, or when scripts and manifest are not of one bundle.
+    Raises `Failure` if a file is missing, changed or unknown, or if scripts and manifest are of different bundles.
     """
     sums = _read(bundle)
     wrong = [problem for path, digest in sums.items() for problem in _compare(bundle, path, digest)]
     if wrong:
-        fail(Code.FILE_CHANGED, f"of the bundle in {bundle}: {'; '.join(wrong)}")
+        fail(Code.FILE_CHANGED, f"in the bundle {bundle}: {'; '.join(wrong)}")
     scripts = "".join(f"{digest}  {path}\n" for path, digest in sorted(sums.items()) if path != MANIFEST)
     found = hashlib.sha256(scripts.encode()).hexdigest()
     if MANIFEST not in sums or found != scripts_sha256:
-        fail(Code.BUNDLE_MIXED, f"the scripts in {bundle} are {found}, but {MANIFEST} is of scripts {scripts_sha256}")
+        fail(Code.BUNDLE_MIXED, f"the scripts in {bundle} have digest {found}, but {MANIFEST} has {scripts_sha256}")
     strange = [path for path in _code(bundle) if path not in sums]
     if strange:
-        fail(Code.FILE_CHANGED, f"{', '.join(strange)} in {bundle} was never published")
+        fail(Code.FILE_CHANGED, f"{', '.join(strange)} in {bundle} is not a published file")
     return len(sums)
 
 
 def _code(bundle: Path) -> list[str]:
-    """Return all of the package's files: a strange one would be run, a step even without being asked for."""
+    """Return all files of the package: an unknown module could be imported, and an unknown step would be run."""
     found: list[str] = []
     for folder, _, names in os.walk(bundle / _PACKAGE):
         found += [os.path.relpath(os.path.join(folder, name), bundle) for name in names if name.endswith(".py")]
@@ -49,7 +49,7 @@ def _read(bundle: Path) -> dict[str, str]:
     for line in lines:
         digest, separator, path = line.partition("  ")
         if not separator or Path(path).is_absolute() or ".." in Path(path).parts:
-            fail(Code.BUNDLE_MIXED, f"{bundle / NAME} has the line {line!r}, which is no checksum")
+            fail(Code.BUNDLE_MIXED, f"{bundle / NAME} has the line {line!r}, which is not a checksum")
         sums[path] = digest
     return sums
 
@@ -59,4 +59,4 @@ def _compare(bundle: Path, path: str, digest: str) -> list[str]:
         found = hashlib.sha256((bundle / path).read_bytes()).hexdigest()
     except OSError as error:
         return [f"{path} cannot be read ({error.strerror})"]
-    return [] if found == digest else [f"{path} is {found}, published was {digest}"]
+    return [] if found == digest else [f"{path} has the digest {found}, but {digest} was published"]

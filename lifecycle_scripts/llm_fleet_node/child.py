@@ -1,4 +1,4 @@
-"""One attempt at a step, in a process of its own: what it does, and what it tells the runner at its end."""
+"""One attempt at a step, in the child process: its work, and the result that it returns to the runner."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from llm_fleet_node.obstacles import why_refused
 from llm_fleet_node.step import Step
 
 APPLY, REPAIR, VERIFY = "apply", "repair", "verify"
-"""`apply` and verify; verify, and `repair` by applying where it is not so; `verify` only."""
+"""`apply`, then verify; `repair`: verify, and apply if that fails; `verify` only."""
 
 _PR_SET_PDEATHSIG = 1
 """From linux/prctl.h."""
 
 
 def main(step: Step, node: Node, how: str, *, result: int, output: int, runner: int) -> NoReturn:
-    """Attempt `step` as told by `how`, write what came of it to the file `result`, and end.
+    """Attempt `step` in the mode `how`, write the outcome to the file `result`, and exit.
 
-    What it and its children print goes to the file `output`. It dies with the process `runner`.
+    Its output and that of its children go to the file `output`. The kernel kills it when the process `runner` ends.
     """
     try:
         _detach(output, runner)
-        told = attempt(step, replace(node, say=_say), how)
+        reported = attempt(step, replace(node, say=_say), how)
         with open(result, "w", encoding="utf-8") as file:
-            json.dump(told, file)
+            json.dump(reported, file)
         sys.stdout.flush()
     except BaseException:
         traceback.print_exc()
@@ -43,7 +43,7 @@ def main(step: Step, node: Node, how: str, *, result: int, output: int, runner: 
 
 
 def attempt(step: Step, node: Node, how: str) -> dict[str, Any]:
-    """Attempt `step`; return its changes, its failure or `None`, and how many seconds each part took."""
+    """Attempt `step`; return its changes, its failure or `None`, and the seconds of each part."""
     node.host.changes.clear()
     seconds: dict[str, float] = {}
     repaired = False
@@ -51,7 +51,7 @@ def attempt(step: Step, node: Node, how: str) -> dict[str, Any]:
     if how == APPLY or (how == REPAIR and failure):
         repaired = failure is not None
         if failure:
-            print(f"is not so any more: {failure.cause}", flush=True)
+            print(f"must be applied again: {failure.cause}", flush=True)
         failure = _timed(seconds, "apply", step.apply, node) or _timed(seconds, "verify", step.verify, node)
     return {
         "changes": node.host.changes,
@@ -62,7 +62,7 @@ def attempt(step: Step, node: Node, how: str) -> dict[str, Any]:
 
 
 def _timed(seconds: dict[str, float], name: str, run: Callable[[Node], None], node: Node) -> Optional[Failure]:
-    """Run one part and return how it failed; add the time that it took to `seconds`."""
+    """Run one part and return its failure or `None`; add its duration to `seconds`."""
     started = time.monotonic()
     try:
         run(node)
@@ -84,19 +84,19 @@ def _as_failure(error: Exception) -> Failure:
 
 
 def _detach(output: int, runner: int) -> None:
-    """Become a process group of its own that ends with the runner, and speak into `output`."""
+    """Start a process group that ends with the runner, and redirect output to `output`."""
     os.setsid()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, _end_with_all)
-    # Else a killed runner leaves its steps behind, still changing the node while the next run starts.
+    # Otherwise the steps of a killed runner would still change the node while the next run starts.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGHUP)
     if os.getppid() != runner:
         os._exit(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (output, 1), (output, 2)):
         os.dup2(source, target)
-    # New streams: the runner's may believe that they are files, and fail over what is a pipe now.
+    # New streams: the runner's may be files, this is a pipe.
     sys.stdout = sys.stderr = open(1, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
 
 

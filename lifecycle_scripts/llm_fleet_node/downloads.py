@@ -1,4 +1,4 @@
-"""Gets the files that a node does not carry: only those pinned in `fleet.json`, only from where it says, verified."""
+"""Downloads files that a node lacks: only files pinned in `fleet.json`, only from its source, and verified."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ from llm_fleet_node.manifest_parts import Download
 from llm_fleet_node.node import Node
 
 CACHE = "/var/cache/llm-fleet/downloads"
-"""Files by their checksums. What is here has been verified; a file on its way has another name."""
+"""Verified files by their checksums; a file that is still downloading has another name."""
 _SIDE_BY_SIDE = 4
-"""Files fetched at once."""
+"""Number of parallel downloads."""
 _MANY = 5
-"""From as many files on they are asked of the mirror together."""
+"""Minimum number of files for one common call of the AWS CLI."""
 _ARRIVING = ".arriving-"
-"""Before the number of the process that fetches: a folder that is left over can be told."""
+"""Prefix of the downloading process's id, to recognize leftover folders."""
 _ROOM = 1.05
-"""How much more than its size a file may take on the disk."""
+"""Factor for the disk space that a file needs."""
 
 
 def fetch(node: Node, name: str, *, version: str = "") -> Path:
-    """Return where the verified file `name` of the manifest's downloads lies, fetching it when it is not there.
+    """Return the path of the verified file `name` of the manifest's downloads; download it if it is missing.
 
-    `version` may be left out while the manifest has the file in one version. Raises `Failure`.
+    `version` can be omitted if the manifest has only one version of the file. Raises `Failure`.
     """
     return fetch_files(node, [find(node, name, version=version)])[0]
 
 
 def find(node: Node, name: str, *, version: str = "") -> Download:
-    """Return the pinned file `name` for this node's system. Raises `Failure` when there is none, or no single one."""
+    """Return the pinned file `name` for this node's system. Raises `Failure` if there is none or more than one."""
     named = [file for file in node.manifest.downloads.files if file.name == name]
     system = system_of(node.host)
     fitting = [file for file in named if file.system in (None, system) and is_version(file.version, version)]
     if len(fitting) == 1:
         return fitting[0]
-    asked = f"{name} {version}".strip()
+    requested = f"{name} {version}".strip()
     if fitting:
-        fail(Code.NOT_PINNED, f"{asked} is pinned in several versions: {_told(fitting)}", final=True)
+        fail(Code.NOT_PINNED, f"{requested} is pinned in several versions: {_reported(fitting)}", final=True)
     if node.manifest.downloads.source == "none":
-        fail(Code.PACKAGE_MISSING, f"{asked} is not on this node, and nodes of this fleet fetch nothing", final=True)
-    others = f"; there is {_told(named)}" if named else ""
-    fail(Code.NOT_PINNED, f"the fleet pins no {asked} for {system}{others}", final=True)
+        fail(Code.PACKAGE_MISSING, f"{requested} is not on this node, and downloads are off in this fleet", final=True)
+    others = f"; pinned are {_reported(named)}" if named else ""
+    fail(Code.NOT_PINNED, f"{requested} is not pinned for {system}{others}", final=True)
 
 
 def fetch_files(node: Node, files: Sequence[Download]) -> list[Path]:
-    """Return where the verified `files` lie, fetching those that are not there, some side by side."""
+    """Return the paths of the verified `files`; download the missing ones, in parallel."""
     places = {file.sha256: node.host.path(f"{CACHE}/{file.sha256}/{file_name(file)}") for file in files}
     missing = [file for file in files if not _is_whole(places[file.sha256], file)]
     if missing:
@@ -67,15 +67,15 @@ def fetch_files(node: Node, files: Sequence[Download]) -> list[Path]:
 def is_version(found: str, wanted: str) -> bool:
     """Return whether the version `found` is the `wanted` one; a wanted `2.30.51.0` is also `2.30.51.0-6a1f2c3d4`.
 
-    Vendors tell a release's versions without the last part, which the package has. Any version is the empty one.
+    Vendors list versions without the last part, which the package has. An empty `wanted` matches any version.
     """
     upstream = found.split(":", 1)[-1]
     return not wanted or wanted in (found, upstream) or upstream.startswith((f"{wanted}-", f"{wanted}_"))
 
 
 def _fetch_together(node: Node, missing: Sequence[Download], places: dict[str, Path]) -> list[Download]:
-    """Fetch the files by one call, keep those that are as pinned, and return the others: each is then asked for alone,
-    and says why it does not come."""
+    """Download the files with one call, keep those that match their pins, and return the others: each of them is then
+    downloaded alone, with its own error."""
     from llm_fleet_node.downloading import mirror
 
     cache = node.host.path(CACHE)
@@ -87,7 +87,7 @@ def _fetch_together(node: Node, missing: Sequence[Download], places: dict[str, P
     try:
         mirror.fetch_together(node, missing, arriving)
     except CommandFailed as error:
-        node.say(f"the mirror does not give {len(missing)} files together, so one after the other: {error.cause}")
+        node.say(f"downloading {len(missing)} files in one call failed; downloading them one by one: {error.cause}")
     others: list[Download] = []
     for file in missing:
         arrived = arriving / file.sha256 / file_name(file)
@@ -101,12 +101,12 @@ def _fetch_together(node: Node, missing: Sequence[Download], places: dict[str, P
 
 
 def _keep(node: Node, file: Download, part: Path, place: Path, source: str) -> None:
-    """Put the verified `part` in place, and tell it."""
+    """Rename the verified `part` to its final name, and log it."""
     with open(part, "rb+") as whole:
         os.fsync(whole.fileno())
     os.replace(part, place)
-    node.host.changes.append(f"fetched {file.name} {file.version}")
-    node.say(f"fetched {file.name} {file.version} ({file.size} bytes) from {source}")
+    node.host.changes.append(f"downloaded {file.name} {file.version}")
+    node.say(f"downloaded {file.name} {file.version} ({file.size} bytes) from {source}")
 
 
 def _fetch_missing(node: Node, missing: Sequence[Download], places: dict[str, Path]) -> None:
@@ -136,7 +136,7 @@ def _fetch_one(node: Node, file: Download, place: Path) -> None:
         part.unlink()
         fail(
             Code.DOWNLOAD_CHANGED,
-            f"{source} has {size} bytes with SHA-256 {found}, pinned are {file.size} bytes with {file.sha256}",
+            f"{source} has {size} bytes with SHA-256 {found}, but {file.size} bytes with {file.sha256} are pinned",
         )
     _keep(node, file, part, place, source)
 
@@ -144,7 +144,7 @@ def _fetch_one(node: Node, file: Download, place: Path) -> None:
 def _check_source(node: Node, missing: Sequence[Download]) -> None:
     if node.manifest.downloads.source == "none":
         names = ", ".join(f"{file.name} {file.version}" for file in missing)
-        fail(Code.PACKAGE_MISSING, f"{names}: not on this node, and nodes of this fleet fetch nothing", final=True)
+        fail(Code.PACKAGE_MISSING, f"{names}: not on this node, and downloads are off in this fleet", final=True)
 
 
 def _check_room(node: Node, missing: Sequence[Download]) -> None:
@@ -152,11 +152,11 @@ def _check_room(node: Node, missing: Sequence[Download]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     needed, free = int(sum(file.size for file in missing) * _ROOM), shutil.disk_usage(folder).free
     if free < needed:
-        fail(Code.DISK_FULL, f"{CACHE} has {free} bytes free, {len(missing)} files to fetch take {needed}")
+        fail(Code.DISK_FULL, f"{CACHE} has {free} bytes free, but {len(missing)} files to download need {needed}")
 
 
 def _is_whole(place: Path, file: Download) -> bool:
-    """Return whether `place` holds the file as pinned: compared each time, since nobody may have guarded it."""
+    """Return whether the file `place` matches its pin: checked each time, because it may have been changed."""
     try:
         return place.stat().st_size == file.size and _digest(place) == file.sha256
     except FileNotFoundError:
@@ -171,5 +171,5 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _told(files: Sequence[Download]) -> str:
+def _reported(files: Sequence[Download]) -> str:
     return ", ".join(f"{file.version} for {file.system or 'any system'}" for file in files)

@@ -1,4 +1,4 @@
-"""Which steps a node takes, and in what order: found out and checked before anything is changed."""
+"""The steps of a node and their order: computed and checked before anything is changed."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from llm_fleet_node.step import Step
 
 @dataclass(frozen=True)
 class Graph:
-    """The steps that a node takes. Only these are named in `needs` and `after`."""
+    """The steps of a node. `needs` and `after` contain only these."""
 
     steps: dict[str, Step]
-    """By name, each after those that it waits for."""
+    """By name, in an order in which each comes after those that it waits for."""
     needs: dict[str, frozenset[str]]
-    """Which must be done before a step."""
+    """Steps that must be done before a step."""
     after: dict[str, frozenset[str]]
-    """Which must have ended before a step, well or not. Those that it needs are among them."""
+    """Steps that must have ended before a step, successfully or not; includes `needs`."""
     skipped: dict[str, str]
-    """Why others are not taken, by name."""
+    """Why other steps are skipped, by name."""
 
     def waves(self) -> list[list[str]]:
-        """Return the names in waves: what is in one wave waits only for what is in earlier ones."""
+        """Return the names in waves: a step waits only for steps of earlier waves."""
         wave: dict[str, int] = {}
         for name in self.steps:
             wave[name] = max((wave[before] + 1 for before in self.after[name]), default=0)
@@ -32,12 +32,12 @@ class Graph:
         return [[name for name in self.steps if wave[name] == number] for number in numbers]
 
     def loose(self) -> Graph:
-        """Return the same steps, none waiting for another: for looking at all of them without changing any."""
+        """Return the same steps without dependencies, for a dry run."""
         nothing = dict.fromkeys(self.steps, frozenset[str]())
         return Graph(self.steps, nothing, nothing, self.skipped)
 
     def with_needs(self, names: Collection[str]) -> frozenset[str]:
-        """Return `names` with everything that they need, and what that needs."""
+        """Return `names` with all their direct and indirect needs."""
         found: set[str] = set()
         left = list(names)
         while left:
@@ -48,7 +48,7 @@ class Graph:
         return frozenset(found)
 
     def weights(self) -> dict[str, int]:
-        """Return how many steps wait in the longest row behind each: those with long rows are better begun first."""
+        """Return the length of the longest chain of steps that wait for each step; long chains should start first."""
         weight = dict.fromkeys(self.steps, 0)
         for name in reversed(list(self.steps)):
             for before in self.after[name]:
@@ -63,18 +63,18 @@ def build(
     unwanted: Collection[str] = (),
     not_needed: Callable[[Step], Optional[str]] = lambda _: None,
 ) -> Graph:
-    """Return the graph of the steps among `known` that a node of `role` takes in `hook`.
+    """Return the graph of the steps in `known` for a node of `role` in `hook`.
 
-    The `unwanted` are left out, and those of which `not_needed` says why this node does without. Raises `Failure` when
-    a name is not known, a need is given by no step, steps wait for one another in a circle, or the role has none.
+    `unwanted` steps are left out, and steps for which `not_needed` returns a reason. Raises `Failure` if a name in
+    `unwanted` or `needs` is unknown, if steps wait for each other in a cycle, or if the role has no steps.
     """
     strangers = sorted(set(unwanted) - set(known))
     if strangers:
-        fail(Code.STEP_UNKNOWN, f"fleet.json skips {', '.join(strangers)}, which is no step ({_named(known)})")
+        fail(Code.STEP_UNKNOWN, f"fleet.json skips the unknown step {', '.join(strangers)} ({_named(known)})")
     skipped = {name: why for name, step in known.items() if (why := _why_not(step, role, hook, unwanted))}
     taken = {name: step for name, step in known.items() if name not in skipped}
     if not taken:
-        fail(Code.NO_STEPS, f"a node of role {role} has no step to take in {hook}")
+        fail(Code.NO_STEPS, f"the role {role} has no steps in {hook}")
     _check_needs(taken, known)
     for name in _in_order({name: frozenset(step.needs + step.after) for name, step in taken.items()}):
         if why := not_needed(taken[name]):
@@ -90,23 +90,23 @@ def _why_not(step: Step, role: str, hook: str, unwanted: Collection[str]) -> str
         return f"not for the role {role}"
     if hook not in step.hooks:
         return f"not in {hook}"
-    return "fleet.json says to skip it" if step.name in unwanted else ""
+    return "skipped in fleet.json" if step.name in unwanted else ""
 
 
 def _check_needs(taken: Mapping[str, Step], known: Mapping[str, Step]) -> None:
     unmet = [f"{name} needs {need}" for name, step in taken.items() for need in step.needs if need not in known]
     if unmet:
-        fail(Code.NEED_UNKNOWN, f"{'; '.join(unmet)}, which no step gives ({_named(known)})")
+        fail(Code.NEED_UNKNOWN, f"{'; '.join(unmet)}, which is not a step ({_named(known)})")
 
 
 def _in_order(after: Mapping[str, frozenset[str]]) -> list[str]:
-    """Return the names so that each comes after those it waits for, else in the order given."""
+    """Return the names in topological order, otherwise in the given order."""
     order: list[str] = []
     left = dict(after)
     while left:
         free = [name for name, before in left.items() if not before & left.keys()]
         if not free:
-            fail(Code.CIRCLE, f"steps wait for one another: {' -> '.join(_circle(left))}")
+            fail(Code.CIRCLE, f"steps wait for each other in a cycle: {' -> '.join(_circle(left))}")
         order += free
         for name in free:
             del left[name]
@@ -114,7 +114,7 @@ def _in_order(after: Mapping[str, frozenset[str]]) -> list[str]:
 
 
 def _circle(left: Mapping[str, frozenset[str]]) -> list[str]:
-    """Return one circle in full, its first name at the end again. Each of `left` waits for another of `left`."""
+    """Return one cycle, with its first name repeated at the end. Each of `left` waits for another of `left`."""
     path = [min(left)]
     while True:
         following = min(left[path[-1]] & left.keys())
@@ -124,4 +124,4 @@ def _circle(left: Mapping[str, frozenset[str]]) -> list[str]:
 
 
 def _named(known: Collection[str]) -> str:
-    return f"there are {', '.join(sorted(known))}"
+    return f"known steps: {', '.join(sorted(known))}"

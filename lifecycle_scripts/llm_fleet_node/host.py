@@ -1,4 +1,4 @@
-"""The machine that steps look at and change: everything goes through here, so that it is seen and can be moved."""
+"""Access of steps to the machine: all changes are recorded, and tests can set another root folder."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _PROGRAMS = (
     "/sbin",
     "/bin",
 )
-"""Where programs are looked for, first the platform's own: hooks are started with hardly any PATH at all."""
+"""Search path for programs, the platform's folders first: hooks are started with an almost empty PATH."""
 _DRAFT = ".draft-"
-"""Before the number of the process that writes a file: a draft that is left over can be told."""
+"""Prefix of the writing process's id in the names of temporary files, to recognize leftover ones."""
 _FOREIGN = "surrogateescape"
-"""How bytes that are no UTF-8 pass through a text unharmed; see the module codecs."""
+"""Error handler that keeps bytes that are not UTF-8 unchanged; see the module codecs."""
 _TAIL = 20
-"""Lines of a failed command's output that are told."""
+"""Number of last lines of a failed command's output in the error."""
 
 
 class CommandFailed(Failure):
-    """A command ended with a code that is not right, or not in time."""
+    """A command failed or timed out."""
 
     def __init__(self, command: Sequence[str], returncode: Optional[int], output: str) -> None:
-        """Take what was run, its exit code (`None`: not in time) and what it said."""
-        how = "did not end in time" if returncode is None else f"ended with {returncode}"
+        """Set the command, its exit code (`None`: timeout) and its output."""
+        how = "did not finish in time" if returncode is None else f"ended with {returncode}"
         tail = "\n".join(output.strip().splitlines()[-_TAIL:])
         super().__init__(Code.COMMAND, f"`{' '.join(command)}` {how}" + (f": {tail}" if tail else ""))
         self.command = tuple(command)
@@ -48,26 +48,26 @@ class CommandFailed(Failure):
 
 
 class Host:
-    """One machine. `root` is where its file system begins: `/`, or a folder in tests.
+    """One machine. `root` is `/`, or a folder in tests.
 
-    A moved host never touches the machine it runs on: it finds only the programs below its own root, and its files
-    belong to whoever runs it.
+    With another root, the machine itself is never changed: only programs below the root are found, and files belong
+    to the current user.
     """
 
     def __init__(self, root: Path = Path("/")) -> None:
-        """Take the root of the file system."""
+        """`root`: the root folder of the file system."""
         self.root = root
         self.changes: list[str] = []
-        """What was changed, in words, in order: empty when everything was right already."""
+        """Descriptions of the changes, in order; empty if everything was already correct."""
 
     def path(self, path: str) -> Path:
-        """Return where the absolute `path` of the node is."""
+        """Return the absolute `path` below the root."""
         return self.root / path.lstrip("/")
 
     def read(self, path: str) -> Optional[str]:
-        """Return the text in `path`; `None` when there is no such file, or it is of a process that is gone.
+        """Return the text in `path`; `None` if there is no such file, or if it belongs to a process that has ended.
 
-        What is no UTF-8, such as an old comment in `/etc/passwd`, is kept as it is when the text is written again.
+        Bytes that are not UTF-8, e.g. in a comment in `/etc/passwd`, are kept unchanged when the text is written again.
         """
         try:
             return self.path(path).read_text(encoding="utf-8", errors=_FOREIGN)
@@ -75,9 +75,9 @@ class Host:
             return None
 
     def write(self, path: str, text: str, *, mode: int = 0o644, owner: str = "root", group: str = "") -> bool:
-        """Make the file `path` hold `text` with `mode` and owner, whole or not at all; return whether it was changed.
+        """Write `text` to `path` atomically, with `mode` and owner; return whether it was changed.
 
-        `group` is the owner's own when empty. A file that is right is not touched.
+        `group`: the owner's own if empty. A correct file is not written.
         """
         target = self.path(path)
         uid, gid = self._ids(owner, group)
@@ -86,7 +86,7 @@ class Host:
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_left_drafts(target)
         draft = target.with_name(f".{target.name}{_DRAFT}{os.getpid()}")
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)  # codespell:ignore wronly
         try:
             with open(handle, "w", encoding="utf-8", errors=_FOREIGN) as file:
                 file.write(text)
@@ -102,12 +102,12 @@ class Host:
         return True
 
     def remove_drafts(self, path: str) -> None:
-        """Remove what writers of `path` left when they were killed, where all files of its folder are read."""
+        """Remove temporary files that killed writers of `path` left, in a folder of which programs read all files."""
         if self.path(path).parent.is_dir():
             _remove_left_drafts(self.path(path))
 
     def remove(self, path: str) -> bool:
-        """Make sure that there is no file `path`; return whether there was."""
+        """Remove the file `path`; return whether it existed."""
         try:
             self.path(path).unlink()
         except FileNotFoundError:
@@ -116,7 +116,7 @@ class Host:
         return True
 
     def folder(self, path: str, *, mode: int = 0o755, owner: str = "root", group: str = "") -> bool:
-        """Make sure that there is a folder `path` with `mode` and owner; return whether anything was changed."""
+        """Make the folder `path` with `mode` and owner; return whether anything was changed."""
         target = self.path(path)
         uid, gid = self._ids(owner, group)
         if target.is_dir():
@@ -151,11 +151,11 @@ class Host:
         changes: str = "",
         secret: bool = False,
     ) -> str:
-        """Run `command` to its end and return its standard output. Raises `CommandFailed` unless it ends with 0.
+        """Run `command` and return its standard output. Raises `CommandFailed` unless its exit code is 0.
 
-        `timeout` in seconds. `input` goes to its standard input: the way for secrets. `env` is added to the
-        environment. `changes` says in words what it changed; empty for a command that only looks. `secret`: what it
-        says on standard output is never told, not even when it fails.
+        `timeout` in seconds. `input` is written to its standard input; use it for secrets. `env` is added to the
+        environment. `changes` describes what it changes; empty for a command that only reads. `secret`: its standard
+        output is never logged, also after an error.
         """
         try:
             done = subprocess.run(
@@ -181,7 +181,7 @@ class Host:
         return done.stdout
 
     def succeeds(self, *command: str, timeout: float = 60) -> bool:
-        """Return whether `command`, which only looks, ends with 0 in time."""
+        """Return whether `command`, which only reads, succeeds in time."""
         try:
             self.run(*command, timeout=timeout)
         except CommandFailed:
@@ -189,7 +189,7 @@ class Host:
         return True
 
     def which(self, name: str) -> Optional[str]:
-        """Return the path of the program `name`; `None` when the node has none."""
+        """Return the path of the program `name`; `None` if it is not installed."""
         return shutil.which(name, path=self._program_path())
 
     def _program_path(self) -> str:
@@ -211,7 +211,7 @@ class Host:
 
 
 def _remove_left_drafts(target: Path) -> None:
-    """Remove what writers of `target` left who were killed in the middle: their process is no more."""
+    """Remove temporary files of `target` whose writing process has ended."""
     start = f".{target.name}{_DRAFT}"
     for name in os.listdir(target.parent):
         writer = name[len(start) :] if name.startswith(start) else ""

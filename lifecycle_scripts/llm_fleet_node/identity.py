@@ -1,4 +1,4 @@
-"""Finds out who this node is: asks every witness, and refuses to guess."""
+"""Identifies this node from several sources (witnesses), which must agree."""
 
 from __future__ import annotations
 
@@ -30,45 +30,45 @@ from llm_fleet_node.witnesses import (
 )
 
 PARALLELCLUSTER = "parallelcluster"
-"""The manifest's `platform` that is not HyperPod."""
+"""The manifest's `platform` for AWS ParallelCluster."""
 
-_HEALED_BY_TIME = (Code.PLATFORM_FILE, Code.NOBODY_KNOWS)
-"""A file is cut off while it is written, and old or empty until the platform knows the node."""
+_RECOVERED_BY_TIME = (Code.PLATFORM_FILE, Code.NO_ONE_KNOWS)
+"""A file is incomplete while it is written, and old or empty until the platform lists the node."""
 
 _NEEDED = 2
-"""How many witnesses that only narrow down are needed in place of one that names the node."""
+"""Required number of witnesses that only narrow down the group, if no witness names the node."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Who this node is, and who said so."""
+    """The identity of this node, with the statements of its sources."""
 
     group: Group
     instance_id: str | None
     instance_name: str | None
     instance_type: str | None
-    """E.g. `ml.trn1.32xlarge`, as the platform lists it."""
+    """E.g. `ml.trn1.32xlarge`, from the platform's list."""
     controllers: tuple[str, ...]
-    """Addresses of the controllers, the primary first; empty where the platform tells none.
+    """Addresses of the controllers, the primary first; empty if the platform lists none.
 
-    On HyperPod those of `SlurmConfig`, else of the instances that are listed in the controller's group.
+    On HyperPod those of `SlurmConfig`, otherwise of the instances in the controller's group.
     assumption: hyperpod-controller-address-in-slurm-config
     """
-    neighbours: tuple[Instance, ...]
-    """Every instance of the cluster that the platform lists, this one too. The list may be old."""
+    neighbors: tuple[Instance, ...]
+    """All instances of the cluster that the platform lists, with this one. The list may be outdated."""
     addresses: tuple[str, ...]
     testimonies: tuple[Testimony, ...]
     is_complete: bool = True
-    """Whether the platform's list was there, with the address of a controller where this node needs one."""
+    """Whether the platform's list exists, with the address of a controller if this node needs one."""
 
 
 def identify_in_time(
     places: Places, manifest: Manifest, *, seconds: float, given: Optional[str], say: Callable[[str], None]
 ) -> Identity:
-    """Return who this node is, waiting up to `seconds` for the platform's files to be there and whole.
+    """Return this node's identity; wait up to `seconds` for the platform's files to be complete.
 
-    They may come late, be half written, or know this node only after a while. Raises `Failure` as `identify` does:
-    at once for what time does not heal, else with the last reason when the time is over.
+    They can be missing, incomplete or without this node at first. Raises `Failure` as `identify` does: immediately if
+    waiting does not help, otherwise with the last reason after the timeout.
     """
     reasons: list[Failure] = []
 
@@ -76,37 +76,37 @@ def identify_in_time(
         try:
             found = identify(places, manifest, given)
         except Failure as failure:
-            if failure.code not in _HEALED_BY_TIME:
+            if failure.code not in _RECOVERED_BY_TIME:
                 raise Failure(failure.code, failure.cause, final=True) from failure
             if not reasons or reasons[-1].cause != failure.cause:
                 say(f"waiting for the platform's files: {failure.cause}")
                 reasons.append(failure)
             return ()
         if not candidates and not found.is_complete:
-            say("waiting for the platform's files: no controller's address is there yet")
+            say("waiting for the platform's files: they list no controller address yet")
         candidates[:] = [found]
         return (found,) if found.is_complete else ()
 
     candidates: list[Identity] = []
     try:
-        return wait_for("platform's files", try_it, seconds=seconds, code=Code.NOBODY_KNOWS)[0]
+        return wait_for("platform's files", try_it, seconds=seconds, code=Code.NO_ONE_KNOWS)[0]
     except Failure as failure:
         if failure.final:
             raise
         if candidates:
             there = places.resource_config.exists()
             lack = f"{places.resource_config} names no controller" if there else f"there is no {places.resource_config}"
-            say(f"{lack} after {seconds:g} s; going on with what others say")
+            say(f"{lack} after {seconds:g} s; continuing with the other sources")
             return candidates[0]
         last = reasons[-1]
-        raise Failure(last.code, f"{last.cause}; waited {seconds:g} s for better") from last
+        raise Failure(last.code, f"{last.cause}; gave up after {seconds:g} s") from last
 
 
 def identify(places: Places, manifest: Manifest, given: Optional[str] = None) -> Identity:
-    """Return who this node is, by what there is now.
+    """Return this node's identity from the files that exist now.
 
-    `given` is the group that the platform named on the command line; HyperPod names none. Raises `Failure` when
-    witnesses contradict one another or too few know anything.
+    `given`: the group on the command line; HyperPod passes none. Raises `Failure` if witnesses contradict each other or
+    do not determine the group.
     """
     own = local_addresses(places.addresses)
     if manifest.platform == PARALLELCLUSTER:
@@ -131,7 +131,7 @@ def identify(places: Places, manifest: Manifest, given: Optional[str] = None) ->
         instance_name=instance.name if instance else None,
         instance_type=instance.instance_type if instance else None,
         controllers=controllers,
-        neighbours=config.instances if config else (),
+        neighbors=config.instances if config else (),
         addresses=tuple(sorted(own)),
         testimonies=testimonies,
         is_complete=config is not None and (bool(controllers) or not _needs_controller(group)),
@@ -147,14 +147,14 @@ def _controllers(config: Optional[ResourceConfig], manifest: Manifest) -> tuple[
 
 
 def _needs_controller(group: Group) -> bool:
-    """Return whether the steps of the node's hook set Slurm up: they ask the controller for its configuration."""
+    """Return whether the steps of the node's hook set up Slurm, for which they need the controller's address."""
     return group.hook == ON_CREATE and group.role != CONTROLLER
 
 
 def _in_parallelcluster(places: Places, manifest: Manifest, given: Optional[str], own: frozenset[str]) -> Identity:
     config = read_cfnconfig(places.parallelcluster)
     same_cluster(config.cluster_name, manifest, "cfnconfig")
-    # With `Dns/UseEc2Hostnames` the kernel's name is EC2's, and only Slurm's tells the queue.
+    # With `Dns/UseEc2Hostnames` the host name is EC2's, and only the name in Slurm contains the queue.
     host_name = read_name(places.slurm_node_name, places.host_name)
     testimonies = (
         by_argument(given),
@@ -169,30 +169,30 @@ def _in_parallelcluster(places: Places, manifest: Manifest, given: Optional[str]
         instance_name=host_name,
         instance_type=product_type(places),
         controllers=(config.head_node,) if config.head_node else (),
-        neighbours=(),
+        neighbors=(),
         addresses=tuple(sorted(own)),
         testimonies=testimonies,
     )
 
 
 def agree(testimonies: tuple[Testimony, ...], manifest: Manifest) -> Group:
-    """Return the one group that all `testimonies` leave.
+    """Return the only group that agrees with all `testimonies`.
 
-    One that names the node is enough; without such, two that narrow it down to one group. Raises `Failure`
-    when they name a group that the manifest lacks, contradict one another, or leave the question open.
+    One testimony that names the node is enough; otherwise two that narrow it down to one group. Raises `Failure` if
+    they name a group that is not in the manifest, contradict each other, or leave several groups.
     """
     heard = "; ".join(f"{testimony.witness}: {testimony.says}" for testimony in testimonies)
     spoken = [testimony for testimony in testimonies if testimony.groups is not None]
     unknown = {name for testimony in spoken for name in testimony.groups or () if manifest.group(name) is None}
     if unknown:
-        fail(Code.GROUP_UNKNOWN, f"the bundle knows no group {', '.join(sorted(unknown))} ({heard})")
+        fail(Code.GROUP_UNKNOWN, f"the bundle has no group {', '.join(sorted(unknown))} ({heard})")
     left = {group.name for group in manifest.groups}
     for testimony in spoken:
         left &= testimony.groups or frozenset()
     if not left:
-        fail(Code.CONTRADICTION, f"no group fits what is said of this node ({heard})")
+        fail(Code.CONTRADICTION, f"no group matches all information about this node ({heard})")
     sure = any(testimony.names for testimony in spoken) or len(spoken) >= _NEEDED
     group = manifest.group(next(iter(left)))
     if len(left) > 1 or not sure or group is None:
-        fail(Code.NOBODY_KNOWS, f"this node could be of {' or '.join(sorted(left))} ({heard})")
+        fail(Code.NO_ONE_KNOWS, f"this node could be in the group {' or '.join(sorted(left))} ({heard})")
     return group

@@ -1,4 +1,4 @@
-"""How long the runner itself waits, and how much it does side by side."""
+"""Deadlines of the runner, and the number of parallel steps."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import os
 from dataclasses import dataclass
 
 _FEWEST = 4
-"""Steps side by side at least: most of them wait for something rather than reckon."""
+"""Minimum number of parallel steps: most of them wait and use no CPU."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Deadlines in seconds. Tests and the drill shorten them by environment variables."""
+    """Deadlines in seconds. Tests and the drill shorten them with environment variables."""
 
     platform: float = 120
-    """For the platform's files to be there, whole, and to know this node."""
+    """For the platform's files to be complete and list this node."""
     lock: float = 5
-    """For a run that was killed to let go of its lock."""
+    """For the lock of a killed run to be released."""
     reports: float = 10
-    """For report, metric and event of a failure, together."""
+    """For report, metric and event after a failure, together."""
     side_by_side: int = _FEWEST
-    """Steps that run at the same time."""
+    """Number of parallel steps."""
 
     @classmethod
     def of_this_node(cls) -> Limits:
-        """Return those that the environment gives, else the defaults."""
+        """Return the values of the environment variables, otherwise the defaults."""
         return cls(
             platform=_seconds("LLM_FLEET_PLATFORM_DEADLINE", cls.platform),
             lock=_seconds("LLM_FLEET_LOCK_DEADLINE", cls.lock),

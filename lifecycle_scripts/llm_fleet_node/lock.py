@@ -1,4 +1,4 @@
-"""Lets one run at a time change the node."""
+"""Lock for one run at a time."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ NAME = "lock"
 
 
 class Lock:
-    """A lock that ends with its holder, however that ends: nobody has to clean up after a run that was killed.
+    """A lock that the kernel releases when its holder ends, so that a killed run leaves no lock behind.
 
-    The runner's children inherit it, so that it is free only when those too are gone.
+    The runner's children inherit it, so it is released only when they have ended too.
     """
 
     def __init__(self, folder: Path, *, seconds: float) -> None:
-        """Take the lock in `folder`, waiting up to `seconds` for the children of a killed run to go.
+        """Take the lock in `folder`; wait up to `seconds` for the children of a killed run to end.
 
-        Raises `Failure` when another run holds it, or the disk takes no file.
+        Raises `Failure` if another run holds it, or if the file cannot be written.
         """
         path = folder / NAME
         try:
@@ -42,7 +42,7 @@ class Lock:
             raise Failure(Code.STATE, f"{path} cannot be written: {error.strerror}") from error
 
     def release(self) -> None:
-        """Let others have it."""
+        """Release the lock."""
         os.close(self._file)
 
     def _take(self) -> bool:

@@ -1,4 +1,4 @@
-"""Looks without touching: `--list` says which steps there are, `--dry-run` which of them would change something."""
+"""`--list` prints the steps, `--dry-run` the steps that would be applied; both change nothing."""
 
 from __future__ import annotations
 
@@ -16,58 +16,59 @@ from llm_fleet_node.limits import Limits
 from llm_fleet_node.log import Log
 from llm_fleet_node.manifest import Group, Manifest
 from llm_fleet_node.node import Node
-from llm_fleet_node.outcome import IS_SO, WOULD_BE_APPLIED
+from llm_fleet_node.outcome import VERIFIED, WOULD_BE_APPLIED
 from llm_fleet_node.places import Places
 from llm_fleet_node.prepare import Prepared, describe, known_steps, prepare, read_bundle, why_not_needed
 
-ALL_SO, NOT_SO = 0, 2
-"""Exit codes of a dry run: everything is so, or something would be applied. 1 when that cannot be told."""
+ALL_VERIFIED, CHANGES_NEEDED = 0, 2
+"""Exit codes of a dry run: everything is verified, or steps would be applied. 1 for an error."""
 _NO_ROOT = "no-node"
-"""A root below the bundle that does not exist: without a node there is nothing to be found."""
+"""A root below the bundle that does not exist, so that nothing of this machine is read."""
 
 
-def look(asked: Arguments, places: Places) -> int:
-    """Say what `asked` asks for and return the exit code. Writes nothing to disk."""
+def look(requested: Arguments, places: Places) -> int:
+    """Print what `requested` selects and return the exit code. Writes nothing to disk."""
     log = Log(None, started=time.time(), silent=True)
-    told = read_bundle(places, asked.hook, log.line)
-    if asked.mode == LIST:
+    reported = read_bundle(places, requested.hook, log.line)
+    if requested.mode == LIST:
         prepared = (
-            _on_paper(asked, told, places)
-            if asked.role
-            else prepare(asked, told, places, Limits.of_this_node(), log.line, {})
+            _on_paper(requested, reported, places)
+            if requested.role
+            else prepare(requested, reported, places, Limits.of_this_node(), log.line, {})
         )
-        return _say(asked, _listed(prepared), _list_lines)
-    prepared = prepare(asked, told, places, Limits.of_this_node(), log.line, {})
-    return _dry_run(asked, prepared)
+        return _say(requested, _listed(prepared), _list_lines)
+    prepared = prepare(requested, reported, places, Limits.of_this_node(), log.line, {})
+    return _dry_run(requested, prepared)
 
 
-def _on_paper(asked: Arguments, told: Manifest, places: Places) -> Prepared:
-    """Return what a node of the role takes, as far as the manifest alone tells."""
-    group = _group(asked, told)
+def _on_paper(requested: Arguments, reported: Manifest, places: Places) -> Prepared:
+    """Return the steps for a node of the role, only from the manifest."""
+    group = _group(requested, reported)
     identity = Identity(
         group=group,
         instance_id=None,
         instance_name=None,
         instance_type=None,
         controllers=(),
-        neighbours=(),
+        neighbors=(),
         addresses=(),
         testimonies=(),
     )
-    node = Node(told, identity, places, Host(places.bundle / _NO_ROOT), asked.hook, lambda _: None)
-    known = known_steps(places, told)
-    graph = build(known, group.role, asked.hook, told.steps.skip, lambda step: why_not_needed(step, node))
+    node = Node(reported, identity, places, Host(places.bundle / _NO_ROOT), requested.hook, lambda _: None)
+    known = known_steps(places, reported)
+    graph = build(known, group.role, requested.hook, reported.steps.skip, lambda step: why_not_needed(step, node))
     return Prepared(node, graph)
 
 
-def _group(asked: Arguments, told: Manifest) -> Group:
-    for group in told.groups:
-        if group.role == asked.role and asked.group in (None, group.name):
+def _group(requested: Arguments, reported: Manifest) -> Group:
+    for group in reported.groups:
+        if group.role == requested.role and requested.group in (None, group.name):
             return group
-    named = ", ".join(f"{group.name} ({group.role})" for group in told.groups)
+    named = ", ".join(f"{group.name} ({group.role})" for group in reported.groups)
+    group = f"group {requested.group}" if requested.group else "group"
     fail(
         Code.ARGUMENTS,
-        f"the manifest has no group {asked.group or ''} of role {asked.role}; it has {named}",
+        f"the manifest has no {group} with the role {requested.role}; its groups are {named}",
         final=True,
     )
 
@@ -95,26 +96,26 @@ def _step(graph: Graph, name: str) -> dict[str, Any]:
     }
 
 
-def _list_lines(told: dict[str, Any]) -> list[str]:
-    node = told["node"]
-    lines = [f"{told['hook']} on a node of group {node['group']}, role {node['role']}:"]
-    for number, wave in enumerate(told["waves"], start=1):
+def _list_lines(reported: dict[str, Any]) -> list[str]:
+    node = reported["node"]
+    lines = [f"{reported['hook']} on a node of group {node['group']}, role {node['role']}:"]
+    for number, wave in enumerate(reported["waves"], start=1):
         for step in wave:
             waits = [*step["needs"], *(f"({name})" for name in step["after"])]
             lines.append(f"{number:>3}  {step['name']:<20}  {step['summary']}" + _after(waits))
-    return lines + [f"  -  {name:<20}  skipped: {why}" for name, why in sorted(told["skipped"].items())]
+    return lines + [f"  -  {name:<20}  skipped: {why}" for name, why in sorted(reported["skipped"].items())]
 
 
 def _after(waits: list[str]) -> str:
     return f"; after {', '.join(waits)}" if waits else ""
 
 
-def _dry_run(asked: Arguments, prepared: Prepared) -> int:
+def _dry_run(requested: Arguments, prepared: Prepared) -> int:
     from llm_fleet_node.child import VERIFY
     from llm_fleet_node.run_steps import Runner
 
     graph = prepared.graph.loose()
-    wanted = prepared.graph.with_needs(asked.only) if asked.only else graph.steps.keys()
+    wanted = prepared.graph.with_needs(requested.only) if requested.only else graph.steps.keys()
     runner = Runner(
         graph,
         prepared.node,
@@ -131,28 +132,29 @@ def _dry_run(asked: Arguments, prepared: Prepared) -> int:
             steps.append(
                 {
                     "name": name,
-                    "state": WOULD_BE_APPLIED if failure else IS_SO,
+                    "state": WOULD_BE_APPLIED if failure else VERIFIED,
                     "code": failure.code.code if failure else None,
                     "why": failure.cause if failure else None,
                 }
             )
-    told = {"node": describe(prepared.node.identity), "hook": asked.hook, "steps": steps}
-    _say(asked, told, _dry_lines)
-    return NOT_SO if any(step["why"] for step in steps) else ALL_SO
+    reported = {"node": describe(prepared.node.identity), "hook": requested.hook, "steps": steps}
+    _say(requested, reported, _dry_lines)
+    return CHANGES_NEEDED if any(step["why"] for step in steps) else ALL_VERIFIED
 
 
-def _dry_lines(told: dict[str, Any]) -> list[str]:
+def _dry_lines(reported: dict[str, Any]) -> list[str]:
     return [
-        f"{step['name']:<20}  {step['state']}" + (f": {step['why']}" if step["why"] else "") for step in told["steps"]
+        f"{step['name']:<20}  {step['state']}" + (f": {step['why']}" if step["why"] else "")
+        for step in reported["steps"]
     ]
 
 
-def _say(asked: Arguments, told: dict[str, Any], lines: Callable[[dict[str, Any]], list[str]]) -> int:
-    if asked.json:
+def _say(requested: Arguments, reported: dict[str, Any], lines: Callable[[dict[str, Any]], list[str]]) -> int:
+    if requested.json:
         import json
 
-        print(json.dumps(told, indent=2))
+        print(json.dumps(reported, indent=2))
     else:
-        print("\n".join(lines(told)))
+        print("\n".join(lines(reported)))
     sys.stdout.flush()
     return 0

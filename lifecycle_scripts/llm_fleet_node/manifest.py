@@ -1,4 +1,4 @@
-"""Reads `fleet.json` and makes sure that it can be believed."""
+"""Reads and validates `fleet.json`."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ _NESTED: dict[str, type[Any]] = {
     "fabrics": Fabric,
     "variables": Variable,
 }
-"""Keys of a part that hold a list of other parts."""
+"""Keys of a part that have a list of other parts."""
 _INNER: dict[str, type[Any]] = {"compile_cache": CompileCache}
-"""Keys of a part that hold another part, or nothing."""
+"""Keys of a part that have another part or null."""
 
 Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What this node is told of its fleet, as far as start needs it."""
+    """The node's view of its fleet: `fleet.json`."""
 
     fleet: str
     cluster: str | None
@@ -80,9 +80,9 @@ class Manifest:
     reports: Optional[Reports]
     steps: Steps
     slurm_accounts: Optional[SlurmAccounts] = None
-    """Slurm's accounts and their limits, where the fleet has a tree of them."""
+    """Slurm accounts and their limits, if the fleet has any."""
     directory: Optional[Directory] = None
-    """A directory that knows further people."""
+    """A directory with more users."""
     metrics: Optional[Metrics] = None
 
     def group(self, name: str) -> Group | None:
@@ -91,33 +91,33 @@ class Manifest:
 
 
 def read(bundle: Path) -> Manifest:
-    """Return the manifest in the folder `bundle`. Raises `Failure` when it is missing, broken or newer."""
+    """Return the manifest in the folder `bundle`. Raises `Failure` if it is missing, not valid or newer."""
     try:
         text = (bundle / NAME).read_text(encoding="utf-8")
     except OSError as error:
         fail(Code.MANIFEST_MISSING, f"{bundle / NAME} cannot be read: {error.strerror}")
     except UnicodeDecodeError as error:
-        fail(Code.MANIFEST_INVALID, f"{bundle / NAME} is no text: {error}")
+        fail(Code.MANIFEST_INVALID, f"{bundle / NAME} is not UTF-8: {error}")
     try:
         document = json.loads(text)
     except ValueError as error:
-        fail(Code.MANIFEST_INVALID, f"{bundle / NAME} is no JSON: {error}")
+        fail(Code.MANIFEST_INVALID, f"{bundle / NAME} is not valid JSON: {error}")
     check(document, json.loads((bundle / SCHEMA).read_text(encoding="utf-8")))
     return _manifest(document)
 
 
 def check(document: Any, schema: dict[str, Any]) -> None:
-    """Raise `Failure` when `document` is not what `schema` describes."""
+    """Raise `Failure` if `document` does not match `schema`."""
     version = cast("dict[str, Any]", document).get("schema_version") if isinstance(document, dict) else None
     if isinstance(version, int) and version > SCHEMA_VERSION:
-        fail(Code.MANIFEST_NEWER, f"{NAME} is of schema version {version}, these scripts know {SCHEMA_VERSION}")
+        fail(Code.MANIFEST_NEWER, f"{NAME} has schema version {version}, but these scripts support {SCHEMA_VERSION}")
     found = list(violations(document, schema, schema))
     if not found:
         return
     roles = [f"{where} {what}" for where, what in found if where.startswith("groups[") and where.endswith("].role")]
     if roles:
         fail(Code.ROLE_UNKNOWN, f"{NAME}: {'; '.join(roles)}")
-    fail(Code.MANIFEST_INVALID, f"{NAME}: " + "; ".join(f"{where or 'the whole'} {what}" for where, what in found))
+    fail(Code.MANIFEST_INVALID, f"{NAME}: " + "; ".join(f"{where or 'the document'} {what}" for where, what in found))
 
 
 def _manifest(document: dict[str, Any]) -> Manifest:
@@ -141,7 +141,7 @@ def _manifest(document: dict[str, Any]) -> Manifest:
 
 
 def _part(kind: type[Part], given: dict[str, Any]) -> Part:
-    """Return `given` as a `kind`: the schema has made sure that names and types agree."""
+    """Return `given` as a `kind`: the schema has checked names and types."""
     made = {name: _nested(name, value) for name, value in given.items()}
     return kind(**made)
 

@@ -1,5 +1,5 @@
-"""The parts of `fleet.json`, as the node's code holds them. Their meaning is told once, in `fleet.schema.json`'s maker:
-`llm_fleet/lifecycle/node_manifest.py`."""
+"""The parts of `fleet.json`. Their meaning is described in `llm_fleet/lifecycle/node_manifest.py`, which generates
+`fleet.schema.json`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Optional
 
 FOR_JOBS, FOR_EXPORT = "jobs", "export"
-"""What an environment is for."""
+"""The uses of an environment."""
 
 
 @dataclass(frozen=True)
 class InstanceType:
-    """An instance type and what a node of it is expected to have; `None` for what nobody told."""
+    """An instance type and the devices that its nodes should have; `None` if unknown."""
 
     name: str
     accelerator: Optional[str]
@@ -20,7 +20,7 @@ class InstanceType:
     accelerators: Optional[int]
     efa_interfaces: Optional[int]
     lustre_efa_interfaces: Optional[int] = None
-    """How many of them Lustre's network takes; 0 where FSx serves this type over TCP only."""
+    """How many of them LNet uses; 0 if FSx serves this type only over TCP."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Group:
 
 @dataclass(frozen=True)
 class EfaSystem:
-    """An operating system from a version on, and from a kernel on where one is named; `id` as in `/etc/os-release`."""
+    """An operating system with a minimum version, and a minimum kernel if set; `id` as in `/etc/os-release`."""
 
     id: str
     version: str
@@ -55,12 +55,12 @@ class Mount:
     efa: Optional[bool]
     groups: Optional[tuple[str, ...]]
     efa_systems: tuple[EfaSystem, ...] = ()
-    """Operating systems that FSx for Lustre serves over EFA; empty where nobody told."""
+    """Operating systems that FSx for Lustre serves over EFA; empty if unknown."""
 
 
 @dataclass(frozen=True)
 class S3Mount:
-    """A bucket that Mountpoint for S3 shows as a folder. `groups`: `None` for every group."""
+    """A bucket that Mountpoint for Amazon S3 mounts. `groups`: `None` for every group."""
 
     bucket: str
     prefix: Optional[str]
@@ -71,7 +71,7 @@ class S3Mount:
 
 @dataclass(frozen=True)
 class Accounting:
-    """Where slurmdbd keeps its records. `local`: MariaDB on the controller; all else is `None` then."""
+    """The database of slurmdbd. `local`: MariaDB on the controller; all other keys are `None` then."""
 
     kind: str
     """`local` or `external`."""
@@ -93,7 +93,7 @@ class User:
     ssh_public_keys: tuple[str, ...]
     slurm_account: Optional[str]
     home: Optional[str] = None
-    """Absolute path of the home; `None` for wherever this node's homes are."""
+    """Absolute path of the home directory; `None` for the node's default."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Package:
 
 @dataclass(frozen=True)
 class PackageEdge:
-    """What two packages ask of each other: `package` from `from_version` on works only with `other` at `at_least`."""
+    """A compatibility rule: `package` since `from_version` requires `other` in version `at_least` or newer."""
 
     package: str
     from_version: str
@@ -116,7 +116,7 @@ class PackageEdge:
 
 @dataclass(frozen=True)
 class NeuronAlternative:
-    """Packages of another release, for a node whose image owns a driver that the wanted release does not go with."""
+    """Packages of another release, for an image whose driver is not compatible with the configured release."""
 
     release: str
     packages: tuple[Package, ...]
@@ -124,14 +124,14 @@ class NeuronAlternative:
 
 @dataclass(frozen=True)
 class Neuron:
-    """The Neuron release whose host packages are wanted. `host`: `verify` what the image carries, or `install`."""
+    """The Neuron release of the host packages. `host`: `verify` the packages of the image, or `install` them."""
 
     release: str
     host: str
     packages: tuple[Package, ...]
     compatibility: tuple[PackageEdge, ...]
     alternatives: tuple[NeuronAlternative, ...]
-    """By preference."""
+    """In order of preference."""
 
 
 @dataclass(frozen=True)
@@ -144,38 +144,38 @@ class Variable:
 
 @dataclass(frozen=True)
 class Fabric:
-    """What processes of a job on nodes of `groups` talk over. Of one group there is at most one."""
+    """The network fabric of jobs on nodes of `groups`. A group has at most one."""
 
     name: str
     """E.g. `neuron-efa`."""
     groups: Optional[tuple[str, ...]]
     """Names of the groups it is for; `None` for all."""
     processes: int
-    """How many processes of a job a node has: one a NeuronCore or GPU."""
+    """Processes of a job on each node: one for each NeuronCore or GPU."""
     variables: tuple[Variable, ...]
 
 
 @dataclass(frozen=True)
 class Environment:
-    """What jobs of `groups` run in, on shared storage. `name` tells versions apart: what it holds never changes."""
+    """The environment of jobs of `groups`, on shared storage. `name` has the version: its content never changes."""
 
     name: str
     kind: str
     """`venv`, `container` or `conda`."""
     groups: Optional[tuple[str, ...]]
     program: Optional[str]
-    """The Python that a `venv` is made with, or the program that makes a `conda`; by name or path."""
+    """The Python of a `venv`, or the program that makes a `conda` environment; a name or path."""
     packages: tuple[Package, ...]
-    """What is installed, out of the downloads: wheels for a `venv`, archives for a `conda`."""
+    """Downloads to install: wheels for a `venv`, archives for a `conda` environment."""
     image: Optional[str]
-    """The image of a `container`, as Enroot imports it: `docker://…`."""
+    """The image of a `container` in Enroot's form `docker://…`."""
     use: str = FOR_JOBS
-    """`jobs`, or `export` for what models are exported in."""
+    """`jobs`, or `export` for the environment that exports models."""
 
 
 @dataclass(frozen=True)
 class CompileCache:
-    """Where compiled graphs are kept, and for how long unused."""
+    """The folder of compiled graphs, and their maximum age without use."""
 
     folder: str
     max_age_days: int
@@ -184,19 +184,19 @@ class CompileCache:
 
 @dataclass(frozen=True)
 class Training:
-    """What jobs find on the nodes. `folder` is on storage that all of them share."""
+    """The training runtime of jobs. `folder` is on storage that all nodes share."""
 
     folder: str
     environments: tuple[Environment, ...]
     fabrics: tuple[Fabric, ...]
     compile_cache: Optional[CompileCache]
     hub_token_secret_arn: Optional[str]
-    """Secret with a token of the Hugging Face Hub, which jobs read themselves."""
+    """Secret with a Hugging Face Hub token, which jobs read."""
 
 
 @dataclass(frozen=True)
 class Download:
-    """A file that a step may fetch. `system`: e.g. `ubuntu-22.04-amd64`; `None` for any."""
+    """A file that a step can download. `system`: e.g. `ubuntu-22.04-amd64`; `None` for any."""
 
     name: str
     version: str
@@ -206,12 +206,12 @@ class Download:
     sha256: str
     size: int
     requires: tuple[str, ...]
-    """Names of the other files that a node without them needs for it: a package's dependencies."""
+    """Names of the files that it depends on."""
 
 
 @dataclass(frozen=True)
 class Downloads:
-    """Where files come from: `none` at all, the `mirror` in S3, or their `vendor`."""
+    """The source of downloads: `none` (no downloads), the `mirror` in S3, or the `vendor`."""
 
     source: str
     mirror_s3_uri: Optional[str]
@@ -220,7 +220,7 @@ class Downloads:
 
 @dataclass(frozen=True)
 class Reports:
-    """Where the report of a start goes, and the metric and event of a failure."""
+    """The destinations of the report of a start, and of the metric and event after a failure."""
 
     s3_uri: str
     metric_namespace: Optional[str]
@@ -229,7 +229,7 @@ class Reports:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Where what nodes measure of themselves goes."""
+    """The destination of node metrics."""
 
     destination: str
     """`cloudwatch` or `prometheus`."""
@@ -243,7 +243,7 @@ class Metrics:
 
 @dataclass(frozen=True)
 class OwnStep:
-    """A step of the user's own: a script of the bundle."""
+    """A user-defined step: a script of the bundle."""
 
     name: str
     script: str
@@ -255,7 +255,7 @@ class OwnStep:
 
 @dataclass(frozen=True)
 class Steps:
-    """What the user changes in the steps: names of steps to skip, and own ones."""
+    """The user's changes to the steps: names of steps to skip, and user-defined steps."""
 
     skip: tuple[str, ...]
     own: tuple[OwnStep, ...]

@@ -1,4 +1,4 @@
-"""Keeps a marked block of lines in a file that others write too, such as `/etc/hosts`, and leaves their lines alone."""
+"""Keeps a marked block of lines in a file that other programs also write, such as `/etc/hosts`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from llm_fleet_node.host import Host
 
 _LOCK = "/run/llm-fleet.marked-block.lock"
-"""Not in /run/lock, where everybody may write: a user could hold it for good, or make it a link."""
+"""Not in /run/lock, which is writable for all: a user could hold the lock forever, or make it a link."""
 _BEGIN, _END = "# llm-fleet: begin {}", "# llm-fleet: end {}"
 
 
 def put_block(host: Host, path: str, name: str, text: str, *, first: bool = False) -> bool:
-    """Make `path` hold `text` between the marks of block `name`, once; return whether the file was changed.
+    """Write `text` between the markers of the block `name` in `path`; return whether the file was changed.
 
-    The block stays where it is, or comes last when it is new, `first` of all when asked; an empty `text` takes it out.
-    The file is made when it is not there. Steps that run side by side may keep blocks in one file.
+    The block keeps its position; a new one is appended, or put first with `first`. An empty `text` removes the block. A
+    missing file is created. Steps that run in parallel can have blocks in one file.
     """
     with _alone(host):
         before = host.read(path)
@@ -30,7 +30,7 @@ def put_block(host: Host, path: str, name: str, text: str, *, first: bool = Fals
 
 
 def get_block(host: Host, path: str, name: str) -> str:
-    """Return the text of block `name` in `path`; empty when there is none."""
+    """Return the text of the block `name` in `path`; empty if there is none."""
     lines = (host.read(path) or "").splitlines()
     begin, end = _BEGIN.format(name), _END.format(name)
     if begin not in lines or end not in lines:
@@ -39,7 +39,7 @@ def get_block(host: Host, path: str, name: str) -> str:
 
 
 def with_block(before: str, name: str, text: str, *, first: bool = False) -> str:
-    """Return `before` with `text` between the marks of block `name`, as `put_block` writes it."""
+    """Return `before` with `text` between the markers of the block `name`, as `put_block` writes it."""
     begin, end = _BEGIN.format(name), _END.format(name)
     wanted = text.splitlines()
     block = [begin, *wanted, end] if wanted else []
@@ -51,10 +51,10 @@ def with_block(before: str, name: str, text: str, *, first: bool = False) -> str
 
 
 def _without(lines: list[str], begin: str, end: str, wanted: list[str]) -> tuple[list[str], int | None]:
-    """Return `lines` without the block, and where it began.
+    """Return `lines` without the block, and the index of its start.
 
-    Of a block that somebody left without an end, only its mark and the lines that are wanted again are taken out:
-    what follows may be another's.
+    Of a block without an end marker, only the begin marker and the lines of the new text are removed: other lines may
+    belong to another program.
     """
     if begin not in lines:
         return [line for line in lines if line != end], None
@@ -75,14 +75,14 @@ def _write(host: Host, path: str, text: str) -> None:
     except OSError as error:
         if error.errno != errno.EBUSY:
             raise
-        # Container engines mount /etc/hosts as a file of its own: it can be written, but not replaced.
+        # Container engines bind-mount /etc/hosts: it can be written, but not replaced by rename.
         host.path(path).write_text(text, encoding="utf-8", errors="surrogateescape")
         host.changes.append(f"wrote {path}")
 
 
 @contextmanager
 def _alone(host: Host) -> Generator[None]:
-    """Let one process at a time read such a file and write it back."""
+    """Lock, so that one process at a time reads and writes such a file."""
     lock = host.path(_LOCK)
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as file:

@@ -1,4 +1,4 @@
-"""What names mean on this node. Never waits for a DNS server longer than it is told."""
+"""Name resolution on this node, always with a timeout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from llm_fleet_node.marked_block import get_block, with_block
 
 HOSTS = "/etc/hosts"
 _SWITCH = re.compile(r"^hosts:\s*(\S+)", re.MULTILINE)
-"""The first source of names; see nsswitch.conf(5)."""
+"""Pattern of the first source of host names; see nsswitch.conf(5)."""
 
 _DNS_PORT, _SERVFAIL = 53, 2
 
@@ -18,7 +18,7 @@ Entry = tuple[str, tuple[str, ...]]
 
 
 def own_name(host: Host) -> str:
-    """Return the node's host name, as the kernel has it; empty when it has none."""
+    """Return the kernel's host name; empty if it has none."""
     name = (host.read("/proc/sys/kernel/hostname") or "").strip()
     return "" if name in ("(none)", "localhost") else name
 
@@ -28,10 +28,10 @@ def in_hosts_file(host: Host, name: str) -> tuple[str, ...]:
     return tuple(address for address, names in hosts_entries(host) if name in names and ":" not in address)
 
 
-def hosts_entries(host: Host, *, beside_block: str = "") -> list[Entry]:
-    """Return the entries of `/etc/hosts`, without those of our block `beside_block`."""
+def hosts_entries(host: Host, *, next_to_block: str = "") -> list[Entry]:
+    """Return the entries of `/etc/hosts`, without those of our block `next_to_block`."""
     text = host.read(HOSTS) or ""
-    return _entries(with_block(text, beside_block, "") if beside_block else text)
+    return _entries(with_block(text, next_to_block, "") if next_to_block else text)
 
 
 def block_entries(host: Host, block: str) -> list[Entry]:
@@ -45,10 +45,10 @@ def _entries(text: str) -> list[Entry]:
 
 
 def addresses_of(host: Host, name: str, *, seconds: float = 5) -> tuple[str, ...]:
-    """Return the IPv4 addresses of `name`; none when nobody knows it within `seconds`.
+    """Return the IPv4 addresses of `name`; empty if it is not resolved within `seconds`.
 
-    `/etc/hosts` is looked at first: a resolver whose server is out of reach takes seconds to say so. DNS is asked in a
-    process of its own, which can be ended.
+    `/etc/hosts` is read first: a resolver needs seconds to report an unreachable server. DNS is queried in a separate
+    process, which can be killed.
     """
     known = in_hosts_file(host, name)
     if known:
@@ -57,9 +57,9 @@ def addresses_of(host: Host, name: str, *, seconds: float = 5) -> tuple[str, ...
 
 
 def meaning(host: Host, name: str, *, seconds: float = 5) -> tuple[str, ...]:
-    """Return what every program on this node gets for `name`: IPv4 addresses in their order, none within `seconds`.
+    """Return the IPv4 addresses that programs on this node get for `name`, in order; empty if none within `seconds`.
 
-    Where files come first and `/etc/hosts` knows it, that is the answer; else a program is asked.
+    If `files` is the first source and `/etc/hosts` has the name, this is the answer; otherwise getent is used.
     """
     switch = _SWITCH.search(host.read("/etc/nsswitch.conf") or "")
     known = in_hosts_file(host, name) if switch and switch.group(1) == "files" else ()
@@ -67,29 +67,29 @@ def meaning(host: Host, name: str, *, seconds: float = 5) -> tuple[str, ...]:
 
 
 def resolve(host: Host, name: str, *, seconds: float = 5) -> tuple[str, ...]:
-    """Return what glibc finds for `name`: IPv4 addresses in their order, none within `seconds`."""
+    """Return glibc's IPv4 addresses for `name`, in order; empty if none within `seconds`."""
     try:
-        told = host.run("getent", "ahostsv4", name, timeout=seconds)
+        reported = host.run("getent", "ahostsv4", name, timeout=seconds)
     except CommandFailed:
         return ()
-    return tuple(dict.fromkeys(line.split()[0] for line in told.splitlines() if line.split()))
+    return tuple(dict.fromkeys(line.split()[0] for line in reported.splitlines() if line.split()))
 
 
 def dns_problem(host: Host, *, seconds: float = 2) -> str:
-    """Return that no DNS server of `/etc/resolv.conf` answers, and how each failed; empty when one does.
+    """Return an error if no DNS server of `/etc/resolv.conf` answers, with the reason for each; empty if one does.
 
-    A server that does not know a name answers all the same. systemd-resolved answers with SERVFAIL where no server
-    answers it (RFC 1035, 4.1.1).
+    A server that does not have a name also answers. systemd-resolved answers with SERVFAIL if no server answers it (RFC
+    1035, 4.1.1).
     """
     lines = [line.split() for line in (host.read("/etc/resolv.conf") or "").splitlines()]
     servers = [words[1] for words in lines if len(words) > 1 and words[0] == "nameserver"]
-    told: list[str] = []
+    reported: list[str] = []
     for server in servers:
         problem = _no_answer(server, seconds)
         if not problem:
             return ""
-        told.append(f"{server} {problem}")
-    return f"no DNS server answers ({'; '.join(told)})" if told else ""
+        reported.append(f"{server} {problem}")
+    return f"no DNS server answers ({'; '.join(reported)})" if reported else ""
 
 
 def _no_answer(server: str, seconds: float) -> str:
@@ -110,4 +110,4 @@ def _no_answer(server: str, seconds: float) -> str:
     except OSError as error:
         return (error.strerror or str(error)).lower()
     failed = len(answer) > 3 and answer[3] & 15 == _SERVFAIL
-    return "says that it reaches no other" if failed else ""
+    return "returned SERVFAIL: it reaches no other server" if failed else ""

@@ -1,4 +1,4 @@
-"""What a step is given: who the node is, what the fleet wants of it, and the machine."""
+"""The argument of every step: the node's identity, the manifest and the machine."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from llm_fleet_node.places import Places
 
 @dataclass(frozen=True)
 class Node:
-    """This node, as its steps see it."""
+    """This node, for its steps."""
 
     manifest: Manifest
-    """What the fleet's owner asked for."""
+    """The configuration of the fleet."""
     identity: Identity
-    """Who this node is, and who its neighbours are."""
+    """The identity of this node and of the other nodes."""
     places: Places
-    """Where the platform's files are."""
+    """The paths of the platform's files."""
     host: Host
-    """The machine: look and change only through it."""
+    """The machine: read and change it only with this object."""
     hook: str
-    """What started the run, e.g. `OnCreate`."""
+    """The hook that started the run, e.g. `OnCreate`."""
     say: Callable[[str], None]
     """Write a line to the node's log."""
 
@@ -41,12 +41,12 @@ class Node:
 
     @property
     def on_parallelcluster(self) -> bool:
-        """Whether AWS ParallelCluster runs the node, which has mounted and configured much by itself."""
+        """Whether the node belongs to AWS ParallelCluster, which mounts and configures much itself."""
         return self.manifest.platform == PARALLELCLUSTER
 
     @property
     def instance_type(self) -> Optional[InstanceType]:
-        """The node's type with what it is expected to have; `None` when its group mixes types and none can be told."""
+        """The node's instance type with its devices; `None` if its group has several types and it is unknown."""
         types = {kind.name: kind for kind in self.group.instance_types}
         if self.identity.instance_type in types:
             return types[self.identity.instance_type]

@@ -1,7 +1,7 @@
-"""Tells the world of a start: report and log in S3, and of a failure a metric and an event.
+"""Sends the result of a start: report and log to S3, and after a failure a metric and an event.
 
-The platform ships the log too, but by an agent that is gone with the node, soon after a failing exit. What is sent
-here is there before that exit. None of it may hide the failure, so its own trouble is a line in the log and no more.
+The platform also sends the log, but with an agent that is gone when the node is replaced, soon after a failure. This
+code sends it before the script exits. An error here must not hide the failure, so it is only logged.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ _PATH = "/usr/local/bin:/usr/bin:/bin:/snap/bin"
 Say = Callable[[str], None]
 
 
-def notify(told: Manifest, story: dict[str, Any], name: str, places: Places, *, seconds: float, say: Say) -> None:
-    """Send what the manifest asks for, side by side, within `seconds`; `story` is the report, `name` the node's."""
-    if told.reports is None:
+def notify(reported: Manifest, story: dict[str, Any], name: str, places: Places, *, seconds: float, say: Say) -> None:
+    """Send what the manifest configures, in parallel, within `seconds`; `story`: the report, `name`: the node."""
+    if reported.reports is None:
         return
     aws = shutil.which("aws", path=_PATH) if str(places.root) == "/" else shutil.which("aws")
     if aws is None:
         say("report: this node has no `aws` command, so nothing is sent")
         return
-    commands = {"report": _copy(told.reports.s3_uri, name, story["started"], places)}
+    commands = {"report": _copy(reported.reports.s3_uri, name, story["started"], places)}
     if story["code"] != "OK":
-        if told.reports.metric_namespace:
-            commands["metric"] = _metric(told, told.reports.metric_namespace, story)
-        if told.reports.event_bus:
-            commands["event"] = _event(told, told.reports.event_bus, story, name, commands["report"][-1])
+        if reported.reports.metric_namespace:
+            commands["metric"] = _metric(reported, reported.reports.metric_namespace, story)
+        if reported.reports.event_bus:
+            commands["event"] = _event(reported, reported.reports.event_bus, story, name, commands["report"][-1])
     elif story.get("degraded"):
         degraded = _as_degraded(story)
-        if told.reports.metric_namespace:
-            commands["metric"] = _metric(told, told.reports.metric_namespace, degraded)
-        if told.reports.event_bus:
-            commands["event"] = _event(told, told.reports.event_bus, degraded, name, commands["report"][-1])
-    # The node is at work by now: its jobs, and the starts of others on the same machine, go before the AWS CLI's 0.6 s.
+        if reported.reports.metric_namespace:
+            commands["metric"] = _metric(reported, reported.reports.metric_namespace, degraded)
+        if reported.reports.event_bus:
+            commands["event"] = _event(reported, reported.reports.event_bus, degraded, name, commands["report"][-1])
+    # The node is in use now: its jobs have priority over the AWS CLI's 0.6 s of CPU.
     behind = ["nice", "-n", "19"] if story["code"] == "OK" and shutil.which("nice") else []
-    base = [*behind, aws, "--region", told.region, "--output", "json"]
+    base = [*behind, aws, "--region", reported.region, "--output", "json"]
     _run({what: [*base, *command] for what, command in commands.items()}, seconds, say)
 
 
@@ -69,11 +69,11 @@ def _copy(s3_uri: str, name: str, started: str, places: Places) -> list[str]:
     ]
 
 
-def _metric(told: Manifest, namespace: str, story: dict[str, Any]) -> list[str]:
-    """Counted twice: by what it was, and by the cluster alone, since an alarm cannot look for groups and codes."""
-    whole = {"Cluster": told.cluster or told.fleet, "Group": _group(story), "Code": story["code"]}
+def _metric(reported: Manifest, namespace: str, story: dict[str, Any]) -> list[str]:
+    """Two data points: with all dimensions, and with the cluster only, as an alarm cannot search for dimensions."""
+    whole = {"Cluster": reported.cluster or reported.fleet, "Group": _group(story), "Code": story["code"]}
     metric = _DEGRADED_METRIC if story.get("is_degraded") else _METRIC
-    data = [_datum(metric, whole), _datum(metric, {"Cluster": _lasting_name(told)})]
+    data = [_datum(metric, whole), _datum(metric, {"Cluster": _lasting_name(reported)})]
     return ["cloudwatch", "put-metric-data", "--namespace", namespace, "--metric-data", json.dumps(data)]
 
 
@@ -82,16 +82,16 @@ def _datum(metric: str, dimensions: dict[str, str]) -> dict[str, Any]:
     return {"MetricName": metric, "Value": 1, "Unit": "Count", "Dimensions": named}
 
 
-def _lasting_name(told: Manifest) -> str:
-    """Return the cluster's name as its owner gave it: ParallelCluster's changes with its hash, the alarm's does not."""
-    name = told.cluster or told.fleet
-    return _HASH.sub("", name) if told.platform == "parallelcluster" else name
+def _lasting_name(reported: Manifest) -> str:
+    """Return the cluster's configured name: ParallelCluster's has a hash that changes, the alarm's does not."""
+    name = reported.cluster or reported.fleet
+    return _HASH.sub("", name) if reported.platform == "parallelcluster" else name
 
 
-def _event(told: Manifest, bus: str, story: dict[str, Any], name: str, copied_to: str) -> list[str]:
+def _event(reported: Manifest, bus: str, story: dict[str, Any], name: str, copied_to: str) -> list[str]:
     detail = {
-        "fleet": told.fleet,
-        "cluster": told.cluster,
+        "fleet": reported.fleet,
+        "cluster": reported.cluster,
         "group": _group(story),
         "node": name,
         "hook": story["hook"],
@@ -106,7 +106,7 @@ def _event(told: Manifest, bus: str, story: dict[str, Any], name: str, copied_to
 
 
 def _as_degraded(story: dict[str, Any]) -> dict[str, Any]:
-    """Return `story` with what failed of what jobs do not need in place of its good end."""
+    """Return `story` with the first failure of a degraded step as its `code`, `cause` and `remedy`."""
     first = story["degraded"][0]
     remedy = next(code.remedy for code in Code if code.code == first["code"])
     return {**story, **first, "remedy": remedy, "is_degraded": True}
@@ -117,7 +117,7 @@ def _group(story: dict[str, Any]) -> str:
 
 
 def _run(commands: dict[str, list[str]], seconds: float, say: Say) -> None:
-    """Run all `commands` side by side, and end those that are not done within `seconds`."""
+    """Run all `commands` in parallel, and kill those that do not finish within `seconds`."""
     deadline = time.monotonic() + seconds
     running = {what: _start(command, say) for what, command in commands.items()}
     for what, process in running.items():
@@ -156,5 +156,5 @@ def _trouble(code: int, output: str) -> str:
         refused = json.loads(output).get("FailedEntryCount", 0) if output else 0
     except (ValueError, AttributeError):
         return ""
-    # EventBridge refuses single events with a call that succeeds.
+    # EventBridge can reject single events although the call succeeds.
     return output if refused else ""

@@ -1,4 +1,4 @@
-"""What the node's own file system refuses: never a defect of a step, so it has a code, the path and what to do."""
+"""Errors of the node's file system: not a defect of a step, so they have a code, the path and a remedy."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _REFUSED = (errno.EACCES, errno.EPERM, errno.EIO, errno.ELOOP)
 
 
 def why_refused(error: Exception) -> Optional[Failure]:
-    """Return the failure behind `error`, an `OSError` or a failed command; `None` when no file system refused it."""
+    """Return the failure for `error`, an `OSError` or a failed command; `None` if it is not a file system error."""
     if isinstance(error, Failure):
         return _of_command(error) if error.code is Code.COMMAND else None
     if not isinstance(error, OSError):
         return None
-    if error.errno is None:  # shutil.Error, which holds the causes as text
+    if error.errno is None:  # shutil.Error, which has the causes as text
         return _of_text(str(error))
     path = _path(error)
     if error.errno in _FULL:
@@ -29,7 +29,7 @@ def why_refused(error: Exception) -> Optional[Failure]:
         return Failure(Code.PLACE, f"{path} cannot be written: its file system is read-only")
     if error.errno in _IN_THE_WAY:
         return Failure(Code.PLACE, _in_the_way(path, error))
-    return Failure(Code.PLACE, f"{path} is refused: {error.strerror}") if error.errno in _REFUSED else None
+    return Failure(Code.PLACE, f"{path} cannot be used: {error.strerror}") if error.errno in _REFUSED else None
 
 
 def _of_command(failure: Failure) -> Optional[Failure]:
@@ -46,20 +46,20 @@ def _of_text(text: str) -> Optional[Failure]:
 
 
 def _path(error: OSError) -> str:
-    """Return what the call was about: of a rename, where to."""
+    """Return the path of the failed call; the target of a rename."""
     found = error.filename2 if error.filename2 is not None else error.filename
     return os.fsdecode(found) if isinstance(found, (str, bytes)) else "a file"
 
 
 def _in_the_way(path: str, error: OSError) -> str:
-    """Say what is in the way: the file that `path` goes through as if it were a folder, or what is at `path` itself."""
+    """Describe the obstacle: a file where a parent folder of `path` must be, or the object at `path` itself."""
     part = path
     while part not in ("/", ""):
         if os.path.lexists(part) and not os.path.isdir(part):
-            return f"a file is at {part}, where a folder has to be" if error.errno != errno.EISDIR else _folder(path)
+            return f"{part} is a file, but must be a folder" if error.errno != errno.EISDIR else _folder(path)
         part = os.path.dirname(part)
-    return _folder(path) if os.path.isdir(path) else f"{path} is refused: {error.strerror}"
+    return _folder(path) if os.path.isdir(path) else f"{path} cannot be used: {error.strerror}"
 
 
 def _folder(path: str) -> str:
-    return f"a folder is at {path}, where a file has to be"
+    return f"{path} is a folder, but must be a file"

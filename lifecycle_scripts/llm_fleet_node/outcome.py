@@ -1,4 +1,4 @@
-"""What came of a step in this run."""
+"""The outcome of a step in this run."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from llm_fleet_node.step import Step
 WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"
 NOT_REACHED = "not reached"
 SKIPPED = "skipped"
-IS_SO, WOULD_BE_APPLIED = "is so", "would be applied"
-"""What a dry run says in place of done and failed."""
+VERIFIED, WOULD_BE_APPLIED = "verified", "would be applied"
+"""States of a dry run instead of done and failed."""
 
 _KEPT = 20
-"""Lines of a step's output that the report keeps; the log has all."""
+"""Number of output lines of a step in the report; the log has all lines."""
 
 
 @dataclass
 class Outcome:
-    """One step's part in a run. Times are seconds after the run's start."""
+    """The outcome of one step. Times are seconds after the run's start."""
 
     step: Step
     state: str = WAITING
@@ -30,25 +30,25 @@ class Outcome:
     started: Optional[float] = None
     ended: Optional[float] = None
     repaired: bool = False
-    """Whether it was done by an earlier run, found not to be so any more, and applied again."""
+    """Whether an earlier run had done it, but its verification failed and it was applied again."""
     verified_only: bool = False
-    """Whether it was only looked at: for `--only`, what the steps named there need."""
+    """Whether it was only verified, because a step of `--only` needs it."""
     why: str = ""
     """Why it was skipped or not reached."""
     changes: list[str] = field(default_factory=list[str])
     failure: Optional[Failure] = None
     seconds: dict[str, float] = field(default_factory=dict[str, float])
-    """How long `apply` and `verify` of the last attempt took."""
+    """Duration of `apply` and `verify` in the last attempt."""
     output: deque[str] = field(default_factory=lambda: deque[str](maxlen=_KEPT))
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more comes of it."""
+        """Whether its state is final."""
         return self.state not in (WAITING, RUNNING)
 
     def describe(self, start: float) -> dict[str, Any]:
-        """Return it as the report has it; `start` is the run's start in seconds since 1970."""
-        told: dict[str, Any] = {
+        """Return its entry in the report; `start`: the run's start in seconds since 1970."""
+        reported: dict[str, Any] = {
             "name": self.step.name,
             "summary": self.step.summary,
             "state": self.state.replace(" ", "_"),
@@ -68,7 +68,7 @@ class Outcome:
             "remedy": self.failure.code.remedy if self.failure else None,
             "output": list(self.output),
         }
-        return told
+        return reported
 
 
 def _rounded(seconds: Optional[float]) -> Optional[float]:

@@ -1,4 +1,4 @@
-"""Which of a node's addresses is the one by which the others know it."""
+"""Selects the node's address that other nodes use."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _NAMED = re.compile(r"ip-(\d+)-(\d+)-(\d+)-(\d+)")
 
 
 def own_address(node: Node, name: str) -> Optional[str]:
-    """Return the address that the platform lists; else the one in `name`; else the one on the default route.
+    """Return the address in the platform's list, otherwise that in `name`, otherwise that of the default route.
 
-    A node of an accelerated type has many addresses, one a network card. `None` when it has none at all.
+    A node of an accelerated type has one address for each network card. `None` if it has no address.
     """
     own = node.identity.addresses
-    listed = [neighbour.address for neighbour in node.identity.neighbours if neighbour.address in own]
+    listed = [neighbor.address for neighbor in node.identity.neighbors if neighbor.address in own]
     if listed:
         return listed[0]
     match = _NAMED.match(name)
@@ -26,7 +26,7 @@ def own_address(node: Node, name: str) -> Optional[str]:
 
 
 def _on_default_route(node: Node) -> Optional[str]:
-    """Return the address in a network of the interface that leads out, as `/proc/net/route` tells it."""
+    """Return the address of the default route's interface, from `/proc/net/route`."""
     rows = [line.split() for line in (node.host.read("/proc/net/route") or "").splitlines()[1:]]
     leads_out = {row[0] for row in rows if row[1] == "00000000"}
     networks = [(int(row[1], 16), int(row[7], 16)) for row in rows if row[0] in leads_out and row[7] != "00000000"]

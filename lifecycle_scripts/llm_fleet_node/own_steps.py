@@ -1,7 +1,7 @@
-"""Steps of the user's own: scripts of the bundle, run as `<script> apply` and `<script> verify`.
+"""User-defined steps: scripts of the bundle, run as `<script> apply` and `<script> verify`.
 
-`apply` makes it so and may be run any number of times; `verify` changes nothing and ends with 0 only when it is so.
-A script that knows no other way does in `verify` whatever proves that `apply` worked.
+`apply` makes the change and can be run any number of times; `verify` changes nothing and exits with 0 only if the
+state is correct.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def own_steps(bundle: Path, own: Sequence[OwnStep], shipped: Mapping[str, Step]) -> dict[str, Step]:
-    """Return the steps that the fleet's `own` scripts in `bundle` are.
+    """Return the steps for the fleet's `own` scripts in `bundle`.
 
-    Raises `Failure` when a name is taken, or a script is missing or cannot be run.
+    Raises `Failure` if a name is already used, or if a script is missing or cannot be run.
     """
     found: dict[str, Step] = {}
     for entry in own:
         if entry.name in shipped:
-            fail(Code.OWN_STEP_NAME, f"the own step {entry.name} has the name of a step of llm-fleet")
+            fail(Code.OWN_STEP_NAME, f"the user-defined step {entry.name} has the name of a built-in step")
         if entry.name in found:
-            fail(Code.OWN_STEP_NAME, f"two own steps are called {entry.name}")
+            fail(Code.OWN_STEP_NAME, f"two user-defined steps have the name {entry.name}")
         found[entry.name] = _step(bundle, entry)
     return found
 
@@ -40,7 +40,7 @@ def _step(bundle: Path, entry: OwnStep) -> Step:
     command = _command(bundle, entry)
     return Step(
         name=entry.name,
-        summary=f"{entry.script} of the fleet's own",
+        summary=f"user-defined script {entry.script}",
         roles=frozenset(entry.roles),
         apply=_caller(command, "apply"),
         verify=_caller(command, "verify"),
@@ -51,16 +51,16 @@ def _step(bundle: Path, entry: OwnStep) -> Step:
 
 
 def _command(bundle: Path, entry: OwnStep) -> list[str]:
-    """Return how the script is run: S3 keeps no run bits, so never by itself."""
+    """Return the command of the script with its interpreter, because S3 does not keep execute bits."""
     script = bundle / entry.script
     if Path(entry.script).is_absolute() or ".." in Path(entry.script).parts:
-        fail(Code.OWN_SCRIPT, f"the own step {entry.name} names {entry.script}, which is not in the bundle")
+        fail(Code.OWN_SCRIPT, f"the script {entry.script} of the user-defined step {entry.name} is not in the bundle")
     try:
         text = script.read_bytes()
     except OSError as error:
-        fail(Code.OWN_SCRIPT, f"the script {script} of the own step {entry.name} cannot be read: {error.strerror}")
+        fail(Code.OWN_SCRIPT, f"script {script} of user-defined step {entry.name} cannot be read: {error.strerror}")
     if b"\r\n" in text:
-        fail(Code.OWN_LINE_ENDS, f"the script {script} of the own step {entry.name} has Windows line ends")
+        fail(Code.OWN_LINE_ENDS, f"script {script} of user-defined step {entry.name} has Windows line endings")
     if script.suffix == ".sh":
         return ["bash", str(script)]
     if script.suffix == ".py":
@@ -68,14 +68,14 @@ def _command(bundle: Path, entry: OwnStep) -> list[str]:
     first = text.partition(b"\n")[0].decode("utf-8", "replace")
     interpreter = first[2:].split() if first.startswith("#!") else []
     if not interpreter:
-        cause = f"the script {script} of the own step {entry.name} has no #! line, nor ends in .sh or .py"
+        cause = f"script {script} of user-defined step {entry.name} has no #! line and does not end in .sh or .py"
         fail(Code.OWN_SCRIPT, cause)
     return [*interpreter, str(script)]
 
 
 def _caller(command: list[str], verb: str) -> Callable[[Node], None]:
     def call(node: Node) -> None:
-        # Its output is the step's, line by line; the runner stops it, with all it started, when its time is over.
+        # Its output is logged line by line; after the timeout the runner kills it with all its children.
         try:
             ended = subprocess.run(
                 [*command, verb], cwd=node.places.bundle, env=_environment(node), stdin=subprocess.DEVNULL, check=False
@@ -91,8 +91,8 @@ def _caller(command: list[str], verb: str) -> Callable[[Node], None]:
 
 
 def _environment(node: Node) -> dict[str, str]:
-    """What a script is told. It knows the rest from the manifest."""
-    told = {
+    """Environment variables of the script. Other values are in the manifest."""
+    reported = {
         "LLM_FLEET_MANIFEST": str(node.places.bundle / "fleet.json"),
         "LLM_FLEET_BUNDLE": str(node.places.bundle),
         "LLM_FLEET_HOOK": node.hook,
@@ -103,4 +103,4 @@ def _environment(node: Node) -> dict[str, str]:
         "LLM_FLEET_ROLE": node.role,
         "LLM_FLEET_PARTITION": node.group.partition or "",
     }
-    return {**os.environ, "PATH": os.environ.get("PATH", _PATH), "LC_ALL": "C.UTF-8", **told}
+    return {**os.environ, "PATH": os.environ.get("PATH", _PATH), "LC_ALL": "C.UTF-8", **reported}

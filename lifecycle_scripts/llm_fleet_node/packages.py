@@ -1,4 +1,4 @@
-"""Looks at the node's packages and installs what is missing: pinned files only, nothing from a repository."""
+"""Installs missing packages: only from pinned files, not from a repository."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from llm_fleet_node.package_managers import PackageManager, manager_of
 
 
 def is_installed(host: Host, name: str) -> bool:
-    """Return whether the package `name` is installed, whole and configured."""
+    """Return whether the package `name` is completely installed."""
     return installed_version(host, name) is not None
 
 
 def installed_version(host: Host, name: str) -> Optional[str]:
-    """Return the version of the installed package `name`, as the package manager writes it; `None` without it."""
+    """Return the version of the installed package `name`, in the package manager's format; `None` if missing."""
     return installed_versions(host, [name]).get(name)
 
 
 def installed_versions(host: Host, names: Sequence[str]) -> dict[str, str]:
-    """Return the versions of those of the packages `names` that are installed, at one look."""
+    """Return the versions of the installed packages among `names`, with one query."""
     return manager_of(host).versions(names)
 
 
 def repair(host: Host) -> None:
-    """End what an installation that was killed has left half done; wait for one that goes on. Raises `Failure`."""
+    """Complete an interrupted installation; wait for a running one. Raises `Failure`."""
     manager_of(host).repair()
 
 
 def held(host: Host) -> set[str]:
-    """Return the packages that an upgrade of the system leaves as they are."""
+    """Return the packages that a system upgrade does not change."""
     return manager_of(host).held()
 
 
 def install(node: Node, names: Sequence[str], *, hold: bool = False) -> None:
-    """Make sure that the packages `names` are installed; one may be `name=version`. `hold`: and stay as they are.
+    """Install the packages `names`, also `name=version`, if missing. `hold`: exclude them from system upgrades.
 
-    What is missing comes with its dependencies from the manifest's downloads. Raises `Failure`: LFN85 when nodes
-    fetch nothing, LFN86 when it is not pinned, LFN87 to LFN90 when it cannot be fetched, LFN91 and LFN92 when the
-    package manager does not install it.
+    Missing packages come with their dependencies from the manifest's downloads. Raises `Failure`: LFN85 if downloads
+    are off, LFN86 if a package is not pinned, LFN87 to LFN90 if a download fails, LFN91 and LFN92 if the package
+    manager fails.
     """
     manager = manager_of(node.host)
     missing = _missing(manager, names)
@@ -54,7 +54,7 @@ def install(node: Node, names: Sequence[str], *, hold: bool = False) -> None:
         _install_missing(node, manager, missing)
         left = _missing(manager, names)
         if left:
-            fail(Code.PACKAGES_BROKEN, f"{', '.join(left)}: still not installed, though the package manager is content")
+            fail(Code.PACKAGES_BROKEN, f"{', '.join(left)}: not installed, although the package manager succeeded")
     if hold:
         manager.hold([name.partition("=")[0] for name in names])
 
@@ -78,7 +78,7 @@ def _install_missing(node: Node, manager: PackageManager, names: Sequence[str]) 
         older = [file for file in rest if file.name in had and manager.is_older(had[file.name], file.version)]
         if not older:
             raise Failure(Code.PACKAGES_BROKEN, error.cause) from error
-        node.say(f"brings {', '.join(file.name for file in older)} up to date with it: {error.cause}")
+        node.say(f"also updates {', '.join(file.name for file in older)}: {error.cause}")
         try:
             _install_files(node, manager, [*needed, *older])
         except CommandFailed as again:
@@ -86,12 +86,12 @@ def _install_missing(node: Node, manager: PackageManager, names: Sequence[str]) 
 
 
 def _install_files(node: Node, manager: PackageManager, files: Sequence[Download]) -> None:
-    told = ", ".join(f"{file.name} {file.version}" for file in files)
-    manager.install(fetch_files(node, files), changes=f"installed {told}")
+    reported = ", ".join(f"{file.name} {file.version}" for file in files)
+    manager.install(fetch_files(node, files), changes=f"installed {reported}")
 
 
 def _dependencies(node: Node, files: Sequence[Download]) -> list[Download]:
-    """Return what the manifest says that `files` require, and what that requires, without themselves."""
+    """Return the direct and indirect dependencies of `files` in the manifest, without `files`."""
     found = {file.name: file for file in files}
     waiting = [name for file in files for name in file.requires]
     while waiting:

@@ -1,7 +1,7 @@
-"""Reads what AWS ParallelCluster leaves on a node.
+"""Reads AWS ParallelCluster's files on a node.
 
-AWS documents neither as an interface: `/etc/parallelcluster/cfnconfig` is called unsupported, and is read as its
-cookbook's template writes it (aws-parallelcluster-cookbook, cfnconfig.erb). So nothing rests on them alone.
+AWS documents neither file as an interface: `/etc/parallelcluster/cfnconfig` is unsupported, and its format is that of
+the cookbook's template (aws-parallelcluster-cookbook, cfnconfig.erb). So nothing depends only on these files.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ CFNCONFIG = "/etc/parallelcluster/cfnconfig"
 
 @dataclass(frozen=True)
 class CfnConfig:
-    """What `cfnconfig` says; everything may be absent."""
+    """The values of `cfnconfig`; each can be missing."""
 
     cluster_name: str | None = None
     """`stack_name`, which is the cluster's name since ParallelCluster 3."""
     node_type: str | None = None
     """`HeadNode`, `ComputeFleet` or `LoginNode` (package aws-parallelcluster 3.16.1, templates: `node_type`)."""
     queue: str | None = None
-    """On compute nodes."""
+    """The queue; only on compute nodes."""
     head_node: str | None = None
-    """The head node's address, on compute nodes."""
+    """The head node's address; only on compute nodes."""
     scratch: str | None = None
-    """Where the instance store is mounted, on nodes that have one: `EphemeralVolume/MountDir`."""
+    """Mount point of the instance store, on nodes that have one: `EphemeralVolume/MountDir`."""
 
 
 def read_cfnconfig(path: Path) -> CfnConfig:
-    """Return what the file says, all of it absent when there is no such file. Raises `Failure` when it is no text."""
+    """Return the values of the file; all are missing if there is no such file. Raises `Failure` if it is not text."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
@@ -49,7 +49,7 @@ def read_cfnconfig(path: Path) -> CfnConfig:
 
 
 def read_name(*paths: Path) -> str | None:
-    """Return the node's name without its domain, from the first of `paths` that tells one; `None` when none does."""
+    """Return the node's name without its domain, from the first of `paths` that has one; `None` if none has."""
     for path in paths:
         try:
             name = path.read_text(encoding="ascii", errors="replace").strip().partition(".")[0]

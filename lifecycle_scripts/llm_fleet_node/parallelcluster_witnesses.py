@@ -1,4 +1,4 @@
-"""Who says which group a node of AWS ParallelCluster is of. A queue is a group of the role Compute."""
+"""Sources for the group of an AWS ParallelCluster node. A queue is a group with the role Compute."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from llm_fleet_node.witnesses import Testimony
 _ROLES = {"HeadNode": "Controller", "ComputeFleet": "Compute", "LoginNode": "Login"}
 
 _NODE_NAME = re.compile(r"(?P<queue>[a-z][a-z0-9-]*)-(?P<kind>st|dy)-(?P<resource>[a-z][a-z0-9-]*)-(?P<number>\d+)")
-"""Static and dynamic nodes of a queue. Both names may hold hyphens, so the division may be open."""
+"""Static and dynamic nodes of a queue. Names of queues and compute resources can have hyphens, so the split can be
+ambiguous."""
 
 
 def by_node_type(config: CfnConfig, manifest: Manifest) -> Testimony:
-    """ParallelCluster's own word for what the node is."""
+    """ParallelCluster's node type."""
     witness = "cfnconfig, cfn_node_type"
     role = _ROLES.get(config.node_type or "")
     if role is None:
-        return Testimony(witness, None, f"it says {config.node_type or 'nothing'}")
-    return _of_role(witness, role, f"it is a {config.node_type}", manifest)
+        return Testimony(witness, None, f"the node type is {config.node_type or 'missing'}")
+    return _of_role(witness, role, f"the node type is {config.node_type}", manifest)
 
 
 def by_queue(config: CfnConfig, manifest: Manifest) -> Testimony:
-    """The queue that ParallelCluster started the node for."""
+    """The queue for which ParallelCluster started the node."""
     witness = "cfnconfig, cfn_scheduler_queue_name"
     if config.queue is None:
         return Testimony(witness, None, "it names no queue")
-    return Testimony(witness, _of_queues({config.queue}, manifest), f"it is of the queue {config.queue}", names=True)
+    return Testimony(witness, _of_queues({config.queue}, manifest), f"the queue is {config.queue}", names=True)
 
 
 def by_host_name(name: str | None, manifest: Manifest) -> Testimony:
@@ -36,12 +37,12 @@ def by_host_name(name: str | None, manifest: Manifest) -> Testimony:
     witness = "host name"
     queues = _queues(name or "")
     if not queues:
-        return Testimony(witness, None, f"{name or 'it'} is not that of a queue's node")
-    return Testimony(witness, _of_queues(queues, manifest), f"{name} is of the queue {' or '.join(sorted(queues))}")
+        return Testimony(witness, None, f"{name or 'it'} is not the name of a node in a queue")
+    return Testimony(witness, _of_queues(queues, manifest), f"{name} is in the queue {' or '.join(sorted(queues))}")
 
 
 def _queues(name: str) -> set[str]:
-    """Return every queue that `name` can be of: `a-st-b-st-c-1` is of `a` or of `a-st-b`."""
+    """Return every possible queue of `name`: `a-st-b-st-c-1` can be in `a` or `a-st-b`."""
     cuts = [match.start() for match in re.finditer(r"-(?:st|dy)-", name)]
     return {name[:cut] for cut in cuts if _NODE_NAME.fullmatch(name)}
 

@@ -1,4 +1,4 @@
-"""Where things lie on a node. Tests and the drill move the whole by environment variables."""
+"""Paths on a node. Tests and the drill change them with environment variables."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Places:
-    """All paths that are read or written."""
+    """The paths that are read or written."""
 
     root: Path
-    """Where the node's file system begins."""
+    """The root folder of the node's file system."""
     bundle: Path
     """The folder that HyperPod copied from S3, e.g. `/tmp/<bucket>/<prefix>/`."""
     resource_config: Path
     """Written by the platform: the cluster, its groups and their instances."""
     node_info: Path
-    """Written by AWS's detect-node extension, where it ran."""
+    """Written by AWS's detect-node extension, if it was run."""
     provisioning_parameters: Path
-    """Written by the platform or the user: which group has which role."""
+    """Written by the platform or the user: the roles of the groups."""
     product_name: Path
-    """The EC2 instance type, as the machine's firmware tells it."""
+    """The EC2 instance type, from the firmware."""
     addresses: Path
     """The kernel's table of IPv4 addresses."""
     parallelcluster: Path
     """Written by AWS ParallelCluster: the node's type and queue, as `name=value` lines. AWS calls it unsupported."""
     host_name: Path
-    """The kernel's name of the node, of which ParallelCluster makes queue and number."""
+    """The kernel's host name, which contains ParallelCluster's queue and node number."""
     slurm_node_name: Path
-    """Written by AWS ParallelCluster on nodes of queues: their name in Slurm, which need not be the kernel's."""
+    """Written by AWS ParallelCluster on nodes of queues: their name in Slurm, which can differ from the host name."""
     log_dir: Path
-    """Where report and log go."""
+    """The folder of report and log."""
     state_dir: Path
-    """Where the runner keeps what it has done, over reboots."""
+    """The folder of the runner's state, which survives reboots."""
 
     @classmethod
     def of_this_node(cls) -> Places:
-        """Return the real ones, or those below `LLM_FLEET_ROOT`."""
+        """Return the paths, below `LLM_FLEET_ROOT` if it is set."""
         root = Path(os.environ.get("LLM_FLEET_ROOT", "/"))
         config = root / "opt/ml/config"
         return cls(

@@ -1,4 +1,4 @@
-"""Reads the files that the platform leaves on a node, and takes nothing in them for granted."""
+"""Reads the platform's files on a node, and checks their content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from llm_fleet_node.failures import Code, fail
 
 @dataclass(frozen=True)
 class Instance:
-    """A node, as the platform lists it."""
+    """A node in the platform's list."""
 
     group: str
     name: str | None
@@ -20,12 +20,12 @@ class Instance:
     address: str | None
     instance_type: str | None = None
     topology: tuple[str, ...] = ()
-    """Names of the network's nodes above it, the farthest first; empty where the platform tells none."""
+    """Names of the network nodes above it, the top layer first; empty if the platform lists none."""
 
 
 @dataclass(frozen=True)
 class ResourceConfig:
-    """What `resource_config.json` says. Everything may be absent: `Instances` is null while nodes come up."""
+    """The content of `resource_config.json`. Everything can be missing: `Instances` is null while nodes start."""
 
     cluster_name: str | None
     controller_addresses: tuple[str, ...]
@@ -33,9 +33,9 @@ class ResourceConfig:
 
 
 def read_object(path: Path) -> dict[str, Any] | None:
-    """Return the JSON object in `path`; `None` when there is no such file.
+    """Return the JSON object in `path`; `None` if there is no such file.
 
-    Raises `Failure` when the file is there and cannot be understood, e.g. because it is cut off.
+    Raises `Failure` if the file exists but is not valid, e.g. because it is incomplete.
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -44,14 +44,14 @@ def read_object(path: Path) -> dict[str, Any] | None:
     except OSError as error:
         fail(Code.PLATFORM_FILE, f"{path} cannot be read: {error.strerror}")
     except ValueError as error:
-        fail(Code.PLATFORM_FILE, f"{path} is no JSON, perhaps cut off: {error}")
+        fail(Code.PLATFORM_FILE, f"{path} is not valid JSON, perhaps incomplete: {error}")
     if not isinstance(document, dict):
         fail(Code.PLATFORM_FILE, f"{path} is a JSON {type(document).__name__}, not an object")
     return cast("dict[str, Any]", document)
 
 
 def read_resource_config(path: Path) -> ResourceConfig | None:
-    """Return what `resource_config.json` says; `None` when there is none. Raises `Failure` as `read_object` does."""
+    """Return the content of `resource_config.json`; `None` if it is missing. Raises `Failure` as `read_object` does."""
     document = read_object(path)
     if document is None:
         return None
@@ -70,7 +70,7 @@ def read_resource_config(path: Path) -> ResourceConfig | None:
 
 def _instances(group: Any, path: Path) -> list[Instance]:
     if not isinstance(group, dict):
-        fail(Code.PLATFORM_FILE, f"{path} lists an instance group that is no object")
+        fail(Code.PLATFORM_FILE, f"{path} lists an instance group that is not an object")
     known = cast("dict[str, Any]", group)
     name = text(known, "Name", path)
     if not name:
@@ -78,7 +78,7 @@ def _instances(group: Any, path: Path) -> list[Instance]:
     found: list[Instance] = []
     for item in items(known, "Instances", path):
         if not isinstance(item, dict):
-            fail(Code.PLATFORM_FILE, f"{path} lists an instance of {name} that is no object")
+            fail(Code.PLATFORM_FILE, f"{path} lists an instance of {name} that is not an object")
         entry = cast("dict[str, Any]", item)
         found.append(
             Instance(
@@ -94,30 +94,30 @@ def _instances(group: Any, path: Path) -> list[Instance]:
 
 
 def _topology(entry: dict[str, Any], path: Path) -> tuple[str, ...]:
-    """Return `InstanceLabel`'s `network-node-layer-1`, `-2`, `-3` as far as they are told."""
+    """Return `InstanceLabel`'s `network-node-layer-1`, `-2`, `-3`, as far as they exist."""
     label = _object(entry, "InstanceLabel", path)
     layers = [text(label, f"network-node-layer-{number}", path) for number in (1, 2, 3)]
     return tuple(layer for layer in layers if layer)
 
 
 def text(holder: dict[str, Any], name: str, path: Path) -> str | None:
-    """Return the text called `name`, `None` when it is absent, null or empty. Raises `Failure` for any other kind."""
+    """Return the string `name`; `None` if it is missing, null or empty. Raises `Failure` for another type."""
     value = holder.get(name)
     if value is not None and not isinstance(value, str):
-        fail(Code.PLATFORM_FILE, f"{path} has {name} of the kind {type(value).__name__}, not a text")
+        fail(Code.PLATFORM_FILE, f"{path} has {name} of type {type(value).__name__}, not a string")
     return value or None
 
 
 def items(holder: dict[str, Any], name: str, path: Path) -> list[Any]:
-    """Return the list called `name`, empty when it is absent or null. Raises `Failure` for any other kind."""
+    """Return the list `name`; empty if it is missing or null. Raises `Failure` for another type."""
     value = holder.get(name)
     if value is not None and not isinstance(value, list):
-        fail(Code.PLATFORM_FILE, f"{path} has {name} of the kind {type(value).__name__}, not a list")
+        fail(Code.PLATFORM_FILE, f"{path} has {name} of type {type(value).__name__}, not a list")
     return cast("list[Any]", value or [])
 
 
 def _object(holder: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
     value = holder.get(name)
     if value is not None and not isinstance(value, dict):
-        fail(Code.PLATFORM_FILE, f"{path} has {name} of the kind {type(value).__name__}, not an object")
+        fail(Code.PLATFORM_FILE, f"{path} has {name} of type {type(value).__name__}, not an object")
     return cast("dict[str, Any]", value or {})

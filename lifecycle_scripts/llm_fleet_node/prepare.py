@@ -1,4 +1,4 @@
-"""What a start must know before it changes anything: is the bundle whole, who am I, which steps do I take."""
+"""Preparation of a start, before anything is changed: bundle check, identity and step graph."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Prepared:
-    """A node that knows what to do."""
+    """A node with its steps."""
 
     node: Node
     graph: Graph
@@ -33,52 +33,52 @@ class Prepared:
 
 def read_bundle(places: Places, hook: str, say: Say) -> Manifest:
     """Return the manifest of the bundle. Raises `Failure` unless the bundle is the one that was published."""
-    told = manifest.read(places.bundle)
-    say(f"{hook}: fleet {told.fleet}, cluster {told.cluster or '(any)'}, bundle {told.content_hash[:16]}")
-    files = checksums.verify(places.bundle, told.scripts_sha256)
-    say(f"bundle: {files} files are what was published")
-    return told
+    reported = manifest.read(places.bundle)
+    say(f"{hook}: fleet {reported.fleet}, cluster {reported.cluster or '(any)'}, bundle {reported.content_hash[:16]}")
+    files = checksums.verify(places.bundle, reported.scripts_sha256)
+    say(f"bundle: {files} files match the published checksums")
+    return reported
 
 
 def prepare(
-    asked: Arguments, told: Manifest, places: Places, limits: Limits, say: Say, story: dict[str, Any]
+    requested: Arguments, reported: Manifest, places: Places, limits: Limits, say: Say, story: dict[str, Any]
 ) -> Prepared:
-    """Find out who this node is, which goes into `story`, and which steps it takes.
+    """Identify this node and select its steps; the identity is added to `story`.
 
-    Raises `Failure` where either cannot be told for sure.
+    Raises `Failure` if either is ambiguous.
     """
-    known = known_steps(places, told)
-    identity = identify_in_time(places, told, seconds=limits.platform, given=asked.group, say=say)
+    known = known_steps(places, reported)
+    identity = identify_in_time(places, reported, seconds=limits.platform, given=requested.group, say=say)
     say(f"node: {identity.group.role} of group {identity.group.name}")
     story["node"] = describe(identity)
-    _check_hook(asked.hook, identity, told)
-    node = Node(told, identity, places, Host(places.root), asked.hook, say)
-    graph = build(known, node.role, asked.hook, told.steps.skip, lambda step: why_not_needed(step, node))
-    strangers = sorted(set(asked.only) - graph.steps.keys())
+    _check_hook(requested.hook, identity, reported)
+    node = Node(reported, identity, places, Host(places.root), requested.hook, say)
+    graph = build(known, node.role, requested.hook, reported.steps.skip, lambda step: why_not_needed(step, node))
+    strangers = sorted(set(requested.only) - graph.steps.keys())
     if strangers:
         reasons = "; ".join(f"{name}: {graph.skipped.get(name, 'no such step')}" for name in strangers)
-        fail(Code.STEP_UNKNOWN, f"--only names what this node does not take ({reasons})")
+        fail(Code.STEP_UNKNOWN, f"--only names steps that this node does not run ({reasons})")
     return Prepared(node, graph)
 
 
-def known_steps(places: Places, told: Manifest) -> dict[str, Step]:
-    """Return the shipped steps and the fleet's own. Raises `Failure` when one cannot be read."""
+def known_steps(places: Places, reported: Manifest) -> dict[str, Step]:
+    """Return the built-in and the user-defined steps. Raises `Failure` if one cannot be loaded."""
     shipped = every_step()
-    return {**shipped, **own_steps(places.bundle, told.steps.own, shipped)}
+    return {**shipped, **own_steps(places.bundle, reported.steps.own, shipped)}
 
 
 def why_not_needed(step: Step, node: Node) -> Optional[str]:
-    """Return why `node` does not need `step`; `None` when it does. Raises `Failure` when the step cannot say."""
+    """Return why `node` does not need `step`; `None` if it does. Raises `Failure` if the check has an error."""
     try:
         return step.skip(node)
     except Failure:
         raise
     except Exception as error:
-        raise Failure(Code.STEP_BROKEN, f"{step.name} cannot say whether it is needed: {error!r}") from error
+        raise Failure(Code.STEP_BROKEN, f"{step.name}: the check whether it is needed failed: {error!r}") from error
 
 
 def describe(identity: Identity) -> dict[str, Any]:
-    """Return who the node is, as the report has it."""
+    """Return the node's identity for the report."""
     return {
         "group": identity.group.name,
         "role": identity.group.role,
@@ -98,11 +98,11 @@ def describe(identity: Identity) -> dict[str, Any]:
     }
 
 
-def _check_hook(hook: str, identity: Identity, told: Manifest) -> None:
-    """Raise `Failure` when this hook is not the group's."""
+def _check_hook(hook: str, identity: Identity, reported: Manifest) -> None:
+    """Raise `Failure` if the group uses another hook."""
     if identity.group.hook != hook:
         expected = identity.group.hook or "none"
         fail(
             Code.OTHER_HOOK,
-            f"group {identity.group.name} was started by {hook}, the bundle of {told.fleet} says {expected}",
+            f"group {identity.group.name} was started with {hook}, but the bundle of {reported.fleet} has {expected}",
         )

@@ -1,4 +1,4 @@
-"""The report of a start: what `report.json` holds, and how it gets onto the disk."""
+"""The report of a start, `report.json`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ VERSION = 1
 
 
 def write_report(folder: Path, report: dict[str, Any]) -> None:
-    """Put `report` into `folder` whole or not at all. Raises `Failure` when the disk does not take it."""
+    """Write `report` to `folder` atomically. Raises `Failure` if it cannot be written."""
     target = folder / NAME
     draft = folder / f"{NAME}.new"
     try:
         with open(draft, "w", encoding="utf-8") as file:
-            # A whole text at once: json.dump would write its pieces one by one, which is slow.
+            # One write: json.dump would write many small pieces, which is slow.
             file.write(json.dumps(report, indent=2) + "\n")
             file.flush()
             os.fsync(file.fileno())

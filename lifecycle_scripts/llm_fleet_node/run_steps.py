@@ -1,4 +1,4 @@
-"""Runs steps as the graph of what waits for what: side by side where they can, each attempt in a process of its own."""
+"""Runs the step graph: independent steps in parallel, each attempt in a separate process."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.outcome import DONE, FAILED, NOT_REACHED, RUNNING, WAITING, Outcome
 
 _FIRST_PAUSE, _GROWTH, _LONGEST_PAUSE = 0.5, 2.0, 15.0
-"""Seconds before a second attempt, and how they grow: most of what heals heals soon."""
+"""Seconds before a second attempt, and their growth: most temporary errors are short."""
 
 Say = Callable[[str], None]
 
 
 class Runner:
-    """Takes the steps of a graph to their end: one that fails stops those that need it, and no others."""
+    """Runs the steps of a graph: a failed step stops only the steps that need it."""
 
     def __init__(
         self,
@@ -33,9 +33,9 @@ class Runner:
         clock: Callable[[], float],
         changed: Callable[[Outcome], None],
     ) -> None:
-        """Take which steps to run, each as `how` tells (see `child`), and how many at once.
+        """Set the steps to run, each in its mode in `how` (see `child`), and the number of parallel steps.
 
-        `clock` tells the seconds since the run's start. `changed` is told of each step that begins or ends.
+        `clock` returns the seconds since the run's start. `changed` is called for each step that begins or ends.
         """
         self._graph = graph
         self._node = node
@@ -49,10 +49,10 @@ class Runner:
         weights = graph.weights()
         heaviest_first = sorted(how, key=lambda name: -weights[name])
         self.outcomes = {name: Outcome(graph.steps[name]) for name in heaviest_first}
-        """What came of each step so far."""
+        """The outcome of each step so far."""
 
     def run(self) -> None:
-        """Take every step to its end. When it is interrupted, no attempt is left running."""
+        """Run every step. After an interruption no attempt keeps running."""
         try:
             while True:
                 self._begin()
@@ -66,7 +66,7 @@ class Runner:
                 attempt.close()
 
     def _begin(self) -> None:
-        """Begin whatever can be begun; settle what can never be. Each comes after those that it waits for."""
+        """Start the steps that are ready, and mark those that cannot be reached, in topological order."""
         now = time.monotonic()
         for name, outcome in self.outcomes.items():
             if outcome.state == RUNNING or outcome.is_over or self._again.get(name, 0.0) > now:
@@ -98,7 +98,7 @@ class Runner:
         self._selector.register(attempt.process, selectors.EVENT_READ, attempt)
 
     def _wait(self) -> None:
-        """Wait until something is said, ends, or is due."""
+        """Wait for output, for the end of an attempt, or for a timeout."""
         due = [attempt.deadline for attempt in self._running] + list(self._again.values())
         seconds = max(0.0, min(due) - time.monotonic())
         ended: list[Attempt] = []
@@ -139,12 +139,12 @@ class Runner:
         if pause is not None:
             self._again[outcome.step.name] = time.monotonic() + pause
             outcome.state = WAITING
-            self._node.say(f"[{outcome.step.name}] {_told(result.failure)}; again in {pause:g} s")
+            self._node.say(f"[{outcome.step.name}] {_reported(result.failure)}; retrying in {pause:g} s")
             return
         self._settle(outcome, FAILED if result.failure else DONE, "")
 
     def _pause(self, outcome: Outcome) -> Optional[float]:
-        """Return how many seconds to wait before another attempt; `None` when none is made."""
+        """Return the seconds before another attempt; `None` if there is none."""
         failure = outcome.failure
         if failure is None or failure.final or self._how[outcome.step.name] == VERIFY:
             return None
@@ -160,5 +160,5 @@ class Runner:
         self._changed(outcome)
 
 
-def _told(failure: Optional[Failure]) -> str:
+def _reported(failure: Optional[Failure]) -> str:
     return f"{failure.code.code}  {failure.cause}" if failure else Code.UNFORESEEN.code

@@ -1,6 +1,6 @@
-"""Checks a document against a JSON schema: the few keywords that fleet.schema.json uses, and no others.
+"""Validates a document against a JSON schema, with only the keywords that fleet.schema.json uses.
 
-The CDK side checks with a full implementation against the same file; the tests hold both to the same documents.
+The CDK library validates with a full implementation against the same file; tests compare both.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ KEYWORDS = frozenset(
     {"$ref", "additionalProperties", "const", "enum", "items", "minItems"}
     | {"minLength", "minimum", "pattern", "properties", "required", "type"}
 )
-"""What is checked. Others may only describe."""
+"""Supported keywords for validation. Other keywords can only be descriptions."""
 
 
 def violations(value: Any, schema: dict[str, Any], root: dict[str, Any], where: str = "") -> Iterator[tuple[str, str]]:
-    """Yield where `value` breaks `schema` and how, e.g. `("groups[0].role", "is 'Boss', not one of …")`."""
+    """Yield the path and the description of each violation, e.g. `("groups[0].role", "is 'Boss', not one of …")`."""
     if "$ref" in schema:
         yield from violations(value, _follow(schema["$ref"], root), root, where)
         return
@@ -64,7 +64,7 @@ def _is(value: Any, name: str) -> bool:
 
 
 def _same(value: Any, other: Any) -> bool:
-    """Return whether JSON takes both for the same: `true` is not 1."""
+    """Return whether both are equal in JSON, where `true` is not 1."""
     return isinstance(value, bool) == isinstance(other, bool) and value == other
 
 

@@ -1,4 +1,4 @@
-"""The start of a node: who am I, is my bundle whole, what must I do. Exit 0 means verified."""
+"""The start of a node: bundle check, identity and steps. Exit code 0 means verified."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from llm_fleet_node.prepare import prepare, read_bundle
 from llm_fleet_node.step import ON_NODE_CONFIGURED
 
 _OLDEST_START = 60
-"""Seconds after which the start that the entry point noted is no longer believed."""
+"""Maximum age in seconds of the start time from the entry point."""
 
 _STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""What ends a run that is still told; under nohup(1) the last is not heeded."""
+"""Signals that end a run and are reported; the last one is ignored under nohup(1)."""
 
 
 def main(given: Sequence[str]) -> int:
-    """Do what the arguments `given` ask for; return the exit code: 0 verified, else see `_exit_code`."""
+    """Run the command line `given`; return the exit code: 0 if verified, otherwise see `_exit_code`."""
     try:
-        asked = arguments.parse(given)
+        requested = arguments.parse(given)
         places = Places.of_this_node()
-        if asked.mode != arguments.RUN:
+        if requested.mode != arguments.RUN:
             from llm_fleet_node.look import look
 
-            return look(asked, places)
-        return Start(asked, places).run()
+            return look(requested, places)
+        return Start(requested, places).run()
     except Failure as refused:
         with contextlib.suppress(OSError):
             print(refused, file=sys.stderr, flush=True)
@@ -48,28 +48,28 @@ def main(given: Sequence[str]) -> int:
 
 
 class Start:
-    """One run of a hook, from the entry point to its exit code."""
+    """A run of a hook, from the entry point to its exit code."""
 
-    def __init__(self, asked: Arguments, places: Places) -> None:
-        """Open the log. Raises `Failure` when that cannot be done."""
-        self._asked = asked
+    def __init__(self, requested: Arguments, places: Places) -> None:
+        """Open the log. Raises `Failure` if that is not possible."""
+        self._requested = requested
         self._places = places
         self._limits = Limits.of_this_node()
         self._started = _start_time()
-        # ParallelCluster keeps a script's standard error from its logs (its cookbook's custom_action_executor.py).
-        twice = asked.hook == ON_NODE_CONFIGURED
-        self._log = Log(places.log_dir, started=self._started, silent=asked.json, errors_twice=twice)
+        # ParallelCluster does not log a script's standard error (its cookbook's custom_action_executor.py).
+        twice = requested.hook == ON_NODE_CONFIGURED
+        self._log = Log(places.log_dir, started=self._started, silent=requested.json, errors_twice=twice)
         self._manifest: Optional[Manifest] = None
         self._story: dict[str, Any] = {
             "schema_version": report.VERSION,
-            "hook": asked.hook,
-            "only": list(asked.only),
+            "hook": requested.hook,
+            "only": list(requested.only),
             "started": stamp(self._started),
             "python": report.python_version(),
         }
 
     def run(self) -> int:
-        """Run the hook and leave its report; return the exit code."""
+        """Run the hook and write its report; return the exit code."""
         stopping = [number for number in _STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
         for number in stopping:
             signal.signal(number, _stop)
@@ -77,25 +77,25 @@ class Start:
         for number in stopping:
             signal.signal(number, signal.SIG_IGN)
         if failure and failure.code is Code.RUNNING:
-            return _exit_code(failure, self._asked.hook)  # the report is the other run's
+            return _exit_code(failure, self._requested.hook)  # the report belongs to the other run
         failure = failure or self._trouble()
-        self._tell(failure)
+        self._report(failure)
         try:
             report.write_report(self._places.log_dir, self._story)
         except Failure as unwritten:
             self._log.line(str(unwritten), error=True)
             failure = failure or unwritten
-            self._tell(failure)  # what is sent to S3 says it
+            self._report(failure)  # the report that is sent to S3 has it
         self._notify()
-        if self._asked.json:
+        if self._requested.json:
             import json
 
             with contextlib.suppress(OSError):
                 print(json.dumps(self._story, indent=2), flush=True)
-        return _exit_code(failure, self._asked.hook) if failure else 0
+        return _exit_code(failure, self._requested.hook) if failure else 0
 
     def _attempt(self) -> Optional[Failure]:
-        """Run the hook and return what went wrong, told on standard error too."""
+        """Run the hook and return its failure, which is also printed on standard error."""
         try:
             return self._run()
         except Failure as error:
@@ -110,28 +110,32 @@ class Start:
 
     def _run(self) -> Optional[Failure]:
         say = self._log.line
-        self._manifest = told = read_bundle(self._places, self._asked.hook, say)
-        self._story["bundle"] = {"fleet": told.fleet, "cluster": told.cluster, "content_hash": told.content_hash}
-        prepared = prepare(self._asked, told, self._places, self._limits, say, self._story)
-        from llm_fleet_node.take_steps import take_steps  # what follows is not needed to say that a bundle is broken
+        self._manifest = reported = read_bundle(self._places, self._requested.hook, say)
+        self._story["bundle"] = {
+            "fleet": reported.fleet,
+            "cluster": reported.cluster,
+            "content_hash": reported.content_hash,
+        }
+        prepared = prepare(self._requested, reported, self._places, self._limits, say, self._story)
+        from llm_fleet_node.take_steps import take_steps  # not needed to report a broken bundle
 
-        return take_steps(prepared, self._asked, self._limits, self._log, self._started, self._story)
+        return take_steps(prepared, self._requested, self._limits, self._log, self._started, self._story)
 
     def _trouble(self) -> Optional[Failure]:
-        """Return why what was done could not be kept, on a disk that became full in the middle."""
+        """Return why state or log could not be written, e.g. on a disk that became full during the run."""
         if not self._log.trouble:
             return None
         failure = Failure(Code.REPORT, self._log.trouble)
         self._log.line(str(failure), error=True)
         return failure
 
-    def _tell(self, failure: Optional[Failure]) -> None:
+    def _report(self, failure: Optional[Failure]) -> None:
         self._story["finished"] = stamp(time.time())
         self._story["seconds"] = round(time.time() - self._started, 3)
         self._story["code"] = failure.code.code if failure else "OK"
         self._story["cause"] = failure.cause if failure else None
         self._story["remedy"] = failure.code.remedy if failure else None
-        self._log.line(f"{self._asked.hook}: {self._story['code']} after {self._story['seconds']:.2f} s")
+        self._log.line(f"{self._requested.hook}: {self._story['code']} after {self._story['seconds']:.2f} s")
         self._log.sync()
 
     def _notify(self) -> None:
@@ -148,12 +152,12 @@ class Start:
 
 
 def _exit_code(failure: Failure, hook: str) -> int:
-    """Return 1, and on ParallelCluster the code's number: it is all that ParallelCluster tells of a failed script."""
+    """Return 1, or on ParallelCluster the code's number, because it reports only the exit code of a failed script."""
     return int(failure.code.code[len("LFN") :]) if hook == ON_NODE_CONFIGURED else 1
 
 
 def _start_time() -> float:
-    """Return when the entry point began, in seconds since 1970: bash notes it before Python is there."""
+    """Return the start time of the entry point in seconds since 1970, which bash sets before Python starts."""
     now = time.time()
     try:
         noted = float(os.environ.get("LLM_FLEET_STARTED", "").replace(",", "."))

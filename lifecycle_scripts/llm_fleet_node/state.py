@@ -1,4 +1,4 @@
-"""What a node has done so far: kept on disk, so that a run goes on where the one before was stopped."""
+"""The completed steps of a node, kept on disk, so that a run continues where the previous one was stopped."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ VERSION = 1
 PENDING, RUNNING, DONE, FAILED = "pending", "running", "done", "failed"
 
 _START_TIME = 19
-"""Field 22 of proc(5)'s stat, counted after the program's name, which may hold blanks."""
+"""Field 22 of proc(5)'s stat, counted after the program's name, which can have spaces."""
 
 
 class State:
-    """The steps that were done with this bundle since the node was booted.
+    """The steps that were done with this bundle since the node booted.
 
-    With another bundle, or after a reboot, nothing counts as done: steps are applied again, and change only what is
-    not right any more. Nothing is lost with the file but time, so a disk that does not take it stops no step: see
-    `trouble`.
+    With another bundle, or after a reboot, no step counts as done: steps are applied again, and change only what is no
+    longer correct. Losing the file costs only time, so a failed write stops no step: see `trouble`.
     """
 
     def __init__(self, folder: Path, *, bundle: str, boot: str) -> None:
@@ -28,28 +27,28 @@ class State:
         self._folder = folder
         self._key = {"version": VERSION, "bundle": bundle, "boot": boot}
         self.remark: Optional[str] = None
-        """What was found out of the ordinary, in words."""
+        """A remark about the previous state, for the log."""
         self.trouble: Optional[str] = None
-        """Why the state could not be kept; `None` when it was."""
+        """Why the state could not be written; `None` if it was."""
         self._steps = self._read()
 
     def was_done(self, step: str) -> bool:
-        """Return whether the step was done and proven by an earlier run."""
+        """Return whether an earlier run has applied and verified the step."""
         return self._steps.get(step, {}).get("state") == DONE
 
     def was_stopped(self, step: str) -> bool:
-        """Return whether an earlier run was killed in the middle of the step."""
+        """Return whether an earlier run was killed during the step."""
         return self._steps.get(step, {}).get("state") == RUNNING
 
     def note(self, step: str, state: str, *, attempts: int, at: str) -> None:
-        """Note where the step stands; `save` keeps it."""
+        """Set the state of the step; `save` writes it."""
         self._steps[step] = {"state": state, "attempts": attempts, "at": at}
 
     def save(self, *, sync: bool = False) -> None:
-        """Keep the state on disk, whole or not at all.
+        """Write the state atomically.
 
-        `sync` waits until the disk has it: at the end of a run. In between, a killed runner loses nothing, and a
-        machine that loses its power finds out by the boot's id that it must look at everything again.
+        `sync`: flush to disk, at the end of a run. Before that, a killed runner loses nothing, and after a power
+        failure the boot id differs, so that every step is applied again.
         """
         draft = self._folder / f"{NAME}.new"
         text = json.dumps({**self._key, "steps": self._steps}, indent=1)
@@ -82,11 +81,11 @@ class State:
 
     def _set_aside(self, path: Path, error: Exception) -> None:
         aside = path.with_name(f"{NAME}.broken")
-        self.remark = f"{path} cannot be understood ({error}): it is now {aside.name}, and every step is applied"
+        self.remark = f"{path} is not valid ({error}): it was renamed to {aside.name}, and every step is applied"
         try:
             os.replace(path, aside)
         except OSError as failed:
-            self.trouble = f"{path} cannot be set aside: {failed.strerror}"
+            self.trouble = f"{path} cannot be renamed: {failed.strerror}"
 
 
 def _what_is_new(found: dict[str, Any], now: dict[str, Any]) -> str:
@@ -94,13 +93,13 @@ def _what_is_new(found: dict[str, Any], now: dict[str, Any]) -> str:
         return f"the last run was with bundle {str(found['bundle'])[:16]}: every step is applied"
     if found["boot"] != now["boot"]:
         return "the node was booted since the last run: every step is applied"
-    return f"the last run's state is of version {found['version']}: every step is applied"
+    return f"the last run's state has version {found['version']}: every step is applied"
 
 
 def boot_id(root: Path) -> str:
-    """Return what names the time since the node was booted; empty where the kernel does not tell.
+    """Return an id of the current boot; empty if the kernel has none.
 
-    The kernel's own id, and when the first process began: a container that is started anew keeps the former.
+    The kernel's boot id, and the start time of the first process: a restarted container keeps the boot id.
     """
     try:
         kernel = (root / "proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()

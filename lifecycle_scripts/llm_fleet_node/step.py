@@ -1,4 +1,4 @@
-"""What a step is: one thing that a node must have or be, made so by `apply` and proven by `verify`."""
+"""A step: one property of a node, set by `apply` and checked by `verify`."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ CONTROLLER, LOGIN, COMPUTE = "Controller", "Login", "Compute"
 EVERY_ROLE = frozenset({CONTROLLER, LOGIN, COMPUTE})
 
 ON_CREATE = "OnCreate"
-"""HyperPod, in place of the AMI's own configuration: nothing is set up, Slurm is not started."""
+"""HyperPod, instead of the AMI's configuration: nothing is set up, and Slurm is not started."""
 ON_INIT_COMPLETE = "OnInitComplete"
-"""HyperPod, once the AMI has configured Slurm, Docker, Enroot, Pyxis, accounting and mounts."""
+"""HyperPod, after the AMI has configured Slurm, Docker, Enroot, Pyxis, accounting and mounts."""
 ON_NODE_CONFIGURED = "OnNodeConfigured"
-"""AWS ParallelCluster, once it has configured the node. slurmd is started after it."""
+"""AWS ParallelCluster, after it has configured the node. slurmd is started after this hook."""
 EVERY_HOOK = frozenset({ON_CREATE, ON_INIT_COMPLETE, ON_NODE_CONFIGURED})
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step, as its file declares it. The runner knows nothing else of it.
+    """The declaration of a step for the runner.
 
-    `apply` makes it so and may be run any number of times, also after it was killed half-way: it looks first and
-    changes only what is not right. `verify` changes nothing and raises `Failure` unless it is so. Both run in a
-    process of their own, which is killed with everything it started when `timeout` is over.
+    `apply` can be run any number of times, also after it was killed: it checks first and changes only what is not
+    correct. `verify` changes nothing and raises `Failure` if the state is not correct. Both run in a separate process,
+    which is killed with all its children after `timeout`.
     """
 
     name: str
     """Its file's name, e.g. `mount_lustre`."""
     summary: str
-    """What is so afterwards, in a few words for people, e.g. `Lustre file systems are mounted`."""
+    """The state after the step, in a few words, e.g. `Lustre file systems are mounted`."""
     roles: frozenset[str]
-    """Roles of the nodes that take it."""
+    """Roles of the nodes that run it."""
     apply: Callable[[Node], None]
     verify: Callable[[Node], None]
     needs: tuple[str, ...] = ()
-    """Names of the steps that must be done before it. One that this node does not take counts as done."""
+    """Names of the steps that must be done before it. A step that this node does not run counts as done."""
     after: tuple[str, ...] = ()
-    """Names of the steps that it waits for where they are taken, but does not need: they may fail."""
+    """Names of the steps that it waits for, if the node runs them, but that can fail."""
     hooks: frozenset[str] = EVERY_HOOK
-    """Hooks in which it is taken."""
+    """Hooks in which it is run."""
     skip: Callable[[Node], Optional[str]] = lambda _: None
-    """Says why this node does not need it, e.g. `the fleet has no Lustre file system`; `None` when it does."""
+    """Returns why this node does not need it, e.g. `the fleet has no Lustre file system`; `None` if it does."""
     timeout: float = 60
-    """Seconds that one attempt, `apply` and `verify` together, may take."""
+    """Timeout of an attempt (`apply` and `verify` together) in seconds."""
     retries: int = 0
-    """How often it is attempted anew after it failed. A `Failure` marked final is not attempted anew."""
+    """Number of retries after a failure. A final `Failure` is not retried."""
     is_for_jobs: bool = True
-    """Whether jobs need it. One that they do not need may fail, and the node works: it is told as degraded."""
+    """Whether jobs need it. If a step that they do not need fails, the node works and is reported as degraded."""

@@ -1,4 +1,4 @@
-"""A run on one screen: a line a step, then what went wrong and what to do about it."""
+"""The summary of a run: a line for each step, then failures with remedies."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ _MARKS = {DONE: "ok", FAILED: "FAILED", NOT_REACHED: "-"}
 
 
 def lines(outcomes: Iterable[Outcome], slowest: list[str]) -> list[str]:
-    """Return a line for each step, in the order in which they began."""
+    """Return a line for each step, in the order of their start."""
     in_order = sorted(outcomes, key=lambda outcome: (outcome.started is None, outcome.started or 0.0))
     width = max((len(outcome.step.name) for outcome in in_order), default=0)
-    told = [_line(outcome, width) for outcome in in_order]
-    return [*told, f"slowest path: {' > '.join(slowest)}"] if slowest else told
+    reported = [_line(outcome, width) for outcome in in_order]
+    return [*reported, f"slowest path: {' > '.join(slowest)}"] if slowest else reported
 
 
 def failures(outcomes: Iterable[Outcome], log: Path) -> list[str]:
-    """Return what went wrong in each step, and what to do about it."""
-    told: list[str] = []
+    """Return the failures with their remedies."""
+    reported: list[str] = []
     for outcome in outcomes:
         if outcome.failure:
-            told.append(f"{outcome.failure.code.code}  {outcome.step.name}: {outcome.failure.cause}")
-            told.append(f"  remedy: {outcome.failure.code.remedy}")
-    return [*told, f"  the whole story: {log}"] if told else []
+            reported.append(f"{outcome.failure.code.code}  {outcome.step.name}: {outcome.failure.cause}")
+            reported.append(f"  remedy: {outcome.failure.code.remedy}")
+    return [*reported, f"  log: {log}"] if reported else []
 
 
 def _line(outcome: Outcome, width: int) -> str:
@@ -44,7 +44,7 @@ def _what(outcome: Outcome) -> str:
     if outcome.state == NOT_REACHED:
         return outcome.why
     if outcome.verified_only:
-        return "looked at only"
+        return "only verified"
     changes = f"{len(outcome.changes)} changes" if outcome.changes else "nothing to change"
     attempts = f", {outcome.attempts} attempts" if outcome.attempts > 1 else ""
     return f"{'repaired: ' if outcome.repaired else ''}{changes}{attempts}"

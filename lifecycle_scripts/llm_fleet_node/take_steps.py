@@ -1,4 +1,4 @@
-"""Takes the steps of a node that is prepared, keeps what it has done, and tells the story."""
+"""Runs the steps of a prepared node, saves their state, and reports the outcome."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _STATES = {RUNNING: states.RUNNING, DONE: states.DONE, FAILED: states.FAILED}
 
 
 def take_steps(
-    prepared: Prepared, asked: Arguments, limits: Limits, log: Log, started: float, story: dict[str, Any]
+    prepared: Prepared, requested: Arguments, limits: Limits, log: Log, started: float, story: dict[str, Any]
 ) -> Optional[Failure]:
-    """Take the steps; put them into `story` and return the first failure, told on standard error with all others.
+    """Run the steps; add them to `story` and return the first failure. All failures are printed on standard error.
 
-    `started` is the run's start in seconds since 1970. Raises `Failure` when another run is under way.
+    `started` is the run's start in seconds since 1970. Raises `Failure` if another run is active.
     """
     node, graph = prepared.node, prepared.graph
     lock = Lock(node.places.state_dir, seconds=limits.lock)
     state = State(node.places.state_dir, bundle=node.manifest.content_hash, boot=boot_id(node.places.root))
     if state.remark:
         log.line(f"state: {state.remark}")
-    how = _how(graph, asked, state, log)
+    how = _how(graph, requested, state, log)
     runner = Runner(
         graph,
         node,
@@ -51,7 +51,7 @@ def take_steps(
         runner.run()
     finally:
         state.save(sync=True)
-        failure = _tell(graph, runner, log, node.places.log_dir / LOG, started, story)
+        failure = _report(graph, runner, log, node.places.log_dir / LOG, started, story)
     lock.release()
     if not state.trouble:
         return failure
@@ -60,10 +60,10 @@ def take_steps(
     return failure or unkept
 
 
-def _how(graph: Graph, asked: Arguments, state: State, log: Log) -> dict[str, str]:
-    """Return which steps to run, and how each."""
-    if asked.only:
-        return {name: APPLY if name in asked.only else VERIFY for name in graph.with_needs(asked.only)}
+def _how(graph: Graph, requested: Arguments, state: State, log: Log) -> dict[str, str]:
+    """Return the steps to run, with the mode of each."""
+    if requested.only:
+        return {name: APPLY if name in requested.only else VERIFY for name in graph.with_needs(requested.only)}
     for name in graph.steps:
         if state.was_stopped(name):
             log.line(f"state: an earlier run was killed in {name}, which is applied again")
@@ -71,7 +71,7 @@ def _how(graph: Graph, asked: Arguments, state: State, log: Log) -> dict[str, st
 
 
 def _changed(outcome: Outcome, state: State, log: Log) -> None:
-    """Keep and say that a step began or ended."""
+    """Save and log that a step began or ended."""
     name = outcome.step.name
     if outcome.state in _STATES and not outcome.verified_only:
         state.note(name, _STATES[outcome.state], attempts=outcome.attempts, at=stamp(time.time()))
@@ -80,7 +80,7 @@ def _changed(outcome: Outcome, state: State, log: Log) -> None:
         log.line(f"[{name}] begins: {outcome.step.summary}")
         return
     if outcome.failure and outcome.verified_only:
-        cause = f"{name} is needed and not so: {outcome.failure.code.code}  {outcome.failure.cause}"
+        cause = f"{name} is needed, but its verification failed: {outcome.failure.code.code}  {outcome.failure.cause}"
         outcome.failure = Failure(Code.NEED_NOT_SO, cause)
     for change in outcome.changes:
         log.line(f"[{name}] {change}")
@@ -88,10 +88,10 @@ def _changed(outcome: Outcome, state: State, log: Log) -> None:
     log.sync()
 
 
-def _tell(
+def _report(
     graph: Graph, runner: Runner, log: Log, log_file: Any, started: float, story: dict[str, Any]
 ) -> Optional[Failure]:
-    """Tell what came of the steps, in the report and on one screen; return the first failure."""
+    """Add the outcomes to the report, and print the summary; return the first failure."""
     outcomes = list(runner.outcomes.values())
     slowest = slowest_path(graph, runner.outcomes)
     failed = sorted((one for one in outcomes if one.failure), key=lambda one: one.ended or 0.0)

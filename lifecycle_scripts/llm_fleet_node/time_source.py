@@ -1,4 +1,4 @@
-"""How far this node's clock is off."""
+"""The offset of this node's clock."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     import socket
 
 ACCURACY = 3.0
-"""Seconds by which `clock_offset` may be wrong: the header tells whole seconds, and the answer takes its time."""
+"""Accuracy of `clock_offset` in seconds: the header has whole seconds, and the answer has a latency."""
 _SECONDS = 4.0
 _CHRONY = re.compile(r"^System time\s*:\s*([0-9.]+) seconds (slow|fast) of NTP time", re.MULTILINE)
 _DATE = re.compile(r"^date:\s*(.+?)\s*$", re.MULTILINE | re.IGNORECASE)
 _DEFAULT_PROFILE = re.compile(r"^\[default\][^\n]*\n((?:[^\[\n][^\n]*\n|\n)*)", re.MULTILINE)
 _ENDPOINT = re.compile(r"^endpoint_url\s*=\s*(\S+)", re.MULTILINE)
 _CHRONY_LAST = re.compile(r"^Ref time \(UTC\)\s*:\s*(.+?)\s*$", re.MULTILINE)
-"""When chronyd last had an answer of a server, by this node's clock; see chronyc(1), tracking."""
-_SYNCHRONISED = "/run/systemd/timesync/synchronized"
+"""Time of chronyd's last answer from a server, by this node's clock; see chronyc(1), tracking."""
+_SYNCHRONIZED = "/run/systemd/timesync/synchronized"
 """Touched by systemd-timesyncd whenever it has set the clock; see systemd-timesyncd.service(8)."""
 _FRESH = (-60.0, 4200.0)
-"""Seconds since a time service had its last answer, at least and at most: twice the longest pause of systemd-timesyncd,
-and four of chronyd by default (timesyncd.conf(5), chrony.conf(5)). Before or after, the clock has jumped, or nothing
-answers any more: the service's word is of another time."""
+"""Minimum and maximum age of a time service's last answer in seconds: twice the longest poll interval of
+systemd-timesyncd, and four of chronyd by default (timesyncd.conf(5), chrony.conf(5)). Outside, the clock has jumped, or
+no server answers: the state of the service is outdated."""
 
 
 def clock_offset(node: Node) -> Optional[float]:
     """Return by how many seconds this node's clock is ahead (behind: negative), within `ACCURACY`.
 
-    It compares with the Date of an answer of S3, or of the endpoint that the SDKs are told, whatever that answer is.
-    `None` when there is none within seconds. Meant for when something has failed, and for nodes without a time service.
+    It compares with the Date header of any answer of S3, or of the SDKs' endpoint. `None` without an answer in time.
+    For use after a failure, and for nodes without a time service.
     """
     before = time.time()
     date = _date_of(endpoint(node))
@@ -44,19 +44,19 @@ def clock_offset(node: Node) -> Optional[float]:
 
 
 def endpoint(node: Node) -> str:
-    """Return the URL of S3: the one that AWS's SDKs are told on this node, or the region's own."""
+    """Return the URL of S3: the endpoint of the AWS SDKs on this node, or the Region's."""
     region = node.manifest.region
-    told = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    reported = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     profile = _DEFAULT_PROFILE.search(node.host.read("/root/.aws/config") or "")
     setting = _ENDPOINT.search(profile.group(1)) if profile else None
     domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
-    return told or (setting.group(1) if setting else f"https://s3.{region}.{domain}")
+    return reported or (setting.group(1) if setting else f"https://s3.{region}.{domain}")
 
 
 def _date_of(url: str) -> Optional[float]:
-    """Return the Date that the server at `url` tells; `None` when it tells none.
+    """Return the Date header of the server at `url`; `None` if there is none.
 
-    By hand: http.client brings ssl and email along, which takes longer to load than all else here takes to run.
+    Without http.client, which imports ssl and email: loading them takes longer than the rest of this code.
     """
     import calendar
     import socket
@@ -81,8 +81,8 @@ def _date_of(url: str) -> Optional[float]:
 
 
 def _encrypted(plain: socket.socket, host: str) -> socket.socket:
-    """Return the connection with TLS. The certificate is not looked at: with a wrong clock none is valid, and nothing
-    but the date is believed."""
+    """Return the connection with TLS. The certificate is not checked: with a wrong clock none is valid, and only the
+    date is used."""
     import ssl
 
     context = ssl.create_default_context()
@@ -91,24 +91,26 @@ def _encrypted(plain: socket.socket, host: str) -> socket.socket:
 
 
 def time_service_offset(host: Host) -> Optional[float]:
-    """Return by how many seconds the clock is ahead of what the node's own time service says; `None` without its word.
+    """Return by how many seconds the clock is ahead of the node's time service; `None` if that has no valid state.
 
-    A word that is too old, or from the future, is none. systemd-timesyncd tells only when it set the clock: that counts
-    as 0.
+    An answer that is too old or in the future is not valid. systemd-timesyncd reports only when it set the clock, which
+    counts as 0.
     """
     try:
-        if _is_fresh(os.stat(host.path(_SYNCHRONISED)).st_mtime):
+        if _is_fresh(os.stat(host.path(_SYNCHRONIZED)).st_mtime):
             return 0.0
     except OSError:
         pass
     if host.which("chronyc") is None:
         return None
     try:
-        told = host.run("chronyc", "-n", "tracking", timeout=5)
+        reported = host.run("chronyc", "-n", "tracking", timeout=5)
     except CommandFailed:
         return None
-    match, last = _CHRONY.search(told), _CHRONY_LAST.search(told)
-    if match is None or last is None or "Not synchronised" in told or not _is_fresh(_seconds_of(last.group(1))):
+    match, last = _CHRONY.search(reported), _CHRONY_LAST.search(reported)
+    if match is None or last is None or not _is_fresh(_seconds_of(last.group(1))):
+        return None
+    if "Not synchronised" in reported:  # codespell:ignore synchronised
         return None
     return float(match.group(1)) * (1 if match.group(2) == "fast" else -1)
 
@@ -119,7 +121,7 @@ def _is_fresh(last: float) -> bool:
 
 
 def _seconds_of(text: str) -> float:
-    """Return chronyc's `Mon Nov 23 08:26:49 2026` as seconds since 1970; 0 for what is no time."""
+    """Return chronyc's `Mon Nov 23 08:26:49 2026` as seconds since 1970; 0 if it is not a time."""
     import calendar
 
     try:

@@ -1,4 +1,4 @@
-"""What a run's end waited for: the row of steps, each begun when the one before it ended."""
+"""The critical path of a run: the chain of steps that determined its duration."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from llm_fleet_node.outcome import Outcome
 
 
 def slowest_path(graph: Graph, outcomes: Mapping[str, Outcome]) -> list[str]:
-    """Return the names of the steps that determined when the run ended, the first one first.
+    """Return the names of the steps on the critical path, in order.
 
-    Shortening any other step would not have made the run shorter; places side by side are left out of account.
+    A shorter duration of another step would not shorten the run; the number of parallel steps is ignored.
     """
     ended = {name: outcome.ended for name, outcome in outcomes.items() if outcome.ended is not None}
     path: list[str] = []

@@ -1,4 +1,4 @@
-"""Waits for what is needed, with a deadline, and never for a fixed time."""
+"""Waits for conditions with a deadline, never for a fixed time."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import TypeVar
 from llm_fleet_node.failures import Code, fail
 
 _FIRST, _GROWTH, _LONGEST = 0.05, 1.5, 1.0
-"""Seconds between two looks: short at first, since most things are there at once, then longer to spare the node."""
+"""Seconds between two checks: short at first, because most conditions are soon true, then longer."""
 _LONGEST_PAUSE = 5.0
 
 Found = TypeVar("Found")
 
 
 def wait_for(what: str, look: Callable[[], Found], *, seconds: float, code: Code) -> Found:
-    """Return what `look` returns as soon as that is true; look again and again until then.
+    """Call `look` repeatedly until its result is true, and return that.
 
-    Raises `Failure` with `code` when `seconds` are over, saying that there was no `what`.
+    Raises `Failure` with `code` after `seconds`, with the message that there was no `what`.
     """
     deadline = time.monotonic() + seconds
     interval = _FIRST
@@ -34,8 +34,8 @@ def wait_for(what: str, look: Callable[[], Found], *, seconds: float, code: Code
 
 
 def pause(seconds: float) -> None:
-    """Spare another machine for a moment before it is asked again what it refused.
+    """Pause before a request to another machine is repeated.
 
-    Only between attempts that the caller counts or has a deadline for; whoever waits for something uses `wait_for`.
+    Only between attempts with a limit or a deadline; use `wait_for` to wait for a condition.
     """
     time.sleep(min(seconds, _LONGEST_PAUSE))

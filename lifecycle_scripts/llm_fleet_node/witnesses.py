@@ -1,4 +1,4 @@
-"""Who says which group this node is of. Each witness looks at one thing and knows nothing of the others."""
+"""Sources of this node's group (witnesses). Each reads one fact, independent of the others."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ CONTROLLER = "Controller"
 
 @dataclass(frozen=True)
 class Testimony:
-    """What one witness says."""
+    """The statement of a witness."""
 
     witness: str
-    """Who says it, for people: a file and a field."""
+    """The source: a file and a field."""
     groups: frozenset[str] | None
-    """The groups that this node can be of; `None` when the witness does not know."""
+    """The possible groups of this node; `None` if unknown."""
     says: str
-    """The same in words, with the values it rests on."""
+    """The statement as text, with its values."""
     names: bool = False
-    """Whether it names the node itself, rather than narrow down what it can be."""
+    """Whether it identifies the node, instead of narrowing down the groups."""
 
 
 def by_argument(given: str | None) -> Testimony:
-    """The group that the platform was told to pass on, which is the same for all nodes of a group."""
+    """The group in the platform's arguments, the same for all nodes of a group."""
     witness = "argument --group"
     if not given:
         return Testimony(witness, None, "none was given")
@@ -36,9 +36,9 @@ def by_argument(given: str | None) -> Testimony:
 
 
 def listed_instance(config: ResourceConfig | None, own: frozenset[str]) -> Instance | None:
-    """Return the instance of `config` with an address of this node; `None` when there is none.
+    """Return the instance of `config` with an address of this node; `None` if there is none.
 
-    Raises `Failure` when several groups list such an instance.
+    Raises `Failure` if several groups list such an instance.
     """
     found = [instance for instance in (config.instances if config else ()) if instance.address in own]
     if len({instance.group for instance in found}) > 1:
@@ -61,7 +61,7 @@ def by_address(config: ResourceConfig | None, own: frozenset[str]) -> Testimony:
 
 
 def by_controller_address(config: ResourceConfig | None, own: frozenset[str], manifest: Manifest) -> Testimony:
-    """The address of the controller: it is this node's, or this node is no controller."""
+    """Whether the controller's address is one of this node."""
     witness = "resource_config.json, SlurmConfig"
     if config is None or not config.controller_addresses:
         return Testimony(witness, None, "it names no controller")
@@ -76,7 +76,7 @@ def by_controller_address(config: ResourceConfig | None, own: frozenset[str], ma
 
 
 def by_node_info(places: Places, own: frozenset[str], manifest: Manifest) -> Testimony:
-    """What AWS's detect-node extension found, if it is of this node and not left over in an image."""
+    """The result of AWS's detect-node extension, if it is for this node and not left over in an image."""
     witness = "nodeinfo.json"
     info = read_object(places.node_info)
     if info is None:
@@ -85,28 +85,28 @@ def by_node_info(places: Places, own: frozenset[str], manifest: Manifest) -> Tes
     group = text(info, "instance_group_name", places.node_info)
     address = text(info, "ip_address", places.node_info)
     if group is None or address not in own:
-        return Testimony(witness, None, f"it is of {address or 'no address'}, which is not this node's")
+        return Testimony(witness, None, f"it is for {address or 'no address'}, which is not this node's")
     return Testimony(witness, frozenset({group}), f"{address} is in {group}", names=True)
 
 
 def by_product_name(places: Places, manifest: Manifest) -> Testimony:
-    """The instance type that the firmware tells, which only some groups are made of."""
+    """The instance type in the firmware, which only some groups have."""
     witness = "instance type"
     product = product_type(places)
     if product is None:
-        return Testimony(witness, None, "the firmware does not tell it")
+        return Testimony(witness, None, "the firmware does not report it")
     groups = frozenset(
         group.name for group in manifest.groups if product in {kind.name for kind in group.instance_types}
     )
     if not groups:
-        return Testimony(witness, None, f"{product} is of no group of the manifest")
-    # A queue of ParallelCluster may have whatever type its capacity reservation is of.
+        return Testimony(witness, None, f"no group of the manifest has {product}")
+    # A queue of ParallelCluster can have any type of its capacity reservation.
     groups |= frozenset(group.name for group in manifest.groups if not group.instance_types)
-    return Testimony(witness, groups, f"{product} is of {', '.join(sorted(groups))}")
+    return Testimony(witness, groups, f"{product} is in {', '.join(sorted(groups))}")
 
 
 def product_type(places: Places) -> str | None:
-    """Return the instance type as the manifest writes it, e.g. `ml.m5.xlarge`; `None` where it is not told."""
+    """Return the instance type as in the manifest, e.g. `ml.m5.xlarge`; `None` if unknown."""
     try:
         product = places.product_name.read_text(encoding="ascii", errors="replace").strip()
     except OSError:
@@ -115,7 +115,7 @@ def product_type(places: Places) -> str | None:
 
 
 def check_roles(places: Places, manifest: Manifest) -> None:
-    """Raise `Failure` when `provisioning_parameters.json` gives a group another role than the manifest does."""
+    """Raise `Failure` if `provisioning_parameters.json` has another role for a group than the manifest."""
     path = places.provisioning_parameters
     parameters = read_object(path)
     if parameters is None:
@@ -126,13 +126,13 @@ def check_roles(places: Places, manifest: Manifest) -> None:
     for name, role in given.items():
         group = manifest.group(name) if name else None
         if group is not None and group.role != role:
-            fail(Code.CONTRADICTION, f"{path} makes {name} a group of role {role}, the manifest one of {group.role}")
+            fail(Code.CONTRADICTION, f"{path} has role {role} for group {name}, but the manifest has {group.role}")
 
 
 def same_cluster(name: str | None, manifest: Manifest, witness: str) -> None:
-    """Raise `Failure` when `witness` is of another cluster than the manifest."""
+    """Raise `Failure` if `witness` is for another cluster than the manifest."""
     if name and manifest.cluster and name != manifest.cluster:
-        fail(Code.OTHER_CLUSTER, f"{witness} is of the cluster {name}, the bundle is of {manifest.cluster}")
+        fail(Code.OTHER_CLUSTER, f"{witness} is for the cluster {name}, but the bundle is for {manifest.cluster}")
 
 
 def _worker_group(worker: Any) -> str | None:

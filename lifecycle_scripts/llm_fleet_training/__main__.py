@@ -1,4 +1,4 @@
-"""`python -m llm_fleet_training <verb> --options`: finds the verb, runs it, and tells a failure in two lines."""
+"""`python -m llm_fleet_training <verb> --options`: runs one verb and prints a failure in two lines."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from llm_fleet_training.failures import Code, Failure, leave_word
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that refuses with a code of ours."""
+    """A parser whose errors have a code of `failures.py`."""
 
     def error(self, message: str) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Refuse the arguments."""
+        """Raise LFJ01."""
         raise Failure(Code.ARGUMENTS, f"{self.prog}: {message}")
 
 
 def names() -> list[str]:
-    """The verbs that there are: modules of `verbs/`."""
+    """The names of the modules in `verbs/`."""
     return sorted(module.name for module in pkgutil.iter_modules(verbs.__path__) if not module.name.startswith("_"))
 
 
 def parser(chosen: Optional[str]) -> Parser:
-    """Only the chosen verb's module is imported, or all when none is chosen, for the help."""
-    whole = Parser(prog="llm_fleet_training", description="Trains a model, and what belongs to it.")
+    """Imports the module of the chosen verb only, or all modules for the help when no verb is given."""
+    whole = Parser(prog="llm_fleet_training", description="Trains a model, and prepares its weights and data.")
     rooms = whole.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name in [chosen] if chosen in names() else names():
         module = importlib.import_module(f"llm_fleet_training.verbs.{name}")
@@ -46,26 +46,26 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         parsed = parser(given[0] if given else None).parse_args(given)
         return parsed.run(parsed)
     except Failure as failure:
-        return _told(failure)
+        return _report(failure)
     except (KeyboardInterrupt, BrokenPipeError):
         return 130
     except ModuleNotFoundError as missing:
-        return _told(Failure(Code.PACKAGE, f"{sys.executable} has no Python package `{missing.name}`"))
-    except Exception as error:  # Whatever it is, it gets a code and a remedy.
+        return _report(Failure(Code.PACKAGE, f"{sys.executable} has no Python package `{missing.name}`"))
+    except Exception as error:  # Any other exception gets a code and a remedy, too.
         traceback.print_exc()
-        return _told(_unforeseen(error))
+        return _report(_unforeseen(error))
 
 
 def _unforeseen(error: Exception) -> Failure:
-    """A peer that was lost shows itself as an error of the collective that was under way."""
+    """When a peer is lost, the collective in progress fails with one of these errors."""
     text = f"{type(error).__name__}: {error}"
     signs = ("Connection closed", "Connection reset", "gloo", "NCCL", "Broken pipe", "DistBackendError", "timed out")
     lost = isinstance(error, (RuntimeError, ConnectionError)) and any(sign in text for sign in signs)
     return Failure(Code.PEER if lost else Code.UNFORESEEN, text.splitlines()[0], final=False)
 
 
-def _told(failure: Failure) -> int:
-    """Told once when all processes raise it; each process of its own otherwise."""
+def _report(failure: Failure) -> int:
+    """Printed by rank 0 only when all processes raise it, by each process that raises it when they do not."""
     if not failure.shared or os.environ.get("RANK", "0") == "0":
         sys.stdout.flush()
         print(failure, file=sys.stderr, flush=True)
@@ -74,7 +74,7 @@ def _told(failure: Failure) -> int:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process. One with torch in it ends at once: threads of its C++ parts may abort an orderly exit."""
+    """End the process. With torch, it ends immediately: threads of torch's C++ code may abort a normal exit."""
     sys.stdout.flush()
     sys.stderr.flush()
     if "torch" in sys.modules and "torch_xla" not in sys.modules:  # The Neuron runtime closes its devices at exit.

@@ -1,4 +1,4 @@
-"""Over how many processes a model and its batch are spread. Needs no torch."""
+"""Degrees of parallelism. Needs no torch."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ from typing import Dict, List
 
 @dataclass(frozen=True)
 class Degrees:
-    """Rank order: tensor-parallel neighbours first, then context, then pipeline, then data."""
+    """Consecutive ranks differ in tensor parallel first, then context, then pipeline, then data."""
 
     tensor: int = 1
     pipeline: int = 1
     context: int = 1
     shard: int = 0
-    """Over how many processes FSDP shards weights; 0: over all of the data degree."""
+    """The number of processes over which FSDP shards weights; 0: all of the data degree."""
     data: int = 1
-    """How many replicas read different samples: world size over tensor x pipeline x context."""
+    """The number of replicas that read different samples: world size / (tensor x pipeline x context)."""
 
     def as_words(self) -> Dict[str, int]:
-        """For checkpoint.json."""
+        """The object in checkpoint.json."""
         return asdict(self)
 
     def __str__(self) -> str:
-        """As a user would say it."""
+        """Text for messages."""
         return ", ".join(f"{name} {value}" for name, value in self.as_words().items() if value > 1) or "one process"
 
 
 def spread(*, world: int, tensor: int, pipeline: int = 1, context: int = 1, shard: int = 0) -> Degrees:
-    """Degrees of `world` processes, which `misfits` has nothing against."""
+    """Degrees of `world` processes, after `misfits` returned nothing."""
     return Degrees(
         tensor=tensor, pipeline=pipeline, context=context, shard=shard, data=world // (tensor * pipeline * context)
     )
 
 
 def misfits(*, world: int, tensor: int, pipeline: int = 1, context: int = 1, shard: int = 0) -> List[str]:
-    """Why processes cannot be spread so; empty when they can."""
+    """Reasons why the degrees do not fit the processes; empty when they do."""
     named = {"tensor parallel": tensor, "pipeline parallel": pipeline, "context parallel": context}
-    found = [f"{name} {value} is not 1 or more" for name, value in named.items() if value < 1]
+    found = [f"{name} {value} must be 1 or more" for name, value in named.items() if value < 1]
     if shard < 0:
-        found.append(f"shard degree {shard} is not 0 or more")
+        found.append(f"shard degree {shard} must be 0 or more")
     if found:
         return found
     product = tensor * pipeline * context
     if world % product:
         words = [f"{name} {value}" for name, value in named.items() if value > 1]
-        told = words[0] if len(words) == 1 else f"{' x '.join(words)} = {product}"
-        found.append(f"{told} does not divide {world} processes")
+        factors = words[0] if len(words) == 1 else f"{' x '.join(words)} = {product}"
+        found.append(f"{factors} does not divide {world} processes")
     if shard and (world // tensor) % shard:
         found.append(f"shard degree {shard} does not divide {world} processes / tensor parallel {tensor}")
     if shard and context > shard:

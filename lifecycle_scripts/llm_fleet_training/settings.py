@@ -1,4 +1,4 @@
-"""What a training run is told, as one value. Needs no torch."""
+"""The settings of a training run. Needs no torch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Optional
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of `train`; lengths in tokens, batches in samples. See `arguments.py` for what each is called."""
+    """Options of `train`; lengths in tokens, batches in samples. `arguments.py` describes each."""
 
     run_folder: Path
     model: Path
@@ -38,16 +38,16 @@ class Settings:
     precision: str = "mixed"
     """`mixed`: 16-bit compute with float32 weights, where there are accelerators; or `float32`."""
     activation_checkpointing: str = "none"
-    """`none`, `selective` (of attention alone) or `full`: what the backward pass works out again."""
+    """`none`, `selective` (attention only) or `full`: what the backward pass recomputes."""
     compile_only: Optional[int] = None
     smp_config: Optional[Path] = None
 
     @property
     def tokens(self) -> Path:
-        """Where `tokenize` leaves them."""
+        """The folder that `tokenize` writes."""
         return self.run_folder / "tokens"
 
     @property
     def checkpoints(self) -> Path:
-        """Where complete checkpoints are."""
+        """The folder of complete checkpoints."""
         return self.run_folder / "checkpoints"

@@ -1,4 +1,4 @@
-"""What runs on a SageMaker notebook instance: the pin of the SDK, and what stops the instance when nobody uses it.
+"""Code on a SageMaker notebook instance: pins the SDK, and stops the instance when it is idle.
 
-Standard library only, but for boto3, which Jupyter's own environments have; Python 3.9, that of Amazon Linux 2023.
+Standard library only, except boto3, which Jupyter's environments have; Python 3.9 of Amazon Linux 2023.
 """

@@ -1,6 +1,6 @@
-"""Looks once whether anybody uses this instance, and stops it when nobody has for long enough.
+"""Checks once whether this instance is in use, and stops it after the idle time.
 
-A systemd timer runs it every few minutes, as the notebook's user, with the instance's own role.
+A systemd timer runs it every few minutes, as ec2-user, with the execution role of the instance.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from notebook_instance.idleness import judge
+from notebook_instance.idleness import verify
 from notebook_instance.instance import Instance, stop, this_instance
 from notebook_instance.jupyter import look
 from notebook_instance.places import RUNTIME, SETTINGS, STATE, UPTIME, at
 
 
 def main() -> int:
-    """Return 0 when all went well, whatever the verdict; 1 when the instance should stop and could not."""
+    """Return 0, or 1 if the instance should stop but could not."""
     minutes = json.loads(at(SETTINGS).read_text(encoding="utf-8"))["idle_minutes"]
     now = datetime.now(timezone.utc)
     seen = look(at(RUNTIME))
-    verdict = judge(
+    verdict = verify(
         seen, now=now, started=_started(now), answered=_answered(at(STATE)), idle=timedelta(minutes=minutes)
     )
     if seen.activities is not None:
@@ -34,7 +34,7 @@ def main() -> int:
 def _end(instance: Instance, reason: str, now: datetime) -> int:
     try:
         stop(instance, reason, now)
-    except Exception as error:  # whatever boto3 raises: the next look tries again
+    except Exception as error:  # any error of boto3: the next run tries again
         print(f"{instance.name} could not be stopped: {type(error).__name__}: {error}", file=sys.stderr)
         return 1
     return 0

@@ -1,4 +1,4 @@
-"""Decides whether a notebook instance is idle. Pure: everything is told, the clock too."""
+"""Decides whether a notebook instance is idle. Pure: all inputs are parameters, the time too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 _AHEAD = timedelta(minutes=5)
-"""How far ahead of the clock a time may lie: a later one is of a clock that was wrong, and would never pass."""
+"""Tolerance for times ahead of the clock: later ones come from a wrong clock, and would never pass."""
 
 
 @dataclass(frozen=True)
@@ -14,36 +14,36 @@ class Activity:
     """A kernel or a terminal."""
 
     what: str
-    """In words, e.g. `kernel python3`."""
+    """E.g. `kernel python3`."""
     busy: bool
-    """Whether it computes right now."""
+    """Whether it is running code."""
     last: datetime
-    """When something happened in it last."""
+    """Time of its last activity."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What one look found."""
+    """Result of one query of Jupyter."""
 
     activities: tuple[Activity, ...] | None
-    """`None` where Jupyter did not answer."""
+    """`None` if Jupyter did not answer."""
     why: str = ""
-    """Why it did not."""
+    """Why Jupyter did not answer."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What to do, and why."""
+    """Whether to stop, and the reason."""
 
     stop: bool
     reason: str
 
 
-def judge(seen: Seen, *, now: datetime, started: datetime, answered: datetime | None, idle: timedelta) -> Verdict:
+def verify(seen: Seen, *, now: datetime, started: datetime, answered: datetime | None, idle: timedelta) -> Verdict:
     """Return whether the instance has been idle for `idle`.
 
-    `started`: when it booted; nothing counts as idle before. `answered`: when Jupyter answered last. A server that does
-    not answer is no reason to stop at once, and none to run for ever: its silence counts as idleness.
+    `started`: the boot time, from which idle time counts. `answered`: when Jupyter answered last. While Jupyter does
+    not answer, the instance counts as idle: it neither stops immediately nor runs forever.
     """
     if seen.activities is None:
         since = max(started, min(answered or started, now))
@@ -54,11 +54,11 @@ def judge(seen: Seen, *, now: datetime, started: datetime, answered: datetime | 
     plausible = [activity for activity in seen.activities if activity.last <= now + _AHEAD]
     latest = max(plausible, key=lambda activity: activity.last, default=None)
     if latest is None or latest.last < started:
-        return _by_age("no kernel and no terminal has done anything since the start", started, now, idle)
-    return _by_age(f"{latest.what} was the last to do anything", latest.last, now, idle)
+        return _by_age("no kernel and no terminal was active since the start", started, now, idle)
+    return _by_age(f"{latest.what} was active last", latest.last, now, idle)
 
 
 def _by_age(what: str, since: datetime, now: datetime, idle: timedelta) -> Verdict:
     age = max(now - since, timedelta())
-    told = f"{what}, {int(age.total_seconds() // 60)} minutes ago; the limit is {int(idle.total_seconds() // 60)}"
-    return Verdict(age >= idle, told)
+    reported = f"{what}, {int(age.total_seconds() // 60)} minutes ago; the limit is {int(idle.total_seconds() // 60)}"
+    return Verdict(age >= idle, reported)

@@ -1,4 +1,4 @@
-"""This notebook instance, as SageMaker knows it: who it is, and how it stops itself."""
+"""This notebook instance: its name and ARN, and the call that stops it."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ class Instance:
 
 
 def this_instance() -> Instance:
-    """Return the instance that this runs on, as SageMaker's note on its disk says."""
-    told = json.loads(at(METADATA).read_text(encoding="utf-8"))
-    return Instance(name=told["ResourceName"], region=told["ResourceArn"].split(":")[3])
+    """Return this instance, from SageMaker's resource-metadata.json."""
+    reported = json.loads(at(METADATA).read_text(encoding="utf-8"))
+    return Instance(name=reported["ResourceName"], region=reported["ResourceArn"].split(":")[3])
 
 
 def stop(instance: Instance, reason: str, now: datetime) -> None:
-    """Write `reason` into the instance's log, and stop it. A reason that cannot be written keeps nothing running."""
-    import boto3  # the timer runs a Python that has it; nothing else here needs it
+    """Write `reason` to the instance's log, and stop it. It also stops if the reason cannot be written."""
+    import boto3  # the timer runs a Python that has boto3; nothing else here needs it
 
     try:
-        _tell(boto3.client("logs", region_name=instance.region), instance, reason, now)
-    except Exception as error:  # whatever boto3 raises
-        print(f"the reason is not in {_LOG_GROUP}: {type(error).__name__}: {error}", flush=True)
+        _report(boto3.client("logs", region_name=instance.region), instance, reason, now)
+    except Exception as error:  # any error of boto3
+        print(f"the reason could not be written to {_LOG_GROUP}: {type(error).__name__}: {error}", flush=True)
     boto3.client("sagemaker", region_name=instance.region).stop_notebook_instance(NotebookInstanceName=instance.name)
 
 
-def _tell(logs: Any, instance: Instance, reason: str, now: datetime) -> None:
+def _report(logs: Any, instance: Instance, reason: str, now: datetime) -> None:
     stream = f"{instance.name}/llm-fleet-auto-stop"
     with contextlib.suppress(logs.exceptions.ResourceAlreadyExistsException):
         logs.create_log_stream(logGroupName=_LOG_GROUP, logStreamName=stream)

@@ -1,4 +1,4 @@
-"""Asks the Jupyter server of this instance what its kernels and terminals do."""
+"""Queries the Jupyter server of this instance for its kernels and terminals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PATTERNS = ("jpserver-*.json", "nbserver-*.json")
 
 @dataclass(frozen=True)
 class Server:
-    """Where a server listens, always on this machine, and what it asks for."""
+    """Address of a server on this machine, and its token."""
 
     port: int = 8443
     secure: bool = True
@@ -27,17 +27,17 @@ class Server:
     token: str = ""
 
     def url(self, path: str) -> str:
-        """Return the URL of an API of it."""
+        """Return the URL of one of its APIs."""
         scheme = "https" if self.secure else "http"
-        # Our own asking must not count as somebody's activity.
+        # These requests must not count as activity.
         return f"{scheme}://localhost:{self.port}{self.base.rstrip('/')}/api/{path}?no_track_activity=1"
 
 
 def servers(runtime: Path) -> list[Server]:
-    """Return the servers that left a note below `runtime`, newest first, and at last the platform's own port.
+    """Return the servers that have a file below `runtime`, newest first, and last the platform's own port.
 
-    A note may be of a server that is gone. Those of the platform (8443, without a token) are as AWS's own samples for
-    notebook instances ask them; assumption: notebook-al2023-platform
+    A file can be of a server that has ended. The platform's server (8443, without a token) is queried as in AWS's
+    samples for notebook instances; assumption: notebook-al2023-platform
     """
     notes = [path for pattern in _PATTERNS for path in runtime.glob(pattern)]
     found = [_server(path) for path in sorted(notes, key=lambda path: path.stat().st_mtime, reverse=True)]
@@ -45,7 +45,7 @@ def servers(runtime: Path) -> list[Server]:
 
 
 def look(runtime: Path) -> Seen:
-    """Return what the first server that answers tells."""
+    """Return the kernels and terminals of the first server that answers."""
     why: list[str] = []
     for server in servers(runtime):
         try:
@@ -57,12 +57,12 @@ def look(runtime: Path) -> Seen:
 
 def _server(note: Path) -> Server | None:
     try:
-        told = json.loads(note.read_text(encoding="utf-8"))
+        reported = json.loads(note.read_text(encoding="utf-8"))
         return Server(
-            port=int(told["port"]),
-            secure=bool(told["secure"]),
-            base=str(told.get("base_url") or "/"),
-            token=str(told.get("token") or ""),
+            port=int(reported["port"]),
+            secure=bool(reported["secure"]),
+            base=str(reported.get("base_url") or "/"),
+            token=str(reported.get("token") or ""),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -77,19 +77,19 @@ def _kernels(server: Server) -> list[Activity]:
 
 def _terminals(server: Server) -> list[Activity]:
     try:
-        told = _get(server, "terminals")
+        reported = _get(server, "terminals")
     except urllib.error.HTTPError as error:
         if error.code == 404:  # a server without terminals
             return []
         raise
-    return [Activity(f"terminal {one['name']}", False, _time(one["last_activity"])) for one in told]
+    return [Activity(f"terminal {one['name']}", False, _time(one["last_activity"])) for one in reported]
 
 
 def _get(server: Server, path: str) -> Any:
     request = urllib.request.Request(server.url(path))  # noqa: S310 (http or https, see `url`)
     if server.token:
         request.add_header("Authorization", f"token {server.token}")
-    # No proxy stands between a machine and itself.
+    # No proxy for this machine itself.
     opener = urllib.request.build_opener(
         urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=_of_this_machine())
     )
@@ -98,7 +98,7 @@ def _get(server: Server, path: str) -> Any:
 
 
 def _of_this_machine() -> ssl.SSLContext:
-    """Return a context that takes any certificate: the server's is its own, and the way to it stays on the machine."""
+    """Return a context that accepts any certificate: the server's is self-signed, and traffic stays on the machine."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -106,5 +106,5 @@ def _of_this_machine() -> ssl.SSLContext:
 
 
 def _time(text: str) -> datetime:
-    told = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    return told if told.tzinfo else told.replace(tzinfo=timezone.utc)
+    reported = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return reported if reported.tzinfo else reported.replace(tzinfo=timezone.utc)

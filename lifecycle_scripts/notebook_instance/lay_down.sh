@@ -1,6 +1,6 @@
 #!/bin/bash
-# Lifecycle script of a notebook instance: lays down what it has in it, and runs it. It fetches nothing.
-# LLM_FLEET_ROOT moves everything below another folder, for tests.
+# Lifecycle script of a notebook instance: unpacks its own content, and runs it. It downloads nothing.
+# LLM_FLEET_ROOT sets another root folder, for tests.
 set -euo pipefail
 export PATH="${LLM_FLEET_PATH:-/usr/sbin:/usr/bin:/sbin:/bin}"
 root="${LLM_FLEET_ROOT:-}"

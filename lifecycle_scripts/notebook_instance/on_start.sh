@@ -1,6 +1,6 @@
 #!/bin/bash
-# Gets a notebook instance ready, as root, at each start: all outside of /home/ec2-user/SageMaker is new then. What
-# fails here fails the start, and says why in the log /aws/sagemaker/NotebookInstances, <name>/LifecycleConfigOnStart.
+# Prepares a notebook instance, as root, at each start: everything outside of /home/ec2-user/SageMaker is new then. An
+# error here fails the start; it is in the log /aws/sagemaker/NotebookInstances, <name>/LifecycleConfigOnStart.
 set -euo pipefail
 
 root="${LLM_FLEET_ROOT:-}"
@@ -13,7 +13,7 @@ refuse() {
   exit 1
 }
 
-# Prints a Python that has boto3, for what stops the instance. It is tried, and later run, as the notebook's user.
+# Prints a Python that has boto3, for the program that stops the instance. It runs as the notebook's user.
 find_python() {
   local python
   for python in "$conda"/{JupyterSystemEnv,python3}/bin/python3 /usr/bin/python3; do
@@ -25,14 +25,14 @@ find_python() {
   return 1
 }
 
-# What pip itself says of the pins, in the environment that published notebooks run in.
+# Checks with pip that the pins are used, in the environment that the published notebooks run in.
 check_pins() {
-  local told pip="$conda/python3/bin/pip" constraints="$root/etc/llm-fleet/constraints.txt"
+  local found pip="$conda/python3/bin/pip" constraints="$root/etc/llm-fleet/constraints.txt"
   [[ -s $constraints && -x $pip ]] || return 0
-  # Not `config get`, which looks at the user's own file alone.
-  told="$(runuser -u ec2-user -- "$pip" config list | grep '^install.constraint=')" || true
-  [[ $told == *"$constraints"* ]] ||
-    refuse "pip does not take the pins, but ${told:-none}: its environment has a configuration of its own"
+  # Not `config get`, which reads only the user's own file.
+  found="$(runuser -u ec2-user -- "$pip" config list | grep '^install.constraint=')" || true
+  [[ $found == *"$constraints"* ]] ||
+    refuse "pip does not use the pins, but ${found:-none}: its environment has its own configuration"
 }
 
 cd "$home"
@@ -40,10 +40,10 @@ python3 -m notebook_instance.prepare || refuse "pins and configuration cannot be
 check_pins
 
 if grep -q '"idle_minutes":0[,}]' "$settings"; then
-  echo "llm-fleet: ready; nothing stops this instance when it is idle"
+  echo "llm-fleet: ready; the instance is not stopped when it is idle"
   exit 0
 fi
-python="$(find_python)" || refuse "no Python here has boto3, which stops an idle instance: switch that off to start"
+python="$(find_python)" || refuse "no Python here has boto3, which stopping an idle instance requires"
 units="$root/etc/systemd/system"
 timer=llm-fleet-auto-stop.timer
 mkdir -p "$units"
@@ -52,4 +52,4 @@ install -m 644 "notebook_instance/systemd/$timer" "$units/$timer"
 systemctl daemon-reload
 systemctl enable --now "$timer"
 systemctl is-active --quiet "$timer" || refuse "$timer does not run"
-echo "llm-fleet: ready; stopped when idle, by $python"
+echo "llm-fleet: ready; the instance is stopped when idle, by $python"

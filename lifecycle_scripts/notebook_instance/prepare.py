@@ -1,6 +1,6 @@
-"""Pins packages for every pip on this machine, and tells the SageMaker SDK which bucket to use. Fetches nothing.
+"""Pins packages for every pip on this machine, and sets the default bucket of the SageMaker SDK. Downloads nothing.
 
-It runs as root at each start: everything outside of /home/ec2-user/SageMaker is new then.
+It runs as root at each start, when everything outside of /home/ec2-user/SageMaker is new.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from pathlib import Path
 from notebook_instance.places import CONSTRAINTS, PIP_CONF, SDK_CONF, SETTINGS, at
 
 _COMMANDS = ("install", "download", "wheel")
-"""The commands of pip that choose versions."""
+"""The pip commands that choose versions."""
 
 
 def main() -> int:
-    """Write what the settings ask for."""
+    """Write the configuration of pip and the SageMaker SDK."""
     settings = json.loads(at(SETTINGS).read_text(encoding="utf-8"))
     if settings["pins"]:
         pin(settings["pins"])
-    tell_sdk(settings["bucket"])
+    report_sdk(settings["bucket"])
     return 0
 
 
 def pin(pins: list[str]) -> None:
-    """Have pip take nothing that `pins` exclude, whatever a notebook asks for. What the platform configures stays."""
+    """Make `pins` constraints of every pip install. The platform's own configuration of pip is kept."""
     _write(at(CONSTRAINTS), "".join(f"{pin}\n" for pin in pins))
     parser = configparser.RawConfigParser()
     parser.read(at(PIP_CONF), encoding="utf-8")
     for command in _COMMANDS:
-        # A value of a command takes the place of that in [global]; so what stands there is taken along.
+        # A value of a command replaces that in [global]; so the global value is copied into it.
         section = command if parser.has_option(command, "constraint") else "global"
         files = parser.get(section, "constraint", fallback="").split()
         if not parser.has_section(command):
@@ -44,15 +44,15 @@ def pin(pins: list[str]) -> None:
     _write(at(PIP_CONF), "\n".join(lines))
 
 
-def tell_sdk(bucket: str) -> None:
-    """Have `sagemaker.Session().default_bucket()` be `bucket`, in place of one that the SDK would make for itself."""
+def report_sdk(bucket: str) -> None:
+    """Make `sagemaker.Session().default_bucket()` return `bucket`, so that the SDK does not create one."""
     path = at(SDK_CONF)
     if path.exists():
-        print(f"{path} is there already: left as it is", flush=True)
+        print(f"{path} exists and is kept unchanged", flush=True)
         return
     session = {"DefaultS3Bucket": bucket}
-    told = {"SchemaVersion": "1.0", "SageMaker": {"PythonSDK": {"Modules": {"Session": session}}}}
-    _write(path, json.dumps(told, indent=2) + "\n")  # JSON is YAML
+    reported = {"SchemaVersion": "1.0", "SageMaker": {"PythonSDK": {"Modules": {"Session": session}}}}
+    _write(path, json.dumps(reported, indent=2) + "\n")  # JSON is YAML
 
 
 def _indented(value: str) -> str:

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Lifecycle script of Studio, run as the space's user at each start of JupyterLab or Code Editor. It fetches nothing, and
-# what fails here fails the start: CloudWatch has the reason in /aws/sagemaker/studio, in a stream that ends with
-# /LifecycleConfigOnStart. LLM_FLEET_ROOT moves everything below another folder, for tests.
+# Lifecycle script of Studio, run as the space's user at each start of JupyterLab or Code Editor. It downloads nothing.
+# An error here fails the start: the reason is in the log group /aws/sagemaker/studio, in a stream that ends with
+# /LifecycleConfigOnStart. LLM_FLEET_ROOT sets another root folder, for tests.
 set -euo pipefail
 
 root="${LLM_FLEET_ROOT:-}"
@@ -12,27 +12,27 @@ refuse() {
   exit 1
 }
 
-# Everything outside of the home directory is new at each start, and belongs to root.
+# Everything outside of the home directory is new at each start, and owned by root.
 as_root() { sudo -n "$@"; }
 
-# One file system of the fleet stands where the nodes of its clusters have it, too.
+# A single attached file system gets the path that it has on the cluster nodes.
 link_file_system() {
   local found=("$root"/mnt/custom-file-systems/fsx_lustre/*/)
   if [[ ! -d ${found[0]} ]]; then
-    echo "llm-fleet: this space has no FSx for Lustre: attach it to the space for a /fsx"
+    echo "llm-fleet: no FSx for Lustre file system is attached to this space, so there is no /fsx"
   elif ((${#found[@]} > 1)); then
-    echo "llm-fleet: ${#found[@]} file systems are attached, so none is /fsx: ${found[*]}"
+    echo "llm-fleet: ${#found[@]} file systems are attached, so /fsx is not linked: ${found[*]}"
   elif [[ -e $root/fsx && ! -L $root/fsx ]]; then
-    refuse "/fsx is something of this image: take another image, or detach the file system"
+    refuse "/fsx already exists in this image: use another image, or detach the file system"
   else
     as_root ln -sfn "${found[0]%/}" "$root/fsx"
     echo "llm-fleet: /fsx is ${found[0]%/}"
   fi
 }
 
-# By its whole path: sudo looks in folders of its own, and SageMaker Distribution has its Python in none of them.
+# The full path: sudo has its own search path, and SageMaker Distribution's Python is not on it.
 python="$(command -v python3)" || refuse "this image has no python3"
-as_root true || refuse "sudo asks for a password here: take an image of SageMaker Distribution"
+as_root true || refuse "sudo requires a password here: use a SageMaker Distribution image"
 as_root mkdir -p "$home" "$root/etc/llm-fleet"
 unpack='import io, sys, tarfile
 tarfile.open(fileobj=io.BytesIO(sys.stdin.buffer.read()), mode="r:bz2").extractall(sys.argv[1])'

@@ -1,4 +1,4 @@
-"""The emulation as a Python object: start it, deploy to it, ask it."""
+"""The emulation as a Python object: start it, deploy to it, query it."""
 
 import json
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
@@ -87,7 +87,7 @@ class LocalAws:
         return self._server.log if self._server else ""
 
     def client(self, service: str, region: str | None = None) -> Any:
-        """Return a boto3 client that may do everything; one each, for to make it takes longer than to ask."""
+        """Return a boto3 client with all permissions; cached, because creating it takes longer than a call."""
         wanted = (service, region or self.region)
         if wanted not in self._clients:
             self._clients[wanted] = self._client(*wanted, "testing", "testing", None)
@@ -117,7 +117,7 @@ class LocalAws:
             return json.loads(answer.read())
 
     def recorded(self) -> list[dict[str, Any]]:
-        """Return the resources that were checked and written down, but not created: nothing emulates them."""
+        """Return the resources that were checked and recorded, but not created: nothing emulates them."""
         return [
             {"stack": stack["name"], **resource}
             for stack in self.stacks()
@@ -139,15 +139,15 @@ class LocalAws:
         return self.client("cloudformation").describe_stack_events(StackName=stack)["StackEvents"][0]["EventId"]
 
     def invoke(
-        self, function_name: str, event: Mapping[str, Any], *, judged: bool = True, region: str | None = None
+        self, function_name: str, event: Mapping[str, Any], *, checked: bool = True, region: str | None = None
     ) -> dict[str, Any]:
         """Run a deployed function with `event`, in a process with its role's credentials, and wait for it.
 
-        Returns `returned` (what its handler did), `ended_well`, `timed_out` and `log`. `judged`: IAM allows or denies
+        Returns `returned` (what its handler did), `ended_well`, `timed_out` and `log`. `checked`: IAM allows or denies
         each of its calls, by action and resource, and every other call meanwhile; see `as_role`.
         """
-        asked = {"function": function_name, "event": event, "region": region or self.region, "judged": judged}
-        return self._ask("invoke", asked)
+        requested = {"function": function_name, "event": event, "region": region or self.region, "checked": checked}
+        return self._ask("invoke", requested)
 
     def deliver(self, function_name: str, *, region: str | None = None) -> list[dict[str, Any]]:
         """Hand a function what waits in the queues that are mapped to it, batch by batch, as Lambda's pollers do.
@@ -162,7 +162,7 @@ class LocalAws:
         self._steer({"waits": seconds})
 
     def run_machine(self, state_machine_arn: str, given: Mapping[str, Any] | None = None) -> str:
-        """Start an execution of a state machine with an input (default `{}`); returns its ARN, at once.
+        """Start an execution of a state machine with an input (default `{}`); returns its ARN, immediately.
 
         The interpreter is moto's; its calls come back here, signed with the machine's role.
         """
@@ -174,19 +174,19 @@ class LocalAws:
     def move_training_job(
         self, name: str, status: str, *, secondary: str | None = None, reason: str = "", region: str | None = None
     ) -> dict[str, Any]:
-        """Let a training job be in another state: nothing trains here, so none moves by itself.
+        """Change the status of a training job: nothing trains here, so no status changes by itself.
 
         The service's event of it is put, too. `secondary`: default `status`. Returns the event's detail, which is what
-        DescribeTrainingJob tells, with times in milliseconds. Raises `HTTPError` when there is no such job.
+        DescribeTrainingJob returns, with times in milliseconds. Raises `HTTPError` when there is no such job.
         """
         job = {"name": name, "status": status, "secondary": secondary, "reason": reason}
-        told = self._steer({"job": job, "region": region or self.region})
-        detail = {key: round(value * 1000) if key.endswith("Time") else value for key, value in told.items()}
+        reported = self._steer({"job": job, "region": region or self.region})
+        detail = {key: round(value * 1000) if key.endswith("Time") else value for key, value in reported.items()}
         event = {
             "Source": "aws.sagemaker",
             "DetailType": "SageMaker Training Job State Change",
             "Detail": json.dumps(detail),
-            "Resources": [told["TrainingJobArn"]],
+            "Resources": [reported["TrainingJobArn"]],
         }
         self.client("events", region).put_events(Entries=[event])
         return detail
@@ -194,7 +194,7 @@ class LocalAws:
     def refuse_training_jobs(self, code: str, *, times: int = 1, made: bool = False) -> None:
         """Let the next `times` requests for a training job fail with an error of the service, e.g. `ResourceInUse`.
 
-        `made`: whether the job is there nevertheless, as when only the answer is lost.
+        `made`: whether the job is created all the same, as when only the response is lost.
         """
         self._steer({"refusals": {"code": code, "times": times, "made": made}})
 
@@ -202,7 +202,7 @@ class LocalAws:
         """Let SageMaker and CloudFormation do with endpoints what no document rules out.
 
         `interfaces_linger`: network interfaces outlive their endpoint, until this is called without it.
-        `gone_is_an_error`: a stack's endpoint that somebody has deleted cannot be deleted by the stack.
+        `gone_is_an_error`: a stack's endpoint that a user has deleted cannot be deleted by the stack.
         """
         self._steer({"endpoints": {"interfaces_linger": interfaces_linger, "gone_is_an_error": gone_is_an_error}})
 
@@ -212,13 +212,13 @@ class LocalAws:
         """Let the next `times` calls fail with an error of AWS, e.g. `ThrottlingException` or `ExpiredTokenException`.
 
         `service`: as it signs, e.g. `sagemaker`; default any. `operation`: e.g. `ListClusterNodes`; default any, and
-        always any of services whose operations only method and path tell (REST, e.g. S3). 0 `times` takes back what
+        always any of services whose operations show only in method and path (REST, e.g. S3). 0 `times` takes back what
         was said of `code`.
         """
         wish = {"code": code, "service": service, "operation": operation, "times": times, "message": message}
         self._ask("refuse", wish)
 
-    def tell_prices(self, products: Sequence[Mapping[str, Any]]) -> None:
+    def report_prices(self, products: Sequence[Mapping[str, Any]]) -> None:
         """Let AWS's Price List sell `products`: each with `service_code`, `attributes`, `unit`, and `usd` as text."""
         self._ask("prices", {"products": list(products)})
 
@@ -258,7 +258,7 @@ class LocalAws:
         without_endpoints: Mapping[str, Sequence[str]] | None = None,
         region: str | None = None,
     ) -> None:
-        """Let the account have been granted and sold what nothing here sells, and let AZs lack services.
+        """Add capacity that the account was granted or has bought, which no API here offers, and let AZs lack services.
 
         `quotas`: by service and name, e.g. `{"sagemaker": {"ml.trn1.32xlarge for cluster usage": 4}}`. Plans and
         reservations are what DescribeTrainingPlan and DescribeCapacityReservations say, times in ISO 8601.
@@ -273,31 +273,31 @@ class LocalAws:
         }
         self._steer({"given": given, "region": region or self.region})
 
-    def tell_cluster_event(self, told: Mapping[str, Any], *, region: str | None = None) -> None:
-        """Let something happen to a HyperPod cluster: `told` is what DescribeClusterEvent will say (`EventDetails`).
+    def report_cluster_event(self, reported: Mapping[str, Any], *, region: str | None = None) -> None:
+        """Record an event of a HyperPod cluster. `reported`: what DescribeClusterEvent returns (`EventDetails`).
 
-        EventBridge is told twice, and without the failure messages, as the service does.
+        EventBridge gets the event twice, and without the failure messages, as the service does.
         """
-        detail = self._steer({"event": told, "region": region or self.region})
+        detail = self._steer({"event": reported, "region": region or self.region})
         event = {
             "Source": "aws.sagemaker",
             "DetailType": "SageMaker HyperPod Cluster Event",
             "Detail": json.dumps({"EventDetails": detail}),
-            "Resources": [told["ClusterArn"]],
+            "Resources": [reported["ClusterArn"]],
         }
         self.client("events", region).put_events(Entries=[event, event])
 
-    def tell_cluster_operation(self, told: Mapping[str, Any], *, region: str | None = None) -> None:
-        """Let a HyperPod cluster have an operation: `told` is what DescribeClusterOperation will say."""
-        self._steer({"operation": told, "region": region or self.region})
+    def report_cluster_operation(self, reported: Mapping[str, Any], *, region: str | None = None) -> None:
+        """Let a HyperPod cluster have an operation: `reported` is what DescribeClusterOperation will say."""
+        self._steer({"operation": reported, "region": region or self.region})
 
-    def _steer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        return self._ask("steer", asked)
+    def _steer(self, requested: Mapping[str, Any]) -> dict[str, Any]:
+        return self._ask("steer", requested)
 
-    def _ask(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def _ask(self, what: str, requested: Mapping[str, Any]) -> dict[str, Any]:
         """Ask the server itself, not one of its services."""
         request = Request(  # noqa: S310 - our own loopback URL
-            f"{self.endpoint}{OWN_PATH}{what}", data=json.dumps(asked).encode(), method="POST"
+            f"{self.endpoint}{OWN_PATH}{what}", data=json.dumps(requested).encode(), method="POST"
         )
         with urlopen(request) as answer:  # noqa: S310
             return json.loads(answer.read())
@@ -306,7 +306,7 @@ class LocalAws:
     def as_role(self, role_arn: str) -> Generator[Callable[..., Any]]:
         """Act as a role: yields a function like `client` whose calls IAM allows or denies.
 
-        Judged are action and resource, not conditions. While this lasts IAM judges every client of this server, so
+        Action and resource are checked, not conditions. While this lasts IAM checks every client of this server, so
         use nothing else meanwhile, and leave it before the next deployment.
         """
         answer = self.client("sts").assume_role(RoleArn=role_arn, RoleSessionName="local-aws")
@@ -315,14 +315,14 @@ class LocalAws:
         def client(service: str, region: str | None = None) -> Any:
             return self._client(service, region, keys["AccessKeyId"], keys["SecretAccessKey"], keys["SessionToken"])
 
-        self._judge_from("0")
+        self._check_from("0")
         try:
             yield client
         finally:
-            self._judge_from("inf")
+            self._check_from("inf")
 
-    def _judge_from(self, request_count: str) -> None:
-        """Let IAM judge every request after the next `request_count` ones."""
+    def _check_from(self, request_count: str) -> None:
+        """Let IAM check every request after the next `request_count` ones."""
         request = Request(  # noqa: S310 - our own loopback URL
             f"{self.endpoint}/moto-api/reset-auth",
             data=request_count.encode(),

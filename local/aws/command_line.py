@@ -20,7 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m local.aws", description="An embedded AWS on this machine.")
     commands = parser.add_subparsers(required=True)
-    serve = commands.add_parser("serve", help="run the server until it is told to stop")
+    serve = commands.add_parser("serve", help="run the server until it is stopped")
     add_arguments(serve)
     serve.set_defaults(run=run)
     for name, text in (("deploy", "deploy a cloud assembly without the CDK CLI"), ("destroy", "delete its stacks")):
@@ -29,7 +29,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_endpoint(command)
         command.set_defaults(run=_deploy if name == "deploy" else _destroy)
         if name == "destroy":
-            command.add_argument("--unprotect", action="store_true", help="take termination protection off first")
+            command.add_argument("--unprotect", action="store_true", help="turn off termination protection first")
     status = commands.add_parser("status", help="show the stacks and how real their resources are")
     _add_endpoint(status)
     status.set_defaults(run=_status)

@@ -18,7 +18,7 @@ _ROOT = Path(__file__).parents[2]
 
 
 class ForkServer:
-    """The process that forks, as seen by those who want forks. It ends when they have all ended."""
+    """The process that forks, as its clients see it. It ends when all clients have ended."""
 
     def __init__(self, module: str, *arguments: str, environment: Mapping[str, str]) -> None:
         """Start it: a program that calls `fork_for_each_request`."""
@@ -46,8 +46,8 @@ class ForkServer:
         finally:
             os.close(request)
             os.close(answer)
-        with open(answered, "rb") as told:
-            process = told.read()
+        with open(answered, "rb") as reported:
+            process = reported.read()
         if not process:
             raise RuntimeError(f"the process that forks has ended with {self._process.wait()}")
         return int(process)
@@ -62,21 +62,21 @@ def fork_for_each_request(prepare: Callable[[], None], work: Callable[[list[str]
 
     `prepare` is called before the first fork.
     """
-    asked = socket.socket(fileno=os.dup(0))
-    if not asked.recv(1, socket.MSG_PEEK):
+    requested = socket.socket(fileno=os.dup(0))
+    if not requested.recv(1, socket.MSG_PEEK):
         return 0
     prepare()
     gc.collect()
     gc.freeze()  # else the first search for garbage copies every page
     while True:
-        one, files, _, _ = socket.recv_fds(asked, 1, 8)
+        one, files, _, _ = socket.recv_fds(requested, 1, 8)
         _bury()
         if not one:
             return 0
         request, answer, *own = files
         process = os.fork()
         if not process:
-            asked.close()
+            requested.close()
             os.close(answer)
             return work(_become(request, own))
         os.write(answer, str(process).encode())
@@ -86,9 +86,9 @@ def fork_for_each_request(prepare: Callable[[], None], work: Callable[[list[str]
 
 def _become(request: int, files: Sequence[int]) -> list[str]:
     """Take environment and files from a request; return its arguments."""
-    with open(request, "rb") as told:
-        told.seek(0)
-        wanted = json.load(told)
+    with open(request, "rb") as reported:
+        reported.seek(0)
+        wanted = json.load(reported)
     given, said, *_ = files
     for file, place in ((given, 0), (said, 1), (said, 2)):
         os.dup2(file, place)

@@ -1,4 +1,4 @@
-"""AWS's Price List Query API: what tests told is for sale, filtered and paged as the service does."""
+"""AWS's Price List Query API: the products that tests add, filtered and paged as the service does."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -11,11 +11,11 @@ _REGIONS = ("us-east-1", "eu-central-1", "ap-south-1")
 _MOST = 100
 _Matches = Callable[[str, str], bool]
 _FILTERS: Mapping[str, _Matches] = {
-    "TERM_MATCH": lambda has, asked: has == asked,
-    "EQUALS": lambda has, asked: has == asked,
-    "CONTAINS": lambda has, asked: asked in has,
-    "ANY_OF": lambda has, asked: has in asked.split(","),
-    "NONE_OF": lambda has, asked: has not in asked.split(","),
+    "TERM_MATCH": lambda has, requested: has == requested,
+    "EQUALS": lambda has, requested: has == requested,
+    "CONTAINS": lambda has, requested: requested in has,
+    "ANY_OF": lambda has, requested: has in requested.split(","),
+    "NONE_OF": lambda has, requested: has not in requested.split(","),
 }
 
 
@@ -23,14 +23,14 @@ class PriceList:
     """What is for sale. Safe from several threads."""
 
     def __init__(self) -> None:
-        """Sell nothing yet."""
+        """Begin without products."""
         self._lock = Lock()
         self._products: list[dict[str, Any]] = []
 
-    def tell(self, told: Mapping[str, Any]) -> dict[str, Any]:
-        """Sell `products` too: each has `service_code`, `attributes`, `unit`, and `usd` as text."""
+    def add(self, reported: Mapping[str, Any]) -> dict[str, Any]:
+        """Add `products`: each has `service_code`, `attributes`, `unit`, and `usd` as text."""
         with self._lock:
-            for one in told["products"]:
+            for one in reported["products"]:
                 self._products.append(_product(one, sku=f"LOCAL{len(self._products):011d}"))
         return {}
 
@@ -38,14 +38,14 @@ class PriceList:
         """Return status and answer of one call signed for `region`; `None` for a call of another service."""
         if target != _TARGET:
             return None
-        asked = json.loads(body or "{}")
+        requested = json.loads(body or "{}")
         if region not in _REGIONS:
             return _refused(f"the Price List answers in {', '.join(_REGIONS)}, not in {region}")
-        if any(one["Type"] not in _FILTERS for one in asked.get("Filters", [])):
+        if any(one["Type"] not in _FILTERS for one in requested.get("Filters", [])):
             return _refused("a filter has a type that does not exist")
         with self._lock:
-            found = [one for one in self._products if _is_asked(one, asked)]
-        begin, most = int(asked.get("NextToken") or 0), min(asked.get("MaxResults") or _MOST, _MOST)
+            found = [one for one in self._products if _is_requested(one, requested)]
+        begin, most = int(requested.get("NextToken") or 0), min(requested.get("MaxResults") or _MOST, _MOST)
         page = {"FormatVersion": "aws_v1", "PriceList": [json.dumps(one) for one in found[begin : begin + most]]}
         return 200, page if begin + most >= len(found) else {**page, "NextToken": str(begin + most)}
 
@@ -54,28 +54,28 @@ def _refused(message: str) -> tuple[int, dict[str, Any]]:
     return 400, {"__type": "InvalidParameterException", "message": message}
 
 
-def _is_asked(product: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
+def _is_requested(product: Mapping[str, Any], requested: Mapping[str, Any]) -> bool:
     attributes = product["product"]["attributes"]
-    return product["serviceCode"] == asked["ServiceCode"] and all(
-        _FILTERS[one["Type"]](attributes.get(one["Field"], ""), one["Value"]) for one in asked.get("Filters", [])
+    return product["serviceCode"] == requested["ServiceCode"] and all(
+        _FILTERS[one["Type"]](attributes.get(one["Field"], ""), one["Value"]) for one in requested.get("Filters", [])
     )
 
 
-def _product(told: Mapping[str, Any], *, sku: str) -> dict[str, Any]:
+def _product(reported: Mapping[str, Any], *, sku: str) -> dict[str, Any]:
     """Return one product in the shape of the service's answers (user guide, GetProducts)."""
     term, rate = f"{sku}.JRTCKXETXF", f"{sku}.JRTCKXETXF.6YS6EN2CT7"
     dimension: dict[str, Any] = {
-        "unit": told["unit"],
+        "unit": reported["unit"],
         "endRange": "Inf",
-        "description": "told by a test",
+        "description": "added by a test",
         "appliesTo": [],
         "rateCode": rate,
         "beginRange": "0",
-        "pricePerUnit": {"USD": told["usd"]},
+        "pricePerUnit": {"USD": reported["usd"]},
     }
     return {
-        "product": {"productFamily": "Compute Instance", "attributes": dict(told["attributes"]), "sku": sku},
-        "serviceCode": told["service_code"],
+        "product": {"productFamily": "Compute Instance", "attributes": dict(reported["attributes"]), "sku": sku},
+        "serviceCode": reported["service_code"],
         "terms": {
             "OnDemand": {
                 term: {

@@ -20,7 +20,7 @@ class ServerProcess:
     """Starts `python -m local.aws serve` and stops it again.
 
     A process of its own, because moto keeps state and settings in module globals; a fork of one that has imported moto
-    already, because that takes longer than most of what is asked of a server.
+    already, because that takes longer than most requests to a server.
     """
 
     def __init__(self, *, account: str, region: str) -> None:
@@ -55,7 +55,7 @@ class ServerProcess:
         return self._log.read_text(encoding="utf-8", errors="replace")
 
     def _has_ended(self, seconds: float) -> bool:
-        """Wait so long for its end: then nobody holds the other end of a pipe any more."""
+        """Wait so long for its end: after that no process holds the other end of a pipe."""
         return bool(select.select([self._ended], [], [], seconds)[0])
 
     def _wait_for(self, ready: Path) -> dict[str, Any]:

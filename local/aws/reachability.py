@@ -1,4 +1,4 @@
-"""Can one thing reach another, as far as security groups, routes and endpoints say? Read back by boto3."""
+"""Whether one resource can reach another, by security groups, routes and endpoints, read with boto3."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where something stands: its security groups, and its subnet where rules name addresses.
+    """Where something is in the network: its security groups, and its subnet where rules name addresses.
 
     One without groups and subnet is anywhere: any address of IPv4.
     """
@@ -37,11 +37,11 @@ class Reachability:
         return missing
 
     def sends(self, source: Place, destination: Place, port: int, *, protocol: str = "tcp") -> bool:
-        """Tell whether the groups of `source` let it open connections to a port of `destination`."""
+        """Return whether the groups of `source` let it open connections to a port of `destination`."""
         return any(self._permits(rule, destination, port, protocol) for rule in self._rules(source, "egress"))
 
     def takes(self, destination: Place, source: Place, port: int, *, protocol: str = "tcp") -> bool:
-        """Tell whether the groups of `destination` let `source` in at a port."""
+        """Return whether the groups of `destination` let `source` connect to a port."""
         return any(self._permits(rule, source, port, protocol) for rule in self._rules(destination, "ingress"))
 
     def efa(self, group: str) -> list[str]:

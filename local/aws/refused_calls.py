@@ -1,4 +1,4 @@
-"""Refuses calls before any service hears of them: a throttled account, expired credentials, a denied action."""
+"""Refuses calls before they reach a service: a throttled account, expired credentials, a denied action."""
 
 import json
 import re
@@ -33,7 +33,7 @@ class _Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the caller is told instead."""
+    """The message that the caller gets instead."""
 
     status: int
     body: bytes
@@ -42,16 +42,18 @@ class Answer:
 
 
 class RefusedCalls:
-    """What is to be refused. Safe from several threads."""
+    """The calls to refuse. Safe from several threads."""
 
     def __init__(self) -> None:
         """Refuse nothing yet."""
         self._lock = Lock()
         self._refusals: list[_Refusal] = []
 
-    def refuse(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def refuse(self, requested: Mapping[str, Any]) -> dict[str, Any]:
         """Take one wish: `code`, `message`, `service`, `operation`, `times`; 0 times takes every such wish back."""
-        wish = _Refusal(asked["code"], asked["message"], asked["service"], asked["operation"], asked["times"])
+        wish = _Refusal(
+            requested["code"], requested["message"], requested["service"], requested["operation"], requested["times"]
+        )
         with self._lock:
             if wish.times:
                 self._refusals.append(wish)
@@ -79,7 +81,7 @@ class RefusedCalls:
 
 
 def _operation(environ: Mapping[str, Any], body: str) -> str:
-    """Return the name of the operation; empty where only method and path tell it (REST)."""
+    """Return the name of the operation; empty where it shows only in method and path (REST)."""
     target: str = environ.get("HTTP_X_AMZ_TARGET", "")
     if target:
         return target.rpartition(".")[2]

@@ -3,7 +3,7 @@
 - Models of services are read, and listed.
 - Names of events are looked up among their aliases.
 
-And a time as ISO 8601 has it is read by Python's own parser: botocore asks `dateutil`, which is far slower.
+ISO 8601 times are read by Python's own parser: botocore uses `dateutil`, which is far slower.
 
 Source: emulation, speed alone
 """

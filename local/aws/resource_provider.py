@@ -1,4 +1,4 @@
-"""What the engine asks of whoever really creates resources: the contract between `stacks/` and `resources/`."""
+"""The interface between the engine (`stacks/`) and the code that creates resources (`resources/`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ class Level(StrEnum):
     LAMBDA = "lambda"
     """A custom resource whose Lambda code really ran."""
     RECORDED = "recorded"
-    """Checked and written down, but nothing was created, because no emulated service takes it."""
+    """Checked and recorded, but nothing was created, because no emulated service supports it."""
     NONE = "none"
     """There is nothing to create (CDK metadata, wait condition handles)."""
 
@@ -39,9 +39,9 @@ class Request:
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     """Tags of the whole stack, plus the `aws:cloudformation:*` ones; `properties` wins where a key is in both."""
     old_tags: Mapping[str, str] | None = None
-    """On update: the stack's tags before. An update may change nothing but these."""
+    """On update: the stack's tags before. An update can change these alone."""
     restoring: bool = False
-    """Whether an update takes back one that failed half-way: some of what `old_properties` says may not be so."""
+    """Whether the update rolls back one that failed half-way: some of `old_properties` may never have been set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class Created:
 
 
 class ReplacementNeeded(Exception):
-    """Raised by `update` when the change cannot be made in place: the engine creates anew, then deletes the old one."""
+    """Raised by `update` when a change requires replacement: the engine creates a new resource, and deletes the old."""
 
 
 class ResourceFailed(Exception):
@@ -66,25 +66,25 @@ class ResourceFailed(Exception):
 
 
 class NothingChanged(ResourceFailed):
-    """Raised by `update` when it refuses before it has changed anything: there is nothing to take back then."""
+    """Raised by `update` when it refuses before it has changed anything: there is nothing to roll back then."""
 
 
 class ResourceProvider(Protocol):
-    """Creates, updates and deletes resources of every type that it knows.
+    """Creates, updates and deletes resources of every supported type.
 
-    The engine calls it from worker threads, one resource of a stack at a time; two stacks may call at once.
+    The engine calls it from worker threads, one resource of a stack at a time; two stacks may call at the same time.
     """
 
     def check(self, resource_type: str, properties_unresolved: Mapping[str, Any]) -> list[str]:
         """Return what is wrong with a resource before anything of its stack is created; empty when nothing is.
 
         Names an unknown type and unknown properties. Values may still be intrinsic functions (`{"Ref": …}`,
-        `{"Fn::…": …}`), also in place of a whole object, and are then not judged.
+        `{"Fn::…": …}`), also in place of a whole object, and are then not checked.
         """
         ...
 
     def attribute_names(self, resource_type: str) -> frozenset[str] | None:
-        """Return what `Fn::GetAtt` may ask of a type; `None` when any name may exist (custom resources).
+        """Return the attributes of a type for `Fn::GetAtt`; `None` when any name can exist (custom resources).
 
         A name that ends in `.*` allows everything below it, e.g. `Outputs.*`.
         """
@@ -93,7 +93,7 @@ class ResourceProvider(Protocol):
     def create(self, request: Request) -> Created:
         """Create the resource.
 
-        Raises `ResourceFailed` when the service refuses; then nothing may be left behind.
+        Raises `ResourceFailed` when the service refuses; then it must leave nothing behind.
         """
         ...
 
@@ -109,7 +109,7 @@ class ResourceProvider(Protocol):
         ...
 
     def exists(self, resource_type: str, physical_id: str) -> bool:
-        """Tell whether the resource is there, asked of the service (recorded ones: of the record)."""
+        """Return whether the resource exists in the service (recorded ones: in the record)."""
         ...
 
 

@@ -15,7 +15,7 @@ from local.aws.stacks.stack import Stack
 _LOG = logging.getLogger(__name__)
 _JSON = "application/json"
 _LOOK_UP_EVENTS = "CloudTrail_20131101.LookupEvents"
-"""The CDK CLI asks CloudTrail about every failure; no trail is kept here, so there is nothing to tell."""
+"""The CDK CLI queries CloudTrail about every failure; no trail is kept here, so the answer is empty."""
 OWN_PATH = "/_local-aws/"
 WsgiApp = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
@@ -86,7 +86,7 @@ class Router:
             "invoke": lambda: self._invoke(self._read(environ)),
             "steer": lambda: self._steer(self._read(environ)),
             "refuse": lambda: self._refused.refuse(json.loads(self._read(environ))),
-            "prices": lambda: self._price_list.tell(json.loads(self._read(environ))),
+            "prices": lambda: self._price_list.add(json.loads(self._read(environ))),
         }
         if name not in answers:
             return respond(start_response, 404, b"{}", _JSON)

@@ -1,4 +1,4 @@
-"""The verb `serve`: runs the server until it is asked to stop.
+"""The verb `serve`: runs the server until it is stopped.
 
 As a program (`python -m local.aws.serve ACCOUNT`) it starts servers of one account as forks, for `process.py`.
 """
@@ -18,7 +18,7 @@ from local.aws.fork_server import fork_for_each_request
 from local.aws.functions.run_handler import handler_forks
 from local.aws.server import DEFAULT_ACCOUNT, DEFAULT_REGION
 
-_ASKED = (
+_REQUESTED = (
     *("ec2", "iam", "s3", "kms", "logs", "sagemaker", "fsx", "sts", "ssm", "sns", "cloudwatch", "lambda", "rds"),
     *("secretsmanager", "dynamodb", "ecs", "elbv2", "autoscaling", "application-autoscaling", "wafv2", "events"),
     *("stepfunctions", "scheduler", "budgets", "sqs", "ecr", "acm"),
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _await_end_of_input(stop: Event) -> None:
-    """Whoever started the server holds the other end: it ends however they do."""
+    """The process that started the server holds the other end: the server ends when that process ends."""
     while sys.stdin.read(1):
         pass
     stop.set()
@@ -79,7 +79,7 @@ def _who(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _write_ready_file(path: Path, content: dict[str, Any]) -> None:
-    """Write and rename, so that nobody reads half of it."""
+    """Write and rename, so that no reader gets half of it."""
     partial = path.with_name(f"{path.name}.partial")
     partial.write_text(json.dumps(content), encoding="utf-8")
     partial.replace(path)
@@ -92,7 +92,7 @@ def _import_moto() -> None:
 
     prepare(sys.argv[1])  # moto reads the account when it is imported
     services = Services("http://localhost")
-    for service in _ASKED:
+    for service in _REQUESTED:
         services.client(service, "us-west-2")
 
 

@@ -1,4 +1,4 @@
-"""Answers, from the emulated services, what templates ask of them."""
+"""Answers, from the emulated services, what templates read from them."""
 
 from urllib.parse import unquote, urlsplit
 

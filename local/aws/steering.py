@@ -6,8 +6,8 @@ from typing import Any
 from local.aws.resources.moto_fixes.capacity_reservations import give_capacity_reservation
 from local.aws.resources.moto_fixes.cluster_nodes import steer_nodes
 from local.aws.resources.moto_fixes.endpoint_services import take_endpoint_services
-from local.aws.resources.moto_fixes.sagemaker_cluster_events import tell_cluster_event
-from local.aws.resources.moto_fixes.sagemaker_cluster_operations import tell_cluster_operation
+from local.aws.resources.moto_fixes.sagemaker_cluster_events import report_cluster_event
+from local.aws.resources.moto_fixes.sagemaker_cluster_operations import report_cluster_operation
 from local.aws.resources.moto_fixes.sagemaker_endpoints import let_interfaces_linger
 from local.aws.resources.moto_fixes.sagemaker_training_jobs import move_training_job, refuse_training_jobs
 from local.aws.resources.moto_fixes.service_quotas import give_quotas
@@ -17,18 +17,18 @@ from local.aws.resources.services import let_sagemaker_fail_for_what_is_gone
 
 
 class Steering:
-    """Does what tests ask for in one account."""
+    """Handles the requests of tests for one account."""
 
     def __init__(self, account: str) -> None:
         """Steer what is in `account`."""
         self._account = account
 
-    def steer(self, asked: str) -> dict[str, Any]:
-        """Do one request, and return what came of it.
+    def steer(self, requested: str) -> dict[str, Any]:
+        """Do one request, and return its result.
 
         It is JSON: `waits` in seconds, `refusals`, or `nodes`, `given`, `job`, `operation` or `event` with a `region`.
         """
-        request: dict[str, Any] = json.loads(asked)
+        request: dict[str, Any] = json.loads(requested)
         if "waits" in request:
             shorten_waits(float(request["waits"]))
             return {}
@@ -44,9 +44,9 @@ class Steering:
         if "given" in request:
             return self._give(request["region"], request["given"])
         if "operation" in request:
-            return tell_cluster_operation(self._account, request["region"], request["operation"])
+            return report_cluster_operation(self._account, request["region"], request["operation"])
         if "event" in request:
-            return tell_cluster_event(self._account, request["region"], request["event"])
+            return report_cluster_event(self._account, request["region"], request["event"])
         return move_training_job(self._account, request["region"], request["job"])
 
     def _give(self, region: str, given: dict[str, Any]) -> dict[str, Any]:

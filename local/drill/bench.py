@@ -1,7 +1,7 @@
-"""How long nodes take; `python -m local.drill bench`.
+"""Measures how long nodes take to come up; `python -m local.drill bench`.
 
-From the start of the scripts on all nodes to the first srun over all of them, without what jobs train with; then the
-making of that, which must not take longer with more nodes.
+First from the start of the scripts on all nodes to the first srun over all of them, without the training environment;
+then the build of that environment, which must not take longer with more nodes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def bench(
 ) -> int:
     """Measure one cluster of each size, print a line each and the slowest paths; return the exit code.
 
-    `environments`: sizes of the clusters that jobs' environment is made on.
+    `environments`: sizes of the clusters on which the training environment is built.
     """
     folder = run_folder()
     console.print(f"load of the machine before: {os.getloadavg()[0]:.1f}\n{_COLUMNS}", highlight=False)
@@ -62,14 +62,14 @@ def _environments(
         run = _measure(aws, fleet_file, count, backend, folder / f"environment-{count}", packages=None)
         runs.append(run)
         if run.environment is None:
-            console.print(f"no environment for jobs was built: {run.verdict}", highlight=False, markup=False)
+            console.print(f"no training environment was built: {run.verdict}", highlight=False, markup=False)
             break
         if count == sizes[0]:
-            console.print(f"the environment of jobs, built once\n{_OF_ENVIRONMENTS}", highlight=False)
+            console.print(f"the training environment, built once\n{_OF_ENVIRONMENTS}", highlight=False)
         ended = max(step.ended or 0 for script in run.scripts for step in script.steps if step.name == ENVIRONMENT)
-        told = run.environment
+        reported = run.environment
         began = next(event.at for event in run.events if event.what == "scripts")
-        line = f"{count:>8} {told.seconds:>7.1f} s {ended - began:>10.1f} s {told.verify_seconds:>10.2f} s"
+        line = f"{count:>8} {reported.seconds:>7.1f} s {ended - began:>10.1f} s {reported.verify_seconds:>10.2f} s"
         console.print(line, highlight=False)
     return runs
 
@@ -111,7 +111,7 @@ def _line(measured: dict[int, Run], count: int) -> str:
 
 
 def _span(run: Run, begin: str, end: str) -> float:
-    """Return the seconds between two events of a run; not a number where one is missing."""
+    """Return the seconds between two events of a run; NaN when one is missing."""
     began = next((event.at for event in run.events if event.what == begin), float("nan"))
     return next((event.at for event in run.events if event.what == end), float("nan")) - began
 

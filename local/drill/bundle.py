@@ -1,4 +1,4 @@
-"""The bundle as nodes get it: out of its bucket, and proven to be what the cluster construct published."""
+"""Fetches the bundle from its bucket, and verifies that it is the one that the cluster construct published."""
 
 import hashlib
 import json
@@ -10,12 +10,12 @@ MANIFEST, CHECKSUMS = "fleet.json", "SHA256SUMS"
 
 
 class WrongBundle(Exception):
-    """What lies in the bucket is not what was synthesized."""
+    """The content of the bucket differs from the synthesized files."""
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """All files of a bundle, with the place they came from."""
+    """All files of a bundle, and their source."""
 
     bucket: str
     prefix: str
@@ -43,7 +43,7 @@ class Bundle:
 
 
 def fetch(s3: Any, source_s3_uri: str) -> Bundle:
-    """Copy what lies below `source_s3_uri`, as HyperPod does before it runs a script.
+    """Copy the files below `source_s3_uri`, as HyperPod does before it runs a script.
 
     Source: model botocore sagemaker ClusterLifeCycleConfig
     """
@@ -56,7 +56,7 @@ def fetch(s3: Any, source_s3_uri: str) -> Bundle:
 
 
 def prove(bundle: Bundle, synthesized_hash: str) -> list[str]:
-    """Return, in words, what proves that `bundle` is what was synthesized. Raises `WrongBundle` where it is not.
+    """Return the results of checks that `bundle` is the synthesized one. Raises `WrongBundle` when it is not.
 
     `synthesized_hash`: the content hash that the cluster construct wrote into its template.
     """

@@ -1,4 +1,4 @@
-"""What `python -m local.drill` understands."""
+"""The command line of `python -m local.drill`."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from rich.console import Console
 
 from local.drill.keeper import Keeper, place
 from local.drill.session import FLEET
-from local.drill.talk import NobodyThere, ask
+from local.drill.talk import NoOneThere, ask
 from local.drill.work_folder import work_folder
 
 _START_SECONDS = 30
-_ASKED = {
+_REQUESTED = {
     "run": "run the scripts again on NODES (default: all)",
     "check": "show the nodes' states in Slurm, and run srun over all workers",
-    "kill": "lose NODES; the platform replaces them once Slurm has noticed",
+    "kill": "simulate the loss of NODES; the platform replaces them after Slurm has marked them down",
     "reboot": "reboot NODES",
     "replace": "replace NODES",
-    "report": "write the report and print it in short",
+    "report": "write the report and print a summary",
 }
-"""What is asked of the process that keeps the cluster, by verb."""
+"""Requests to the process that keeps the cluster, by verb."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -38,10 +38,10 @@ def main(arguments: Sequence[str]) -> int:
     given = _parser().parse_args(arguments)
     console = Console()
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # As on Ctrl-C, whoever is inside a cluster takes it down.
+        # Same as Ctrl-C: the code that uses the cluster takes it down.
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     if os.geteuid() != 0 and given.backend != "docker":
-        console.print("the drill makes nodes with namespaces and mounts of their own: run it as root")
+        console.print("the drill creates nodes with their own namespaces and mounts: run it as root")
         return 1
     return int(given.run(given, console))
 
@@ -51,32 +51,34 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(backend="auto")
     verbs = parser.add_subparsers(dest="verb", required=True)
     for verb, help, run in (
-        ("show", "bring a cluster up, train, lose a node meanwhile, heal, report, and take it down", _show),
+        ("show", "bring a cluster up, train, lose and replace a node meanwhile, report, and take it down", _show),
         ("up", "bring a cluster up and keep it", _up),
-        ("keep", "what `up` starts in the background", _keep),
-        ("bench", "measure how long scripts take until the first srun", _bench),
+        ("keep", "background process of `up`", _keep),
+        ("bench", "measure the time of the scripts until the first srun", _bench),
     ):
         added = verbs.add_parser(verb, help=help)
         added.add_argument("--fleet", type=Path, default=FLEET, help=f"fleet file (default: {FLEET.name})")
         added.add_argument("--backend", choices=("auto", "unshare", "docker"), default="auto")
         if verb == "bench":
-            added.add_argument("--workers", type=int, nargs="*", default=[2, 8, 16, 64], help="how many, one run each")
-            words = "the same with jobs' environment, whose making is measured"
+            added.add_argument(
+                "--workers", type=int, nargs="*", default=[2, 8, 16, 64], help="numbers of workers, one run each"
+            )
+            words = "numbers of workers for runs that measure the build of the training environment"
             added.add_argument("--environments", type=int, nargs="*", default=[2, 8], help=words)
         else:
-            added.add_argument("--workers", type=int, help="how many, in place of what the fleet file says")
+            added.add_argument("--workers", type=int, help="number of workers, instead of the fleet file's")
         added.set_defaults(run=run)
-    for verb, help in _ASKED.items():
+    for verb, help in _REQUESTED.items():
         added = verbs.add_parser(verb, help=help)
         added.add_argument("nodes", nargs="*" if verb in ("run", "check", "report") else "+", metavar="NODE")
         added.set_defaults(run=_ask)
-    shell = verbs.add_parser("shell", help="a shell on NODE, or a command there")
+    shell = verbs.add_parser("shell", help="start a shell, or run a command, on NODE")
     shell.add_argument("node", metavar="NODE")
     shell.add_argument("command", nargs=argparse.REMAINDER)
     shell.set_defaults(run=_shell)
     verbs.add_parser("down", help="take the cluster down").set_defaults(run=_down)
-    verbs.add_parser("sweep", help="remove what killed drills have left behind").set_defaults(run=_sweep)
-    image = verbs.add_parser("image", help="build the nodes' image, unless it is there")
+    verbs.add_parser("sweep", help="remove clusters of killed drills").set_defaults(run=_sweep)
+    image = verbs.add_parser("image", help="build the image of the nodes, unless it exists")
     image.add_argument("--distribution", default="debian-13")
     image.set_defaults(run=_image)
     return parser
@@ -100,7 +102,9 @@ def _keep(given: argparse.Namespace, _: Console) -> int:
 
 def _up(given: argparse.Namespace, console: Console) -> int:
     if place().exists():
-        console.print("a cluster is up already, or was left behind: `python -m local.drill down` or `sweep` first")
+        console.print(
+            "a cluster is up already, or a killed drill left one: run `python -m local.drill down` or `sweep` first"
+        )
         return 1
     log = work_folder() / "keeper.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -116,18 +120,18 @@ def _up(given: argparse.Namespace, console: Console) -> int:
             console.print(log.read_text(errors="replace"), markup=False)
             return 1
         time.sleep(0.05)
-    return _asked(["follow"], console)
+    return _requested(["follow"], console)
 
 
 def _ask(given: argparse.Namespace, console: Console) -> int:
-    return _asked([given.verb, *given.nodes], console)
+    return _requested([given.verb, *given.nodes], console)
 
 
-def _asked(words: Sequence[str], console: Console) -> int:
+def _requested(words: Sequence[str], console: Console) -> int:
     try:
         return ask(place(), words, lambda line: console.print(line, markup=False, highlight=False, soft_wrap=True))
-    except NobodyThere:
-        console.print("no cluster is up: `python -m local.drill up`")
+    except NoOneThere:
+        console.print("no cluster is up: run `python -m local.drill up` first")
         return 1
 
 
@@ -135,18 +139,18 @@ def _shell(given: argparse.Namespace, console: Console) -> int:
     said: list[str] = []
     try:
         code = ask(place(), ["enter", given.node, *given.command], said.append)
-    except NobodyThere:
-        console.print("no cluster is up: `python -m local.drill up`")
+    except NoOneThere:
+        console.print("no cluster is up: run `python -m local.drill up` first")
         return 1
     if code:
         console.print("\n".join(said), markup=False)
         return 1
     command: list[str] = json.loads(said[-1])
-    os.execvp(command[0], command)  # noqa: S606 - a shell is what was asked for
+    os.execvp(command[0], command)  # noqa: S606 - the user requested a shell
 
 
 def _down(_: argparse.Namespace, console: Console) -> int:
-    code = _asked(["down"], console)
+    code = _requested(["down"], console)
     deadline = time.monotonic() + _START_SECONDS
     while place().exists() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -159,7 +163,7 @@ def _sweep(_: argparse.Namespace, console: Console) -> int:
     for line in sweep():
         console.print(line, markup=False, highlight=False)
     with suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
-        if connection.connect_ex(str(place())):  # nobody listens
+        if connection.connect_ex(str(place())):  # no process listens
             place().unlink(missing_ok=True)
     return 0
 

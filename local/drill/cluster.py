@@ -31,18 +31,18 @@ from local.drill.work_folder import image_folder
 _NEURON_DRIVER = "2.25.4.0"
 """Version of the Neuron driver on the HyperPod AMI of 2026-01-25, by the AMI's release notes."""
 _AT_ONCE = 4
-"""Nodes that the platform's part is done on at the same time: more do not help on two cores."""
+"""Nodes that the platform configures in parallel: more do not help on two cores."""
 
 
 class ScriptsFailed(AssertionError):
-    """Scripts ended with an exit code other than 0, or not in time; the message says which and what they said last."""
+    """Scripts ended with an exit code other than 0, or not in time; the message has their names and last output."""
 
 
 class DrillCluster:
-    """One HyperPod-shaped cluster. Make it inside its back end's context, which ends its nodes."""
+    """One HyperPod cluster. Create it inside its back end's context, which ends its nodes."""
 
     def __init__(self, aws: EmbeddedAws, cluster: str, backend: Backend, journal: Journal) -> None:
-        """Take the embedded AWS that the cluster `cluster` was deployed to, and what makes nodes."""
+        """`cluster` is deployed in the embedded AWS; `nodes` creates nodes."""
         self.aws = aws
         self.backend = backend
         self.journal = journal
@@ -50,7 +50,7 @@ class DrillCluster:
         self.bundle, self.proof = self._take_bundle()
         self.nodes: dict[str, Node] = {}
         self.shared = backend.folder / "shared"
-        """What all nodes see: see `stand_ins.shared`."""
+        """Folders that all nodes share: see `stand_ins.shared`."""
         self.script_runs: list[ScriptRun] = []
         """Every start of a node so far."""
         self.services = Services(backend, aws.endpoint)
@@ -58,7 +58,7 @@ class DrillCluster:
         self._interpreter = interpreter.wanted_by(self.bundle.manifest, image_folder())
 
     def boot(self) -> None:
-        """Make and boot all nodes, and do the platform's part up to the scripts.
+        """Create and boot all nodes, and do the platform's part up to the scripts.
 
         Source: assumption hyperpod-agent-files
         """
@@ -121,7 +121,7 @@ class DrillCluster:
         return self._finish(self.start_scripts(names, env), seconds=seconds, check=check)
 
     def start_scripts(self, names: Iterable[str] = (), env: Mapping[str, str] | None = None) -> Starts:
-        """Start the scripts of the nodes `names` (default: all) as the platform does, `env` added; return at once."""
+        """Start the scripts of the nodes `names` (default: all) as the platform does, without waiting."""
         chosen = list(names) or list(self.nodes)
         self.journal.note("scripts", f"starting the scripts of {len(chosen)} nodes")
         return Starts({name: self._start(name, env) for name in chosen}, self._note_end)
@@ -170,7 +170,7 @@ class DrillCluster:
         """Return the instance called `name`, e.g. `workers-1`, or with that host name. Raises `KeyError`."""
         found = [one for one in self.view.instances if name in (one.name, one.host_name)]
         if not found:
-            raise KeyError(f"no node is called {name}: there are {', '.join(one.name for one in self.view.instances)}")
+            raise KeyError(f"unknown node {name}; allowed: {', '.join(one.name for one in self.view.instances)}")
         return found[0]
 
     def node(self, name: str) -> Node:
@@ -209,12 +209,12 @@ class DrillCluster:
 
     def on_machine(self, path: str) -> Path:
         """Return where this machine has what is called `path` on the nodes' Lustre file system, e.g. `/fsx/runs`."""
-        (told,) = (mount for mount in self.bundle.manifest["mounts"] if mount["kind"] == "lustre")
-        return self.shared / "file-systems" / told["dns_name"] / Path(path).relative_to(told["mount_path"])
+        (reported,) = (mount for mount in self.bundle.manifest["mounts"] if mount["kind"] == "lustre")
+        return self.shared / "file-systems" / reported["dns_name"] / Path(path).relative_to(reported["mount_path"])
 
     @property
     def slurm(self) -> Slurm:
-        """Slurm, asked on the controller."""
+        """Slurm commands on the controller."""
         return Slurm(self.controller)
 
     def srun_over_all(self) -> list[str]:
@@ -245,7 +245,7 @@ class DrillCluster:
     def replace(self, name: str, *, seconds: float = 120) -> None:
         """Replace a node: a fresh root and instance id, the same name and address, and the script again.
 
-        Only the controller and the new node are told at once: the list on the others is old from now on.
+        Only the controller and the new node get the new list; the list on the others is out of date from now on.
         Raises `ScriptsFailed`.
 
         Source: model botocore sagemaker BatchReplaceClusterNodes ("destroys all instance volumes")
@@ -273,7 +273,7 @@ class DrillCluster:
         if self.slurm.states()[host] != "idle":
             self.slurm.run("scontrol", "update", f"NodeName={host}", "State=RESUME", check=False)
         self.slurm.wait_for_states(host, state="idle", seconds=seconds)
-        self.journal.note("healed", "idle again", self.instance(name).name)
+        self.journal.note("recovered", "idle again", self.instance(name).name)
 
     def _take_bundle(self) -> tuple[Bundle, list[str]]:
         """The one bundle that the cluster's groups run."""
@@ -281,7 +281,7 @@ class DrillCluster:
         return self.aws.bundle(uri)
 
     def _lay_out_devices(self, instance: Instance) -> None:
-        """Give the node its type's devices, as its machine has them from boot on."""
+        """Add the devices of the node's instance type, which a machine has from boot on."""
         facts = facts_of(self.view.group(instance.group).instance_type)
         if facts and facts.accelerator == "neuron":
             devices.lay_out(self.nodes[instance.name], facts, driver=_NEURON_DRIVER)

@@ -1,4 +1,4 @@
-"""A cluster as its service describes it: what the platform imitations bring to life."""
+"""A cluster as its service describes it: the input of the emulated platforms."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -43,7 +43,7 @@ class Instance:
 
     @property
     def agent_address(self) -> str:
-        """Address in the service's own network, which nobody but the service's agents uses."""
+        """Address in the service's own network, which only the service's agents use."""
         first, second = divmod(int(self.address.rsplit(".", 1)[1]) + 256 * self.number, 256)
         return f"172.31.{first % 256}.{second}"
 
@@ -57,7 +57,7 @@ class FileSystem:
     dns_name: str
     mount_name: str | None
     id: str = ""
-    """What ParallelCluster knows it by: the file system's id, of OpenZFS that of its root volume."""
+    """Its id in ParallelCluster: the file system's id, for OpenZFS the root volume's."""
 
 
 @dataclass(frozen=True)

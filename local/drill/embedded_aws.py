@@ -1,4 +1,4 @@
-"""A fleet file, deployed to the embedded AWS: where the drill gets groups, nodes and scripts from."""
+"""Deploys a fleet file to the embedded AWS, and reads groups, nodes and scripts from it."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ class EmbeddedAws:
 
     @property
     def endpoint(self) -> str:
-        """Where it listens on this machine's loopback interface."""
+        """Its endpoint on this machine's loopback interface."""
         return self._aws.endpoint
 
     def client(self, service: str) -> Any:
-        """Return a boto3 client that may do everything."""
+        """Return a boto3 client with all permissions."""
         return self._aws.client(service)
 
     def deploy(self, fleet_file: Path) -> None:
         """Synthesize the fleet and deploy all its stacks, or bring them up to date. Raises `NotDeployed`."""
-        from llm_fleet.fleet_file.load import load_fleet  # brings the CDK: only where it is needed
+        from llm_fleet.fleet_file.load import load_fleet  # imports the CDK: only when needed
 
         fleet = load_fleet(fleet_file)
         self._aws.region = fleet.region
@@ -86,15 +86,15 @@ class EmbeddedAws:
     def cluster(self, name: str) -> ClusterView:
         """Return the cluster `name` as its service describes it."""
         sagemaker = self.client("sagemaker")
-        told = sagemaker.describe_cluster(ClusterName=name)
+        reported = sagemaker.describe_cluster(ClusterName=name)
         pages = sagemaker.get_paginator("list_cluster_nodes").paginate(ClusterName=name)
         ids = [node["InstanceId"] for page in pages for node in page["ClusterNodeSummaries"]]
         details = [sagemaker.describe_cluster_node(ClusterName=name, NodeId=one)["NodeDetails"] for one in ids]
         return ClusterView(
             name=name,
-            arn=told["ClusterArn"],
+            arn=reported["ClusterArn"],
             region=self._aws.region,
-            groups=tuple(_group(group) for group in told["InstanceGroups"]),
+            groups=tuple(_group(group) for group in reported["InstanceGroups"]),
             instances=tuple(_instances(details)),
         )
 
@@ -130,7 +130,7 @@ class EmbeddedAws:
         ]
 
     def bundle(self, source_s3_uri: str) -> tuple[Bundle, list[str]]:
-        """Take the bundle out of its bucket; return it, and what proves that it is what was synthesized."""
+        """Fetch the bundle from its bucket; return it, and the results of its verification."""
         bundle = fetch(self.client("s3"), source_s3_uri)
         known = self._hashes.get(bundle.prefix.rsplit("/", 1)[0], "")
         return bundle, prove(bundle, known)
@@ -159,19 +159,19 @@ def _content_hashes(assembly: Path) -> dict[str, str]:
     return found
 
 
-def _group(told: dict[str, Any]) -> Group:
-    lifecycle = told.get("LifeCycleConfig", {})
+def _group(reported: dict[str, Any]) -> Group:
+    lifecycle = reported.get("LifeCycleConfig", {})
     hook = next((name for name in ("OnCreate", "OnInitComplete") if name in lifecycle), None)
-    slurm = told.get("SlurmConfig", {})
+    slurm = reported.get("SlurmConfig", {})
     return Group(
-        name=told["InstanceGroupName"],
+        name=reported["InstanceGroupName"],
         role=slurm.get("NodeType", "Compute"),
-        instance_type=told["InstanceType"],
+        instance_type=reported["InstanceType"],
         partitions=tuple(slurm.get("PartitionNames", ())),
         hook=hook,
         script=lifecycle.get(hook) if hook else None,
         source_s3_uri=lifecycle.get("SourceS3Uri"),
-        storage=tuple(told.get("InstanceStorageConfigs", ())),
+        storage=tuple(reported.get("InstanceStorageConfigs", ())),
     )
 
 
@@ -182,16 +182,16 @@ def _instances(details: list[dict[str, Any]]) -> list[Instance]:
     """
     counts: dict[str, int] = {}
     found: list[Instance] = []
-    for told in details:
-        group = told["InstanceGroupName"]
+    for reported in details:
+        group = reported["InstanceGroupName"]
         counts[group] = counts.get(group, 0) + 1
         found.append(
             Instance(
                 name=f"{group}-{counts[group]}",
                 group=group,
-                instance_id=told["InstanceId"],
-                address=told["PrivatePrimaryIp"],
-                host_name=told["PrivateDnsHostname"],
+                instance_id=reported["InstanceId"],
+                address=reported["PrivatePrimaryIp"],
+                host_name=reported["PrivateDnsHostname"],
             )
         )
     return found

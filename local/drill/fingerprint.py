@@ -13,9 +13,9 @@ import hashlib, json, os, stat, subprocess, sys
 roots, passed = json.loads(sys.argv[1])
 found = {}
 def look(path):
-    told = os.lstat(path)
-    kind = stat.S_IFMT(told.st_mode)
-    what = [oct(told.st_mode), told.st_uid, told.st_gid]
+    entry = os.lstat(path)
+    kind = stat.S_IFMT(entry.st_mode)
+    what = [oct(entry.st_mode), entry.st_uid, entry.st_gid]
     if stat.S_ISLNK(kind):
         what = ["link", os.readlink(path)]
     elif stat.S_ISREG(kind):

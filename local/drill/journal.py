@@ -1,4 +1,4 @@
-"""What happened during a run, in order: the report's and the live progress's one source."""
+"""Events of a run, in order: the source of the report and the live progress."""
 
 import json
 import threading
@@ -10,33 +10,33 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing that happened."""
+    """One event."""
 
     at: float
     """Seconds since the epoch."""
     what: str
-    """A word for programs, e.g. `scripts-started`."""
+    """Type of the event, e.g. `scripts-started`."""
     node: str
     """The node's name in the cluster, e.g. `workers-1`; empty for the cluster as a whole."""
     text: str
-    """The same for people."""
+    """Text for people."""
 
 
 class Journal:
-    """Writes entries to a file, one JSON object a line, and tells them to whoever listens."""
+    """Writes entries to a file, one JSON object per line, and passes them to listeners."""
 
     def __init__(self, path: Path, listener: Callable[[Entry], None] = lambda _: None) -> None:
         """Write to `path`, which may hold an earlier part of the same run."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self.folder = path.parent
-        """Where the run leaves what it leaves."""
+        """The folder for files of the run."""
         self._listener = listener
         self._lock = threading.Lock()
         self.entries: list[Entry] = []
 
     def note(self, what: str, text: str, node: str = "", *, at: float | None = None) -> Entry:
-        """Write down that this happened now, or at that time, in seconds since 1970."""
+        """Record an event now, or at a time in seconds since 1970."""
         entry = Entry(time.time() if at is None else at, what, node, text)
         with self._lock:
             self.entries.append(entry)

@@ -1,4 +1,4 @@
-"""The process that keeps a cluster while nobody looks, and does what the command asks of it."""
+"""The background process that keeps a cluster, and answers requests of the command."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ READY, FAILED = "ready", "failed"
 
 
 def place() -> Path:
-    """Return where the keeper listens."""
+    """Return the path of the keeper's socket."""
     return work_folder() / "keeper.sock"
 
 
 class Keeper:
-    """Brings one cluster up and keeps it until it is asked to end."""
+    """Brings one cluster up and keeps it until a request to end."""
 
     def __init__(self, fleet_file: Path, *, workers: int | None, backend: str) -> None:
-        """Take what to bring up (see `open_cluster`)."""
+        """The arguments of `open_cluster`."""
         self._open = lambda: open_cluster(fleet_file, workers=workers, backend=backend, listener=self._hear)
         self._entries: list[Entry] = []
         self._news = threading.Condition()
@@ -53,7 +53,7 @@ class Keeper:
         return 0
 
     def _bring_up(self, cluster: DrillCluster) -> None:
-        """Bring it up; what went wrong is told, and the nodes stay, to be looked at."""
+        """Bring it up; errors are printed, and the nodes stay for diagnosis."""
         try:
             cluster.boot()
             cluster.bring_up()
@@ -77,19 +77,19 @@ class Keeper:
             self._end.set()
             return 0
         if self._cluster is None:
-            say("the cluster is not there yet")
+            say("the cluster is not up yet")
             return 1
         return _VERBS[verb](self._cluster, arguments, say)
 
     def _follow(self, say: Say) -> int:
-        """Tell everything from the beginning until the cluster is up, or will not be."""
-        told = 0
+        """Send all journal entries from the beginning until the cluster is up or has failed."""
+        reported = 0
         while True:
             with self._news:
-                self._news.wait_for(lambda: len(self._entries) > told)  # noqa: B023 - used before it changes
-                fresh = self._entries[told:]
+                self._news.wait_for(lambda: len(self._entries) > reported)  # noqa: B023 - used before it changes
+                fresh = self._entries[reported:]
             for entry in fresh:
-                told += 1
+                reported += 1
                 say(f"{entry.node}: {entry.text}" if entry.node else entry.text)
                 if entry.what in (READY, FAILED):
                     return int(entry.what == FAILED)
@@ -113,7 +113,7 @@ def _check(cluster: DrillCluster, _: list[str], say: Say) -> int:
 def _kill(cluster: DrillCluster, names: list[str], say: Say) -> int:
     for name in names:
         cluster.lose(name)
-        say(f"{name} is gone; Slurm notices, and the platform replaces it: see `check`")
+        say(f"{name} is lost; Slurm marks it down, and the platform replaces it: see `check`")
     return 0
 
 
@@ -133,7 +133,7 @@ def _replace(cluster: DrillCluster, names: list[str], say: Say) -> int:
 
 
 def _enter(cluster: DrillCluster, words: list[str], say: Say) -> int:
-    """Tell, as JSON, the command of this machine that runs a command (default: a shell) on the node."""
+    """Send, as JSON, the command of this machine that runs a command (default: a shell) on the node."""
     node = cluster.node(words[0])
     say(json.dumps(node.on_terminal(*(words[1:] or ("bash", "--login")))))
     return 0

@@ -1,4 +1,4 @@
-"""Live progress on the terminal: what happened, and what each node is doing."""
+"""Live progress on the terminal: events, and the current step of each node."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _STATE = "var/lib/llm-fleet/state.json"
 _QUIET = ("script-started", "script-ended")
 """Kinds of entries that the table of nodes shows already."""
 _MOST = 20
-"""Nodes that are shown one by one."""
+"""Maximum of nodes that are shown individually."""
 
 
 class LiveView:
-    """Shows a run on the console: a line for each thing that happened and, below, what the nodes are doing."""
+    """Shows a run on the console: a line for each event and, below, the current steps of the nodes."""
 
     def __init__(self, console: Console) -> None:
         """Show on `console`; without a terminal only lines are printed."""
@@ -75,7 +75,7 @@ class LiveView:
             return Text(self._ended[name], style="red" if "FAILED" in self._ended[name] else "green")
         steps = _steps(node)
         done = sum(step.get("state") == "done" for step in steps.values())
-        now = ", ".join(step for step, told in steps.items() if told.get("state") == "running")
+        now = ", ".join(step for step, reported in steps.items() if reported.get("state") == "running")
         return Text(f"{done} steps done   {now}" if steps else "")
 
 

@@ -1,4 +1,4 @@
-"""The mirror that nodes fetch pinned files from: filled by `llm-fleet mirror build` before they boot."""
+"""The mirror from which nodes download pinned files: filled by `llm-fleet mirror build` before they boot."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _CLI = "import sys; from llm_fleet.cli.main import main; sys.exit(main(sys.argv[
 
 
 def fill(aws: EmbeddedAws, manifest: Mapping[str, Any]) -> int:
-    """Put the wheels that `manifest` pins into its mirror, where they are not there; return how many are pinned.
+    """Add missing wheels that `manifest` pins to its mirror; return how many are pinned.
 
-    They come from `.tools/wheels`, where `make` has fetched them to. Files of other kinds are left to who wants them.
+    They come from `.tools/wheels`, to which `make` downloads them. Other types of files are not added.
     Raises `NotDeployed` with what the command said.
     """
     uri: str | None = manifest["downloads"].get("mirror_s3_uri")
@@ -37,10 +37,10 @@ def fill(aws: EmbeddedAws, manifest: Mapping[str, Any]) -> int:
         lock.write_text(lock_text(wheels), encoding="utf-8")
         cache = _cache(wheels, Path(folder, "cache"))
         command = ["mirror", "build", "--lock", str(lock), "--to", uri, "--cache", str(cache)]
-        told = client_environment(aws.endpoint, account="", region=manifest["region"])
+        reported = client_environment(aws.endpoint, account="", region=manifest["region"])
         done = subprocess.run(
             [sys.executable, "-c", _CLI, *command],
-            env={**os.environ, **told},
+            env={**os.environ, **reported},
             capture_output=True,
             text=True,
             check=False,
@@ -51,7 +51,7 @@ def fill(aws: EmbeddedAws, manifest: Mapping[str, Any]) -> int:
 
 
 def _cache(wheels: list[LockedFile], folder: Path) -> Path:
-    """Lay out the wheels that are on this machine as the command keeps what it has fetched; return the folder."""
+    """Copy local wheels to a folder in the layout of the command's download cache; return the folder."""
     names = [wheel.key.rpartition("/")[2] for wheel in wheels]
     if not all((training_environment.WHEELS / name).is_file() for name in names):
         training_environment.fetch()

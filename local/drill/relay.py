@@ -22,7 +22,7 @@ async def relay(source: str, target: str) -> None:
         try:
             beyond = await _connect(target)
         except OSError:
-            writer.close()  # the client sees a connection that ends at once, as with a server that is down
+            writer.close()  # the client's connection ends immediately, as with a server that is down
             return
         await asyncio.gather(_copy(reader, beyond[1]), _copy(beyond[0], writer))
         for end in (writer, beyond[1]):

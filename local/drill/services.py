@@ -14,7 +14,7 @@ _ROOT = Path(__file__).parents[2]
 
 
 class Services:
-    """The servers beside a cluster's nodes, for as long as the cluster's back end lives."""
+    """The servers outside a cluster's nodes, for the lifetime of the cluster's back end."""
 
     def __init__(self, backend: Backend, aws_endpoint: str) -> None:
         """Take where the embedded AWS listens on this machine."""

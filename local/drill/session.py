@@ -34,7 +34,7 @@ def open_cluster(
 ) -> Generator[DrillCluster]:
     """Deploy the fleet to an embedded AWS and yield its first cluster, whose nodes are not booted yet.
 
-    `workers`: how many, in place of what the fleet file says. `listener` is told what happens.
+    `workers`: their number, instead of the fleet file's. `listener` gets the events.
     """
     journal = Journal(run_folder() / "journal.jsonl", listener)
     with TemporaryDirectory(prefix="drill-fleet-") as folder, EmbeddedAws() as aws:

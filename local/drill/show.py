@@ -1,4 +1,4 @@
-"""`make drill`: a cluster is brought up, trains a model, loses a node meanwhile, heals, and tells how it went."""
+"""`make drill`: brings a cluster up, trains a model, loses and replaces a node meanwhile, and reports the results."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from local.drill.training.story import lose_a_worker, run_of, train_and_lose_a_w
 
 
 def show(fleet_file: Path, *, workers: int | None, backend: str, console: Console) -> int:
-    """Tell the story with a cluster of its own; return the exit code. One of ParallelCluster has a story of its own."""
+    """Run the demonstration with its own cluster; return the exit code. ParallelCluster has another demonstration."""
     if first_kind(fleet_file) == "parallelcluster":
         return show_parallelcluster(fleet_file, backend=backend, console=console)
     view, trains = LiveView(console), run_of(fleet_file)
     with view, open_cluster(fleet_file, workers=workers, backend=backend, listener=view.hear) as cluster:
         view.watch(cluster)
-        verdict, training = _tell(cluster, trains)
+        verdict, training = _report(cluster, trains)
         run = collect(cluster, title=f"Drill of {fleet_file.name}", verdict=verdict, training=training)
         page = write(run, cluster.journal.folder)
     console.rule("how it went", align="left")
@@ -35,8 +35,8 @@ def show(fleet_file: Path, *, workers: int | None, backend: str, console: Consol
     return 0 if verdict == "healthy" else 1
 
 
-def _tell(cluster: DrillCluster, trains: tuple[TrainingRun, Path] | None) -> tuple[str, Training | None]:
-    """Tell the story; return how it ended, and what was trained."""
+def _report(cluster: DrillCluster, trains: tuple[TrainingRun, Path] | None) -> tuple[str, Training | None]:
+    """Run the demonstration; return its outcome and the training."""
     training: Training | None = None
     try:
         cluster.boot()

@@ -45,7 +45,7 @@ class Slurm:
         return {host: state for host, _, state in (line.partition(" ") for line in lines)}
 
     def reasons(self) -> dict[str, str]:
-        """Return why nodes are in their states, by host name, where somebody said why."""
+        """Return why nodes are in their states, by host name, for nodes with a reason."""
         lines = self.run("scontrol", "--oneliner", "show", "nodes").stdout.splitlines()
         found = [re.search(r"NodeName=(\S+) .*?\bReason=(.*?)(?: \[\S+@\S+\])?$", line.strip()) for line in lines]
         return {match[1]: match[2] for match in found if match}

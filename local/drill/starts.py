@@ -25,14 +25,14 @@ class Start:
     at: float
     """When, in seconds since 1970."""
     old_report: int
-    """What tells the report of an earlier start from this one's, which takes that away before it leaves its own."""
+    """Distinguishes the report of an earlier start from this one's, which removes that before it writes its own."""
 
 
 class Starts:
     """The scripts of some nodes, started at the same time."""
 
     def __init__(self, starts: Mapping[str, Start], ended: Callable[[str, int], None]) -> None:
-        """Take the starts by the nodes' names, and who is told when one ends, and how."""
+        """The starts by the nodes' names, and a function that is called with the result of each."""
         self.starts = dict(starts)
         self.codes: dict[str, int] = {}
         """Exit codes of those that have ended."""

@@ -11,30 +11,30 @@ from typing import Any
 
 Say = Callable[[str], None]
 Answer = Callable[[Sequence[str], Say], int]
-"""Takes the words of a request and what says a line to who asked; returns the exit code."""
+"""Gets the words of a request and a function that sends a line to the client; returns the exit code."""
 
 
-class NobodyThere(Exception):
+class NoOneThere(Exception):
     """No cluster is kept."""
 
 
 def ask(place: Path, words: Sequence[str], say: Say) -> int:
     """Send `words` to who listens at `place`, hand each line of the answer to `say`, and return the exit code.
 
-    Raises `NobodyThere`.
+    Raises `NoOneThere`.
     """
     with socket.socket(socket.AF_UNIX) as connection:
         try:
             connection.connect(str(place))
         except OSError as error:
-            raise NobodyThere(str(place)) from error
+            raise NoOneThere(str(place)) from error
         connection.sendall(json.dumps(list(words)).encode() + b"\n")
         for line in connection.makefile(encoding="utf-8"):
-            told: dict[str, Any] = json.loads(line)
-            if "exit" in told:
-                return int(told["exit"])
-            say(str(told["line"]))
-    raise NobodyThere("it ended before it had answered")
+            entry: dict[str, Any] = json.loads(line)
+            if "exit" in entry:
+                return int(entry["exit"])
+            say(str(entry["line"]))
+    raise NoOneThere("it ended before it had answered")
 
 
 def listen(place: Path, answer: Answer) -> ThreadingUnixStreamServer:
@@ -47,16 +47,16 @@ def listen(place: Path, answer: Answer) -> ThreadingUnixStreamServer:
             """Answer it."""
             words: list[str] = json.loads(self.rfile.readline())
 
-            def tell(**told: object) -> None:
-                self.wfile.write(json.dumps(told).encode() + b"\n")
+            def send(**entry: object) -> None:
+                self.wfile.write(json.dumps(entry).encode() + b"\n")
                 self.wfile.flush()
 
             try:
-                code = answer(words, lambda line: tell(line=line))
+                code = answer(words, lambda line: send(line=line))
             except Exception as error:
-                tell(line=f"{type(error).__name__}: {error}")
+                send(line=f"{type(error).__name__}: {error}")
                 code = 1
-            tell(exit=code)
+            send(exit=code)
 
     place.unlink(missing_ok=True)
     server = ThreadingUnixStreamServer(str(place), Handler)

@@ -13,7 +13,7 @@ import yaml
 def write_variant(fleet_file: Path, folder: Path, *, workers: int, packages: Sequence[str] | None = None) -> Path:
     """Write the fleet with `workers` nodes in its first Compute group into `folder`; return the file.
 
-    `packages`: of its training environments, in place of those that are told; with none, nothing of training is there
+    `packages`: of its training environments, instead of the default ones; with none, training is not installed
     and nothing is downloaded for it. `jobs` are left out: nothing is made of them.
     """
     fleet = cast("dict[str, Any]", yaml.safe_load(fleet_file.read_text(encoding="utf-8")))

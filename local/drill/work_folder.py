@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def work_folder() -> Path:
-    """Return the drill's folder: LLM_FLEET_DRILL_DIR, or `.drill` in the checkout. It must not lie on an overlay."""
+    """Return the drill's folder: LLM_FLEET_DRILL_DIR, or `.drill` in the checkout. Not on an overlay file system."""
     default = Path(__file__).parents[2] / ".drill"
     return Path(os.environ.get("LLM_FLEET_DRILL_DIR", default)).resolve()
 

@@ -1,4 +1,4 @@
-"""What ParallelCluster says of a configuration."""
+"""Results of ParallelCluster's checks of a configuration."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaMessage:
-    """What the schema says against a configuration."""
+    """An error of the schema in a configuration."""
 
     path: str
     """Where, e.g. `Scheduling/SlurmQueues/0/Name`: keys, and positions in lists."""
@@ -18,10 +18,10 @@ class SchemaMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a validator says of a configuration."""
+    """A message of a validator about a configuration."""
 
     validator: str
-    """Its class, e.g. `NameValidator`; `ClusterSchema` when the schema refuses the configuration already."""
+    """Its class, e.g. `NameValidator`; `ClusterSchema` for errors of the schema."""
     level: str
     """`INFO`, `WARNING` or `ERROR`."""
     message: str
@@ -32,7 +32,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A change of a deployed configuration, judged by its update policy."""
+    """A change of a deployed configuration, checked against its update policy."""
 
     path: str
     """Where, e.g. `Scheduling/SlurmQueues[trn1]/ComputeResources[trn1]/MaxCount`: items of lists by name."""

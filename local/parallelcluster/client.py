@@ -1,4 +1,4 @@
-"""Asks ParallelCluster's own schema, validators and update policies, which run in a process of another environment."""
+"""Calls ParallelCluster's schema, validators and update policies, which run in a process of another environment."""
 
 import json
 import os
@@ -10,21 +10,21 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
+from local.parallelcluster.account_context import AccountContext
 from local.parallelcluster.answers import Change, Finding, SchemaMessage
 from local.parallelcluster.dummies import without_tokens
-from local.parallelcluster.surroundings import Surroundings
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = ROOT / ".tools" / "parallelcluster"
-_AS_IT_SHOULD = Surroundings()
+_AS_IT_SHOULD = AccountContext()
 
 
 class OracleUnavailable(RuntimeError):
-    """The environment of ParallelCluster's package is not there, or its process has ended."""
+    """The environment of ParallelCluster's package is missing, or its process has ended."""
 
 
 class OracleFailed(RuntimeError):
-    """ParallelCluster's code raised something that it does not take for an answer."""
+    """ParallelCluster's code raised an unexpected exception."""
 
     def __init__(self, call: str, trace: str) -> None:
         super().__init__(f"ParallelCluster could not answer `{call}`:\n{trace}")
@@ -33,10 +33,10 @@ class OracleFailed(RuntimeError):
 
 
 class Oracle:
-    """One process that answers one question at a time, for as long as this object is open.
+    """One process that answers one request at a time, while this object is open.
 
     Configurations are dictionaries as in ParallelCluster's YAML. Values that are known only at deployment (intrinsic
-    functions, CDK tokens) are taken for legal ones, see `dummies`. Nothing leaves the machine.
+    functions, CDK tokens) are replaced by legal dummies, see `dummies`. Has no network access.
     """
 
     def __init__(self, environment: Path = ENVIRONMENT) -> None:
@@ -50,23 +50,23 @@ class Oracle:
         return self._ask("about")["version"]
 
     def schema(self, configuration: Mapping[str, Any], cluster_name: str = "cluster") -> list[SchemaMessage]:
-        """Return what the schema says against a configuration: unknown keys, types, enumerations, patterns."""
+        """Return the schema's errors in a configuration: unknown keys, types, enumerations, patterns."""
         said = self._ask("schema", configuration=without_tokens(configuration), cluster_name=cluster_name)
         return [SchemaMessage(**one) for one in said]
 
     def validate(
-        self, configuration: Mapping[str, Any], cluster_name: str = "cluster", *, around: Surroundings = _AS_IT_SHOULD
+        self, configuration: Mapping[str, Any], cluster_name: str = "cluster", *, around: AccountContext = _AS_IT_SHOULD
     ) -> list[Finding]:
-        """Return what schema and validators say of a configuration, as `pcluster create-cluster --dryrun` would.
+        """Return messages of schema and validators for a configuration, as `pcluster create-cluster --dryrun` would.
 
-        AWS is answered by an emulation in which all that the configuration names exists; `around` tells otherwise.
+        AWS is emulated, with all resources that the configuration names; `around` changes that.
         """
         plain = without_tokens(configuration)
-        said = self._ask("validate", configuration=plain, cluster_name=cluster_name, surroundings=around.as_json())
+        said = self._ask("validate", configuration=plain, cluster_name=cluster_name, account_context=around.as_json())
         return [Finding(**one) for one in said]
 
     def execute(self, validator: str, **arguments: Any) -> list[Finding]:
-        """Return what one validator says, by its class name and the arguments of its `_validate`."""
+        """Return the messages of one validator, by its class name and the arguments of its `_validate`."""
         return [Finding(**one) for one in self._ask("execute", validator=validator, validator_arguments=arguments)]
 
     def update(
@@ -77,10 +77,10 @@ class Oracle:
         fleet_stopped: bool = False,
         login_nodes_stopped: bool | Collection[str] = False,
     ) -> list[Change]:
-        """Return each change between two configurations with ParallelCluster's verdict, as an update judges it.
+        """Return each change between two configurations with ParallelCluster's result, as an update checks it.
 
         `fleet_stopped` is about compute nodes; login nodes, of all pools or of those named, are stopped by a `Count`
-        of 0 beforehand. Raises `OracleFailed` where ParallelCluster itself falls over a change, as it does over some.
+        of 0 beforehand. Raises `OracleFailed` for changes at which ParallelCluster itself raises an exception.
         """
         login = login_nodes_stopped if isinstance(login_nodes_stopped, bool) else list(login_nodes_stopped)
         said = self._ask(
@@ -93,10 +93,10 @@ class Oracle:
         return [Change(**one) for one in said]
 
     def close(self) -> None:
-        """End the process; another question starts a new one."""
+        """End the process; another request starts a new one."""
         process, self._process = self._process, None
         if process and process.stdin and process.stdout:
-            # It holds nothing that a second of clearing up would save.
+            # It has no state to save, so it is killed.
             process.kill()
             process.wait()
             process.stdin.close()
@@ -147,4 +147,4 @@ class Oracle:
 
     def _last_words(self) -> str:
         self._errors.seek(0)
-        return self._errors.read()[-2000:].strip() or "it said nothing"
+        return self._errors.read()[-2000:].strip() or "no output"

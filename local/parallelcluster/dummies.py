@@ -1,6 +1,6 @@
-"""Takes legal values for what is known only at deployment, so that a configuration can be judged before.
+"""Uses legal values for CDK tokens, so that a configuration can be validated before deployment.
 
-A CloudFormation function, or a CDK token that nobody resolved, becomes a value of the kind that its key asks for: a
+A CloudFormation function, or an unresolved CDK token, becomes a value of the type that its key requires: a
 subnet id where a subnet goes, one for each distinct token. Where it is only a part of a text, the text stays around it.
 """
 
@@ -79,7 +79,7 @@ def without_tokens(configuration: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_function(value: Any) -> bool:
-    """Tell whether a value is a function of CloudFormation: `{"Ref": …}`, `{"Fn::GetAtt": …}` and the like."""
+    """Return whether a value is a CloudFormation function: `{"Ref": …}`, `{"Fn::GetAtt": …}` and the like."""
     if not isinstance(value, Mapping) or len(cast("Mapping[Any, Any]", value)) != 1:
         return False
     key = str(next(iter(cast("Mapping[Any, Any]", value))))
@@ -87,7 +87,7 @@ def is_function(value: Any) -> bool:
 
 
 def dummy(path: Sequence[str], token: Any) -> Any:
-    """Return the value that a token stands for at a place: keys from the root, `[]` behind a key for a list's items."""
+    """Return the value of a token at a path: keys from the root, `[]` behind a key for a list's items."""
     facts = _schema_types()
     if path and "/".join(path) not in facts and f"{'/'.join(path)}[]" in facts:
         return [dummy((*path[:-1], f"{path[-1]}[]"), token)]
@@ -141,7 +141,7 @@ def _whole(text: str, path: tuple[str, ...]) -> str:
 
 
 def _called(function: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-    """Return what a function of CloudFormation gives: what can be told of it, or a dummy."""
+    """Return the value of a CloudFormation function, as far as it can be resolved, or a dummy."""
     name, argument = next(iter(function.items()))
     if name == "Ref" and argument == "AWS::NoValue":
         return _NOTHING
@@ -169,9 +169,9 @@ def _text(value: Any) -> str:
 
 
 def _part(token: Any) -> str:
-    """Return a part of a text: a port where a port is asked for, otherwise a word."""
-    asked = json.dumps(token, default=str)
-    return "3306" if re.search(r"\bPort\b|\.Port\"", asked) else _shaped(_PLAIN, token)
+    """Return a part of a text: a port where a port is required, otherwise a word."""
+    requested = json.dumps(token, default=str)
+    return "3306" if re.search(r"\bPort\b|\.Port\"", requested) else _shaped(_PLAIN, token)
 
 
 @cache

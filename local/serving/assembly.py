@@ -1,4 +1,4 @@
-"""Finds the template with a service in what `cdk synth` wrote."""
+"""Finds the template with a service in the output of `cdk synth`."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def template_of(path: Path, service: str | None) -> str:
     if path.is_file():
         return path.read_text(encoding="utf-8")
     if not path.is_dir():
-        raise NotServable(f"{path} is not there; `cdk synth` writes it")
+        raise NotServable(f"{path} does not exist; `cdk synth` creates it")
     found: dict[str, str] = {}
     for file in sorted(path.glob(_TEMPLATES)):
         body = file.read_text(encoding="utf-8")
@@ -26,4 +26,4 @@ def template_of(path: Path, service: str | None) -> str:
     if not found:
         wanted = "service behind a load balancer" if service is None else f"service {service}"
         raise NotServable(f"there is no {wanted} in {path}")
-    raise NotServable(f"there are several services in {path}; name one by --service: {', '.join(found)}")
+    raise NotServable(f"there are several services in {path}; choose one with --service: {', '.join(found)}")

@@ -1,4 +1,4 @@
-"""What `python -m local.serving` understands."""
+"""The command line of `python -m local.serving`."""
 
 import argparse
 import json
@@ -28,26 +28,31 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _serve(options)
     except NotServable as problem:
-        print(f"not servable here: {problem}", file=sys.stderr)
+        print(f"cannot run this service locally: {problem}", file=sys.stderr)
         return 1
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m local.serving", description="A service on this machine.")
+    parser = argparse.ArgumentParser(
+        prog="python -m local.serving", description="Runs an inference service on this machine."
+    )
     serve = parser.add_subparsers(required=True).add_parser(
-        "serve", help="stand-ins of a template's model servers behind one of its load balancer, until Ctrl-C"
+        "serve", help="run stand-ins of a template's model servers and load balancer, until Ctrl-C"
     )
     serve.add_argument("assembly", type=Path, help="the directory that `cdk synth` wrote (cdk.out), or one template")
-    serve.add_argument("--service", help="by name, logical id or construct path, where there are several")
-    serve.add_argument("--port", type=option_types.port, default=0, help="0 (default): any free one")
-    serve.add_argument("--tasks", type=option_types.count, help="default: as many as the template says")
+    serve.add_argument("--service", help="name, logical id or construct path, if there are several")
+    serve.add_argument("--port", type=option_types.port, default=0, help="port; 0 (default): any free one")
+    serve.add_argument("--tasks", type=option_types.count, help="number of tasks; default: the number in the template")
     serve.add_argument(
-        "--time-scale", type=option_types.scale, default=1.0, help="seconds here for one of the template's"
+        "--time-scale",
+        type=option_types.scale,
+        default=1.0,
+        help="seconds on this machine per second of the template's settings",
     )
     serve.add_argument(
-        "--token-seconds", type=option_types.seconds, default=0.05, help="how long each token takes (default 0.05)"
+        "--token-seconds", type=option_types.seconds, default=0.05, help="seconds per token (default 0.05)"
     )
-    serve.add_argument("--until-input-ends", action="store_true", help="stop too when standard input ends")
+    serve.add_argument("--until-input-ends", action="store_true", help="also stop when standard input ends")
     return parser
 
 
@@ -75,13 +80,13 @@ def _serve(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _stopped_by_signals() -> Generator[Event]:
-    """Give an event that SIGTERM and Ctrl-C set, in place of what they would do."""
+    """Return an event that SIGTERM and Ctrl-C set, instead of their default actions."""
     stop = Event()
 
-    def told(*_: object) -> None:
+    def reported(*_: object) -> None:
         stop.set()
 
-    before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: signal.signal(number, reported) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield stop
     finally:
@@ -103,10 +108,10 @@ def _words(local: LocalService, token: str | None, *, of_issuer: bool) -> list[s
     tasks = f"{len(local.tasks)} task{'' if len(local.tasks) == 1 else 's'}"
     left_out = f" (not run here: {', '.join(service.others)})" if service.others else ""
     return [
-        "# stand-ins on this machine: there is no model and no accelerator, and nothing reaches AWS",
+        "# stand-ins on this machine: no model, no accelerator, no access to AWS",
         f"service   {service.name}, {tasks} of {service.container.image}{left_out}",
         f"base URL  {local.url}/v1",
-        f"{'token     ' if of_issuer else 'API key   '}{token or 'none is asked for'}",
+        f"{'token     ' if of_issuer else 'API key   '}{token or 'none is required'}",
         f"model     {name}",
         "",
         f"curl -N {local.url}/v1/chat/completions {header}-H 'Content-Type: application/json' -d '{body}'",
@@ -116,7 +121,7 @@ def _words(local: LocalService, token: str | None, *, of_issuer: bool) -> list[s
 
 
 def _await_end_of_input(stop: Event) -> None:
-    """Whoever started it holds the other end: it ends however they do."""
+    """The parent process holds the other end: this process ends with it."""
     while sys.stdin.read(1):
         pass
     stop.set()

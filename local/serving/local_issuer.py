@@ -1,4 +1,4 @@
-"""An issuer of tokens on this machine, in place of the one that a template names."""
+"""A local issuer of tokens, instead of the one in a template."""
 
 import json
 import time
@@ -25,23 +25,23 @@ class LocalIssuer:
         self._key = rsa.generate_private_key(public_exponent=65537, key_size=_BITS)
         public = json.loads(RSAAlgorithm.to_jwk(self._key.public_key()))
         self.keys: Keys = {"keys": [{**public, "kid": _KEY_ID, "alg": "RS256", "use": "sig"}]}
-        """Its key set, as an endpoint would give it."""
+        """Its key set, as its endpoint returns it."""
 
     def token(self, claims: Mapping[str, Any], *, seconds: int = _HOUR) -> str:
-        """Return a token with `claims`, which expires in so many seconds."""
+        """Return a token with `claims`, which expires after `seconds`."""
         return jwt.encode(
             {"exp": int(time.time()) + seconds, **claims}, self._key, algorithm="RS256", headers={"kid": _KEY_ID}
         )
 
 
 def token_settings(front: LoadBalancer) -> list[Mapping[str, Any]]:
-    """Return what the front's rules say of tokens: each JwtValidationConfig."""
+    """Return every JwtValidationConfig of the load balancer's rules."""
     rules = [rule for listener in front.listeners for rule in listener.rules]
     return [action.settings for rule in rules for action in rule.actions if action.kind == "jwt-validation"]
 
 
 def claims_for(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return claims that a rule's JwtValidationConfig lets pass."""
+    """Return claims that a rule's JwtValidationConfig accepts."""
     claims: dict[str, Any] = {"iss": settings["Issuer"], "sub": "local"}
     for claim in settings.get("AdditionalClaims", []):
         values = claim["Values"]

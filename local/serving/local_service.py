@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 from local.serving.proxy.proxy import LogEntry, Proxy
 from local.serving.proxy.targets import State, Target
 from local.serving.proxy.tokens import Keys
-from local.serving.servers.surroundings import Surroundings
+from local.serving.servers.account_context import AccountContext
 from local.serving.tasks.local_secrets import LocalSecrets
 from local.serving.tasks.stop_sequence import Stopped, stop_task
 from local.serving.tasks.task import START_SECONDS, Program, Task
@@ -52,16 +52,16 @@ class LocalService:
         token_seconds: float = 0.02,
         port: int = 0,
         keys: Mapping[str, Keys] | None = None,
-        normalise_paths: bool = False,
+        normalize_paths: bool = False,
         program: Program | None = None,
         start_seconds: float = START_SECONDS,
     ) -> None:
         """Take the template's JSON.
 
-        `service`: which one; default the only one. `tasks`: how many; default what the template says. `time_scale`: how
-        many seconds here are one of the template's. `token_seconds`: how long each token takes. `port`: of the load
-        balancer here; 0 is any free one. `keys`: key sets of issuers of tokens, by the URLs that the template has.
-        `program`: what runs in place of the stand-ins. `start_seconds`: how long a task may take until it is healthy.
+        `service`: default the only one. `tasks`: default the number in the template. `time_scale`: local seconds per
+        second of the template's settings. `token_seconds`: seconds per token. `port`: of the local load balancer; 0 is
+        any free one. `keys`: key sets of token issuers, by the URLs in the template. `program`: runs instead of the
+        stand-ins. `start_seconds`: time limit for a task to become healthy.
         """
         reader = TemplateReader(template)
         self.service: Service = choose_service(read_services(reader), service)
@@ -73,7 +73,7 @@ class LocalService:
         self._folder = Path(tempfile.mkdtemp(prefix="serving-"))
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="local-serving", daemon=True)
-        self._proxy = Proxy(self.front, time_scale=time_scale, keys=keys, normalise_paths=normalise_paths)
+        self._proxy = Proxy(self.front, time_scale=time_scale, keys=keys, normalize_paths=normalize_paths)
         self._running: list[_Running] = []
         self._made = 0
 
@@ -102,10 +102,10 @@ class LocalService:
         try:
             self._call(self._proxy.start(port=self._port))
         except OSError as error:
-            raise NotServable(f"port {self._port} cannot be listened at: {error}") from error
+            raise NotServable(f"cannot listen on port {self._port}: {error}") from error
 
     def stop(self) -> None:
-        """End everything at once."""
+        """Kill everything immediately."""
         self._call(self._proxy.stop())
         self._call(_cancel_others())
         for running in self._running:
@@ -117,27 +117,27 @@ class LocalService:
 
     @property
     def url(self) -> str:
-        """Where clients reach the service, without `/v1`."""
+        """Base URL of the service, without `/v1`."""
         return self.listener_url(self._proxy.serving.port)
 
     def listener_url(self, port: int) -> str:
-        """Return where the listener of a port is here."""
+        """Return the local URL of a port's listener."""
         return f"http://127.0.0.1:{self._proxy.ports[port]}"
 
     @property
     def api_key(self) -> str | None:
-        """The key that the server compares; `None` when it was given none."""
+        """The API key that the server checks; `None` when there is none."""
         sources = self.service.container.secrets
         return next((self._secrets.value(sources[name]) for name in _KEY_VARIABLES if name in sources), None)
 
     @property
     def tasks(self) -> list[Task]:
-        """Those that run, and those that were stopped."""
+        """Running and stopped tasks."""
         return [running.task for running in self._running]
 
     @property
     def log(self) -> list[LogEntry]:
-        """What the load balancer was asked so far."""
+        """The requests that the load balancer received so far."""
         return list(self._proxy.log)
 
     def state(self, task: Task) -> State:
@@ -145,7 +145,7 @@ class LocalService:
         return self._of(task).target.state
 
     def under_way(self, task: Task) -> int:
-        """Return how many requests a task is answering."""
+        """Return the number of requests in progress at a task."""
         return len(self._of(task).target.requests)
 
     def add_task(self) -> Task:
@@ -153,13 +153,13 @@ class LocalService:
         return self._call(self._add_task())
 
     def begin_stop(self, task: Task) -> "Future[Stopped]":
-        """Begin to stop a task as ECS does, and return at once."""
+        """Begin to stop a task as ECS does, without waiting."""
         running = self._of(task)
         group = self.service.target_group
         return self._begin(stop_task(task, running.target, proxy=self._proxy, group=group, time_scale=self._scale))
 
     def wait_until_healthy(self, count: int) -> None:
-        """Return when so many tasks are healthy. Raises `NotServable` when they do not become so."""
+        """Wait until `count` tasks are healthy. Raises `NotServable` when they are not in time."""
         deadline = time.monotonic() + self._start_seconds
         while sum(running.target.state is State.HEALTHY for running in self._running) < count:
             if time.monotonic() > deadline:
@@ -182,7 +182,7 @@ class LocalService:
             name=name,
             folder=self._folder,
             secrets=self._secrets.variables(container.secrets),
-            around=Surroundings(interface=interface, time_scale=self._scale, token_seconds=self._token_seconds),
+            around=AccountContext(interface=interface, time_scale=self._scale, token_seconds=self._token_seconds),
             program=self._program,
             start_seconds=self._start_seconds,
         )
@@ -203,7 +203,7 @@ class LocalService:
 
 
 async def _cancel_others() -> None:
-    """What is left to be waited for, e.g. a task's stop, is not waited for any more."""
+    """Cancel pending waits, e.g. for the stop of a task."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for other in others:
         other.cancel()

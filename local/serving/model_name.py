@@ -1,4 +1,4 @@
-"""What clients write as `model`."""
+"""The value of `model` in requests."""
 
 import json
 from typing import Any, cast
@@ -9,14 +9,14 @@ from local.serving.template.service import Service
 _OPTIONS = ("--served-model-name", "--served_model_name")
 _LIST = "list"
 ANY = "tgi"
-"""TGI takes any name; this is the one of its own documents."""
+"""TGI accepts any name; its documentation uses this one."""
 
 
 def model_name(service: Service, front: LoadBalancer) -> str:
-    """Return the name that the server is told, else the one in the list that the load balancer answers by itself."""
+    """Return the model name in the server's settings, else the one in the load balancer's fixed response."""
     words = service.container.command
-    told = [words[place + 1] for place, word in enumerate(words[:-1]) if word in _OPTIONS]
-    return next(iter([*told, *_listed(front)]), ANY)
+    reported = [words[place + 1] for place, word in enumerate(words[:-1]) if word in _OPTIONS]
+    return next(iter([*reported, *_listed(front)]), ANY)
 
 
 def _listed(front: LoadBalancer) -> list[str]:
@@ -26,7 +26,7 @@ def _listed(front: LoadBalancer) -> list[str]:
 
 
 def _items(body: str) -> list[dict[str, Any]]:
-    """Return what is in a list of OpenAI's; nothing of another body."""
+    """Return the models in a response of OpenAI's `/v1/models`; nothing for another body."""
     try:
         answer: Any = json.loads(body)
     except ValueError:

@@ -1,1 +1,1 @@
-"""Floor 4: stacks that only compose constructs, long-lived ones apart from short-lived ones."""
+"""Layer 4: stacks that only compose constructs; long-lived and short-lived stacks are separate."""

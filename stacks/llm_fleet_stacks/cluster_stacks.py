@@ -1,4 +1,4 @@
-"""The stacks of clusters, one each. They come and go; network and storage stay.
+"""The stacks of clusters, one each. They are short-lived; network and storage are retained.
 
 Each kind's construct is imported when a fleet has one; see `fleet_stacks`.
 """
@@ -33,7 +33,7 @@ class HyperPodStack(FleetStack):
         ground: Ground,
         metrics: "ClusterMetrics | None",
     ) -> None:
-        """Make the cluster that `config` describes on `ground`; what nodes measure goes where `metrics` say."""
+        """Make the cluster that `config` describes on `ground`, with the destination of metrics in `metrics`."""
         from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster
 
         super().__init__(scope, key, fleet=ground.fleet, env=ground.env, description="HyperPod cluster of an LLM fleet")
@@ -57,7 +57,7 @@ class HyperPodStack(FleetStack):
             ),
             network=ground.network_in(self),
             role=role_of(self, "ExecutionRole", config.execution_role_arn),
-            **_stands_on(self, config, ground),
+            **_is_on(self, config, ground),
         )
         """The cluster."""
         self.cluster.add_outputs()
@@ -79,14 +79,14 @@ class ParallelClusterStack(FleetStack):
         ground: Ground,
         metrics: "ClusterMetrics | None",
     ) -> None:
-        """Make the cluster that `config` describes on `ground`; what nodes measure goes where `metrics` say."""
+        """Make the cluster that `config` describes on `ground`, with the destination of metrics in `metrics`."""
         from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
         from llm_fleet.parallelcluster.parallel_cluster import ParallelCluster
 
         super().__init__(scope, key, fleet=ground.fleet, env=ground.env, description="ParallelCluster of an LLM fleet")
         storage, network, deployed = ground.storage, ground.network_in(self), config.deployed_path
         if network is None:
-            raise TypeError("a ParallelCluster stands in a network; the fleet file has been refused without one")
+            raise TypeError("a ParallelCluster requires a network; the rules reject a fleet file without one")
         self.cluster = ParallelCluster(
             self,
             "Cluster",
@@ -99,15 +99,15 @@ class ParallelClusterStack(FleetStack):
                 **_in_fleet(config, storage),
             ),
             network=network,
-            # Nothing where it is not deployed yet.
+            # Empty if it is not deployed yet.
             deployed=deployed and DeployedConfiguration.if_deployed(deployed, cluster=config.cluster_name),
-            **_stands_on(self, config, ground),
+            **_is_on(self, config, ground),
         )
         """The cluster."""
         self.cluster.add_outputs()
 
 
-def _stands_on(stack: FleetStack, config: NodeSetupModel, ground: Ground) -> dict[str, Any]:
+def _is_on(stack: FleetStack, config: NodeSetupModel, ground: Ground) -> dict[str, Any]:
     """Return the parameters that constructs of both kinds have alike."""
     storage, mounts = ground.storage, ground.fleet.storage
     return {
@@ -139,38 +139,38 @@ def _in_bucket(scripts: LifecycleScripts, storage: StorageStack) -> LifecycleScr
 
 def _hyperpod_accounting(config: HyperPodConfig, ground: Ground) -> AccountingDatabase | None:
     """Return the database of a HyperPod cluster; `None` for the controller's."""
-    asked = config.accounting_database
-    if asked is None:
+    requested = config.accounting_database
+    if requested is None:
         return None
-    if asked.of_fleet:
+    if requested.of_fleet:
         return _made(ground).for_hyperpod()
-    return asked.narrowed(AccountingDatabase, connections=_guard(asked, ground))
+    return requested.narrowed(AccountingDatabase, connections=_guard(requested, ground))
 
 
 def _parallelcluster_accounting(config: ParallelClusterConfig, ground: Ground) -> Accounting | None:
     """Return the accounting of a ParallelCluster; `None` for none."""
-    asked = config.accounting
-    if asked is None:
+    requested = config.accounting
+    if requested is None:
         return None
-    if asked.of_fleet:
+    if requested.of_fleet:
         return _made(ground).for_parallelcluster()
-    return asked.narrowed(Accounting, connections=_guard(asked, ground))
+    return requested.narrowed(Accounting, connections=_guard(requested, ground))
 
 
-def _guard(asked: AccountingDatabase | Accounting, ground: Ground) -> object:
+def _guard(requested: AccountingDatabase | Accounting, ground: Ground) -> object:
     """Return what lets nodes in; a security group that is named by its id is the same one for every cluster."""
-    guard = asked.connections
+    guard = requested.connections
     return ground.storage.shared_security_group(guard) if isinstance(guard, str) else guard
 
 
 def _made(ground: Ground) -> "SlurmDatabase":
     if ground.database is None:
-        raise TypeError("no database was made; the fleet file has been refused without one")
+        raise TypeError("no database was created; the rules reject a fleet file without one")
     return ground.database
 
 
 def _volumes(ground: Ground) -> list[SharedStorage]:
-    """Return the volumes of the fleet's OpenZFS file system beside its home directories."""
+    """Return the volumes of the fleet's OpenZFS file system in addition to its home directories."""
     home = ground.fleet.storage.home
     return [
         SharedStorage.open_zfs(name, mount_dir=volume.mount_path, volume=ground.storage.volumes[name])

@@ -30,7 +30,7 @@ class FleetStack(cdk.Stack):
     ) -> None:
         """Make an empty stack `<fleet>-<part>` with the tags of `fleet`.
 
-        `outlives`: whether clusters and services stand on it; unless the fleet says otherwise, CloudFormation then
+        `outlives`: whether clusters and services depend on it; by default, CloudFormation then
         refuses to delete it.
         """
         name = f"{fleet.name}-{part}"

@@ -1,6 +1,6 @@
 """All stacks of one fleet file.
 
-What only some fleets ask for is imported when a fleet asks for it: importing all of it took half of a synth's time.
+Modules that only some fleets need are imported on demand: importing all of them took half of a synth's time.
 """
 
 from collections.abc import Mapping
@@ -31,16 +31,16 @@ class FleetStacks:
     """
 
     network: NetworkStack | None
-    """`None` when the fleet stands in an existing network, or in SageMaker's."""
+    """`None` when the fleet uses an existing network, or in SageMaker's."""
     storage: StorageStack
     database: DatabaseStack | None
     """`None` when the fleet has no database for Slurm's accounting."""
     clusters: Mapping[str, HyperPodStack | ParallelClusterStack]
     """By their keys in the fleet file."""
     metrics: "MetricsStack | None"
-    """`None` unless a workspace is made for what nodes measure."""
+    """`None` unless a workspace is created for the nodes' metrics."""
     monitoring: "MonitoringStack | None"
-    """`None` when nothing is watched."""
+    """`None` without monitoring."""
     exports: "Mapping[str, ExportStack]"
     """By the keys of the services whose models they compile."""
     services: "Mapping[str, InferenceStack]"
@@ -50,10 +50,10 @@ class FleetStacks:
 
     @classmethod
     def make(cls, scope: Construct, fleet: Fleet, *, account: str | None = None) -> "FleetStacks":
-        """Make the stacks that `fleet` asks for below `scope`, an app or a stage.
+        """Create the stacks of `fleet` below `scope`, an app or a stage.
 
-        `account`: default, whichever account the CDK CLI is called with. Raises `FleetError` for what the fleet file
-        alone could not tell.
+        `account`: default, the account of the CDK CLI's credentials. Raises `FleetError` for what could not be
+        checked from the fleet file alone.
         """
         env = cdk.Environment(account=account, region=fleet.region)
         network_stack, network = _network(scope, fleet, env)
@@ -62,12 +62,12 @@ class FleetStacks:
             fleet=fleet,
             env=env,
             network=network,
-            # Its name is its stack's: one that was taken out, and is retained, would be in the way of the next. So a
-            # fleet that is without clusters for a while keeps it; one that only ever serves has nothing to keep.
+            # Its name comes from its stack: a retained bucket that was removed from the stack would conflict with the
+            # next one. So a fleet without clusters for a while keeps it; one that only serves models needs none.
             lifecycle_bucket=bool(fleet.clusters) or not _is_without_nodes(fleet),
         )
         database, config = None, fleet.storage.slurm_database
-        if config is not None and network is not None:  # The fleet file has been refused with one and not the other.
+        if config is not None and network is not None:  # The rules reject a fleet file with only one of them.
             database = DatabaseStack(scope, fleet=fleet, env=env, network=network, config=config)
         metrics_stack, metrics = _metrics(scope, fleet, env)
         ground = Ground(fleet=fleet, env=env, network=network, storage=storage, database=database and database.database)
@@ -103,7 +103,7 @@ class FleetStacks:
 
 
 def _is_without_nodes(fleet: Fleet) -> bool:
-    """Return whether what `fleet` asks for has no nodes whose scripts a bucket is for."""
+    """Return whether `fleet` has no nodes that run scripts of a bucket."""
     without_nodes = (fleet.services, fleet.notebooks, fleet.studio, fleet.endpoints, fleet.training_jobs, fleet.watch)
     return any(without_nodes)
 
@@ -137,11 +137,11 @@ def _monitoring(scope: Construct, ground: Ground) -> "MonitoringStack | None":
 
 
 def _services(scope: Construct, ground: Ground) -> "tuple[dict[str, ExportStack], dict[str, InferenceStack]]":
-    """Return the stacks of exports and services. A model is compiled by hand: neither waits for the other."""
+    """Return the stacks of exports and services. The user starts the compilation: the stacks are independent."""
     if not ground.fleet.services:
         return {}, {}
     if ground.network is None:
-        raise TypeError("a service stands in a network; the fleet file has been refused without one")
+        raise TypeError("a service requires a network; the rules reject a fleet file without one")
     from llm_fleet_stacks.inference_stacks import ExportStack, InferenceStack
 
     exports: dict[str, ExportStack] = {}

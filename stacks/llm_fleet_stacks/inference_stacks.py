@@ -14,7 +14,7 @@ from llm_fleet_stacks.storage_stacks import Ground
 class InferenceStack(FleetStack):
     """A model behind an OpenAI-compatible endpoint, on the network of its fleet.
 
-    It comes and goes; network and storage stay, and the model in its bucket.
+    It is short-lived; network, storage and the model in its bucket are retained.
     """
 
     def __init__(self, scope: Construct, key: str, *, config: ServiceConfig, ground: Ground) -> None:
@@ -36,10 +36,10 @@ class InferenceStack(FleetStack):
 
 
 class ExportStack(FleetStack):
-    """A task, run by hand, that compiles the model of a service and writes it where the service looks for it.
+    """A task, run by hand, that compiles the model of a service and writes it to the service's location.
 
-    It can be deployed before the service, which needs the model. Nothing runs in it, and only its log is paid for,
-    while no model is compiled.
+    It can be deployed before the service, which needs the model. While no model is compiled, nothing runs in it, and
+    only its log costs money.
     """
 
     def __init__(

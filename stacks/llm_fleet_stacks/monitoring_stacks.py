@@ -1,4 +1,4 @@
-"""The stacks of what watches a fleet, and of what nodes' metrics go to. Those of monitoring stay when clusters go."""
+"""The stacks of a fleet's monitoring and of its nodes' metrics. Monitoring is retained when clusters are deleted."""
 
 from collections.abc import Mapping
 
@@ -19,10 +19,10 @@ from llm_fleet_stacks.storage_stacks import Ground
 
 
 class MonitoringStack(FleetStack):
-    """Alarms on clusters, file systems and accounting, who is told, a dashboard, and a budget.
+    """Alarms on clusters, file systems and accounting, their SNS topic, a dashboard, and a budget.
 
-    It knows clusters by their names alone, and is deployed before them: a log group has its retention before a node
-    writes, and a creation that fails is seen. So the clusters' stacks depend on it.
+    It refers to clusters only by name, and is deployed before them: a log group has its retention before a node
+    writes, and a failed creation is reported. So the clusters' stacks depend on it.
     """
 
     def __init__(self, scope: Construct, *, config: MonitoringConfig, ground: Ground) -> None:
@@ -43,16 +43,16 @@ class MonitoringStack(FleetStack):
             open_zfs=storage.open_zfs,
             database=ground.database,
         )
-        """What watches."""
+        """The monitoring."""
         for cluster in clusters.values():
             cdk.Stack.of(cluster).add_stack_dependency(
                 self, reason="a cluster's log group is made while it is being created"
             )
         topic_arn = self.monitoring.topic.topic_arn
-        cdk.CfnOutput(self, "AlarmTopicArn", value=topic_arn, description="Who is told: subscribe to it")
+        cdk.CfnOutput(self, "AlarmTopicArn", value=topic_arn, description="SNS topic of the alarms")
         if self.monitoring.observer is not None:
             function = self.monitoring.observer.function.function.ref
-            cdk.CfnOutput(self, "Observer", value=function, description="The function that looks at clusters")
+            cdk.CfnOutput(self, "Observer", value=function, description="The function that checks clusters")
 
     def offer_values(self) -> None:
         """Export what other stacks may take; see `FleetStack.offer`."""
@@ -84,7 +84,7 @@ class MetricsStack(FleetStack):
     """A workspace of Amazon Managed Service for Prometheus, which is retained, and one of Amazon Managed Grafana."""
 
     def __init__(self, scope: Construct, *, config: MetricsConfig, fleet: Fleet, env: cdk.Environment) -> None:
-        """Make what `config` of `fleet` asks for and does not name as there already."""
+        """Create the workspaces of `config` that do not exist already."""
         super().__init__(scope, "metrics", fleet=fleet, env=env, description="Metrics of an LLM fleet's nodes")
         if config.workspace_arn is not None:
             self.metrics = ClusterMetrics.prometheus(workspace_arn=config.workspace_arn)

@@ -80,7 +80,7 @@ class StudioStack(FleetStack):
 class EndpointStack(FleetStack):
     """A model behind an endpoint of SageMaker, in the network of its fleet where that has one.
 
-    It comes and goes; network and storage stay, and the model where it is.
+    It is short-lived; network, storage and the model are retained.
     """
 
     def __init__(self, scope: Construct, key: str, *, config: "EndpointConfig", ground: Ground) -> None:
@@ -89,7 +89,7 @@ class EndpointStack(FleetStack):
 
         fleet, storage = ground.fleet, ground.storage
         super().__init__(scope, key, fleet=fleet, env=ground.env, description="Endpoint of an LLM fleet")
-        in_network = config.stands_in_network(fleet_has_one=ground.network is not None)
+        in_network = config.is_in_network(fleet_has_one=ground.network is not None)
         self.endpoint = HuggingFaceEndpoint(
             self,
             "Endpoint",
@@ -109,16 +109,16 @@ def add_tags(construct: Construct, tags: Mapping[str, str]) -> None:
 
 
 class WatchStack(FleetStack):
-    """Who starts training jobs again that failed, and tells what happens to clusters.
+    """Restarts training jobs that failed, and reports events of clusters.
 
-    It comes before the training jobs, which bring it the right to restart them, and after the clusters. Its record and
-    the key of it are kept when it goes.
+    It is deployed after the clusters and before the training jobs, which grant it the permission to restart them. Its
+    record and its key are retained when it is deleted.
     """
 
     def __init__(
         self, scope: Construct, *, config: "WatchConfig", ground: Ground, monitoring: "MonitoringStack | None" = None
     ) -> None:
-        """Make what `config` describes on `ground`. Where it names no topic, it reports to that of `monitoring`.
+        """Make what `config` describes on `ground`. Without a topic of its own, it reports to that of `monitoring`.
 
         Without either, a topic is made.
         """
@@ -139,15 +139,15 @@ class WatchStack(FleetStack):
             config.narrowed(WatchSpec),
             name=ground.fleet.name,
             clusters=_followed(config, ground),
-            topic=topic_of(self, "Told", config.topic_arn) or topic,
+            topic=topic_of(self, "Told", config.topic_arn) or topic,  # codespell:ignore told
         )
         """The watch."""
-        cdk.CfnOutput(self, "TopicArn", value=self.watch.topic.topic_arn, description="Who is told: subscribe to it")
+        cdk.CfnOutput(self, "TopicArn", value=self.watch.topic.topic_arn, description="SNS topic of the watch")
         cdk.CfnOutput(
-            self, "RecordTable", value=self.watch.record_table_name, description="What was decided, by training job"
+            self, "RecordTable", value=self.watch.record_table_name, description="Table of decisions, by training job"
         )
         cdk.CfnOutput(
-            self, "QueueUrl", value=self.watch.queue.queue.queue_url, description="Where events wait for the watch"
+            self, "QueueUrl", value=self.watch.queue.queue.queue_url, description="Queue of events for the watch"
         )
         cdk.CfnOutput(
             self,
@@ -163,9 +163,9 @@ class WatchStack(FleetStack):
 
 
 def watch_of(fleet: "Fleet") -> "WatchConfig | None":
-    """Return the watch that `fleet` asks for; where only its monitoring does, one that tells of clusters.
+    """Return the watch that `fleet` sets; if only its monitoring needs one, a watch that reports events of clusters.
 
-    The events of a cluster are told by a watch and by nothing else, so that nobody is told twice.
+    Only a watch reports the events of a cluster, so that no message is sent twice.
     """
     monitoring = fleet.monitoring
     if fleet.watch is not None or monitoring is None or not monitoring.alarms.events:
@@ -209,7 +209,7 @@ class TrainingJobStack(FleetStack):
             encryption_key=ground.storage.key,  # pyright: ignore[reportArgumentType]
             watch=followed,
             watched=config.watch if followed else None,
-            alarm_topic=topic_of(self, "Told", config.alarm_topic),
+            alarm_topic=topic_of(self, "Told", config.alarm_topic),  # codespell:ignore told
         )
         """The job."""
         self._add_outputs()
@@ -217,7 +217,7 @@ class TrainingJobStack(FleetStack):
     def _add_outputs(self) -> None:
         job = self.job
         outputs = {
-            "StateMachineArn": (job.state_machine_arn, "What runs the job"),
+            "StateMachineArn": (job.state_machine_arn, "State machine that runs the job"),
             "BucketName": (job.bucket.bucket_name, "Where results and checkpoints go"),
             "StartCommand": (
                 job.start_command,
@@ -259,15 +259,15 @@ class SageMakerStacks:
     training_jobs: Mapping[str, TrainingJobStack]
     """By their keys in the fleet file."""
     watch: WatchStack | None
-    """`None` when nobody watches; where `monitoring` tells events of clusters, one for that alone."""
+    """`None` without a watch; if `monitoring` reports events of clusters, a watch for that alone."""
 
     @classmethod
     def make(cls, scope: Construct, ground: Ground, *, monitoring: "MonitoringStack | None") -> "SageMakerStacks":
         """Make the stacks that the fleet of `ground` asks for below `scope`; see `FleetStacks.make`."""
         fleet = ground.fleet
-        asked = watch_of(fleet)
-        watch = asked and WatchStack(scope, config=asked, ground=ground, monitoring=monitoring)
-        # One that only tells of clusters starts no job again.
+        requested = watch_of(fleet)
+        watch = requested and WatchStack(scope, config=requested, ground=ground, monitoring=monitoring)
+        # A watch that only reports events of clusters restarts no job.
         restarting = watch if fleet.watch else None
         studio = fleet.studio and StudioStack(scope, config=fleet.studio, ground=ground)
         return cls(

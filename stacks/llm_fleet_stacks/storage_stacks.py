@@ -1,4 +1,4 @@
-"""The stacks of what outlives clusters and services: network, storage and accounting database; and what these get."""
+"""The long-lived stacks: network, storage and accounting database; and the shared parameters of the others."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class NetworkStack(FleetStack):
     """A VPC for a fleet, and the key of its flow logs.
 
-    The key is not that of the storage: who may read flow logs need not be able to read data.
+    The key is not that of the storage: access to flow logs must not give access to data.
     """
 
     def __init__(self, scope: Construct, *, fleet: Fleet, env: cdk.Environment, config: NetworkConfig) -> None:
@@ -50,7 +50,7 @@ class NetworkStack(FleetStack):
             endpoint_features=endpoint_features(fleet),
             encryption_key=self.key,
         )
-        """The network, for the stacks that stand in it."""
+        """The network, for the stacks that use it."""
         cdk.CfnOutput(self, "VpcId", value=self.network.vpc.vpc_id, description="Id of the fleet's VPC")
 
     def offer_values(self) -> None:
@@ -60,7 +60,7 @@ class NetworkStack(FleetStack):
 
 
 class StorageStack(FleetStack):
-    """File systems, buckets, that of clusters' lifecycle bundles, and the key that encrypts them. All is retained."""
+    """File systems, buckets, that of clusters' lifecycle bundles, and the key that encrypts them. All are retained."""
 
     def __init__(
         self,
@@ -74,16 +74,16 @@ class StorageStack(FleetStack):
         """Make the storage of `fleet`.
 
         `network`: one that another stack has made, or the description of an existing one; `None` allows no file
-        system. `lifecycle_bucket`: whether there is a bucket for what clusters' nodes run; hosts of services take
-        nothing from one.
+        system. `lifecycle_bucket`: whether there is a bucket for the scripts of clusters' nodes; services do not
+        use one.
         """
         super().__init__(scope, "storage", fleet=fleet, env=env, description="Storage of an LLM fleet", outlives=True)
         config = fleet.storage
         self._shared_groups: dict[str, ec2.ISecurityGroup] = {}
         self.key = FleetKey(self, "Key", description="Encrypts the storage of an LLM fleet")
-        """Encrypts all that has no key of its own."""
+        """Encrypts everything without its own key."""
         self.access_logs = AccessLogBucket(self, "AccessLogs")
-        """Who did what with the buckets."""
+        """The bucket of the buckets' access logs."""
         self.buckets: Mapping[str, DataBucket] = {
             name: DataBucket(
                 self,
@@ -114,7 +114,7 @@ class StorageStack(FleetStack):
 
     @property
     def lifecycle_bucket(self) -> LifecycleBucket:
-        """Where the clusters' nodes take their scripts from. Raises `ValueError` where there is none."""
+        """Where the clusters' nodes take their scripts from. Raises `ValueError` without such a bucket."""
         if self._lifecycle_bucket is None:
             raise ValueError(f"{self.node.id} was made without a bucket for the scripts of clusters")
         return self._lifecycle_bucket
@@ -122,7 +122,7 @@ class StorageStack(FleetStack):
     def shared_security_group(self, group_id: str) -> ec2.ISecurityGroup:
         """Return the security group of that id, imported once for all stacks of the fleet.
 
-        Its rules stand in this stack: EC2 refuses a rule that exists, and another cluster's stack may want the same.
+        Its rules are in this stack: EC2 rejects a duplicate rule, and another cluster's stack may need the same.
         """
         if group_id not in self._shared_groups:
             self._shared_groups[group_id] = ec2.SecurityGroup.from_security_group_id(
@@ -186,7 +186,7 @@ def _lustre_of(
 
     A link to one of `buckets`, the fleet's own by name, waits for it and may use its key.
     """
-    if config is None or network is None:  # the fleet file has been refused if there is one without the other
+    if config is None or network is None:  # the rules reject a fleet file with only one of them
         return None
     if config.existing:
         return LustreFileSystem.from_attributes(scope, "Lustre", config.existing)
@@ -218,7 +218,7 @@ def _open_zfs_of(
 
 
 def _volumes_of(file_system: MountableOpenZfs | None, config: FleetOpenZfs | None) -> dict[str, OpenZfsVolume]:
-    """Return the volumes that `config` asks for beside the home directories, made on `file_system`, by name."""
+    """Return the volumes of `config` in addition to the home directories, created on `file_system`, by name."""
     if config is None or not isinstance(file_system, OpenZfsFileSystem):
         return {}
     return {name: file_system.add_volume(f"Volume-{name}", volume) for name, volume in config.volumes.items()}
@@ -227,7 +227,7 @@ def _volumes_of(file_system: MountableOpenZfs | None, config: FleetOpenZfs | Non
 class DatabaseStack(FleetStack):
     """A database for Slurm's accounting, and the key that encrypts it and its secrets.
 
-    The key is not that of the storage: controllers use it to read their password, and need not read data with it.
+    The key is not that of the storage: controllers use it to read their password, and must not read data with it.
     """
 
     def __init__(
@@ -256,7 +256,7 @@ class DatabaseStack(FleetStack):
         )
         here = network_for(self, network)
         if here is None:
-            raise TypeError("a database stands in a network; the fleet file has been refused without one")
+            raise TypeError("a database requires a network; the rules reject a fleet file without one")
         self.key = key_of(self, "Key", config.encryption_key) or FleetKey(
             self, "Key", description="Encrypts the Slurm accounting of an LLM fleet"
         )

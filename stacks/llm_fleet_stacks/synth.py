@@ -20,10 +20,10 @@ _APP, _LOOKED_UP = "cdk.json", "cdk.context.json"
 
 
 def app_context(folder: Path) -> dict[str, Any]:
-    """Return the context of the nearest cdk.json, in `folder` or above it, with that of the cdk.context.json beside it.
+    """Return the context of the nearest cdk.json, in `folder` or above it, with its cdk.context.json.
 
     Its feature flags decide what templates look like, and only the CDK CLI hands them to an app by itself. Empty where
-    there is no such file. Raises `ValueError` for one that is no JSON.
+    there is no such file. Raises `ValueError` for invalid JSON.
     """
     for place in (folder, *folder.parents):
         if (place / _APP).is_file():
@@ -62,7 +62,7 @@ def use_node_of_environment() -> None:
 def make(app: "cdk.App", file: str | Path) -> int:
     """Make the stacks of the fleet file `file` in `app` and synthesize them; return the exit code.
 
-    What is wrong with the fleet is printed to standard error, and is 1.
+    Problems of the fleet are printed to standard error; the exit code is then 1.
     """
     from llm_fleet.fleet_file.load import load_fleet
     from llm_fleet.rules.problem import FleetError
@@ -78,7 +78,7 @@ def make(app: "cdk.App", file: str | Path) -> int:
 
 
 def quicken() -> None:
-    """Leave garbage be: a synth allocates much, frees little and ends soon, and looking costs a tenth of its time."""
+    """Disable garbage collection: a synth is short, frees little memory, and would spend a tenth of its time on it."""
     gc.disable()
 
 

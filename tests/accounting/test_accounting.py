@@ -1,4 +1,4 @@
-"""Accounting of a ParallelCluster: what it is told, what it must be allowed, and the name of its schema."""
+"""Accounting of a ParallelCluster: what it is reported, what it must be allowed, and the name of its schema."""
 
 import re
 
@@ -55,7 +55,7 @@ def test_a_schema_of_the_longest_name_fits(stack: cdk.Stack) -> None:
     assert len(fixed) + len("62dd2436") <= 64
 
 
-def test_a_schema_of_a_name_that_only_the_deployment_knows(stack: cdk.Stack) -> None:
+def test_a_schema_of_a_name_that_are_tokens(stack: cdk.Stack) -> None:
     one, other = (parallelcluster_schema(Construct(stack, id), cdk.Aws.STACK_NAME) for id in ("One", "Other"))
     names = [stack.resolve(name)["Fn::Join"][1][0] for name in (one, other)]
     assert names[0] != names[1]
@@ -74,14 +74,14 @@ def test_the_cluster_is_let_in_and_the_database_s_stack_needs_no_cluster(
     own = ec2.SecurityGroup(theirs, "Own", vpc=network.vpc)
     accounting = database.for_parallelcluster()
     rules = open_accounting_ports(accounting, theirs, [network.security_group, own])
-    # The network's group is every cluster's: its rules stand beside the database, once. The cluster's own go with it.
+    # The network's group is every cluster's: its rules are next to the database, once. The cluster's own go with it.
     assert [cdk.Stack.of(rule) for rule in rules] == [stack, theirs]
     assert open_accounting_ports(accounting, theirs, [network.security_group])[0] is rules[0]
     app.synth()
     assert stack.dependencies == []
 
 
-def test_what_must_be_allowed_beside_what_parallelcluster_allows(stack: cdk.Stack, database: SlurmDatabase) -> None:
+def test_what_must_be_allowed_next_to_what_parallelcluster_allows(stack: cdk.Stack, database: SlurmDatabase) -> None:
     accounting = database.for_parallelcluster()
     (decrypt,) = (stack.resolve(one.to_statement_json()) for one in head_node_statements(accounting))
     assert decrypt["Action"] == "kms:Decrypt"

@@ -9,7 +9,7 @@ from tests.clean import all_findings
 
 @pytest.fixture
 def everything(stack: cdk.Stack) -> cdk.Stack:
-    """A database of each engine beside the network that it stands in."""
+    """A database of each engine next to the network that it is in."""
     key = FleetKey(stack, "Key")
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]), encryption_key=key)
     SlurmDatabase(stack, "Aurora", SlurmDatabaseSpec(encryption_key=key), network=network)

@@ -1,4 +1,4 @@
-"""The page about accounting tells what the catalog tells, and its examples run."""
+"""The accounting page matches the catalog, and its examples run."""
 
 import aws_cdk as cdk
 from aws_cdk.assertions import Template
@@ -20,7 +20,7 @@ def engines_table() -> str:
     return "\n".join(rows)
 
 
-def test_the_table_of_engines_is_that_of_the_catalog():
+def test_generated_table_of_engines_is_that_of_the_catalog():
     check_made(PAGE, engines=engines_table())
 
 
@@ -31,7 +31,7 @@ def test_examples_run(stack: cdk.Stack):
     template.resource_count_is("AWS::SageMaker::Cluster", 1)
     (server,) = template.find_resources("AWS::RDS::DBInstance")
     (cluster,) = template.find_resources("AWS::SageMaker::Cluster").values()
-    assert server in cluster["DependsOn"], "its address answers only once a server stands behind it"
+    assert server in cluster["DependsOn"], "its address resolves only after a DB instance exists"
 
 
 def test_the_fleet_file_is_good():
@@ -43,5 +43,5 @@ def test_every_property_and_parameter_is_explained():
     page = PAGE.read_text()
     assert [name for name in SlurmDatabaseSpec.model_fields if f"`{name}`" not in page] == []
     parameters = set(database_parameters(SlurmDatabaseSpec()))
-    audit = {"server_audit_logging", "server_audit_events"}  # told as sign-ins that go to CloudWatch
+    audit = {"server_audit_logging", "server_audit_events"}  # described as connections that are logged to CloudWatch
     assert [name for name in parameters - audit if f"`{name}`" not in page] == []

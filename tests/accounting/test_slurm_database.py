@@ -52,7 +52,7 @@ def test_slurmdbd_gets_the_parameters_that_it_asks_for(stack: cdk.Stack, network
     assert parameters["server_audit_events"] == "CONNECT"
 
 
-def test_it_stands_in_two_zones_without_a_way_out(stack: cdk.Stack, fleet_network: FleetNetwork, find: Find) -> None:
+def test_it_is_in_two_zones_without_a_way_out(stack: cdk.Stack, fleet_network: FleetNetwork, find: Find) -> None:
     SlurmDatabase(stack, "Database", network=fleet_network)
     ids = [one["Ref"] for one in only(find("AWS::RDS::DBSubnetGroup"))["Properties"]["SubnetIds"]]
     subnets = find("AWS::EC2::Subnet")
@@ -81,7 +81,7 @@ def test_its_subnets_overlap_with_no_others_and_do_not_move(stack: cdk.Stack, fi
     assert {"10.0.96.0/20", "10.0.112.0/20"} <= set(blocks)
 
 
-def test_nobody_is_let_in_unasked(stack: cdk.Stack, network: Network, find: Find) -> None:
+def test_no_one_is_let_in_unrequested(stack: cdk.Stack, network: Network, find: Find) -> None:
     database = SlurmDatabase(stack, "Database", network=network)
     group = stack.resolve(database.security_group.security_group_id)
 
@@ -89,7 +89,7 @@ def test_nobody_is_let_in_unasked(stack: cdk.Stack, network: Network, find: Find
     assert [rule for rule in found if rule["Properties"]["GroupId"] == group] == []
 
 
-def test_who_asks_is_let_in_to_its_port(stack: cdk.Stack, network: Network, find: Find) -> None:
+def test_clients_are_allowed_on_its_port(stack: cdk.Stack, network: Network, find: Find) -> None:
     database = SlurmDatabase(stack, "Database", SlurmDatabaseSpec(port=3307), network=network)
     database.connections.allow_default_port_from(network.security_group)
     group = stack.resolve(database.security_group.security_group_id)
@@ -128,7 +128,7 @@ STANDING = (
 
 
 @pytest.mark.parametrize("engine", ["aurora-mysql", "mariadb"])
-def test_it_is_retained_with_all_that_it_stands_on(
+def test_it_is_retained_with_all_that_it_is_on(
     stack: cdk.Stack, fleet_network: FleetNetwork, find: Find, engine: str
 ) -> None:
     database = SlurmDatabase(stack, "Database", SlurmDatabaseSpec(engine=engine), network=fleet_network)
@@ -206,7 +206,7 @@ def test_clients_without_tls_may_be_let_in(stack: cdk.Stack, network: Network, f
     assert group["Parameters"]["require_secure_transport"] == "OFF"
 
 
-def test_everything_wrong_is_told_before_anything_is_made(stack: cdk.Stack, fleet_network: FleetNetwork) -> None:
+def test_everything_wrong_is_reported_before_anything_is_made(stack: cdk.Stack, fleet_network: FleetNetwork) -> None:
     with pytest.raises(FleetError) as error:
         SlurmDatabase(
             stack,
@@ -240,7 +240,7 @@ def test_an_existing_network_of_two_zones_lends_its_subnets(stack: cdk.Stack, fi
     assert only(find("AWS::RDS::DBSubnetGroup"))["Properties"]["SubnetIds"] == [ONE, TWO]
 
 
-def test_who_may_read_the_secret(stack: cdk.Stack, network: Network, find: Find) -> None:
+def test_permission_to_read_the_secret(stack: cdk.Stack, network: Network, find: Find) -> None:
     database = SlurmDatabase(stack, "Database", network=network)
     role = iam.Role(stack, "Analyst", assumed_by=iam.AccountRootPrincipal())  # pyright: ignore[reportArgumentType]
     database.grant_read_secret(role)

@@ -1,4 +1,4 @@
-"""Each bad input, through both doors: fleet file and construct give one error, of the same code."""
+"""For each invalid input, fleet file and construct report one error, with the same code."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ from tests.fleet_file.good_fleet import edited
 from tests.made_clusters import hyperpod_cluster
 
 HERE = Path(__file__).parent
-"""Where the fleet files of these tests lie, with a folder `steps` of own scripts."""
+"""Folder of the fleet files of these tests, with a folder `steps` of the user's own scripts."""
 ZONE, OTHER_ZONE = "usw2-az4", "usw2-az2"
 WORKERS_LINE = "      workers:"
 WITH_CLUSTER = "kind: hyperpod\n    "
@@ -114,8 +114,8 @@ def misnamed(code: str, name: str) -> Bad:
     return Bad(code=code, edits=("workers:", f"{name}:"), construct=cluster(CONTROLLER, group))
 
 
-def told(code: str, lines: str, **options: Any) -> Bad:
-    """A mistake in what nodes are told."""
+def setting(code: str, lines: str, **options: Any) -> Bad:
+    """An error in the settings of nodes."""
     return Bad(code=code, edits=("kind: hyperpod", f"{WITH_CLUSTER}{lines}"), construct=cluster(**options))
 
 
@@ -123,7 +123,7 @@ def own_step(code: str, line: str, **step: Any) -> Bad:
     """A mistake in a step of one's own."""
     given: dict[str, Any] = {"script": "a.sh"} | step
     scripts = LifecycleScripts(own=OwnSteps(folder=HERE / "steps", steps=[OwnStep(**given)]))
-    return told(code, f"scripts: {{own: {{folder: steps, steps: {{{line}}}}}}}", scripts=scripts)
+    return setting(code, f"scripts: {{own: {{folder: steps, steps: {{{line}}}}}}}", scripts=scripts)
 
 
 def s3_mounts(*mounts: dict[str, Any]) -> Construct:
@@ -295,21 +295,21 @@ BAD: dict[str, Bad] = {
     "a negative count": worker("LF518", "count: 4", "count: -1", count=-1),
     "a minimum above the count": worker("LF520", "count: 4", "count: 4, min_count: 5", min_count=5),
     "an image that is none": worker("LF553", "count: 4", "count: 4, image: img-1", image_id="img-1"),
-    "a user name of the system": told(
+    "a user name of the system": setting(
         "LF412", "users: {root: {uid: 2001}}", users=[ClusterUser(name="root", uid=2001)]
     ),
-    "a user id of the system": told("LF413", "users: {ada: {uid: 1000}}", users=[ClusterUser(name="ada", uid=1000)]),
-    "two users of one id": told(
+    "a user id of the system": setting("LF413", "users: {ada: {uid: 1000}}", users=[ClusterUser(name="ada", uid=1000)]),
+    "two users of one id": setting(
         "LF414",
         "users: {ada: {uid: 2001}, grace: {uid: 2001}}",
         users=[ClusterUser(name="ada", uid=2001), ClusterUser(name="grace", uid=2001)],
     ),
-    "a key that is none": told(
+    "a key that is none": setting(
         "LF415",
         "users: {ada: {uid: 2001, ssh_keys: [mine]}}",
         users=[ClusterUser(name="ada", uid=2001, ssh_public_keys=["mine"])],
     ),
-    "a Slurm account in capitals": told(
+    "a Slurm account in capitals": setting(
         "LF416",
         "users: {ada: {uid: 2001, account: Research}}",
         users=[ClusterUser(name="ada", uid=2001, slurm_account="Research")],
@@ -327,7 +327,7 @@ BAD: dict[str, Bad] = {
         ),
         construct=s3_mounts({"mount_path": "/s3"}, {"mount_path": "/s3/a"}),
     ),
-    "a step to skip that there is not": told(
+    "a step to skip that there is not": setting(
         "LF421",
         "scripts: {skip: [mount_luster]}",
         scripts=LifecycleScripts(skip_steps=["mount_luster"]),
@@ -339,17 +339,19 @@ BAD: dict[str, Bad] = {
     "an own step that takes all day": own_step(
         "LF426", "a: {script: a.sh, timeout: 24 h}", name="a", timeout_seconds=86400
     ),
-    "a lock file that is not there": told(
+    "a lock file that is not there": setting(
         "LF427", "downloads: {lock: nowhere.json}", downloads=Downloads(lock=HERE / "nowhere.json")
     ),
-    "users that no node is told of": told(
+    "users that are written to no node": setting(
         "LF429",
         "lifecycle: none\n    users: {ada: {uid: 2001}}",
         lifecycle=Lifecycle.NONE,
         users=[ClusterUser(name="ada", uid=2001)],
     ),
-    "a Neuron release that there is not": told("LF450", 'neuron: {release: "1.0"}', neuron=NeuronHost(release="1.0")),
-    "Neuron packages that nobody may fetch": told(
+    "a Neuron release that there is not": setting(
+        "LF450", 'neuron: {release: "1.0"}', neuron=NeuronHost(release="1.0")
+    ),
+    "Neuron packages that are not in the downloads": setting(
         "LF453",
         'neuron: {release: "2.28.1", host: install}',
         neuron=NeuronHost(release="2.28.1", install=True),

@@ -1,4 +1,4 @@
-"""Each bad input of a training run, through both doors: fleet file and `TrainingRun` give one error, of one code."""
+"""For each invalid input of a training run, fleet file and `TrainingRun` report one error, with the same code."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,69 +38,74 @@ class Bad:
     code: str
     keys: str
     where: str
-    told: dict[str, Any] = field(default_factory=dict[str, Any])
+    reported: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 BAD = {
     "TP 3 on 32 cores": Bad(
-        code="LF856", keys="tensor_parallel: 3", where="tensor_parallel", told={"tensor_parallel": 3}
+        code="LF856", keys="tensor_parallel: 3", where="tensor_parallel", reported={"tensor_parallel": 3}
     ),
     "world size": Bad(
         code="LF858",
         keys="backend: nemo-megatron\nnodes: 3\ntensor_parallel: 32\npipeline_parallel: 8",
         where="nodes",
-        told={"backend": Backend.NEMO_MEGATRON, "nodes": 3, "tensor_parallel": 32, "pipeline_parallel": 8},
+        reported={"backend": Backend.NEMO_MEGATRON, "nodes": 3, "tensor_parallel": 32, "pipeline_parallel": 8},
     ),
-    "global batch": Bad(code="LF859", keys="global_batch: 250", where="global_batch", told={"global_batch": 250}),
-    "context": Bad(code="LF855", keys="context_parallel: 2", where="context_parallel", told={"context_parallel": 2}),
-    "more nodes": Bad(code="LF852", keys="nodes: 5", where="nodes", told={"nodes": 5}),
+    "global batch": Bad(code="LF859", keys="global_batch: 250", where="global_batch", reported={"global_batch": 250}),
+    "context": Bad(
+        code="LF855", keys="context_parallel: 2", where="context_parallel", reported={"context_parallel": 2}
+    ),
+    "more nodes": Bad(code="LF852", keys="nodes: 5", where="nodes", reported={"nodes": 5}),
     "too long": Bad(
-        code="LF860", keys="sequence_length: 8192", where="sequence_length", told={"sequence_length": 8192}
+        code="LF860", keys="sequence_length: 8192", where="sequence_length", reported={"sequence_length": 8192}
     ),
-    "memory": Bad(code="LF868", keys="tensor_parallel: 2", where="tensor_parallel", told={"tensor_parallel": 2}),
-    "backend": Bad(code="LF854", keys="backend: smp", where="backend", told={"backend": Backend.SMP}),
-    "folder": Bad(code="LF863", keys="folder: /tmp/x", where="folder", told={"folder": "/tmp/x"}),
+    "memory": Bad(code="LF868", keys="tensor_parallel: 2", where="tensor_parallel", reported={"tensor_parallel": 2}),
+    "backend": Bad(code="LF854", keys="backend: smp", where="backend", reported={"backend": Backend.SMP}),
+    "folder": Bad(code="LF863", keys="folder: /tmp/x", where="folder", reported={"folder": "/tmp/x"}),
     "mirror": Bad(
         code="LF866",
         keys="checkpoint: {mirror: 's3://theirs/x'}",
         where="checkpoint.mirror",
-        told={"checkpoint": Checkpoint(mirror="s3://theirs/x")},
+        reported={"checkpoint": Checkpoint(mirror="s3://theirs/x")},
     ),
     "room": Bad(
-        code="LF867", keys="checkpoint: {keep: 100}", where="checkpoint.keep", told={"checkpoint": Checkpoint(keep=100)}
+        code="LF867",
+        keys="checkpoint: {keep: 100}",
+        where="checkpoint.keep",
+        reported={"checkpoint": Checkpoint(keep=100)},
     ),
-    "steps": Bad(code="LF870", keys="steps: 0", where="steps", told={"steps": 0}),
+    "steps": Bad(code="LF870", keys="steps: 0", where="steps", reported={"steps": 0}),
     "an export that nothing compiles": Bad(
         code="LF873",
         keys="export: {to: 's3://our-models/x'}",
         where="export.environment",
-        told={"export": ServedExport(to="s3://our-models/x")},
+        reported={"export": ServedExport(to="s3://our-models/x")},
     ),
     "export": Bad(
         code="LF703",
         keys="export: {to: 's3://our-models/x', tensor_parallel: 3}",
         where="export.tensor_parallel",
-        told={"export": ServedExport(to="s3://our-models/x", tensor_parallel=3)},
+        reported={"export": ServedExport(to="s3://our-models/x", tensor_parallel=3)},
     ),
 }
 
 
-def values(**told: Any) -> dict[str, Any]:
+def values(**changed: Any) -> dict[str, Any]:
     good: dict[str, Any] = {
         "name": "llama",
         "partition": TrainingPartition(**PARTITION),
         "model": "meta-llama/Llama-2-7b-hf",
         "data": TrainingData(place="me/corpus"),
     }
-    return {**good, **told}
+    return {**good, **changed}
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_both_doors_tell_the_same(name: str):
+def test_both_ways_report_the_same(name: str):
     bad = BAD[name]
     of_file = good_job.problems(*with_keys(bad.keys))
     with pytest.raises(FleetError) as error:
-        TrainingRun(**values(**bad.told))
+        TrainingRun(**values(**bad.reported))
     of_run = error.value.problems
     assert [(each.code.value, each.where) for each in of_file] == [(bad.code, f"jobs.llama.{bad.where}")]
     assert [(each.code.value, each.where) for each in of_run] == [(bad.code, bad.where)]
@@ -128,7 +133,7 @@ seed: 7
 checkpoint: {every: 50, keep: 3, mirror: "s3://our-checkpoints/llama"}
 max_restarts: 3
 export: {to: "s3://our-models/llama", batch_size: 1, environment: any}"""
-    told = TrainingRun(
+    reported = TrainingRun(
         **values(
             nodes=2,
             backend=Backend.NEURON,
@@ -151,10 +156,10 @@ export: {to: "s3://our-models/llama", batch_size: 1, environment: any}"""
             export=ServedExport(to="s3://our-models/llama", batch_size=1, environment="any"),
         )
     )
-    assert good_job.run(*with_keys(keys)) == told
+    assert good_job.run(*with_keys(keys)) == reported
 
 
-def test_defaults_of_both_doors_are_one():
+def test_defaults_of_both_ways_are_one():
     of_file, of_run = good_job.run(), TrainingRun(**values())
     for name in TrainingRun.model_fields:
         assert getattr(of_file, name) == getattr(of_run, name), name

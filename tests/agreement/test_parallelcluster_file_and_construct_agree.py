@@ -1,4 +1,4 @@
-"""Each bad input for a ParallelCluster, through both doors: fleet file and construct give one error of one code."""
+"""For each invalid input of a ParallelCluster, fleet file and construct report one error, with the same code."""
 
 import shutil
 from collections.abc import Callable, Sequence
@@ -92,8 +92,8 @@ def queue(code: str, new: str, **options: Any) -> Bad:
     return Bad(code=code, edits=(QUEUE, new), construct=cluster(lambda: [trn1(**options)]))
 
 
-def told(code: str, lines: str, **options: Any) -> Bad:
-    """A mistake in what is said of the cluster."""
+def setting(code: str, lines: str, **options: Any) -> Bad:
+    """An error in a setting of the cluster."""
     return Bad(code=code, edits=(KIND, f"{KIND}\n    {lines}"), construct=cluster(**options))
 
 
@@ -140,8 +140,8 @@ MANY = [f"q{index}" for index in range(51)]
 LUSTRE = "type: FsxLustre, mount: /data"
 
 BAD: dict[str, Bad] = {
-    "the talk's operating system": told("LF618", "os: alinux2", os="alinux2"),
-    "pbs": told("LF617", "scheduler: pbs", scheduler="pbs"),
+    "the talk's operating system": setting("LF618", "os: alinux2", os="alinux2"),
+    "pbs": setting("LF617", "scheduler: pbs", scheduler="pbs"),
     "a queue name of 26 characters": Bad(
         code="LF611",
         edits=("      trn1:", f"      {'q' * 26}:"),
@@ -189,7 +189,7 @@ BAD: dict[str, Bad] = {
         capacity_type=CapacityType.CAPACITY_BLOCK,
         capacity_reservation=BLOCK,
     ),
-    "GresTypes": told(
+    "GresTypes": setting(
         "LF642",
         "slurm: {settings: [{GresTypes: gpu}]}",
         slurm=SlurmSettings(custom_settings=[{"GresTypes": "gpu"}]),
@@ -233,24 +233,24 @@ BAD: dict[str, Bad] = {
         edits=("type: m5.xlarge", "type: m5.xlarge, root_volume: 8 GiB"),
         construct=cluster(head_node=HeadNode(instance_type="m5.xlarge", root_volume=RootVolume(size_gib=8))),
     ),
-    "a warning of two minutes": told(
+    "a warning of two minutes": setting(
         "LF660",
         "login: {people: {type: m5.xlarge, count: 1, grace_time: 2 min}}",
         login_pools=[LoginPool(name="people", instance_type="m5.xlarge", gracetime_minutes=2)],
     ),
-    "a user id of the system": told("LF413", "users: {ada: {uid: 1000}}", users=[ClusterUser(name="ada", uid=1000)]),
+    "a user id of the system": setting("LF413", "users: {ada: {uid: 1000}}", users=[ClusterUser(name="ada", uid=1000)]),
     "an S3 mount for a queue that is not there": Bad(
         code="LF417",
         edits=(KIND, f"{KIND}\n    s3_mounts: [{{bucket: 's3://my-data', mount: /s3, groups: [trn2]}}]"),
         construct=foreign_bucket_mount,
     ),
-    "a step to skip that there is not": told(
+    "a step to skip that there is not": setting(
         "LF421", "scripts: {skip: [mount_luster]}", scripts=NodeScripts(skip_steps=["mount_luster"])
     ),
-    "Neuron packages that nobody may fetch": told(
+    "Neuron packages that are not in the downloads": setting(
         "LF453", 'neuron: {release: "2.28.1", host: install}', neuron=NeuronHost(release="2.28.1", install=True)
     ),
-    "a lock file that is not there": told(
+    "a lock file that is not there": setting(
         "LF427", "downloads: {lock: nowhere.json}", downloads=Downloads(lock=HERE / "nowhere.json")
     ),
 }
@@ -277,8 +277,8 @@ def by_file(app: cdk.App, *edits: str, folder: Path = HERE) -> ParallelClusterSt
     return made
 
 
-def test_efa_is_never_without_a_word_on_placement(stack: cdk.Stack, oracle: Oracle) -> None:
-    """ParallelCluster refuses EFA where nothing is said of placement; here both doors say it."""
+def test_efa_always_has_a_placement_group_setting(stack: cdk.Stack, oracle: Oracle) -> None:
+    """ParallelCluster rejects EFA without a placement group setting; the fleet file and the Python API both set it."""
     for configuration in (
         stack.resolve(cluster()(stack).configuration),
         (made := by_file(cdk.App())).resolve(made.cluster.configuration),
@@ -295,7 +295,7 @@ CHANGED = "[LF683]"
 
 
 def test_a_head_node_is_not_changed_in_place(app: cdk.App, tmp_path: Path) -> None:
-    """Both doors compare with what was deployed last, once the app is put together."""
+    """The fleet file and the Python API both compare with the last deployment, after the app is constructed."""
     first = by_file(cdk.App(outdir=str(tmp_path / "first"), context=cdk_context()))
     assembly = cast(cdk.App, first.node.root).synth()
     template = assembly.get_stack_by_name("test-pc").template_full_path

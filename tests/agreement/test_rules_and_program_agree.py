@@ -1,7 +1,7 @@
-"""A run that synth takes is not refused by the training program, before a step is taken, on nodes that cost money.
+"""The training program does not reject a run that passes synthesis, on nodes that cost money.
 
-The program has rules of its own, since it has no llm-fleet beside it on a node, and since batch files are edited by
-hand. What both know must agree.
+The program has its own rules, because llm-fleet is not installed on nodes and batch files are edited by hand. Rules of
+both must agree.
 """
 
 import json
@@ -71,15 +71,15 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "activation_checkpointing": (None, None, None, ActivationCheckpointing.SELECTIVE, ActivationCheckpointing.NONE),
 }
 STRICTER = {"LF856", "LF868"}
-"""Tensor parallel within a node and in the hardware's rings, and memory, of which the program knows nothing."""
+"""Tensor parallel within a node and in the hardware's rings, and memory, which the program does not check."""
 
 
 def drawn(backend: Backend) -> Iterator[dict[str, Any]]:
     """Runs of all kinds, most of them wrong in one or two ways; the same at each time."""
     dice = Random(backend.value)
     for _ in range(140):
-        told = {name: dice.choice(values) for name, values in CHOICES.items()}
-        yield {name: value for name, value in told.items() if value is not None} | {
+        reported = {name: dice.choice(values) for name, values in CHOICES.items()}
+        yield {name: value for name, value in reported.items() if value is not None} | {
             "backend": backend,
             "nodes": dice.choice((1, 2, 3)),
         }
@@ -89,33 +89,33 @@ def drawn(backend: Backend) -> Iterator[dict[str, Any]]:
 def test_what_synth_takes_the_program_takes(backend: Backend, tmp_path: Path):
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     taken = 0
-    for told in drawn(backend):
+    for reported in drawn(backend):
         try:
-            made = run(**told, model="/fsx/x", shape=SHAPE, partition=partition(INSTANCES[backend], 4), steps=10)
+            made = run(**reported, model="/fsx/x", shape=SHAPE, partition=partition(INSTANCES[backend], 4), steps=10)
         except FleetError:
             continue
         taken += 1
         settings = as_settings(made, tmp_path)
-        assert refusals(settings, made.plan.world) == [], told
+        assert refusals(settings, made.plan.world) == [], reported
     assert taken > 5, "too few of them are right for this to prove anything"
 
 
 @pytest.mark.parametrize("backend", [Backend.CPU, Backend.FSDP])
 def test_what_synth_refuses_the_program_refuses(backend: Backend, tmp_path: Path):
-    """For an edited batch file, synth has not been asked."""
+    """An edited batch file was not checked during synthesis."""
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     place = partition(INSTANCES[backend], 4)
-    for told in drawn(backend):
+    for reported in drawn(backend):
         try:
-            run(**told, model="/fsx/x", shape=SHAPE, partition=place, steps=10)
+            run(**reported, model="/fsx/x", shape=SHAPE, partition=place, steps=10)
         except FleetError as error:
             codes = {problem.code.value for problem in error.problems}
             if codes & STRICTER:
                 continue
-            degrees = {name: value for name, value in told.items() if isinstance(value, int) and name != "nodes"}
-            good = run(backend=backend, nodes=told["nodes"], model="/fsx/x", shape=SHAPE, partition=place, steps=10)
+            degrees = {name: value for name, value in reported.items() if isinstance(value, int) and name != "nodes"}
+            good = run(backend=backend, nodes=reported["nodes"], model="/fsx/x", shape=SHAPE, partition=place, steps=10)
             settings = as_settings(good, tmp_path, **degrees)
-            assert refusals(settings, good.plan.world), (told, codes)
+            assert refusals(settings, good.plan.world), (reported, codes)
 
 
 def test_degrees_of_backends_are_those_of_the_catalog():
@@ -130,12 +130,12 @@ def test_keys_of_smp_are_those_of_the_catalog():
 
 
 def as_settings(made: Any, folder: Path, **changes: Any) -> Settings:
-    """What the batch file hands over; graphs alone are asked for, so that no tokens need be there."""
-    told = {name.lower(): text for name, text in {**run_settings(made), **stage_settings(made, "train")}.items()}
+    """Return the settings of the batch file; only graphs are compiled, so that no tokens are needed."""
+    reported = {name.lower(): text for name, text in {**run_settings(made), **stage_settings(made, "train")}.items()}
     names = ("sequence_length", "global_batch", "micro_batch", "steps", "warmup_steps", "tensor_parallel")
     names += ("pipeline_parallel", "context_parallel", "shard_degree", "checkpoint_every", "checkpoints_kept")
-    values: dict[str, Any] = {name: int(told[name]) for name in names} | changes
-    values |= {name: told[name] for name in ("backend", "activation_checkpointing")}
+    values: dict[str, Any] = {name: int(reported[name]) for name in names} | changes
+    values |= {name: reported[name] for name in ("backend", "activation_checkpointing")}
     return Settings(run_folder=folder, model=folder, compile_only=1, **values)
 
 

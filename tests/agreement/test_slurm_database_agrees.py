@@ -1,4 +1,4 @@
-"""Fleet file and construct refuse the same databases, each in its own words for where."""
+"""Fleet file and construct report errors for the same databases, each with its own paths."""
 
 from typing import Any
 

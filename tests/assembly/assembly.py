@@ -33,18 +33,18 @@ class Resource:
 
     @property
     def place(self) -> str:
-        """`<stack>.<logical id>`, which also stands for its physical id in resolved values."""
+        """`<stack>.<logical id>`, which is also its physical id in resolved values."""
         return f"{self.stack}.{self.logical_id}"
 
     @property
     def kept(self) -> bool:
-        """Whether deleting its stack leaves it."""
+        """Whether it is retained when its stack is deleted."""
         return str(self.body.get("DeletionPolicy", "Delete")).startswith("Retain")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assembly:
-    """The templates of an assembly by their stacks' names, each stack after those that it needs."""
+    """The templates of an assembly by stack name, each stack after its dependencies."""
 
     templates: Mapping[str, Json]
     regions: Mapping[str, str] = field(default_factory=lambda: defaultdict(lambda: "us-west-2"))
@@ -52,7 +52,7 @@ class Assembly:
 
     @classmethod
     def read(cls, folder: Path, *, account: str = "111122223333", region: str = "us-west-2") -> "Assembly":
-        """Read the assembly in `folder`; `account` and `region` stand for those that the app leaves open."""
+        """Read the assembly in `folder`; `account` and `region` replace those that the app does not set."""
         stacks = stacks_of(folder, account=account, region=region)
         return cls(
             templates={stack.name: json.loads(stack.template.read_text(encoding="utf-8")) for stack in stacks},
@@ -102,8 +102,10 @@ class Assembly:
         """Return the stack and the unresolved value of the output that `value` takes from another stack, if any."""
         weak = value.get("Fn::GetStackOutput")
         if isinstance(weak, dict):
-            told = cast("dict[str, str]", weak)
-            return told["StackName"], self.templates[told["StackName"]]["Outputs"][told["OutputName"]]["Value"]
+            reported = cast("dict[str, str]", weak)
+            return reported["StackName"], self.templates[reported["StackName"]]["Outputs"][reported["OutputName"]][
+                "Value"
+            ]
         strong = value.get("Fn::ImportValue")
         return self._exports.get(strong) if isinstance(strong, str) else None
 

@@ -1,4 +1,4 @@
-"""What no single template shows: mistakes between the stacks of one assembly. Each check returns its findings.
+"""Errors between the stacks of an assembly, which no single template shows. Each check returns its findings.
 
 `replaced` compares two assemblies, of a fleet before and after a change.
 """
@@ -22,7 +22,7 @@ _ANYWHERE: Json = {"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"}
 def rules_twice(assembly: Assembly) -> list[str]:
     """Return each security group rule that is made more than once, with the places that make it.
 
-    EC2 tells rules apart by group, direction, peer, protocol and ports, and not by their description.
+    EC2 compares rules by group, direction, peer, protocol and ports, not by their description.
     Source: document https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
     (`InvalidPermission.Duplicate`: "the specified inbound or outbound rule already exists for that security group").
     """
@@ -34,54 +34,54 @@ def rules_twice(assembly: Assembly) -> list[str]:
 
 
 def _rules(assembly: Assembly, resource: Resource) -> Iterator[str]:
-    told = resource.properties
+    reported = resource.properties
     match resource.type:
         case "AWS::EC2::SecurityGroupIngress":
-            yield _rule(assembly, resource.stack, told["GroupId"], _INWARD, told)
+            yield _rule(assembly, resource.stack, reported["GroupId"], _INWARD, reported)
         case "AWS::EC2::SecurityGroupEgress":
-            yield _rule(assembly, resource.stack, told["GroupId"], _OUTWARD, told)
+            yield _rule(assembly, resource.stack, reported["GroupId"], _OUTWARD, reported)
         case "AWS::EC2::SecurityGroup":
             own = {"Ref": resource.logical_id}
-            for inward in told.get("SecurityGroupIngress", []):
+            for inward in reported.get("SecurityGroupIngress", []):
                 yield _rule(assembly, resource.stack, own, _INWARD, inward)
-            # A group for which no rule outward is given lets everything out.
-            for outward in told.get("SecurityGroupEgress", [_ANYWHERE]):
+            # A security group without outbound rules in the template allows all outbound traffic.
+            for outward in reported.get("SecurityGroupEgress", [_ANYWHERE]):
                 yield _rule(assembly, resource.stack, own, _OUTWARD, outward)
         case _:
             pass
 
 
-def _rule(assembly: Assembly, stack: str, group: Any, direction: str, told: Json) -> str:
-    peer = next(told[name] for name in (*_PEERS, *_GROUP_PEERS) if name in told)
-    protocol = str(told["IpProtocol"]).lower()
-    # With all protocols EC2 takes no ports: it ignores those that are given.
-    ports = () if protocol == "-1" else (told.get("FromPort"), told.get("ToPort"))
+def _rule(assembly: Assembly, stack: str, group: Any, direction: str, rule: Json) -> str:
+    peer = next(rule[name] for name in (*_PEERS, *_GROUP_PEERS) if name in rule)
+    protocol = str(rule["IpProtocol"]).lower()
+    # For all protocols EC2 ignores ports.
+    ports = () if protocol == "-1" else (rule.get("FromPort"), rule.get("ToPort"))
     return json.dumps([assembly.resolve(group, stack), direction, assembly.resolve(peer, stack), protocol, *ports])
 
 
 def ways_out_lost(assembly: Assembly) -> list[str]:
-    """Return each security group whose rule for everything outward CloudFormation takes away again.
+    """Return each security group whose default outbound rule for all traffic CloudFormation removes.
 
-    So are groups that exist already: nobody knows whether they have such a rule, so that no rule outward is theirs.
+    This includes existing groups: it is unknown whether they have such a rule, so none is added to them.
     Source: assumption cloudformation-egress-removes-everything-out
     """
-    open_to_all, further = set[str](), defaultdict[str, list[str]](list)
+    open_to_all, additional = set[str](), defaultdict[str, list[str]](list)
     for resource in assembly.resources:
         for rule in _rules(assembly, resource):
             group, direction, peer, protocol, *_ = json.loads(rule)
             if direction == _OUTWARD and (peer, protocol) == ("0.0.0.0/0", "-1"):
                 open_to_all.add(group)
             elif resource.type == "AWS::EC2::SecurityGroupEgress":
-                further[group].append(resource.place)
-    lost = [group for group in further if group in open_to_all or group not in assembly.by_place]
-    return [f"{group}: {', '.join(further[group])}" for group in sorted(lost)]
+                additional[group].append(resource.place)
+    lost = [group for group in additional if group in open_to_all or group not in assembly.by_place]
+    return [f"{group}: {', '.join(additional[group])}" for group in sorted(lost)]
 
 
 _NAMED_WITHIN_ANOTHER = {
     "AWS::IAM::Policy": "of one role",
     "AWS::ApplicationAutoScaling::ScalingPolicy": "of one target",
 }
-"""Types whose names differ within something else alone."""
+"""Types whose names must be unique only within a parent resource."""
 
 
 def names_twice(assembly: Assembly) -> list[str]:
@@ -102,15 +102,15 @@ def names_twice(assembly: Assembly) -> list[str]:
 
 
 def _name(assembly: Assembly, resource: Resource) -> str | None:
-    """Return what tells the resource from others of its type; `None` where the template does not give it."""
+    """Return the physical name of the resource; `None` if the template does not set it."""
     if resource.type in _NAMED_WITHIN_ANOTHER:
         return None
     schema = schema_of(resource.type) or {}
     identity = [pointer.rsplit("/", 1)[-1] for pointer in schema.get("primaryIdentifier", ())]
-    told = resource.properties
-    if not identity or any(part not in told for part in identity):
-        identity = [one for one in ("Name", f"{resource.type.rsplit(':', 1)[-1]}Name") if one in told]
-    return json.dumps([assembly.resolve(told[part], resource.stack) for part in identity]) if identity else None
+    reported = resource.properties
+    if not identity or any(part not in reported for part in identity):
+        identity = [one for one in ("Name", f"{resource.type.rsplit(':', 1)[-1]}Name") if one in reported]
+    return json.dumps([assembly.resolve(reported[part], resource.stack) for part in identity]) if identity else None
 
 
 _HELD = frozenset(
@@ -132,7 +132,7 @@ Source: model botocore rds DeleteDBSubnetGroup"""
 
 
 def undeletable(assembly: Assembly) -> list[str]:
-    """Return what keeps the stacks from being deleted one after the other, the last deployed first.
+    """Return the reasons why the stacks cannot be deleted one after the other, the last deployed first.
 
     A stack that takes a value of one deployed later; a resource that is deleted while one that is retained uses it.
     """
@@ -154,7 +154,7 @@ def undeletable(assembly: Assembly) -> list[str]:
 
 
 def weak_references(assembly: Assembly) -> list[str]:
-    """Return what takes a value of another stack by `Fn::GetStackOutput`, and goes on with an old one.
+    """Return references to another stack by `Fn::GetStackOutput`, which can keep an old value.
 
     The CDK's command line skips a stack whose template is the same, and this is the same text whatever the output's
     value is. With `Fn::ImportValue` CloudFormation refuses to change an export in use: the update fails instead.
@@ -172,7 +172,7 @@ def weak_references(assembly: Assembly) -> list[str]:
 
 
 EVERY_CHECK = (rules_twice, ways_out_lost, names_twice, undeletable, weak_references, *SILENT_CHECKS)
-"""What is asked of every assembly."""
+"""The checks of every assembly."""
 
 
 def replaced(before: Assembly, after: Assembly) -> set[str]:

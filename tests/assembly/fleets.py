@@ -1,4 +1,4 @@
-"""Fleets that combine features as people do (`fleets.yaml`), and their assemblies."""
+"""Fleets with typical combinations of features (`fleets.yaml`), and their assemblies."""
 
 import json
 from collections.abc import Mapping
@@ -37,9 +37,9 @@ def text_of(name: str, change: Mapping[str, Any] | None = None) -> str:
 
 
 def merge(into: dict[str, Any], part: Mapping[str, Any]) -> None:
-    """Merge `part` into a fleet file; a key whose value is `None` is taken out."""
+    """Merge `part` into a fleet file; a key whose value is `None` is removed."""
     for key, value in part.items():
-        if value is None:  # what a change takes out
+        if value is None:  # removed by a change
             into.pop(key, None)
         elif isinstance(value, dict):
             merge(into.setdefault(key, {}), cast("dict[str, Any]", value))

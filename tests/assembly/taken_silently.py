@@ -1,4 +1,4 @@
-"""What AWS takes without an error, or refuses only when a job or an endpoint starts. Each check returns findings."""
+"""Errors that AWS accepts silently, or reports only when a job or an endpoint starts. Each check returns findings."""
 
 import json
 import re
@@ -27,7 +27,7 @@ _ROLES = {
 def short_names_in_alarms(assembly: Assembly) -> list[str]:
     """Return each alarm that names a load balancer or its targets by anything but the full name, such as the ARN.
 
-    CloudWatch takes any text, and an alarm on a metric that no one publishes has no data for ever.
+    CloudWatch accepts any text, and an alarm on a metric that is never published has no data.
     Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-cloudwatch-metrics.html
     """
     return [
@@ -53,7 +53,7 @@ def images_not_pulled(assembly: Assembly) -> list[str]:
 
 
 def images_of_other_regions(assembly: Assembly) -> list[str]:
-    """Return each image of SageMaker that lies in the registry of another Region, which it does not pull.
+    """Return each SageMaker image in the registry of another Region, from which SageMaker does not pull.
 
     Source: document https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_ContainerDefinition.html: the image
     "must be in the same region as the model or endpoint you are creating"
@@ -69,7 +69,7 @@ def images_of_other_regions(assembly: Assembly) -> list[str]:
 
 
 def roles_of_other_services(assembly: Assembly) -> list[str]:
-    """Return each role of the assembly that the service which shall assume it may not assume.
+    """Return each role of the assembly whose trust policy does not allow the service that uses it.
 
     Source: document https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_create_for-service.html
     """
@@ -82,7 +82,7 @@ def roles_of_other_services(assembly: Assembly) -> list[str]:
 
 
 SILENT_CHECKS = (short_names_in_alarms, images_not_pulled, images_of_other_regions, roles_of_other_services)
-"""What is asked of every assembly."""
+"""The checks of every assembly."""
 
 
 def _of_type(assembly: Assembly, *types: str) -> Iterator[Resource]:

@@ -1,4 +1,4 @@
-"""Each check over a whole assembly finds the mistake that is planted, and nothing once it is gone."""
+"""Each check of an assembly finds the error that a test adds, and nothing without it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -59,8 +59,8 @@ def outward(group: Any, **more: Any) -> Json:
 
 
 def alarm(**dimensions: Json) -> Json:
-    told = [{"Name": name, "Value": value} for name, value in dimensions.items()]
-    metric = {"Namespace": "AWS/ApplicationELB", "MetricName": "UnHealthyHostCount", "Dimensions": told}
+    reported = [{"Name": name, "Value": value} for name, value in dimensions.items()]
+    metric = {"Namespace": "AWS/ApplicationELB", "MetricName": "UnHealthyHostCount", "Dimensions": reported}
     return {"Alarm": resource("CloudWatch::Alarm", Metrics=[{"Id": "m", "MetricStat": {"Metric": metric}}])}
 
 
@@ -234,7 +234,7 @@ def test_nothing_is_found_where_nothing_is_planted() -> None:
     assert [found for check in EVERY_CHECK for found in check(good)] == []
 
 
-def test_what_an_update_replaces_goes_with_what_it_stands_in() -> None:
+def test_what_an_update_replaces_goes_with_what_it_is_in() -> None:
     before = assembly(net=net(), a=rule("sg-1", STRONG))
     after = assembly(net=net(Vpc=resource("EC2::VPC", CidrBlock="10.9.0.0/16")), a=rule("sg-1", STRONG))
     assert replaced(before, after) == {"net.Vpc", "net.Group"}, "a group is replaced with its VPC"

@@ -1,4 +1,4 @@
-"""Clusters of one fleet that share a security group which exists already: its rules are made once."""
+"""Clusters of one fleet that share an existing security group: its rules are created once."""
 
 from pathlib import Path
 

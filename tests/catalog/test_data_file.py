@@ -1,4 +1,4 @@
-"""Data files become objects of the types that the catalog declares, and what does not fit is named by file and key."""
+"""Data files become objects of the types that the catalog declares, and errors have file and key."""
 
 import pkgutil
 import re
@@ -17,7 +17,7 @@ from llm_fleet.catalog.data_file import KEY, Limit, reader, typed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part that knows its own key."""
+    """A part with its own key as a field."""
 
     name: Annotated[str, KEY]
     size: int = 0
@@ -62,39 +62,39 @@ def test_data_becomes_the_type_of_its_field(field: str, data: Any, value: Any) -
 
 
 MISFITS: list[tuple[dict[str, Any], str]] = [
-    ({}, "whole.json: Whole lacks ['text'] and has no place for []"),
-    ({"text": "x", "more": 1}, "whole.json: Whole lacks [] and has no place for ['more']"),
-    ({"text": 1}, "whole.json/text: must be str, is 1"),
-    ({"text": "x", "share": True}, "whole.json/share: must be int or float, is True"),
-    ({"text": "x", "kind": "cpu"}, "whole.json/kind: must be one of gpu, neuron, is 'cpu'"),
+    ({}, "whole.json: Whole is missing ['text'] and has no field for []"),
+    ({"text": "x", "more": 1}, "whole.json: Whole is missing [] and has no field for ['more']"),
+    ({"text": 1}, "whole.json/text: must be str, but is 1"),
+    ({"text": "x", "share": True}, "whole.json/share: must be int or float, but is True"),
+    ({"text": "x", "kind": "cpu"}, "whole.json/kind: must be one of gpu, neuron, but is 'cpu'"),
     ({"text": "x", "since": "today"}, "whole.json/since: 'today': Invalid isoformat string: 'today'"),
     ({"text": "x", "form": "("}, "whole.json/form: '(': missing ), unterminated subpattern at position 0"),
-    ({"text": "x", "limit": {"min": 1}}, "whole.json/limit: Limit lacks [] and has no place for ['min']"),
-    ({"text": "x", "pair": [1]}, "whole.json/pair: must have 2 items, is [1]"),
-    ({"text": "x", "pair": [1, "2"]}, "whole.json/pair/1: must be int, is '2'"),
-    ({"text": "x", "words": "a"}, "whole.json/words: must be list, is 'a'"),
-    ({"text": "x", "parts": {"one": {"size": None}}}, "whole.json/parts/one/size: must be int, is None"),
-    ({"text": "x", "parts": {"one": {"name": "two"}}}, "whole.json/parts/one: Part lacks [] and has no place for"),
+    ({"text": "x", "limit": {"min": 1}}, "whole.json/limit: Limit is missing [] and has no field for ['min']"),
+    ({"text": "x", "pair": [1]}, "whole.json/pair: must have 2 items, but is [1]"),
+    ({"text": "x", "pair": [1, "2"]}, "whole.json/pair/1: must be int, but is '2'"),
+    ({"text": "x", "words": "a"}, "whole.json/words: must be list, but is 'a'"),
+    ({"text": "x", "parts": {"one": {"size": None}}}, "whole.json/parts/one/size: must be int, but is None"),
+    ({"text": "x", "parts": {"one": {"name": "two"}}}, "whole.json/parts/one: Part is missing [] and has no field for"),
 ]
 
 
 @pytest.mark.parametrize(("data", "message"), MISFITS)
-def test_data_that_does_not_fit_is_named(data: Any, message: str) -> None:
+def test_invalid_data_is_reported_with_its_key(data: Any, message: str) -> None:
     with pytest.raises(TypeError, match="catalog/data/" + re.escape(message)):
         typed(Whole, data, "whole.json")
 
 
-def test_a_reader_reads_once_and_names_what_is_not_there() -> None:
+def test_a_reader_reads_once_and_reports_a_missing_key() -> None:
     read = reader(Limit, "endpoint_settings", "name")
     assert read() is read() == Limit(maximum=63, pattern=read().pattern)
     with pytest.raises(TypeError, match=r"endpoint_settings.json has no name/length"):
         reader(int, "endpoint_settings", "name", "length")()
 
 
-def test_every_data_file_fits_its_type() -> None:
-    """Whatever the catalog can be asked without arguments is asked; a misfit raises with its file and key."""
+def test_every_data_file_matches_its_type() -> None:
+    """Call all functions of the catalog without arguments; invalid data raises an error with its file and key."""
     modules = [import_module(info.name) for info in pkgutil.iter_modules(catalog.__path__, f"{catalog.__name__}.")]
     getters = {value for module in modules for value in vars(module).values() if hasattr(value, "cache_info")}
-    asked = [each for each in getters if not signature(each).parameters]
-    assert len(asked) > 100
-    assert all(each() is not None for each in asked)
+    requested = [each for each in getters if not signature(each).parameters]
+    assert len(requested) > 100
+    assert all(each() is not None for each in requested)

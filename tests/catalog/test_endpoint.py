@@ -1,4 +1,4 @@
-"""The facts of endpoints and what stands around them, compared with botocore's models."""
+"""The facts of endpoints and related features, compared with botocore's models."""
 
 import re
 from functools import cache
@@ -51,7 +51,7 @@ def test_the_instance_types_are_those_of_the_api() -> None:
     assert sorted(ours) == sorted(member_of_request("ProductionVariantInstanceType").enum)
 
 
-def test_each_type_that_is_not_retired_is_known_to_ec2_but_these() -> None:
+def test_ec2_has_all_types_that_are_not_retired_except_these() -> None:
     unknown = {name for name in endpoint_instance_names() if ec2_instance(name.removeprefix("ml.")) is None}
     assert unknown == {"ml.dl1.24xlarge", "ml.p6e-gb200.36xlarge"}
 
@@ -71,15 +71,15 @@ def test_every_accelerator_has_a_memory() -> None:
     assert {name.split(".")[1] for name in without} == {"inf1"}  # for which there is no image either
 
 
-def test_the_host_images_are_those_of_the_api_with_the_drivers_that_it_tells() -> None:
+def test_the_host_images_are_those_of_the_api_with_the_drivers_that_it_reports() -> None:
     assert set(inference_amis()) == set(member_of_request("ProductionVariantInferenceAmiVersion").enum)
-    told = member_of_request("ProductionVariant").members["InferenceAmiVersion"].documentation
-    parts = re.split(r"(?=<dt>)", told)[1:]
+    reported = member_of_request("ProductionVariant").members["InferenceAmiVersion"].documentation
+    parts = re.split(r"(?=<dt>)", reported)[1:]
     found = {match["name"]: (match["driver"], match["cuda"]) for part in parts if (match := _DRIVER.search(part))}
     assert found == {name: (ami.driver, ami.cuda) for name, ami in inference_amis().items()}
 
 
-def test_host_images_name_families_that_there_are() -> None:
+def test_families_of_host_images_exist() -> None:
     families = set(load("endpoint_instances")["families"])
     for ami in inference_amis().values():
         assert set(ami.families) <= families, ami.name
@@ -111,11 +111,11 @@ def test_limits_are_those_of_the_api(ours: str, theirs: str) -> None:
 
 
 @pytest.mark.parametrize("accelerator", ACCELERATORS)
-def test_something_serves_on_each_accelerator(accelerator: str) -> None:
+def test_each_accelerator_has_an_image(accelerator: str) -> None:
     assert endpoint_images(default_image_kind(accelerator), accelerator)
 
 
-def test_tags_say_what_the_facts_say() -> None:
+def test_tags_agree_with_the_facts() -> None:
     for kind in image_kinds():
         for accelerator in ACCELERATORS:
             for facts in endpoint_images(kind, accelerator).values():
@@ -126,7 +126,7 @@ def test_tags_say_what_the_facts_say() -> None:
 
 
 def test_no_gpu_image_runs_on_the_driver_that_old_families_boot_with() -> None:
-    """That is why an AMI is chosen: the default of g4dn, g5 and p4d knows CUDA 11.4."""
+    """This is why an AMI is set: the default of g4dn, g5 and p4d supports CUDA 11.4."""
     oldest = min(float(facts.cuda or 0) for kind in image_kinds() for facts in endpoint_images(kind, "gpu").values())
     assert all(float(default_cuda(family) or 0) < oldest for family in ("g4dn", "g5", "p4d", "p4de"))
 
@@ -172,7 +172,7 @@ def test_the_service_documents_the_steps_of_a_rollout() -> None:
 
 def test_data_capture() -> None:
     facts, percent = capture_facts(), limit("sagemaker", "SamplingPercentage")
-    assert (percent.minimum, facts.percent.maximum) == (0, percent.maximum)  # 0 is taken by the service alone
+    assert (percent.minimum, facts.percent.maximum) == (0, percent.maximum)  # only the service accepts 0
     assert facts.uri.maximum == limit("sagemaker", "DestinationS3Uri").maximum
 
 
@@ -188,7 +188,7 @@ def test_statuses_in_which_an_endpoint_waits() -> None:
     statuses = member_of_model("sagemaker", "EndpointStatus").enum
     waits = set(time_to_live_facts().statuses_that_wait)
     assert set(statuses) - waits == {"InService", "OutOfService", "Failed", "UpdateRollbackFailed"}
-    assert waits - {"Deleting"} == IN_BETWEEN  # the function has its own copy: it imports nothing of llm-fleet
+    assert waits - {"Deleting"} == IN_BETWEEN  # the function has its own copy, since it does not import llm-fleet
 
 
 def test_budgets_and_rules() -> None:

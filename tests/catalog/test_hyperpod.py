@@ -16,7 +16,7 @@ def request_shape() -> Any:
 
 
 def _field(shape: Any, path: str) -> Any:
-    """The shape at `path`, found on a way of its own."""
+    """Return the shape at `path`, independently of the catalog's code."""
     for part in path.split("."):
         shape = shape.members[part.removesuffix("[]")]
         if part.endswith("[]"):
@@ -36,8 +36,8 @@ def test_no_limit_is_missing() -> None:
     assert TARGET.read_text(encoding="utf-8") == document(), "run `python -m tools.make_hyperpod_limits`"
 
 
-def test_every_field_of_a_group_is_known() -> None:
-    """A field that the service adds to a group must be offered, or be put on the list of those that are not."""
+def test_every_field_of_a_group_is_listed() -> None:
+    """A field that the service adds to a group must be supported, or be on the list of unsupported fields."""
     shape: Any = get_session().get_service_model("sagemaker").shape_for("ClusterInstanceGroupSpecification")
     offered = {
         path.split(".")[1].removesuffix("[]")
@@ -61,7 +61,7 @@ def test_every_field_of_a_group_is_known() -> None:
         (Limit(), "any"),
     ],
 )
-def test_range_reads_well(limit: Limit, text: str) -> None:
+def test_range_as_text(limit: Limit, text: str) -> None:
     assert limit.range == text
 
 

@@ -1,4 +1,4 @@
-"""The instance types that HyperPod offers, and how Python names one."""
+"""The instance types of HyperPod, and their names in Python."""
 
 import copy
 import json
@@ -56,7 +56,7 @@ EFA_BY_HYPERPOD_CLI = dict.fromkeys(SMALL_EFA, 1) | {
 def test_names_are_those_of_the_service() -> None:
     shape: Any = get_session().get_service_model("sagemaker").shape_for("ClusterInstanceType")
     service, catalog = set(shape.enum), set(instances())
-    assert service - catalog == set(), "HyperPod offers types that the catalog lacks: run tools/make_instances.py"
+    assert service - catalog == set(), "the catalog lacks types of HyperPod: run tools/make_instances.py"
     assert catalog - service == set(), "the catalog has types that HyperPod does not offer"
     assert len(catalog) == 209
 
@@ -143,12 +143,12 @@ def test_constants_are_in_the_catalog_and_have_their_facts() -> None:
     assert InstanceType.P6_B200_48XLARGE == "ml.p6-b200.48xlarge"
 
 
-def test_it_is_a_plain_string() -> None:
+def test_a_type_is_a_plain_string() -> None:
     assert json.dumps({"type": InstanceType.TRN1_32XLARGE}) == '{"type": "ml.trn1.32xlarge"}'
     assert "ml.trn1.32xlarge" in {InstanceType.TRN1_32XLARGE}
 
 
-def test_of_carries_what_it_was_told() -> None:
+def test_of_keeps_its_arguments() -> None:
     facts = facts_of(NEW)
     assert facts is not None
     assert (facts.name, facts.network_cards, facts.efa_interfaces, facts.accelerators) == (NEW, 32, 32, 64)
@@ -156,8 +156,8 @@ def test_of_carries_what_it_was_told() -> None:
 
 
 def test_of_replaces_the_catalogs_facts() -> None:
-    told = InstanceType.of("ml.p6e-gb200.36xlarge", network_cards=17, architecture="arm64")
-    facts = facts_of(told)
+    reported = InstanceType.of("ml.p6e-gb200.36xlarge", network_cards=17, architecture="arm64")
+    facts = facts_of(reported)
     assert facts is not None
     assert facts.network_cards == 17
     assert instances()["ml.p6e-gb200.36xlarge"].network_cards is None
@@ -185,6 +185,6 @@ def test_facts_of_a_string() -> None:
         ("ml.trn9.48xlarge", {"network_cards": 1, "accelerators": 4}),
     ],
 )
-def test_of_refuses_what_cannot_be(name: str, facts: dict[str, Any]) -> None:
+def test_of_rejects_impossible_facts(name: str, facts: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"trn9\.48xlarge"):
         InstanceType.of(name, **facts)

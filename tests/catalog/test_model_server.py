@@ -1,4 +1,4 @@
-"""The catalog of model servers against the catalogs that it leans on."""
+"""The catalog of model servers, compared with the catalogs that it refers to."""
 
 import re
 
@@ -14,7 +14,7 @@ def test_runtime_and_compiler_of_each_image_are_of_one_release(facts: ModelServe
     releases = [each for each in neuron_releases().values() if each.host[RUNTIME] == facts.runtime]
     assert any(facts.compiler in each.python["neuronx-cc"] for each in releases), facts
     named = re.search(r"sdk(\d+\.\d+)", facts.tag)
-    if named:  # Neuron 2.28.1 repaired 2.28.0's driver only, so that minor releases are compared
+    if named:  # Neuron 2.28.1 fixed only the driver of 2.28.0, so minor releases are compared
         assert any(each.name.startswith(named[1]) for each in releases)
 
 
@@ -30,7 +30,7 @@ def test_images_are_in_regions_that_exist_under_an_account(table: str) -> None:
     assert all(re.fullmatch(r"\d{12}", image_account(table, region) or "") for region in image_regions(table))
 
 
-def test_the_sizes_of_a_family_are_told_the_smallest_first() -> None:
+def test_the_sizes_of_a_family_are_sorted() -> None:
     assert [each.name for each in sizes_of("inf2")] == ["inf2.xlarge", "inf2.8xlarge", "inf2.24xlarge", "inf2.48xlarge"]
 
 

@@ -29,7 +29,7 @@ def test_prefixes_are_unique() -> None:
     assert len(set(prefixes)) == len(prefixes)
 
 
-def test_hyperpod_is_where_its_helm_chart_says() -> None:
+def test_regions_of_hyperpod_are_those_of_its_helm_chart() -> None:
     assert sum(region.hyperpod for region in regions().values()) == 19
     assert regions()["us-west-2"].hyperpod
     assert not regions()["eu-west-3"].hyperpod
@@ -45,6 +45,6 @@ def test_hyperpod_is_where_its_helm_chart_says() -> None:
         ("us-west-2a", None, None),
     ],
 )
-def test_zones_tell_their_region(az_id: str, prefix: str | None, region: str | None) -> None:
+def test_region_of_an_az_id(az_id: str, prefix: str | None, region: str | None) -> None:
     assert az_id_prefix(az_id) == prefix
     assert region_of_az_id(az_id) == region

@@ -1,4 +1,4 @@
-"""The Neuron releases in the catalog, and what is derived from them."""
+"""The Neuron releases in the catalog, and derived facts."""
 
 import json
 
@@ -92,7 +92,7 @@ def test_an_alternative_leaves_the_driver_alone() -> None:
     ]
 
 
-def test_the_data_file_names_its_source_and_day() -> None:
+def test_the_data_file_has_source_and_date() -> None:
     document = json.loads((ROOT / "constructs/llm_fleet/catalog/data/neuron_releases.json").read_text())
     assert "n2-manifest.json" in document["source"]
     assert document["checked"] == "2026-11-20"

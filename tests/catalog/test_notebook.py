@@ -17,11 +17,11 @@ def members() -> Any:
     return session.get_service_model("sagemaker").operation_model("CreateNotebookInstance").input_shape.members
 
 
-def test_instance_types_are_those_of_the_service_without_what_no_living_platform_runs(members: Any):
+def test_instance_types_are_those_of_the_service_without_retired_families(members: Any):
     facts = notebook_facts()
-    told = set(members["InstanceType"].enum)
-    retired = {name for name in told if name.split(".")[1] in facts.retired_families}
-    assert set(facts.instance_type_names) == told - retired
+    reported = set(members["InstanceType"].enum)
+    retired = {name for name in reported if name.split(".")[1] in facts.retired_families}
+    assert set(facts.instance_type_names) == reported - retired
     assert {name.split(".")[1] for name in retired} == set(facts.retired_families) - {"g3"}, "g3 was never in the model"
     assert set(facts.retired_families.values()) <= set(facts.instance_type_names), "successors live"
     assert facts.default_instance_type in facts.instance_type_names
@@ -29,11 +29,11 @@ def test_instance_types_are_those_of_the_service_without_what_no_living_platform
 
 def test_platforms_are_those_of_the_service(members: Any):
     facts = notebook_facts()
-    told = set(re.findall(r"notebook-[a-z0-9-]+", members["PlatformIdentifier"].metadata["pattern"]))
-    assert told == set(facts.platforms) | set(facts.undocumented_platforms)
+    reported = set(re.findall(r"notebook-[a-z0-9-]+", members["PlatformIdentifier"].metadata["pattern"]))
+    assert reported == set(facts.platforms) | set(facts.undocumented_platforms)
     schema = schema_of("AWS::SageMaker::NotebookInstance") or {}
     known = set(re.findall(r"notebook-[a-z0-9-]+", schema["properties"]["PlatformIdentifier"]["pattern"]))
-    assert known == set(facts.platforms), "what CloudFormation's schema takes since may be documented by now"
+    assert known == set(facts.platforms), "platforms that CloudFormation's schema has added may be documented by now"
     assert {one.successor for one in facts.platforms.values() if one.ended} == {facts.default_platform}
 
 
@@ -73,8 +73,8 @@ def test_instances_are_those_of_the_api():
     ],
 )
 def test_bounds_are_those_of_the_api(name: str, shape: str):
-    limit, told = getattr(studio_facts(), name), model().shape_for(shape).metadata
-    assert (limit.minimum, limit.maximum) == (told["min"], told["max"])
+    limit, reported = getattr(studio_facts(), name), model().shape_for(shape).metadata
+    assert (limit.minimum, limit.maximum) == (reported["min"], reported["max"])
 
 
 @pytest.mark.parametrize(
@@ -88,22 +88,22 @@ def test_bounds_are_those_of_the_api(name: str, shape: str):
     ],
 )
 def test_forms_are_those_of_the_api(name: str, shape: str):
-    limit, told = getattr(studio_facts(), name), model().shape_for(shape).metadata
-    assert (limit.maximum, limit.pattern) == (told["max"], told["pattern"])
+    limit, reported = getattr(studio_facts(), name), model().shape_for(shape).metadata
+    assert (limit.maximum, limit.pattern) == (reported["max"], reported["pattern"])
 
 
-def test_what_cloudformation_does_not_know_yet_is_told():
+def test_families_missing_in_cloudformation_are_listed():
     schema: Any = schema_of("AWS::SageMaker::Domain")
     known = schema["definitions"]["AppInstanceType"]["enum"]
     unknown = {name.split(".")[1] for name in studio_facts().instances if name not in known}
     assert unknown == set(studio_facts().unknown_to_cloudformation)
 
 
-def test_as_many_repositories_as_the_service_takes():
+def test_maximum_number_of_repositories():
     assert studio_facts().repositories == model().shape_for("CodeRepositories").metadata["max"]
 
 
-def test_what_is_chosen_is_allowed():
+def test_defaults_are_within_the_limits():
     facts = studio_facts()
     assert facts.default_instance in facts.instances
     assert facts.idle_minutes.holds(facts.default_idle_minutes)

@@ -76,11 +76,11 @@ def test_rates_are_wafs() -> None:
     assert str(FACTS.rate_window_seconds) in re.findall(r"\d+", windows.partition("Valid settings are")[2])
 
 
-def test_the_tls_policy_takes_no_old_protocol() -> None:
+def test_the_tls_policy_allows_no_old_protocol() -> None:
     assert set(SSL_POLICIES[FACTS.tls_policy]["ssl_protocols"]) == {"TLSv1.2", "TLSv1.3"}
 
 
-def test_of_every_server_it_is_told_what_its_key_covers() -> None:
+def test_every_server_has_its_paths_without_key() -> None:
     assert set(FACTS.answered_without_key) == {kind.value for kind in ServerKind}
 
 
@@ -100,19 +100,19 @@ def documentation(service: str, name: str, member: str) -> str:
     return str(found.members[member].documentation)
 
 
-def test_a_server_may_have_each_capability_of_ecs_but_all():
+def test_capabilities_are_those_of_ecs_except_all():
     names = re.findall(r'"([A-Z_]+)"', documentation("ecs", "KernelCapabilities", "add"))
     assert sorted(names) == sorted(("ALL", *task_limits().capabilities))
 
 
-def test_the_detectors_capability_is_one_of_ecs():
+def test_ecs_supports_the_detectors_capability():
     assert '"SYSLOG"' in documentation("ecs", "KernelCapabilities", "add")
 
 
-def test_a_container_is_tried_again_within_ecs_bounds():
-    told = documentation("ecs", "ContainerRestartPolicy", "restartAttemptPeriod")
-    assert "60 seconds" in told
-    assert "1800 seconds" in told
+def test_restart_of_a_container_is_within_ecs_limits():
+    reported = documentation("ecs", "ContainerRestartPolicy", "restartAttemptPeriod")
+    assert "60 seconds" in reported
+    assert "1800 seconds" in reported
     assert 60 <= collector_facts().restart_attempt_seconds <= 1800
 
 
@@ -122,7 +122,7 @@ def test_units_are_cloudwatchs():
     assert units <= set(known.enum)
 
 
-def test_every_question_is_answered_or_known_to_have_no_answer():
+def test_every_metric_exists_or_is_known_to_be_missing():
     for server in ("tgi", "hugging-face-vllm", "aws-vllm", "aws-vllm-neuron"):
         metrics = server_metrics(server)
         assert len(metrics.waiting) == len(metrics.running) == 1

@@ -1,4 +1,4 @@
-"""What the catalog tells of databases is what RDS's own model, the CDK and ParallelCluster's package tell."""
+"""The catalog's facts of databases agree with RDS's API model, the CDK and ParallelCluster's package."""
 
 import re
 from typing import Any
@@ -26,17 +26,17 @@ def model() -> Any:
 
 
 def documentation(model: Any, operation: str, member: str) -> str:
-    """What RDS's model says of a member, without markup."""
+    """Return the documentation of a member in RDS's model, without markup."""
     text = model.operation_model(operation).input_shape.members[member].documentation
     return " ".join(re.sub("<[^>]+>", " ", text).split())
 
 
-def test_engines_are_those_that_may_be_named() -> None:
+def test_engines_are_those_of_the_specification() -> None:
     assert set(FACTS.engines) == {engine.value for engine in DatabaseEngine}
 
 
 @pytest.mark.parametrize("engine", FACTS.engines)
-def test_the_default_version_is_one_that_the_cdk_knows(engine: str) -> None:
+def test_the_cdk_has_the_default_version(engine: str) -> None:
     default = FACTS.engines[engine].default
     constant = "VER_" + default.removeprefix("8.0.mysql_aurora.").replace(".", "_")
     assert getattr(VERSIONS[engine], constant)
@@ -45,8 +45,8 @@ def test_the_default_version_is_one_that_the_cdk_knows(engine: str) -> None:
 
 @pytest.mark.parametrize(("engine", "name"), [("aurora-mysql", "Aurora MySQL"), ("mysql", "RDS for MySQL")])
 def test_logs_exist(model: Any, engine: str, name: str) -> None:
-    told = documentation(model, "CreateDBCluster", "EnableCloudwatchLogsExports")
-    (words,) = re.findall(rf"{name} - ([a-z |-]+)", told)
+    reported = documentation(model, "CreateDBCluster", "EnableCloudwatchLogsExports")
+    (words,) = re.findall(rf"{name} - ([a-z |-]+)", reported)
     assert set(FACTS.engines[engine].logs) <= set(words.split(" | "))
 
 
@@ -63,15 +63,17 @@ def test_user_names_and_ports(model: Any) -> None:
     assert (FACTS.user_name, FACTS.ports) == ("[A-Za-z][A-Za-z0-9]{0,15}", (1150, 65535))
 
 
-def test_the_password_is_no_longer_than_rds_takes(model: Any) -> None:
+def test_the_password_is_within_the_limit_of_rds(model: Any) -> None:
     assert "from 8 to 41 characters" in documentation(model, "CreateDBCluster", "MasterUserPassword")
     assert 8 <= FACTS.password_length <= 41
 
 
 def test_storage(model: Any) -> None:
-    told = documentation(model, "CreateDBInstance", "AllocatedStorage")
+    reported = documentation(model, "CreateDBInstance", "AllocatedStorage")
     for name in ("MariaDB", "MySQL"):
-        (least, most) = re.search(rf"RDS for {name} .*?gp3\): Must be an integer from (\d+) to (\d+)", told).groups()  # pyright: ignore[reportOptionalMemberAccess]
+        (least, most) = re.search(
+            rf"RDS for {name} .*?gp3\): Must be an integer from (\d+) to (\d+)", reported
+        ).groups()  # pyright: ignore[reportOptionalMemberAccess]
         assert FACTS.storage_gib == (int(least), int(most))
 
 
@@ -82,7 +84,7 @@ def test_capacity(model: Any) -> None:
     assert FACTS.capacity_units == (0, 256)
 
 
-def test_what_parallelcluster_says() -> None:
+def test_limits_of_parallelcluster() -> None:
     schema = (PACKAGE / "schemas/cluster_schema.py").read_text()
     database = schema[schema.index("class DatabaseSchema") : schema.index("class ExternalSlurmdbdSchema")]
     assert 'r"^[0-9a-z_]+$"' in database

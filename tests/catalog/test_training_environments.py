@@ -1,4 +1,4 @@
-"""The catalog of training stacks and fabrics agrees with that of Neuron's releases, and says why for each value."""
+"""The catalog of training stacks and fabrics agrees with that of Neuron's releases, and has a reason for each value."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def test_every_release_of_a_stack_has_all_its_packages_and_a_python(stack: Train
         assert set(map(plain, stack.packages)) <= vendor_packages()
 
 
-def test_what_is_usual_for_a_family_trains_on_it() -> None:
+def test_the_usual_stack_of_a_family_supports_it() -> None:
     for family in ("trn1", "trn1n", "trn2"):
         stack, release = usual_stack(family) or ("", "")
         assert stack in stacks_for(family)

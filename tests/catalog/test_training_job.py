@@ -40,8 +40,8 @@ def test_limits_and_instance_types_are_those_of_botocore():
     )
 
 
-def test_what_is_not_offered_is_a_field_of_the_request():
-    """A field that the service takes away, or renames, must leave the list."""
+def test_unsupported_fields_exist_in_the_request():
+    """A field that the service removes or renames must be removed from the list."""
 
     def holds(path: str) -> bool:
         shape = REQUEST
@@ -56,8 +56,8 @@ def test_what_is_not_offered_is_a_field_of_the_request():
     assert dict(constraints(REQUEST)).keys() == load("training_job_limits")["limits"].keys()
 
 
-def test_every_member_of_the_request_is_offered_or_named():
-    """What is rendered is in test_render_request; here: no new member of the request goes unseen."""
+def test_every_member_of_the_request_is_supported_or_listed():
+    """test_render_request checks the rendered request; this test detects new members of the API."""
     rendered = {
         "TrainingJobName", "AlgorithmSpecification", "RoleArn", "HyperParameters", "InputDataConfig",
         "OutputDataConfig", "ResourceConfig", "StoppingCondition", "RetryStrategy", "CheckpointConfig", "VpcConfig",
@@ -73,7 +73,7 @@ def test_modes_are_the_services():
 
 
 @pytest.mark.parametrize("name", ["ml.p4d.24xlarge", "ml.g5.12xlarge", "ml.trn1.32xlarge", "ml.m5.xlarge"])
-def test_an_instance_is_what_ec2_says(name: str):
+def test_an_instance_agrees_with_ec2(name: str):
     facts, ec2 = training_instances()[name], ec2_instance(name.removeprefix("ml."))
     assert ec2 is not None
     assert (facts.accelerator, facts.accelerators) == (ec2.accelerator, ec2.accelerators)
@@ -91,12 +91,12 @@ def test_each_instance_has_facts_or_a_successor():
     assert retired == set(load("training_job")["retired_instances"]) == {"p2", "p3", "p3dn"}
 
 
-def test_smddp_runs_where_its_catalog_says():
+def test_smddp_instances_are_those_of_the_catalog():
     found = {name for name, facts in training_instances().items() if facts.smddp}
     assert found == {f"ml.{name}" for name in smddp_instances()}
 
 
-def test_gb200_has_what_the_catalog_of_hyperpod_has():
+def test_gb200_agrees_with_the_catalog_of_hyperpod():
     ours, theirs = training_instances()["ml.p6e-gb200.36xlarge"], instances()["ml.p6e-gb200.36xlarge"]
     assert (ours.architecture, ours.accelerators) == (theirs.architecture, theirs.accelerators)
 
@@ -113,7 +113,7 @@ def test_images_have_addresses_in_all_their_regions(family: Any):
 
 
 def test_the_default_image_of_pytorch_is_still_patched():
-    """Fails, on purpose, once the catalog's date has come to the end of patch: the default must move on by then."""
+    """It fails on purpose when patches end before the catalog's date: the default must be updated then."""
     family = training_image_families()["pytorch"]
     until = family.versions[family.default].until
     assert until is not None
@@ -141,7 +141,7 @@ def test_images_of_the_tutorials_are_known_to_have_ended(address: str):
     assert any(each.pattern.search(address) for each in ended_images())
 
 
-def test_no_living_image_is_taken_for_an_ended_one():
+def test_no_supported_image_counts_as_ended():
     living = [
         family.uri(version, processor, family.regions[0])
         for family in training_image_families().values()
@@ -154,7 +154,7 @@ def test_no_living_image_is_taken_for_an_ended_one():
         assert not any(each.pattern.search(address) for each in ended_images()), address
 
 
-def test_names_leave_room_for_what_is_added():
+def test_names_have_space_for_the_suffix():
     whole = training_job_limit("TrainingJobName").maximum
     assert whole is not None
     assert name_limit().maximum == whole - training_job_fact("job_suffix") == 36

@@ -1,4 +1,4 @@
-"""AWS within this process: botocore asks nobody, and is told what a test says, checked against its own models."""
+"""AWS within this process: botocore asks no one, and is reported what a test says, checked against its own models."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -16,15 +16,15 @@ _now: list["CannedAccount"] = []
 
 
 class CannedAccount:
-    """Answers by operation, e.g. `ListClusterEvents`; a call of any other fails the test."""
+    """Responses by operation, e.g. `ListClusterEvents`; any other call fails the test."""
 
     def __init__(self, answers: Mapping[str, Answer]) -> None:
         self._answers = dict(answers)
         self._refused: dict[str, tuple[str, str]] = {}
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.requested: list[tuple[str, dict[str, Any]]] = []
 
     def lives(self, monkeypatch: pytest.MonkeyPatch) -> "CannedAccount":
-        """Be what every client asks that is made from now on."""
+        """Serve all clients that are created from now on."""
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             monkeypatch.setenv(name, "x")
         monkeypatch.setattr(boto3, "DEFAULT_SESSION", _session())
@@ -32,44 +32,44 @@ class CannedAccount:
         return self
 
     def clients_answer(self, operation: str) -> dict[str, Any]:
-        """Return what is answered to an empty request."""
+        """Return the response to an empty request."""
         answer = self._answers[operation]
         return dict(answer({}) if callable(answer) else answer)
 
     def says(self, **answers: Answer) -> None:
-        """Answer these from now on."""
+        """Set responses."""
         self._answers |= answers
         self._refused = {name: why for name, why in self._refused.items() if name not in answers}
 
     def refuses(self, *operations: str, code: str = "AccessDeniedException", message: str = "") -> None:
-        """Refuse these from now on."""
+        """Set operations that are refused."""
         self._refused |= {name: (code, message or f"not authorized to perform: x:{name}") for name in operations}
 
-    def answer(self, model: Any, asked: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """Return what botocore would have parsed."""
-        self.asked.append((model.name, asked))
+    def answer(self, model: Any, requested: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Return the response in botocore's parsed form."""
+        self.requested.append((model.name, requested))
         if model.name in self._refused:
             code, message = self._refused[model.name]
             return SimpleNamespace(status_code=400), {"Error": {"Code": code, "Message": message}}
         answer = self._answers[model.name]
-        told = dict(answer(asked) if callable(answer) else answer)
+        reported = dict(answer(requested) if callable(answer) else answer)
         try:
-            validate_parameters(told, model.output_shape)
-        except ParamValidationError as error:  # The commands would take it for what AWS says.
-            raise AssertionError(f"{model.name} never answers this: {error}") from error
-        return SimpleNamespace(status_code=200), told
+            validate_parameters(reported, model.output_shape)
+        except ParamValidationError as error:  # The commands would read it as a response of AWS.
+            raise AssertionError(f"not a valid response of {model.name}: {error}") from error
+        return SimpleNamespace(status_code=200), reported
 
 
 @cache
 def _session() -> boto3.Session:
-    """One for all tests: to read the models anew takes longer than all the rest."""
+    """One for all tests: to read the models again takes longer than all the rest."""
     core = botocore.session.Session()
-    asked: dict[str, Any] = {}
+    requested: dict[str, Any] = {}
 
     def hear(params: dict[str, Any], **_: Any) -> None:
-        asked.clear()
-        asked.update(params)
+        requested.clear()
+        requested.update(params)
 
     core.register("provide-client-params", hear)
-    core.register("before-call", lambda model, **_: _now[0].answer(model, dict(asked)))  # pyright: ignore
+    core.register("before-call", lambda model, **_: _now[0].answer(model, dict(requested)))  # pyright: ignore
     return boto3.Session(botocore_session=core)

@@ -1,10 +1,10 @@
-"""What every test of the command begins with."""
+"""Fixture of every test of the command."""
 
 import boto3
 import pytest
 
 
 @pytest.fixture(autouse=True)
-def _nobody_elses_session(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
+def _no_one_elses_session(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
     """boto3 keeps the credentials that the first test of a process had."""
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)

@@ -1,11 +1,11 @@
-"""What work costs on any machine, however busy: how many functions of Python and C it calls."""
+"""Cost of a function as number of calls of Python and C functions, which does not depend on the machine."""
 
 import sys
 from collections.abc import Callable
 
 
 def calls_of(work: Callable[[], object]) -> int:
-    """Return how many functions `work` calls, in this thread."""
+    """Return the number of functions that `work` calls in this thread."""
     calls = 0
 
     def count(_frame: object, event: str, _argument: object) -> None:

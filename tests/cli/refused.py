@@ -1,4 +1,4 @@
-"""What a call is refused with."""
+"""Errors of calls."""
 
 from collections.abc import Callable
 
@@ -8,13 +8,13 @@ from llm_fleet.rules.problem import AnyCode, FleetError
 
 
 def refused(call: Callable[[], object], *, match: str | None = None) -> FleetError:
-    """Return the error that `call` ends with."""
+    """Return the error of `call`."""
     with pytest.raises(FleetError, match=match) as caught:
         call()
     return caught.value
 
 
 def code_of(call: Callable[[], object], *, match: str | None = None) -> AnyCode:
-    """Return the code of the one problem that `call` is refused with."""
+    """Return the code of the only problem of `call`."""
     (problem,) = refused(call, match=match).problems
     return problem.code

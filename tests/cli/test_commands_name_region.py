@@ -1,4 +1,4 @@
-"""What a refusal tells people to run names the region: the AWS CLI's own settings may name another."""
+"""What a refusal reports people to run names the region: the AWS CLI's own settings may name another."""
 
 import ast
 import re
@@ -10,11 +10,11 @@ import llm_fleet.cli
 _CLI = Path(llm_fleet.cli.__file__).parent
 _COMMAND = re.compile(r"`(aws (?:cloudformation|ec2|ecs|fsx|logs|sagemaker|ssm) [^`]*)`")
 _IMPORTS = "importing"
-"""It reads a file, asks no AWS, and names commands whose request the file is."""
+"""It reads a file without calls to AWS; its texts name the command of the request."""
 
 
 def _texts(tree: ast.AST) -> Iterator[str]:
-    """Yield the strings, `{}` for what is filled in, without docstrings."""
+    """Yield the strings, with `{}` for inserted values, without docstrings."""
     for parent in ast.walk(tree):
         for child in ast.iter_child_nodes(parent):
             if isinstance(parent, ast.Expr | ast.JoinedStr):

@@ -16,7 +16,7 @@ def cluster_event(seconds: float, *, about: str = "i-1", failure: str | None = N
     return Event(time=time, level=Level.ERROR, source="HyperPod", about=about, what="failed", failure=failure)
 
 
-def test_a_pair_is_one_with_the_message_that_one_of_them_has() -> None:
+def test_a_pair_of_events_is_merged_with_its_message() -> None:
     (one,) = merged([cluster_event(2), cluster_event(0, failure="no capacity")])
     assert (one.times, one.failure, one.time) == (2, "no capacity", START)
     (other,) = merged([cluster_event(0), cluster_event(2, failure="no capacity")])
@@ -55,7 +55,7 @@ def stack(name: str, number: int, tags: list[Any] | None = None) -> dict[str, An
     return {"StackName": name, "StackId": f"{name}/{number}", "Tags": tags or [], "CreationTime": made}
 
 
-def test_those_that_are_there_with_and_without_a_hash() -> None:
+def test_existing_stacks_with_and_without_a_hash() -> None:
     there = [stack("pc-0123abcd", 1, TAGS), stack("pc-89abcdef", 2, TAGS), stack("pc-other", 3, TAGS), stack("pc", 4)]
     assert cluster_stacks(clients_with_clusters(there, []), "pc") == ["pc-0123abcd/1", "pc-89abcdef/2"]
 
@@ -90,7 +90,7 @@ def stack_event(
 EVENTS = {
     STACK: [
         stack_event(0, "CREATE_IN_PROGRESS"),
-        stack_event(1, "CREATE_FAILED", what="Old", reason="of the time before"),
+        stack_event(1, "CREATE_FAILED", what="Old", reason="of the deployment before"),
         stack_event(10, "UPDATE_IN_PROGRESS"),
         stack_event(
             11, "CREATE_FAILED", what="Cluster", reason="Embedded stack failed", kind="AWS::CloudFormation::Stack"
@@ -117,7 +117,7 @@ def clients_with_stack() -> Any:
     return SimpleNamespace(cloudformation=SimpleNamespace(get_paginator=get_paginator))
 
 
-def test_failures_are_told_down_to_the_nested_stack() -> None:
+def test_failures_are_reported_down_to_the_nested_stack() -> None:
     found = stack_events(clients_with_stack(), "pc")
     assert [one.about for one in found] == ["pc/Cluster", "pc-Nested/HeadNodeWaitCondition"]
     assert all(one.level is Level.ERROR for one in found)
@@ -125,7 +125,7 @@ def test_failures_are_told_down_to_the_nested_stack() -> None:
     assert "39 is LFN39" in (found[-1].remedy or "")
 
 
-def test_all_of_it_and_further_back() -> None:
+def test_all_of_it_and_additional_back() -> None:
     assert "pc/Fine" in [one.about for one in stack_events(clients_with_stack(), "pc", everything=True)]
     before = stack_events(clients_with_stack(), "pc", since=START)
     assert "pc/Old" in [one.about for one in before]

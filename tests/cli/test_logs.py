@@ -1,11 +1,11 @@
-"""What `llm-fleet logs` is given, and what the nodes' own runner says: the lines are those of a real run of it."""
+"""Options of `llm-fleet logs`, and lines of the lifecycle scripts from a real run."""
 
 import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from llm_fleet.cli.logs.gather import Asked, Gathered, failure_code
+from llm_fleet.cli.logs.gather import Gathered, Requested, failure_code
 from llm_fleet.cli.logs.log_streams import LogLine, since
 from llm_fleet.cli.logs.node_runs import ParsedRun, own_text, parse_runs, step_of
 from llm_fleet.cli.logs.show_logs import nothing_shown
@@ -37,7 +37,7 @@ def test_spans_and_times_are_read(text: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2 fortnights", "-2h", "999999w"])
-def test_what_is_neither_is_told(text: str) -> None:
+def test_what_is_neither_is_reported(text: str) -> None:
     with pytest.raises(FleetError, match="LF1120"):
         since(text, now=NOW)
 
@@ -52,19 +52,19 @@ def test_a_code_has_two_digits_or_more(text: str, code: str) -> None:
     assert failure_code(text) == code
 
 
-def test_what_is_no_code_is_told() -> None:
+def test_what_is_no_code_is_reported() -> None:
     with pytest.raises(FleetError, match="LF1124"):
         failure_code("LF39")
 
 
-def test_no_failure_is_told_only_where_something_is_known_of_every_node():
-    failed, code = Asked(failed=True), Asked(code="LFN39")
+def test_no_failures_requires_a_result_of_every_node():
+    failed, code = Requested(failed=True), Requested(code="LFN39")
     assert nothing_shown(Gathered(), failed, 0) == "no node's start failed"
-    assert nothing_shown(Gathered(), failed, 5) == "no start is known to have failed; of 5 nodes nothing is known"
+    assert nothing_shown(Gathered(), failed, 5) == "no start is known that has failed; 5 nodes without a result"
     assert nothing_shown(Gathered(), code, 0) == "no node's start ended with LFN39"
     denied = Problem(code=CommandCode.DENIED, message="m", remedy="r")
-    assert "not all could be asked" in nothing_shown(Gathered(problems=[denied]), failed, 0)
-    assert nothing_shown(Gathered(), Asked(), 0) == "no node has started yet"
+    assert "not all nodes could be read" in nothing_shown(Gathered(problems=[denied]), failed, 0)
+    assert nothing_shown(Gathered(), Requested(), 0) == "no node has started yet"
 
 
 STEPS = {
@@ -77,7 +77,7 @@ START = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def ends(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ended, Ended]:
-    """A start that fails in a step, and one that never finds out who the node is."""
+    """A start that fails in a step, and one that fails before the node is identified."""
     sys.path.insert(0, str(ROOT / "lifecycle_scripts"))
     node = Node(tmp_path_factory.mktemp("node"))
     node.publish(step_files=STEPS)
@@ -88,16 +88,16 @@ def ends(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ended, Ended]:
 
 
 def lines_of(*ended: Ended, before: str = "") -> list[LogLine]:
-    """As the log agent ships them: both streams in one, in the order of their clocks."""
-    told: list[str] = []
+    """Lines as the log agent sends them: both streams in one, by timestamp."""
+    reported: list[str] = []
     for one in ended:
         clocked = [(clock, line) for text in (one.out, one.err) for clock, line in _clocked(text)]
-        told += [line for _, line in sorted(clocked, key=lambda pair: pair[0])]
-    return [LogLine(START + timedelta(seconds=n), "s", before + line) for n, line in enumerate(told)]
+        reported += [line for _, line in sorted(clocked, key=lambda pair: pair[0])]
+    return [LogLine(START + timedelta(seconds=n), "s", before + line) for n, line in enumerate(reported)]
 
 
 def _clocked(text: str) -> list[tuple[float, str]]:
-    """Each line with its clock; one without, as a remedy, is as old as the line before it."""
+    """Lines with timestamps; a line without, e.g. a remedy, has that of the line before it."""
     clock, found = 0.0, list[tuple[float, str]]()
     for line in filter(str.strip, text.splitlines()):
         first = line.split()[0]
@@ -123,9 +123,9 @@ def test_a_failed_step_is_read_with_code_cause_and_remedy(ends: tuple[Ended, End
 def test_steps_are_read_as_the_report_has_them(ends: tuple[Ended, Ended]) -> None:
     in_step, _ = ends
     run = only(lines_of(in_step))
-    told = {one["name"]: (one["state"].replace("_", " "), one["code"]) for one in in_step.report["steps"]}
-    assert {name: (one.state, one.code) for name, one in run.steps.items()} == told
-    assert told["training"] == ("not reached", None)
+    reported = {one["name"]: (one["state"].replace("_", " "), one["code"]) for one in in_step.report["steps"]}
+    assert {name: (one.state, one.code) for name, one in run.steps.items()} == reported
+    assert reported["training"] == ("not reached", None)
     assert run.steps["mount_lustre"].remedy == in_step.report["remedy"]
 
 
@@ -143,8 +143,8 @@ def test_what_the_platform_writes_before_a_line_does_no_harm(ends: tuple[Ended, 
     assert (run.code, run.cause) == ("LFN31", "mount: server not found")
 
 
-def test_several_runs_in_one_stream_are_told_apart(ends: tuple[Ended, Ended]) -> None:
-    """A platform runs a script that failed again without a word; the last one counts."""
+def test_several_runs_in_one_stream_are_reported_apart(ends: tuple[Ended, Ended]) -> None:
+    """A platform runs a failed script again silently; the last run counts."""
     runs = parse_runs(lines_of(ends[0], ends[0], ends[1]))
     assert [run.code for run in runs] == ["LFN31", "LFN31", ends[1].report["code"]]
 
@@ -169,11 +169,11 @@ def test_the_exit_code_of_parallelcluster_is_a_code() -> None:
     assert only([LogLine(START, "s", said)]).code == "LFN39"
 
 
-def test_lines_of_other_programs_are_nobodys() -> None:
+def test_lines_of_other_programs_are_ignored() -> None:
     assert own_text("Reading package lists...") is None
     assert parse_runs([LogLine(START, "s", "Cloud-init v. 24.1 finished")]) == []
 
 
-def test_each_line_knows_its_step(ends: tuple[Ended, Ended]) -> None:
+def test_the_step_of_each_line(ends: tuple[Ended, Ended]) -> None:
     steps = {step_of(line.text) for line in lines_of(ends[0])}
     assert {"disks", "mount_lustre", "training", None} <= steps

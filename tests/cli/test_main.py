@@ -2,8 +2,10 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from llm_fleet.cli.main import main
 from llm_fleet.fleet_file.load import load_fleet
 from tests.terminal import run, run_in_terminal
+from tools.make_docs_commands import command_line, commands
 
 ROOT = Path(__file__).parents[2]
 LAUNCH_POST = str(ROOT / "tests/data/launch-post-cluster.json")
@@ -19,32 +22,57 @@ EXAMPLE = str(ROOT / "examples/hyperpod-trn1.yaml")
 Capture = pytest.CaptureFixture[str]
 
 
-def test_validate_says_good(capsys: Capture) -> None:
+def test_validate_reports_a_valid_file(capsys: Capture) -> None:
     assert main(["validate", EXAMPLE]) == 0
-    assert capsys.readouterr().out == f"{EXAMPLE}: good; 1 cluster, 5 nodes in us-west-2\n"
+    assert capsys.readouterr().out == f"{EXAMPLE}: valid; 1 cluster, 5 nodes in us-west-2\n"
 
 
-def test_a_good_file_is_told_as_json(capsys: pytest.CaptureFixture[str]):
+def test_a_valid_file_is_reported_as_json(capsys: pytest.CaptureFixture[str]):
     assert main(["validate", "--json", str(EXAMPLE)]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["problems"], told["has"]["node"]) == ([], 5)
+    reported = json.loads(capsys.readouterr().out)
+    assert (reported["problems"], reported["has"]["node"]) == ([], 5)
 
 
 def test_validate_takes_fleet_yaml_by_default(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["validate"]) == 1
-    assert "fleet.yaml" in capsys.readouterr().err
+    message = f"no fleet file: fleet.yaml does not exist in {tmp_path}\n  remedy:  name the fleet file with -f FILE"
+    assert message in capsys.readouterr().err
 
 
-def test_validate_tells_problems_without_a_traceback(capsys: Capture, tmp_path: Path) -> None:
+@pytest.mark.parametrize("verb", ["validate", "check", "plan"])
+def test_commands_about_the_whole_file_take_it_as_an_argument_or_option(verb: str, capsys: Capture) -> None:
+    assert parsed(verb, "a.yaml").file == parsed(verb, "-f", "a.yaml").file == "a.yaml"
+    assert parsed(verb).file is None
+    assert main([verb, "a.yaml", "-f", "b.yaml"]) == 2
+    assert "not allowed with argument" in capsys.readouterr().err
+
+
+_COMMANDS = {name: parser.epilog or "" for name, _, parser in commands(command_line())}
+
+
+@pytest.mark.parametrize("name", _COMMANDS)
+def test_the_help_of_each_command_ends_with_two_examples_that_parse(name: str) -> None:
+    title, *examples = _COMMANDS[name].splitlines()
+    assert (title, len(examples)) == ("examples:", 2)
+    for example in examples:
+        assert example.startswith(f"  {name}")
+        assert parsed(*shlex.split(example.partition(" > ")[0])[1:]).run
+
+
+def parsed(*words: str) -> Namespace:
+    return command_line().parse_args(words)
+
+
+def test_validate_reports_problems_without_a_traceback(capsys: Capture, tmp_path: Path) -> None:
     bad = tmp_path / "fleet.yaml"
     bad.write_text(Path(EXAMPLE).read_text().replace("ml.trn1.32xlarge", "trn1.32xlarge"))
     assert main(["validate", str(bad)]) == 1
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "clusters.ml-cluster.groups.worker-group.type  [LF505]  line " in told.err
-    assert "'ml.trn1.32xlarge'" in told.err
-    assert "Traceback" not in told.err
+    reported = capsys.readouterr()
+    assert reported.out == ""
+    assert "clusters.ml-cluster.groups.worker-group.type  [LF505]  line " in reported.err
+    assert "'ml.trn1.32xlarge'" in reported.err
+    assert "Traceback" not in reported.err
 
 
 def test_schema_is_printed(capsys: Capture) -> None:
@@ -55,9 +83,9 @@ def test_schema_is_printed(capsys: Capture) -> None:
 def test_import_writes_a_file_that_loads(capsys: Capture, tmp_path: Path) -> None:
     out = tmp_path / "fleet.yaml"
     assert main(["import", LAUNCH_POST, "--az", "usw2-az4", "-o", str(out)]) == 0
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "mended: the instance type of worker-group, trn1.32xlarge, is ml.trn1.32xlarge in SageMaker\n" in told.err
+    reported = capsys.readouterr()
+    assert reported.out == ""
+    assert "fixed: the instance type of worker-group, trn1.32xlarge, is ml.trn1.32xlarge in SageMaker\n" in reported.err
     assert load_fleet(out).region == "us-west-2"
     assert os.listdir(tmp_path) == ["fleet.yaml"]
     umask = os.umask(0)
@@ -67,9 +95,9 @@ def test_import_writes_a_file_that_loads(capsys: Capture, tmp_path: Path) -> Non
 
 def test_import_prints_the_file_alone(capsys: Capture) -> None:
     assert main(["import", LAUNCH_POST, "--region", "us-west-2"]) == 0
-    told = capsys.readouterr()
-    assert told.out.startswith("# Made from launch-post-cluster.json")
-    assert "mended:" not in told.out
+    reported = capsys.readouterr()
+    assert reported.out.startswith("# Made from launch-post-cluster.json")
+    assert "fixed: " not in reported.out
 
 
 def test_import_never_writes_over_a_file_unless_forced(capsys: Capture, tmp_path: Path) -> None:
@@ -84,30 +112,30 @@ def test_import_never_writes_over_a_file_unless_forced(capsys: Capture, tmp_path
     assert os.listdir(tmp_path) == ["fleet.yaml"]
 
 
-def test_import_to_nowhere(capsys: Capture, tmp_path: Path) -> None:
+def test_import_to_a_missing_directory(capsys: Capture, tmp_path: Path) -> None:
     assert main(["import", LAUNCH_POST, "--az", "usw2-az4", "-o", str(tmp_path / "no/where.yaml")]) == 1
     assert "[LF161]" in capsys.readouterr().err
 
 
-def test_import_of_nothing_asks_for_a_request_and_offers_one_nearby(capsys: Capture, tmp_path: Path) -> None:
+def test_import_without_a_file_suggests_one(capsys: Capture, tmp_path: Path) -> None:
     assert main(["import", str(tmp_path / "request.json")]) == 1
-    assert "give the path of a request\n" in capsys.readouterr().err
+    assert "write the path of a request\n" in capsys.readouterr().err
     (tmp_path / "cluster.json").write_text("{}")
     (tmp_path / "fleet.yaml").write_text("")
     assert main(["import", str(tmp_path)]) == 1
     assert f"did you mean `{tmp_path / 'cluster.json'}`?" in capsys.readouterr().err
 
 
-def test_import_never_takes_the_place_of_what_is_no_file(capsys: Capture, tmp_path: Path) -> None:
-    """`--force -o /dev/null`, by root, would put a file in the place of the machine's `/dev/null`."""
+def test_import_replaces_only_regular_files(capsys: Capture, tmp_path: Path) -> None:
+    """`--force -o /dev/null` by root would replace the machine's `/dev/null` by a file."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     command = ["import", LAUNCH_POST, "--az", "usw2-az4", "--force", "-o"]
-    for place, told in ((pipe, "device, pipe or socket"), (tmp_path, "directory")):
+    for place, reported in ((pipe, "device, pipe or socket"), (tmp_path, "directory")):
         assert main([*command, str(place)]) == 1
         error = capsys.readouterr().err
         assert "[LF161]" in error
-        assert told in error
+        assert reported in error
     assert pipe.is_fifo()
     assert os.listdir(tmp_path) == ["pipe"]
 
@@ -121,14 +149,14 @@ def test_import_follows_a_link(tmp_path: Path) -> None:
     assert load_fleet(target).region == "us-west-2"
 
 
-def test_import_that_fails_writes_nothing_and_tells_what_it_mended(capsys: Capture, tmp_path: Path) -> None:
+def test_import_that_fails_writes_nothing_and_reports_what_it_fixed(capsys: Capture, tmp_path: Path) -> None:
     request = tmp_path / "request.json"
     request.write_text(Path(LAUNCH_POST).read_text().replace('"InstanceCount": 4', '"InstanceCount": -4'))
     out = tmp_path / "fleet.yaml"
     assert main(["import", str(request), "--az", "usw2-az4", "-o", str(out)]) == 1
-    told = capsys.readouterr().err
-    assert "mended: " in told
-    assert "[LF518]" in told
+    reported = capsys.readouterr().err
+    assert "fixed: " in reported
+    assert "[LF518]" in reported
     assert not out.exists()
 
 
@@ -138,12 +166,12 @@ def test_wrong_command_line(argv: list[str], capsys: Capture) -> None:
     assert "usage: llm-fleet" in capsys.readouterr().err
 
 
-def test_help_is_no_failure(capsys: Capture) -> None:
+def test_help_exits_with_0(capsys: Capture) -> None:
     assert main(["--help"]) == 0
     assert "import" in capsys.readouterr().out
 
 
-def test_help_imports_nothing_that_only_a_verb_needs() -> None:
+def test_help_imports_no_slow_modules() -> None:
     code = (
         "import atexit, sys; from llm_fleet.cli.main import main;"
         "slow = {'aws_cdk', 'boto3', 'packaging', 'pydantic', 'pygraphviz', 'rich', 'yaml'};"
@@ -154,7 +182,7 @@ def test_help_imports_nothing_that_only_a_verb_needs() -> None:
 
 
 def test_as_a_process_and_without_the_cdk_or_boto() -> None:
-    """Slow modules stay out of the way: `validate` needs neither the CDK nor AWS."""
+    """`validate` imports neither the CDK nor boto3, which are slow."""
     code = (
         "import sys; from llm_fleet.cli.main import main; code = main(sys.argv[1:]);"
         "slow = {'aws_cdk', 'jsii', 'boto3', 'botocore'} & set(sys.modules);"
@@ -172,18 +200,18 @@ def test_as_a_process_and_without_the_cdk_or_boto() -> None:
         timeout=60,
     )
     assert ran.returncode == 1
-    assert "there is no such file" in ran.stderr
+    assert "this file does not exist" in ran.stderr
     assert "Traceback" not in ran.stderr
 
 
-def test_reader_that_goes_away_is_no_failure() -> None:
+def test_a_closed_pipe_is_no_failure() -> None:
     command = f"{sys.executable} -m llm_fleet.cli.main schema | head -1; echo ${{PIPESTATUS[0]}}"
     ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
     assert ran.stdout.splitlines() == ["{", "0"]
     assert ran.stderr == ""
 
 
-def test_output_that_takes_nothing_is_told_in_a_line() -> None:
+def test_a_full_disk_is_reported_in_one_line() -> None:
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(
             [sys.executable, "-m", "llm_fleet.cli.main", "completion", "bash"],
@@ -194,10 +222,10 @@ def test_output_that_takes_nothing_is_told_in_a_line() -> None:
             timeout=60,
         )
     assert ran.returncode == 1
-    assert ran.stderr == "llm-fleet: the output cannot be written: no space left on device\n"
+    assert ran.stderr == "llm-fleet: cannot write the output: no space left on device\n"
 
 
-def test_what_is_refused_does_not_steer_the_terminal_nor_names_a_place_that_there_is_not(
+def test_refusals_have_no_control_characters_and_no_empty_path(
     capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -209,19 +237,19 @@ def test_what_is_refused_does_not_steer_the_terminal_nor_names_a_place_that_ther
 
 
 @pytest.mark.parametrize("word", ["--no-slurm", "--no-session"])
-def test_nodes_that_differ_need_slurms_view(word: str, capsys: Capture) -> None:
+def test_status_differs_requires_slurm(word: str, capsys: Capture) -> None:
     assert main(["nodes", word, "--status", "differs", "-f", EXAMPLE]) == 2
-    assert "leave --no-slurm out" in capsys.readouterr().err
+    assert "remove --no-slurm" in capsys.readouterr().err
 
 
 _FLEET = str(Path(__file__).parents[2] / "examples" / "hyperpod-full.yaml")
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
-        (("logs", "ml", "--since", "99x"), "neither a span nor a time"),
-        (("events", "ml", "--since", "99x"), "write a span as in 30m"),
+        (("logs", "ml", "--since", "99x"), "neither a time span nor a time"),
+        (("events", "ml", "--since", "99x"), "write a time span such as 30m"),
         (("upgrade", "ml", "--image", "latest"), "or --latest"),
         (("connect", "--port-forward", "80"), "as in 8888:8888"),
         (("plan", _FLEET, "--no-synth", "--deployed"), "--no-synth"),
@@ -229,16 +257,16 @@ _FLEET = str(Path(__file__).parents[2] / "examples" / "hyperpod-full.yaml")
     ],
 )
 def test_the_exit_code_is_that_of_wrong_usage(
-    words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...], reported: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = main(words)
     out, err = capsys.readouterr()
     assert (code, out) == (2, "")
     assert err.startswith("usage: ")
-    assert told in " ".join(err.split())
+    assert reported in " ".join(err.split())
 
 
-def test_a_command_that_is_wrong_says_so_in_a_narrow_terminal(tmp_path: Path):
+def test_an_error_is_shown_in_a_narrow_terminal(tmp_path: Path):
     ran = run_in_terminal("validate", "missing.yaml", folder=tmp_path, columns=40)
     assert ran.code == 1
     assert "missing.yaml" in ran.out
@@ -247,6 +275,7 @@ def test_a_command_that_is_wrong_says_so_in_a_narrow_terminal(tmp_path: Path):
 def test_ctrl_c_ends_it_without_a_traceback(tmp_path: Path):
     ran = run_in_terminal(
         "validate",
+        "fleet.yaml",
         environment={"PYTHONSTARTUP": "", "PYTHONPATH": str(_sleeping_load(tmp_path))},
         folder=tmp_path,
         interrupt_at="loading",
@@ -256,7 +285,7 @@ def test_ctrl_c_ends_it_without_a_traceback(tmp_path: Path):
 
 
 def _sleeping_load(folder: Path) -> Path:
-    """A `sitecustomize` that makes the loading of fleet files take long."""
+    """A `sitecustomize` that makes loading of fleet files slow."""
     (folder / "sitecustomize.py").write_text(
         "import time\n"
         "import llm_fleet.fleet_file.load as load\n"
@@ -276,8 +305,8 @@ def test_completion_knows_every_command(shell: str):
         assert verb in ran.out
 
 
-def test_problems_are_json_where_json_is_asked_for(tmp_path: Path):
-    ran = run("jobs", "list", "missing.yaml", "--json", folder=tmp_path)
+def test_problems_are_json_with_the_option_json(tmp_path: Path):
+    ran = run("jobs", "list", "-f", "missing.yaml", "--json", folder=tmp_path)
     assert ran.code == 1
     assert [problem["code"] for problem in json.loads(ran.out)["problems"]] == ["LF101"]
     assert "missing.yaml" in ran.err

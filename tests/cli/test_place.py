@@ -1,4 +1,4 @@
-"""Which cluster, service or Region a command is for."""
+"""The cluster, service and Region of a command."""
 
 import argparse
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.cli.refused import code_of, refused
 from tools.synth_environment import ROOT
 
 
-def test_a_place_tells_its_region_where_it_is_known():
+def test_a_place_reports_its_region_where_it_is_known():
     place = Place(kind=Kind.HYPERPOD, name="ml", region="us-east-2")
     assert str(place) == "HyperPod cluster ml in us-east-2"
     assert str(Place(kind=Kind.SERVICE, name="talk", region=None)) == "inference service talk"
@@ -47,36 +47,39 @@ def test_the_region_of_the_command_line_wins():
     assert place_of(in_file("hyperpod-trn1", "--region", "eu-west-1")).region == "eu-west-1"
 
 
-def test_of_several_one_is_to_be_named():
+def test_of_several_one_must_be_named():
     assert code_of(lambda: place_of(in_file("hyperpod-full"))) is CommandCode.PLACE_NEEDED
     assert place_of(in_file("hyperpod-full", "full-train")).key == "train"
 
 
-def test_a_misspelt_name_is_told_with_the_near_one():
+def test_a_misspelt_name_is_reported_with_the_near_one():
     assert code_of(lambda: place_of(in_file("hyperpod-full", "trian")), match="train") is CommandCode.PLACE_UNKNOWN
 
 
-def test_another_kind_is_told():
+def test_another_kind_is_reported():
     given = in_file("inference-inf2", "chat")
     assert code_of(lambda: place_of(given, kinds=(Kind.HYPERPOD,))) is CommandCode.PLACE_KIND
 
 
-def test_without_a_file_a_name_in_aws_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_a_file_a_name_in_aws_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     place = place_of(arguments("train", "--region", "us-east-1", "--kind", "parallelcluster"))
     assert (place.kind, place.name, place.region, place.key) == (Kind.PARALLELCLUSTER, "train", "us-east-1", None)
     assert code_of(lambda: place_of(arguments())) is CommandCode.FILE_OR_NAME
 
 
-def test_a_wrong_file_keeps_nobody_from_asking_aws(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_invalid_file_is_reported_with_a_note_how_to_do_without(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "fleet.yaml").write_text("fleet: x\nregion: nowhere\n")
     refused(lambda: place_of(arguments("-f", str(tmp_path / "fleet.yaml"))), match="nowhere")
-    assert "can be asked without this file: in a folder without a fleet.yaml" in capsys.readouterr().err
+    assert (
+        "can be queried without this file: run the command in a directory without a fleet.yaml"
+        in capsys.readouterr().err
+    )
     assert place_of(arguments("-f", str(EXAMPLES / "hyperpod-trn1.yaml"))).key is not None
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(("option", "word"), [(False, "the cluster as NAME"), (True, "the cluster with -c")])
+@pytest.mark.parametrize(("option", "word"), [(False, "the cluster as NAME"), (True, "the cluster with -c NAME")])
 def test_the_remedy_names_the_word_of_its_command(
     option: bool, word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -1,10 +1,10 @@
-"""What AWS refuses is told in the user's words, with a code and a remedy."""
+"""What AWS refuses is reported in the user's words, with a code and a remedy."""
 
 import pytest
 from botocore import exceptions
 from botocore.exceptions import ClientError
 
-from llm_fleet.cli.clients import AwsRefusal, refusal, told_of_aws
+from llm_fleet.cli.clients import AwsRefusal, aws_errors_reported, refusal
 from llm_fleet.rules.feature_codes import CommandCode
 
 
@@ -44,7 +44,10 @@ def test_each_has_its_code_and_a_remedy(error: Exception, code: CommandCode):
 
 def test_a_denied_call_is_named():
     error = refused("AccessDeniedException", "User: u is not authorized to perform: sagemaker:ListClusterNodes on x")
-    with pytest.raises(AwsRefusal, match="ask for sagemaker:ListClusterNodes") as caught, told_of_aws("cluster x"):
+    with (
+        pytest.raises(AwsRefusal, match="allow sagemaker:ListClusterNodes") as caught,
+        aws_errors_reported("cluster x"),
+    ):
         raise error
     assert "ListClusterNodes" in str(caught.value)
     assert "cluster x" in str(caught.value)
@@ -52,7 +55,7 @@ def test_a_denied_call_is_named():
 
 def test_an_error_of_ours_is_no_refusal():
     assert refusal(KeyError("x")) is None
-    with pytest.raises(KeyError), told_of_aws("cluster x"):
+    with pytest.raises(KeyError), aws_errors_reported("cluster x"):
         raise KeyError("x")
 
 

@@ -1,4 +1,4 @@
-"""What standard output can show, and Ctrl-C, which ends a command wherever it comes."""
+"""Features of standard output, and Ctrl-C, which always ends a command."""
 
 import signal
 import sys
@@ -17,7 +17,7 @@ def no_settings(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize(
-    ("terminal", "settings", "colour"),
+    ("terminal", "settings", "color"),
     [
         (True, {}, True),
         (True, {"NO_COLOR": "1"}, False),
@@ -28,11 +28,11 @@ def no_settings(monkeypatch: pytest.MonkeyPatch):
         (False, {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
     ],
 )
-def test_colours(terminal: bool, settings: dict[str, str], colour: bool, monkeypatch: pytest.MonkeyPatch):
+def test_colors(terminal: bool, settings: dict[str, str], color: bool, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
-    assert Screen.of_output().colour is colour
+    assert Screen.of_output().color is color
 
 
 def test_only_a_terminal_has_a_width(monkeypatch: pytest.MonkeyPatch):
@@ -56,7 +56,7 @@ def _command() -> None:
         time.sleep(30)
 
 
-def test_a_ctrl_c_that_python_throws_away_comes_again():
+def test_a_ctrl_c_that_python_drops_is_raised_again():
     signal.signal(signal.SIGINT, signal.default_int_handler)
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
@@ -71,12 +71,12 @@ def test_it_does_not_come_after_the_end():
     time.sleep(0.2)
 
 
-def test_other_mistakes_are_told_as_ever(monkeypatch: pytest.MonkeyPatch):
-    told: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda thrown: told.append(thrown.exc_value))  # pyright: ignore
+def test_other_mistakes_are_reported_as_ever(monkeypatch: pytest.MonkeyPatch):
+    reported: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda thrown: reported.append(thrown.exc_value))  # pyright: ignore
     before = sys.unraisablehook
     error = ValueError("no")
     with ctrl_c_is_never_lost():
         _Thrown(error)
-    assert told == [error]
+    assert reported == [error]
     assert sys.unraisablehook is before

@@ -1,4 +1,4 @@
-"""The node to submit on is found by what AWS says of the cluster."""
+"""The node for submissions, from the state of the cluster in AWS."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -25,11 +25,13 @@ def fleet(name: str) -> Fleet:
 
 
 @contextmanager
-def answers(monkeypatch: pytest.MonkeyPatch, service: str, *told: tuple[str, dict[str, Any] | str]) -> Generator[None]:
-    """Let AWS answer with `told`, by operation; text is the code of an error."""
+def answers(
+    monkeypatch: pytest.MonkeyPatch, service: str, *reported: tuple[str, dict[str, Any] | str]
+) -> Generator[None]:
+    """Let AWS respond with `reported`, by operation; a text is an error code."""
     client = boto3.client(service, region_name="us-west-2", aws_access_key_id="a", aws_secret_access_key="b")
     stubber = Stubber(client)
-    for operation, answer in told:
+    for operation, answer in reported:
         if isinstance(answer, str):
             stubber.add_client_error(operation, answer)
         else:
@@ -78,7 +80,7 @@ def test_a_login_node_is_taken_else_the_controller(
         assert find_target(cluster, "us-west-2").ssm == f"sagemaker-cluster:0123456789ab_{wanted}"
 
 
-def test_a_cluster_whose_controller_does_not_run_is_told(monkeypatch: pytest.MonkeyPatch):
+def test_a_cluster_whose_controller_does_not_run_is_reported(monkeypatch: pytest.MonkeyPatch):
     cluster = fleet("hyperpod-closed-network").clusters["train"]
     nodes = [node("controller", 1, "SystemUpdating"), node("trn1", 2)]
     with answers(monkeypatch, "sagemaker", *described(*nodes)):
@@ -86,7 +88,7 @@ def test_a_cluster_whose_controller_does_not_run_is_told(monkeypatch: pytest.Mon
     assert code is Code.JOBS_TARGET
 
 
-def test_what_aws_refuses_is_told(monkeypatch: pytest.MonkeyPatch):
+def test_what_aws_refuses_is_reported(monkeypatch: pytest.MonkeyPatch):
     cluster = fleet("hyperpod-closed-network").clusters["train"]
     with answers(monkeypatch, "sagemaker", ("describe_cluster", "ResourceNotFound")):
         assert code_of(lambda: find_target(cluster, "us-west-2"), match="ResourceNotFound") is CommandCode.GONE
@@ -100,7 +102,7 @@ def test_of_two_head_nodes_the_new_clusters_is_taken(monkeypatch: pytest.MonkeyP
         assert find_target(cluster, "us-west-2").ssm == "i-20"
 
 
-def test_a_cluster_that_is_not_deployed_is_told(monkeypatch: pytest.MonkeyPatch):
+def test_a_cluster_that_is_not_deployed_is_reported(monkeypatch: pytest.MonkeyPatch):
     cluster = fleet("parallelcluster-trn1").clusters["trn1"]
     with answers(monkeypatch, "ec2", ("describe_instances", {"Reservations": []})):
         assert code_of(lambda: find_target(cluster, "us-west-2")) is Code.JOBS_TARGET

@@ -24,8 +24,8 @@ ROWS: list[dict[str, Cell]] = [
 TABLE = Table(columns=COLUMNS, rows=ROWS)
 
 
-def screen(width: int | None, *, colour: bool = False) -> Screen:
-    return Screen(width=width, colour=colour, live=False)
+def screen(width: int | None, *, color: bool = False) -> Screen:
+    return Screen(width=width, color=color, live=False)
 
 
 def test_in_a_pipe_a_row_is_a_line_without_columns_of_nothing():
@@ -65,14 +65,14 @@ def test_words_longer_than_the_terminal_are_broken_and_wide_letters_counted():
     assert "".join(line.strip() for line in lines[1:]).replace("state: ", "").replace("state:", "") == "机器" * 20
 
 
-def test_tones_are_colours_only_where_there_are_colours():
-    assert "\x1b[32mRunning\x1b[0m" in TABLE.text(screen(None, colour=True))
+def test_tones_are_colors_only_where_there_are_colors():
+    assert "\x1b[32mRunning\x1b[0m" in TABLE.text(screen(None, color=True))
     assert "\x1b" not in TABLE.text(screen(None))
 
 
-def test_what_steers_a_terminal_does_not_reach_it():
-    told = Table(columns=COLUMNS[:1], rows=[{"node": "a\x1b[2Jb\nc\u202ed"}]).text(screen(None))
-    assert told == "NODE\na[2Jb cd\n"
+def test_control_characters_are_removed():
+    reported = Table(columns=COLUMNS[:1], rows=[{"node": "a\x1b[2Jb\nc\u202ed"}]).text(screen(None))
+    assert reported == "NODE\na[2Jb cd\n"
 
 
 def test_no_row_is_no_table():

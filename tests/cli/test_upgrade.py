@@ -1,4 +1,4 @@
-"""What another image would do to a cluster of ParallelCluster and to an inference service, by the golden templates."""
+"""Effects of another image on a ParallelCluster cluster and on an inference service, from the golden templates."""
 
 import argparse
 import json
@@ -35,13 +35,13 @@ def cloudformation(folder: str, stack: str) -> Any:
     return SimpleNamespace(cloudformation=SimpleNamespace(get_template=get_template))
 
 
-def test_another_image_of_parallelcluster_is_judged_by_its_own_policies() -> None:
+def test_another_image_of_parallelcluster_is_checked_by_its_own_policies() -> None:
     place, fleet = in_example("parallelcluster-trn1")
     clients = cloudformation("parallelcluster-trn1", str(place.stack))
     plan = parallelcluster_upgrade(clients, place, image="ami-0123456789abcdef0", fleet=fleet)
-    told = "\n".join(plan.warnings)
-    assert "Image/CustomAmi" in told
-    assert "ParallelCluster would refuse the update" in told
+    reported = "\n".join(plan.warnings)
+    assert "Image/CustomAmi" in reported
+    assert "ParallelCluster would reject the update" in reported
     assert any("another head node" in one for one in plan.lost)
 
 
@@ -50,11 +50,11 @@ def test_the_same_version_and_image_change_nothing() -> None:
     plan = parallelcluster_upgrade(
         cloudformation("parallelcluster-trn1", str(place.stack)), place, image=None, fleet=fleet
     )
-    assert plan.warnings == ["nothing changes: it runs this version, on this image"]
+    assert plan.warnings == ["nothing changes: it has this version and this image"]
     assert plan.lost == []
 
 
-def test_without_the_file_nobody_knows() -> None:
+def test_without_the_file_the_new_image_is_unknown() -> None:
     place = place_of(arguments("pc", "--kind", "parallelcluster", "--region", "us-west-2"))
     with pytest.raises(FleetError, match="LF1132"):
         parallelcluster_upgrade(SimpleNamespace(), place, image=None, fleet=None)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
@@ -72,12 +72,12 @@ def test_hosts_of_a_service_are_counted_by_the_image_that_they_run() -> None:
     assert plan.commands[0].startswith(f"cdk deploy {place.stack}")
 
 
-@pytest.mark.parametrize("told", [[], [{"status": "INACTIVE"}]])
-def test_a_service_that_is_gone_has_no_update(told: list[dict[str, str]]) -> None:
+@pytest.mark.parametrize("reported", [[], [{"status": "INACTIVE"}]])
+def test_a_service_that_is_gone_has_no_update(reported: list[dict[str, str]]) -> None:
     place, fleet = in_example("inference-inf2")
     ecs = SimpleNamespace(
         list_container_instances=lambda cluster: {"containerInstanceArns": []},  # pyright: ignore
-        describe_services=lambda cluster, services: {"services": told},  # pyright: ignore
+        describe_services=lambda cluster, services: {"services": reported},  # pyright: ignore
     )
     with pytest.raises(FleetError, match="LF1008"):
         service_upgrade(SimpleNamespace(ecs=ecs), place, image=None, fleet=fleet)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]

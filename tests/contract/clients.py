@@ -63,7 +63,7 @@ def send(
 
 
 def ask_task(task: Task, path: str) -> list[str]:
-    """Return the lines that a task answers to what stands beside it in the task, past the load balancer."""
+    """Return the lines that a task answers to what is next to it in the task, past the load balancer."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(str(task.socket))
         connection.sendall(f"GET {path} HTTP/1.0\r\nHost: task\r\n\r\n".encode())
@@ -74,7 +74,7 @@ def ask_task(task: Task, path: str) -> list[str]:
 
 
 def collector_scrape(template: str, service: str) -> dict[str, Any]:
-    """Return what the collector beside a service's server is told to scrape."""
+    """Return what the collector next to a service's server is reported to scrape."""
     for task in TemplateReader(template).of_type("AWS::ECS::TaskDefinition").values():
         for container in task["ContainerDefinitions"]:
             environment = {item["Name"]: item["Value"] for item in container.get("Environment", [])}
@@ -84,4 +84,4 @@ def collector_scrape(template: str, service: str) -> dict[str, Any]:
             (scrape,) = receivers["prometheus"]["config"]["scrape_configs"]
             if scrape["static_configs"][0]["labels"]["ServiceName"] == service:
                 return scrape
-    raise AssertionError(f"there is no collector beside {service}")
+    raise AssertionError(f"{service} has no collector")

@@ -83,7 +83,7 @@ def issuer() -> LocalIssuer:
 def serve(template: str, issuer: LocalIssuer) -> Serve:
     """Makes a service of the template."""
 
-    def make(service: str, tasks: int | None, *, body: str = template, normalise_paths: bool = False) -> LocalService:
+    def make(service: str, tasks: int | None, *, body: str = template, normalize_paths: bool = False) -> LocalService:
         reader = TemplateReader(body)
         chosen = choose_service(read_services(reader), service)
         settings = token_settings(read_front(reader, chosen.target_group))
@@ -94,7 +94,7 @@ def serve(template: str, issuer: LocalIssuer) -> Serve:
             time_scale=TIME_SCALE,
             token_seconds=TOKEN_SECONDS,
             keys={item["JwksEndpoint"]: issuer.keys for item in settings},
-            normalise_paths=normalise_paths,
+            normalize_paths=normalize_paths,
         )
 
     return make

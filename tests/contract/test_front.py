@@ -8,7 +8,7 @@ import openai
 import pytest
 
 from local.serving.local_service import LocalService
-from local.serving.proxy.rules import Asked, first_rule
+from local.serving.proxy.rules import Requested, first_rule
 from local.serving.template.front import Listener, Rule
 from local.serving.template.problem import NotServable
 from local.serving.template.read_front import read_front
@@ -72,10 +72,10 @@ def test_who_answers(tgi: LocalService, probe: Probe):
     assert (status, reached) == ((200, True) if probe.answer == SERVER else (probe.answer, False))
 
 
-@pytest.mark.parametrize("normalised", [False, True])
-def test_no_spelling_of_a_path_reaches_more_than_the_interface(serve: Serve, normalised: bool):
+@pytest.mark.parametrize("normalized", [False, True])
+def test_no_spelling_of_a_path_reaches_more_than_the_interface(serve: Serve, normalized: bool):
     """Whether the load balancer compares paths as sent is not documented, so both must hold."""
-    with serve("tgi", 1, normalise_paths=normalised) as service:
+    with serve("tgi", 1, normalize_paths=normalized) as service:
         for method in ("GET", "POST"):
             for path in TRICKS:
                 for key in (None, service.api_key):
@@ -106,7 +106,7 @@ def test_what_the_front_says_can_be_read_by_openais_clients(tgi: LocalService):
 
 
 def test_the_key_is_in_no_log_and_on_no_command_line(tgi: LocalService):
-    """TGI's launcher writes its arguments into its log, the key among them, unless it is told otherwise."""
+    """TGI's launcher writes its arguments into its log, the key among them, unless it is reported otherwise."""
     assert tgi.api_key
     for task in tgi.tasks:
         assert "listening at port 8080" in task.log
@@ -114,7 +114,7 @@ def test_the_key_is_in_no_log_and_on_no_command_line(tgi: LocalService):
         assert tgi.api_key not in str(task.process.args)
 
 
-def test_a_task_that_is_told_wrongly_does_not_come_up(template: str, serve: Serve):
+def test_a_task_that_is_reported_wrongly_does_not_come_up(template: str, serve: Serve):
     body = json.loads(template)
     for resource in body["Resources"].values():
         for container in resource.get("Properties", {}).get("ContainerDefinitions", []):
@@ -127,7 +127,7 @@ def test_a_task_that_is_told_wrongly_does_not_come_up(template: str, serve: Serv
 
 def met(listener: Listener, probe: Probe) -> Rule:
     headers = {"authorization": "Bearer key"} if probe.with_key else {}
-    return first_rule(listener, Asked(method=probe.method, path=probe.path, headers=headers))
+    return first_rule(listener, Requested(method=probe.method, path=probe.path, headers=headers))
 
 
 def outcome(listener: Listener, probe: Probe) -> str | int:

@@ -97,7 +97,7 @@ def test_a_wrong_key_is_refused_by_the_server_and_none_by_the_load_balancer(serv
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/info", "/docs", "/api-doc/openapi.json", "/ping", "/"])
-def test_what_is_not_for_clients_is_404_whoever_asks(served: LocalService, path: str):
+def test_what_is_not_for_clients_is_404_anyone_asks(served: LocalService, path: str):
     with pytest.raises(openai.NotFoundError, match="Nothing is served at this path"):
         client(served).with_options(base_url=served.url).get(path, cast_to=object)
     assert served.log[-1].target is None
@@ -110,7 +110,7 @@ def test_other_ways_to_generate_are_404_with_the_key(served: LocalService, path:
     assert served.log[-1].target is None
 
 
-def test_a_prompt_that_is_too_long_is_told_and_not_retried(tgi: LocalService, vllm: LocalService):
+def test_a_prompt_that_is_too_long_is_reported_and_not_retried(tgi: LocalService, vllm: LocalService):
     with pytest.raises(openai.UnprocessableEntityError) as refused:
         client(tgi).chat.completions.create(model="tgi", messages=user("word " * 300))
     assert "must have less than 256 tokens" in refused.value.response.text
@@ -167,7 +167,7 @@ def test_a_stream_ends_while_its_task_is_drained(serve: Serve):
         texts += [chunk.choices[0].delta.content or "" for chunk in stream]
         assert "".join(texts) == numbers(60)
         assert service.state(draining) is State.DRAINING, "all of it within the deregistration delay"
-        assert draining.running, "and before anybody asked the server to end"
+        assert draining.running, "and before the server was signaled to stop"
         assert stopped.result() == Stopped(exit_code=0, killed=False)
         assert time.monotonic() - begun >= 600 * TIME_SCALE
 
@@ -203,7 +203,7 @@ def test_the_collector_keeps_only_metrics_that_the_server_has(served: LocalServi
     client(served).chat.completions.create(model=served.service.name, messages=user("count to 2"))
     scrape = collector_scrape(template, served.service.name)
     assert scrape["static_configs"][0]["targets"] == [f"127.0.0.1:{served.service.container.port}"]
-    told = [line.partition(" ")[0].partition("{")[0] for line in ask_task(served.tasks[0], scrape["metrics_path"])]
+    reported = [line.partition(" ")[0].partition("{")[0] for line in ask_task(served.tasks[0], scrape["metrics_path"])]
     kept = scrape["metric_relabel_configs"][0]["regex"].split("|")
     assert len(kept) > 5
-    assert [name for name in kept if not any(re.fullmatch(name, series) for series in told)] == []
+    assert [name for name in kept if not any(re.fullmatch(name, series) for series in reported)] == []

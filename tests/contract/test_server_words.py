@@ -1,4 +1,4 @@
-"""Whatever a model server can be told is in words that its program reads: each setting, one at a time."""
+"""Whatever a model server can be reported is in words that its program reads: each setting, one at a time."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,6 +1,6 @@
 """Fifty changes of fleet files (`changes.yaml`): what CloudFormation does with every resource, and what `plan` said.
 
-Each is deployed twice to a local emulation, before and after. What is expected stands in the table, and once more in
+Each is deployed twice to a local emulation, before and after. What is expected is in the table, and once more in
 CloudFormation's resource schemas: which properties cannot change in place.
 """
 
@@ -41,7 +41,7 @@ _ALLOWED: Mapping[str | None, set[str | None]] = {
     "keep": {"kept"},
     None: {None, "changed", "unknown", "maybe_replaced"},
 }
-"""What the plan may have said, by what became of a resource. A value that is written anew may be the same."""
+"""What the plan may have said, by what became of a resource. A value that is written again may be the same."""
 
 
 @cache
@@ -51,7 +51,7 @@ def _table() -> Mapping[str, Any]:
 
 @dataclass(kw_only=True)
 class Stage:
-    """The fleet that is deployed at the moment: changes of one fleet follow each other in the table."""
+    """The deployed fleet: changes of one fleet are adjacent in the table."""
 
     folder: Path
     _aws: LocalAws | None = None
@@ -59,10 +59,10 @@ class Stage:
     _ids: dict[str, str] = field(default_factory=dict[str, str])
     _assemblies: dict[str, Path] = field(default_factory=dict[str, Path])
     _deployed: Path | None = None
-    """The assembly that the stacks are of, where that is sure."""
+    """The deployed assembly, if it is known."""
 
     def before(self, fleet: str, patch: Mapping[str, Any]) -> tuple[DeployedFleet, Path]:
-        """Have the `fleet` of the table, with `patch`, deployed; return it with its assembly."""
+        """Deploy the `fleet` of the table with `patch`; return it with its assembly."""
         if fleet == self._fleet and self._aws is not None:
             assembly = self.assembly(fleet, patch)
             deployed = DeployedFleet(self._aws, fleet)
@@ -77,13 +77,13 @@ class Stage:
         return DeployedFleet(self._aws, fleet), assembly
 
     def deploy(self, fleet: DeployedFleet, after: Path) -> Done:
-        """Deploy what comes `after`, and keep in mind what is deployed then."""
+        """Deploy the assembly `after`, and remember it as deployed."""
         done = fleet.deploy(after)
         self._deployed = None if done.failed else after
         return done
 
     def assembly(self, fleet: str, patch: Mapping[str, Any]) -> Path:
-        """Return the assembly of a fleet of the table, with `patch`."""
+        """Return the assembly of a fleet of the table with `patch`."""
         whole = deepcopy(_table()["fleets"][fleet])
         merge(whole, deepcopy(patch))
         text = json.dumps(whole, indent=1)
@@ -103,7 +103,7 @@ class Stage:
             self._aws = None
 
     def _open(self, fleet: str) -> None:
-        """Start an emulation with what the table's files name: a key, a secret, a certificate, a model."""
+        """Start an emulation with the resources of the table's files: a key, a secret, a certificate, a model."""
         self._aws = LocalAws(region=REGION)
         self._aws.start()
         self._aws.bootstrap()
@@ -122,48 +122,50 @@ class Stage:
 
 
 def changes_of(*fleets: str) -> tuple[str, ...]:
-    """Return the names of the changes of these fleets, of all without any, in the order of the table."""
-    return tuple(name for name, told in _table()["changes"].items() if not fleets or told["fleet"] in fleets)
+    """Return the names of the changes of these fleets, by default of all, in the order of the table."""
+    return tuple(name for name, reported in _table()["changes"].items() if not fleets or reported["fleet"] in fleets)
 
 
 def assert_does_what_plan_said(name: str, stage: Stage) -> None:
-    """Deploy a change of the table; fail where table, schemas, plan and the embedded AWS do not agree."""
-    told: Mapping[str, Any] = _table()["changes"][name]
-    fleet, before = stage.before(told["fleet"], told.get("before", {}))
-    after = stage.assembly(told["fleet"], told["after"])
+    """Deploy a change of the table; fail if table, schemas, plan and the embedded AWS differ."""
+    reported: Mapping[str, Any] = _table()["changes"][name]
+    fleet, before = stage.before(reported["fleet"], reported.get("before", {}))
+    after = stage.assembly(reported["fleet"], reported["after"])
     plan = fleet.plan(after)
     done = stage.deploy(fleet, after)
-    paths = dict(_paths(before, told["fleet"])) | dict(_paths(after, told["fleet"]))
+    paths = dict(_paths(before, reported["fleet"])) | dict(_paths(after, reported["fleet"]))
     findings = {
-        "differs from the table": _as_told(done, paths, told.get("does", {})),
+        "differs from the table": _as_reported(done, paths, reported.get("does", {})),
         "the plan differs": _disagreements(plan, done, before, after),
-        "without a word": _unannounced(plan, done, before),
+        "not reported": _unannounced(plan, done, before),
     }
     assert {key: value for key, value in findings.items() if value} == {}
-    assert done.failed == tuple(f"{told['fleet']}-{one}" for one in told.get("refused", [])), done.report
-    assert sorted(_codes(plan)) == sorted(told.get("says", []))
+    assert done.failed == tuple(f"{reported['fleet']}-{one}" for one in reported.get("refused", [])), done.report
+    assert sorted(_codes(plan)) == sorted(reported.get("says", []))
 
 
 def _paths(assembly: Path, fleet: str) -> Iterator[tuple[Place, tuple[str, str]]]:
-    """Give the table's words for each resource: the stack without the fleet's name, the construct within it."""
+    """Yield each resource in the table's form: the stack without the fleet's name, and the construct path."""
     for stack in synthesized_stacks(assembly):
         for logical_id in stack.resources:
             name = stack.name.removeprefix(f"{fleet}-")
             yield (stack.name, logical_id), (name, stack.where(logical_id).removeprefix(f"{stack.name}/"))
 
 
-def _as_told(done: Done, paths: Mapping[Place, tuple[str, str]], told: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Return where AWS did something else than the table says. The first pattern that fits a resource holds."""
+def _as_reported(
+    done: Done, paths: Mapping[Place, tuple[str, str]], reported: Mapping[str, Mapping[str, str]]
+) -> list[str]:
+    """Return differences of AWS from the table. The first pattern that matches a resource is used."""
     found: list[str] = []
     used: set[tuple[str, str]] = set()
     for place, outcome in done.outcomes.items():
         stack, path = paths[place]
-        pattern = next((one for one in told.get(stack, {}) if fnmatchcase(path, one)), None)
-        expected = told[stack][pattern] if pattern else "nothing"
+        pattern = next((one for one in reported.get(stack, {}) if fnmatchcase(path, one)), None)
+        expected = reported[stack][pattern] if pattern else "nothing"
         used.add((stack, pattern or ""))
         if outcome != expected:
-            found.append(f"{stack}: {path}: {outcome}, expected was {expected}")
-    unused = [(stack, one) for stack, those in told.items() for one in those if (stack, one) not in used]
+            found.append(f"{stack}: {path}: {outcome}, expected {expected}")
+    unused = [(stack, one) for stack, those in reported.items() for one in those if (stack, one) not in used]
     return [*sorted(found), *(f"{stack}: {one}: nothing" for stack, one in unused)]
 
 
@@ -176,9 +178,9 @@ def _disagreements(plan: Section, done: Done, before: Path, after: Path) -> list
     certain = {one["stack"] for one in plan.data["refused_updates"] if one["certain"]}
     certain_of_service = any(one["refused"] for one in plan.data["hyperpod_groups"])
     if (certain or certain_of_service) and not done.failed:
-        found.append(f"the plan said that {', '.join(certain) or 'HyperPod'} refuses, and it did not")
+        found.append(f"the plan reported that {', '.join(certain) or 'HyperPod'} refuses, but it did not")
     if done.failed and not (set(done.failed) & certain or REFUSED in _codes(plan)):
-        found.append(f"{', '.join(done.failed)} failed, and the plan did not say so")
+        found.append(f"{', '.join(done.failed)} failed, but the plan did not report it")
     reached = {stack.name for stack in done.report.stacks if stack.succeeded}
     for place in {*done.outcomes, *kinds}:
         if place[0] not in reached:
@@ -189,12 +191,12 @@ def _disagreements(plan: Section, done: Done, before: Path, after: Path) -> list
             found.append(f"{place}: {outcome}; by the schemas it {'must' if by_schema else 'need not'} go")
         follows = outcome == "update" and kind is None and _takes_from(new, place, done.outcomes)
         if kind not in _ALLOWED[outcome] and not follows:
-            found.append(f"{place}: {outcome}, and the plan said {kind}")
+            found.append(f"{place}: {outcome}, but the plan reported {kind}")
     return sorted(found)
 
 
 def _takes_from(assembly: Assembly, place: Place, outcomes: Mapping[Place, str]) -> bool:
-    """Tell whether a resource takes an attribute of another one that was changed: its value shows only then."""
+    """Return whether a resource uses an attribute of a changed resource, whose value is known only then."""
     resource = assembly.by_place[f"{place[0]}.{place[1]}"]
     return any((used.stack, used.logical_id) in outcomes for used in assembly.used_by(resource))
 
@@ -202,34 +204,34 @@ def _takes_from(assembly: Assembly, place: Place, outcomes: Mapping[Place, str])
 def _codes(plan: Section) -> set[str]:
     groups = {one["code"] for one in plan.data["hyperpod_groups"] if one["code"]}
     clusters = {REFUSED for one in plan.data["parallelclusters"] if not one["passes"]}
-    told = [*plan.data["losses"], *plan.data["refused_updates"], *plan.data["left_stacks"]]
-    return {one["code"] for one in told} | groups | clusters
+    reported = [*plan.data["losses"], *plan.data["refused_updates"], *plan.data["left_stacks"]]
+    return {one["code"] for one in reported} | groups | clusters
 
 
 def _unannounced(plan: Section, done: Done, before: Path) -> list[str]:
-    """Return data that was lost or left without a stack, and nodes that went, where the plan does not name them."""
+    """Return lost data, data without a stack, and removed nodes that the plan does not report."""
     stacks = {stack.name: stack for stack in synthesized_stacks(before)}
-    told = {(one["code"], one["stack"], one["where"]) for one in plan.data["losses"]}
+    reported = {(one["code"], one["stack"], one["where"]) for one in plan.data["losses"]}
     groups = {(one["stack"], one["group"]) for one in plan.data["hyperpod_groups"] if one["code"] == JOBS}
 
-    def is_told(code: str, place: Place | None) -> bool:
-        # What is no longer in the fleet is known by its logical id: a deployed template has no construct's path.
+    def is_reported(code: str, place: Place | None) -> bool:
+        # Resources that are no longer in the fleet have their logical id: a deployed template has no construct paths.
         if place is None:
             return False
         stack, logical_id = place
-        return not told.isdisjoint({(code, stack, logical_id), (code, stack, stacks[stack].where(logical_id))})
+        return not reported.isdisjoint({(code, stack, logical_id), (code, stack, stacks[stack].where(logical_id))})
 
     left = [
         f"{place} is left behind ({outcome})"
         for place, outcome in done.outcomes.items()
         if outcome in ("replace", "remove", "keep")
         and stacks[place[0]].resources[place[1]]["Type"] in _HOLDS_DATA
-        and not is_told(DATA, place)
+        and not is_reported(DATA, place)
     ]
-    lost = [f"{one} ({place}) is lost" for one, place in done.lost.items() if not is_told(DATA, place)]
+    lost = [f"{one} ({place}) is lost" for one, place in done.lost.items() if not is_reported(DATA, place)]
     ended = [
-        f"node {one} of {group} in {cluster} went"
+        f"node {one} of {group} in {cluster} was removed"
         for one, (cluster, group) in done.ended.items()
-        if not is_told(JOBS, cluster) and (cluster is None or (cluster[0], group) not in groups)
+        if not is_reported(JOBS, cluster) and (cluster is None or (cluster[0], group) not in groups)
     ]
     return [*left, *lost, *ended]

@@ -1,4 +1,4 @@
-"""A fleet in the embedded AWS that is changed from one fleet file to another, and what became of every resource."""
+"""A fleet in the embedded AWS that changes from one fleet file to another, with the outcome for each resource."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -24,18 +24,18 @@ _NO_RESOURCE = "AWS::CDK::Metadata"
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """What a deployment did."""
+    """Result of a deployment."""
 
     report: DeploymentReport
     outcomes: Mapping[Place, str]
-    """`add`, `update`, `replace`, `remove` or `keep` (removed from the stack alone) of each resource that it touched.
+    """`add`, `update`, `replace`, `remove` or `keep` (removed from the stack only) for each changed resource.
 
-    Of stacks that were there before. What a failed update undid is not among them.
+    Only of stacks that existed before, without changes that a failed update rolled back.
     """
     lost: Mapping[str, Place | None]
-    """The data that was there before, and is gone: by its id the resource that it was, `None` where no stack had it."""
+    """Lost data: by id its former resource, `None` if no stack had it."""
     ended: Mapping[str, tuple[Place | None, str]]
-    """The HyperPod nodes that were there before, and are gone: by their ids the cluster, and the group's name."""
+    """Removed HyperPod nodes: by id the cluster and the group's name."""
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -44,22 +44,22 @@ class Done:
 
 
 class DeployedFleet:
-    """One fleet in one embedded AWS."""
+    """A fleet in an embedded AWS."""
 
     def __init__(self, aws: LocalAws, name: str) -> None:
-        """Take an emulation, and the name that the fleet has."""
+        """`name`: name of the fleet."""
         self._aws = aws
         self._name = name
 
     def plan(self, assembly: Path) -> Section:
-        """Return what `llm-fleet plan` says of the difference to what is deployed."""
+        """Return the difference from the deployed stacks by `llm-fleet plan`."""
         planned = synthesized_stacks(assembly)
         with patch.dict(os.environ, self._aws.environment):
             deployed = DeployedStacks(AwsClients(region=REGION), [stack.name for stack in planned], fleet=self._name)
             return difference_section(planned, deployed)
 
     def deploy(self, assembly: Path) -> Done:
-        """Do what `cdk deploy --all` does."""
+        """Deploy as `cdk deploy --all` does."""
         before, data, nodes = self._resources(), self._data(), self._nodes()
         stacks = {stack for stack, _ in before}
         report = self._aws.deploy(assembly)
@@ -107,7 +107,7 @@ class DeployedFleet:
         return list(next(those for _, those in groupby(newest_first, key=itemgetter("OperationId"))))
 
     def _stacks(self) -> set[str]:
-        """Return the names of the stacks that the CDK deployed: none that a stack made."""
+        """Return the names of the stacks that the CDK deployed, without nested ones."""
         pages = self._aws.client("cloudformation").get_paginator("describe_stacks").paginate()
         found = (stack for page in pages for stack in page["Stacks"] if "ParentId" not in stack)
         return {stack["StackName"] for stack in found if stack["StackName"].startswith(f"{self._name}-")}
@@ -124,7 +124,7 @@ class DeployedFleet:
         }
 
     def _data(self) -> set[str]:
-        """Return the ids of all that holds what cannot be made again; a root volume is its file system's."""
+        """Return the ids of resources with data that cannot be restored; a root volume counts as its file system."""
         client = self._aws.client
         keys = client("kms").get_paginator("list_keys").paginate()
         return {

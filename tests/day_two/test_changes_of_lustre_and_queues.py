@@ -1,4 +1,4 @@
-"""Changes of HyperPod clusters with Lustre, and of ParallelCluster's queues: each file runs in a process of its own."""
+"""Changes of HyperPod clusters with Lustre, and of ParallelCluster's queues: each file runs in a separate process."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What stands around each example before it is deployed.
+"""What is around each example before it is deployed.
 
 What an example says exists already is made, and its id takes the place of the made-up one.
 """
@@ -20,10 +20,10 @@ Surround = Callable[[LocalAws, str], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """What stands around an example before it is deployed."""
+    """What is around an example before it is deployed."""
 
     objects: Sequence[str] = ()
-    """`bucket/key` of what lies in S3; a bucket that the fleet itself makes is filled as soon as it is there."""
+    """`bucket/key` of what is in S3; a bucket that the fleet itself makes is filled as soon as it is there."""
     models: Mapping[str, str] = field(default_factory=dict[str, str])
     """`bucket/prefix` of the exported model of each service, likewise."""
     compilers: Mapping[str, str] = field(default_factory=dict[str, str])

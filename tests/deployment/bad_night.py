@@ -33,7 +33,7 @@ class BadNight:
     failed: str
     """By its log, after a run that failed before."""
     silent: str
-    """Failed, with nothing in CloudWatch: only its report tells (pain 4)."""
+    """Failed, with nothing in CloudWatch: only its report reports (pain 4)."""
     cut_off: str
     """Began a step, and that is the last line."""
     replaced: str
@@ -69,7 +69,7 @@ def _fall(fleet: FleetOnAws, folder: Path) -> BadNight:
     replaced = "i-0dead0dead0dead00"
     log(fleet, group, "worker-group", replaced, _lines(bad))
     leave_report(fleet, workers[2], bad.report)
-    _tell(fleet, workers[1])
+    _report(fleet, workers[1])
     return BadNight(
         fleet=fleet,
         log_group=group,
@@ -92,7 +92,7 @@ def _starts(folder: Path) -> tuple[Ended, Ended]:
 
 
 def _lines(ended: Ended) -> list[str]:
-    """As shipped: what stands on standard error comes before the line that ends the run."""
+    """As shipped: what is on standard error comes before the line that ends the run."""
     out, err = (text.splitlines() for text in (ended.out, ended.err))
     return [line for line in [*out[:-1], *err, out[-1]] if line.strip()]
 
@@ -113,12 +113,12 @@ def leave_report(fleet: FleetOnAws, node: str, report: dict[str, Any]) -> None:
     fleet.aws.client("s3").put_object(Bucket=bucket, Key=key, Body=body.encode())
 
 
-def _tell(fleet: FleetOnAws, node: str) -> None:
-    """HyperPod's events: a failure told twice, one of the two without its message, and a scale-in."""
+def _report(fleet: FleetOnAws, node: str) -> None:
+    """HyperPod's events: a failure reported twice, one of the two without its message, and a scale-in."""
     now = time.time()
     common = {"ClusterArn": fleet.cluster["ClusterArn"], "ClusterName": "ml-cluster"}
     for number, message in ((1, None), (2, FAILURE)):
-        fleet.aws.tell_cluster_event(
+        fleet.aws.report_cluster_event(
             {
                 **common,
                 "EventId": f"{number:08x}-89ab-cdef-0123-456789abcdef",
@@ -131,7 +131,7 @@ def _tell(fleet: FleetOnAws, node: str) -> None:
                 "EventDetails": {"EventMetadata": {"Instance": {"FailureMessage": message} if message else {}}},
             }
         )
-    fleet.aws.tell_cluster_event(
+    fleet.aws.report_cluster_event(
         {
             **common,
             "EventId": "00000003-89ab-cdef-0123-456789abcdef",

@@ -1,4 +1,4 @@
-"""Every verb of day two, asked of a deployed example: what each says, and how it ends."""
+"""Every verb of day two, required of a deployed example: what each says, and how it ends."""
 
 import contextlib
 import io
@@ -23,7 +23,7 @@ class Said:
 
 
 def every_verb(aws: LocalAws, fleet: Path, assembly: Path, place: str, folder: Path) -> Mapping[str, Said]:
-    """Run each verb about `place` of the fleet file, in this process; nobody opens a session."""
+    """Run each verb about `place` of the fleet file, in this process; no one opens a session."""
     archive = folder / "bundle.tar.gz"
     file = ("-f", str(fleet))
     words = {

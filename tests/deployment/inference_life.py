@@ -16,7 +16,7 @@ STACK = "inference-chat"
 
 @dataclass(kw_only=True)
 class Life:
-    """One service, and what came of the attempt to deploy it before its model was there."""
+    """One service, and what resulted from the attempt to deploy it before its model was there."""
 
     aws: LocalAws
     folder: Path

@@ -25,7 +25,7 @@ _COMPILED = {
 
 
 def lay_model(aws: LocalAws, *, bucket: str = BUCKET, prefix: str = PREFIX, **compiled: int | str) -> None:
-    """Lay the example's model where it says, as optimum-neuron exports one; a few bytes stand for the weights.
+    """Lay the example's model where it says, as optimum-neuron exports one; a few bytes are for the weights.
 
     `compiled`: what it was exported for, where that is not what the example `inference-inf2` asks for.
     """
@@ -41,7 +41,7 @@ def lay_model(aws: LocalAws, *, bucket: str = BUCKET, prefix: str = PREFIX, **co
 
 
 class InferenceOnAws:
-    """The example's service, as the services tell of it now."""
+    """The example's service, as the services report of it now."""
 
     def __init__(self, aws: LocalAws) -> None:
         self.aws = aws
@@ -95,7 +95,7 @@ class InferenceOnAws:
 
     @cached_property
     def host_settings(self) -> dict[str, Any]:
-        """What a host is told."""
+        """What a host is reported."""
         return settings_of(self.user_data)
 
     @property

@@ -52,7 +52,7 @@ class ParallelClusterOnAws:
 
     @property
     def head_node(self) -> Place:
-        """Where the interface is that stands for the head node."""
+        """Where the interface is that is for the head node."""
         address = {"Name": "addresses.private-ip-address", "Values": [self.outputs(self.name)["HeadNodePrivateIP"]]}
         (interface,) = self.aws.client("ec2").describe_network_interfaces(Filters=[address])["NetworkInterfaces"]
         return Place(
@@ -70,6 +70,6 @@ class ParallelClusterOnAws:
         return system["FileSystemId"], Place(groups=tuple(groups), subnet_id=str(system["SubnetIds"][0]))
 
     def text(self, uri: str) -> str:
-        """What lies at an S3 URI."""
+        """What is at an S3 URI."""
         bucket, _, key = uri.removeprefix("s3://").partition("/")
         return self.aws.client("s3").get_object(Bucket=bucket, Key=key)["Body"].read().decode()

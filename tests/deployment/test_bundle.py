@@ -42,7 +42,7 @@ def night(launch_post: FleetOnAws, tmp_path_factory: pytest.TempPathFactory) -> 
         "cause": everything(),
     }
     leave_report(launch_post, REPORTED, report)
-    launch_post.aws.tell_cluster_event(
+    launch_post.aws.report_cluster_event(
         {
             "ClusterArn": launch_post.cluster["ClusterArn"],
             "ClusterName": "ml-cluster",
@@ -50,7 +50,7 @@ def night(launch_post: FleetOnAws, tmp_path_factory: pytest.TempPathFactory) -> 
             "EventTime": time.time() - 3600,
             "ResourceType": "Cluster",
             "EventLevel": "Warn",
-            "Description": "somebody pasted what he should not",
+            "Description": "a pasted secret",
             "EventDetails": {"EventMetadata": {"Cluster": {"FailureMessage": everything()}}},
         }
     )
@@ -115,7 +115,7 @@ def test_the_secrets_were_where_it_looked(night: BadNight, file: Path) -> None:
     assert len(leaked(file.read_text(encoding="utf-8"))) == len(leaked(everything()))
 
 
-def test_what_cannot_be_had_is_told_and_keeps_nothing_else_out(
+def test_what_cannot_be_had_is_reported_and_keeps_nothing_else_out(
     bundle: Bundle, night: BadNight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     aws = night.fleet.aws
@@ -126,7 +126,7 @@ def test_what_cannot_be_had_is_told_and_keeps_nothing_else_out(
     finally:
         aws.refuse_calls("AccessDeniedException", service="sagemaker", operation="ListClusterNodes", times=0)
     assert code == 3
-    assert "nodes.json is left out: your credentials may not make this call" in said
+    assert "nodes.json is left out: the AWS credentials do not allow this call" in said
     missing = {one["name"]: one["why"] for one in json.loads(files["manifest.json"])["missing"]}
     assert set(missing) == {"nodes.json", "starts.json, in part"}
     assert "cluster.json" in files

@@ -39,7 +39,7 @@ def test_a_deployed_fleet_is_not_in_its_own_way(launch_post: FleetOnAws, capsys:
 
 
 @pytest.mark.usefixtures("environment")
-def test_a_second_fleet_is_told_what_the_first_has(
+def test_a_second_fleet_is_reported_what_the_first_has(
     launch_post: FleetOnAws, capsys: pytest.CaptureFixture[str], tmp_path: Any
 ):
     launch_post.aws.give_account(quotas=_JUST_ENOUGH)
@@ -47,10 +47,10 @@ def test_a_second_fleet_is_told_what_the_first_has(
     text = LAUNCH_POST.read_text(encoding="utf-8").replace("fleet: launch-post", "fleet: second")
     second.write_text(text.replace("ml-cluster:", "ml-second:"), encoding="utf-8")
     assert main(["check", str(second), "--only", "quotas"]) == 1
-    told = capsys.readouterr().out
-    assert "takes 4 beside 4 in use of the quota 'ml.trn1.32xlarge for cluster usage'" in told
-    assert "takes 5 beside 5 in use of the quota 'Total number of instances allowed across" in told
-    assert "takes 4800 beside 4800 in use of the quota 'Lustre Persistent_2 storage capacity'" in told
+    reported = capsys.readouterr().out
+    assert "requires 4 in addition to 4 in use of the quota 'ml.trn1.32xlarge for cluster usage'" in reported
+    assert "requires 5 in addition to 5 in use of the quota 'Total number of instances allowed across" in reported
+    assert "requires 4800 in addition to 4800 in use of the quota 'Lustre Persistent_2 storage capacity'" in reported
     for thing in ("EC2-VPC Elastic IPs", "Internet gateways per Region", "NAT gateways per Availability Zone"):
-        assert f"network takes 1 beside 1 in use of the quota '{thing}'" in told
-    assert "network takes 1 beside 2 in use of the quota 'VPCs per Region'" in told
+        assert f"network requires 1 in addition to 1 in use of the quota '{thing}'" in reported
+    assert "network requires 1 in addition to 2 in use of the quota 'VPCs per Region'" in reported

@@ -18,7 +18,7 @@ from tools.synth_environment import ROOT
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 ACCOUNT = "111122223333"
 """Of the ARNs in the examples."""
-_HELD = "what interfaces of a retained file system stand in"
+_HELD = "has network interfaces of a retained file system"
 _STUDIO = "home directories of Studio, and what their domain refers to"
 RETAINED = {
     "AWS::DynamoDB::Table": "records of training jobs and of nodes",
@@ -78,7 +78,7 @@ def test_an_example_is_deployed_updated_and_destroyed(example: Path, aws: LocalA
         text = surround(aws, text)
     for kind, found in what_is_there(aws).items():
         others[kind] = [*others[kind], *(one for one in found if one not in between[kind])]
-    file = _beside(example, tmp_path)
+    file = _next_to(example, tmp_path)
     file.write_text(text, encoding="utf-8")
     load_fleet(file)
     first = synthesize(tmp_path / "first.out", file, account=ACCOUNT)
@@ -92,7 +92,7 @@ def test_an_example_is_deployed_updated_and_destroyed(example: Path, aws: LocalA
     _assert_destroyed(aws, second, others, RETAINED | RETAINED_BY_WISH.get(example.stem, {}))
 
 
-def _beside(example: Path, folder: Path) -> Path:
+def _next_to(example: Path, folder: Path) -> Path:
     """Where an example is written with real ids: what it names by relative paths is there, too."""
     file = folder / "examples" / example.name
     file.parent.mkdir()

@@ -20,7 +20,7 @@ from tests.deployment.what_is_there import what_is_there
 
 @dataclass(kw_only=True)
 class Life:
-    """What came of each step."""
+    """What resulted from each step."""
 
     arn: str
     bundle: tuple[str, str]
@@ -114,7 +114,7 @@ def test_a_changed_script_moves_the_bundle_and_updates_the_cluster(life: Life):
 
 def test_destroy_leaves_only_what_is_retained(life: Life):
     assert life.destroyed.succeeded, life.destroyed
-    # The file system, and what its network interfaces stand in; buckets and flow logs, and the keys that read them.
+    # The file system, and what its network interfaces are in; buckets and flow logs, and the keys that read them.
     expected = {
         "file systems": 1, "buckets": 2, "keys": 2, "VPCs": 1, "subnets": 1, "security groups": 3, "interfaces": 1,
         "log groups": 1,

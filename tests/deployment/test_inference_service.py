@@ -38,9 +38,9 @@ def service(life: Life) -> InferenceOnAws:
 def test_a_model_that_is_not_there_stops_the_deployment_before_a_host_is_started(life: Life) -> None:
     stack = life.without_model.stacks[-1]
     assert (stack.name, stack.status) == (STACK, "ROLLBACK_COMPLETE")
-    (told,) = stack.failures
-    assert f"s3://{BUCKET}/{PREFIX}" in told
-    assert "NoSuchBucket" in told
+    (reported,) = stack.failures
+    assert f"s3://{BUCKET}/{PREFIX}" in reported
+    assert "NoSuchBucket" in reported
     assert life.left_without_model["hosts ever"] == []
 
 
@@ -59,15 +59,15 @@ def test_everything_is_emulated_by_a_service_and_nothing_only_recorded(life: Lif
 
 
 def test_every_verb_answers_for_it(life: Life) -> None:
-    """No task runs in the emulation, and no host: who asks one is told."""
+    """No task runs in the emulation, and no host: who asks one is reported."""
     said = every_verb(life.aws, EXAMPLE, life.assembly, "chat", life.folder)
     codes = {verb: one.code for verb, one in said.items()}
     assert codes == dict.fromkeys(codes, 0) | {"check": 1, "connect": 1}
     assert re.search(r"model s3://my-models/tanuki-8b +good +5 files", said["check"].out)
     assert "--quota-code L-1945791B --desired-value 8" in said["check"].out
-    assert "2 machines at most, with 8 vCPUs; 2 accelerators of 64 GiB" in said["plan"].out
+    assert "2 instances at most, with 8 vCPUs; 2 accelerators of 64 GiB" in said["plan"].out
     assert "0 nodes" in said["nodes"].out
-    assert "there is no node at all yet" in said["connect"].err
+    assert "there are no nodes yet" in said["connect"].err
     assert "cdk deploy inference-chat" in said["upgrade"].out
 
 
@@ -126,14 +126,14 @@ def test_the_model_is_mounted_and_the_host_checked_before_the_agent(service: Inf
 
 
 def test_one_task_a_host_is_replaced_without_a_spare_host(service: InferenceOnAws) -> None:
-    told = service.service
-    assert told["placementConstraints"] == [{"type": "distinctInstance"}]
-    deployment = told["deploymentConfiguration"]
+    reported = service.service
+    assert reported["placementConstraints"] == [{"type": "distinctInstance"}]
+    deployment = reported["deploymentConfiguration"]
     assert deployment["deploymentCircuitBreaker"] == {"enable": True, "rollback": True}
     assert deployment["maximumPercent"] == 100
     assert deployment["minimumHealthyPercent"] < 100
-    assert told["healthCheckGracePeriodSeconds"] > 300
-    assert told["desiredCount"] == 2
+    assert reported["healthCheckGracePeriodSeconds"] > 300
+    assert reported["desiredCount"] == 2
     hosts = service.hosts
     assert hosts["provider"]["managedDraining"] == "ENABLED"
     assert hosts["provider"]["managedTerminationProtection"] == "DISABLED"
@@ -191,7 +191,7 @@ def test_only_the_front_reaches_the_tasks_and_only_the_allowed_reach_the_front(s
     for place in (service.task, service.host):
         assert place.subnet_id is not None
         assert str(reach.default_route(place.subnet_id)).startswith("nat-")
-        assert not reach.takes(place, Place(groups=()), 8080), "no door to the world"
+        assert not reach.takes(place, Place(groups=()), 8080), "not open to the world"
     (group,) = ec2.describe_security_groups(GroupIds=list(service.front.groups))["SecurityGroups"]
     opened = [(one["FromPort"], [part["CidrIp"] for part in one["IpRanges"]]) for one in group["IpPermissions"]]
     assert opened == [(80, ["203.0.113.0/24"])]
@@ -226,7 +226,7 @@ def test_the_hosts_may_read_the_model_and_nothing_else(service: InferenceOnAws) 
         refused(lambda: hosts.list_objects_v2(Bucket="of-others"))
     listing = [one for one in service.statements_of(role) if "s3:ListBucket" in one["Action"]]
     (prefixes,) = [next(iter(one["Condition"].values()))["s3:prefix"] for one in listing]
-    assert prefixes == [PREFIX, f"{PREFIX}/*"], "the emulation judges no conditions: by what the policy says"
+    assert prefixes == [PREFIX, f"{PREFIX}/*"], "the emulation does not evaluate conditions: the policy text is checked"
 
 
 def test_a_task_may_touch_no_bucket_and_read_no_secret(service: InferenceOnAws) -> None:
@@ -257,7 +257,7 @@ def test_the_key_is_in_no_template_no_event_and_no_task_definition(life: Life, s
     assert secret["name"] == "API_KEY"
     key = life.aws.client("secretsmanager").get_secret_value(SecretId=secret["valueFrom"])["SecretString"]
     assert len(key) >= 32
-    told = [
+    reported = [
         life.aws.client("cloudformation").get_template(StackName=STACK)["TemplateBody"],
         life.aws.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"],
         life.aws.events(STACK),
@@ -265,7 +265,7 @@ def test_the_key_is_in_no_template_no_event_and_no_task_definition(life: Life, s
         service.user_data,
         service.rules,
     ]
-    assert key not in json.dumps(told, default=str)
+    assert key not in json.dumps(reported, default=str)
 
 
 def test_what_is_watched(service: InferenceOnAws) -> None:
@@ -328,8 +328,8 @@ def test_a_batch_that_the_model_was_not_compiled_for_leaves_the_service_as_it_wa
     before = service.service["taskDefinition"]
     stack, touched = life.deploy("batch", "server: tgi", "server: {kind: tgi, batch_size: 8}")
     assert stack.status == "UPDATE_ROLLBACK_COMPLETE", stack
-    (told,) = stack.failures
-    assert "compiled for batches of 4, and the server asks for 8" in told
+    (reported,) = stack.failures
+    assert "compiled for batches of 4, and the server requires 8" in reported
     assert "Service" not in touched
     assert service.service["taskDefinition"] == before
 
@@ -357,7 +357,7 @@ def test_destroy_leaves_only_what_is_retained(life: Life) -> None:
     theirs = {"buckets": {BUCKET, "of-others"}}  # what the tests brought
     kept = {kind: [one for one in names if one not in theirs.get(kind, ())] for kind, names in left.items()}
     # The service keeps the front's access logs and its web ACL's log; network and storage what every fleet's keep: flow
-    # log, the bucket of access logs, and keys. (Hosts are told of as terminated.)
+    # log, the bucket of access logs, and keys. (Hosts are informed of as terminated.)
     expected = {"buckets": 2, "log groups": 2, "keys": 2, "hosts ever": 2}
     found = {kind: names for kind, names in kept.items() if names}
     assert {kind: len(names) for kind, names in found.items()} == expected, found

@@ -23,7 +23,7 @@ def test_the_groups_are_those_of_the_post(launch_post: FleetOnAws):
     assert workers["ThreadsPerCore"] == 1
 
 
-def test_the_cluster_is_provisioned_continuously_and_heals(launch_post: FleetOnAws):
+def test_the_cluster_is_provisioned_continuously_and_recovers(launch_post: FleetOnAws):
     cluster = launch_post.cluster
     assert cluster["ClusterStatus"] == "InService"
     assert (cluster["NodeProvisioningMode"], cluster["NodeRecovery"]) == ("Continuous", "Automatic")
@@ -45,7 +45,7 @@ def test_every_group_mounts_the_file_system_that_exists(launch_post: FleetOnAws)
         assert group["InstanceStorageConfigs"] == [{"FsxLustreConfig": expected}]
 
 
-def test_the_file_system_is_as_ordered_and_beside_the_nodes(launch_post: FleetOnAws):
+def test_the_file_system_is_as_ordered_and_next_to_the_nodes(launch_post: FleetOnAws):
     system = launch_post.file_system
     lustre = system["LustreConfiguration"]
     assert (system["StorageCapacity"], lustre["PerUnitStorageThroughput"]) == (4800, 250)
@@ -87,7 +87,7 @@ def test_nodes_get_no_public_address(launch_post: FleetOnAws):
 
 @pytest.fixture(scope="module")
 def bundle(launch_post: FleetOnAws) -> Mapping[str, bytes]:
-    """All that lies under the bundle's prefix, read once: it is some hundreds of objects."""
+    """All that is under the bundle's prefix, read once: it is some hundreds of objects."""
     return launch_post.bundle_objects()
 
 
@@ -105,9 +105,9 @@ def test_the_bundle_holds_every_script_unchanged(bundle: Mapping[str, bytes]):
 
 def test_the_bundle_s_checksums_are_right(bundle: Mapping[str, bytes]):
     lines = bundle["SHA256SUMS"].decode().splitlines()
-    told = {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
-    assert told == {name: hashlib.sha256(bundle[name]).hexdigest() for name in told}
-    assert set(told) >= set(bundle) - {"SHA256SUMS", "fleet.json"}
+    reported = {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+    assert reported == {name: hashlib.sha256(bundle[name]).hexdigest() for name in reported}
+    assert set(reported) >= set(bundle) - {"SHA256SUMS", "fleet.json"}
 
 
 def test_the_manifest_has_the_values_that_only_the_deployment_knew(launch_post: FleetOnAws):

@@ -12,7 +12,7 @@ from llm_fleet.cli.main import main
 from tests.deployment.bad_night import FAILURE, BadNight, fall
 from tests.deployment.conftest import LAUNCH_POST
 from tests.deployment.fleet_on_aws import FleetOnAws
-from tests.pains.told import told
+from tests.pains.reported import reported
 from tests.terminal import run_in_terminal, type_ctrl_c
 
 FILE = ("-f", str(LAUNCH_POST))
@@ -52,7 +52,7 @@ def say(night: BadNight, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return said
 
 
-def test_each_node_is_told_with_the_step_and_the_code(say: Say, night: BadNight) -> None:
+def test_each_node_is_reported_with_the_step_and_the_code(say: Say, night: BadNight) -> None:
     """Pain 3: HyperPod says that scripts did not run successfully, and no more."""
     said = say("logs", "--json")
     runs = {one["node"]: one for one in said.json["runs"]}
@@ -60,8 +60,8 @@ def test_each_node_is_told_with_the_step_and_the_code(say: Say, night: BadNight)
     assert (runs[night.well]["outcome"], runs[night.well]["code"]) == ("ok", "OK")
     failed = runs[night.failed]
     assert (failed["step"], failed["code"], failed["cause"]) == ("mount_lustre", "LFN31", "mount: server not found")
-    assert failed["remedy"].startswith("look at what the command said")
-    told(3, say("logs").out, "LFN31 on 3 nodes remedy: look at what the command said, above and in the log")
+    assert failed["remedy"].startswith("read the output of the command")
+    reported(3, say("logs").out, "LFN31 on 3 nodes remedy: read the output of the command above and in the log")
     assert failed["failed_before"] == 1
 
 
@@ -70,17 +70,17 @@ def test_an_empty_stream_is_made_good_by_the_report(say: Say, night: BadNight) -
     said = say("logs", "--json")
     silent = next(one for one in said.json["runs"] if one["node"] == night.silent)
     assert (silent["source"], silent["step"], silent["code"]) == ("report", "mount_lustre", "LFN31")
-    assert any("told from the reports in s3://" in one and night.silent in one for one in said.json["remarks"])
-    told(4, say("logs").err, "CloudWatch has not how")
+    assert any("read from the reports in s3://" in one and night.silent in one for one in said.json["remarks"])
+    reported(4, say("logs").err, "CloudWatch has no result of")
     assert {step["name"]: step["state"] for step in silent["steps"]}["training_environment"] == "not reached"
 
 
-def test_a_start_that_was_cut_off_is_told_with_the_step_it_was_in(say: Say, night: BadNight) -> None:
+def test_a_start_that_was_cut_off_is_reported_with_the_step_it_was_in(say: Say, night: BadNight) -> None:
     cut_off = next(one for one in say("logs", "--json").json["runs"] if one["node"] == night.cut_off)
     assert (cut_off["outcome"], cut_off["step"], cut_off["code"]) == ("not ended", "mount_lustre", None)
 
 
-def test_a_node_that_was_replaced_is_still_told_of(say: Say, night: BadNight) -> None:
+def test_a_node_that_was_replaced_is_still_reported_of(say: Say, night: BadNight) -> None:
     said = say("logs", "--failed")
     (row,) = [line for line in said.out.splitlines() if night.replaced in line]
     assert "gone" in row
@@ -99,13 +99,13 @@ def test_the_lines_of_one_node_and_of_one_step(say: Say, night: BadNight) -> Non
     assert all("disks" in line and night.failed in line for line in step)
 
 
-def test_a_node_that_nobody_knows_is_told(say: Say) -> None:
+def test_a_node_that_no_one_knows_is_reported(say: Say) -> None:
     said = say("logs", "--node", "i-00000000000000000")
     assert said.code == 1
     assert "LF1122" in said.err
 
 
-def test_another_log_that_is_not_there_is_told(say: Say) -> None:
+def test_another_log_that_is_not_there_is_reported(say: Say) -> None:
     said = say("logs", "--health")
     assert (said.code, "LF1121" in said.err) == (1, True)
     assert "LF1123" in say("logs", "--log", "slurmctld").err
@@ -117,14 +117,14 @@ def test_events_come_once_with_the_message_that_the_list_leaves_out(say: Say, ni
     assert said.code == 1
     (row,) = [line for line in said.out.splitlines() if "Instance creation failed" in line]
     assert FAILURE in row
-    told(13, said.out, "Instance creation failed: We currently do not have sufficient capacity")
+    reported(13, said.out, "Instance creation failed: We currently do not have sufficient capacity")
     assert night.failed in row
     assert "Instances are going" not in said.out
-    assert "remedy: `llm-fleet check` tells in which AZs the type is offered" in said.out
-    assert "it is InService" in said.out
+    assert "remedy: `llm-fleet check` shows in which AZs the type is offered" in said.out
+    assert "us-west-2: InService" in said.out
 
 
-def test_scale_in_is_told_when_all_is_asked_for(say: Say) -> None:
+def test_scale_in_is_reported_when_all_is_requested_for(say: Say) -> None:
     everything = say("events", "--all", "--json").json
     assert any(one["what"] == "Instances are going" for one in everything["events"])
     (failed,) = [one for one in everything["events"] if one["what"] == "Instance creation failed"]
@@ -136,7 +136,7 @@ def test_a_span_leaves_older_events_out(say: Say) -> None:
     assert say("events", "--since", "10s").out.splitlines()[-1] == "no events"
 
 
-def test_a_cluster_that_is_gone_is_told(say: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_a_cluster_that_is_gone_is_reported(say: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     file = tmp_path / "fleet.yaml"
     file.write_text(LAUNCH_POST.read_text(encoding="utf-8").replace("ml-cluster", "gone"), encoding="utf-8")
     monkeypatch.setattr("tests.deployment.test_logs_and_events.FILE", ("-f", str(file)))
@@ -160,7 +160,7 @@ def test_what_aws_refuses_is_named(
         night.fleet.aws.refuse_calls(code, service="sagemaker", operation="ListClusterEvents", times=0)
     assert said.code == 3
     assert named in said.err
-    assert "it is InService" in said.out  # what could be asked is told all the same
+    assert "us-west-2: InService" in said.out  # what could be queried is reported all the same
 
 
 def test_a_terminal_of_forty_columns(night: BadNight) -> None:
@@ -173,7 +173,7 @@ def test_a_terminal_of_forty_columns(night: BadNight) -> None:
     assert "\x1b[3" not in narrow.raw
 
 
-def test_following_ends_by_ctrl_c_and_tells_each_line_once(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_following_ends_by_ctrl_c_and_reports_each_line_once(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
 
     def sleep(seconds: float) -> None:
@@ -192,7 +192,7 @@ def test_following_ends_by_ctrl_c_and_tells_each_line_once(say: Say, monkeypatch
 
 def test_operations_are_among_the_events(say: Say, night: BadNight) -> None:
     counts = {"Original": {"CurrentCount": 4, "TargetCount": 4}, "Desired": {"TargetCount": 6}}
-    night.fleet.aws.tell_cluster_operation(
+    night.fleet.aws.report_cluster_operation(
         {
             "OperationId": "0000000a-89ab-cdef-0123-456789abcdef",
             "ClusterArn": night.fleet.cluster["ClusterArn"],

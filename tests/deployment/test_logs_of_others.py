@@ -79,7 +79,7 @@ def say(left: FleetOnAws, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     return said
 
 
-def test_nodes_of_parallelcluster_are_told_with_their_codes(say: Say) -> None:
+def test_nodes_of_parallelcluster_are_reported_with_their_codes(say: Say) -> None:
     code, out, _ = say("logs", "pc", "parallelcluster", "--json")
     runs = {run["node"]: run for run in json.loads(out)["runs"]}
     head = runs["i-0a0a0a0a0a0a0a0a0"]
@@ -96,12 +96,12 @@ def test_another_log_of_parallelcluster(say: Say) -> None:
     assert (code, "LF1123" in err, "cfn-init, cloud-init-output, slurmctld" in err) == (1, True, True)
 
 
-def test_a_parallelcluster_that_never_was_is_told(say: Say) -> None:
+def test_a_parallelcluster_that_never_was_is_reported(say: Say) -> None:
     code, _, err = say("logs", "other", "parallelcluster")
     assert (code, "LF1121" in err) == (1, True)
 
 
-def test_why_a_task_stopped_is_told_after_ecs_has_forgotten_it(say: Say) -> None:
+def test_why_a_task_stopped_is_reported_after_ecs_has_forgotten_it(say: Say) -> None:
     code, out, _ = say("logs", "inference-talk", "service")
     assert code == 1
     assert "EssentialContainerExited" in out

@@ -26,8 +26,10 @@ def aws(tmp_path_factory: pytest.TempPathFactory) -> Generator[LocalAws]:
 
 
 def outputs(aws: LocalAws, stack: str) -> dict[str, str]:
-    told: list[dict[str, str]] = aws.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]["Outputs"]
-    return {output["OutputKey"]: output["OutputValue"] for output in told}
+    reported: list[dict[str, str]] = aws.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0][
+        "Outputs"
+    ]
+    return {output["OutputKey"]: output["OutputValue"] for output in reported}
 
 
 def groups(aws: LocalAws) -> dict[str, int | None]:
@@ -41,7 +43,7 @@ def run(aws: LocalAws, event: dict[str, Any]) -> dict[str, Any]:
     return ran["returned"]
 
 
-def test_it_stands_before_the_cluster(aws: LocalAws) -> None:
+def test_it_is_before_the_cluster(aws: LocalAws) -> None:
     made = {stack["name"]: aws.events(stack["name"]) for stack in aws.stacks() if stack["name"] in (MONITORING, TRAIN)}
     assert made[MONITORING][-1]["Timestamp"] <= made[TRAIN][0]["Timestamp"]
 
@@ -53,8 +55,8 @@ def test_a_run_counts_nodes_and_gives_the_log_group_its_retention(aws: LocalAws)
     seen = run(aws, {"detail-type": "Scheduled Event"})["seen"]["train"]
     assert seen == {"nodes_running": 3, "nodes_pending": 0, "nodes_missing": 0, "nodes_failed": 0}
     assert groups(aws)[group] == 90
-    told = aws.client("cloudwatch").list_metrics(Namespace="LlmFleet/Clusters")["Metrics"]
-    assert {(one["MetricName"], one["Dimensions"][0]["Value"]) for one in told} == {
+    reported = aws.client("cloudwatch").list_metrics(Namespace="LlmFleet/Clusters")["Metrics"]
+    assert {(one["MetricName"], one["Dimensions"][0]["Value"]) for one in reported} == {
         (name, "train") for name in ("NodesRunning", "NodesPending", "NodesMissing", "NodesFailed")
     }
 
@@ -70,9 +72,9 @@ def test_a_cluster_that_is_being_created_has_its_log_group_before_a_node_writes(
     assert run(aws, event) == {"log_group": "kept"}
 
 
-def test_alarms_of_it_tell_the_topic_and_look_at_what_the_function_published(aws: LocalAws) -> None:
-    told = aws.client("cloudwatch").describe_alarms(AlarmNamePrefix="monitored-")["MetricAlarms"]
-    alarms = {alarm["AlarmName"]: alarm for alarm in told}
+def test_alarms_of_it_report_the_topic_and_look_at_what_the_function_published(aws: LocalAws) -> None:
+    reported = aws.client("cloudwatch").describe_alarms(AlarmNamePrefix="monitored-")["MetricAlarms"]
+    alarms = {alarm["AlarmName"]: alarm for alarm in reported}
     topic = outputs(aws, MONITORING)["AlarmTopicArn"]
     assert all(alarm["AlarmActions"] == [topic] for alarm in alarms.values())
     assert {"monitored-train-NodeFailed", "monitored-train-IdleAllocated", "monitored-Lustre"} <= set(alarms)
@@ -86,7 +88,7 @@ def test_alarms_of_it_tell_the_topic_and_look_at_what_the_function_published(aws
     assert [email["Endpoint"] for email in emails] == ["oncall@example.com"]
 
 
-def test_events_are_told_by_one_watch_to_the_same_topic(aws: LocalAws) -> None:
+def test_events_are_reported_by_one_watch_to_the_same_topic(aws: LocalAws) -> None:
     assert outputs(aws, "monitored-watch")["TopicArn"] == outputs(aws, MONITORING)["AlarmTopicArn"]
     rules = aws.client("events").list_rules()["Rules"]
     heard = [rule for rule in rules if "SageMaker HyperPod Cluster Event" in rule.get("EventPattern", "")]

@@ -14,7 +14,7 @@ from llm_fleet.cli.main import main
 from tests.cli.connect.session_programs import SessionPrograms
 from tests.deployment.conftest import LAUNCH_POST
 from tests.deployment.fleet_on_aws import FleetOnAws
-from tests.pains.told import told
+from tests.pains.reported import reported
 from tests.terminal import run, run_in_terminal
 
 CLUSTER = "ml-cluster"
@@ -53,7 +53,7 @@ def environment(fleet: FleetOnAws, sessions: SessionPrograms) -> dict[str, str]:
     return {**fleet.aws.environment, **sessions.environment}
 
 
-def test_both_views_stand_side_by_side(
+def test_both_views_are_side_by_side(
     launch_post: FleetOnAws, sessions: SessionPrograms, capsys: pytest.CaptureFixture[str]
 ):
     *most, last = names(launch_post)
@@ -63,7 +63,7 @@ def test_both_views_stand_side_by_side(
     out = capsys.readouterr().out
     row = next(line for line in out.splitlines() if last in line)
     assert "Running  down*" in row
-    assert "AWS says Running, Slurm says down*; Not responding" in row
+    assert "Running in AWS, but down* in Slurm; Not responding" in row
     assert "42 ada" in next(line for line in out.splitlines() if most[-1] in line)
     assert "ml-cluster: 5 nodes: 5 Running" in out
     assert "Slurm: 4 idle, 1 down*" in out
@@ -73,7 +73,7 @@ def test_both_views_stand_side_by_side(
     assert "--user=root" in (sessions.folder / "sudo").read_text()
 
 
-def test_a_failed_node_is_told_with_its_message(
+def test_a_failed_node_is_reported_with_its_message(
     sessions: SessionPrograms, broken: str, capsys: pytest.CaptureFixture[str]
 ):
     assert main(["nodes", *FILE, "--status", "failure", "--json", "--no-slurm"]) == 1
@@ -104,7 +104,7 @@ def test_a_machine_without_the_plugin_sees_the_nodes_and_why_not_slurm(
     assert main(["nodes", *FILE]) == 3
     out = capsys.readouterr().out
     assert names(launch_post)[0] in out
-    assert "Slurm is not in the table: this machine has no aws" in out
+    assert "Slurm is not in the table: aws is not installed" in out
     assert not sessions.calls
     assert main(["connect", *FILE, "--command", "true"]) == 1
     assert "LF1106" in capsys.readouterr().err
@@ -141,17 +141,17 @@ def test_two_thousand_nodes(launch_post: FleetOnAws, sessions: SessionPrograms):
         (("nodes", *FILE, "--group", "worker-grup"), 1, "LF1104"),
         (("nodes", *FILE, "--status", "broken"), 1, "LF1105"),
         (("nodes", "gone", "--region", "us-west-2"), 1, "LF1008"),
-        (("nodes", *FILE, "--watch", "--json"), 2, "do not go together"),
+        (("nodes", *FILE, "--watch", "--json"), 2, "set only one of --watch and --json"),
         (("nodes", *FILE, "--watch", "0.1"), 2, "5 to 3600 seconds"),
         (("connect", "worker-group", *FILE), 1, "LF1102"),
         (("connect", "worker-group-9", *FILE), 1, "group worker-group has 4 nodes"),
-        (("connect", *FILE), 2, "a shell needs a terminal"),
+        (("connect", *FILE), 2, "a shell requires a terminal"),
         (("connect", *FILE, "--user", "a b"), 2, "a login name has letters"),
         (("connect", *FILE, "--port-forward", "80"), 2, "LF1110"),
-        (("connect", *FILE, "--write"), 2, "--write goes with --ssh-config"),
+        (("connect", *FILE, "--write"), 2, "--write requires --ssh-config"),
     ],
 )
-def test_bad_input_is_told(
+def test_bad_input_is_reported(
     sessions: SessionPrograms, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], code: int, said: str
 ):
     del sessions
@@ -159,7 +159,7 @@ def test_bad_input_is_told(
     assert said in capsys.readouterr().err
 
 
-def test_a_throttled_api_is_waited_for_and_then_told(
+def test_a_throttled_api_is_waited_for_and_then_reported(
     launch_post: FleetOnAws,
     sessions: SessionPrograms,
     capsys: pytest.CaptureFixture[str],
@@ -206,7 +206,7 @@ def test_a_shell_is_the_persons_own_with_its_ctrl_c(launch_post: FleetOnAws, ses
     )
     assert sessions.option("--target").endswith(f"_worker-group-{workers[1][1]}")
     assert json.loads(sessions.option("--parameters")) == {"command": ["sudo --login --user=ada"]}
-    told(21, ran.out, "worker-group-2 (i-")
+    reported(21, ran.out, "worker-group-2 (i-")
 
 
 def test_a_command_ends_as_it_ended_there(sessions: SessionPrograms, capsys: pytest.CaptureFixture[str]):
@@ -222,7 +222,7 @@ def test_settings_of_ssh_for_each_node(
 ):
     assert main(["connect", *FILE, "--ssh-config", "--write"]) == 0
     out = capsys.readouterr().out
-    told(21, out, "Put this line at the top of ~/.ssh/config, once: Include llm-fleet/*.conf")
+    reported(21, out, "Put this line at the top of ~/.ssh/config, once: Include llm-fleet/*.conf")
     text = (tmp_path / ".ssh/llm-fleet/ml-cluster.conf").read_text()
     assert "Host launch-post-ml-cluster-controller launch-post-ml-cluster-controller-group-1" in text
     assert all(f"launch-post-ml-cluster-{name}\n" in text for name in names(launch_post))
@@ -271,10 +271,10 @@ def test_parallelcluster_answers_to_the_same_verbs(
     assert main(["nodes", *place]) == 1
     out = capsys.readouterr().out
     assert "post-trn1-0a1b2c3d: 3 nodes: 3 running" in out
-    assert "AWS says running, Slurm says down*; gone" in next(one for one in out.splitlines() if parallel[2] in one)
+    assert "running in AWS, but down* in Slurm; gone" in next(one for one in out.splitlines() if parallel[2] in one)
     assert sessions.option("--target") == parallel[0]
     assert main(["connect", "trn1-st-a-2", "-c", *place, "--print"]) == 0
-    told_words = capsys.readouterr().out.split()
-    assert told_words[-1] == found[1]["InstanceId"]
+    reported_words = capsys.readouterr().out.split()
+    assert reported_words[-1] == found[1]["InstanceId"]
     assert main(["connect", "-c", *place, "--print"]) == 0
     assert capsys.readouterr().out.split()[-1] == parallel[0]

@@ -1,7 +1,7 @@
 """The Trainium example on ParallelCluster: deployed by the real CDK CLI to a local emulation, changed and destroyed.
 
 One fleet lives once, in the fixture; each test looks at a part of that life. AWS's provider is a stand-in there, which
-judges by ParallelCluster's own schema, validators and update policies.
+checks by ParallelCluster's own schema, validators and update policies.
 """
 
 from collections.abc import Generator, Mapping
@@ -44,7 +44,7 @@ class Deployed:
 
 @dataclass(kw_only=True)
 class Life:
-    """What came of each step."""
+    """What resulted from each step."""
 
     deployed: Deployed
     verbs: Mapping[str, Said]
@@ -154,12 +154,12 @@ def test_every_verb_answers_for_it(life: Life):
         "bundle": 3,
     }
     assert "--quota-code L-2C3B7624 --desired-value 512" in said["check"].out
-    assert "nothing changes in the stacks that are deployed" in said["plan"].out
-    assert "no instance of this cluster is in the region" in said["nodes"].err
+    assert "the deployed stacks do not change" in said["plan"].out
+    assert "the cluster has no instances in this Region" in said["nodes"].err
     assert said["connect"].err == said["nodes"].err
-    assert "there is no log group of this cluster" in said["logs"].err
-    assert "nothing changes: it runs this version, on this image" in said["upgrade"].out
-    assert "nodes.json is left out: no instance of this cluster is in the region" in said["bundle"].err
+    assert "this cluster has no log group" in said["logs"].err
+    assert "nothing changes: it has this version and this image" in said["upgrade"].out
+    assert "nodes.json is left out: the cluster has no instances in this Region" in said["bundle"].err
 
 
 def test_the_cdk_cli_deploys_it_and_again_changes_nothing(life: Life):
@@ -192,7 +192,7 @@ def test_its_head_node_reaches_both(life: Life):
     assert life.deployed.shut_ports == []
 
 
-def test_the_stack_tells_name_and_address(life: Life):
+def test_the_stack_reports_name_and_address(life: Life):
     assert life.deployed.name in life.deployed.stack_outputs.values()
     assert any(value.startswith("10.") for value in life.deployed.stack_outputs.values())
 

@@ -1,4 +1,4 @@
-"""`llm-fleet plan` beside the launch post's cluster, deployed to a local emulation."""
+"""`llm-fleet plan` next to the launch post's cluster, deployed to a local emulation."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from llm_fleet.cli.main import main
 from llm_fleet.cli.plan.stack_templates import synthesize
 from tests.deployment.conftest import LAUNCH_POST
 from tests.deployment.fleet_on_aws import FleetOnAws
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def changed(launch_post: FleetOnAws, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture
-def asked(launch_post: FleetOnAws, monkeypatch: pytest.MonkeyPatch) -> FleetOnAws:
+def requested(launch_post: FleetOnAws, monkeypatch: pytest.MonkeyPatch) -> FleetOnAws:
     for name, value in launch_post.aws.environment.items():
         monkeypatch.setenv(name, value)
     return launch_post
@@ -37,22 +37,22 @@ def planned(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[
     return code, json.loads(capsys.readouterr().out)
 
 
-def test_what_is_deployed_does_not_differ(asked: FleetOnAws, capsys: pytest.CaptureFixture[str]):
-    code, plan = planned(capsys, str(LAUNCH_POST), "--assembly", str(asked.assembly))
+def test_what_is_deployed_does_not_differ(requested: FleetOnAws, capsys: pytest.CaptureFixture[str]):
+    code, plan = planned(capsys, str(LAUNCH_POST), "--assembly", str(requested.assembly))
     assert code == 0
-    assert sorted(plan["difference"]["asked"]) == [
+    assert sorted(plan["difference"]["deployed"]) == [
         "launch-post-ml-cluster",
         "launch-post-network",
         "launch-post-storage",
     ]
     assert plan["difference"]["resources"] == []
     assert plan["difference"]["not_deployed"] == []
-    assert main(["plan", str(LAUNCH_POST), "--assembly", str(asked.assembly)]) == 0
-    told(24, capsys.readouterr().out, "nothing changes in the stacks that are deployed")
+    assert main(["plan", str(LAUNCH_POST), "--assembly", str(requested.assembly)]) == 0
+    reported(24, capsys.readouterr().out, "the deployed stacks do not change")
 
 
 def test_two_more_workers_and_nothing_else(
-    asked: FleetOnAws, changed: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+    requested: FleetOnAws, changed: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ):
     file, assembly = changed
     code, plan = planned(capsys, str(file), "--assembly", str(assembly))
@@ -73,7 +73,7 @@ def test_two_more_workers_and_nothing_else(
 
 
 def test_a_stack_that_is_not_deployed_yet_is_new(
-    asked: FleetOnAws, changed: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    requested: FleetOnAws, changed: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     file, assembly = changed
     other = tmp_path / "cdk.out"
@@ -88,29 +88,29 @@ def test_a_stack_that_is_not_deployed_yet_is_new(
 
 
 def test_expired_credentials_leave_the_rest_of_the_plan(
-    asked: FleetOnAws, changed: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+    requested: FleetOnAws, changed: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ):
-    asked.aws.refuse_calls("ExpiredToken", service="cloudformation")
+    requested.aws.refuse_calls("ExpiredToken", service="cloudformation")
     try:
         code, plan = planned(capsys, str(changed[0]), "--assembly", str(changed[1]))
         assert main(["plan", str(changed[0]), "--assembly", str(changed[1])]) == 3
     finally:
-        asked.aws.refuse_calls("ExpiredToken", times=0)
+        requested.aws.refuse_calls("ExpiredToken", times=0)
     assert code == 3
     assert plan["machines"]["at_most"]["machines"] == 7
     assert plan["difference"]["refused"]["code"] == "LF1002"
     assert plan["difference"]["not_known"] == ["launch-post-network", "launch-post-storage", "launch-post-ml-cluster"]
     text = capsys.readouterr().out
-    assert "together: $" in text
-    assert "your credentials have expired" in text
+    assert "total: $" in text
+    assert "the AWS credentials have expired" in text
     assert "aws sso login" in text
 
 
 def test_prices_are_refreshed_kept_and_preferred(
-    asked: FleetOnAws, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    requested: FleetOnAws, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    asked.aws.tell_prices(
+    requested.aws.report_prices(
         [
             _product("ml.trn1.32xlarge", "us-west-2", "20.0000000000"),
             _product("ml.trn1.32xlarge", "eu-north-1", "99.0000000000"),
@@ -139,16 +139,16 @@ def test_prices_are_refreshed_kept_and_preferred(
 
 
 def test_a_refused_price_list_leaves_the_prices_that_were_there(
-    asked: FleetOnAws, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    requested: FleetOnAws, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     kept = tmp_path / "prices.json"
     kept.write_text('{"format": 1, "prices": []}\n')
-    asked.aws.refuse_calls("AccessDeniedException", service="pricing")
+    requested.aws.refuse_calls("AccessDeniedException", service="pricing")
     try:
         words = ["plan", str(LAUNCH_POST), "--no-synth", "--prices", str(kept), "--refresh-prices"]
         assert main(words) == 3
     finally:
-        asked.aws.refuse_calls("AccessDeniedException", times=0)
+        requested.aws.refuse_calls("AccessDeniedException", times=0)
     assert "LF1004" in capsys.readouterr().err
     assert kept.read_text() == '{"format": 1, "prices": []}\n'
 

@@ -24,7 +24,7 @@ LOG_GROUP = f"/aws/sagemaker/Endpoints/{NAME}"
 
 @dataclass(kw_only=True)
 class Deployed:
-    """The example's endpoint, as SageMaker tells of it now."""
+    """The example's endpoint, as SageMaker reports of it now."""
 
     aws: LocalAws
     folder: Path
@@ -87,10 +87,10 @@ def test_nothing_is_only_recorded(deployed: Deployed) -> None:
 
 
 def test_gpt_j_is_behind_an_endpoint_on_the_tutorials_gpu(deployed: Deployed) -> None:
-    told = deployed.endpoint
-    assert told["EndpointStatus"] == "InService"
+    reported = deployed.endpoint
+    assert reported["EndpointStatus"] == "InService"
     assert deployed.variant["InstanceType"] == "ml.g4dn.xlarge"
-    (variant,) = told["ProductionVariants"]
+    (variant,) = reported["ProductionVariants"]
     assert variant["CurrentInstanceCount"] == 1
     container = deployed.model["PrimaryContainer"]
     assert container["Environment"] == {

@@ -39,8 +39,8 @@ class Deployed:
     def script(self) -> str:
         """What SageMaker would run at each start."""
         name = self.instance["NotebookInstanceLifecycleConfigName"]
-        told = self.sagemaker.describe_notebook_instance_lifecycle_config(NotebookInstanceLifecycleConfigName=name)
-        (hook,) = told["OnStart"]
+        reported = self.sagemaker.describe_notebook_instance_lifecycle_config(NotebookInstanceLifecycleConfigName=name)
+        (hook,) = reported["OnStart"]
         return base64.b64decode(hook["Content"]).decode()
 
     @property
@@ -62,15 +62,15 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Generator[Deployed]:
 
 
 def test_it_is_private_encrypted_and_of_a_living_platform(deployed: Deployed):
-    told = deployed.instance
-    assert told["NotebookInstanceStatus"] == "InService"
-    assert (told["InstanceType"], told["PlatformIdentifier"]) == ("ml.t3.medium", "notebook-al2023-v1")
-    assert (told["DirectInternetAccess"], told["RootAccess"]) == ("Disabled", "Disabled")
-    assert told["InstanceMetadataServiceConfiguration"] == {"MinimumInstanceMetadataServiceVersion": "2"}
-    assert told["DefaultCodeRepository"] == "https://github.com/aws/amazon-sagemaker-examples.git"
-    key = deployed.aws.client("kms").describe_key(KeyId=told["KmsKeyId"])["KeyMetadata"]
+    reported = deployed.instance
+    assert reported["NotebookInstanceStatus"] == "InService"
+    assert (reported["InstanceType"], reported["PlatformIdentifier"]) == ("ml.t3.medium", "notebook-al2023-v1")
+    assert (reported["DirectInternetAccess"], reported["RootAccess"]) == ("Disabled", "Disabled")
+    assert reported["InstanceMetadataServiceConfiguration"] == {"MinimumInstanceMetadataServiceVersion": "2"}
+    assert reported["DefaultCodeRepository"] == "https://github.com/aws/amazon-sagemaker-examples.git"
+    key = deployed.aws.client("kms").describe_key(KeyId=reported["KmsKeyId"])["KeyMetadata"]
     assert key["KeyState"] == "Enabled"
-    (subnet,) = deployed.aws.client("ec2").describe_subnets(SubnetIds=[told["SubnetId"]])["Subnets"]
+    (subnet,) = deployed.aws.client("ec2").describe_subnets(SubnetIds=[reported["SubnetId"]])["Subnets"]
     assert (subnet["AvailabilityZoneId"], subnet["MapPublicIpOnLaunch"]) == ("usw2-az4", False)
 
 
@@ -155,7 +155,7 @@ def test_destroyed_nothing_is_left_but_what_is_retained(deployed: Deployed):
 
 
 def _may(call: Any) -> bool:
-    """Whether IAM lets the call through; what the service says of it afterwards is not asked."""
+    """Whether IAM lets the call through; what the service says of it afterwards is not queried."""
     try:
         call()
     except ClientError as error:

@@ -24,8 +24,8 @@ class TrainingOnAws:
 
     def __init__(self, aws: LocalAws) -> None:
         self.aws = aws
-        told = aws.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"][0]["Outputs"]
-        self.outputs: dict[str, str] = {output["OutputKey"]: output["OutputValue"] for output in told}
+        reported = aws.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"][0]["Outputs"]
+        self.outputs: dict[str, str] = {output["OutputKey"]: output["OutputValue"] for output in reported}
 
     def until(self, found: Callable[[], Any]) -> Any:
         """Wait until `found` returns something."""
@@ -44,8 +44,8 @@ class TrainingOnAws:
         """Wait for the end of an execution."""
 
         def over() -> dict[str, Any] | None:
-            told = self.aws.client("stepfunctions").describe_execution(executionArn=execution)
-            return None if told["status"] == "RUNNING" else told
+            reported = self.aws.client("stepfunctions").describe_execution(executionArn=execution)
+            return None if reported["status"] == "RUNNING" else reported
 
         return self.until(over)
 
@@ -143,12 +143,14 @@ def test_a_watched_run_that_fails_asks_the_watchs_record(training: TrainingOnAws
 
 
 class WatchOnAws:
-    """The deployed example's watch, and what it has told."""
+    """The deployed example's watch, and what it has reported."""
 
     def __init__(self, aws: LocalAws) -> None:
         self.aws = aws
-        told = aws.client("cloudformation").describe_stack_resources(StackName="trainer-watch")["StackResources"]
-        (self.function,) = [one["PhysicalResourceId"] for one in told if one["ResourceType"] == "AWS::Lambda::Function"]
+        reported = aws.client("cloudformation").describe_stack_resources(StackName="trainer-watch")["StackResources"]
+        (self.function,) = [
+            one["PhysicalResourceId"] for one in reported if one["ResourceType"] == "AWS::Lambda::Function"
+        ]
         outputs = aws.client("cloudformation").describe_stacks(StackName="trainer-watch")["Stacks"][0]["Outputs"]
         self.outputs: dict[str, str] = {output["OutputKey"]: output["OutputValue"] for output in outputs}
         self.queue_url = self.outputs["QueueUrl"]
@@ -157,7 +159,7 @@ class WatchOnAws:
         aws.client("sns").subscribe(TopicArn=self.outputs["TopicArn"], Protocol="sqs", Endpoint=ears)
 
     def send(self, job: str, status: str, secondary: str) -> None:
-        """Let SageMaker tell of a job."""
+        """Let SageMaker report of a job."""
         detail = {"TrainingJobName": job, "TrainingJobStatus": status, "SecondaryStatus": secondary}
         entry = {"Source": "aws.sagemaker", "DetailType": "SageMaker Training Job State Change"}
         self.aws.client("events").put_events(Entries=[entry | {"Detail": json.dumps(detail)}])
@@ -189,7 +191,7 @@ class WatchOnAws:
         )
 
     def heard(self) -> list[str]:
-        """What was told since this was last asked."""
+        """What was reported since this was last queried."""
         messages = self.aws.client("sqs").receive_message(QueueUrl=self._ears, MaxNumberOfMessages=10)
         return [json.loads(message["Body"])["Message"] for message in messages.get("Messages", [])]
 
@@ -205,7 +207,7 @@ def test_a_job_that_the_service_lost_is_started_again_once_and_followed(
     execution = training.aws.run_machine(training.outputs["StateMachineArn"], {"name_suffix": "again"})
     job, client, alarms = f"{STACK}-again", training.aws.client("sagemaker"), training.aws.client("cloudwatch")
     training.until(lambda: job in training.jobs())
-    training.aws.client("sqs").purge_queue(QueueUrl=watch.queue_url)  # what earlier tests let SageMaker tell
+    training.aws.client("sqs").purge_queue(QueueUrl=watch.queue_url)  # what earlier tests let SageMaker report
     training.aws.move_training_job(job, "InProgress", secondary="Training")
     assert watch.decided() == 1
     prefix = f"llm-fleet/trainer/{job}/"

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("few_scripts")
 
 
 class Ours:
-    """A VPC with two subnets, and groups of nodes, of further nodes and of a database, which let everything out."""
+    """A VPC with two subnets, and groups of nodes, of more nodes and of a database, which let everything out."""
 
     def __init__(self, aws: LocalAws) -> None:
         """Make it as a user would, without CloudFormation."""
@@ -44,8 +44,8 @@ class Ours:
             "sg-0123456789abcdef3": self.database,
         }
         text = text_of(name, {"termination_protection": False})
-        for told, made in ids.items():
-            text = text.replace(told, made)
+        for reported, made in ids.items():
+            text = text.replace(reported, made)
         return text
 
     def rules(self) -> list[tuple[Any, ...]]:

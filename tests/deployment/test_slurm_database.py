@@ -82,19 +82,19 @@ def test_the_password_is_in_no_template_and_no_event(deployed: Deployed) -> None
     password = deployed.secrets()["ParallelCluster"]
     client = deployed.aws.client("cloudformation")
     for name in ("records-network", "records-storage", "records-database", "records-train"):
-        told = [
+        reported = [
             client.get_template(StackName=name)["TemplateBody"],
             client.describe_stacks(StackName=name)["Stacks"],
             deployed.aws.events(name),
         ]
-        assert password not in json.dumps(told, default=str)
+        assert password not in json.dumps(reported, default=str)
     assert not [
         path for path in deployed.assembly.rglob("*") if path.is_file() and password.encode() in path.read_bytes()
     ]
 
 
 def test_the_nodes_may_read_their_secret_and_no_other(deployed: Deployed) -> None:
-    """By what the policy says: moto knows of no resources of Secrets Manager when it judges a call."""
+    """By what the policy says: moto knows of no resources of Secrets Manager when it checks a call."""
     iam = deployed.aws.client("iam")
     role = deployed.cluster["InstanceGroups"][0]["ExecutionRole"].rsplit("/", 1)[-1]
     statements: list[dict[str, Any]] = []
@@ -108,7 +108,7 @@ def test_the_nodes_may_read_their_secret_and_no_other(deployed: Deployed) -> Non
     assert deployed.database["KmsKeyId"] in decrypting
 
 
-def test_nodes_reach_the_database_and_nobody_else_does(deployed: Deployed) -> None:
+def test_nodes_reach_the_database_and_no_one_else_does(deployed: Deployed) -> None:
     ec2 = deployed.aws.client("ec2")
     (group,) = [one["VpcSecurityGroupId"] for one in deployed.database["VpcSecurityGroups"]]
     (subnet_group,) = deployed.aws.client("rds").describe_db_subnet_groups()["DBSubnetGroups"]

@@ -31,7 +31,7 @@ clusters:
 """
     + TRAIN
 )
-FURTHER = TRAIN.replace("train:", "probe:")
+ADDITIONAL = TRAIN.replace("train:", "probe:")
 NOTEBOOK = "notebooks: {desk: {instance: ml.t3.medium, buckets: [data]}}\n"
 
 
@@ -56,10 +56,10 @@ def file_systems(aws: LocalAws) -> list[str]:
 def test_who_takes_a_value_comes_and_goes_and_who_offers_it_is_held(aws: LocalAws, tmp_path: Path) -> None:
     plain = assembly(tmp_path / "plain", FLEET)
     assert aws.deploy(plain).succeeded
-    report = aws.deploy(assembly(tmp_path / "more", FLEET + FURTHER + NOTEBOOK))
+    report = aws.deploy(assembly(tmp_path / "more", FLEET + ADDITIONAL + NOTEBOOK))
     assert report.succeeded, report
     assert {stack.name for stack in report.stacks if stack.changed} == {"held-probe", "held-desk"}
-    # Taken out of the file, their stacks stay until they are destroyed: nothing of what they stand on goes meanwhile.
+    # Taken out of the file, their stacks stay until they are destroyed: nothing of what they are on goes meanwhile.
     assert not aws.deploy(plain).changed
     for name in ("held-desk", "held-probe"):
         aws.client("cloudformation").delete_stack(StackName=name)
@@ -92,7 +92,7 @@ def test_a_file_system_is_taken_out_from_its_users_first(aws: LocalAws, tmp_path
     assert len(file_systems(aws)) == 1, "it is kept"
 
 
-def test_what_others_stand_on_is_deleted_on_purpose_only(aws: LocalAws, tmp_path: Path) -> None:
+def test_stacks_that_others_use_are_protected_from_deletion(aws: LocalAws, tmp_path: Path) -> None:
     plain = assembly(tmp_path / "plain", FLEET)
     assert aws.deploy(plain).succeeded
     client = aws.client("cloudformation")
@@ -117,7 +117,7 @@ def test_destroying_a_protected_fleet_ends_at_its_storage(aws: LocalAws, tmp_pat
     assert aws.destroy(plain, unprotect=True).succeeded
 
 
-def test_a_network_gets_further_azs_while_clusters_stand_in_it(aws: LocalAws, tmp_path: Path) -> None:
+def test_a_network_gets_additional_azs_while_clusters_use_it(aws: LocalAws, tmp_path: Path) -> None:
     def subnets() -> dict[str, str]:
         found = aws.client("ec2").describe_subnets()["Subnets"]
         mine = [one for one in found if {"Key": "fleet", "Value": "grows"} in one.get("Tags", [])]

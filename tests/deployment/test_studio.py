@@ -97,11 +97,13 @@ def test_people_look_at_their_cluster_and_write_to_their_bucket_alone(aws: Local
 
 def test_the_scripts_hold_the_way_to_the_cluster(aws: LocalAws, domain: dict[str, Any]):
     (arn,) = domain["DefaultUserSettings"]["JupyterLabAppSettings"]["LifecycleConfigArns"]
-    told = aws.client("sagemaker").describe_studio_lifecycle_config(StudioLifecycleConfigName=arn.rpartition("/")[2])
-    script = base64.b64decode(told["StudioLifecycleConfigContent"]).decode()
+    reported = aws.client("sagemaker").describe_studio_lifecycle_config(
+        StudioLifecycleConfigName=arn.rpartition("/")[2]
+    )
+    script = base64.b64decode(reported["StudioLifecycleConfigContent"]).decode()
     assert script.startswith("#!/bin/bash\n")
     assert '"bucket":"lab-data"' in script.replace(" ", "")
-    assert len(told["StudioLifecycleConfigContent"]) <= 16384
+    assert len(reported["StudioLifecycleConfigContent"]) <= 16384
 
 
 def test_studio_goes_in_its_order_and_leaves_nothing_in_the_network(aws: LocalAws, domain: dict[str, Any]):

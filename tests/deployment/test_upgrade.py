@@ -1,4 +1,4 @@
-"""`llm-fleet upgrade` about the launch post's cluster, in a local emulation: it tells, and changes nothing."""
+"""`llm-fleet upgrade` about the launch post's cluster, in a local emulation: it reports, and changes nothing."""
 
 import json
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import pytest
 from llm_fleet.cli.main import main
 from tests.deployment.conftest import LAUNCH_POST
 from tests.deployment.fleet_on_aws import FleetOnAws
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 Upgrade = Callable[..., tuple[int, str, str]]
 
@@ -26,13 +26,13 @@ def upgrade(launch_post: FleetOnAws, monkeypatch: pytest.MonkeyPatch, capsys: py
     return run
 
 
-def test_what_is_lost_kept_and_run_again_is_told(upgrade: Upgrade, launch_post: FleetOnAws) -> None:
+def test_what_is_lost_kept_and_run_again_is_reported(upgrade: Upgrade, launch_post: FleetOnAws) -> None:
     before = launch_post.cluster
     code, out, _ = upgrade()
     assert code == 0
-    told(6, out, "a node whose scripts fail is tried about four times within 18 minutes, without a word")
+    reported(6, out, "HyperPod retries a node whose scripts fail about four times within 18 minutes, without a message")
     assert "the root volume (every node): /, with /etc" in out
-    assert "Slurm's accounting (the controller): MariaDB on its root volume" in out
+    assert "Slurm accounting (controller): MariaDB on its root volume" in out
     assert "sudo mysqldump" in out
     assert "squeue --noheader --states=RUNNING,PENDING" in out
     assert "aws sagemaker update-cluster-software --cluster-name ml-cluster --region us-west-2\n" in out
@@ -57,7 +57,7 @@ def test_one_group_to_an_image_of_ones_own(upgrade: Upgrade) -> None:
     assert "MariaDB" not in out  # the controller stays as it is
 
 
-def test_a_release_is_asked_for_group_by_group(upgrade: Upgrade) -> None:
+def test_a_release_is_requested_for_group_by_group(upgrade: Upgrade) -> None:
     _, out, _ = upgrade("--image", "1.2.3", "--group", "worker-group")
     assert '"ImageReleaseVersion": "1.2.3"' in out
     assert "--image-id" not in out
@@ -67,6 +67,6 @@ def test_a_release_is_asked_for_group_by_group(upgrade: Upgrade) -> None:
     ("words", "code", "ends"),
     [(("--image", "ubuntu"), "LF1131", 2), (("--group", "worker-gruop"), "LF1130", 1), (("other",), "LF1010", 1)],
 )
-def test_mistakes_are_told(upgrade: Upgrade, words: tuple[str, ...], code: str, ends: int) -> None:
+def test_mistakes_are_reported(upgrade: Upgrade, words: tuple[str, ...], code: str, ends: int) -> None:
     ended, _, err = upgrade(*words)
     assert (ended, code in err) == (ends, True)

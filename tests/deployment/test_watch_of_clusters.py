@@ -1,4 +1,4 @@
-"""A watch that follows a HyperPod cluster, deployed to a local emulation: it tells what happens once, and why."""
+"""A watch that follows a HyperPod cluster, deployed to a local emulation: it reports what happens once, and why."""
 
 import json
 from collections.abc import Generator
@@ -40,22 +40,22 @@ def aws(tmp_path_factory: pytest.TempPathFactory) -> Generator[LocalAws]:
         yield running
 
 
-def test_an_event_is_told_once_with_the_failure_that_eventbridge_leaves_out(aws: LocalAws) -> None:
+def test_an_event_is_reported_once_with_the_failure_that_eventbridge_leaves_out(aws: LocalAws) -> None:
     stack: dict[str, Any] = aws.client("cloudformation").describe_stacks(StackName="watch")["Stacks"][0]
     outputs = {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
     heard = listen(aws, outputs["Topic"])
     stranger = CLUSTER.replace("abcdefghijkl", "lkjihgfedcba")
-    aws.tell_cluster_event(EVENT)
-    aws.tell_cluster_event({**EVENT, "EventId": EVENT_ID.replace("0", "9"), "ClusterArn": stranger})
+    aws.report_cluster_event(EVENT)
+    aws.report_cluster_event({**EVENT, "EventId": EVENT_ID.replace("0", "9"), "ClusterArn": stranger})
     runs = aws.deliver(outputs["Function"])
     assert [run["ended_well"] for run in runs] == [True, True], runs
-    (told,) = aws.client("sqs").receive_message(QueueUrl=heard, MaxNumberOfMessages=10)["Messages"]
-    assert "Instance creation failed" in told["Body"]
-    assert "no capacity in usw2-az4" in told["Body"], runs[0]["log"]
+    (reported,) = aws.client("sqs").receive_message(QueueUrl=heard, MaxNumberOfMessages=10)["Messages"]
+    assert "Instance creation failed" in reported["Body"]
+    assert "no capacity in usw2-az4" in reported["Body"], runs[0]["log"]
 
 
 def listen(aws: LocalAws, topic: str) -> str:
-    """Return the URL of a queue that hears what the topic is told."""
+    """Return the URL of a queue that hears what the topic is reported."""
     url = aws.client("sqs").create_queue(QueueName="ear")["QueueUrl"]
     arn = "arn:aws:sqs:us-west-2:123456789012:ear"
     aws.client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"Policy": json.dumps({"Statement": []})})

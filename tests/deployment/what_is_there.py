@@ -1,4 +1,4 @@
-"""The names of everything that a fleet is made of, and of what costs money or stands in the way."""
+"""The names of everything that a fleet is made of, and of what costs money or is in the way."""
 
 from collections.abc import Callable
 from typing import Any
@@ -66,8 +66,8 @@ def _in_the_network(client: _Client) -> dict[str, list[str]]:
     }
 
 
-def _interface(told: dict[str, Any]) -> str:
-    return f"{told['NetworkInterfaceId']} {told.get('Description', '')}"
+def _interface(reported: dict[str, Any]) -> str:
+    return f"{reported['NetworkInterfaceId']} {reported.get('Description', '')}"
 
 
 def _hosts(client: _Client) -> dict[str, list[str]]:

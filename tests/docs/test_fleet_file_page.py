@@ -1,4 +1,4 @@
-"""docs/fleet-file.md is what the schema says."""
+"""docs/fleet-file.md matches the schema."""
 
 import os
 

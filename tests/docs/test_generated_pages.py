@@ -1,4 +1,4 @@
-"""Pages that are made from the sources say what the sources say. `make golden` writes them anew; the nav comes last."""
+"""Generated pages match their sources. `make golden` writes them again; the nav is last."""
 
 import os
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ from tools import (
     make_docs_reference,
     make_docs_versions,
 )
-from tools.make_docs_error_texts import told_codes
+from tools.make_docs_error_texts import reported_codes
 from tools.make_docs_errors import number
 
 
 def same(folder: Path, made: Mapping[str, str]) -> None:
-    """Compare `folder` with what it should hold, or write it anew."""
+    """Compare the pages in `folder` with the generated ones, or write them again."""
     if os.environ.get("UPDATE_GOLDEN"):
         folder.mkdir(exist_ok=True)
         for old in folder.glob("*.md"):
@@ -72,16 +72,16 @@ def test_every_code_has_a_section_of_its_own():
         assert pages[f"LF{number(code) // 100 * 100}.md"].count(f"## {code.value}\n") == 1
 
 
-def test_what_is_said_with_a_code_is_found_where_it_is_written():
-    told = told_codes()
+def test_the_texts_of_a_code_are_found_in_the_sources():
+    reported = reported_codes()
     # In the call itself, by a constant of the file, by a rule that many codes share, by a variable of the function.
-    assert "fleet" in told["Code.FILE_EMPTY"][0].remedy
-    assert told["Code.INSTANCE_TYPE_INFERENTIA"][0].remedy.startswith("put inf1 and inf2 into an inference service")
-    assert told["Code.CONTROLLER_TWICE"][0].remedy
-    assert told["Code.PC_SPOT_PRICE"][0].message
+    assert "fleet" in reported["Code.FILE_EMPTY"][0].remedy
+    assert reported["Code.INSTANCE_TYPE_INFERENTIA"][0].remedy.startswith("use inf1 and inf2 in an inference service")
+    assert reported["Code.CONTROLLER_TWICE"][0].remedy
+    assert reported["Code.PC_SPOT_PRICE"][0].message
 
 
-def test_words_of_a_docstring_are_given_to_their_parameters():
+def test_a_docstring_is_split_into_descriptions_of_parameters():
     text = "Make it.\n\n`a`: the first, like `b`: no. `b`, `c`: both.\n\nRaises `FleetError`: never.\n\n`d`: last."
     assert make_docs_reference.described(text, ["a", "b", "c", "d"]) == {
         "a": "the first, like `b`: no.",

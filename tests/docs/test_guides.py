@@ -1,4 +1,4 @@
-"""Commands in the guides are ones that the command line takes, and make knows."""
+"""Commands in the guides exist in `llm-fleet` and in the Makefile."""
 
 import re
 import shlex
@@ -18,7 +18,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize(("guide", "command"), COMMANDS)
-def test_a_command_of_a_guide_is_one(guide: str, command: str):
+def test_a_command_of_a_guide_exists(guide: str, command: str):
     words = shlex.split(command.partition(" > ")[0])
     if words[0] == "llm-fleet" and words[1:] != ["--help"]:
         command_line().parse_args(words[1:])
@@ -28,7 +28,7 @@ def test_a_command_of_a_guide_is_one(guide: str, command: str):
         assert words[0] in ("npx", "python", "source", "llm-fleet")
 
 
-def test_each_guide_is_on_the_way():
+def test_the_index_lists_each_guide():
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     assert re.findall(r"\(guides/([a-z-]+)\.md\)", index) == sorted(
         (path.stem for path in GUIDES), key=lambda stem: index.index(f"guides/{stem}.md")

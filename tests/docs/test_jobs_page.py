@@ -1,4 +1,4 @@
-"""The page of the batch files has every stage and setting as they are, and its commands work."""
+"""The page of the batch files lists every stage and setting, and its commands work."""
 
 import os
 import shlex

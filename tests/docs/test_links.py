@@ -1,4 +1,4 @@
-"""No page links to a file that is not there."""
+"""No page links to a missing file."""
 
 import re
 import subprocess
@@ -14,7 +14,7 @@ PAGES = subprocess.run(
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_link_leads_somewhere(page: str):
+def test_every_linked_file_exists(page: str):
     folder = (ROOT / page).parent
     missing = [target for target in LINK.findall((ROOT / page).read_text()) if not (folder / target).exists()]
     assert missing == []

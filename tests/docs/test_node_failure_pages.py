@@ -1,4 +1,4 @@
-"""Each code that a node may show has a page that says what to do, and no page is left over."""
+"""Each node failure code has a page with a remedy, and each page has a code."""
 
 import re
 import sys
@@ -17,10 +17,10 @@ from llm_fleet_node.failures import Code as NodeCode  # noqa: E402
 
 FOLDER = ROOT / "docs" / "node-failures"
 PAGES = sorted(FOLDER.glob("*.md"))
-SECTIONS = ["What the node saw", "Why it happens", "What to do"]
+SECTIONS = ["Symptom", "Cause", "Remedy"]
 OPTIONAL = "Try it in the drill"
 CODES = [code.code for code in (*NodeCode, *HostCode)]
-"""Of the nodes of clusters, and of the hosts of services."""
+"""Codes of cluster nodes and of inference hosts."""
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -39,7 +39,7 @@ def test_every_page_has_its_code_and_its_sections(page: Path) -> None:
     assert len(text.splitlines()) <= 60
 
 
-def test_no_code_stands_for_two_failures() -> None:
+def test_no_code_is_for_two_failures() -> None:
     assert len(set(CODES)) == len(CODES)
 
 

@@ -1,4 +1,4 @@
-"""docs/pains.md: what users suffer from, where it is told and in which words, with the test that shows it."""
+"""docs/pains.md: common problems of HyperPod users, with the message that reports each and the test that shows it."""
 
 import ast
 import os
@@ -8,19 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from tests.pains.told import PAINS
+from tests.pains.reported import PAINS
 from tools.synth_environment import ROOT
 
 PAGE = ROOT / "docs" / "pains.md"
-HEAD = """# What users of HyperPod suffer from, and where it is told
+HEAD = """# Common HyperPod problems
 
-Users of HyperPod with Slurm keep running into the same things; the threads are public (`#n` is of
-awslabs/awsome-distributed-ai). For each, this page says where llm-fleet shows it, in which words, and which test
-proves that. It is generated (`make golden`); the numbers are our own.
+Problems that users of HyperPod with Slurm report again and again in public threads (`#n` is an issue of
+awslabs/awsome-distributed-ai). For each, this page says which part of llm-fleet reports it, quotes the message, and
+names the test that shows it. This page is generated (`make golden`); the numbers are llm-fleet's own. These commands
+report most of them:
+
+```console
+$ llm-fleet check fleet.yaml
+$ llm-fleet logs -f fleet.yaml --failed
+```
 
 """
 Shown = tuple[int, str, str]
-"""Pain, words, and the test that shows them."""
+"""Number of the problem, words of the message, and the test that shows them."""
 
 
 @cache
@@ -30,12 +36,12 @@ def shown() -> tuple[Shown, ...]:
 
 def _in_file(path: Path) -> Iterator[Shown]:
     text = path.read_text(encoding="utf-8")
-    if "tests.pains.told" not in text:
+    if "tests.pains.reported" not in text:
         return
     for function in ast.walk(ast.parse(text)):
         if isinstance(function, ast.FunctionDef) and function.name.startswith("test_"):
             for call in ast.walk(function):
-                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "told":
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "reported":
                     yield _read(call, f"{path.relative_to(ROOT)}::{function.name}")
 
 
@@ -47,7 +53,7 @@ def _read(call: ast.Call, test: str) -> Shown:
 def page() -> str:
     parts = [HEAD]
     for number, pain in PAINS.items():
-        parts.append(f"## {number}. {pain.title}\n\nTold by {pain.where}. Users tell of it in {pain.threads}.\n\n")
+        parts.append(f"## {number}. {pain.title}\n\nReported by: {pain.where}. Users' reports: {pain.threads}.\n\n")
         for found, words, test in shown():
             if found == number:
                 parts.append(f"- “{words}” (`{test}`)\n")
@@ -63,4 +69,4 @@ def test_each_is_shown_by_a_test_with_its_words(pain: int):
 def test_generated_page_is_current():
     if os.environ.get("UPDATE_GOLDEN"):
         PAGE.write_text(page(), encoding="utf-8")
-    assert PAGE.read_text(encoding="utf-8") == page(), "tests of pains have changed: run `make golden`"
+    assert PAGE.read_text(encoding="utf-8") == page(), "the tests have changed: run `make golden`"

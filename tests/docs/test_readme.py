@@ -1,4 +1,4 @@
-"""The README's samples do what it says."""
+"""The README's samples work as it says."""
 
 import contextlib
 import io
@@ -16,7 +16,7 @@ from llm_fleet.cli.main import main
 from tools.synth_environment import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-WITH_TWO_MISTAKES = """\
+WITH_TWO_ERRORS = """\
 fleet: launch-post
 region: us-west-2
 network: {az: usw2-az4}
@@ -39,14 +39,14 @@ def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 
 def with_training(whole: str, part: str) -> str:
-    """Add the lines that a training run takes to the first fleet file."""
+    """Return the first fleet file with the lines of a training run."""
     fleet, added = yaml.safe_load(whole), yaml.safe_load(part)
     for name, cluster in added["clusters"].items():
         fleet["clusters"][name] |= cluster
     return yaml.safe_dump({**fleet, "jobs": added["jobs"]})
 
 
-def test_its_fleet_file_is_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_its_fleet_files_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     whole, parallelcluster, service, training, without_cluster, day_two = samples("yaml")
     fleet, _, _ = whole.partition("clusters:\n")
     name_and_region = "fleet: chat\nregion: us-west-2\n"
@@ -65,23 +65,23 @@ def test_its_fleet_file_is_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         assert main(["validate", "fleet.yaml"]) == 0, capsys.readouterr()
 
 
-def test_mistakes_are_told_as_it_shows(
+def test_errors_are_reported_as_it_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     (shown,) = [text for text in samples("console") if "problems" in text]
-    in_folder(tmp_path, monkeypatch, WITH_TWO_MISTAKES)
+    in_folder(tmp_path, monkeypatch, WITH_TWO_ERRORS)
     assert main(["validate", "fleet.yaml"]) == 1
     assert f"$ llm-fleet validate fleet.yaml\n{capsys.readouterr().err}".strip() == shown.strip()
 
 
-def test_its_python_makes_a_cluster_in_a_stack_of_one_s_own(stack: cdk.Stack):
+def test_its_python_creates_a_cluster_in_another_stack(stack: cdk.Stack):
     (code,) = samples("python")
     engineers = iam.Role.from_role_name(stack, "Engineers", "ml-engineers")
     exec(compile(code, "README.md", "exec"), {"self": stack, "engineers": engineers})
     Template.from_stack(stack).resource_count_is("AWS::SageMaker::Cluster", 1)
 
 
-def test_every_verb_that_it_names_exists():
+def test_every_command_that_it_names_exists():
     known = set(re.findall(r"^    ([a-z-]+)  ", _help(), re.M))
     named = set(re.findall(r"\$ llm-fleet ([a-z-]+)", README))
     assert named >= {"validate", "check", "plan", "nodes"}

@@ -1,4 +1,4 @@
-"""The docs site builds without a warning, and nothing in it leads nowhere."""
+"""The docs site builds without a warning, and has no broken link."""
 
 import posixpath
 import re
@@ -23,7 +23,7 @@ PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 EXTERNAL = re.compile(r"https?://[^\s<>\"'`)\]]+")
 VALUE = r"""=("[^"]*"|'[^']*'|[^\s>"']+)"""
 ANCHOR, TARGET = re.compile(rf"\s(?:id|name){VALUE}"), re.compile(rf"\s(?:href|src){VALUE}")
-# Stands for an address of the reader's own, or of a machine in a closed network.
+# Placeholders for the reader's own addresses, and addresses in a closed network.
 MADE_UP = ("127.0.0.1", "localhost", "169.254.169.254")
 
 # Archives of packages that are signed, which apt fetches without TLS.
@@ -31,7 +31,7 @@ SIGNED = ("archive.ubuntu.com", "deb.debian.org", "security.debian.org")
 
 
 class Page:
-    """What a page of the site has: its anchors, and where it leads. zensical quotes what needs it."""
+    """Anchors and link targets of a page. zensical adds quotes only if they are needed."""
 
     def __init__(self, text: str) -> None:
         self.anchors = {unescape(value.strip("\"'")) for value in ANCHOR.findall(text)}
@@ -40,7 +40,7 @@ class Page:
 
 @dataclass
 class Site:
-    """The site as it was built."""
+    """The built site, with zensical's output and exit code."""
 
     folder: Path
     said: str
@@ -48,7 +48,7 @@ class Site:
 
     @cached_property
     def files(self) -> dict[str, Page | None]:
-        """Every file by its path in the site; of those that are no pages nothing is known but that they are there."""
+        """Every file by its path in the site; `None` for files that are not pages."""
         return {
             path.relative_to(self.folder).as_posix(): Page(path.read_text(encoding="utf-8"))
             if path.suffix == ".html"
@@ -77,7 +77,7 @@ def test_every_page_is_in_it(site: Site):
     assert [page for page in [*PAGES, *outside_pages().values()] if built(page) not in site.files] == []
 
 
-def test_no_link_leads_nowhere(site: Site):
+def test_no_link_is_broken(site: Site):
     broken = [
         f"{path}: {target}"
         for path, page in site.files.items()
@@ -101,16 +101,16 @@ def test_every_example_has_its_picture_and_no_picture_is_left_over(site: Site):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_addresses_elsewhere_have_the_right_form(page: str):
+def test_external_addresses_have_the_right_form(page: str):
     for address in EXTERNAL.findall((DOCS / page).read_text(encoding="utf-8")):
         assert isinstance(address, str)
-        told = urlsplit(address.rstrip(".,;:"))
-        host = told.hostname or ""
-        if "…" in host:  # an address that the reader has to fill in
+        parts = urlsplit(address.rstrip(".,;:"))
+        host = parts.hostname or ""
+        if "…" in host:  # the reader replaces this part
             continue
         assert "." in host or host in MADE_UP, address
         assert (
-            told.scheme == "https" or host in (*MADE_UP, *SIGNED) or host.endswith((".internal", ".amazonaws.com"))
+            parts.scheme == "https" or host in (*MADE_UP, *SIGNED) or host.endswith((".internal", ".amazonaws.com"))
         ), address
 
 
@@ -120,16 +120,16 @@ def built(page: str) -> str:
 
 
 def leads_somewhere(site: Site, path: str, target: str) -> bool:
-    told = urlsplit(target)
-    if told.scheme or told.netloc:
-        return told.scheme in ("https", "http", "mailto", "data")
-    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(told.path))) if told.path else path
+    parts = urlsplit(target)
+    if parts.scheme or parts.netloc:
+        return parts.scheme in ("https", "http", "mailto", "data")
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(parts.path))) if parts.path else path
     place = place if place in site.files else posixpath.normpath(f"{place}/index.html")
     if place not in site.files:
         return False
     page = site.files[place]
-    # The theme's own way past the nav is `__skip`, on every page.
-    return not told.fragment or page is None or told.fragment == "__skip" or unquote(told.fragment) in page.anchors
+    # The theme's own link past the nav is `__skip`, on every page.
+    return not parts.fragment or page is None or parts.fragment == "__skip" or unquote(parts.fragment) in page.anchors
 
 
 def paths(nav: object) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The picture of the steps is what the steps say: `make golden` draws it anew."""
+"""The picture of the steps is current: `make golden` draws it again."""
 
 import os
 import re
@@ -16,7 +16,7 @@ def test_the_generated_picture_is_up_to_date():
     assert TARGET.read_text(encoding="utf-8") == drawn, "run `python -m tools.step_picture`"
 
 
-def test_every_step_is_drawn_right_of_what_it_waits_for():
+def test_every_step_is_drawn_to_the_right_of_its_dependencies():
     steps = every_step()
     places = {
         name: int(x)
@@ -28,9 +28,9 @@ def test_every_step_is_drawn_right_of_what_it_waits_for():
             assert places[before] < places[name], f"{name} waits for {before}"
 
 
-def test_a_circle_is_told():
+def test_a_circular_dependency_is_reported():
     steps = {name: step for name, step in every_step().items() if name in ("hosts", "clock")}
     steps["hosts"] = replace(steps["hosts"], needs=("clock",))
     steps["clock"] = replace(steps["clock"], needs=("hosts",))
-    with pytest.raises(ValueError, match="wait for one another: \\['clock', 'hosts'\\]"):
+    with pytest.raises(ValueError, match="wait for each other: \\['clock', 'hosts'\\]"):
         picture(steps)

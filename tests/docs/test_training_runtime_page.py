@@ -1,4 +1,4 @@
-"""The page on the training runtime: its tables are the catalog's, its defaults the code's, and its examples run."""
+"""The page on the training runtime: its tables match the catalog, its defaults match the code, and its examples run."""
 
 import re
 
@@ -50,12 +50,12 @@ def _fabric(name: str) -> list[str]:
 
 TABLES = {
     "stacks": _rows(
-        "| stack | what it is | trains on | releases | usual release, and Python | its packages |",
+        "| stack | description | trains on | releases | default release and Python | its packages |",
         [_stack(name) for name in training_stacks()],
     ),
-    "fabrics": _rows("| fabric | variable | why |", [row for name in training_fabrics() for row in _fabric(name)]),
+    "fabrics": _rows("| fabric | variable | reason |", [row for name in training_fabrics() for row in _fabric(name)]),
     "codes": _rows(
-        "| code | what is refused |",
+        "| code | error |",
         [f"| `{code.value}` | {code.title_} |" for code in Code if re.fullmatch(r"LF8[012]\d", code.value)],
     ),
 }
@@ -75,9 +75,9 @@ def test_every_parameter_is_on_the_page() -> None:
 
 def test_defaults_are_those_of_the_code() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    told = re.search(r"`CompileCache\(max_age_days=(\d+), max_gib=None\)`", page)
-    assert told is not None
-    assert CompileCache() == CompileCache(max_age_days=int(told[1]), max_gib=None)
+    reported = re.search(r"`CompileCache\(max_age_days=(\d+), max_gib=None\)`", page)
+    assert reported is not None
+    assert CompileCache() == CompileCache(max_age_days=int(reported[1]), max_gib=None)
     assert usual_cache_days() == CompileCache().max_age_days
     assert f"| `compile_cache` | {usual_cache_days()} days unused" in page
     assert f"| `folder` | `{usual_folder()}` on the Lustre" in page

@@ -1,4 +1,4 @@
-"""The table of verdicts in docs/update-plan.md is what the rules say; `UPDATE_GOLDEN=1` writes it anew."""
+"""The table in docs/update-plan.md shows the results of the rules; `UPDATE_GOLDEN=1` writes it again."""
 
 import os
 import re
@@ -28,15 +28,15 @@ _ROWS = {
         "tag of a queue",
     ],
     "add a subnet to a queue": ["another subnet"],
-    "other subnets of a queue": ["other subnets"],
-    "take away a placement group that ParallelCluster made": ["placement group by name", "no placement group"],
+    "replace the subnets of a queue": ["other subnets"],
+    "remove a placement group that ParallelCluster created": ["placement group by name", "no placement group"],
     "security groups, IAM policies, exclusive jobs, health checks of a queue": [
         "security groups of a queue",
         "policies of a queue",
         "exclusive jobs",
         "health check of a queue",
     ],
-    "public addresses of a queue (`AssignPublicIp`)": ["public addresses of a queue"],
+    "public IP addresses of a queue (`AssignPublicIp`)": ["public addresses of a queue"],
     "`CustomSlurmSettings`, `ScalingStrategy`": ["settings of Slurm", "scaling"],
     "`ScaledownIdletime`, accounting, memory-based scheduling, detailed monitoring": [
         "idle time",
@@ -49,12 +49,12 @@ _ROWS = {
         "another existing file system",
         "an existing file system fewer",
     ],
-    "add or remove storage of ParallelCluster's own": ["another volume of its own", "a volume of its own fewer"],
+    "add or remove storage that ParallelCluster creates": ["another volume of its own", "a volume of its own fewer"],
     "another file system under the same name": ["id of a file system"],
-    "anything about the mount of `/home`": ["no home", "a home", "id of the home"],
-    "number of login nodes, their time of grace": ["number of login nodes", "grace of login nodes"],
+    "any change of the mount of `/home`": ["no home", "a home", "id of the home"],
+    "number of login nodes, grace time of login nodes": ["number of login nodes", "grace of login nodes"],
     "add a login pool": ["another pool"],
-    "instance type, AMI, subnet, SSH of a login pool; remove one": [
+    "instance type, AMI, subnet or SSH settings of a login pool; remove a login pool": [
         "type of login nodes",
         "image of login nodes",
         "subnet of login nodes",
@@ -66,7 +66,7 @@ _ROWS = {
         "script of the updated head node",
         "script of updated login nodes",
     ],
-    "security groups, IAM policies, allowed addresses of the head node": [
+    "security groups, IAM policies, allowed IP addresses of the head node": [
         "head node's security groups",
         "head node's policy",
         "head node's allowed addresses",
@@ -78,7 +78,7 @@ _ROWS = {
         "head node's key",
         "script of the configured head node",
     ],
-    "operating system, AMI, instance metadata, host names, Lambda's network": [
+    "operating system, AMI, instance metadata, host names, VPC settings of Lambda functions": [
         "operating system",
         "image",
         "instance metadata",
@@ -92,9 +92,9 @@ _ROWS = {
 def table() -> str:
     lines = [f"| change | {' | '.join(f'`{strategy}`' for strategy in STRATEGIES)} |", "|---|---|---|---|"]
     for title, names in _ROWS.items():
-        told = {_verdicts(name) for name in names}
-        assert len(told) == 1, f"not all the same: {title}"
-        lines.append(f"| {title} | {' | '.join(told.pop())} |")
+        reported = {_verdicts(name) for name in names}
+        assert len(reported) == 1, f"results differ: {title}"
+        lines.append(f"| {title} | {' | '.join(reported.pop())} |")
     return "\n".join(lines) + "\n"
 
 
@@ -104,7 +104,7 @@ def _verdicts(name: str) -> tuple[str, ...]:
     return tuple(plan_update(start, edited(start, *change)).verdict.value for start in starts)
 
 
-def test_the_table_says_what_the_rules_say() -> None:
+def test_the_table_shows_the_results_of_the_rules() -> None:
     page = _PAGE.read_text()
     made = _BLOCK.sub(lambda found: found[1] + "\n" + table() + "\n" + found[2], page)
     if os.environ.get("UPDATE_GOLDEN"):

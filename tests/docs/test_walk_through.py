@@ -1,4 +1,4 @@
-"""Every command of the walk-through is run here, or says who runs it or why nobody can."""
+"""Every command of the tutorial is run here, or its mark says which test runs it or why no test can."""
 
 import json
 import re
@@ -21,7 +21,7 @@ REASONS = ("needs an AWS account", "the tests run it with another fleet file")
 
 
 def commands(part: str = "") -> list[tuple[str, str]]:
-    """Return each command of the part of the page with this heading, and its mark."""
+    """Return the commands of the section whose heading begins with `part`, each with its mark."""
     text = PAGE.read_text(encoding="utf-8")
     parts = re.split(r"^## ", text, flags=re.MULTILINE)
     chosen = [one for one in parts if one.startswith(part)] if part else parts
@@ -35,7 +35,7 @@ def test_every_command_is_found():
     assert len(lines) == len(commands()) > 15
 
 
-def test_a_mark_tells_why_or_who():
+def test_a_mark_names_a_reason_or_a_test():
     for words, mark in commands():
         if mark.startswith("not run"):
             assert any(reason in mark for reason in REASONS), words
@@ -44,7 +44,7 @@ def test_a_mark_tells_why_or_who():
             assert "the drill" in mark or (ROOT / mark.split()[-1]).is_dir(), mark
 
 
-@pytest.mark.parametrize("part", ["The post", "The talk"])
+@pytest.mark.parametrize("part", ["HyperPod", "ParallelCluster"])
 def test_all_others_do_what_the_page_says(
     part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
@@ -64,7 +64,7 @@ def test_all_others_do_what_the_page_says(
     assert stages == ["download", "tokenize", "compile", "train", "convert", "export"], "each needs the one before"
 
 
-def test_stacks_that_are_deployed_by_name_are_there():
+def test_stacks_that_are_deployed_by_name_exist():
     named = [name for words, _ in commands() for name in re.findall(r"cdk deploy ([a-z][\w-]+) ", words)]
     assert named == ["llama2-train", "tanuki-trn1"]
     for name, example in zip(named, ("training-llama2-7b", "training-parallelcluster"), strict=True):
@@ -86,11 +86,11 @@ def run(words: str, folder: Path, cluster: FakeCluster) -> None:
         assert done.returncode == 0, done.stderr
         assert list((folder / "cdk.out").glob("*.template.json"))
     else:
-        pytest.fail(f"nobody runs `{words}`, and it has no mark")
+        pytest.fail(f"no test runs `{words}`, and it has no mark")
 
 
 def write_logs(cluster: FakeCluster) -> None:
-    """Let the jobs have written something, and ended."""
+    """Write a log of each job, and set its state to COMPLETED."""
     jobs = cluster.jobs()
     for job in jobs:
         (pattern,) = [word.partition("=")[2] for word in job["options"] if word.startswith("--output=")]

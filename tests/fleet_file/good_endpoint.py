@@ -1,4 +1,4 @@
-"""A small fleet file with an endpoint that is right, for tests to spoil."""
+"""A small valid fleet file with an endpoint, to which tests add errors."""
 
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.fleet_file.sagemaker import EndpointConfig
@@ -21,17 +21,17 @@ INSTANCE = "instance: ml.g4dn.xlarge"
 
 
 def edited(*edits: str) -> str:
-    """Return the good file with each first text replaced by the one after it; a text that is not there fails."""
+    """Return the valid file after `edits`: each first string, which must occur, is replaced by the next one."""
     return edited_text(GOOD, *edits)
 
 
 def endpoint(*edits: str) -> EndpointConfig:
-    """Return the endpoint of the file so edited."""
+    """Return the endpoint of the file after these edits."""
     return parse_fleet(edited(*edits)).endpoints["gpt-j"]
 
 
 def problems(*edits: str) -> tuple[Problem, ...]:
-    """Return what is told of the file so edited; nothing of a good one."""
+    """Return the problems of the file after these edits; empty for a valid file."""
     try:
         parse_fleet(edited(*edits))
     except FleetError as error:

@@ -1,4 +1,4 @@
-"""A small fleet file that is right, for tests to spoil."""
+"""A small valid fleet file, to which tests add errors."""
 
 GOOD = """\
 fleet: test
@@ -17,12 +17,12 @@ clusters:
 
 
 def edited(*edits: str) -> str:
-    """Return the good file with each first text replaced by the one after it; a text that is not there fails."""
+    """Return the valid file after `edits`: each first string, which must occur, is replaced by the next one."""
     return edited_text(GOOD, *edits)
 
 
 def edited_text(text: str, *edits: str) -> str:
-    """Return `text`, likewise."""
+    """Return `text` with the same kind of edits."""
     for old, new in zip(edits[::2], edits[1::2], strict=True):
         assert old in text, f"the good fleet file has no {old!r}"
         text = text.replace(old, new)

@@ -1,4 +1,4 @@
-"""A small fleet file with a training job that is right, for tests to spoil."""
+"""A small valid fleet file with a training job, to which tests add errors."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ DATA = "data: me/corpus"
 
 
 def edited(*edits: str) -> str:
-    """Return the good file with each first text replaced by the one after it; a text that is not there fails."""
+    """Return the valid file after `edits`: each first string, which must occur, is replaced by the next one."""
     return edited_text(GOOD, *edits)
 
 
@@ -51,12 +51,12 @@ def with_keys(keys: str) -> tuple[str, str]:
 
 
 def run(*edits: str) -> TrainingRun:
-    """Return the run of the file so edited."""
+    """Return the run of the file after these edits."""
     return training_runs(parse_fleet(edited(*edits)))["llama"]
 
 
 def problems(*edits: str, **options: Any) -> tuple[Problem, ...]:
-    """Return what is told of the file so edited; nothing of a good one."""
+    """Return the problems of the file after these edits; empty for a valid file."""
     try:
         parse_fleet(edited(*edits), **options)
     except FleetError as error:

@@ -1,4 +1,4 @@
-"""A small fleet file with a ParallelCluster that is right, for tests to spoil."""
+"""A small valid fleet file with a ParallelCluster, to which tests add errors."""
 
 from tests.fleet_file import good_fleet
 
@@ -16,5 +16,5 @@ clusters:
 
 
 def edited(*edits: str) -> str:
-    """Return the good file with each first text replaced by the one after it; a text that is not there fails."""
+    """Return the valid file after `edits`: each first string, which must occur, is replaced by the next one."""
     return good_fleet.edited_text(GOOD, *edits)

@@ -1,4 +1,4 @@
-"""A small fleet file with an inference service that is right, for tests to spoil."""
+"""A small valid fleet file with an inference service, to which tests add errors."""
 
 from typing import Any
 
@@ -25,17 +25,17 @@ MODEL = "s3://my-models/tanuki-8b"
 
 
 def edited(*edits: str) -> str:
-    """Return the good file with each first text replaced by the one after it; a text that is not there fails."""
+    """Return the valid file after `edits`: each first string, which must occur, is replaced by the next one."""
     return edited_text(GOOD, *edits)
 
 
 def service(*edits: str) -> ServiceConfig:
-    """Return the service of the file so edited."""
+    """Return the service of the file after these edits."""
     return parse_fleet(edited(*edits)).services["chat"]
 
 
 def problems(*edits: str, **options: Any) -> tuple[Problem, ...]:
-    """Return what is told of the file so edited; nothing of a good one."""
+    """Return the problems of the file after these edits; empty for a valid file."""
     try:
         parse_fleet(edited(*edits), **options)
     except FleetError as error:

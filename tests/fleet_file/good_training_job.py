@@ -1,4 +1,4 @@
-"""A small fleet file with a training job of SageMaker that is right, for tests to spoil, and its source folder."""
+"""A small valid fleet file with a SageMaker training job, to which tests add errors, and its source folder."""
 
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ training_jobs:
 
 
 def source_folder(directory: Path) -> Path:
-    """Make a folder `train` with a training script below `directory`, and return the latter."""
+    """Create a folder `train` with a training script in `directory`, and return `directory`."""
     folder = directory / "train"
     folder.mkdir(exist_ok=True)
     (folder / "train.py").write_text("print('loss=1.0')\n")
@@ -40,17 +40,17 @@ def source_folder(directory: Path) -> Path:
 
 
 def edited(*edits: str) -> str:
-    """Return the good file with each first text replaced by the one after it; a text that is not there fails."""
+    """Return the valid file after `edits`: each first string, which must occur, is replaced by the next one."""
     return edited_text(GOOD, *edits)
 
 
 def job(*edits: str, directory: Path | None = None) -> TrainingJobConfig:
-    """Return the training job of the file so edited."""
+    """Return the training job of the file after these edits."""
     return parse_fleet(edited(*edits), directory=directory).training_jobs["gpt2"]
 
 
 def problems(*edits: str, **options: Any) -> tuple[Problem, ...]:
-    """Return what is told of the file so edited; nothing of a good one."""
+    """Return the problems of the file after these edits; empty for a valid file."""
     try:
         parse_fleet(edited(*edits), **options)
     except FleetError as error:

@@ -1,4 +1,4 @@
-"""Each bad input that the issue names, told by fleet file: its code, its place in the user's keys, its remedy."""
+"""Each invalid input of a fleet file is reported with its code, its path in the user's keys, and its remedy."""
 
 from dataclasses import dataclass
 
@@ -59,7 +59,7 @@ BAD = [
         "type: ml.m5.xlarge, count: 1, partition: a",
         "LF517",
         f"{GROUPS}.controller.partition",
-        "drop",
+        "remove the partition",
     ),
     Bad("no partition", ", partition: trn1", "", "LF516", f"{GROUPS}.workers.partition", "partition"),
     Bad(
@@ -76,7 +76,7 @@ BAD = [
         "kind: hyperpod\n    provisioning: Continuous\n    slurm_config: Merge",
         "LF525",
         "clusters.ml.slurm_config",
-        "drop the strategy",
+        "remove the strategy",
     ),
     Bad("Lustre of 1300 GiB", "4800 GiB", "1300 GiB", "LF302", "storage.fsx.size", "1200 GiB or 2400 GiB"),
     Bad(
@@ -93,7 +93,7 @@ BAD = [
         "deployment: SCRATCH_2, size: 4800 GiB",
         "LF303",
         "storage.fsx.throughput",
-        "leave it out",
+        "remove it",
     ),
     Bad(
         "EFA where there is none",
@@ -145,7 +145,9 @@ BAD = [
     ),
     Bad("a type as a number", "count: 4", 'count: "4"', "LF113", f"{GROUPS}.workers.count", "without quotes"),
     Bad("a size without unit", "4800 GiB", "4800", "LF115", "storage.fsx.size", "`4800 GiB`"),
-    Bad("an unknown key", "count: 4", "coutn: 4, count: 4", "LF110", f"{GROUPS}.workers.coutn", "'count'"),
+    Bad(
+        "an unknown key", "count: 4", "coutn: 4, count: 4", "LF110", f"{GROUPS}.workers.coutn", "'count'"
+    ),  # codespell:ignore coutn
     Bad("a missing key", ", count: 4", "", "LF111", f"{GROUPS}.workers.count", "`count: "),
     Bad("an unknown role", "role: compute", "role: worker", "LF114", f"{GROUPS}.workers.role", "controller"),
     Bad("an AZ by name", "az: usw2-az4", "az: us-west-2a", "LF208", "network.az", "describe-availability-zones"),
@@ -174,7 +176,7 @@ BAD = [
         "type: ml.m5.xlarge, network_interface: efa",
         "LF575",
         f"{GROUPS}.controller.network_interface",
-        "leave",
+        "remove network_interface",
     ),
     Bad(
         "a prefix without its bucket",
@@ -198,7 +200,7 @@ BAD = [
         "throughput: 250 MB/s/TiB, import: s3://one, data_repositories: [{path: /a, s3: s3://two}]",
         "LF322",
         "storage.fsx.import",
-        "beside",
+        "next to",
     ),
     Bad(
         "backups of a mirror of S3",
@@ -206,10 +208,10 @@ BAD = [
         "throughput: 250 MB/s/TiB, import: s3://one, backups: {keep: 3 days}",
         "LF308",
         "storage.fsx.backups.keep",
-        "leave it out",
+        "remove it",
     ),
     Bad(
-        "something beside an existing file system",
+        "a setting next to an existing file system",
         "size: 4800 GiB, throughput: 250 MB/s/TiB",
         "size: 4800 GiB, existing: {id: fs-0123456789abcdef0, mount_name: a}",
         "LF117",
@@ -287,7 +289,7 @@ BAD = [
         "kind: hyperpod\n    writes: ['s3://my-bucket/data']",
         "LF340",
         "clusters.ml.writes[0]",
-        "not a folder",
+        "without a prefix",
     ),
     Bad(
         "a bucket that is not there",
@@ -301,7 +303,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.what)
-def test_bad_input_is_told(bad: Bad) -> None:
+def test_bad_input_is_reported(bad: Bad) -> None:
     with pytest.raises(FleetError) as caught:
         parse_fleet(edited(bad.old, bad.new))
     problems = {(problem.where, problem.code.value): problem for problem in caught.value.problems}

@@ -110,7 +110,7 @@ BAD: dict[str, Bad] = {
         edits=("hosts: ec2", "hosts: managed-instances"),
     ),
     # Beyond those that the issue names:
-    "plain HTTP that nobody asked for": Bad(
+    "plain HTTP that is not enabled": Bad(
         code="LF742",
         where="services.chat.front.certificate",
         edits=(FRONT, "{}"),
@@ -164,7 +164,7 @@ BAD: dict[str, Bad] = {
         where="services.chat.logs",
         edits=(COUNT, "logs: 31 days"),
     ),
-    "sick hosts that nobody finds": Bad(
+    "faulty hosts that no daemon detects": Bad(
         code="LF765",
         where="services.chat.replace_sick_hosts",
         edits=(COUNT, "neuron_health: false\n    replace_sick_hosts: true"),

@@ -1,4 +1,4 @@
-"""What only a fleet file can get wrong about a service: each told once, at its key, with its remedy."""
+"""Errors in a service that only a fleet file can have: each reported once, at its key, with its remedy."""
 
 import pytest
 
@@ -26,7 +26,7 @@ BAD = {
         "another name",
     ),
     "no place": ((MODEL, "{name: x}"), "LF111", "services.chat.model", "s3://my-models"),
-    "two places": ((MODEL, f"{{s3: {MODEL}, hub: a/b}}"), "LF117", "services.chat.model.hub", "keep one"),
+    "two places": ((MODEL, f"{{s3: {MODEL}, hub: a/b}}"), "LF117", "services.chat.model.hub", "remove one"),
     "a prefix alone": ((MODEL, f"{{s3: {MODEL}, prefix: a}}"), "LF117", "services.chat.model.prefix", "s3"),
     "no such bucket": ((MODEL, "{bucket: model, prefix: tanuki-8b}"), "LF119", "services.chat.model.bucket", "models"),
     "a key of the fleet's bucket": (
@@ -39,16 +39,16 @@ BAD = {
         (MODEL, f"{{hub: a/tanuki-8b, key: {KEY}}}", "inf2.xlarge", "inf2.8xlarge"),
         "LF724",
         "services.chat.model.key",
-        "leave `key` out",
+        "remove `key`",
     ),
-    "a size told twice": (
+    "a size set twice": (
         (
             MODEL,
             "{s3: s3://a-b/c, config: a.json, shape: {parameters: 1 B, layers: 2, heads: 8, kv_heads: 8, head_dim: 8}}",
         ),
         "LF117",
         "services.chat.model.config",
-        "keep one",
+        "remove one",
     ),
     "parameters without a unit": (
         (MODEL, "{s3: s3://a-b/c, shape: {parameters: 8, layers: 2, heads: 8, kv_heads: 8, head_dim: 8}}"),
@@ -80,7 +80,7 @@ BAD = {
         "services.chat.export.source",
         "Hub",
     ),
-    "an export of what nobody finds": (
+    "an export of a missing checkpoint": (
         (COUNT, "export: {source: {bucket: model}}"),
         "LF119",
         "services.chat.export.source.bucket",
@@ -109,8 +109,8 @@ BAD = {
         "private_subnets",
     ),
     "hosts of a kind": ((COUNT, "hosts: {kind: managed}"), "LF110", "services.chat.hosts.kind", "write `capacity`"),
-    "a network of a kind": (("{azs:", "{kind: vpc, azs:"), "LF110", "network.kind", "one of the keys above"),
-    "no front": (("front: {http: true}", "tags: {}"), "LF742", "services.chat.front", "ask for it by `http: true`"),
+    "a network of a kind": (("{azs:", "{kind: vpc, azs:"), "LF110", "network.kind", "one of the allowed keys"),
+    "no front": (("front: {http: true}", "tags: {}"), "LF742", "services.chat.front", "write `http: true`"),
     "an address that is none, of no known size": ((MODEL, "s3://"), "LF710", "services.chat.model", "s3://bucket"),
     "an existing VPC of unknown addresses": (
         (
@@ -173,15 +173,15 @@ SLIPS = {
 
 
 @pytest.mark.parametrize("slip", SLIPS)
-def test_one_slip_is_told_once(slip: str):
+def test_one_slip_one_report(slip: str):
     edits, code = SLIPS[slip]
     assert [problem.code.value for problem in problems(*edits)] == [code]
 
 
 def test_remedies_speak_the_files_words():
-    """No rule names an attribute, or a maker, of the construct that the file writes otherwise."""
+    """No remedy names an attribute, or a class method, of the construct that has another key in the file."""
     attributes = {name for name in ServiceConfig.model_fields if ServiceConfig.key_of(name) != name and "_" in name}
-    told = " ".join(str(problem) for edits, *_ in BAD.values() for problem in problems(*edits))
+    reported = " ".join(str(problem) for edits, *_ in BAD.values() for problem in problems(*edits))
     for word in (
         *attributes,
         "runtime_version",
@@ -192,11 +192,11 @@ def test_remedies_speak_the_files_words():
         "Ec2Hosts",
         "key_arn",
     ):
-        assert word not in told, word
+        assert word not in reported, word
 
 
 @pytest.mark.parametrize(("region", "zones"), [("us-west-2", "usw2"), ("eu-north-1", "eun1"), ("mars-1", "usw2")])
-def test_a_file_without_a_network_is_shown_one_that_services_can_stand_in(region: str, zones: str):
+def test_a_file_without_a_network_is_shown_one_that_services_can_use(region: str, zones: str):
     found = problems("us-west-2", region, "network: {azs: [usw2-az1, usw2-az2]}\n", "")
     (problem,) = [each for each in found if each.code is Code.MISSING_KEY]
     written = f"network: {{azs: [{zones}-az1, {zones}-az2]}}"

@@ -28,9 +28,9 @@ def test_short_forms_are_long_ones(short: str, long: str) -> None:
 
 
 def test_units() -> None:
-    told = endpoint(*more("time_to_live: 2 days\n    alarms: {model_latency: 800 ms, idle: 12 hours}"))
-    assert told.time_to_live_seconds == 2 * 86400
-    assert (told.alarms.model_latency_seconds, told.alarms.idle_hours) == (0.8, 12)
+    reported = endpoint(*more("time_to_live: 2 days\n    alarms: {model_latency: 800 ms, idle: 12 hours}"))
+    assert reported.time_to_live_seconds == 2 * 86400
+    assert (reported.alarms.model_latency_seconds, reported.alarms.idle_hours) == (0.8, 12)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_units() -> None:
         ("alarms: {server_error_percent: 0}", "alarms.server_error_percent", "LF958"),
     ],
 )
-def test_a_mistake_is_told_at_its_key(text: str, where: str, code: str) -> None:
+def test_a_mistake_is_reported_at_its_key(text: str, where: str, code: str) -> None:
     (problem,) = problems(*more(text))
     assert (problem.where, problem.code.value) == (f"endpoints.gpt-j.{where}", code)
     assert problem.remedy

@@ -1,4 +1,4 @@
-"""Endpoints of the fleet file: short forms, what is worked out, and each mistake at its key with its remedy."""
+"""Endpoints of the fleet file: short forms, derived values, and each error at its key with its remedy."""
 
 import pytest
 
@@ -43,12 +43,16 @@ def test_where_the_model_is() -> None:
 
 
 def test_units_and_kinds() -> None:
-    told = endpoint(
+    reported = endpoint(
         *(MODEL, "model: {s3: s3://my-models/gpt-j/, parameters: 6 B}"),
         *(INSTANCE, f"{INF2}\n    volume: 100 GiB\n    start_time: 900 s\n    logs: 7 days\n    image: tgi"),
     )
-    assert (told.model.parameters, told.volume_gib, told.startup_timeout_seconds) == (6_000_000_000, 100, 900)
-    assert (told.log_retention_days, told.image.kind) == (7, EndpointImageKind.TGI)
+    assert (reported.model.parameters, reported.volume_gib, reported.startup_timeout_seconds) == (
+        6_000_000_000,
+        100,
+        900,
+    )
+    assert (reported.log_retention_days, reported.image.kind) == (7, EndpointImageKind.TGI)
 
 
 @pytest.mark.parametrize(
@@ -59,16 +63,16 @@ def test_units_and_kinds() -> None:
         (("network: none", "network: {azs: [usw2-az1]}", INSTANCE, f"{INSTANCE}\n    network: false"), False),
     ],
 )
-def test_it_stands_in_the_fleets_network_where_there_is_one(edits: tuple[str, ...], expected: bool) -> None:
+def test_it_is_in_the_fleets_network_where_there_is_one(edits: tuple[str, ...], expected: bool) -> None:
     fleet = parse_fleet(edited(*edits))
     endpoint = fleet.endpoints["gpt-j"]
     assert endpoint.in_fleet(fleet.name).name == "test-gpt-j"
-    assert endpoint.stands_in_network(fleet_has_one=fleet.network is not None) is expected
+    assert endpoint.is_in_network(fleet_has_one=fleet.network is not None) is expected
 
 
 BAD = {
     "no place": (("model: EleutherAI/gpt-j-6b", "model: {task: x}"), "LF111", "model", "hub:"),
-    "two places": ((MODEL, "model: {hub: a/b, s3: s3://my-models/x/}"), "LF117", "model.s3", "keep one"),
+    "two places": ((MODEL, "model: {hub: a/b, s3: s3://my-models/x/}"), "LF117", "model.s3", "remove one"),
     "no such bucket": ((MODEL, "model: {bucket: model, key: x/}"), "LF119", "model.bucket", "models"),
     "a key alone": ((MODEL, "model: {hub: a/b, key: x/}"), "LF117", "model.key", "write both"),
     "a bucket alone": ((MODEL, "model: {bucket: models}"), "LF117", "model.bucket", "write both"),
@@ -102,12 +106,17 @@ BAD = {
     "a retired instance": ((INSTANCE, "instance: ml.p3.2xlarge"), "LF901", "instance", "ml.g5.xlarge"),
     "an instance without its prefix": ((INSTANCE, "instance: g4dn.xlarge"), "LF902", "instance", "ml.g4dn.xlarge"),
     "a model too large": ((MODEL, "model: {hub: a/b, parameters: 70 B}"), "LF938", "instance", "larger"),
-    "a volume beside disks": ((INSTANCE, f"{INSTANCE}\n    volume: 100 GiB"), "LF939", "volume", "leave it out"),
+    "a volume with local disks": (
+        (INSTANCE, f"{INSTANCE}\n    volume: 100 GiB"),
+        "LF939",
+        "volume",
+        "remove the volume size",
+    ),
     "an AMI too old": (
         (INSTANCE, f"{INSTANCE}\n    ami: al2-ami-sagemaker-inference-gpu-2"),
         "LF936",
         "ami",
-        "leave it out",
+        "remove it",
     ),
     "a wait for the Hub": (
         (INSTANCE, f"{INSTANCE}\n    download_time: 600 s"),
@@ -136,7 +145,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("edits", "code", "where", "words"), BAD.values(), ids=BAD)
-def test_each_mistake_is_told_once_at_its_key(edits: tuple[str, ...], code: str, where: str, words: str) -> None:
+def test_each_mistake_is_reported_once_at_its_key(edits: tuple[str, ...], code: str, where: str, words: str) -> None:
     (problem,) = problems(*edits)
     assert problem.code.value == code, str(problem)
     place = AT if where or "nnn" not in edits[1] else f"endpoints.{edits[1].strip(' :')}"

@@ -1,4 +1,4 @@
-"""All mistakes of a file are told at once, of its form and of its sense, in the order of its lines."""
+"""All errors of a file are reported together, in its structure and in its values, in the order of its lines."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from llm_fleet.rules.problem import FleetError
 MANY = """\
 fleet: My Fleet
 region: us-wset-2
-network: {az: usw2-az4, internt: nat}
+network: {az: usw2-az4, internets: nat}
 storage:
   fsx: {size: 1300 GiB, throughput: 250}
   home: {size: 1 GiB}
@@ -29,7 +29,7 @@ tags: {a: 1}
 EXPECTED = [
     (1, "fleet", "LF118"),
     (2, "region", "LF558"),
-    (3, "network.internt", "LF110"),
+    (3, "network.internets", "LF110"),
     (5, "storage.fsx.size", "LF302"),
     (5, "storage.fsx.throughput", "LF115"),
     (6, "storage.home.size", "LF331"),
@@ -54,12 +54,12 @@ def test_every_error_at_once() -> None:
         parse_fleet(MANY)
     problems = [problem for problem in caught.value.problems if isinstance(problem, LocatedProblem)]
     assert [problem.line for problem in problems] == sorted(problem.line for problem in problems)
-    told = {(problem.line, problem.where, problem.code.value) for problem in problems}
-    assert told == set(EXPECTED), str(caught.value)
+    reported = {(problem.line, problem.where, problem.code.value) for problem in problems}
+    assert reported == set(EXPECTED), str(caught.value)
 
 
-def test_a_mended_value_is_not_judged() -> None:
-    """What stands in for a wrong value is nobody's mistake: no second problem there, or around it."""
+def test_a_fixed_value_is_not_checked() -> None:
+    """The placeholder for an invalid value causes no second problem there or around it."""
     with pytest.raises(FleetError) as caught:
         parse_fleet("fleet: a\nregion: us-west-2\nnetwork: {az: 4}\nclusters: {ml: {kind: hyperpod, groups: 3}}\n")
     assert [(p.where, p.code.value) for p in caught.value.problems] == [
@@ -68,7 +68,7 @@ def test_a_mended_value_is_not_judged() -> None:
     ]
 
 
-def test_a_mistake_is_told_once_though_two_clusters_meet_it() -> None:
+def test_a_mistake_is_reported_once_though_two_clusters_meet_it() -> None:
     cluster = "{kind: hyperpod, groups: {c: {role: controller, type: ml.m5.xlarge, count: 1}}}"
     text = (
         "fleet: a\nregion: us-west-2\nnetwork: none\nstorage: {fsx: {size: 4800 GiB}}\n"

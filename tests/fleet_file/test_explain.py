@@ -1,4 +1,4 @@
-"""Whatever stands in a fleet file, the user hears llm-fleet's words, not pydantic's."""
+"""For any content of a fleet file, errors have llm-fleet's messages, not pydantic's."""
 
 from collections.abc import Iterator
 from copy import copy
@@ -51,7 +51,7 @@ def places(value: Any, path: Path_ = ()) -> Iterator[Path_]:
 
 
 def replaced(values: Any, path: Path_, wrong: Any) -> Any:
-    """Return `values` with `wrong` at `path`. Only what holds it is copied: nobody changes what he is given."""
+    """Return `values` with `wrong` at `path`. Only its parents are copied; `values` is not changed."""
     if not path:
         return wrong
     changed = copy(values)
@@ -60,7 +60,7 @@ def replaced(values: Any, path: Path_, wrong: Any) -> Any:
 
 
 def around(values: Any, path: Path_) -> Any:
-    """Return the smallest fleet with `path`: other sections and entries beside it say nothing of its form."""
+    """Return the smallest fleet with `path`: other sections and entries do not affect its structure."""
     needed = {key: value for key, value in values.items() if key in (*REQUIRED, path[0])}
     if path[0] in ("clusters", "storage") and len(path) > 1:
         needed[path[0]] = {path[1]: needed[path[0]][path[1]]}
@@ -70,22 +70,22 @@ def around(values: Any, path: Path_) -> Any:
 @pytest.mark.parametrize("file", FULL, ids=lambda file: file.name)
 def test_no_value_anywhere_brings_out_foreign_words(file: Path) -> None:
     values = parse(file.read_text(), subject=str(file)).data
-    tried = told = 0
+    tried = reported = 0
     for path in places(values):
         fleet = around(values, path)
         for wrong in WRONG:
             tried += 1
             built = Draft(Document(data=replaced(fleet, path, wrong), places={}))
-            assert built.fleet is not None, f"{path} = {wrong!r} is past mending"
+            assert built.fleet is not None, f"{path} = {wrong!r} cannot be repaired"
             for problem in built.problems:
-                told += 1
+                reported += 1
                 text = f"{problem.message} {problem.allowed} {problem.remedy}".lower()
                 assert not any(word in text for word in FOREIGN), f"{path} = {wrong!r}: {text}"
                 assert problem.code in FORM_CODES, f"{path} = {wrong!r}: {problem}"
                 assert problem.path[: len(path)] == path
                 assert problem.remedy
     assert tried > 100
-    assert told > tried / 2
+    assert reported > tried / 2
 
 
 def test_every_error_type_that_the_models_can_raise_has_its_words() -> None:
@@ -127,8 +127,8 @@ _ERRORS: dict[str, set[str]] = {
 
 def _schema_types(schema: Any) -> set[str]:
     found: set[str] = set()
-    if isinstance(judge := getattr(schema, "__self__", None), Later):
-        return _schema_types(TypeAdapter(judge.type).core_schema)
+    if isinstance(verify := getattr(schema, "__self__", None), Later):
+        return _schema_types(TypeAdapter(verify.type).core_schema)
     if isinstance(schema, dict):
         kind = schema.get("type")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         if isinstance(kind, str):

@@ -1,4 +1,4 @@
-"""Volumes of the fleet's OpenZFS beside the home directories: what is wrong with them is told where they stand."""
+"""Volumes of the fleet's OpenZFS in addition to the home directories: errors are reported at their keys."""
 
 import pytest
 

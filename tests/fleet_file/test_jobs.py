@@ -1,4 +1,4 @@
-"""Jobs of a fleet file: what they run on, what only the file can get wrong, and that each slip is told once."""
+"""Jobs of a fleet file: their partitions, errors that only the file can have, and that each is reported once."""
 
 import json
 import re
@@ -31,7 +31,7 @@ BAD: dict[str, tuple[tuple[str, ...], list[tuple[str, str]], str]] = {
     ),
     "more nodes than there are": (with_keys("nodes: 5"), [("LF852", "jobs.llama.nodes")], "`nodes: 4`"),
     "a wrong backend": (
-        with_keys("backend: fsdp"), [("LF854", "jobs.llama.backend")], "`backend: neuron`, or leave it out",
+        with_keys("backend: fsdp"), [("LF854", "jobs.llama.backend")], "`backend: neuron`, or remove it",
     ),
     "no token": (
         (f", hub_token_secret: '{SECRET}'", ""), [("LF864", "jobs.llama.model")], "`hub_token_secret`",
@@ -65,7 +65,7 @@ BAD: dict[str, tuple[tuple[str, ...], list[tuple[str, str]], str]] = {
     "an export that nothing compiles": (
         with_keys("export: {service: chat}"), [("LF873", "jobs.llama.export.environment")], "hugging-face-vllm}`",
     ),
-    "an export to nobody": (with_keys("export: {}"), [("LF865", "jobs.llama.export")], "`service: <name>`"),
+    "an export without a destination": (with_keys("export: {}"), [("LF865", "jobs.llama.export")], "`service: <name>`"),
     "an export of other sizes": (
         with_keys("export: {service: chat, environment: any, batch_size: 8, to: 's3://our-models/x'}"),
         [("LF117", "jobs.llama.export.batch_size"), ("LF117", "jobs.llama.export.to")],
@@ -97,14 +97,14 @@ BAD: dict[str, tuple[tuple[str, ...], list[tuple[str, str]], str]] = {
         [("LF866", "jobs.llama.export.service")],
         "`writes: [s3://our-models]`",
     ),
-    "a size told twice": (
+    "a size set twice": (
         ("meta-llama/Llama-2-7b-hf", "/fsx/x", *with_keys(
             "config: a.json\n"
             "shape: {parameters: 1 B, layers: 2, heads: 8, kv_heads: 8, head_dim: 8, hidden: 64, intermediate: 8, "
             "vocabulary: 800}"
         )),
         [("LF117", "jobs.llama.config")],
-        "keep one",
+        "remove one",
     ),
     "numbers that no model has": (
         ("meta-llama/Llama-2-7b-hf", "/fsx/x", *with_keys(
@@ -144,14 +144,14 @@ BAD: dict[str, tuple[tuple[str, ...], list[tuple[str, str]], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_each_is_told_once_at_its_key(name: str):
+def test_each_is_reported_once_at_its_key(name: str):
     edits, expected, remedy = BAD[name]
     found = problems(*edits)
     assert [(problem.code.value, problem.where) for problem in found] == expected, found
     assert remedy in found[0].remedy
 
 
-def test_all_of_a_job_is_told_at_once():
+def test_all_of_a_job_is_reported_at_once():
     found = problems(*with_keys("nodes: 9\ntensor_parallel: 3\nsequence_length: 9000\nsteps: 0\nlearning_rate: 3"))
     codes = [problem.code.value for problem in found]
     assert sorted(codes) == ["LF852", "LF856", "LF860", "LF870", "LF870"]
@@ -159,7 +159,7 @@ def test_all_of_a_job_is_told_at_once():
     assert [problem.code.value for problem in found] == ["LF870"]
 
 
-def test_what_follows_from_a_slip_is_not_told():
+def test_what_follows_from_a_slip_is_not_reported():
     found = problems(*with_keys("tensor_parallel: '32'\nglobal_batch: 4"))  # which 32 divides, and the default does not
     assert [(problem.code.value, problem.where) for problem in found] == [("LF113", "jobs.llama.tensor_parallel")]
     found = problems(*with_keys("export: {service: chat}"), "batch_size: 4", "batch_size: 64")
@@ -181,42 +181,53 @@ def test_remedies_of_the_file_pass_when_they_are_followed():
 
 def test_where_an_export_is_compiled():
     own = "environments: {mine: {kind: container, image: 'me/mine:1', use: export}, any"
-    told = run(*with_keys("export: {service: chat}"), "environments: {any", own)
-    assert (told.partition.exports_for, told.partition.environments) == (None, ("mine", "any"))
+    reported = run(*with_keys("export: {service: chat}"), "environments: {any", own)
+    assert (reported.partition.exports_for, reported.partition.environments) == (None, ("mine", "any"))
     assert run().partition.exports_for == ()
 
 
 def test_a_good_file_has_no_problems_and_its_run_all_defaults():
     assert problems() == ()
-    told = run(*with_keys("export: {service: chat, environment: any}\ncheckpoint: {mirror: 's3://our-checkpoints/x'}"))
-    assert told.partition.cluster == "ml"
-    assert (told.partition.name, told.partition.nodes) == ("trn1", 4)
-    assert told.partition.training_folder == "/fsx/llm-fleet"
-    assert told.partition.environments == ("any",)
-    assert told.partition.file_system_gib == 4800
-    assert told.partition.writes == ("our-models", "our-checkpoints")
-    assert told.partition.reads == ()
-    assert told.plan.folder == "/fsx/runs/llama"
-    assert told.export is not None
-    assert told.export.to == "s3://our-models/llama-2-7b"
-    assert (told.export.server, told.export.instance_type) == ("hugging-face-vllm", "inf2.xlarge")
-    assert (told.export.batch_size, told.export.sequence_length) == (4, 4096)
-    assert told.export.environment == "any"
+    reported = run(
+        *with_keys("export: {service: chat, environment: any}\ncheckpoint: {mirror: 's3://our-checkpoints/x'}")
+    )
+    assert reported.partition.cluster == "ml"
+    assert (reported.partition.name, reported.partition.nodes) == ("trn1", 4)
+    assert reported.partition.training_folder == "/fsx/llm-fleet"
+    assert reported.partition.environments == ("any",)
+    assert reported.partition.file_system_gib == 4800
+    assert reported.partition.writes == ("our-models", "our-checkpoints")
+    assert reported.partition.reads == ()
+    assert reported.plan.folder == "/fsx/runs/llama"
+    assert reported.export is not None
+    assert reported.export.to == "s3://our-models/llama-2-7b"
+    assert (reported.export.server, reported.export.instance_type) == ("hugging-face-vllm", "inf2.xlarge")
+    assert (reported.export.batch_size, reported.export.sequence_length) == (4, 4096)
+    assert reported.export.environment == "any"
 
 
 def test_an_export_without_a_service_has_a_services_defaults():
     own = "to: 's3://our-models/mine', instance: inf2.8xlarge, batch_size: 2, environment: any"
-    told = run(*with_keys(f"export: {{{own}}}")).export
-    assert told is not None
-    assert (told.server, told.instance_type, told.batch_size, told.sequence_length) == ("tgi", "inf2.8xlarge", 2, 4096)
+    reported = run(*with_keys(f"export: {{{own}}}")).export
+    assert reported is not None
+    assert (reported.server, reported.instance_type, reported.batch_size, reported.sequence_length) == (
+        "tgi",
+        "inf2.8xlarge",
+        2,
+        4096,
+    )
 
 
 def test_a_queue_is_a_partition():
     two = ("clusters:\n", f"clusters:\n{TALK}{TRAINING}\n")
     (problem,) = problems(*two)
     assert (problem.code, problem.where) == ("LF111", "jobs.llama.cluster")
-    told = run(*two, *with_keys("cluster: trn1\npartition: wide"))
-    assert (told.partition.name, told.partition.instance_type, told.partition.nodes) == ("wide", "trn1.32xlarge", 2)
+    reported = run(*two, *with_keys("cluster: trn1\npartition: wide"))
+    assert (reported.partition.name, reported.partition.instance_type, reported.partition.nodes) == (
+        "wide",
+        "trn1.32xlarge",
+        2,
+    )
     (problem,) = problems(*two, *with_keys("cluster: trn1\npartition: wode"))
     assert problem.message == "the cluster trn1 has no queue 'wode'"
     (problem,) = problems(*two, *with_keys("cluster: trn1\npartition: narrow"))
@@ -228,7 +239,7 @@ def test_groups_of_one_partition_are_counted_together():
     assert run(WORKERS, more).partition.nodes == 6
 
 
-def test_the_size_may_stand_in_a_file(tmp_path: Path):
+def test_the_size_may_be_in_a_file(tmp_path: Path):
     config = {
         "model_type": "llama",
         "hidden_size": 2048,
@@ -243,9 +254,9 @@ def test_the_size_may_stand_in_a_file(tmp_path: Path):
     (tmp_path / "config.json").write_text(json.dumps(config))
     text = GOOD.replace("meta-llama/Llama-2-7b-hf", "me/mine").replace(DATA, f"{DATA}\n    config: config.json")
     (tmp_path / "fleet.yaml").write_text(text)
-    told = training_runs(load_fleet(tmp_path / "fleet.yaml"))["llama"]
-    assert told.shape is not None
-    assert (told.shape.hidden, told.shape.max_sequence, told.plan.sequence_length) == (2048, 2048, 2048)
+    reported = training_runs(load_fleet(tmp_path / "fleet.yaml"))["llama"]
+    assert reported.shape is not None
+    assert (reported.shape.hidden, reported.shape.max_sequence, reported.plan.sequence_length) == (2048, 2048, 2048)
     (tmp_path / "config.json").write_text(json.dumps({**config, "model_type": "qwen2"}))
     found = problems("meta-llama/Llama-2-7b-hf", "me/mine", *with_keys("config: config.json"), directory=tmp_path)
     assert [(problem.code.value, problem.where) for problem in found] == [("LF718", "jobs.llama.config")]

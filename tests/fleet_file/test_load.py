@@ -1,4 +1,4 @@
-"""A loaded fleet has resolved values, and knows where its file lies."""
+"""A loaded fleet has resolved values, and paths relative to its file."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def test_the_parser_without_libyaml_reads_the_same(path: Path, monkeypatch: pyte
     assert document.parse(text, subject=path.name) == expected
 
 
-def test_scripts_are_found_from_where_the_file_lies(tmp_path: Path) -> None:
+def test_scripts_are_found_from_where_the_file_is(tmp_path: Path) -> None:
     for folder in ("fleets", "mine"):
         (tmp_path / folder).mkdir()
     (tmp_path / "mine/on_init_complete.sh").touch()

@@ -1,4 +1,4 @@
-"""`monitoring:` in a fleet file: what is refused, where and with which remedy; who tells events of clusters."""
+"""`monitoring:` in a fleet file: errors with path and remedy, and events of clusters."""
 
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ def budget(**more: Any) -> Any:
 
 
 WRONG: list[tuple[Any, str, str, str]] = [
-    ({"alarms": {"emails": ["me"]}}, "LF1182", "monitoring.alarms.emails[0]", "write the address alone"),
+    ({"alarms": {"emails": ["me"]}}, "LF1182", "monitoring.alarms.emails[0]", "write only the address"),
     ({"alarms": {"topic": "pager"}}, "LF116", "monitoring.alarms.topic", "arn:aws:sns"),
     (slack("acme", "C1"), "LF1183", "monitoring.alarms.slack.workspace", ""),
     ({"alarms": {"teams": {"team": "a"}}}, "LF111", "monitoring.alarms.teams", "add it"),
@@ -54,7 +54,7 @@ WRONG: list[tuple[Any, str, str, str]] = [
     ({"alarms": {"thresholds": {"disk_percent": 0}}}, "LF1180", "monitoring.alarms.thresholds.disk_percent", "85"),
     ({"alarms": {"email": "a@b.de"}}, "LF110", "monitoring.alarms.email", "`emails`"),
     ({"logs": "100 days"}, "LF1184", "monitoring.logs", "write 90 days"),
-    ({"clusters": ["trian"]}, "LF1181", "monitoring.clusters[0]", "write `train`"),
+    ({"clusters": ["trainn"]}, "LF1181", "monitoring.clusters[0]", "write `train`"),
     ({"clusters": ["train", "train"]}, "LF1181", "monitoring.clusters[1]", "once"),
     ({"budget": {"monthly": 100}}, "LF115", "monitoring.budget.monthly", "USD"),
     ({"budget": {"monthly": "100 EUR"}}, "LF115", "monitoring.budget.monthly", "USD"),
@@ -63,26 +63,31 @@ WRONG: list[tuple[Any, str, str, str]] = [
     (budget(at_percent=[]), "LF1186", "monitoring.budget.at_percent", "1 to 4"),
     (budget(at_percent=[1, 2, 3, 4, 5]), "LF1186", "monitoring.budget.at_percent", "1 to 4"),
     (budget(at_percent=[0]), "LF1186", "monitoring.budget.at_percent[0]", "above 0"),
-    (budget(emails=[f"a{n}@b.de" for n in range(11)]), "LF1182", "monitoring.budget.emails", "the topic is told"),
-    (budget(deny={"roles": [f"r{n}" for n in range(101)]}), "LF1188", "monitoring.budget.deny.roles", "start most"),
+    (
+        budget(emails=[f"a{n}@b.de" for n in range(11)]),
+        "LF1182",
+        "monitoring.budget.emails",
+        "topic is always notified",
+    ),
+    (budget(deny={"roles": [f"r{n}" for n in range(101)]}), "LF1188", "monitoring.budget.deny.roles", "start the most"),
     (budget(tag="team"), "LF1187", "monitoring.budget.tag", "add `team: …`"),
     (budget(deny={"roles": ["a:b"]}), "LF1188", "monitoring.budget.deny.roles[0]", "name"),
-    (budget(deny={}), "LF1188", "monitoring.budget.deny.roles", "leave `deny` out"),
+    (budget(deny={}), "LF1188", "monitoring.budget.deny.roles", "remove `deny`"),
     ({"thresholds": {}}, "LF110", "monitoring.thresholds", "below `alarms`"),
     ("on", "LF113", "monitoring", ""),
 ]
 
 
 @pytest.mark.parametrize(("monitoring", "code", "where", "words"), WRONG)
-def test_a_slip_is_told_at_its_key(tmp_path: Path, monitoring: Any, code: str, where: str, words: str) -> None:
+def test_a_slip_is_reported_at_its_key(tmp_path: Path, monitoring: Any, code: str, where: str, words: str) -> None:
     with pytest.raises(FleetError) as raised:
         load(tmp_path, monitoring)
-    told = [(problem.code.value, problem.where) for problem in raised.value.problems]
-    assert (code, where) in [(given, at[: len(where)]) for given, at in told], told
+    reported = [(problem.code.value, problem.where) for problem in raised.value.problems]
+    assert (code, where) in [(given, at[: len(where)]) for given, at in reported], reported
     assert words in f"{raised.value.problems[0].remedy} {raised.value.problems[0].allowed}"
 
 
-def test_nothing_to_watch_is_told(tmp_path: Path) -> None:
+def test_nothing_to_watch_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FleetError) as raised:
         load(tmp_path, {}, clusters={}, storage={})
     assert [problem.code.value for problem in raised.value.problems] == ["LF1190"]
@@ -135,17 +140,17 @@ def test_clusters_are_watched_unless_left_out_and_only_for_what_they_have(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("monitoring", "watch", "told"),
+    ("monitoring", "watch", "reported"),
     [
         ({}, None, ("train",)),
         ({"alarms": {"events": False}}, None, None),
         ({"clusters": [], "budget": {"monthly": "1 USD"}}, None, None),
-        # A watch of the file's own tells them: never a second one.
+        # A watch of the file reports them; no second watch is created.
         ({}, {"clusters": ["train"], "restart": 1}, ("train",)),
     ],
 )
-def test_events_of_clusters_are_told_once(tmp_path: Path, monitoring: Any, watch: Any, told: Any) -> None:
+def test_events_of_clusters_are_reported_once(tmp_path: Path, monitoring: Any, watch: Any, reported: Any) -> None:
     fleet = load(tmp_path, monitoring, **({"watch": watch} if watch else {}))
     made = watch_of(fleet)
-    assert (made.clusters if made else None) == told
+    assert (made.clusters if made else None) == reported
     assert watch is None or made is fleet.watch

@@ -1,4 +1,4 @@
-"""What a fleet file says for nodes: read into the models, and judged where it is written."""
+"""Node settings of a fleet file: read into the models, and checked at their keys."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from llm_fleet.rules.terms import NodeReports, NodeType
 from tests.fleet_file.good_fleet import edited
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAqlhRFOt0ZYgK0L0Sb8uiTZb7YMjDX9DAlQ07NNzxgA ada@laptop"
-TOLD = f"""\
+NODE_SETTINGS = f"""\
     accounting: local
     reports: s3
     users:
@@ -30,8 +30,8 @@ TOLD = f"""\
 """
 
 
-def told(*edits: str) -> str:
-    text = edited("kind: hyperpod\n", f"kind: hyperpod\n{TOLD}")
+def with_settings(*edits: str) -> str:
+    text = edited("kind: hyperpod\n", f"kind: hyperpod\n{NODE_SETTINGS}")
     for old, new in zip(edits[::2], edits[1::2], strict=True):
         assert old in text, old
         text = text.replace(old, new)
@@ -48,11 +48,11 @@ def problems(text: str, directory: Path | None = None) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where a fleet file can lie whose scripts and lock file are right."""
+    """A folder for a fleet file, with valid scripts and lock file."""
     (tmp_path / "steps").mkdir()
     (tmp_path / "steps/tools.sh").write_text("#!/bin/bash\n")
     (tmp_path / "lock.json").write_text(json.dumps({"schema_version": 1, "files": []}))
-    (tmp_path / "fleet.yaml").write_text(told())
+    (tmp_path / "fleet.yaml").write_text(with_settings())
     return tmp_path
 
 
@@ -109,44 +109,48 @@ def test_all_of_it_is_read(folder: Path) -> None:
         ("retries: 2", "retries: 11", "LF426", "scripts.own.steps.tools.retries"),
     ],
 )
-def test_a_mistake_is_told_once_where_it_stands(folder: Path, old: str, new: str, code: str, where: str) -> None:
-    assert problems(told(old, new), folder) == [(code, f"clusters.ml.{where}")]
+def test_a_mistake_is_reported_once_where_it_is(folder: Path, old: str, new: str, code: str, where: str) -> None:
+    assert problems(with_settings(old, new), folder) == [(code, f"clusters.ml.{where}")]
 
 
-def test_local_accounting_may_stand_beside_nothing_else() -> None:
+def test_local_accounting_needs_no_other_key() -> None:
     assert problems(edited("kind: hyperpod\n", "kind: hyperpod\n    accounting: local\n")) == []
 
 
-def test_files_are_looked_for_where_the_fleet_file_lies(folder: Path) -> None:
-    assert problems(told()) == [], "no directory, no look"
-    assert problems(told(), folder) == []
+def test_files_are_looked_for_where_the_fleet_file_is(folder: Path) -> None:
+    assert problems(with_settings()) == [], "no directory, no look"
+    assert problems(with_settings(), folder) == []
     (folder / "steps/tools.sh").write_bytes(b"#!/bin/bash\r\n")
-    assert problems(told(), folder) == [("LF425", "clusters.ml.scripts.own.steps.tools.script")]
+    assert problems(with_settings(), folder) == [("LF425", "clusters.ml.scripts.own.steps.tools.script")]
     (folder / "steps/tools.sh").rename(folder / "steps/tool.sh")
     with pytest.raises(FleetError, match=r"write 'tool\.sh'"):
         load_fleet(folder / "fleet.yaml")
-    assert problems(told("folder: steps", "folder: nowhere"), folder) == [("LF425", "clusters.ml.scripts.own.folder")]
+    assert problems(with_settings("folder: steps", "folder: nowhere"), folder) == [
+        ("LF425", "clusters.ml.scripts.own.folder")
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"schema_version": 1, "files": [{}]}'])
 def test_a_lock_file_that_is_none(folder: Path, text: str) -> None:
     (folder / "lock.json").write_text(text)
-    assert set(problems(told(), folder)) == {("LF427", "clusters.ml.downloads.lock")}
+    assert set(problems(with_settings(), folder)) == {("LF427", "clusters.ml.downloads.lock")}
     (folder / "lock.json").unlink()
-    assert problems(told(), folder) == [("LF427", "clusters.ml.downloads.lock")]
+    assert problems(with_settings(), folder) == [("LF427", "clusters.ml.downloads.lock")]
 
 
 def test_neuron_is_installed_only_from_what_is_pinned(folder: Path) -> None:
-    text = told('release: "2.28.1"', 'release: "2.28.1", host: install')
+    text = with_settings('release: "2.28.1"', 'release: "2.28.1", host: install')
     assert problems(text, folder) == [("LF453", "clusters.ml.neuron.host")]
 
 
 def test_neuron_needs_neuron_devices(folder: Path) -> None:
-    assert problems(told("ml.trn1.32xlarge", "ml.c5.large"), folder) == [("LF452", "clusters.ml.neuron.release")]
+    assert problems(with_settings("ml.trn1.32xlarge", "ml.c5.large"), folder) == [
+        ("LF452", "clusters.ml.neuron.release")
+    ]
 
 
-def test_a_misspelt_instance_type_does_not_make_neuron_s_devices_missing(folder: Path) -> None:
-    assert problems(told("ml.trn1.32xlarge", "ml.trn1.23xlarge"), folder) == [
+def test_a_misspelled_instance_type_does_not_make_neuron_s_devices_missing(folder: Path) -> None:
+    assert problems(with_settings("ml.trn1.32xlarge", "ml.trn1.23xlarge"), folder) == [
         ("LF507", "clusters.ml.groups.workers.type")
     ]
 
@@ -159,21 +163,21 @@ def test_a_misspelt_instance_type_does_not_make_neuron_s_devices_missing(folder:
     ],
     ids=["no scripts", "scripts in S3"],
 )
-def test_what_no_node_would_be_told_is_refused(folder: Path, edits: tuple[str, str]) -> None:
+def test_settings_that_are_written_to_no_node_are_errors(folder: Path, edits: tuple[str, str]) -> None:
     keys = ["users", "s3_mounts", "neuron", "downloads", "scripts.skip", "scripts.own"]
-    assert problems(told(*edits), folder) == [("LF429", f"clusters.ml.{key}") for key in keys]
+    assert problems(with_settings(*edits), folder) == [("LF429", f"clusters.ml.{key}") for key in keys]
 
 
-def test_a_mirror_may_be_a_whole_bucket_and_the_vendors_may_be_asked() -> None:
-    whole = parse_fleet(told("s3://my-mirror/packages/", "s3://my-mirror")).hyperpod_clusters["ml"].downloads
+def test_a_mirror_may_be_a_whole_bucket_and_vendors_may_be_used() -> None:
+    whole = parse_fleet(with_settings("s3://my-mirror/packages/", "s3://my-mirror")).hyperpod_clusters["ml"].downloads
     assert whole is not None
     assert (whole.mirror_name, whole.mirror_prefix) == ("my-mirror", None)
-    vendors = parse_fleet(told(', mirror: "s3://my-mirror/packages/"', "")).hyperpod_clusters["ml"].downloads
+    vendors = parse_fleet(with_settings(', mirror: "s3://my-mirror/packages/"', "")).hyperpod_clusters["ml"].downloads
     assert vendors is not None
     assert vendors.mirror_name is None
 
 
-def test_a_misspelt_word_for_local_accounting_is_offered_the_right_one() -> None:
+def test_a_misspelled_word_for_local_accounting_suggests_the_right_one() -> None:
     with pytest.raises(FleetError) as raised:
         parse_fleet(edited("kind: hyperpod\n", "kind: hyperpod\n    accounting: locl\n"))
     (problem,) = raised.value.problems

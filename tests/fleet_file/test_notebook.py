@@ -1,4 +1,4 @@
-"""Notebook instances of the fleet file: short forms, defaults, and mistakes at the keys where they stand."""
+"""Notebook instances of the fleet file: short forms, defaults, and errors at their keys."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ def test_short_forms_and_defaults():
         (("{az: usw2-az4}", "{az: usw2-az4, internet: none}"), "LF915", "notebooks.lab.repositories[0].url"),
     ],
 )
-def test_mistakes_are_told_at_their_keys(edits: tuple[str, ...], code: str, where: str):
+def test_mistakes_are_reported_at_their_keys(edits: tuple[str, ...], code: str, where: str):
     assert problems(*edits) == [(code, where)]
 
 

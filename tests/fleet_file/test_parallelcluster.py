@@ -1,4 +1,4 @@
-"""A ParallelCluster in the fleet file: its own words, hints for ParallelCluster's, and one error for one slip."""
+"""A ParallelCluster in the fleet file: its keys, remedies for ParallelCluster's keys, one error per mistake."""
 
 from pathlib import Path
 
@@ -127,7 +127,7 @@ SLIPS: dict[str, tuple[tuple[str, ...], str, str]] = {
 
 
 @pytest.mark.parametrize("slip", SLIPS)
-def test_one_slip_is_told_once_where_it_is(slip: str) -> None:
+def test_one_slip_is_reported_once_where_it_is(slip: str) -> None:
     edits, code, where = SLIPS[slip]
     problems = problems_of(*edits)
     assert [(problem.code.value, problem.where) for problem in problems] == [(code, where)], problems
@@ -154,28 +154,28 @@ def test_numbers_may_be_texts_where_the_schema_takes_them() -> None:
     ],
 )
 def test_the_words_of_others_are_understood(old: str, new: str, hint: str) -> None:
-    told = [problem for problem in problems_of(old, new) if problem.code.value == "LF110"]
-    assert len(told) == 1
-    assert hint in told[0].remedy
+    reported = [problem for problem in problems_of(old, new) if problem.code.value == "LF110"]
+    assert len(reported) == 1
+    assert hint in reported[0].remedy
 
 
-def test_keys_of_a_parallelcluster_tell_that_a_hyperpod_is_another_kind() -> None:
-    told = [problem for problem in problems_of(KIND, "kind: hyperpod") if problem.code.value == "LF110"]
-    assert [problem.path[-1] for problem in told] == ["head", "queues"]
-    assert all("`kind: parallelcluster`" in problem.remedy for problem in told)
+def test_keys_of_a_parallelcluster_in_a_hyperpod_suggest_the_other_kind() -> None:
+    reported = [problem for problem in problems_of(KIND, "kind: hyperpod") if problem.code.value == "LF110"]
+    assert [problem.path[-1] for problem in reported] == ["head", "queues"]
+    assert all("`kind: parallelcluster`" in problem.remedy for problem in reported)
 
 
-def test_a_misspelt_key_beside_no_type_hides_nothing() -> None:
-    told = problems_of(QUEUE, "max: 4, scratsh: /scratch")
-    assert [problem.code.value for problem in told] == ["LF622", "LF110"]
+def test_a_misspelled_key_without_a_type_hides_no_error() -> None:
+    reported = problems_of(QUEUE, "max: 4, scratsh: /scratch")
+    assert [problem.code.value for problem in reported] == ["LF622", "LF110"]
 
 
 @pytest.mark.parametrize(
     ("spoilt", "remedy"),
     [
-        ("min: 5, max: 4", "write 5 or more as max, or 4 or fewer as min"),
+        ("min: 5, max: 4", "write max 5 or more, or min 4 or less"),
         ("max: 4, capacity: capacity-block, reservation: cr-0123456789abcdef0", "for both min and max"),
-        ("spot_price: 3", "write spot as the queue's capacity"),
+        ("spot_price: 3", "write `capacity: spot` for the queue"),
         ("overrides: {CapacityType: SPOT}", "use capacity"),
         ("overrides: {ComputeResources: []}", "use resources and their overrides"),
         ("memory: 480", "write `480 GiB`"),
@@ -189,7 +189,7 @@ def test_remedies_are_in_the_words_of_the_file(spoilt: str, remedy: str) -> None
 
 
 @pytest.mark.parametrize(("kind", "likely"), [("pcluster", "parallelcluster"), ("sagemaker", "hyperpod")])
-def test_a_kind_by_another_name_is_told_the_right_one(kind: str, likely: str) -> None:
+def test_a_kind_by_another_name_suggests_the_right_one(kind: str, likely: str) -> None:
     (problem, *_) = [each for each in problems_of(KIND, f"kind: {kind}") if each.code.value == "LF114"]
     assert problem.allowed == "hyperpod, parallelcluster"
     assert likely in problem.remedy
@@ -221,7 +221,7 @@ def test_a_node_with_efa_takes_one_address() -> None:
     assert [problem.code.value for problem in too_many] == ["LF220"]
 
 
-def test_a_file_of_what_is_deployed_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_file_of_what_is_deployed_that_is_not_there_is_reported(tmp_path: Path) -> None:
     (problem,) = problems_of(KIND, f"{KIND}\n    deployed: nowhere.json", directory=tmp_path)
     assert (problem.code.value, problem.where) == ("LF680", f"{PC}.deployed")
 

@@ -1,4 +1,4 @@
-"""People in the fleet file: one id for one person, homes, accounts with limits, directories."""
+"""Users in the fleet file: one id for each user, home directories, accounts with limits, LDAP directories."""
 
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,8 @@ def parsed(*, directory_of_file: Path | None = None, **keys: Any) -> Fleet:
     return parse_fleet(yaml.safe_dump(document), directory=directory_of_file)
 
 
-def told(**keys: Any) -> dict[str, str]:
-    """The places of the mistakes with their code."""
+def reported(**keys: Any) -> dict[str, str]:
+    """Return the codes of the errors by path."""
     try:
         parsed(**keys)
     except FleetError as error:
@@ -72,19 +72,19 @@ def test_people_are_written_once_and_a_cluster_may_say_more_of_them() -> None:
     assert list(b.people) == ["ada", "bob", "eve"]
 
 
-def test_two_users_with_one_id_in_the_words_of_the_reader() -> None:
+def test_two_users_with_one_id_in_the_keys_of_the_file() -> None:
     text = words(
         storage=FSX, clusters={"a": hyperpod(users={"ada": {"uid": 2001}}), "b": hyperpod(users={"bob": {"uid": 2001}})}
     )
     assert "clusters.b.users.bob.uid  [LF1201]" in text
-    assert "ada in cluster a and bob in cluster b have one user id, and their clusters share a file system" in text
-    assert "give bob an id that nobody else of the fleet has" in text
+    assert "ada in cluster a and bob in cluster b have the same user id, and their clusters share a file system" in text
+    assert "give bob an id that no other user" in text
 
 
 @pytest.mark.parametrize(
     ("storage", "users", "a", "b", "expected"),
     [
-        # One person, two ids: told whether files are shared or not.
+        # One person, two ids: reported whether files are shared or not.
         ({}, {}, {"ada": {"uid": 2001}}, {"ada": {"uid": 2005}}, {"clusters.b.users.ada.uid": "LF1200"}),
         (FSX, {"ada": {"uid": 2001}}, {"ada": {"uid": 2001, "gid": 3000}}, {}, {"clusters.a.users.ada.gid": "LF1200"}),
         # One id, two people: where files are shared, and always on one cluster.
@@ -117,13 +117,13 @@ def test_ids_and_homes(
     storage: dict[str, Any], users: dict[str, Any], a: dict[str, Any], b: dict[str, Any], expected: dict[str, str]
 ) -> None:
     clusters = {"a": hyperpod(users=a), "b": hyperpod(users=b)}
-    found = told(**({"storage": storage} if storage else {}), users=users, clusters=clusters)
+    found = reported(**({"storage": storage} if storage else {}), users=users, clusters=clusters)
     assert {place.removesuffix(".name"): code for place, code in found.items()} == expected
 
 
 def test_a_cluster_whose_nodes_run_nothing_cannot_have_the_fleets_people() -> None:
-    found = told(users={"ada": {"uid": 2001}}, clusters={"a": hyperpod(lifecycle="none")})
-    assert found == {"clusters.a.users": Code.NODES_NOT_TOLD.value}
+    found = reported(users={"ada": {"uid": 2001}}, clusters={"a": hyperpod(lifecycle="none")})
+    assert found == {"clusters.a.users": Code.NODE_SETTINGS_UNUSED.value}
 
 
 @pytest.mark.parametrize(
@@ -140,17 +140,17 @@ def test_a_cluster_whose_nodes_run_nothing_cannot_have_the_fleets_people() -> No
     ],
 )
 def test_accounts_that_slurm_would_refuse(accounts: dict[str, Any], place: str, code: str) -> None:
-    found = told(clusters={"a": hyperpod(slurm_accounts=accounts)})
+    found = reported(clusters={"a": hyperpod(slurm_accounts=accounts)})
     where = {key.removesuffix(".name"): value for key, value in found.items()}
     assert where.get(f"clusters.a.{place}", "").startswith(code), found
 
 
-def test_whoever_could_submit_nothing_is_told_and_a_misspelt_account_too() -> None:
+def test_that_no_user_can_submit_jobs_is_reported_and_a_misspelled_account_too() -> None:
     lab = {"lab": {"grp_tres": {"node": 16, "gres/gpu": 128}, "max_wall": "2 days", "fairshare": 10}}
     clusters = {"a": hyperpod(slurm_accounts=lab, users={"bob": {"uid": 2002, "account": "lba"}})}
-    found = told(users={"ada": {"uid": 2001}}, clusters=clusters)
+    found = reported(users={"ada": {"uid": 2001}}, clusters=clusters)
     assert found == {"users.ada.account": "LF1210", "clusters.a.users.bob.account": "LF1211"}
-    assert told(users={"ada": {"uid": 2001, "account": "lab"}}, clusters={"a": hyperpod(slurm_accounts=lab)}) == {}
+    assert reported(users={"ada": {"uid": 2001, "account": "lab"}}, clusters={"a": hyperpod(slurm_accounts=lab)}) == {}
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,8 @@ def test_whoever_could_submit_nothing_is_told_and_a_misspelt_account_too() -> No
         ),
     ],
 )
-def test_limits_need_records_and_somebody_who_enforces_them(cluster: dict[str, Any], code: str | None) -> None:
-    assert told(clusters={"a": cluster}) == ({"clusters.a.slurm_accounts": code} if code else {})
+def test_limits_need_records_and_someone_who_enforces_them(cluster: dict[str, Any], code: str | None) -> None:
+    assert reported(clusters={"a": cluster}) == ({"clusters.a.slurm_accounts": code} if code else {})
 
 
 @pytest.mark.parametrize(
@@ -201,25 +201,25 @@ def test_limits_need_records_and_somebody_who_enforces_them(cluster: dict[str, A
 def test_directories(changed: dict[str, Any], key: str | None, code: str | None) -> None:
     directory = {**DIRECTORY, **changed}
     clusters = {"a": hyperpod()}
-    found = told(users={"ada": {"uid": 2001}}, directory=directory, clusters=clusters)
+    found = reported(users={"ada": {"uid": 2001}}, directory=directory, clusters=clusters)
     assert found == ({f"directory.{key}": code} if key else {})
-    own = told(users={"ada": {"uid": 2001}}, clusters={"a": hyperpod(directory=directory)})
+    own = reported(users={"ada": {"uid": 2001}}, clusters={"a": hyperpod(directory=directory)})
     assert own == ({f"clusters.a.directory.{key}": code} if key else {})
 
 
 def test_the_authority_of_a_directory_is_a_file_that_is_there(tmp_path: Path) -> None:
     directory = {**DIRECTORY, "ca_certificate": "ca.pem"}
     keys: dict[str, Any] = {"directory_of_file": tmp_path, "directory": directory}
-    assert told(**keys, clusters={"a": hyperpod()}) == {"directory.ca_certificate": "LF1214"}
+    assert reported(**keys, clusters={"a": hyperpod()}) == {"directory.ca_certificate": "LF1214"}
     (tmp_path / "ca.pem").write_text("-----BEGIN PRIVATE KEY-----\n")
-    assert "holds a private key" in words(**keys, clusters={"a": hyperpod()})
+    assert "contains a private key" in words(**keys, clusters={"a": hyperpod()})
     (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\n")
-    assert told(**keys, clusters={"a": hyperpod()}) == {}
-    assert "before it runs any script" in words(**keys, clusters={"a": parallelcluster()})
+    assert reported(**keys, clusters={"a": hyperpod()}) == {}
+    assert "before scripts could copy" in words(**keys, clusters={"a": parallelcluster()})
 
 
-def test_parallelcluster_has_a_section_of_its_own_which_is_told_once() -> None:
+def test_parallelcluster_has_a_section_of_its_own_which_is_reported_once() -> None:
     overrides = {"DirectoryService": {"DomainName": "corp.example.com"}}
-    found = told(directory=DIRECTORY, clusters={"a": parallelcluster(overrides=overrides)})
+    found = reported(directory=DIRECTORY, clusters={"a": parallelcluster(overrides=overrides)})
     assert found["directory"] == "LF1218"
-    assert told(directory=DIRECTORY, clusters={"a": parallelcluster()}) == {}
+    assert reported(directory=DIRECTORY, clusters={"a": parallelcluster()}) == {}

@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 from llm_fleet.spec.instance_group import BatchSize
 from llm_fleet.spec.storage import read_throughput
 from llm_fleet.spec.values import DAYS, LUSTRE_SIZE, RATE, SECONDS, SIZE, Quantity
+from tests.fleet_file.good_training_job import problems
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,15 @@ from llm_fleet.spec.values import DAYS, LUSTRE_SIZE, RATE, SECONDS, SIZE, Quanti
 )
 def test_read(quantity: Quantity, written: str, number: int) -> None:
     assert quantity.parse(written) == number
+    assert quantity.parse(quantity.text(number)) == number
+
+
+def test_a_number_out_of_range_is_reported_in_the_units_of_the_file() -> None:
+    (found,) = problems("    count: 2\n", "    count: 2\n    max_run: 30 days\n")
+    assert (found.message, found.value) == ("`max_run` must be at most 28 days", "30 days")
+    assert (found.allowed, found.remedy[:24]) == ("1 s to 28 days", "write at most 28 days; c")
+    (found,) = problems("    count: 2\n", "    count: 2\n    warm_pool: 1 day\n")
+    assert (found.message, found.value, found.remedy) == ("`keep` must be at most 6 h", "1 day", "write `6 h`")
 
 
 @pytest.mark.parametrize(
@@ -57,11 +67,11 @@ def test_read(quantity: Quantity, written: str, number: int) -> None:
 def test_refused_with_the_right_form(quantity: Quantity, written: Any, remedy: str) -> None:
     with pytest.raises(PydanticCustomError) as caught:
         quantity.parse(written)
-    told = caught.value.context
-    assert told is not None
-    assert told["code"] == "LF115"
-    assert remedy in told["remedy"]
-    assert told["allowed"]
+    reported = caught.value.context
+    assert reported is not None
+    assert reported["code"] == "LF115"
+    assert remedy in reported["remedy"]
+    assert reported["allowed"]
 
 
 def test_throughput_is_per_tib_or_of_the_whole() -> None:
@@ -81,5 +91,5 @@ def test_batch(written: str, unit: str, value: int) -> None:
 
 @pytest.mark.parametrize("written", [3, "3", "x nodes", "-1%", None, True])
 def test_batch_without_unit(written: Any) -> None:
-    with pytest.raises(PydanticCustomError, match="nodes, or per cent"):
+    with pytest.raises(PydanticCustomError, match="nodes, or percent"):
         BatchSize.read(written)

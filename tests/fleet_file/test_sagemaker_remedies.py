@@ -1,4 +1,4 @@
-"""Remedies for SageMaker pieces lead to a right file when they are followed to the letter."""
+"""A fleet file is valid after the remedies for its SageMaker parts are applied literally."""
 
 import re
 from pathlib import Path
@@ -21,17 +21,17 @@ def the_problem(text: str) -> Problem:
 
 
 @pytest.mark.parametrize("key", ["t" * 40, "my_text"])
-def test_the_key_that_is_told_for_a_name_is_right(key: str) -> None:
-    told = re.search(r"as the job's key, write '([^']+)'", the_problem(JOB.replace("  text:", f"  {key}:")).remedy)
-    assert told
-    parse_fleet(JOB.replace("  text:", f"  {told[1]}:"), directory=EXAMPLES)
+def test_the_key_that_is_suggested_for_a_name_is_valid(key: str) -> None:
+    reported = re.search(r"as the job's key, write '([^']+)'", the_problem(JOB.replace("  text:", f"  {key}:")).remedy)
+    assert reported
+    parse_fleet(JOB.replace("  text:", f"  {reported[1]}:"), directory=EXAMPLES)
 
 
-def test_a_fleets_name_that_is_too_long_is_told_of_the_fleet() -> None:
+def test_a_fleets_name_that_is_too_long_is_reported_of_the_fleet() -> None:
     assert "shorten the fleet's name" in the_problem(JOB.replace("fleet: trainer", f"fleet: {'t' * 40}")).remedy
 
 
 def test_a_lifetime_that_is_too_long_is_not_to_be_made_longer() -> None:
     remedy = the_problem(ENDPOINT.replace("4 hours", "400 days")).remedy
-    assert "365 days at most" in remedy
+    assert "at most 365 days" in remedy
     parse_fleet(ENDPOINT.replace("4 hours", "365 days"))

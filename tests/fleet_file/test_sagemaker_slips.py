@@ -1,4 +1,4 @@
-"""One slip in a SageMaker piece, one error: what follows from it is not told beside it."""
+"""One mistake in a SageMaker part, one error: its consequences are not reported in addition."""
 
 import pytest
 
@@ -73,13 +73,15 @@ def test_the_pieces_are_right() -> None:
 
 
 @pytest.mark.parametrize("slip", SLIPS)
-def test_one_slip_is_told_once(slip: str) -> None:
+def test_one_slip_one_report(slip: str) -> None:
     old, new, code, where = SLIPS[slip]
     assert old in PIECES
     with pytest.raises(FleetError) as caught:
         parse_fleet(edited() + PIECES.replace(old, new))
-    told = [(problem.code.value, problem.where) for problem in caught.value.problems if problem.code.value != "LF111"]
-    assert told == [(code, where)], caught.value
+    reported = [
+        (problem.code.value, problem.where) for problem in caught.value.problems if problem.code.value != "LF111"
+    ]
+    assert reported == [(code, where)], caught.value
 
 
 WHOLE_FILE = {
@@ -107,7 +109,7 @@ watch: {}
 
 
 @pytest.mark.parametrize("slip", WHOLE_FILE)
-def test_a_slip_elsewhere_is_told_there_alone(slip: str) -> None:
+def test_a_slip_elsewhere_is_reported_there_alone(slip: str) -> None:
     edits, code, where = WHOLE_FILE[slip]
     text = GOOD[: GOOD.index("clusters:")] + JOBS
     parse_fleet(text)
@@ -116,7 +118,7 @@ def test_a_slip_elsewhere_is_told_there_alone(slip: str) -> None:
     assert [(problem.code.value, problem.where) for problem in caught.value.problems] == [(code, where)], caught.value
 
 
-def test_what_does_not_follow_is_told_too() -> None:
+def test_what_does_not_follow_is_reported_too() -> None:
     text = PIECES.replace("sign_in: SSO", "sign_in: SS0").replace("metric: loss", "metric: lass")
     with pytest.raises(FleetError) as caught:
         parse_fleet(GOOD + text)

@@ -1,4 +1,4 @@
-"""The scripts that a fleet file names are there, or it is told before a synth; each once, where it is written."""
+"""Missing scripts of a fleet file are reported before synthesis; each once, at its key."""
 
 from pathlib import Path
 
@@ -31,11 +31,11 @@ def problems(tmp_path: Path, *edits: str) -> list[tuple[str, str]]:
         (("kind: hyperpod", f"{CLUSTER}scripts: {{folder: .}}"), "clusters.ml.scripts.folder"),
     ],
 )
-def test_a_script_that_is_not_there_is_told_once(tmp_path: Path, edits: tuple[str, ...], where: str) -> None:
+def test_a_script_that_is_not_there_is_reported_once(tmp_path: Path, edits: tuple[str, ...], where: str) -> None:
     assert problems(tmp_path, *edits) == [("LF403", where)]
 
 
-def test_scripts_begin_where_the_file_lies(tmp_path: Path) -> None:
+def test_scripts_begin_where_the_file_is(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own/start.sh").touch()
     assert problems(tmp_path, "kind: hyperpod", f"{CLUSTER}scripts: {{folder: own, entry_point: start.sh}}") == []
@@ -59,6 +59,6 @@ def test_the_legacy_configuration_is_known_by_its_file_and_needs_on_create(tmp_p
     assert problems(tmp_path, "kind: hyperpod", legacy) == []
 
 
-def test_the_legacy_configuration_may_lie_in_s3(tmp_path: Path) -> None:
+def test_the_legacy_configuration_may_be_in_s3(tmp_path: Path) -> None:
     scripts = f"{CLUSTER}scripts: {{bucket: sagemaker-a, prefix: a, provisioning_parameters: true}}"
     assert ("LF578", "clusters.ml.provisioning") in problems(tmp_path, "kind: hyperpod", scripts)

@@ -1,4 +1,4 @@
-"""Inference services of the fleet file: short forms, defaults, and what is worked out."""
+"""Inference services of the fleet file: short forms, defaults, and derived values."""
 
 import json
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_short_forms_are_long_ones():
 def test_a_model_is_where_its_text_says(written: str, source: ModelSource, compiled: bool):
     model = service(MODEL, written, "inf2.xlarge", "inf2.8xlarge").model
     assert (model.source, model.is_compiled) == (source, compiled)
-    assert model.size is not None, "its name tells how large it is"
+    assert model.size is not None, "its size is derived from its name"
 
 
 def test_a_server_without_a_kind_is_tgi():
@@ -110,7 +110,7 @@ def test_a_config_on_disk_says_how_large_a_model_is(tmp_path: Path):
     assert (problem.code.value, problem.where) == ("LF718", "services.chat.model.config")
 
 
-def test_relative_paths_begin_where_the_file_lies(tmp_path: Path):
+def test_relative_paths_begin_where_the_file_is(tmp_path: Path):
     (tmp_path / "fleet.yaml").write_text(edited(MODEL, "{s3: s3://my-models/own, config: nowhere.json}"))
     with pytest.raises(Exception, match="cannot be read"):
         load_fleet(tmp_path / "fleet.yaml")

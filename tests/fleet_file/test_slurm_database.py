@@ -1,4 +1,4 @@
-"""A database for accounting in the fleet file: who makes it, who uses it, and what is told of a slip."""
+"""A database for accounting in the fleet file: its clusters, and the errors in it."""
 
 import pytest
 
@@ -20,8 +20,8 @@ ACCOUNTED = edited(
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"
 
 
-def told(*edits: str) -> list[tuple[str, str]]:
-    """Code and place of everything that is wrong with the good file after these edits."""
+def reported(*edits: str) -> list[tuple[str, str]]:
+    """Return code and path of all errors in the valid file after these edits."""
     text = ACCOUNTED
     for old, new in zip(edits[::2], edits[1::2], strict=True):
         assert old in text
@@ -110,8 +110,8 @@ HYPERPOD = "kind: hyperpod\n    accounting: slurm_database"
         ([PC, "kind: parallelcluster\n    accounting: {Uri: 'db:3306'}"], {("LF110", "clusters.pc.accounting.Uri")}),
     ],
 )
-def test_a_slip_is_told_where_it_is(edits: list[str], expected: set[tuple[str, str]]) -> None:
-    assert set(told(*edits)) == expected
+def test_a_slip_is_reported_where_it_is(edits: list[str], expected: set[tuple[str, str]]) -> None:
+    assert set(reported(*edits)) == expected
 
 
 def test_without_a_network_there_is_no_database() -> None:

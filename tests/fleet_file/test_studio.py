@@ -1,4 +1,4 @@
-"""Studio in the fleet file: short to write, told in the user's words, and its people the same as on the clusters."""
+"""Studio in the fleet file: short forms, errors at the user's keys, and the same user ids as on the clusters."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def zones(studio: dict[str, Any]) -> tuple[str, ...]:
     return zones_of_studio(fleet, fleet.studio)
 
 
-def told(studio: dict[str, Any], **more: Any) -> dict[str, str]:
+def reported(studio: dict[str, Any], **more: Any) -> dict[str, str]:
     with pytest.raises(FleetError) as caught:
         parsed(studio, **more)
     return {problem.where: problem.code.value for problem in caught.value.problems}
@@ -82,7 +82,7 @@ def test_people_have_the_ids_that_they_have_on_the_cluster():
 @pytest.mark.parametrize(
     ("studio", "where", "code"),
     [
-        ({"clusters": ["trian"]}, "studio.clusters[0]", "LF119"),
+        ({"clusters": ["trainn"]}, "studio.clusters[0]", "LF119"),
         ({"clusters": ["train", "train"]}, "studio.clusters[1]", "LF117"),
         ({"buckets": ["date"]}, "studio.buckets[0]", "LF119"),
         ({"buckets": ["data", "data"]}, "studio.buckets[1]", "LF117"),
@@ -107,18 +107,18 @@ def test_people_have_the_ids_that_they_have_on_the_cluster():
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_mistakes_are_told_where_they_are(studio: dict[str, Any], where: str, code: str):
-    assert told(studio) == {where: code}
+def test_mistakes_are_reported_where_they_are(studio: dict[str, Any], where: str, code: str):
+    assert reported(studio) == {where: code}
 
 
 def test_it_needs_a_network():
-    assert told({}, network="none", storage=None, clusters=None) == {"studio": "LF903"}
+    assert reported({}, network="none", storage=None, clusters=None) == {"studio": "LF903"}
 
 
 def test_people_need_addresses():
     people: dict[str, Any] = {f"user{number}": {} for number in range(20)}
     network = {"az": "usw2-az4", "cidr": "10.0.0.0/24", "compute_cidr": "10.1.0.0/26"}
-    assert set(told({"users": people}, network=network, clusters=None).values()) == {"LF220"}
+    assert set(reported({"users": people}, network=network, clusters=None).values()) == {"LF220"}
 
 
 def test_each_user_may_take_four_addresses_and_home_directories_one():
@@ -130,4 +130,4 @@ def test_a_closed_network_has_the_endpoint_that_it_needs_and_no_way_around_it():
     closed = {"az": "usw2-az4", "internet": "none"}
     assert EndpointFeature.SAGEMAKER_WORK in endpoint_features(parsed({}, network=closed))
     assert EndpointFeature.SAGEMAKER_WORK not in endpoint_features(parsed({}))
-    assert told({"internet": True, "fsx": False}, network=closed) == {"studio.internet": "LF929"}
+    assert reported({"internet": True, "fsx": False}, network=closed) == {"studio.internet": "LF929"}

@@ -1,4 +1,4 @@
-"""What a fleet file says of training: short forms, what is read of it, and mistakes where they are written."""
+"""Training runtimes of a fleet file: short forms, values, and errors at their keys."""
 
 import shutil
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.rules.training.runtimes import place
 GOOD = Path(__file__).parents[1] / "data/good"
 
 
-def told(training: str, *edits: str, downloads: str = "") -> str:
+def with_training(training: str, *edits: str, downloads: str = "") -> str:
     return edited("kind: hyperpod\n", f"kind: hyperpod\n    training: {training}\n{downloads}", *edits)
 
 
@@ -30,24 +30,24 @@ def problems(text: str, directory: Path | None = None) -> list[tuple[str, str]]:
 def test_everything_is_read(tmp_path: Path) -> None:
     training = load_fleet(GOOD / "training.yaml").clusters["train"].training
     assert training is not None
-    told = {each.name: each for each in training.environments}
-    nxd = told["nxd"]
+    reported = {each.name: each for each in training.environments}
+    nxd = reported["nxd"]
     assert isinstance(nxd, NeuronEnvironment)
     assert (nxd.stack, nxd.release, nxd.python, nxd.packages) == ("nxd", "2.28.1", "3.10", ("datasets",))
-    assert told["conda"].model_dump(include={"program"}) == {"program": "/opt/conda/bin/conda"}
-    assert told["cpu"].model_dump(include={"packages"}) == {"packages": ("transformers",)}
+    assert reported["conda"].model_dump(include={"program"}) == {"program": "/opt/conda/bin/conda"}
+    assert reported["cpu"].model_dump(include={"packages"}) == {"packages": ("transformers",)}
 
 
 @pytest.mark.parametrize("written", ["smp", "{environments: {smp: smp}}", "{environments: {smp: {kind: smp}}}"])
 def test_short_forms(written: str) -> None:
-    training = parse_fleet(told(written, "ml.trn1.32xlarge", "ml.p5.48xlarge")).clusters["ml"].training
+    training = parse_fleet(with_training(written, "ml.trn1.32xlarge", "ml.p5.48xlarge")).clusters["ml"].training
     assert training is not None
     assert [(each.name, each.kind) for each in training.environments] == [("smp", EnvironmentKind.SMP)]
 
 
 def test_the_image_of_a_service_is_for_exports() -> None:
     written = "{environments: {any: {kind: container, image: 'x/y:1'}, out: {kind: server, server: tgi}}}"
-    training = parse_fleet(told(written)).clusters["ml"].training
+    training = parse_fleet(with_training(written)).clusters["ml"].training
     assert training is not None
     views = [plan(each, place()) for each in training.environments]
     assert [each.use for each in views] == ["jobs", "export"]
@@ -55,7 +55,7 @@ def test_the_image_of_a_service_is_for_exports() -> None:
 
 
 def test_all_but_environments() -> None:
-    training = parse_fleet(told("{}")).clusters["ml"].training
+    training = parse_fleet(with_training("{}")).clusters["ml"].training
     assert training is not None
     assert not training.environments
 
@@ -80,28 +80,30 @@ def test_all_but_environments() -> None:
         ("{folder: /home/x}", "LF801", ".folder"),
     ],
 )
-def test_mistakes_are_told_where_they_are_written(written: str, code: str, where: str) -> None:
-    found = problems(told(written, "ml.trn1.32xlarge", "ml.p5.48xlarge") if "smp" in written else told(written))
+def test_mistakes_are_reported_where_they_are_written(written: str, code: str, where: str) -> None:
+    found = problems(
+        with_training(written, "ml.trn1.32xlarge", "ml.p5.48xlarge") if "smp" in written else with_training(written)
+    )
     assert (code, f"clusters.ml.training{where}") in found
 
 
-def test_the_lock_file_is_looked_into_and_each_mistake_told_once(tmp_path: Path) -> None:
+def test_the_lock_file_is_looked_into_and_each_mistake_reported_once(tmp_path: Path) -> None:
     shutil.copy(GOOD / "training.lock.json", tmp_path / "lock.json")
     downloads = "    downloads: {lock: lock.json}\n"
-    assert parse_fleet(told("neuron", downloads=downloads), directory=tmp_path)
+    assert parse_fleet(with_training("neuron", downloads=downloads), directory=tmp_path)
     newer = "{environments: {a: {kind: neuron, release: '2.29.1'}}, folder: /x/y}"
-    assert problems(told(newer, downloads=downloads), tmp_path) == [
+    assert problems(with_training(newer, downloads=downloads), tmp_path) == [
         ("LF812", "clusters.ml.training.environments.a"),
         ("LF801", "clusters.ml.training.folder"),
     ]
 
 
 def test_without_downloads_nothing_can_be_installed() -> None:
-    assert problems(told("neuron")) == [("LF813", "clusters.ml.training.environments.neuron")]
+    assert problems(with_training("neuron")) == [("LF813", "clusters.ml.training.environments.neuron")]
 
 
-def test_nodes_that_run_no_script_are_told_nothing() -> None:
-    assert problems(told("{}\n    lifecycle: none")) == [("LF429", "clusters.ml.training")]
+def test_a_runtime_of_nodes_that_run_no_script_is_an_error() -> None:
+    assert problems(with_training("{}\n    lifecycle: none")) == [("LF429", "clusters.ml.training")]
 
 
 def test_a_parallelcluster_s_queues_and_system_are_looked_at() -> None:

@@ -1,4 +1,4 @@
-"""Training jobs of the fleet file: short forms, the words of the SDK, and the construct's values that come of them."""
+"""Training jobs of the fleet file: short forms, the words of the SDK, and the resulting values of the construct."""
 
 from pathlib import Path
 from typing import Any
@@ -77,26 +77,26 @@ def test_an_image_by_its_address():
     assert (image.kind, image.own_uri, image.version) == (TrainingImageKind.OWN, address, None)
 
 
-def test_the_folder_begins_where_the_file_lies(directory: Path):
+def test_the_folder_begins_where_the_file_is(directory: Path):
     source = job(directory=directory).source
     assert source is not None
     assert source.path == directory / "train"
     assert source.files == {"train.py", "prepare.sh"}
-    assert problems("train/train.py", "nothing/train.py") == (), "nobody knows where the file lies, and looks for it"
+    assert problems("train/train.py", "nothing/train.py") == (), "without a directory no file is looked for"
     (problem,) = problems("train/train.py", "nothing/train.py", directory=directory)
     assert (problem.where, problem.code) == ("training_jobs.gpt2.source.folder", "LF961")
 
 
 def test_channels_on_the_fleets_own_storage(directory: Path):
-    told = made(
+    reported = made(
         directory, TRAIN, "{a: {fsx: data/x, read_only: false}, b: {bucket: models, prefix: gpt2/}, c: {fsx: /}}"
     )
-    lustre, bucket, whole = told.channels.values()
+    lustre, bucket, whole = reported.channels.values()
     assert (lustre.file_system_id, lustre.directory) == ("fs-0123456789abcdef0", "/abcdef12/data/x")
     assert not lustre.read_only
     assert (bucket.uri, bucket.key_arn) == ("s3://our-models/gpt2", KEY)
     assert whole.directory == "/abcdef12"
-    assert told.needs_network
+    assert reported.needs_network
 
 
 @pytest.mark.parametrize("word", OF_TRAINING_JOB)
@@ -114,10 +114,10 @@ def test_no_word_from_elsewhere_is_a_key_of_ours():
 @pytest.mark.parametrize(
     ("edits", "where", "code", "remedy"),
     [
-        ((IMAGE, "image: tensorflow"), "image.kind", "LF114", "image of your own"),
+        ((IMAGE, "image: tensorflow"), "image.kind", "LF114", "your own image"),
         ((IMAGE, "image: training-compiler"), "image.kind", "LF114", "torch.compile"),
         ((LAUNCHER, "distribution: parameter_server"), "distribution.kind", "LF114", "torchrun"),
-        ((LAUNCHER, "distribution: pytorchxla"), "distribution.kind", "LF114", "Training Compiler has ended"),
+        ((LAUNCHER, "distribution: pytorchxla"), "distribution.kind", "LF114", "Training Compiler is discontinued"),
         ((LAUNCHER, "distribution: modelparallel"), "distribution.kind", "LF114", "version 2"),
         ((COUNT, "debugger_hook_config: false"), "debugger_hook_config", "LF110", "closed to new customers"),
         ((COUNT, "compiler_config: {}"), "compiler_config", "LF110", "torch.compile"),
@@ -127,7 +127,7 @@ def test_no_word_from_elsewhere_is_a_key_of_ours():
         ((TRAIN, "{a: {sharded: true}}"), "channels.a", "LF963", "`s3`, `bucket` or `fsx`"),
         ((TRAIN, "{a: {prefix: x, s3: s3://a-b/c}}"), "channels.a.prefix", "LF117", "`bucket`"),
         ((TRAIN, "{a: {bucket: model}}"), "channels.a.bucket", "LF119", "'models'"),
-        ((TRAIN, f"{{a: {{bucket: models, key: '{KEY}'}}}}"), "channels.a.key", "LF117", "leave it out"),
+        ((TRAIN, f"{{a: {{bucket: models, key: '{KEY}'}}}}"), "channels.a.key", "LF117", "remove it"),
         ((TRAIN, "{a: {fsx: ../x}}"), "channels.a.fsx", "LF963", "root"),
         ((TRAIN, "{a: {fsx: x}}", "  fsx: {size: 1200 GiB}\n", ""), "channels.a.fsx", "LF119", "storage"),
         ((COUNT, "bucket: model"), "bucket", "LF119", "'models'"),

@@ -1,4 +1,4 @@
-"""A value that was refused is not known to the rules: nothing is told that follows from it, and all else is."""
+"""An invalid value is unknown to the rules: its consequences are not reported, all other errors are."""
 
 import math
 from dataclasses import replace
@@ -40,17 +40,17 @@ def test_an_incomplete_mapping_has_what_is_known_and_holds_what_may_have_been_re
     assert is_unresolved(buckets.get("models"))
 
 
-BESIDE = {
+NEXT_TO = {
     "a role that is none, with a partition": (("role: compute", "role: worker"), {("LF114", f"{WORKERS}.role")}),
     "a misspelt key, taken for the one that was meant": (
-        ("type: ml.trn1", "tpye: ml.trn1"),
-        {("LF110", f"{WORKERS}.tpye")},
+        ("type: ml.trn1", "typ_: ml.trn1"),
+        {("LF110", f"{WORKERS}.typ_")},
     ),
     "the bucket that is named was refused": (
         ("{data: {}}", "{data: 1}", "kind: hyperpod", "kind: hyperpod\n    reads: [data]"),
         {("LF113", "storage.buckets.data")},
     ),
-    "mistakes beside a wrong deployment": (
+    "mistakes next to a wrong deployment": (
         ("size: 4800", "deployment: SCRATCH, data_repositories: [{path: a, s3: s3://one}], size: 4800"),
         {("LF114", "storage.fsx.deployment"), ("LF321", "storage.fsx.data_repositories[0].path")},
     ),
@@ -61,9 +61,9 @@ BESIDE = {
 }
 
 
-@pytest.mark.parametrize("what", BESIDE)
-def test_what_follows_is_not_told_and_all_else_is(what: str) -> None:
-    edits, expected = BESIDE[what]
+@pytest.mark.parametrize("what", NEXT_TO)
+def test_what_follows_is_not_reported_and_all_else_is(what: str) -> None:
+    edits, expected = NEXT_TO[what]
     with pytest.raises(FleetError) as caught:
         parse_fleet(edited(*edits))
     assert {(problem.code.value, problem.where) for problem in caught.value.problems} == expected, caught.value

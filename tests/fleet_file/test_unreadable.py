@@ -1,4 +1,4 @@
-"""Files that hold no fleet: one clear error each, with a code, a line where there is one, and a remedy."""
+"""Files without a fleet: one error each, with code, remedy and, if possible, the line."""
 
 import os
 from pathlib import Path
@@ -24,14 +24,14 @@ def written(tmp_path: Path, content: str | bytes) -> Path:
     return path
 
 
-def test_missing_file_offers_its_neighbour(tmp_path: Path) -> None:
+def test_missing_file_suggests_a_similar_one(tmp_path: Path) -> None:
     written(tmp_path, "fleet: a")
     problem = problem_of(tmp_path / "flet.yaml")
     assert problem.code.value == "LF101"
     assert str(tmp_path / "fleet.yaml") in problem.remedy
 
 
-def test_directory_offers_the_file_in_it(tmp_path: Path) -> None:
+def test_directory_suggests_the_file_in_it(tmp_path: Path) -> None:
     inside = written(tmp_path, "fleet: a")
     problem = problem_of(tmp_path)
     assert problem.code.value == "LF101"
@@ -66,9 +66,9 @@ def test_huge_file_is_refused_by_its_size(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_no_utf8(tmp_path: Path) -> None:
-    problem = problem_of(written(tmp_path, b"fleet: caf\xe9"))
+    problem = problem_of(written(tmp_path, b"fleet: na\xefve"))
     assert problem.code.value == "LF103"
-    assert "position 10" in problem.message
+    assert "position 9" in problem.message
 
 
 @pytest.mark.parametrize(

@@ -63,14 +63,14 @@ def test_what_no_one_wrote_is_the_constructs_own_default() -> None:
         ("{topic: pager}", "watch.topic", "LF116"),
     ],
 )
-def test_a_mistake_is_told_at_its_key(watch: str, where: str, code: str) -> None:
+def test_a_mistake_is_reported_at_its_key(watch: str, where: str, code: str) -> None:
     if not where:
         parse_fleet(fleet_of(watch, JOB))
         return
-    with pytest.raises(FleetError) as told:
+    with pytest.raises(FleetError) as reported:
         parse_fleet(fleet_of(watch, JOB))
-    assert (where, code) in [(problem.where, problem.code.value) for problem in told.value.problems]
-    assert all(problem.remedy for problem in told.value.problems)
+    assert (where, code) in [(problem.where, problem.code.value) for problem in reported.value.problems]
+    assert all(problem.remedy for problem in reported.value.problems)
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,13 @@ def test_a_mistake_is_told_at_its_key(watch: str, where: str, code: str) -> None
     ],
 )
 def test_what_a_job_lacks(watch: str | None, job: str, where: str, code: str) -> None:
-    with pytest.raises(FleetError) as told:
+    with pytest.raises(FleetError) as reported:
         parse_fleet(fleet_of(watch, job))
-    assert (where, code) in [(problem.where, problem.code.value) for problem in told.value.problems]
-    unwatched = "watched: false\n" in job  # then nothing else is watched, which is told too
-    assert len(told.value.problems) == (2 if unwatched else 1)
+    assert (where, code) in [(problem.where, problem.code.value) for problem in reported.value.problems]
+    unwatched = "watched: false\n" in job  # then nothing else is watched, which is also reported
+    assert len(reported.value.problems) == (2 if unwatched else 1)
 
 
-def test_a_job_that_is_only_told_about_needs_no_checkpoints() -> None:
+def test_a_job_without_restarts_needs_no_checkpoints() -> None:
     job = JOB.replace("checkpoints: true", "watch: {restart: 0}")
     assert parse_fleet(fleet_of("{}", job)).training_jobs["llama"].checkpoints is None

@@ -1,4 +1,4 @@
-"""Words that mean something else to other readers of YAML mean here what they look like."""
+"""Words with a special meaning for other YAML readers are plain text here."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Each mistake has a code of its own, and the list of codes in the docs is the one in the code."""
+"""Each error has its own code, and docs/error-codes.md lists the codes of the sources."""
 
 import os
 
@@ -20,10 +20,16 @@ from tools.synth_environment import ROOT
 PAGE = ROOT / "docs" / "error-codes.md"
 HEAD = """# Error codes
 
-Every mistake that llm-fleet tells has a stable code. The message itself names the place, the value,
-what is allowed and the remedy; this page is the list. It is generated (`make golden`) and checked by a test.
+Every error that llm-fleet reports has a stable code. To see all errors of a fleet file, each with the key, the value,
+the allowed values and the remedy:
 
-| code | what is wrong |
+```console
+$ llm-fleet validate fleet.yaml
+```
+
+This page is generated (`make golden`) and checked by a test.
+
+| code | error |
 |---|---|
 """
 
@@ -43,7 +49,7 @@ LISTS: tuple[type[AnyCode], ...] = (
 CODES = [code for codes in LISTS for code in codes]
 
 
-def test_no_code_stands_for_two_mistakes():
+def test_no_code_is_for_two_mistakes():
     aliases = [name for codes in LISTS for name, code in codes.__members__.items() if code.name != name]
     assert aliases == []
     assert len({code.value for code in CODES}) == len(CODES)

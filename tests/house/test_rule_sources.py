@@ -102,10 +102,10 @@ def test_sources_of_each_kind_are_taken(source: str):
         "recorded once",
         "assumption",
         "emulation",
-        "somebody said so",
+        "a colleague said so",
     ],
 )
-def test_sources_that_nobody_can_follow_are_found(source: str):
+def test_sources_that_no_one_can_follow_are_found(source: str):
     assert wrong_with(source) != ""
 
 

@@ -1,4 +1,4 @@
-"""A source that is named can be found by whoever reads it: none is a section of somebody's unpublished notes."""
+"""A source that is named can be found by anyone who reads it: none is a section of someone's unpublished notes."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""A cluster's neighbours, and a shorthand for the cluster of the launch post."""
+"""A cluster's neighbors, and a shorthand for the cluster of the launch post."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Clusters in a stack of their own, beside a stack of what outlives them."""
+"""Clusters in a stack of their own, next to a stack of what outlives them."""
 
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ def test_clusters_depend_on_what_outlives_them_and_not_the_other_way_round(
     assert not stack.dependencies
     rules = Template.from_stack(short_lived).find_resources("AWS::EC2::SecurityGroupIngress")
     ports = {rule["Properties"].get("FromPort") for rule in rules.values()}
-    assert 988 in ports, "the rule that lets the own group reach Lustre stands beside the group"
+    assert 988 in ports, "the rule for access to Lustre is in the stack of the security group"
 
 
 def test_two_clusters_share_a_network_and_its_files(
@@ -76,11 +76,11 @@ def test_two_clusters_share_the_rules_of_a_security_group(stack: cdk.Stack, netw
     for name in ("One", "Two"):
         HyperPodCluster(stack, name, HyperPodClusterSpec(groups=[*GROUPS, workers]), network=network)
     rules = Template.from_stack(stack).find_resources("AWS::EC2::SecurityGroupIngress")
-    told = [str(rule["Properties"]) for rule in rules.values()]
-    assert len(told) == len(set(told))
+    reported = [str(rule["Properties"]) for rule in rules.values()]
+    assert len(reported) == len(set(reported))
 
 
-def test_a_stack_that_knows_neither_account_nor_region(app: cdk.App) -> None:
+def test_a_stack_without_account_and_region(app: cdk.App) -> None:
     anywhere = cdk.Stack(app, "Anywhere")
     network = FleetNetwork(anywhere, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     cluster = HyperPodCluster(anywhere, "Train", HyperPodClusterSpec(groups=GROUPS), network=network)
@@ -108,9 +108,9 @@ def test_a_database_lets_in_a_group_of_the_clusters_own_stack(
     assert not stack.dependencies
     for where in (stack, short_lived):
         rules = Template.from_stack(where).find_resources("AWS::EC2::SecurityGroupIngress").values()
-        told = [rule["Properties"]["Description"] for rule in rules if rule["Properties"].get("FromPort") == 3306]
-        assert told == ["slurmdbd on the controller of a cluster"]
-        assert told == list(map(rule_description, told)), "EC2 refuses other characters"
+        reported = [rule["Properties"]["Description"] for rule in rules if rule["Properties"].get("FromPort") == 3306]
+        assert reported == ["slurmdbd on the controller of a cluster"]
+        assert reported == list(map(rule_description, reported)), "EC2 refuses other characters"
 
 
 def test_a_group_that_is_imported_twice_is_one(app: cdk.App, stack: cdk.Stack, network: FleetNetwork) -> None:
@@ -141,7 +141,7 @@ def test_a_group_that_is_imported_twice_is_one(app: cdk.App, stack: cdk.Stack, n
 def test_clusters_of_two_stacks_share_an_imported_group_in_a_network_that_is_imported_twice(
     app: cdk.App, stack: cdk.Stack
 ) -> None:
-    """The rules stand in the stack that imports the shared groups, as the documents tell users of constructs."""
+    """The rules are in the stack that imports the shared groups, as the documents report users of constructs."""
     shared, guard = (
         ec2.SecurityGroup.from_security_group_id(stack, name, f"sg-0123456789abcdef{digit}")
         for name, digit in (("Shared", 9), ("Guard", 3))

@@ -42,58 +42,58 @@ def workers(instance_type: str = "ml.trn1.32xlarge", count: int = 4, **options: 
 @dataclass(frozen=True, kw_only=True)
 class Mistake:
     code: str
-    told: str
+    reported: str
     """Words that the error must have: of the message or the remedy."""
     groups: tuple[InstanceGroup, ...] = ()
     options: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 MISTAKES = {
-    "a lifecycle beside a script of its own": Mistake(
+    "a lifecycle together with a script of its own": Mistake(
         code="LF117",
-        told="`lifecycle`",
+        reported="`lifecycle`",
         groups=(CONTROLLER, workers(on_create="on_create.sh", lifecycle=Lifecycle.ON_CREATE)),
     ),
     "training plan of another region": Mistake(
-        code="LF542", told="us-east-1", groups=(CONTROLLER, workers("ml.p5.48xlarge", training_plan_arn=PLAN))
+        code="LF542", reported="us-east-1", groups=(CONTROLLER, workers("ml.p5.48xlarge", training_plan_arn=PLAN))
     ),
     "zone without a subnet": Mistake(
-        code="LF206", told="usw2-az2", groups=(CONTROLLER, workers(availability_zone_id="usw2-az2"))
+        code="LF206", reported="usw2-az2", groups=(CONTROLLER, workers(availability_zone_id="usw2-az2"))
     ),
     "cluster in a zone without a subnet": Mistake(
-        code="LF206", told="usw2-az2", groups=(CONTROLLER, workers()), options={"availability_zone_id": "usw2-az2"}
+        code="LF206", reported="usw2-az2", groups=(CONTROLLER, workers()), options={"availability_zone_id": "usw2-az2"}
     ),
     "script of one group that is not uploaded": Mistake(
         code="LF403",
-        told="prefix=",
+        reported="prefix=",
         groups=(CONTROLLER, workers(on_create="mine.sh")),
         options={"lifecycle": Lifecycle.NONE},
     ),
     "script that is not uploaded": Mistake(
-        code="LF403", told="prefix=", groups=(CONTROLLER, workers(on_init_complete="mine.sh"))
+        code="LF403", reported="prefix=", groups=(CONTROLLER, workers(on_init_complete="mine.sh"))
     ),
     "prefix without a bucket": Mistake(
         code="LF577",
-        told="sagemaker-",
+        reported="sagemaker-",
         groups=(CONTROLLER, workers()),
         options={"scripts": LifecycleScripts(prefix="v1")},
     ),
     "EFA interface without EFA": Mistake(
         code="LF575",
-        told="ml.m5.xlarge",
+        reported="ml.m5.xlarge",
         groups=(InstanceGroup.controller("ml.m5.xlarge", network_interface=NetworkInterfaceType.EFA), workers()),
     ),
     "API only: third health check": Mistake(
         code="LF570",
-        told="start-cluster-health-check",
+        reported="start-cluster-health-check",
         groups=(CONTROLLER, workers(deep_health_checks=[DeepHealthCheck.MULTI_NODE_TRAINING_VALIDATION])),
     ),
     "API only: image release": Mistake(
-        code="LF570", told="update-cluster-software", groups=(CONTROLLER, workers(image_release_version="1.2.3"))
+        code="LF570", reported="update-cluster-software", groups=(CONTROLLER, workers(image_release_version="1.2.3"))
     ),
     "API only: idle window": Mistake(
         code="LF570",
-        told="update-cluster",
+        reported="update-cluster",
         groups=(
             CONTROLLER,
             workers(auto_patch=AutoPatch(strategy=PatchingStrategy.WHEN_IDLE, idle_wait_window_seconds=7200)),
@@ -101,14 +101,14 @@ MISTAKES = {
     ),
     "EKS only: DrainFirst": Mistake(
         code="LF570",
-        told="WhenIdle",
+        reported="WhenIdle",
         groups=(CONTROLLER, workers(auto_patch=AutoPatch(strategy=PatchingStrategy.DRAIN_FIRST))),
     ),
 }
 
 
 @pytest.mark.parametrize("mistake", [pytest.param(value, id=name) for name, value in MISTAKES.items()])
-def test_each_mistake_is_told_before_anything_is_made(make: Make, stack: cdk.Stack, mistake: Mistake) -> None:
+def test_each_mistake_is_reported_before_anything_is_made(make: Make, stack: cdk.Stack, mistake: Mistake) -> None:
     before = len(stack.node.find_all())
     with pytest.raises(FleetError) as error:
         make(groups=mistake.groups, **mistake.options)
@@ -116,11 +116,11 @@ def test_each_mistake_is_told_before_anything_is_made(make: Make, stack: cdk.Sta
     assert mistake.code in found, error.value
     problem = found[mistake.code]
     assert problem.path, "a problem says where it is"
-    assert mistake.told in str(problem)
+    assert mistake.reported in str(problem)
     assert len(stack.node.find_all()) <= before + 1, "nothing but the empty construct itself"
 
 
-def test_all_mistakes_are_told_at_once(make: Make) -> None:
+def test_all_mistakes_are_reported_together(make: Make) -> None:
     with pytest.raises(FleetError) as error:
         make(
             groups=[workers("trn1.32xlarge", count=-1, min_count=2, image_id="x")],

@@ -33,7 +33,7 @@ def network(whole_network: FleetNetwork) -> FleetNetwork:
 
 @pytest.fixture
 def everything(stack: cdk.Stack, network: FleetNetwork, lustre: LustreFileSystem) -> cdk.Stack:
-    """A cluster with most of what there is, beside all its neighbours."""
+    """A cluster with most of what there is, next to all its neighbors."""
     key = kms.Key(stack, "Key", enable_key_rotation=True)
     cluster = HyperPodCluster(
         stack,
@@ -80,7 +80,7 @@ def test_no_checker_finds_anything(app: cdk.App, everything: cdk.Stack) -> None:
     assert all_findings(app) == []
 
 
-def test_types_that_the_validator_does_not_know_yet(app: cdk.App, make: Callable[..., HyperPodCluster]) -> None:
+def test_types_that_the_validator_lacks(app: cdk.App, make: Callable[..., HyperPodCluster]) -> None:
     make(*(InstanceGroup.workers(name.split(".")[1], name, count=1) for name in LAGGING))
     assert validator_findings(app) == []
 

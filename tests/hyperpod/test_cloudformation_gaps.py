@@ -53,7 +53,7 @@ def schema_paths(schema: dict[str, Any], node: dict[str, Any], prefix: str = "")
         yield f"{prefix[:-1]}={value}"
 
 
-def test_what_cloudformation_cannot_say() -> None:
+def test_what_cloudformation_cannot_express() -> None:
     schema = resource_schema()
     group = "InstanceGroups."
     known = set(schema_paths(schema, schema))

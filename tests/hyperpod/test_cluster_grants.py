@@ -1,4 +1,4 @@
-"""What others may do with a cluster, made here or elsewhere, and what it tells of itself."""
+"""What others may do with a cluster, made here or elsewhere, and what it reports of itself."""
 
 import gzip
 import json

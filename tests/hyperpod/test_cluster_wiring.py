@@ -1,4 +1,4 @@
-"""The cluster and its neighbours: who may talk to whom, what must exist first, what its ids are."""
+"""The cluster and its neighbors: who may talk to whom, what must exist first, what its ids are."""
 
 import re
 from collections.abc import Callable
@@ -179,8 +179,8 @@ def test_role_grows_with_what_is_in_use(make: Make, stack: cdk.Stack, network: N
         make(InstanceGroup.login("ml.m5.xlarge", scheduled_update=update), id=watched),
     ]
     found = {cluster.node.id: actions(cluster) for cluster in clusters}
-    assert {name for name, told in found.items() if "fsx:DescribeFileSystems" in told} == {fast}
-    assert {name for name, told in found.items() if "cloudwatch:DescribeAlarms" in told} == {watched}
+    assert {name for name, reported in found.items() if "fsx:DescribeFileSystems" in reported} == {fast}
+    assert {name for name, reported in found.items() if "cloudwatch:DescribeAlarms" in reported} == {watched}
 
 
 def test_subnets_that_exist_may_be_another_accounts(

@@ -136,7 +136,7 @@ def test_own_folder_with_an_entry_point_of_its_own(make: Make, properties: Prope
     assert {group["LifeCycleConfig"]["OnInitComplete"] for group in properties()["InstanceGroups"]} == {"start.sh"}
 
 
-def test_merge_is_said_without_continuous(make: Make, properties: Properties) -> None:
+def test_merge_is_written_without_continuous(make: Make, properties: Properties) -> None:
     make(node_provisioning_mode=None)
     found = properties()
     assert "NodeProvisioningMode" not in found
@@ -250,7 +250,7 @@ def test_group_in_another_zone(make: Make, properties: Properties, stack: cdk.St
     assert "OverrideVpcConfig" not in groups[1]
 
 
-def test_cluster_stands_beside_its_data(make: Make, properties: Properties, stack: cdk.Stack, network: Network) -> None:
+def test_cluster_is_next_to_its_data(make: Make, properties: Properties, stack: cdk.Stack, network: Network) -> None:
     far = LustreFileSystem(stack, "Far", LustreSpec(availability_zone_id="usw2-az1"), network=network)
     make(lustre=far)
     assert properties()["VpcConfig"]["Subnets"] == [stack.resolve(network.compute_subnet("usw2-az1").subnet_id)]

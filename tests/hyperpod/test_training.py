@@ -1,4 +1,4 @@
-"""The training runtime of a HyperPod cluster: told to nodes, and what their role is let do about it."""
+"""The training runtime of a HyperPod cluster: reported to nodes, and what their role is let do about it."""
 
 import json
 from collections.abc import Callable
@@ -22,8 +22,8 @@ from llm_fleet import (
     TrainingRuntime,
 )
 from tests.clean import nag_findings
-from tests.hyperpod.test_what_nodes_are_told import problems, statements
-from tests.hyperpod.told import told_manifest
+from tests.hyperpod.reported import written_manifest
+from tests.hyperpod.test_node_configuration import problems, statements
 from tests.rules.training.runtimes import NXD
 
 Make = Callable[..., HyperPodCluster]
@@ -31,14 +31,14 @@ SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf"
 IMAGE = "111122223333.dkr.ecr.us-west-2.amazonaws.com/team/training:v1"
 
 
-def test_nodes_are_told_and_may_read_and_pull_what_it_needs(
+def test_nodes_are_reported_and_may_read_and_pull_what_it_needs(
     make: Make, lustre: LustreFileSystem, stack: cdk.Stack
 ) -> None:
     key = kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/k")
     secret = secretsmanager.Secret.from_secret_attributes(stack, "Hub", secret_complete_arn=SECRET, encryption_key=key)
     runtime = TrainingRuntime(environments=[ContainerEnvironment(image=IMAGE)], hub_token_secret=secret)
     make(lustre=lustre, training=runtime)
-    training = told_manifest(stack)["training"]
+    training = written_manifest(stack)["training"]
     assert training["folder"] == "/fsx/llm-fleet"
     assert training["hub_token_secret_arn"] == SECRET
     granted = statements(stack)
@@ -60,19 +60,19 @@ def test_wheels_come_from_the_lock(make: Make, lustre: LustreFileSystem, stack: 
     lock.write_text(json.dumps({"schema_version": 1, "files": list(NXD)}))
     runtime = TrainingRuntime(environments=[NeuronEnvironment()])
     make(lustre=lustre, training=runtime, downloads=Downloads(lock=lock))
-    (environment,) = told_manifest(stack)["training"]["environments"]
+    (environment,) = written_manifest(stack)["training"]["environments"]
     assert environment["groups"] == ["worker-group"]
     assert len(environment["packages"]) == len(NXD)
 
 
-def test_mistakes_are_told_by_parameter(make: Make, lustre: LustreFileSystem) -> None:
+def test_mistakes_are_reported_by_parameter(make: Make, lustre: LustreFileSystem) -> None:
     environments = [NeuronEnvironment(stack="torchneuron", groups=["worker-group"])]
     assert problems(make, training=TrainingRuntime(environments=environments)) == [
         ("LF800", "training.folder"),
         ("LF807", "training.environments[0].stack"),
     ]
-    untold = problems(make, id="Other", lustre=lustre, training=TrainingRuntime(), lifecycle=Lifecycle.NONE)
-    assert untold == [("LF429", "training")]
+    unreported = problems(make, id="Other", lustre=lustre, training=TrainingRuntime(), lifecycle=Lifecycle.NONE)
+    assert unreported == [("LF429", "training")]
 
 
 def test_a_group_that_does_not_mount_lustre_shares_nothing(make: Make, lustre: LustreFileSystem) -> None:

@@ -61,7 +61,7 @@ def test_features_too_many_for_a_policy_are_refused_before_anything_is_made(stac
     buckets = tuple(BucketAccess(bucket_arn=f"arn:aws:s3:::bucket-number-{number}") for number in range(40))
     with pytest.raises(FleetError, match="LF420") as caught:
         NodeRole(stack, "Role", features=NodeFeatures(read_buckets=buckets))
-    assert "name fewer buckets" in str(caught.value)
+    assert "use fewer buckets" in str(caught.value)
 
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["same stack", "bucket in another stack"])
@@ -90,7 +90,7 @@ def _findings(app: cdk.App, role: NodeRole) -> list[str]:
     """Return what the packs find on the role's own resources."""
     stack = cdk.Stack.of(role)
     cdk.Validations.of(stack).add_plugins(AwsSolutionsChecks(stack), NIST80053R5Checks(stack))
-    # Synth fails when a pack finds something; the report tells what, and the bucket of these tests is not our matter.
+    # Synth fails when a pack finds something; the report reports what, and the bucket of these tests is not our matter.
     with suppress(RuntimeError):
         app.synth()
     report = json.loads(Path(app.outdir, "validation-report.json").read_text(encoding="utf-8"))

@@ -90,11 +90,11 @@ def test_every_statement_has_its_own_id_and_a_reason_and_spells_its_actions_out(
         assert not any("*" in action for action in one.actions)
 
 
-def test_star_resources_only_where_the_service_knows_no_resource() -> None:
+def test_star_resources_only_where_the_service_supports_no_resource() -> None:
     for one in (*MADE["all"], *MADE["sessions of people"], *MADE["sessions of nodes"]):
         for action in one.actions:
             kinds = _known_resources(action)
-            # PutMetricData takes a data set since 2026, which nobody here names; its namespace limits it.
+            # PutMetricData takes a data set since 2026, which no one here names; its namespace limits it.
             if action == "cloudwatch:PutMetricData":
                 namespace = {"PlatformMetrics": "/aws/sagemaker/Clusters", "FailureMetric": "LlmFleet/Nodes"}[one.sid]
                 assert one.conditions["StringEquals"]["cloudwatch:namespace"] == namespace
@@ -114,10 +114,10 @@ def test_network_statements_name_the_resources_that_ec2_asks_for(sid: str, kinds
     one = next(one for one in permissions(FEATURE_SETS["vpc"], PLACE) if one.sid == sid)
     named = {resource.rsplit(":", 1)[1].removesuffix("/*") for resource in one.resources}
     assert named == kinds
-    asked = {kind for action in one.actions for kind in _known_resources(action)}
-    assert named <= asked
+    requested = {kind for action in one.actions for kind in _known_resources(action)}
+    assert named <= requested
     if sid != "NetworkInterfaceTags":  # CreateTags knows every kind; only interfaces are meant
-        assert named == asked
+        assert named == requested
 
 
 def test_nothing_reads_a_bucket_that_no_feature_names() -> None:
@@ -136,7 +136,7 @@ def test_the_bundle_can_be_read_and_not_written() -> None:
     assert actions == {"s3:GetObject", "s3:ListBucket"}
 
 
-def test_failed_starts_are_told_in_one_namespace_and_one_name_only() -> None:
+def test_failed_starts_are_reported_in_one_namespace_and_one_name_only() -> None:
     made = {one.sid: one for one in permissions(NodeFeatures(report_events=True), PLACE)}
     event = made["FailureEvent"]
     assert event.resources == ("arn:aws:events:us-west-2:111122223333:event-bus/default",)
@@ -156,10 +156,12 @@ def test_reports_are_written_and_never_read() -> None:
 def test_the_directorys_reader_is_one_secret_and_every_feature_is_among_all() -> None:
     unset = NodeFeatures()
     same = [one.name for one in fields(unset) if getattr(FEATURE_SETS["all"], one.name) == getattr(unset, one.name)]
-    assert not same, "golden/all.json and the page about the role know nothing of these"
-    told = {one.sid: one for one in MADE["all"]}
-    assert told["DirectorySecret"].resources == ("arn:aws:secretsmanager:us-west-2:111122223333:secret:reader-AbCdEf",)
-    assert told["DirectorySecretKey"].actions == ("kms:Decrypt",)
+    assert not same, "golden/all.json and the page about the role do not cover these"
+    reported = {one.sid: one for one in MADE["all"]}
+    assert reported["DirectorySecret"].resources == (
+        "arn:aws:secretsmanager:us-west-2:111122223333:secret:reader-AbCdEf",
+    )
+    assert reported["DirectorySecretKey"].actions == ("kms:Decrypt",)
 
 
 def test_nodes_write_the_logs_of_sessions_and_read_none() -> None:
@@ -190,7 +192,7 @@ def test_a_policy_too_long_for_iam_is_refused() -> None:
     assert policy_size(6144) == []
     (problem,) = policy_size(6145)
     assert problem.code.value == "LF420"
-    assert "below prefixes of one bucket" in problem.remedy
+    assert "several prefixes of one bucket" in problem.remedy
 
 
 def _plain(one: Permission) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Fixtures of several test files; each stands beside what it makes."""
+"""Fixtures that several test files use."""
 
 from tests.inference.capacities import capacities as capacities
 from tests.inference.fronts import all_fronts as all_fronts

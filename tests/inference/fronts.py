@@ -1,4 +1,4 @@
-"""Fronts to look at: one network and one template for all of them, as to synthesize takes longest."""
+"""Load balancers in one network and one template, since synthesis takes longest."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -42,7 +42,7 @@ FRONTS: dict[str, Front] = {
 
 
 def fronts_in(stack: cdk.Stack) -> dict[str, LoadBalancerFront]:
-    """Make each of `FRONTS` in `stack`, with a key of its own for one of them."""
+    """Make each of `FRONTS` in `stack`, one of them with its own API key."""
     network = FleetNetwork(
         stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"], load_balancer_zone_ids=["usw2-az1"])
     )

@@ -39,7 +39,7 @@ EXISTING = ExistingNetworkSpec(
     private_subnets=dict(zip(ZONES, ["subnet-0123456789abcdef4", "subnet-0123456789abcdef5"], strict=True)),
     vpc_cidrs=["10.0.0.0/16"],
 )
-"""A VPC that exists already: far fewer constructs than one that is made here."""
+"""An existing VPC, with far fewer constructs than a new one."""
 
 Body = dict[str, Any]
 
@@ -55,11 +55,11 @@ class Served:
         return dict(Template.from_stack(cdk.Stack.of(self.construct)).to_json())
 
     def of_type(self, type: str) -> dict[str, Body]:
-        """Resources of `type` by their logical ids."""
+        """Resources of `type`, by logical id."""
         return {name: body for name, body in self.template["Resources"].items() if body["Type"] == type}
 
     def only(self, type: str, having: str = "") -> Body:
-        """The only resource of `type` whose logical id has `having` in it."""
+        """The only resource of `type` whose logical id contains `having`."""
         (body,) = [body for name, body in self.of_type(type).items() if having in name]
         return body
 
@@ -83,7 +83,7 @@ class Served:
 
 
 def _network(paths: pytest.TempPathFactory, name: str) -> FleetNetwork:
-    """Return a network in a stack in an app of its own: one that was synthesized takes no second stack."""
+    """Return a network in a stack of a new app: no stack can be added to an app after synthesis."""
     app = cdk.App(context=cdk_context(), outdir=str(paths.mktemp(name) / "cdk.out"))
     return FleetNetwork(cdk.Stack(app, name, env=ENVIRONMENT), "Network", NetworkSpec(availability_zone_ids=ZONES))
 
@@ -109,7 +109,7 @@ def talk(tmp_path_factory: pytest.TempPathFactory) -> Served:
 
 @pytest.fixture(scope="session")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Served:
-    """Of a gated model of the Hub, with a key of one's own, shells, scaling, and alarms that are heard."""
+    """With a gated model of the Hub, a KMS key, shells, scaling, and alarms with recipients."""
     network = _network(tmp_path_factory, "Hub")
     stack = cdk.Stack.of(network)
     key: kms.IKey = FleetKey(stack, "Key")
@@ -142,7 +142,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Served:
 
 @pytest.fixture(scope="session")
 def managed(tmp_path_factory: pytest.TempPathFactory) -> Served:
-    """On ECS Managed Instances; one task, asked without a key from the VPC."""
+    """On ECS Managed Instances; one task, queried without a key from the VPC."""
     network = _network(tmp_path_factory, "Managed")
     return Served(
         InferenceService(
@@ -166,7 +166,7 @@ MakeService = Callable[..., InferenceService]
 
 @pytest.fixture
 def make(stack: cdk.Stack) -> MakeService:
-    """Make the talk's service with any keyword replaced, in a network of two AZs that exists unless told otherwise."""
+    """Make the talk's service with any keyword replaced. Default: in an existing network of two AZs."""
 
     def make_service(id: str = "Chat", **options: Any) -> InferenceService:
         good: dict[str, Any] = {
@@ -176,7 +176,7 @@ def make(stack: cdk.Stack) -> MakeService:
         }
         if "network" not in options:
             options["network"] = FleetNetwork.from_attributes(stack, "Network", EXISTING)
-        beside = {name: options.pop(name) for name in ("network", "encryption_key") if name in options}
-        return InferenceService(stack, id, ServiceSpec(**{**good, **options}), **beside)
+        next_to = {name: options.pop(name) for name in ("network", "encryption_key") if name in options}
+        return InferenceService(stack, id, ServiceSpec(**{**good, **options}), **next_to)
 
     return make_service

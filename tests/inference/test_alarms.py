@@ -1,4 +1,4 @@
-"""Which alarms there are, when they ring, and the dashboard that shows them."""
+"""The alarms, their thresholds, and the dashboard that shows them."""
 
 import re
 from typing import Any
@@ -27,7 +27,7 @@ def plans(server: str = "tgi", *, neuron_health: bool = True, **thresholds: Any)
     return {plan.id: plan for plan in found}
 
 
-def test_everything_that_was_asked_for_has_an_alarm():
+def test_everything_that_was_requested_for_has_an_alarm():
     assert list(plans()) == [
         "Queue",
         "TimeToFirstToken",
@@ -43,7 +43,7 @@ def test_everything_that_was_asked_for_has_an_alarm():
     ]
 
 
-def test_a_server_that_turns_nobody_away_has_no_alarm_for_it():
+def test_a_server_that_turns_no_one_away_has_no_alarm_for_it():
     assert "Rejected" not in plans("aws-vllm")
 
 
@@ -70,9 +70,9 @@ def test_each_says_what_to_do_in_what_cloudwatch_keeps(id: str):
     plan = plans()[id]
     assert len(plan.meaning) <= 1024
     assert plan.meaning.endswith(".")
-    assert "|" not in plan.meaning  # it stands in a table of the dashboard
+    assert "|" not in plan.meaning  # it is in a table of the dashboard
     assert 1 <= (plan.ringing or plan.periods) <= plan.periods
-    # CloudWatch looks back a day at most (API_PutMetricAlarm: EvaluationPeriods times Period).
+    # CloudWatch evaluates at most a day (API_PutMetricAlarm: EvaluationPeriods times Period).
     assert plan.periods * plan.measure.period_seconds <= 86400
 
 
@@ -81,7 +81,7 @@ def test_the_queue_that_rings_grows_with_the_batch():
     assert plans(waiting_requests=3)["Queue"].threshold == 3
 
 
-def test_thresholds_told_are_those_taken_and_said():
+def test_thresholds_reported_are_those_taken_and_said():
     first = plans(time_to_first_token_seconds=2.5)["TimeToFirstToken"]
     assert first.threshold == 2.5
     assert "(2.5 s or more)" in first.meaning
@@ -188,14 +188,14 @@ def test_the_time_to_the_first_token_of_tgi_is_a_sum_of_three():
     )
 
 
-def test_what_is_asked_for_is_shown():
+def test_what_is_requested_for_is_shown():
     shown = set(graphs())
-    for what in ("first token", "waiting", "Errors", "Targets", "Neuron", "refused"):
+    for what in ("first token", "Waiting", "Errors", "Targets", "Neuron", "refused"):
         assert any(what in title for title in shown), what
     assert not any("Neuron" in title for title in _titles(body(neuron_health=False)))
 
 
-def test_remedies_of_all_alarms_stand_on_it():
+def test_the_page_has_remedies_of_all_alarms():
     (text,) = [w["properties"]["markdown"] for w in body()["widgets"] if w["type"] == "text"]
     (alarms,) = [w["properties"]["alarms"] for w in body()["widgets"] if w["type"] == "alarm"]
     assert len(alarms) == 11

@@ -1,4 +1,4 @@
-"""What is refused when a service is made: by its parts' values, and by what only the whole can tell."""
+"""Errors of the service construct: of single parts, and of their combination."""
 
 from typing import Any
 
@@ -72,11 +72,11 @@ def test_a_catalog_image_needs_the_region(app: cdk.App):
     with pytest.raises(FleetError) as refused:
         InferenceService(stack, "Chat", ServiceSpec(**options), network=network)
     assert [problem.code for problem in refused.value.problems] == [Code.SERVICE_REGION]
-    # An image that is the same everywhere needs none.
+    # An image in a public registry needs no region.
     InferenceService(stack, "Everywhere", ServiceSpec(**options, server=AwsVllmServer()), network=network)
 
 
-def test_a_closed_network_is_told_of_all_that_it_cannot_fetch(make: MakeService, stack: cdk.Stack):
+def test_a_closed_network_is_reported_of_all_that_it_cannot_fetch(make: MakeService, stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES, internet=InternetAccess.NONE))
     with pytest.raises(FleetError) as refused:
         make(network=network, model=Model(hub_id=HUB, compiled=True), instance_type="inf2.8xlarge")
@@ -138,9 +138,9 @@ def test_what_is_no_description_is_one_problem_with_an_example(stack: cdk.Stack)
     assert "write ServiceSpec(" in problem.remedy
 
 
-# The fleet file refused these, of a number that no one wrote, and Python took them.
+# Once the fleet file rejected these, with a number that the user did not write, and Python accepted them.
 @pytest.mark.parametrize(
-    ("told", "count"),
+    ("reported", "count"),
     [
         ({"minimum": 3, "maximum": 6}, (3, 3, 6)),
         ({"minimum": 3}, (3, 3, 3)),
@@ -151,11 +151,13 @@ def test_what_is_no_description_is_one_problem_with_an_example(stack: cdk.Stack)
         ({}, (2, 2, 2)),
     ],
 )
-def test_how_many_tasks_there_are_is_the_same_in_both(make: MakeService, told: dict[str, int], count: tuple[int, ...]):
-    keys = "".join(f", {ServiceSpec.key_of(name)}: {number}" for name, number in told.items())
+def test_how_many_tasks_there_are_is_the_same_in_both(
+    make: MakeService, reported: dict[str, int], count: tuple[int, ...]
+):
+    keys = "".join(f", {ServiceSpec.key_of(name)}: {number}" for name, number in reported.items())
     text = "fleet: test\nregion: us-west-2\nnetwork: {azs: [usw2-az1, usw2-az4]}\nservices:\n  chat: "
     model = "{model: s3://my-models/tanuki-8b, instance: inf2.xlarge, front: {http: true}"
-    for tasks in (parse_fleet(f"{text}{model}{keys}}}\n").services["chat"].tasks, _spec_of(make(**told)).tasks):
+    for tasks in (parse_fleet(f"{text}{model}{keys}}}\n").services["chat"].tasks, _spec_of(make(**reported)).tasks):
         assert (tasks.desired, tasks.minimum, tasks.maximum) == count
 
 

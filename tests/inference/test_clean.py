@@ -1,4 +1,4 @@
-"""What services, their fronts and their capacity synthesize passes cdk-nag and the other checkers."""
+"""Templates of services, load balancers and capacity pass cdk-nag and the other checkers."""
 
 import aws_cdk as cdk
 import pytest
@@ -21,12 +21,12 @@ from tests.clean import FINDERS, all_findings, cfn_lint_findings, description_fi
 from tests.inference.capacities import Both, both
 from tests.inference.services import CERTIFICATE, EXISTING, TOKEN_SECRET
 
-# The CDK's validator is the engine of cloudformation-validate once more, and takes as long as all others together.
+# The CDK's validator has the same engine as cloudformation-validate, and takes as long as all others together.
 _READERS = [finder for finder in FINDERS if finder not in (nag_findings, validator_findings)]
 
 
 def test_no_checker_finds_anything_in_fronts(app: cdk.App, all_fronts: cdk.Stack):
-    # cdk-nag comes first, as it must be there before the app is synthesized; the others read what was.
+    # cdk-nag must be added before synthesis; the others read the templates.
     assert [found for finder in (nag_findings, *_READERS) for found in finder(app)] == []
 
 
@@ -44,12 +44,12 @@ def test_ec2_takes_every_description_of_hosts(capacities: Both):
 def test_cdk_nag_finds_nothing_in_hosts():
     findings = nag_findings(both().app)
     assert [found for found in findings if not any(other in found for other in _NOT_OURS)] == []
-    assert findings, "the clusters of this test are plain, and nag tells it"
+    assert findings, "cdk-nag has findings about the plain clusters of this test"
 
 
 @pytest.fixture
 def everything(stack: cdk.Stack) -> cdk.Stack:
-    """Two services with most of what there is, on hosts of either kind, in a VPC that exists already."""
+    """Two services with most features, on hosts of both kinds, in an existing VPC."""
     network = FleetNetwork.from_attributes(stack, "Network", EXISTING)
     InferenceService(
         stack,

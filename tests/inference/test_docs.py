@@ -56,7 +56,7 @@ def routes_table() -> str:
     return "\n".join(rows)
 
 
-def test_the_table_of_routes_is_what_is_made() -> None:
+def test_generated_table_of_routes_is_what_is_made() -> None:
     check_made(FRONT_PAGE, routes=routes_table())
 
 
@@ -83,17 +83,17 @@ def test_every_parameter_is_named() -> None:
 def test_numbers_are_the_catalogs() -> None:
     facts = front_facts()
     check = facts.health_check
-    for told in (
+    for reported in (
         facts.tls_policy,
-        f"| {facts.default_longest_answer_seconds} s, as long as OpenAI's clients wait; up to "
+        f"| {facts.default_longest_answer_seconds} s, the timeout of OpenAI clients; up to "
         f"{facts.longest_answer_seconds.maximum} s",
-        f"| {facts.default_requests_per_five_minutes} of one address",
+        f"| {facts.default_requests_per_five_minutes} per IP address",
         f"{facts.api_key_characters} lower-case letters and digits",
-        f"each {check.interval_seconds} s, {check.timeout_seconds} s to answer, {check.healthy_threshold} good ones to "
-        f"begin, {check.unhealthy_threshold} bad ones to stop",
-        f"{facts.client_keep_alive_seconds} s, the load balancer's own",
+        f"every {check.interval_seconds} s, timeout {check.timeout_seconds} s, healthy after {check.healthy_threshold} "
+        f"successes, unhealthy after {check.unhealthy_threshold} failures",
+        f"{facts.client_keep_alive_seconds} s, the load balancer's default",
     ):
-        assert told in FRONT
+        assert reported in FRONT
 
 
 HOSTS_PAGE = CONSTRUCTS / "inference-hosts.md"
@@ -109,7 +109,7 @@ def test_every_argument_has_its_default_and_why(hosts_page: str):
     assert [name for name in Hosts.model_fields if f"| `{name}` |" not in section] == []
 
 
-def test_the_table_of_permissions_is_that_of_the_code():
+def test_generated_table_of_permissions_is_that_of_the_code():
     place = Place(partition="aws", region="REGION", account="ACCOUNT")
     permissions = describe(
         host_permissions(
@@ -125,20 +125,20 @@ def test_the_table_of_permissions_is_that_of_the_code():
 
 def test_the_numbers_are_the_catalogs(hosts_page: str):
     facts = host_facts()
-    for told in (
+    for reported in (
         f"{facts.os_gib} GiB for the system",
         f"{facts.throughput_mib_s} MiB/s",
-        f"{facts.boot_minutes} minutes for a host's word",
+        f"{facts.boot_minutes} minutes for a host's signal",
         f"{ami_for('2.28.0.0')} for all servers for inf2",
     ):
-        assert told in hosts_page
+        assert reported in hosts_page
 
 
 def test_every_code_of_hosts_is_named(hosts_page: str):
-    told_elsewhere = {Code.HOST_WITHOUT_NEURON, Code.HOST_AMI}
+    reported_elsewhere = {Code.HOST_WITHOUT_NEURON, Code.HOST_AMI}
     own = [code for code in Code if "LF730" <= code.value <= "LF739"]
     assert len(own) > 5
-    assert [code.value for code in own if code.value not in hosts_page and code not in told_elsewhere] == []
+    assert [code.value for code in own if code.value not in hosts_page and code not in reported_elsewhere] == []
 
 
 def test_the_example_of_hosts_runs(hosts_page: str):
@@ -149,37 +149,37 @@ SERVICE = (CONSTRUCTS / "inference-service.md").read_text(encoding="utf-8")
 
 
 def test_every_parameter_has_its_default_and_its_why():
-    told = {
+    reported = {
         name: cells for first, cells in table(SERVICE, "Parameters").items() for name in re.findall(r"`(\w+)`", first)
     }
     wanted = set(inspect.signature(InferenceService.__init__).parameters) - {"self", "scope", "id"}
-    assert set(told) == wanted | set(ServiceSpec.model_fields) | {"field"} & set(told)
-    assert all(len(cells) == 2 and all(cells) for cells in told.values())
+    assert set(reported) == wanted | set(ServiceSpec.model_fields) | {"field"} & set(reported)
+    assert all(len(cells) == 2 and all(cells) for cells in reported.values())
 
 
 def test_each_row_of_the_task_and_the_service_has_its_why():
-    for heading in ("The task", "The service"):
+    for heading in ("Task definition", "ECS service"):
         assert all(len(cells) == 2 and all(cells) for cells in table(SERVICE, heading).values()), heading
 
 
 def test_figures_of_the_task(talk: Served):
-    rows, server = table(SERVICE, "The task"), talk.containers["server"]
+    rows, server = table(SERVICE, "Task definition"), talk.containers["server"]
     assert f"{talk.task['Memory']} MiB on an inf2.xlarge" in rows["memory"][0]
     assert rows["memory"][0].endswith(f"the server has {server['Memory']}")
     assert f"{server['LinuxParameters']['SharedMemorySize'] // 1024} GiB" in rows["`/dev/shm`"][0]
     limits = {each["Name"]: each["SoftLimit"] for each in server["Ulimits"]}
     assert f"`nofile` {limits['nofile']}" in rows["ulimits"][0]
     assert server["StopTimeout"] == 90 + 10
-    assert "90 s unless told), and 10 s" in rows["`stopTimeout`"][0]
+    assert "90 s unless set), and 10 s" in rows["`stopTimeout`"][0]
     assert f"`{CONTAINER_PATH}`" in rows["cache"][0]
     assert server["LogConfiguration"]["Options"]["max-buffer-size"] == "10m"
 
 
 def test_figures_of_the_service(talk: Served):
-    percent = table(SERVICE, "The service")["minimum healthy percent"][0]
+    percent = table(SERVICE, "ECS service")["minimum healthy percent"][0]
     assert re.findall(r"\d+", percent) == [str(least_healthy_percent(tasks)) for tasks in (1, 2, 3)]
     assert str(talk.service["Properties"]["DeploymentConfiguration"]["MaximumPercent"]) in str(
-        table(SERVICE, "The service")
+        table(SERVICE, "ECS service")
     )
 
 
@@ -231,11 +231,11 @@ def test_every_threshold_is_there_with_its_figure():
 
 def test_figures_are_those_of_the_catalog():
     scaling, collector = scaling_facts(), collector_facts()
-    assert f"{scaling.scale_out_cooldown_seconds} seconds after growing" in SCALING
-    assert f"{scaling.scale_in_cooldown_seconds} seconds after shrinking" in SCALING
+    assert f"{scaling.scale_out_cooldown_seconds} seconds after a scale-out" in SCALING
+    assert f"{scaling.scale_in_cooldown_seconds} seconds after a scale-in" in SCALING
     assert f"every {collector.scrape_seconds} seconds" in SCALING
     assert f"{collector.memory_mib} MiB and {collector.cpu_units} CPU units" in SCALING
-    assert f"takes {neuron_health_facts().detector_memory_mib} MiB of the host" in SCALING
+    assert f"uses {neuron_health_facts().detector_memory_mib} MiB of the host" in SCALING
 
 
 def test_every_metric_of_both_kinds_of_server_is_there():

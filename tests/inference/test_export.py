@@ -1,4 +1,4 @@
-"""The export's task: who runs after whom, on what, with which rights, and the command that starts it."""
+"""The task of an export: order of containers, hosts, permissions, and the command that starts it."""
 
 import json
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.spec.service import ExportSpec, Hosts, ServiceSpec
 from tests.clean import all_findings
 from tests.conftest import ENVIRONMENT
-from tests.lifecycle.model_checker.models import ASKED
+from tests.lifecycle.model_checker.models import REQUESTED
 from tools.synth_environment import cdk_context
 
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf"
@@ -30,7 +30,7 @@ MODEL = Model(s3_uri="s3://my-models/tanuki-8b")
 TGI = ServiceSpec(model=MODEL, instance_type="inf2.xlarge")
 VLLM = ServiceSpec(model=MODEL, instance_type="inf2.xlarge", server=HuggingFaceVllmServer())
 NETWORK = cast(Network, SimpleNamespace(internet=None))
-"""Of which nothing is asked but whether it leads out."""
+"""A network of which only the internet access is read."""
 CLOSED = cast(Network, SimpleNamespace(internet=InternetAccess.NONE))
 
 
@@ -84,15 +84,15 @@ def test_ecs_may_pull_the_servers_image(template: dict[str, Any]):
 
 
 def test_it_is_compiled_for_what_the_server_asks_for(template: dict[str, Any]):
-    told = json.loads(_environment(_definition(template, "on-host"), "export")["LLM_FLEET_EXPORT"])
+    reported = json.loads(_environment(_definition(template, "on-host"), "export")["LLM_FLEET_EXPORT"])
     sizes = ["--task", "text-generation", "--batch_size", "4", "--sequence_length", "4096"]
-    assert told["arguments"] == [*sizes, "--num_cores", "2", "--auto_cast_type", "bf16"]
-    assert (told["hub_id"], told["revision"]) == ("weblab-GENIAC/Tanuki-8B-dpo-v1.0", "a1b2c3")
+    assert reported["arguments"] == [*sizes, "--num_cores", "2", "--auto_cast_type", "bf16"]
+    assert (reported["hub_id"], reported["revision"]) == ("weblab-GENIAC/Tanuki-8B-dpo-v1.0", "a1b2c3")
     vllm = json.loads(_environment(_definition(template, "on-fargate"), "export")["LLM_FLEET_EXPORT"])
     assert vllm["arguments"] == [*sizes, "--tensor_parallel_size", "2", "--instance_type", "inf2"]
     assert vllm["hub_id"] is None
-    asked = json.loads(_environment(_definition(template, "on-host"), "model-check")["LLM_FLEET_MODEL_ASKED"])
-    assert (asked["tensor_parallel"], asked["compiler"]) == (2, "2.19.8089.0")
+    requested = json.loads(_environment(_definition(template, "on-host"), "model-check")["LLM_FLEET_MODEL_REQUESTED"])
+    assert (requested["tensor_parallel"], requested["compiler"]) == (2, "2.19.8089.0")
 
 
 def test_the_hubs_token_is_a_secret_of_the_export_alone(template: dict[str, Any]):
@@ -158,7 +158,7 @@ def test_it_is_clean(stack: cdk.Stack, app: cdk.App):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az1"]))
     ModelExport(stack, "OnHost", ExportSpec(source=HUB), service=TGI, network=network).add_outputs()
     ModelExport(stack, "OnFargate", ExportSpec(source=RAW, fargate=True), service=VLLM, network=network)
-    ModelCheck(stack, "Check", model=MODEL, asked=ASKED)
+    ModelCheck(stack, "Check", model=MODEL, requested=REQUESTED)
     assert all_findings(app) == []
 
 
@@ -177,21 +177,21 @@ def test_it_is_clean(stack: cdk.Stack, app: cdk.App):
         ({}, {"source": Model(hub_id="a/b", image_path="/x")}, {Code.CONTRADICTION}),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_is_made(
+def test_what_cannot_be_is_reported_before_anything_is_made(
     stack: cdk.Stack, service: dict[str, Any], export: dict[str, Any], codes: set[Code]
 ):
-    asked = ExportSpec(**cast("dict[str, Any]", {"source": RAW, **export}))
+    requested = ExportSpec(**cast("dict[str, Any]", {"source": RAW, **export}))
     with pytest.raises(FleetError) as raised:
-        ModelExport(stack, "Export", asked, service=TGI.narrowed(ServiceSpec, **service), network=NETWORK)
+        ModelExport(stack, "Export", requested, service=TGI.narrowed(ServiceSpec, **service), network=NETWORK)
     assert {problem.code for problem in raised.value.problems} >= codes
     assert stack.node.try_find_child("Export") is None
 
 
 @pytest.mark.parametrize("part", ["export", "service"])
 def test_a_part_of_another_class_is_one_problem_with_an_example(stack: cdk.Stack, part: str):
-    told: dict[str, Any] = {"export": ExportSpec(source=RAW), "service": TGI, part: "tgi"}
+    reported: dict[str, Any] = {"export": ExportSpec(source=RAW), "service": TGI, part: "tgi"}
     with pytest.raises(FleetError) as raised:
-        ModelExport(stack, "Export", told["export"], service=told["service"], network=NETWORK)
+        ModelExport(stack, "Export", reported["export"], service=reported["service"], network=NETWORK)
     assert [(problem.code, problem.where) for problem in raised.value.problems] == [(Code.WRONG_TYPE, part)]
 
 
@@ -245,5 +245,5 @@ def _arn(rest: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return `value` as it is deployed, with a word for what is known only then."""
+    """Return `value` as deployed, with a word for each CDK token."""
     return value if isinstance(value, str) else "".join(p if isinstance(p, str) else "x" for p in value["Fn::Join"][1])

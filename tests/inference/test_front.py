@@ -1,4 +1,4 @@
-"""The load balancer of a service: listeners, rules, who may come in, logs and AWS WAF."""
+"""The load balancer of a service: listeners, rules, security group, logs and AWS WAF."""
 
 import json
 from typing import Any
@@ -80,9 +80,9 @@ def test_what_no_rule_fits_is_not_found(fronts: Fronts, front: str) -> None:
 
 @pytest.mark.parametrize("front", FRONTS)
 def test_rules_are_the_routes(fronts: Fronts, front: str) -> None:
-    told = FRONTS[front]
+    reported = FRONTS[front]
     rules = {rule["Priority"]: rule for rule in fronts.all(front, "ListenerRule")}
-    wanted = routes(told.authentication, server=ServerKind.TGI, served_name="tanuki")
+    wanted = routes(reported.authentication, server=ServerKind.TGI, served_name="tanuki")
     assert set(rules) == {route.priority for route in wanted}
     for route in wanted:
         conditions = {condition["Field"]: condition for condition in rules[route.priority]["Conditions"]}
@@ -132,7 +132,7 @@ def test_tokens_are_looked_at_before_anything_is_forwarded(fronts: Fronts) -> No
     ]
 
 
-def test_it_is_private_unless_it_is_asked_to_be_public(fronts: Fronts) -> None:
+def test_it_is_private_unless_it_is_requested_to_be_public(fronts: Fronts) -> None:
     assert fronts.only("Plain", "LoadBalancer")["Scheme"] == "internal"
     assert fronts.only("Tokens", "LoadBalancer")["Scheme"] == "internet-facing"
     for front, kind in (("Plain", "Private"), ("Tokens", "Public")):
@@ -157,8 +157,8 @@ def test_exactly_the_allowed_are_let_in(fronts: Fronts) -> None:
 
 def test_that_everybody_is_let_in_is_said_plainly(fronts: Fronts) -> None:
     rules = fronts.only("Tokens", "SecurityGroup")["SecurityGroupIngress"]
-    told = {rule["Description"] for rule in rules if rule["CidrIp"] == "0.0.0.0/0"}
-    assert told == {"everybody on the internet, as asked for"}
+    reported = {rule["Description"] for rule in rules if rule["CidrIp"] == "0.0.0.0/0"}
+    assert reported == {"the whole internet, as set"}
 
 
 def test_it_reaches_its_targets_and_nothing_else(fronts: Fronts) -> None:
@@ -178,7 +178,7 @@ def test_it_reaches_its_targets_and_nothing_else(fronts: Fronts) -> None:
         8080,
         8080,
     )
-    # The CDK's way to say nothing: an address that is none.
+    # The CDK's security group rule that allows nothing: an invalid address.
     (nothing,) = fronts.only("Plain", "SecurityGroup")["SecurityGroupEgress"]
     assert nothing["CidrIp"] == "255.255.255.255/32"
 
@@ -198,9 +198,9 @@ def test_times_follow_from_the_longest_answer(fronts: Fronts, front: str, idle: 
 
 def test_targets_fit_long_answers(fronts: Fronts) -> None:
     group = fronts.only("Plain", "TargetGroup")
-    told = attributes(group, "TargetGroupAttributes")
-    assert told["load_balancing.algorithm.type"] == "least_outstanding_requests"
-    assert told["slow_start.duration_seconds"] == "0"
+    reported = attributes(group, "TargetGroupAttributes")
+    assert reported["load_balancing.algorithm.type"] == "least_outstanding_requests"
+    assert reported["slow_start.duration_seconds"] == "0"
     assert (group["TargetType"], group["Protocol"], group["Port"]) == ("ip", "HTTP", 8080)
     assert (group["HealthCheckPath"], group["Matcher"]) == ("/health", {"HttpCode": "200"})
     assert group["HealthCheckTimeoutSeconds"] < group["HealthCheckIntervalSeconds"]
@@ -208,11 +208,11 @@ def test_targets_fit_long_answers(fronts: Fronts) -> None:
 
 
 def test_requests_that_are_not_clean_are_refused(fronts: Fronts) -> None:
-    told = attributes(fronts.only("Plain", "LoadBalancer"), "LoadBalancerAttributes")
-    assert told["routing.http.drop_invalid_header_fields.enabled"] == "true"
-    assert told["routing.http.desync_mitigation_mode"] == "strictest"
-    assert told["waf.fail_open.enabled"] == "false"
-    assert told["deletion_protection.enabled"] == "false"
+    reported = attributes(fronts.only("Plain", "LoadBalancer"), "LoadBalancerAttributes")
+    assert reported["routing.http.drop_invalid_header_fields.enabled"] == "true"
+    assert reported["routing.http.desync_mitigation_mode"] == "strictest"
+    assert reported["waf.fail_open.enabled"] == "false"
+    assert reported["deletion_protection.enabled"] == "false"
 
 
 def test_the_base_url_is_what_clients_take(fronts: Fronts) -> None:
@@ -244,13 +244,13 @@ def test_a_key_is_made_and_in_no_template(fronts: Fronts) -> None:
 
 
 @pytest.mark.parametrize("front", ["Tokens", "Open"])
-def test_where_no_key_is_asked_for_there_is_none(fronts: Fronts, front: str) -> None:
+def test_where_no_key_is_requested_for_there_is_none(fronts: Fronts, front: str) -> None:
     assert fronts.all(front, "Secret") == []
     assert fronts.made[front].api_key_secret is None
     assert fronts.made[front].key_command is None
 
 
-def make(stack: cdk.Stack, network: Network, front: Front | None = None, **told: Any) -> LoadBalancerFront:
+def make(stack: cdk.Stack, network: Network, front: Front | None = None, **reported: Any) -> LoadBalancerFront:
     return LoadBalancerFront(
         stack,
         "Front",
@@ -260,7 +260,7 @@ def make(stack: cdk.Stack, network: Network, front: Front | None = None, **told:
         served_name="tanuki",
         target_port=8080,
         service_name="chat",
-        **told,
+        **reported,
     )
 
 
@@ -318,12 +318,12 @@ def rules(fronts: Fronts, front: str = "Plain") -> dict[str, Any]:
 
 
 def test_access_and_connections_are_logged_below_one_prefix(fronts: Fronts) -> None:
-    told = {each["Key"]: each["Value"] for each in fronts.only("Plain", "LoadBalancer")["LoadBalancerAttributes"]}
+    reported = {each["Key"]: each["Value"] for each in fronts.only("Plain", "LoadBalancer")["LoadBalancerAttributes"]}
     bucket = {"Ref": fronts.id_of("Plain", "Bucket")}
     for kind in ("access_logs", "connection_logs"):
-        assert told[f"{kind}.s3.enabled"] == "true"
-        assert told[f"{kind}.s3.bucket"] == bucket
-        assert told[f"{kind}.s3.prefix"] == "load-balancer/plain"
+        assert reported[f"{kind}.s3.enabled"] == "true"
+        assert reported[f"{kind}.s3.bucket"] == bucket
+        assert reported[f"{kind}.s3.prefix"] == "load-balancer/plain"
 
 
 def test_elastic_load_balancing_may_write_its_logs_and_nothing_else(fronts: Fronts) -> None:
@@ -352,7 +352,7 @@ def test_logs_stay_when_the_stack_goes(fronts: Fronts) -> None:
     assert fronts.resources[fronts.id_of("Plain", "Secret")]["DeletionPolicy"] == "Delete"
 
 
-def test_waf_stands_before_the_load_balancer(fronts: Fronts) -> None:
+def test_waf_is_before_the_load_balancer(fronts: Fronts) -> None:
     association = fronts.only("Plain", "WebACLAssociation")
     assert association["ResourceArn"] == {"Ref": fronts.id_of("Plain", "LoadBalancer")}
     assert association["WebACLArn"] == {"Fn::GetAtt": [fronts.id_of("Plain", "WebACL"), "Arn"]}

@@ -1,4 +1,4 @@
-"""Hosts of a service, of either kind: what they are started with, their capacity provider and its name."""
+"""Hosts of a service, of both kinds: launch template, capacity provider and its name."""
 
 import json
 import re
@@ -53,7 +53,7 @@ def test_the_longest_of_all_names_together_fit(prefix: str):
         cluster_name=NAME,
         driver_version="2.28.10.10",
         log_group_name=f"/llm-fleet/inference/{NAME}",
-        signal_resources=["L" * 255, "L" * 245 + "1234567890"],  # the longest logical ids, which begin alike
+        signal_resources=["L" * 255, "L" * 245 + "1234567890"],  # the longest logical ids with a common beginning
         mount=mount_of(prefix),
     )
     text = stack.resolve(host_user_data(stack, {**settings, "stack": STACK, "url_suffix": "amazonaws.com.cn"}))
@@ -66,7 +66,7 @@ def test_one_character_more_is_refused(prefix: str):
     model = Model(s3_uri=f"s3://{'b' * 63}/{prefix + 6 * prefix[:1]}", shape=SHAPE)
     (problem,) = check_model(model)
     assert (problem.code, problem.path) == (Code.MODEL_PLACE, ("s3_uri",))
-    assert "bytes of the user data" in problem.message
+    assert "too long for the hosts' user data" in problem.message
     assert f"up to {ROOM} bytes" in problem.allowed
 
 
@@ -74,9 +74,9 @@ def test_a_bucket_that_is_not_known_yet_hides_nothing_of_the_prefix():
     location = f"s3://{cdk.Token.as_string({'Ref': 'Bucket'})}/{'p' * ROOM}"
     assert check_model(Model(s3_uri=location, shape=SHAPE)) == []
     (longer,) = check_model(Model(s3_uri=location + "p", shape=SHAPE))
-    assert "bytes of the user data" in longer.message
+    assert "too long for the hosts' user data" in longer.message
     (wider,) = check_model(Model(s3_uri=location[:-1] + "*", shape=SHAPE))
-    assert "by which IAM would grant more" in wider.message
+    assert "which IAM policies interpret" in wider.message
 
 
 def test_a_prefix_that_is_not_known_yet_passes():
@@ -121,13 +121,13 @@ def test_the_ami_is_one_release_and_no_recommendation(template: dict[str, Any]):
     assert "recommended" not in template["ImageId"]
 
 
-def test_hosts_stand_in_every_compute_subnet_and_wait_for_the_way_out(group: dict[str, Any]):
+def test_hosts_are_in_every_compute_subnet_and_wait_for_internet_access(group: dict[str, Any]):
     assert len(group["Properties"]["VPCZoneIdentifier"]) == 2
     assert any("DefaultRoute" in each for each in group["DependsOn"])
 
 
 def test_no_host_is_started_before_its_provider_is_there(capacities: Both, group: dict[str, Any]):
-    """What registers before that may not belong to the provider, and the group has no room for others."""
+    """Hosts that register earlier may not belong to the provider, and the group cannot start others."""
     assert (group["Properties"]["MinSize"], group["Properties"].get("DesiredCapacity")) == ("0", None)
     assert "CreationPolicy" not in group, "an empty group sends no signal"
     first = capacities.of("AWS::CloudFormation::WaitCondition")
@@ -171,7 +171,7 @@ def test_a_service_can_wait_for_its_capacity(capacities: Both):
     assert association["CapacityProviders"] == [stack.resolve(capacities.ec2.capacity_provider_name)]
 
 
-def test_hosts_may_join_their_cluster_tell_of_themselves_and_read_the_model(capacities: Both):
+def test_hosts_may_join_their_cluster_report_of_themselves_and_read_the_model(capacities: Both):
     statements = capacities.of("AWS::IAM::ManagedPolicy", below="Own")["Properties"]["PolicyDocument"]["Statement"]
     assert [each["Sid"] for each in statements] == [
         "AgentEndpoint",
@@ -250,7 +250,9 @@ def test_an_export_waits_for_no_host():
         ({"ami": "20260820"}, InternetAccess.NONE, Code.HOST_DRIVER_UNREACHABLE),
     ],
 )
-def test_a_driver_that_hosts_cannot_have_is_told_at_synth(hosts: dict[str, Any], internet: InternetAccess, code: Code):
+def test_a_driver_that_hosts_cannot_have_is_reported_at_synth(
+    hosts: dict[str, Any], internet: InternetAccess, code: Code
+):
     with pytest.raises(FleetError) as refused:
         capacity(internet=internet, **hosts)
     (problem,) = refused.value.problems
@@ -313,14 +315,14 @@ def test_elsewhere_cloudformation_names_it_and_may_replace_it():
     assert name_in("inference-chat") is None
     assert name_in("chat-on-ecs") is None
     nested = cdk.NestedStack(cdk.Stack(cdk.App(), "ecs-parent"), "Nested")
-    assert capacity_provider_name(nested) is None, "a name that nobody knows yet"
+    assert capacity_provider_name(nested) is None, "the name is a CDK token"
 
 
 def test_what_is_refused_is_what_ecs_documents():
     shape = botocore.session.get_session().get_service_model("ecs").shape_for("CreateCapacityProviderRequest")
     assert isinstance(shape, StructureShape)
-    told = str(shape.members["name"].documentation)
-    refused = re.findall("<code>(\\w+)</code>", told.split("can't be prefixed with")[1])
+    reported = str(shape.members["name"].documentation)
+    refused = re.findall("<code>(\\w+)</code>", reported.split("can't be prefixed with")[1])
     assert refused
     for beginning in refused:
         assert name_in(f"{beginning}-chat") is not None

@@ -1,6 +1,6 @@
-"""The collector's configuration, and which CloudWatch metrics come of the pages of servers.
+"""The collector's configuration, and the CloudWatch metrics that result from the metrics pages of servers.
 
-A scraped page and a collector's configuration: which CloudWatch metrics come of them, by the documents' rules.
+A scraped page and a collector's configuration: which CloudWatch metrics result from them, by the documents' rules.
 
 Prometheus matches a relabelling's regex against the whole name; the EMF exporter takes a selector where it is found in
 the metric's name, and writes a set of dimensions only for a series that has every label of it.
@@ -184,8 +184,8 @@ def metrics_of(server: str) -> ServiceMetrics:
     )
 
 
-def asked(server: str) -> set[Metric]:
-    """Every metric of the collector that anything of ours looks at."""
+def requested(server: str) -> set[Metric]:
+    """Every metric of the collector that llm-fleet uses."""
     metrics = metrics_of(server)
     rejected = metrics.rejected()
     measures = [
@@ -207,13 +207,13 @@ def test_every_server_of_the_catalog_is_known():
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_what_is_looked_at_is_what_is_brought(server: str):
-    assert exported(configuration(server), SERVERS[server]) >= asked(server)
+    assert exported(configuration(server), SERVERS[server]) >= requested(server)
 
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_nothing_else_is_paid_for(server: str):
     brought = {name for name, _ in exported(configuration(server), SERVERS[server])}
-    assert brought == {name for name, _ in asked(server)}
+    assert brought == {name for name, _ in requested(server)}
 
 
 @pytest.mark.parametrize("server", SERVERS)
@@ -233,29 +233,29 @@ def test_of_tgi_only_prefill_counts_towards_the_first_token():
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_pipelines_name_what_is_there(server: str):
-    told = configuration(server)
-    (pipeline,) = told["service"]["pipelines"].values()
+    reported = configuration(server)
+    (pipeline,) = reported["service"]["pipelines"].values()
     for kind in ("receivers", "processors", "exporters"):
-        assert set(pipeline[kind]) == set(told[kind])
+        assert set(pipeline[kind]) == set(reported[kind])
 
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_components_and_keys_are_documented_ones(server: str):
-    told = configuration(server)
-    assert set(told["receivers"]) == RECEIVERS
-    assert {name: set(settings) <= PROCESSORS[name] for name, settings in told["processors"].items()} == {
+    reported = configuration(server)
+    assert set(reported["receivers"]) == RECEIVERS
+    assert {name: set(settings) <= PROCESSORS[name] for name, settings in reported["processors"].items()} == {
         "memory_limiter": True,
         "cumulativetodelta": True,
     }
-    assert set(told["exporters"]) == {"awsemf"}
-    assert set(told["exporters"]["awsemf"]) == EXPORTER
-    (scrape,) = told["receivers"]["prometheus"]["config"]["scrape_configs"]
+    assert set(reported["exporters"]) == {"awsemf"}
+    assert set(reported["exporters"]["awsemf"]) == EXPORTER
+    (scrape,) = reported["receivers"]["prometheus"]["config"]["scrape_configs"]
     assert set(scrape) == SCRAPE
 
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_every_histogram_is_made_a_difference(server: str):
-    """Else CloudWatch would average over the server's whole life at each scrape."""
+    """Otherwise CloudWatch would average over the server's whole lifetime at each scrape."""
     histograms = {line.split()[2] for line in SERVERS[server].splitlines() if line.endswith(" histogram")}
     include = configuration(server)["processors"]["cumulativetodelta"]["include"]
     assert (include["match_type"], set(include["metrics"])) == ("strict", histograms)
@@ -272,6 +272,6 @@ def test_a_scrape_ends_before_the_next_and_memory_is_limited_below_the_container
 @pytest.mark.parametrize("server", SERVERS)
 def test_nothing_in_it_is_taken_for_a_variable(server: str):
     """The collector replaces `${name}`, and Prometheus' own part of the configuration takes `$1` for a group."""
-    told = configuration(server)
-    assert "${" not in json.dumps(told)
-    assert "$" not in json.dumps(told["receivers"])
+    reported = configuration(server)
+    assert "${" not in json.dumps(reported)
+    assert "$" not in json.dumps(reported["receivers"])

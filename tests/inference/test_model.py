@@ -1,4 +1,4 @@
-"""The model of a service: where it is, who may read it, and the checks before its server starts."""
+"""The model of a service: location, permissions, and the checks before its server starts."""
 
 import json
 from pathlib import Path
@@ -22,11 +22,11 @@ from llm_fleet.inference.model import (
 )
 from llm_fleet.named_files.named_file import shape_from_config
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.model import asked_of_model, check_model, check_place, check_shape
+from llm_fleet.rules.inference.model import check_model, check_place, check_shape, requested_of_model
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.spec.model_server import AwsVllmServer, HuggingFaceVllmServer, TgiServer
 from llm_fleet.spec.model_shape import Model, ModelShape, ModelSource
-from tests.lifecycle.model_checker.models import ASKED
+from tests.lifecycle.model_checker.models import REQUESTED
 
 SHAPE = ModelShape(parameters=7_512_264_704, layers=32, attention_heads=32, kv_heads=8, head_dim=128)
 
@@ -51,7 +51,7 @@ def test_a_cache_of_ones_own():
     assert mount.cache_gib == 0
 
 
-def test_a_bucket_of_the_app_tells_its_key(stack: cdk.Stack):
+def test_a_bucket_of_the_app_reports_its_key(stack: cdk.Stack):
     key = kms.Key(stack, "Key")
     bucket = s3.Bucket(stack, "Models", encryption_key=cast(kms.IKey, key))
     model = Model.from_bucket(bucket, "/tanuki-8b/")
@@ -83,7 +83,7 @@ def test_hosts_read_the_model_and_nothing_else():
     assert len(model_permissions(Model(s3_uri="s3://my-models/tanuki-8b"), partition="aws")) == 2
 
 
-def test_all_that_is_wrong_is_told_at_once():
+def test_all_that_is_wrong_is_reported_at_once():
     model = Model(s3_uri="my-models/ours", served_name="a b", revision="main")
     assert {problem.code for problem in check_model(model)} == {Code.MODEL_PLACE, Code.MODEL_NAME, Code.MODEL_REVISION}
     key = "arn:aws:kms:us-west-2:111122223333:key/11111111-2222-3333-4444-555555555555"
@@ -99,7 +99,7 @@ def test_all_that_is_wrong_is_told_at_once():
     ]
 
 
-# The fleet file refused it, and Python took it.
+# Once the fleet file rejected it, and Python accepted it.
 def test_an_alias_is_no_key():
     with pytest.raises(FleetError) as raised:
         Model(s3_uri="s3://my-models/ours", key_arn="alias/x")
@@ -116,14 +116,14 @@ def test_a_shape_by_its_config_file(tmp_path: Path):
     assert Model(s3_uri="s3://my-models/ours", shape=shape).size == shape
 
 
-def test_a_config_file_that_does_not_tell(tmp_path: Path):
+def test_a_config_file_that_does_not_report(tmp_path: Path):
     with pytest.raises(FleetError) as raised:
         shape_from_config(tmp_path / "config.json")
     assert [problem.code for problem in raised.value.problems] == [Code.MODEL_CONFIG]
     assert [each.path for each in check_shape(SHAPE.narrowed(ModelShape, parameters=0))] == [("parameters",)]
 
 
-def test_a_model_without_a_place_is_told_of_its_place():
+def test_a_model_without_a_place_is_reported_of_its_place():
     (problem,) = check_place(Model())
     assert problem.code is Code.MISSING_KEY
     assert "s3_uri='s3://" in problem.remedy
@@ -135,20 +135,20 @@ MODEL = Model(s3_uri="s3://my-models/tanuki-8b")
 def test_what_the_server_asks_for():
     instance = neuron_instance("inf2.xlarge")
     assert instance is not None
-    assert asked_of_model(TgiServer(), MODEL, instance) == ASKED
+    assert requested_of_model(TgiServer(), MODEL, instance) == REQUESTED
     larger = neuron_instance("inf2.8xlarge")
     assert larger is not None
-    assert asked_of_model(TgiServer(), MODEL, larger) == {**ASKED, "shards_needed": False}
+    assert requested_of_model(TgiServer(), MODEL, larger) == {**REQUESTED, "shards_needed": False}
     own = TgiServer(image="registry.example.com/tgi:1", runtime_version="2.26.42.0")
-    assert asked_of_model(own, MODEL, instance)["compiler"] is None
-    assert asked_of_model(TgiServer(cast_type="fp16"), MODEL, instance)["dtype"] == "fp16"
-    assert asked_of_model(HuggingFaceVllmServer(), MODEL, instance)["dtype"] is None
-    assert asked_of_model(AwsVllmServer(), MODEL, instance)["layout"] == "other"
+    assert requested_of_model(own, MODEL, instance)["compiler"] is None
+    assert requested_of_model(TgiServer(cast_type="fp16"), MODEL, instance)["dtype"] == "fp16"
+    assert requested_of_model(HuggingFaceVllmServer(), MODEL, instance)["dtype"] is None
+    assert requested_of_model(AwsVllmServer(), MODEL, instance)["layout"] == "other"
 
 
 def test_the_function_may_read_the_models_and_nothing_else(stack: cdk.Stack, app: cdk.App):
-    ModelCheck(stack, "One", model=MODEL, asked=ASKED)
-    ModelCheck(stack, "Two", model=Model(s3_uri="s3://other/tanuki-8b"), asked=ASKED)
+    ModelCheck(stack, "One", model=MODEL, requested=REQUESTED)
+    ModelCheck(stack, "Two", model=Model(s3_uri="s3://other/tanuki-8b"), requested=REQUESTED)
     template = app.synth().get_stack_by_name("Test").template
     by_type: dict[str, list[dict[str, Any]]] = {}
     for resource in template["Resources"].values():
@@ -166,19 +166,19 @@ def test_the_function_may_read_the_models_and_nothing_else(stack: cdk.Stack, app
 
 def test_only_what_is_in_s3_can_be_looked_at(stack: cdk.Stack):
     with pytest.raises(ValueError, match="only a model in S3"):
-        ModelCheck(stack, "Check", model=Model(hub_id="a/tanuki-8b"), asked=ASKED)
+        ModelCheck(stack, "Check", model=Model(hub_id="a/tanuki-8b"), requested=REQUESTED)
 
 
-def test_the_container_runs_the_same_file_as_nobody():
-    container = check_container(source=ModelSource.S3, path="/model", asked=ASKED, image="tgi:1")
+def test_the_container_runs_the_same_file_as_no_one():
+    container = check_container(source=ModelSource.S3, path="/model", requested=REQUESTED, image="tgi:1")
     assert container is not None
     assert (container.entry_point, container.command) == (["python3", "-c"], [check_source()])
     assert (container.essential, container.user, container.readonly_root_filesystem) == (False, "65534:65534", True)
     environment: Any = container.environment
-    told = {each.name: each.value for each in environment}
-    assert json.loads(told["LLM_FLEET_MODEL_ASKED"]) == ASKED
-    assert told["LLM_FLEET_MODEL_PATH"] == "/model"
+    reported = {each.name: each.value for each in environment}
+    assert json.loads(reported["LLM_FLEET_MODEL_REQUESTED"]) == REQUESTED
+    assert reported["LLM_FLEET_MODEL_PATH"] == "/model"
 
 
 def test_there_is_nothing_to_look_at_of_a_model_on_the_hub():
-    assert check_container(source=ModelSource.HUB, path="a/b", asked=ASKED, image="tgi:1") is None
+    assert check_container(source=ModelSource.HUB, path="a/b", requested=REQUESTED, image="tgi:1") is None

@@ -1,4 +1,4 @@
-"""How servers are started, and which repository their images are pulled from."""
+"""Commands of servers, and the repositories of their images."""
 
 from typing import Any, cast
 
@@ -81,7 +81,7 @@ def test_switching_is_one_word() -> None:
     assert "--tensor-parallel-size 8 --max-num-seqs 16 --max-model-len 2048" in aws
 
 
-def test_tgi_is_told_all_that_its_entry_script_would_work_out() -> None:
+def test_tgi_is_reported_all_that_its_entry_script_would_work_out() -> None:
     # backends/neuron/server/text_generation_server/tgi_env.py: tgi_env_vars, and what the launcher defaults badly
     process = process_of(TgiServer())
     assert process.entry_point == ("text-generation-launcher",)
@@ -153,7 +153,7 @@ def test_arguments_of_vllm_stay_whole_whatever_is_in_them() -> None:
     assert process.environment["NEURON_COMPILED_ARTIFACTS"] == "/models/tanuki-8b/compiled"
 
 
-def test_the_key_has_the_servers_own_variable_and_stands_in_no_command() -> None:
+def test_the_key_has_the_servers_own_variable_and_is_in_no_command() -> None:
     assert process_of(TgiServer()).api_key_variable == "API_KEY"
     for maker in (HuggingFaceVllmServer, AwsVllmServer, AwsVllmNeuronServer):
         process = process_of(maker())
@@ -188,17 +188,17 @@ def test_only_a_model_of_the_hub_makes_the_server_ask_the_hub() -> None:
     assert hub.hub_token_variable == "HF_TOKEN"
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_that_is_wrong_is_reported_at_once() -> None:
     problems = check_server(TgiServer(batch_size=0, max_best_of=0, image="tgi"))
     assert [problem.code.value for problem in problems] == ["LF700", "LF701", "LF704", "LF704"]
-    with pytest.raises(FleetError) as told:
+    with pytest.raises(FleetError) as reported:
         TgiServer(usage_stats=cast(Any, "of"))
-    assert [(problem.code.value, problem.where) for problem in told.value.problems] == [("LF114", "usage_stats")]
+    assert [(problem.code.value, problem.where) for problem in reported.value.problems] == [("LF114", "usage_stats")]
 
 
 @pytest.mark.parametrize("kind", ServerKind)
 @pytest.mark.parametrize("managed", [False, True])
-def test_every_variable_of_a_service_is_one_that_nobody_else_sets(kind: ServerKind, managed: bool) -> None:
+def test_every_variable_of_a_service_is_one_that_no_one_else_sets(kind: ServerKind, managed: bool) -> None:
     model = Model(s3_uri="s3://my-models/tanuki-8b", revision="main")
     process = process_of(SERVERS[kind](), model, idle_timeout_seconds=600, load_seconds=3600, managed=managed)
     secrets = {process.api_key_variable, process.hub_token_variable}
@@ -257,7 +257,7 @@ def test_the_plugin_for_trn2_keeps_what_it_compiles_in_the_cache() -> None:
     assert process_of(AwsVllmNeuronServer()).environment["VLLM_CACHE_ROOT"] == f"{CONTAINER_PATH}/vllm"
 
 
-def test_the_plugin_for_trn2_gives_up_no_sooner_than_the_service_unless_it_is_told_so() -> None:
+def test_the_plugin_for_trn2_gives_up_no_sooner_than_the_service_unless_it_is_reported_so() -> None:
     def limits(server: ModelServer) -> list[str | None]:
         environment = process_of(server, load_seconds=7200).environment
         names = ("NEURON_COMPILATION_TIMEOUT", "ENGINE_READY_TIMEOUT_S", "EXECUTE_MODEL_TIMEOUT_SECONDS")

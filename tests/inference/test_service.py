@@ -1,9 +1,9 @@
-"""The ECS service and its template, and what others may do with it.
+"""The ECS service, its template, and grants to other roles.
 
 What a service is in a template is what it was: ids, defaults, the order in which CloudFormation makes it.
 
 A changed logical id replaces a load balancer, and with it the name that clients know, for everyone who deploys the next
-release. `make golden` writes the file anew; the difference is then read in the commit.
+release. `make golden` writes the file again; the difference is then read in the commit.
 """
 
 import json
@@ -33,7 +33,7 @@ def test_tasks_are_placed_by_the_capacity_provider_one_a_host(talk: Served, mana
     assert service["CapacityProviderStrategy"] == [{"CapacityProvider": {"Ref": provider}, "Weight": 1}]
     assert service["PlacementConstraints"] == [{"Type": "distinctInstance"}]
     assert "LaunchType" not in service
-    # All devices of a managed instance are one task's: nothing needs to be said.
+    # One task gets all devices of a managed instance without any setting.
     assert "PlacementConstraints" not in managed.service["Properties"]
 
 
@@ -51,7 +51,7 @@ def test_an_update_needs_no_accelerator_more(talk: Served, hub: Served, managed:
     for served in (talk, hub, managed):
         service = served.service["Properties"]
         assert service["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
-        # ECS takes AZ rebalancing only with more than 100 percent.
+        # ECS allows AZ rebalancing only with more than 100 percent.
         assert service["AvailabilityZoneRebalancing"] == "DISABLED"
 
 
@@ -66,7 +66,7 @@ def test_a_number_of_tasks_that_follows_the_load_is_not_in_the_template(talk: Se
 def test_a_task_may_load_for_as_long_as_its_model_takes(talk: Served, hub: Served, managed: Served):
     grace = [each.service["Properties"]["HealthCheckGracePeriodSeconds"] for each in (talk, hub, managed)]
     assert grace[0] == 1080
-    assert grace[1] == 7200, "as told"
+    assert grace[1] == 7200, "as set"
     assert grace[2] > 3600, "compiled when it starts"
 
 
@@ -146,13 +146,13 @@ def test_with_more_tasks_than_the_least_an_update_goes_on_as_well(least: int):
 
 
 GOLDEN = Path(__file__).parent / "golden" / "strangers-inference.json"
-# Hashes of what a Lambda function holds; the files themselves have tests of their own.
+# Hashes of the files of a Lambda function; other tests check the files.
 HASH = re.compile(r"\b[0-9a-f]{64}\b")
 LONG = 1000
-"""Characters from which a text is a program or a picture, which have tests of their own."""
+"""The length from which a text is a program or a picture, which other tests check."""
 
 
-def test_template_of_a_service_is_unchanged(app: cdk.App):
+def test_golden_template_of_a_service_is_unchanged(app: cdk.App):
     stack = strangers_inference.ProductStack(app, "Product", env=ENVIRONMENT)
     template = Template.from_stack(stack).to_json()
     own = {section: _of_service(template[section]) for section in ("Resources", "Outputs")}
@@ -168,7 +168,7 @@ def _of_service(section: dict[str, Any]) -> dict[str, Any]:
 
 
 def _short(value: Any) -> Any:
-    """Return `value` with its long texts cut."""
+    """Return `value` with long texts shortened."""
     if isinstance(value, str):
         return value if len(value) < LONG else f"{value[:80]}<and so on>"
     if isinstance(value, list):
@@ -185,12 +185,12 @@ def service(make: MakeService) -> InferenceService:
 
 @pytest.fixture
 def role(stack: cdk.Stack) -> iam.Role:
-    return iam.Role(stack, "Somebody", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))  # pyright: ignore[reportArgumentType]
+    return iam.Role(stack, "Someone", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))  # pyright: ignore[reportArgumentType]
 
 
 def statements(stack: cdk.Stack) -> list[dict[str, Any]]:
     policies = Template.from_stack(stack).find_resources("AWS::IAM::Policy")
-    (own,) = [body for name, body in policies.items() if name.startswith("Somebody")]
+    (own,) = [body for name, body in policies.items() if name.startswith("Someone")]
     return own["Properties"]["PolicyDocument"]["Statement"]
 
 
@@ -235,7 +235,7 @@ def test_who_may_come_in(stack: cdk.Stack, service: InferenceService):
 
 def test_outputs(hub: Served):
     outputs = {output["Description"]: output["Value"] for output in hub.template["Outputs"].values()}
-    assert outputs["What clients write as model"] == "llama"
+    assert outputs["Value of model in requests"] == "llama"
     assert str(outputs["Base URL for OpenAI clients"]).endswith("/v1']]}")
     assert "get-secret-value" in str(outputs["Prints the API key"])
     assert len(outputs) == 8

@@ -70,7 +70,7 @@ def test_the_model_is_seen_read_only_and_checked_first(talk: Served):
     assert check["MountPoints"] == [mounts["model"]]
     assert server["DependsOn"] == [{"ContainerName": "model-check", "Condition": "SUCCESS"}]
     assert (check["Essential"], server["Essential"]) == (False, True)
-    assert json.loads(environment(check)["LLM_FLEET_MODEL_ASKED"])["tensor_parallel"] == 2
+    assert json.loads(environment(check)["LLM_FLEET_MODEL_REQUESTED"])["tensor_parallel"] == 2
     assert environment(server)["MODEL_ID"] == "/model"
 
 
@@ -124,7 +124,7 @@ def test_limits_and_first_process(talk: Served):
 
 
 @pytest.mark.parametrize("capacity", Capacity)
-def test_capabilities_are_added_where_they_are_asked_for(capacity: Capacity, make: MakeService, talk: Served):
+def test_capabilities_are_added_where_they_are_requested_for(capacity: Capacity, make: MakeService, talk: Served):
     assert "Capabilities" not in talk.containers["server"]["LinuxParameters"]
     server = AwsVllmServer(capabilities=("IPC_LOCK", "SYS_ADMIN"))
     model = Model(hub_id="meta-llama/Llama-3.1-8B-Instruct")
@@ -148,7 +148,7 @@ def test_every_container_logs_without_blocking_into_the_service_s_group(talk: Se
         assert "awslogs-create-group" not in options
 
 
-def test_log_group_is_kept_for_as_long_as_asked_and_goes_with_the_stack(talk: Served, hub: Served):
+def test_log_group_is_kept_for_as_long_as_requested_and_goes_with_the_stack(talk: Served, hub: Served):
     group = talk.only("AWS::Logs::LogGroup", "ChatLogs")
     assert group["Properties"]["LogGroupName"] == "/llm-fleet/inference/chat"
     assert group["Properties"]["RetentionInDays"] == 30
@@ -212,7 +212,7 @@ def test_the_hub_s_token_and_a_key_of_one_s_own_are_read_as_well(hub: Served):
     assert statements["SecretKeys"]["Resource"] == {"Fn::GetAtt": [key, "Arn"]}
 
 
-def test_shells_need_to_be_asked_for(talk: Served, hub: Served):
+def test_shells_need_to_be_requested_for(talk: Served, hub: Served):
     assert set(hub.statements("TaskRole")) == {"WriteMetrics", "Shell", "ShellGroups", "ShellRecord"}
     assert (talk.service["Properties"]["EnableExecuteCommand"], hub.service["Properties"]["EnableExecuteCommand"]) == (
         False,

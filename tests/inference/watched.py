@@ -1,4 +1,4 @@
-"""A service to look at, small: only what scaling and sight ask of one."""
+"""A small service, with only what scaling and monitoring need."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +36,7 @@ METRICS = ServiceMetrics(
 
 
 def watch(app: cdk.App) -> list[cdk.Stack]:
-    """Make every construct of scaling and sight in one stack, and a second that is told less."""
+    """Make every construct of scaling and monitoring in one stack, and a second one with fewer settings."""
     environment = cdk.Environment(account="111122223333", region="us-west-2")
     stacks = [cdk.Stack(app, name, env=environment) for name in ("Watched", "Little")]
     for stack in stacks:

@@ -77,13 +77,13 @@ def test_rendering_nothing_changes_nothing() -> None:
 
 def test_options_of_sbatch_are_replaced_or_added_before_the_first_command() -> None:
     text = render_batch_file(template("train"), directives={"nodes": 8, "partition": "trn1", "hold": None})
-    told = {one.name: one.value for one in BatchFile.parse(text).directives}
-    assert (told["nodes"], told["partition"], told["hold"]) == ("8", "trn1", None)
+    reported = {one.name: one.value for one in BatchFile.parse(text).directives}
+    assert (reported["nodes"], reported["partition"], reported["hold"]) == ("8", "trn1", None)
     assert text.count("--nodes") == 1
     assert BatchFile.parse(text).late_directives == ()
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_that_is_wrong_is_reported_at_once() -> None:
     with pytest.raises(FleetError) as caught:
         render_batch_file(
             template("train"),
@@ -92,7 +92,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         )
     assert codes(caught.value) == ["LF882", "LF882", "LF883", "LF883"]
     assert "write 'STEPS'" in str(caught.value)
-    assert "srun has it on HyperPod, not sbatch" in str(caught.value)
+    assert "it is an option of srun, not of sbatch" in str(caught.value)
 
 
 def test_a_file_without_the_block_takes_no_settings() -> None:

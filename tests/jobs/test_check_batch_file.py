@@ -1,4 +1,4 @@
-"""A batch file that its user edited: what is wrong is told by line, before the cluster says so."""
+"""Errors in an edited batch file are reported with their line, before the job fails on the cluster."""
 
 import pytest
 
@@ -24,18 +24,18 @@ def test_the_file_as_it_is_shipped_is_right() -> None:
         ("begin train\n", "if begin train\n", "LF880", "line", "syntax error"),
         ("# End of settings", "# End of the settings", "LF881", "", "'# End of settings'"),
         ("# Settings", "# My settings", "LF881", "", "'# Settings'"),
-        ("STEPS=1000 ", "STEPS = 1000 ", "LF881", "STEPS = ", "no setting of the form"),
-        ("STEPS=1000 ", "STEPS=$(nproc) ", "LF881", "STEPS=$", "no setting of the form"),
-        ("STEPS=1000 ", "STEPS=1\nSTEPS=2 ", "LF882", "STEPS=2", "there twice"),
-        ("STEPS=1000 ", "STEPS=1\nPATH=/tmp ", "LF882", "PATH=", "no setting of this name"),
-        ("#SBATCH --nodes=4", "#SBATCH --auto-resume=1", "LF883", "#SBATCH --auto", "srun has it on HyperPod"),
+        ("STEPS=1000 ", "STEPS = 1000 ", "LF881", "STEPS = ", "not a setting of the form"),
+        ("STEPS=1000 ", "STEPS=$(nproc) ", "LF881", "STEPS=$", "not a setting of the form"),
+        ("STEPS=1000 ", "STEPS=1\nSTEPS=2 ", "LF882", "STEPS=2", "set twice"),
+        ("STEPS=1000 ", "STEPS=1\nPATH=/tmp ", "LF882", "PATH=", "unknown setting"),
+        ("#SBATCH --nodes=4", "#SBATCH --auto-resume=1", "LF883", "#SBATCH --auto", "an option of srun"),
         ("#SBATCH --nodes=4", "#SBATCH --node=4", "LF883", "#SBATCH --node=", "write 'nodes'"),
         ("#SBATCH --nodes=4", "#SBATCH --nodes=four", "LF883", "#SBATCH --nodes=", "e.g. --nodes=4"),
-        ("#SBATCH --nodes=4", "#SBATCH --nodes=0", "LF883", "#SBATCH --nodes=", "no number of nodes"),
-        ("begin train\n", "begin train\n#SBATCH --time=1:00:00\n", "LF883", "#SBATCH --time", "passes over"),
+        ("#SBATCH --nodes=4", "#SBATCH --nodes=0", "LF883", "#SBATCH --nodes=", "not a number of nodes"),
+        ("begin train\n", "begin train\n#SBATCH --time=1:00:00\n", "LF883", "#SBATCH --time", "ignores"),
     ],
 )
-def test_a_mistake_is_told_with_its_line(old: str, new: str, code: str, where: str, words: str) -> None:
+def test_a_mistake_is_reported_with_its_line(old: str, new: str, code: str, where: str, words: str) -> None:
     assert old in TRAIN
     edited = TRAIN.replace(old, new, 1)
     (problem,) = [one for one in check_batch_file(edited, known=KNOWN) if "missing" not in one.message]
@@ -51,7 +51,7 @@ def test_a_setting_that_was_removed_is_missed() -> None:
     assert (problem.code.value, problem.where) == ("LF882", "STEPS")
 
 
-def test_line_ends_of_windows_are_told_alone() -> None:
+def test_line_ends_of_windows_are_reported_alone() -> None:
     (problem,) = check_batch_file(TRAIN.replace("\n", "\r\n"), known=KNOWN)
     assert (problem.code.value, problem.where) == ("LF880", "line 1")
 
@@ -66,19 +66,19 @@ def test_short_options_and_several_in_a_line_are_read() -> None:
     ]
 
 
-def test_what_stands_after_a_command_is_no_option_of_the_job() -> None:
+def test_what_is_after_a_command_is_no_option_of_the_job() -> None:
     file = BatchFile.parse("#!/bin/bash\n#SBATCH --nodes=4\necho\n#SBATCH --nodes=8\n")
     assert [(one.name, one.value) for one in file.directives] == [("nodes", "4")]
     assert file.late_directives == (4,)
 
 
-@pytest.mark.parametrize(("asked", "wrong"), [("4", False), ("5", True), ("2-8", False), ("5-8", True)])
-def test_more_nodes_than_the_partition_has_are_refused(asked: str, wrong: bool) -> None:
-    file = BatchFile.parse(TRAIN.replace("--nodes=4", f"--nodes={asked}"))
+@pytest.mark.parametrize(("requested", "wrong"), [("4", False), ("5", True), ("2-8", False), ("5-8", True)])
+def test_more_nodes_than_the_partition_has_are_refused(requested: str, wrong: bool) -> None:
+    file = BatchFile.parse(TRAIN.replace("--nodes=4", f"--nodes={requested}"))
     assert [one.code.value for one in check_nodes(file, partition="trn1", nodes=4)] == ["LF883"] * wrong
 
 
-def test_without_bash_the_rest_is_still_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_bash_the_rest_is_still_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     edited = TRAIN.replace("begin train\n", 'begin "train\n').replace("--nodes=4", "--node=4")
     assert [one.code.value for one in check_batch_file(edited, known=KNOWN)] == ["LF883"]

@@ -26,32 +26,32 @@ def written(path: Path) -> Mapping[str, str]:
 
 def test_run_sh_as_it_is_shipped_is_the_run_that_says_nothing():
     """`Llama-2-7B on 4 trn1`, as its first line says: a copied template and a rendered job are the same run."""
-    shipped, told = written(JOBS / "run.sh"), run_settings(run(name="llama2-7b"))
+    shipped, given = written(JOBS / "run.sh"), run_settings(run(name="llama2-7b"))
     own = {"RUN_FOLDER", "ENVIRONMENT"}  # worked out on the node
-    assert {name: value for name, value in told.items() if name not in own} == {
+    assert {name: value for name, value in given.items() if name not in own} == {
         name: value for name, value in shipped.items() if name not in own
     }
-    assert told["RUN_FOLDER"] == "/fsx/runs/llama2-7b"
+    assert given["RUN_FOLDER"] == "/fsx/runs/llama2-7b"
 
 
 def test_training_as_it_is_shipped_is_the_run_that_says_nothing():
     for stage in ("train", "train-nemo-megatron"):
-        shipped, told = written(JOBS / f"{stage}.sbatch"), stage_settings(run(), stage)
-        assert set(told) <= set(shipped), stage
-        for name, value in told.items():
+        shipped, given = written(JOBS / f"{stage}.sbatch"), stage_settings(run(), stage)
+        assert set(given) <= set(shipped), stage
+        for name, value in given.items():
             assert value == shipped[name] or float(value) == float(shipped[name]), (stage, name)
 
 
-def test_every_setting_of_a_stage_stands_in_its_file():
+def test_every_setting_of_a_stage_is_in_its_file():
     whole = run(export=ServedExport(to="s3://models/llama"))
     for path in JOBS.glob("*.sbatch"):
         assert set(stage_settings(whole, path.stem)) <= set(written(path)), path.name
     assert {path.stem for path in JOBS.glob("*.sbatch") if stage_settings(whole, path.stem)} >= {"train", "tokenize"}
 
 
-def test_what_is_told_is_set():
-    told: dict[str, Any] = {"partition": partition("p5.48xlarge", 2), "model": LLAMA_3_8B, "shard_degree": 8}
-    gpu = run(**told, revision="v1", seed=7, checkpoint=Checkpoint(mirror="s3://ours/x"))
+def test_values_of_a_run_are_set():
+    given: dict[str, Any] = {"partition": partition("p5.48xlarge", 2), "model": LLAMA_3_8B, "shard_degree": 8}
+    gpu = run(**given, revision="v1", seed=7, checkpoint=Checkpoint(mirror="s3://ours/x"))
     settings = run_settings(gpu)
     assert settings["BACKEND"] == "fsdp"
     assert settings["SHARD_DEGREE"] == "8"
@@ -65,10 +65,10 @@ def test_what_is_told_is_set():
 
 
 def test_stages_take_the_nodes_that_they_need():
-    told = run(name="llama", nodes=2)
-    assert directives(told, "train") == {"job-name": "llama-train", "partition": "nodes", "nodes": "2"}
-    assert directives(told, "compile")["nodes"] == "2"  # the number of processes is part of the compiled graphs
-    assert directives(told, "download")["nodes"] == "1"
+    given = run(name="llama", nodes=2)
+    assert directives(given, "train") == {"job-name": "llama-train", "partition": "nodes", "nodes": "2"}
+    assert directives(given, "compile")["nodes"] == "2"  # the number of processes is part of the compiled graphs
+    assert directives(given, "download")["nodes"] == "1"
 
 
 TRAINING = {"train", "train-nemo-megatron"}
@@ -104,7 +104,7 @@ def test_every_setting_says_what_it_is() -> None:
     assert silent == []
 
 
-def test_no_setting_is_told_in_two_files() -> None:
+def test_no_setting_is_in_two_files() -> None:
     places: dict[str, set[str]] = {name: {RUN} for name in shared_settings().settings}
     for stage, facts in job_stages().items():
         for name in facts.settings:

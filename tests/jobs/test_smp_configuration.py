@@ -41,7 +41,7 @@ def test_what_is_left_out_is_not_written() -> None:
     assert SmpConfiguration(backend="nccl").for_library == {}
 
 
-def test_every_key_is_told_and_written_in_the_references_order() -> None:
+def test_every_key_is_checked_and_written_in_the_order_of_the_reference() -> None:
     values: dict[str, Any] = {name: (True if key.type == "boolean" else 1) for name, key in smp_keys().items()}
     written = SmpConfiguration(**values).for_library
     assert list(written) == list(smp_keys())
@@ -57,16 +57,16 @@ def test_all_that_is_wrong_is_reported_together() -> None:
     assert [problem.code for problem in problems] == [Code.SMP_VALUE, Code.SMP_CONTEXT]
 
 
-def test_what_the_job_tells_is_filled_in() -> None:
-    told = SmpConfiguration(tensor_parallel_degree=4, sm_activation_offloading=True)
-    assert json.loads(render_smp(told, RUN)) == {
+def test_values_of_the_job_are_filled_in() -> None:
+    reported = SmpConfiguration(tensor_parallel_degree=4, sm_activation_offloading=True)
+    assert json.loads(render_smp(reported, RUN)) == {
         "hybrid_shard_degree": 16,
         "sm_activation_offloading": True,
         "tensor_parallel_degree": 4,
         "context_parallel_degree": 2,
         "random_seed": 42,
     }
-    assert told.for_library == {"sm_activation_offloading": True, "tensor_parallel_degree": 4}
+    assert reported.for_library == {"sm_activation_offloading": True, "tensor_parallel_degree": 4}
 
 
 def test_the_old_name_of_the_seed_wins_over_the_jobs() -> None:

@@ -15,8 +15,8 @@ ENTRY = ScriptFile(path="on_init_complete.sh", data=b"#!/usr/bin/env bash\n", ex
         ("sagemaker-demo", [], ""),
         ("sagemaker-a.b-1", [], ""),
         ("${Token[TOKEN.1]}", [], ""),
-        ("my-bucket", ["LF401"], "name it sagemaker-my-bucket"),
-        ("sagemaker-" + "a" * 54, ["LF402"], "choose a name of that form"),
+        ("my-bucket", ["LF401"], "use a bucket named sagemaker-my-bucket"),
+        ("sagemaker-" + "a" * 54, ["LF402"], "write a name of that form"),
         ("sagemaker-Demo", ["LF402"], ""),
         ("sagemaker-my_fleet", ["LF402"], ""),
         ("sagemaker-demo-", ["LF402"], ""),
@@ -42,8 +42,8 @@ def test_a_sound_bundle_passes() -> None:
         (ScriptFile(path="a.sh", data=b"x\r\ny\n", executable=True), "LF404", "sed -i"),
         (ScriptFile(path="a.py", data=b"x\r\n", executable=False), "LF404", ".gitattributes"),
         (ScriptFile(path="a.sh", data=b"x\n", executable=False), "LF405", "chmod +x a.sh"),
-        (ScriptFile(path="a", data=b"", executable=False, link=True), "LF406", "the file itself"),
-        (ScriptFile(path="a.bin", data=b"x" * (1024 * 1024 + 1), executable=False), "LF407", "a bucket of their own"),
+        (ScriptFile(path="a", data=b"", executable=False, link=True), "LF406", "with the file"),
+        (ScriptFile(path="a.bin", data=b"x" * (1024 * 1024 + 1), executable=False), "LF407", "a separate bucket"),
         (ScriptFile(path="fleet.json", data=b"{}", executable=False), "LF408", "remove or rename it"),
         (ScriptFile(path="SHA256SUMS", data=b"", executable=False), "LF408", "remove or rename it"),
         (ScriptFile(path="a b.sh", data=b"", executable=True), "LF408", "letters, digits"),
@@ -79,7 +79,7 @@ def test_many_files_can_be_too_big_together() -> None:
     assert problem.allowed == "at most 8192 KiB"
 
 
-def test_every_problem_is_told_at_once() -> None:
+def test_every_problem_is_reported_together() -> None:
     codes = [problem.code.value for problem in _check(ScriptFile(path="a.sh", data=b"\r\n", executable=False))]
     assert codes == ["LF403", "LF405", "LF404"]
 

@@ -21,12 +21,12 @@ STEPS = [
     for name, step in node_steps().items()
 ]
 TABLES = {
-    "steps": "\n".join([_cells("step", "what is so afterwards", "on", "after"), "|---|---|---|---|", *STEPS]),
+    "steps": "\n".join([_cells("step", "result", "roles", "runs after"), "|---|---|---|---|", *STEPS]),
     "node_codes": _table(
-        "what to do", [f"| [`{code.code}`](../node-failures/{code.code}.md) | {code.remedy} |" for code in NodeCode]
+        "remedy", [f"| [`{code.code}`](../node-failures/{code.code}.md) | {code.remedy} |" for code in NodeCode]
     ),
     "synth_codes": _table(
-        "what is refused", [f"| `{code.value}` | {code.title_} |" for code in Code if re.match(r"LF4", code.value)]
+        "error", [f"| `{code.value}` | {code.title_} |" for code in Code if re.match(r"LF4", code.value)]
     ),
 }
 

@@ -85,9 +85,9 @@ def _on_parallelcluster() -> NodeManifest:
 def test_on_parallelcluster_entry_and_pointer_have_keys_of_their_own(stack: cdk.Stack) -> None:
     bundle = _bundle(stack, manifest=_on_parallelcluster())
     (logical_id,) = Template.from_stack(stack).find_resources("Custom::LlmFleetBundle")
-    told = [bundle.entry_s3_uri, bundle.pointer_s3_uri, bundle.checksums_sha256]
+    reported = [bundle.entry_s3_uri, bundle.pointer_s3_uri, bundle.checksums_sha256]
     attributes = ["EntryS3Uri", "PointerS3Uri", "ChecksumsSha256"]
-    assert stack.resolve(told) == [{"Fn::GetAtt": [logical_id, name]} for name in attributes]
+    assert stack.resolve(reported) == [{"Fn::GetAtt": [logical_id, name]} for name in attributes]
     assert _properties(stack)["Entry"] == "on_node_configured.sh"
 
 
@@ -106,7 +106,7 @@ def test_parallelcluster_takes_scripts_from_a_bucket_of_any_name(stack: cdk.Stac
         _bundle(stack, "Other", bucket=ours)
 
 
-def test_the_upload_is_told_what_to_verify(stack: cdk.Stack) -> None:
+def test_the_upload_is_reported_what_to_verify(stack: cdk.Stack) -> None:
     bundle = _bundle(stack)
     properties = _properties(stack)
     assert properties["ContentHash"] == bundle.content_hash
@@ -117,7 +117,7 @@ def test_the_upload_is_told_what_to_verify(stack: cdk.Stack) -> None:
     assert manifest["scripts_sha256"] == properties["ChecksumsSha256"]
 
 
-def test_values_known_only_when_deployed_are_filled_in_by_cloudformation(stack: cdk.Stack) -> None:
+def test_values_that_are_tokens_are_filled_in_by_cloudformation(stack: cdk.Stack) -> None:
     _bundle(stack, manifest=_manifest(dns_name=cdk.Fn.import_value("dns")))
     delimiter, parts = _properties(stack)["Manifest"]["Fn::Join"]
     assert {"Fn::ImportValue": "dns"} in parts
@@ -152,7 +152,7 @@ def _with_tools(folder: Path) -> NodeManifest:
     return replace(_manifest(), scripts=NodeScripts(own=OwnSteps(folder=folder, steps=[TOOLS])))
 
 
-def test_own_scripts_lie_beside_the_shipped_ones(app: cdk.App, stack: cdk.Stack, own: Path) -> None:
+def test_own_scripts_are_stored_next_to_the_shipped_ones(app: cdk.App, stack: cdk.Stack, own: Path) -> None:
     _bundle(stack, manifest=_with_tools(own))
     properties = _properties(stack)
     with zipfile.ZipFile(Path(app.outdir, f"asset.{properties['SourceKey']}")) as archive:
@@ -210,7 +210,7 @@ def test_the_archive_holds_exactly_what_was_hashed(app: cdk.App, stack: cdk.Stac
     assert held == {file.path: file.data for file in read_scripts(default_folder())}
 
 
-def test_the_functions_archive_runs_by_the_name_that_lambda_is_told(
+def test_the_functions_archive_runs_by_the_name_that_lambda_is_reported(
     app: cdk.App, stack: cdk.Stack, tmp_path: Path
 ) -> None:
     _bundle(stack)
@@ -255,7 +255,9 @@ def test_a_cluster_without_a_name_gets_a_root_of_its_own(stack: cdk.Stack) -> No
     assert bundle.root == f"bundles/demo/{bundle.node.addr[-8:]}"
 
 
-def test_every_problem_of_scripts_and_bucket_is_told_before_anything_is_made(stack: cdk.Stack, scripts: Path) -> None:
+def test_every_problem_of_scripts_and_bucket_is_reported_before_anything_is_made(
+    stack: cdk.Stack, scripts: Path
+) -> None:
     (scripts / "on_init_complete.sh").unlink()
     (scripts / "enter.sh").chmod(0o644)
     (scripts / "README.md").write_bytes(b"a\r\n")
@@ -277,7 +279,7 @@ def test_a_group_with_a_hook_of_its_own_asks_for_that_script(stack: cdk.Stack, s
 def test_a_group_may_run_a_script_of_the_users_own(stack: cdk.Stack, scripts: Path) -> None:
     (scripts / "on_init_complete.sh").rename(scripts / "mine.sh")
     _bundle(stack, scripts=scripts, manifest=_manifest(script="mine.sh"))
-    with pytest.raises(FleetError, match=r"no yours\.sh"):
+    with pytest.raises(FleetError, match=r"does not contain yours\.sh"):
         _bundle(stack, "Other", scripts=scripts, manifest=_manifest(script="yours.sh"))
 
 
@@ -319,7 +321,7 @@ def test_nag_would_find_what_is_acknowledged(app: cdk.App, stack: cdk.Stack, mon
 
 def _findings(app: cdk.App) -> set[str]:
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), NIST80053R5Checks(app))
-    with suppress(RuntimeError):  # the report tells what was found
+    with suppress(RuntimeError):  # the report reports what was found
         app.synth()
     report = json.loads(Path(app.outdir, "validation-report.json").read_text(encoding="utf-8"))
     return {violation["ruleName"] for plugin in report["pluginReports"] for violation in plugin["violations"]}

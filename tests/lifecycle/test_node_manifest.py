@@ -68,7 +68,7 @@ def _manifest(**changed: Any) -> NodeManifest:
     return NodeManifest(spec=ClusterSpec(**setup), **(given | changed))
 
 
-def test_rendered_manifest_meets_the_schema_and_tells_what_nodes_must_find() -> None:
+def test_rendered_manifest_meets_the_schema_and_reports_what_nodes_must_find() -> None:
     rendered = render(_manifest(), content_hash="a" * 64, scripts_sha256="b" * 64)
     VALIDATOR.check_schema(SCHEMA)
     VALIDATOR.validate(rendered)
@@ -91,7 +91,7 @@ def test_rendered_manifest_meets_the_schema_and_tells_what_nodes_must_find() -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "platform", "efa", "told"),
+    ("name", "platform", "efa", "reported"),
     [
         ("ml.trn2.48xlarge", NodePlatform.HYPERPOD, True, (16, 0)),
         ("p5.48xlarge", NodePlatform.PARALLELCLUSTER, True, (32, 8)),
@@ -99,14 +99,14 @@ def test_rendered_manifest_meets_the_schema_and_tells_what_nodes_must_find() -> 
         ("ml.unheard-of.48xlarge", NodePlatform.HYPERPOD, True, (None, None)),
     ],
 )
-def test_nodes_know_how_many_efa_interfaces_they_have_and_how_many_lustre_takes(
-    name: str, platform: NodePlatform, efa: bool, told: tuple[int | None, int | None]
+def test_the_manifest_has_the_efa_interfaces_of_nodes_and_of_lustre(
+    name: str, platform: NodePlatform, efa: bool, reported: tuple[int | None, int | None]
 ) -> None:
     rendered = render_instance_type(name, platform, efa=efa)
-    assert (rendered["efa_interfaces"], rendered["lustre_efa_interfaces"]) == told
+    assert (rendered["efa_interfaces"], rendered["lustre_efa_interfaces"]) == reported
 
 
-def test_whatever_nodes_can_be_told_is_rendered_as_the_schema_has_it(stack: cdk.Stack, tmp_path: Path) -> None:
+def test_whatever_nodes_can_be_reported_is_rendered_as_the_schema_has_it(stack: cdk.Stack, tmp_path: Path) -> None:
     lock = tmp_path / "lock.json"
     lock.write_text(json.dumps({"schema_version": 1, "files": [LOCKED]}))
     bucket = s3.Bucket.from_bucket_name(stack, "Corpus", "my-corpus")
@@ -155,7 +155,7 @@ def test_whatever_nodes_can_be_told_is_rendered_as_the_schema_has_it(stack: cdk.
     assert (own["script"], own["roles"], own["timeout_seconds"]) == ("own/tools.sh", ["Compute"], 300)
 
 
-def test_the_least_that_is_told_is_local_accounting_and_nothing_to_fetch() -> None:
+def test_the_least_that_is_reported_is_local_accounting_and_nothing_to_fetch() -> None:
     rendered = render(_manifest(), content_hash="a" * 64, scripts_sha256="b" * 64)
     assert rendered["platform"] == "hyperpod"
     assert rendered["accounting"]["kind"] == "local"
@@ -164,7 +164,7 @@ def test_the_least_that_is_told_is_local_accounting_and_nothing_to_fetch() -> No
     assert (rendered["users"], rendered["s3_mounts"], rendered["neuron"], rendered["reports"]) == ([], [], None, None)
 
 
-def test_nodes_of_parallelcluster_are_told_their_types_as_the_catalog_calls_them() -> None:
+def test_nodes_of_parallelcluster_are_reported_their_types_as_the_catalog_calls_them() -> None:
     hook = ParallelClusterHook.ON_NODE_CONFIGURED
     groups = [
         replace(CONTROLLER, hook=hook, instance_types=["m5.xlarge"]),
@@ -177,12 +177,12 @@ def test_nodes_of_parallelcluster_are_told_their_types_as_the_catalog_calls_them
     assert rendered["groups"][1]["instance_types"][0]["accelerators"] == 16
 
 
-def test_neuron_s_rule_knows_parallelcluster_s_names() -> None:
+def test_neuron_s_rule_covers_parallelcluster_s_names() -> None:
     groups = [replace(WORKERS, hook=None, instance_types=["trn1.32xlarge"])]
     _manifest(platform=NodePlatform.PARALLELCLUSTER, groups=groups, neuron=NeuronHost(release="2.28.1"))
 
 
-def test_a_type_newer_than_the_catalog_is_rendered_with_what_its_user_told() -> None:
+def test_a_type_newer_than_the_catalog_is_rendered_with_what_its_user_reported() -> None:
     new = InstanceType.of(
         "ml.trn9.48xlarge", network_cards=16, accelerator="neuron", accelerators=64, efa_interfaces=16
     )
@@ -194,7 +194,7 @@ def test_a_type_newer_than_the_catalog_is_rendered_with_what_its_user_told() -> 
     assert rendered["groups"][1]["instance_types"] == [expected]
 
 
-def test_a_type_that_the_catalog_does_not_know_is_rendered_without_expectations() -> None:
+def test_a_type_that_the_catalog_lacks_is_rendered_without_expectations() -> None:
     group = NodeGroup(name="new", role=NodeType.COMPUTE, instance_types=["ml.trn9.xlarge"], partition="p", hook=None)
     rendered = render(_manifest(groups=[group]), content_hash="a" * 64, scripts_sha256="b" * 64)
     check(rendered, SCHEMA)
@@ -205,9 +205,13 @@ def test_a_type_that_the_catalog_does_not_know_is_rendered_without_expectations(
 @pytest.mark.parametrize(
     ("changed", "code", "remedy"),
     [
-        ({"groups": [CONTROLLER, CONTROLLER]}, "LF410", "a name of its own"),
-        ({"groups": [NodeGroup(name="a", role=NodeType.COMPUTE, instance_types=[])]}, "LF410", "ml. type"),
-        ({"mounts": [FSX, NodeMount(kind="open_zfs", dns_name="x", mount_path="/fsx/")]}, "LF411", "path of its own"),
+        ({"groups": [CONTROLLER, CONTROLLER]}, "LF410", "a different name"),
+        ({"groups": [NodeGroup(name="a", role=NodeType.COMPUTE, instance_types=[])]}, "LF410", "ml. instance type"),
+        (
+            {"mounts": [FSX, NodeMount(kind="open_zfs", dns_name="x", mount_path="/fsx/")]},
+            "LF411",
+            "a different mount path",
+        ),
         ({"mounts": [NodeMount(kind="open_zfs", dns_name="x", mount_path="home")]}, "LF411", "like /fsx or /home"),
         ({"mounts": [NodeMount(kind="open_zfs", dns_name="x", mount_path="/")]}, "LF411", "like /fsx or /home"),
         ({"mounts": [NodeMount(kind="open_zfs", dns_name="x", mount_path="/a/../b")]}, "LF411", "like /fsx or /home"),
@@ -231,7 +235,7 @@ def test_a_manifest_that_nodes_could_not_use_is_refused(changed: dict[str, Any],
     assert remedy in caught.value.problems[0].remedy
 
 
-def test_names_known_only_at_deploy_time_pass() -> None:
+def test_names_that_are_tokens_pass() -> None:
     token = "${Token[TOKEN.7]}"
     _manifest(region=token, mounts=[NodeMount(kind="lustre", dns_name=token, mount_name=token, mount_path=token)])
 
@@ -301,22 +305,22 @@ def rendered(metrics: ClusterMetrics | None, *, platform: NodePlatform = NodePla
     return render(manifest, content_hash="a" * 64, scripts_sha256="b" * 64)
 
 
-def test_nodes_of_a_fleet_without_metrics_are_told_what_they_always_were() -> None:
+def test_nodes_of_a_fleet_without_metrics_are_reported_what_they_always_were() -> None:
     assert "metrics" not in rendered(None)
 
 
 @pytest.mark.parametrize(
-    ("metrics", "told"),
+    ("metrics", "reported"),
     [
         (ClusterMetrics.cloudwatch(), {"log_group": "/llm-fleet/metrics/train-0a1b2c3d", "remote_write_url": None}),
         (ClusterMetrics.prometheus(workspace_arn=ARN), {"log_group": None, "remote_write_url": URL}),
     ],
 )
-def test_both_sides_understand_what_nodes_are_told(metrics: ClusterMetrics, told: dict[str, Any]) -> None:
+def test_both_sides_understand_what_nodes_are_reported(metrics: ClusterMetrics, reported: dict[str, Any]) -> None:
     document = rendered(metrics)
     VALIDATOR.validate(document)
     check(document, SCHEMA)
-    assert document["metrics"].items() >= {**told, "namespace": "LlmFleet/Nodes", "seconds": 60}.items()
+    assert document["metrics"].items() >= {**reported, "namespace": "LlmFleet/Nodes", "seconds": 60}.items()
 
 
 @pytest.mark.parametrize(
@@ -344,8 +348,8 @@ def test_generated_list_of_steps_is_that_of_the_step_files() -> None:
     assert make_node_steps.PLACE.read_text(encoding="utf-8") == made, "steps have changed: run `make golden`"
 
 
-def test_the_catalog_reads_every_step_with_all_that_is_told_of_it() -> None:
-    told = json.loads(make_node_steps.PLACE.read_text(encoding="utf-8"))["facts"]
+def test_the_catalog_reads_every_step_with_all_that_is_reported_of_it() -> None:
+    reported = json.loads(make_node_steps.PLACE.read_text(encoding="utf-8"))["facts"]
     read = {
         name: {
             "summary": step.summary,
@@ -355,4 +359,4 @@ def test_the_catalog_reads_every_step_with_all_that_is_told_of_it() -> None:
         }
         for name, step in node_steps().items()
     }
-    assert read == told
+    assert read == reported

@@ -96,7 +96,7 @@ def test_a_value_that_changed_between_deployments_makes_a_new_prefix_and_keeps_t
     assert len({answer["PhysicalResourceId"] for answer in cloudformation.answers}) == 1
 
 
-def test_an_update_to_new_scripts_publishes_them_beside_the_old(
+def test_an_update_to_new_scripts_publishes_them_next_to_the_old(
     s3: S3Client, cloudformation: "_CloudFormation"
 ) -> None:
     handler(cloudformation.request("Create", _properties()), None)
@@ -108,7 +108,7 @@ def test_an_update_to_new_scripts_publishes_them_beside_the_old(
     assert (_get(s3, f"{old}/b.txt"), _get(s3, f"{new}/b.txt")) == (b"b\n", b"B\n")
 
 
-def test_the_answer_tells_the_digest_of_the_checksum_list(s3: S3Client, cloudformation: "_CloudFormation") -> None:
+def test_the_answer_reports_the_digest_of_the_checksum_list(s3: S3Client, cloudformation: "_CloudFormation") -> None:
     handler(cloudformation.request("Create", _properties()), None)
     data = cloudformation.answers[0]["Data"]
     assert data["ChecksumsSha256"] == hashlib.sha256(_get(s3, f"{data['Prefix']}/SHA256SUMS")).hexdigest()
@@ -190,13 +190,13 @@ def test_a_failure_is_answered_with_its_reason(
     assert not [key for key in _keys(s3) if key.endswith("fleet.json")]
 
 
-def test_an_archive_that_is_none_is_told(s3: S3Client) -> None:
+def test_an_archive_that_is_none_is_reported(s3: S3Client) -> None:
     s3.put_object(Bucket=ASSETS, Key="scripts.zip", Body=b"not a zip")
     with pytest.raises(PublishError, match="cannot be unpacked"):
         publish(s3, _request())
 
 
-def test_what_nobody_foresaw_is_answered_too(
+def test_what_no_one_foresaw_is_answered_too(
     s3: S3Client, cloudformation: "_CloudFormation", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> bytes:
@@ -258,7 +258,7 @@ def test_objects_after_one_that_cannot_be_written_are_not_tried(s3: S3Client, mo
     assert len(tried) < 30
 
 
-def test_access_that_stays_denied_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_access_that_stays_denied_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     waited = _without_waiting(monkeypatch)
     client = boto3.client("s3", region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
     with Stubber(client) as stub:
@@ -269,7 +269,7 @@ def test_access_that_stays_denied_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(waited) == 5
 
 
-def test_s3_is_asked_to_compare_what_arrives(s3: S3Client) -> None:
+def test_s3_is_requested_to_compare_what_arrives(s3: S3Client) -> None:
     sent = _watch_uploads(s3)
     publish(s3, _request())
     assert len(sent) == len(FILES) + 2

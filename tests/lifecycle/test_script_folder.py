@@ -39,9 +39,9 @@ def test_the_scripts_inside_an_installed_package_come_first(tmp_path: Path, monk
     assert default_folder() == inside
 
 
-def test_a_broken_installation_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_installation_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script_folder, "_PACKAGE", tmp_path / "a" / "b")
-    with pytest.raises(FileNotFoundError, match="install it anew"):
+    with pytest.raises(FileNotFoundError, match="install llm-fleet again"):
         default_folder()
 
 
@@ -62,7 +62,7 @@ def test_reading_leaves_out_caches_and_hidden_files_and_never_follows_a_link(tmp
 
 
 def test_clusters_get_nothing_of_what_runs_elsewhere() -> None:
-    """Else a change there would publish every cluster's bundle anew, and update the cluster."""
+    """Else a change there would publish every cluster's bundle again, and update the cluster."""
     ours, all_of_it = read_scripts(default_folder()), read_folder(default_folder())
     left_out = {file.path.partition("/")[0] for file in {*all_of_it} - {*ours}}
     assert left_out == {"inference_host", "notebook_instance", "studio", "workbench"}
@@ -75,7 +75,7 @@ def test_a_folder_of_ones_own_may_have_that_name(tmp_path: Path) -> None:
     assert "own/inference_host/mine.sh" in {file.path for file in bundle_files(default_folder(), tmp_path / "own")}
 
 
-def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_is_none_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NotADirectoryError, match="no folder of lifecycle scripts"):
         read_scripts(tmp_path / "gone")
 

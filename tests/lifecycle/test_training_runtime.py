@@ -1,4 +1,4 @@
-"""The training part of `fleet.json`: what nodes are told, and names that change with what they stand for."""
+"""The training part of `fleet.json`: what nodes are reported, and names that change with what they are for."""
 
 import json
 from pathlib import Path
@@ -56,7 +56,7 @@ def test_a_neuron_environment_has_all_that_it_needs_by_the_lock_s_own_versions()
     assert made["name"].startswith("nxd-2.28.1-")
 
 
-def test_a_container_is_told_as_enroot_imports_it() -> None:
+def test_a_container_is_reported_as_enroot_imports_it() -> None:
     (made,) = rendered(ContainerEnvironment(image=IMAGE))["environments"]
     assert made["image"] == "docker://111122223333.dkr.ecr.us-west-2.amazonaws.com#training:v1"
     assert (made["kind"], made["program"], made["packages"]) == ("container", None, [])
@@ -147,7 +147,7 @@ def changed(**change: Any) -> list[Any]:
 @pytest.mark.parametrize(
     "files",
     [changed(sha256="b" * 64), changed(version="2.23.6484.0+other"), [*NXD, wheel("more", "1")]],
-    ids=["checksum", "build", "more that nobody needs"],
+    ids=["checksum", "build", "an unused wheel"],
 )
 def test_a_name_changes_with_all_that_determines_its_content(files: list[Any]) -> None:
     same = len(files) > len(NXD)
@@ -171,8 +171,8 @@ def test_the_compile_cache_is_there_where_something_compiles() -> None:
         "max_age_days": 30,
         "max_gib": None,
     }
-    told = rendered(compile_cache=CompileCache(max_age_days=7, max_gib=100), folder="/fsx/t")["compile_cache"]
-    assert told == {"folder": "/fsx/t/compile-cache", "max_age_days": 7, "max_gib": 100}
+    reported = rendered(compile_cache=CompileCache(max_age_days=7, max_gib=100), folder="/fsx/t")["compile_cache"]
+    assert reported == {"folder": "/fsx/t/compile-cache", "max_age_days": 7, "max_gib": 100}
     assert rendered(where=place(group("g", GPU)))["compile_cache"] is None
 
 
@@ -198,7 +198,7 @@ def test_a_manifest_with_training_is_one_that_nodes_read(tmp_path: Path) -> None
     assert document["training"]["environments"][0]["groups"] == ["workers"]
 
 
-def test_without_training_nodes_are_told_nothing(tmp_path: Path) -> None:
+def test_without_training_nodes_are_reported_nothing(tmp_path: Path) -> None:
     document = render(manifest(tmp_path, None), content_hash="a" * 64, scripts_sha256="b" * 64)
     assert document["training"] is None
 

@@ -43,7 +43,7 @@ def worker(node: Node) -> Node:
 
 @pytest.fixture
 def aws(tmp_path: Path) -> Path:
-    """Where the stand-in for the AWS CLI keeps what it was asked."""
+    """Where the fake of the AWS CLI records the requests."""
     folder = tmp_path / "aws"
     (folder / "bin").mkdir(parents=True)
     program = folder / "bin" / "aws"

@@ -45,7 +45,7 @@ def refused(
 
 
 def applied(step: Step, node: Node) -> list[str]:
-    """Apply and verify the step on `node` anew, and return what was changed."""
+    """Apply and verify the step on `node` again, and return what was changed."""
     fresh = again(node)
     step.apply(fresh)
     step.verify(fresh)

@@ -10,11 +10,11 @@ from tests.lifecycle_scripts.throwaway_node import Ended
 
 def by_name(ended: Ended) -> dict[str, dict[str, Any]]:
     """The report of each step."""
-    return {told["name"]: told for told in ended.report["steps"]}
+    return {reported["name"]: reported for reported in ended.report["steps"]}
 
 
 def wait_until(look: Callable[[], object], seconds: float = 20) -> None:
-    """Wait for what `look` tells; fail when it does not come."""
+    """Wait until `look` returns a value; fail after a timeout."""
     deadline = time.monotonic() + seconds
     while not look():
         assert time.monotonic() < deadline, "in vain"
@@ -22,7 +22,7 @@ def wait_until(look: Callable[[], object], seconds: float = 20) -> None:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether the process ends within moments; one that nobody has waited for is as good as gone."""
+    """Whether the process ends within moments; one that no one has waited for is as good as gone."""
 
     def gone() -> bool:
         try:

@@ -18,7 +18,7 @@ def step(
     """The text of a step's file.
 
     `apply` and `verify` are Python, with `node` and `name` at hand; by default the one makes the file `/made/<name>`
-    and the other looks whether it is right. `more` are further arguments of `Step`.
+    and the other looks whether it is right. `more` are more arguments of `Step`.
     """
     return f"""\
 import os, subprocess, time

@@ -30,12 +30,12 @@ def make(
     role: str = "Compute",
     hook: str = "OnInitComplete",
     users: Iterable[User] = (),
-    is_told: bool = True,
+    is_reported: bool = True,
     **manifest: Any,
 ) -> Node:
     """A node of `role`; `manifest` overrides what its fleet has, which is nothing.
 
-    Its group has instances of `kinds`; `is_told`: the platform says that the node is of the first.
+    Its group has instances of `kinds`; `is_reported`: the platform says that the node is of the first.
     """
     groups = {of: Group(name, of, hook, partition, (M5,)) for name, of, partition in _GROUPS}
     own = groups[role] = replace(groups[role], instance_types=kinds or (M5,))
@@ -52,7 +52,7 @@ def make(
         "downloads": Downloads("none", None, ()),
         "steps": Steps((), ()),
     }
-    kind = own.instance_types[0].name if is_told else None
+    kind = own.instance_types[0].name if is_reported else None
     return Node(
         manifest=Manifest(**_but(Manifest, **facts | manifest)),
         identity=Identity(**_but(Identity, group=own, addresses=("10.1.0.12",), instance_type=kind)),

@@ -1,4 +1,4 @@
-"""What holds for every step, whoever writes it: declaration, size, what it may know, and how all fit together."""
+"""What holds for every step, shipped or user-defined: declaration, size, what it may know, and how all fit together."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""State and lock: a run goes on where the one before was stopped, however that came, and never beside another."""
+"""State and lock: a run continues where the previous one stopped, and never runs at the same time as another."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def test_what_is_not_so_any_more_is_repaired(worker: Node) -> None:
     assert (ended.code, applied(worker, "one"), applied(worker, "two")) == (0, 2, 1)
     assert by_name(ended)["one"]["repaired"]
     assert by_name(ended)["one"]["changes"] == ["wrote /made/one"]
-    assert "is not so any more: /made/one is not as it should be" in ended.out
+    assert "must be applied again: /made/one is not as it should be" in ended.out
 
 
 def test_what_failed_is_applied_again_and_what_was_done_before_is_not(worker: Node) -> None:
@@ -114,7 +114,7 @@ def test_a_state_that_cannot_be_understood_is_set_aside(worker: Node, broken: st
     (states(worker) / "state.json").write_text(broken)
     ended = worker.run()
     assert (ended.code, applied(worker, "one")) == (0, 2)
-    assert "it is now state.json.broken, and every step is applied" in ended.out
+    assert "it was renamed to state.json.broken, and every step is applied" in ended.out
     assert (states(worker) / "state.json.broken").read_text() == broken
 
 
@@ -157,7 +157,7 @@ def test_a_reboot_applies_everything(worker: Node, what: str) -> None:
         ("lib/llm-fleet/state.json.new", "LFN35"),
     ],
 )
-def test_a_disk_that_is_full_is_told_and_never_green(worker: Node, place: str, code: str) -> None:
+def test_a_disk_that_is_full_is_reported_and_never_green(worker: Node, place: str, code: str) -> None:
     worker.publish(step_files={"one": step("one")})
     path = worker.root / "var" / place
     path.parent.mkdir(parents=True)
@@ -173,7 +173,7 @@ def test_a_disk_that_is_full_is_told_and_never_green(worker: Node, place: str, c
 
 @pytest.mark.parametrize("also", [(), ("report.json.new",), ("report.json.new", "llm-fleet.log")])
 def test_a_full_disk_below_screen_and_report_leaves_no_earlier_ok(worker: Node, also: tuple[str, ...]) -> None:
-    """HyperPod writes what scripts say into a file beside their own log: one full disk takes neither."""
+    """HyperPod's file with the scripts' output is on the same disk as their own log: if it is full, both fail."""
     worker.publish(step_files={"one": step("one")})
     assert worker.run().report["code"] == "OK"
     for name in also:
@@ -222,7 +222,7 @@ def test_what_is_sent_of_a_run_whose_report_the_disk_did_not_take(
     assert sent == ["LFN30"]
 
 
-def test_a_state_folder_that_cannot_be_made_is_told(worker: Node) -> None:
+def test_a_state_folder_that_cannot_be_made_is_reported(worker: Node) -> None:
     (worker.root / "var").mkdir()
     (worker.root / "var/lib").write_text("in the way")
     ended = worker.run()

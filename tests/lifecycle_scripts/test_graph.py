@@ -14,8 +14,8 @@ from llm_fleet_node.timeline import slowest_path
 
 def a_step(name: str, needs: str = "", after: str = "", **more: frozenset[str]) -> Step:
     do: Callable[[Node], None] = lambda node: None  # noqa: E731
-    told = {"roles": EVERY_ROLE, "hooks": EVERY_HOOK} | more
-    return Step(name, name, told["roles"], do, do, tuple(needs.split()), tuple(after.split()), told["hooks"])
+    reported = {"roles": EVERY_ROLE, "hooks": EVERY_HOOK} | more
+    return Step(name, name, reported["roles"], do, do, tuple(needs.split()), tuple(after.split()), reported["hooks"])
 
 
 def graph(*steps: Step, unwanted: Sequence[str] = ()) -> Graph:
@@ -43,7 +43,7 @@ def test_what_is_unwanted_or_not_needed_counts_as_done() -> None:
     steps = {step.name: step for step in (a_step("a"), a_step("b"), a_step("c", "a b"))}
     made = build(steps, "Compute", "OnCreate", ["a"], lambda step: "no disk" if step.name == "b" else None)
     assert list(made.steps) == ["c"]
-    assert made.skipped == {"a": "fleet.json says to skip it", "b": "no disk"}
+    assert made.skipped == {"a": "skipped in fleet.json", "b": "no disk"}
 
 
 def test_a_role_may_need_none_of_its_steps() -> None:
@@ -54,14 +54,14 @@ def test_a_role_may_need_none_of_its_steps() -> None:
 @pytest.mark.parametrize(
     ("steps", "unwanted", "code", "cause"),
     [
-        ([a_step("a")], ["b"], "LFN23", "fleet.json skips b, which is no step (there are a)"),
-        ([a_step("a", "b"), a_step("c", "d")], [], "LFN24", "a needs b; c needs d, which no step gives"),
+        ([a_step("a")], ["b"], "LFN23", "fleet.json skips the unknown step b (known steps: a)"),
+        ([a_step("a", "b"), a_step("c", "d")], [], "LFN24", "a needs b; c needs d, which is not a step"),
         ([a_step("a", "a")], [], "LFN25", "a -> a"),
         ([a_step("a", "c"), a_step("b", "a"), a_step("c", "b")], [], "LFN25", "a -> c -> b -> a"),
-        ([a_step("x", "a"), a_step("a", "", "b"), a_step("b", "a")], [], "LFN25", "another: a -> b -> a"),
-        ([a_step("a", roles=frozenset({"Login"}))], [], "LFN21", "a node of role Compute has no step to take"),
-        ([a_step("a")], ["a"], "LFN21", "a node of role Compute has no step to take in OnCreate"),
-        ([], [], "LFN21", "a node of role Compute has no step"),
+        ([a_step("x", "a"), a_step("a", "", "b"), a_step("b", "a")], [], "LFN25", "cycle: a -> b -> a"),
+        ([a_step("a", roles=frozenset({"Login"}))], [], "LFN21", "the role Compute has no steps in OnCreate"),
+        ([a_step("a")], ["a"], "LFN21", "the role Compute has no steps in OnCreate"),
+        ([], [], "LFN21", "the role Compute has no steps in OnCreate"),
     ],
 )
 def test_no_graph(steps: list[Step], unwanted: list[str], code: str, cause: str) -> None:

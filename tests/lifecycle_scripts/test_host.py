@@ -30,15 +30,15 @@ def test_a_text_that_is_no_utf8_is_written_back_as_it_was(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("ending", "seconds"), [("exit 3", 60), ("read <><(:)", 0.5)])
-def test_a_secret_is_not_told_by_a_command_that_fails(tmp_path: Path, ending: str, seconds: float) -> None:
+def test_a_secret_is_not_reported_by_a_command_that_fails(tmp_path: Path, ending: str, seconds: float) -> None:
     teller = tmp_path / "usr/bin/teller"
     teller.parent.mkdir(parents=True)
     teller.write_text(f"#!/bin/bash\necho s3cr3t\necho why >&2\n{ending}\n")
     teller.chmod(0o755)
-    with pytest.raises(CommandFailed) as told:
+    with pytest.raises(CommandFailed) as reported:
         Host(tmp_path).run("teller", timeout=seconds, secret=True)
-    assert "s3cr3t" not in f"{told.value}{told.value.output}"
-    assert "why" in told.value.output
+    assert "s3cr3t" not in f"{reported.value}{reported.value.output}"
+    assert "why" in reported.value.output
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,6 @@ def test_the_next_writer_takes_it_away(tmp_path: Path):
 def test_the_draft_of_a_writer_that_lives_is_left(tmp_path: Path):
     other = tmp_path / "etc" / ".conf.draft-1"
     other.parent.mkdir()
-    other.write_text("somebody else's")
+    other.write_text("other content")
     Host(tmp_path).write("/etc/conf", "whole")
-    assert other.read_text() == "somebody else's"
+    assert other.read_text() == "other content"

@@ -38,7 +38,7 @@ def test_the_controller_is_known_by_its_address_alone(node: Node) -> None:
     assert _identify(node).group.role == "Controller"
 
 
-def test_the_controllers_address_is_among_the_instances_where_no_block_tells_it(node: Node) -> None:
+def test_the_controllers_address_is_among_the_instances_where_no_block_reports_it(node: Node) -> None:
     node.has("resource_config.json", resource_config({"head": ["10.1.0.9"], "trn": [FIRST]}, controller=None))
     assert _identify(node).controllers == ("10.1.0.9",)
     node.has("resource_config.json", resource_config({"head": ["10.1.0.9"], "trn": [FIRST]}))
@@ -65,7 +65,7 @@ def test_node_info_alone_is_enough(node: Node) -> None:
 
 
 def test_node_info_left_over_in_an_image_is_passed_over(node: Node) -> None:
-    node.has("nodeinfo.json", NODE_INFO | {"ip_address": OTHER, "instance_group_name": "door"})
+    node.has("nodeinfo.json", NODE_INFO | {"ip_address": OTHER, "instance_group_name": "entry"})
     node.has("resource_config.json", resource_config({"trn": [FIRST]}))
     assert _identify(node).group.name == "trn"
 
@@ -79,7 +79,7 @@ def test_any_cluster_will_do_where_its_name_is_generated(node: Node) -> None:
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"controller_group": "head", "login_group": "door", "worker_groups": [{"instance_group_name": "trn"}]},
+        {"controller_group": "head", "login_group": "entry", "worker_groups": [{"instance_group_name": "trn"}]},
         {"controller_group": None, "worker_groups": None},
         {"worker_groups": ["odd", {"instance_group_name": 7}, {"instance_group_name": "of-another-time"}]},
         {},
@@ -92,21 +92,21 @@ def test_provisioning_parameters_that_agree_or_say_nothing(node: Node, parameter
 
 
 MISLEADING: list[tuple[dict[str, Any], str, str]] = [
-    ({}, "LFN14", "this node could be of door or head or trn"),
+    ({}, "LFN14", "this node could be in the group entry or head or trn"),
     ({"resource_config.json": resource_config({"head": None, "trn": None})}, "LFN14", "it lists no instance yet"),
     ({"resource_config.json": resource_config({"trn": [OTHER]})}, "LFN14", "none of its 1 instances"),
     ({"resource_config.json": {}}, "LFN14", "it lists no instance yet"),
     ({"resource_config.json": {"ClusterConfig": None, "InstanceGroups": None}}, "LFN14", "it names no controller"),
     ({"resource_config.json": resource_config({"trn": [FIRST]}, cluster="other")}, "LFN11", "the cluster other"),
-    ({"nodeinfo.json": NODE_INFO | {"cluster_name": "other"}}, "LFN11", "nodeinfo.json is of the cluster other"),
-    ({"resource_config.json": resource_config({"gpu": [FIRST]})}, "LFN12", "knows no group gpu"),
-    ({"resource_config.json": resource_config({"trn": [FIRST]}, controller=SECOND)}, "LFN13", "no group fits"),
+    ({"nodeinfo.json": NODE_INFO | {"cluster_name": "other"}}, "LFN11", "nodeinfo.json is for the cluster other"),
+    ({"resource_config.json": resource_config({"gpu": [FIRST]})}, "LFN12", "has no group gpu"),
+    ({"resource_config.json": resource_config({"trn": [FIRST]}, controller=SECOND)}, "LFN13", "no group matches"),
     ({"resource_config.json": resource_config({"head": [FIRST]})}, "LFN13", "which is not this node"),
-    ({"resource_config.json": resource_config({"trn": [FIRST], "door": [SECOND]})}, "LFN13", "several groups"),
+    ({"resource_config.json": resource_config({"trn": [FIRST], "entry": [SECOND]})}, "LFN13", "several groups"),
     (
         {
             "resource_config.json": resource_config({"trn": [FIRST]}),
-            "nodeinfo.json": NODE_INFO | {"instance_group_name": "door"},
+            "nodeinfo.json": NODE_INFO | {"instance_group_name": "entry"},
         },
         "LFN13",
         "10.1.0.12 is in trn",
@@ -117,23 +117,23 @@ MISLEADING: list[tuple[dict[str, Any], str, str]] = [
             "provisioning_parameters.json": {"controller_group": "trn"},
         },
         "LFN13",
-        "makes trn a group of role Controller, the manifest one of Compute",
+        "has role Controller for group trn, but the manifest has Compute",
     ),
-    ({"resource_config.json": json.dumps(resource_config({"trn": [FIRST]}))[:90]}, "LFN10", "perhaps cut off"),
-    ({"resource_config.json": ""}, "LFN10", "perhaps cut off"),
+    ({"resource_config.json": json.dumps(resource_config({"trn": [FIRST]}))[:90]}, "LFN10", "perhaps incomplete"),
+    ({"resource_config.json": ""}, "LFN10", "perhaps incomplete"),
     ({"resource_config.json": "null"}, "LFN10", "is a JSON NoneType"),
     ({"resource_config.json": []}, "LFN10", "is a JSON list"),
-    ({"resource_config.json": {"ClusterConfig": []}}, "LFN10", "ClusterConfig of the kind list"),
-    ({"resource_config.json": {"InstanceGroups": {}}}, "LFN10", "InstanceGroups of the kind dict"),
-    ({"resource_config.json": {"InstanceGroups": ["trn"]}}, "LFN10", "an instance group that is no object"),
+    ({"resource_config.json": {"ClusterConfig": []}}, "LFN10", "ClusterConfig of type list"),
+    ({"resource_config.json": {"InstanceGroups": {}}}, "LFN10", "InstanceGroups of type dict"),
+    ({"resource_config.json": {"InstanceGroups": ["trn"]}}, "LFN10", "an instance group that is not an object"),
     ({"resource_config.json": {"InstanceGroups": [{}]}}, "LFN10", "an instance group without a Name"),
     (
         {"resource_config.json": {"InstanceGroups": [{"Name": "trn", "Instances": [7]}]}},
         "LFN10",
-        "an instance of trn that is no object",
+        "an instance of trn that is not an object",
     ),
-    ({"nodeinfo.json": NODE_INFO | {"ip_address": 7}}, "LFN10", "ip_address of the kind int"),
-    ({"provisioning_parameters.json": "{"}, "LFN10", "provisioning_parameters.json is no JSON"),
+    ({"nodeinfo.json": NODE_INFO | {"ip_address": 7}}, "LFN10", "ip_address of type int"),
+    ({"provisioning_parameters.json": "{"}, "LFN10", "provisioning_parameters.json is not valid JSON"),
 ]
 
 
@@ -154,10 +154,10 @@ def test_an_instance_type_alone_is_not_enough(node: Node) -> None:
     assert caught.value.code.code == "LFN14"
 
 
-def test_a_type_that_contradicts_the_list_is_told(node: Node) -> None:
+def test_a_type_that_contradicts_the_list_is_reported(node: Node) -> None:
     node.is_of_type("m5.xlarge")
     node.has("resource_config.json", resource_config({"trn": [FIRST]}))
-    with pytest.raises(Failure, match=r"instance type: ml\.m5\.xlarge is of door, head") as caught:
+    with pytest.raises(Failure, match=r"instance type: ml\.m5\.xlarge is in entry, head") as caught:
         _identify(node)
     assert caught.value.code.code == "LFN13"
 
@@ -168,7 +168,7 @@ def test_a_type_of_no_group_says_nothing(node: Node) -> None:
     assert _identify(node).group.name == "trn"
 
 
-def test_without_an_address_nobody_is_believed(node: Node) -> None:
+def test_without_an_address_no_one_is_believed(node: Node) -> None:
     (node.root / "proc/net/fib_trie").unlink()
     node.has("resource_config.json", resource_config({"trn": [FIRST]}, controller=None))
     node.has("nodeinfo.json", NODE_INFO)

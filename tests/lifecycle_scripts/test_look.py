@@ -1,4 +1,4 @@
-"""`--list` and `--dry-run`: they tell the truth, and change nothing at all."""
+"""`--list` and `--dry-run`: they show the truth, and change nothing."""
 
 import json
 from pathlib import Path
@@ -21,18 +21,18 @@ SKIPPED = {
     "head": "not for the role Compute",
     "early": "not in OnInitComplete",
     "needless": "trn does without",
-    "unwanted": "fleet.json says to skip it",
+    "unwanted": "skipped in fleet.json",
 }
 
 
-def test_list_tells_waves_and_why_others_are_skipped(worker: Node) -> None:
+def test_list_reports_waves_and_why_others_are_skipped(worker: Node) -> None:
     worker.publish(step_files=FILES, steps=SKIP)
     before = tree(worker.root)
-    told = json.loads(look(worker, "--list", "--json").out)
-    assert [[entry["name"] for entry in wave] for wave in told["waves"]] == [["base", "side"], ["top"]]
-    assert told["waves"][1][0]["needs"] == ["base"]
-    assert told["waves"][1][0]["after"] == ["side"]
-    assert told["skipped"] == SKIPPED
+    reported = json.loads(look(worker, "--list", "--json").out)
+    assert [[entry["name"] for entry in wave] for wave in reported["waves"]] == [["base", "side"], ["top"]]
+    assert reported["waves"][1][0]["needs"] == ["base"]
+    assert reported["waves"][1][0]["after"] == ["side"]
+    assert reported["skipped"] == SKIPPED
     assert tree(worker.root) == before
 
 
@@ -41,7 +41,7 @@ def test_list_reads_well(worker: Node) -> None:
     lines = look(worker, "--list").out.splitlines()
     assert lines[0] == "OnInitComplete on a node of group trn, role Compute:"
     assert "  2  top                   top is made; after base, (side)" in lines
-    assert "  -  unwanted              skipped: fleet.json says to skip it" in lines
+    assert "  -  unwanted              skipped: skipped in fleet.json" in lines
 
 
 def test_list_needs_no_node(node: Node) -> None:
@@ -54,10 +54,10 @@ def test_list_needs_no_node(node: Node) -> None:
 
 def test_list_of_a_role_without_a_group_is_refused(node: Node) -> None:
     ended = node.run("on_create.sh", "--list", "--role", "Controller", "--group", "trn")
-    assert (ended.code, "LFN08" in ended.err, "it has head (Controller)" in ended.err) == (1, True, True)
+    assert (ended.code, "LFN08" in ended.err, "its groups are head (Controller)" in ended.err) == (1, True, True)
 
 
-def test_dry_run_tells_what_would_be_applied_and_changes_nothing(worker: Node) -> None:
+def test_dry_run_reports_what_would_be_applied_and_changes_nothing(worker: Node) -> None:
     worker.publish(step_files=FILES, steps=SKIP)
     (worker.root / "made").mkdir()
     (worker.root / "made/base").write_text("as it should be")
@@ -65,7 +65,7 @@ def test_dry_run_tells_what_would_be_applied_and_changes_nothing(worker: Node) -
     ended = worker.run("on_init_complete.sh", "--dry-run")
     assert (ended.code, ended.err) == (2, "")
     lines = ended.out.splitlines()
-    assert "base                  is so" in lines
+    assert "base                  verified" in lines
     assert "top                   would be applied: /made/top is not as it should be" in lines
     assert tree(worker.root) == before
     assert not worker.logs.exists()
@@ -75,8 +75,10 @@ def test_dry_run_of_a_node_that_is_right_ends_with_0(worker: Node) -> None:
     worker.publish(step_files=FILES, steps=SKIP)
     worker.run()
     before = tree(worker.root)
-    told = json.loads(look(worker, "--dry-run", "--json").out)
-    assert {entry["name"]: entry["state"] for entry in told["steps"]} == dict.fromkeys(("base", "side", "top"), "is so")
+    reported = json.loads(look(worker, "--dry-run", "--json").out)
+    assert {entry["name"]: entry["state"] for entry in reported["steps"]} == dict.fromkeys(
+        ("base", "side", "top"), "verified"
+    )
     assert tree(worker.root) == before
 
 
@@ -86,7 +88,7 @@ def test_dry_run_of_some_steps_looks_at_what_they_need_too(worker: Node) -> None
     assert [entry["name"] for entry in json.loads(ended.out)["steps"]] == ["base", "top"]
 
 
-def test_a_broken_bundle_is_told_without_a_trace_on_disk(worker: Node) -> None:
+def test_a_broken_bundle_is_reported_without_a_trace_on_disk(worker: Node) -> None:
     (worker.bundle / "README.md").unlink()
     before = tree(worker.root)
     for mode in ("--list", "--dry-run"):

@@ -52,12 +52,12 @@ def test_a_success_is_reported_without_metric_and_event(worker: Node, aws: Path)
     assert set(calls(aws)) == {"s3"}
 
 
-def test_what_jobs_do_not_need_may_fail_and_is_told_as_degraded(worker: Node, aws: Path) -> None:
-    broken = step("broken", apply="fail(Code.METRICS_NOT_TAKEN, 'nobody takes them')", more='"is_for_jobs": False')
+def test_what_jobs_do_not_need_may_fail_and_is_reported_as_degraded(worker: Node, aws: Path) -> None:
+    broken = step("broken", apply="fail(Code.METRICS_NOT_TAKEN, 'not published')", more='"is_for_jobs": False')
     worker.publish(step_files={"broken": broken}, reports=REPORTS)
     ended = run(worker, aws)
     assert (ended.code, ended.report["code"], ended.report["failures"]) == (0, "OK", [])
-    assert ended.report["degraded"] == [{"step": "broken", "code": "LFN152", "cause": "nobody takes them"}]
+    assert ended.report["degraded"] == [{"step": "broken", "code": "LFN152", "cause": "not published"}]
     sent = calls(aws)
     assert set(sent) == {"s3", "cloudwatch", "events"}
     assert {datum["MetricName"] for datum in sent["cloudwatch"]["metric_data"]} == {"NodeStartsDegraded"}
@@ -67,8 +67,8 @@ def test_what_jobs_do_not_need_may_fail_and_is_told_as_degraded(worker: Node, aw
     (entry,) = sent["events"]["entries"]
     assert entry["DetailType"] == "LLM Fleet Node Degraded"
     detail = json.loads(entry["Detail"])
-    assert (detail["code"], detail["cause"], detail["node"]) == ("LFN152", "nobody takes them", "i-trn1")
-    assert detail["remedy"].startswith("see that the node reaches the service")
+    assert (detail["code"], detail["cause"], detail["node"]) == ("LFN152", "not published", "i-trn1")
+    assert detail["remedy"].startswith("check that the node can reach the service")
 
 
 @pytest.mark.parametrize(("platform", "name"), [("parallelcluster", "train"), ("hyperpod", "train-0a1b2c3d")])
@@ -98,7 +98,7 @@ def test_trouble_in_sending_is_a_line_and_no_more(worker: Node, aws: Path, servi
     assert ended.out.count(": sent") == 2
 
 
-def test_an_event_that_is_refused_by_a_call_that_succeeds_is_told(worker: Node, aws: Path) -> None:
+def test_an_event_that_is_refused_by_a_call_that_succeeds_is_reported(worker: Node, aws: Path) -> None:
     worker.publish(step_files=BROKEN, reports=REPORTS)
     (aws / "refuse.events").touch()
     assert "event: not sent: " in run(worker, aws).out

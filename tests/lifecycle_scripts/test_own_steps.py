@@ -19,8 +19,8 @@ esac
 """
 PYTHON = b"""
 import json, os, sys
-told = json.load(open(os.environ["LLM_FLEET_MANIFEST"]))
-print(sys.argv[1], told["fleet"], os.getcwd() == os.environ["LLM_FLEET_BUNDLE"])
+manifest = json.load(open(os.environ["LLM_FLEET_MANIFEST"]))
+print(sys.argv[1], manifest["fleet"], os.getcwd() == os.environ["LLM_FLEET_BUNDLE"])
 """
 
 
@@ -32,14 +32,14 @@ def own(name: str, script: str, **more: Any) -> dict[str, Any]:
 def test_a_bash_script_without_its_run_bit_is_applied_and_verified(worker: Node) -> None:
     files = {"base": step("base")}
     worker.publish(
-        step_files=files, scripts={"own/licence.sh": SHELL}, steps=own("licence", "own/licence.sh", needs=["base"])
+        step_files=files, scripts={"own/license.sh": SHELL}, steps=own("license", "own/license.sh", needs=["base"])
     )
     ended = worker.run()
     assert (ended.code, ended.err) == (0, "")
     assert (worker.root / "made.by.own").read_text() == "trn OnInitComplete"
-    told = by_name(ended)["licence"]
-    assert told["output"] == ["applying on Compute"]
-    assert told["started"] >= by_name(ended)["base"]["ended"]
+    reported = by_name(ended)["license"]
+    assert reported["output"] == ["applying on Compute"]
+    assert reported["started"] >= by_name(ended)["base"]["ended"]
     assert worker.run().code == 0
 
 
@@ -74,16 +74,26 @@ def test_a_script_of_another_role_is_not_run(worker: Node) -> None:
 @pytest.mark.parametrize(
     ("steps", "scripts", "code", "cause"),
     [
-        (own("nothing", "own.sh"), {"own.sh": b""}, "LFN26", "nothing has the name of a step of llm-fleet"),
-        (own("odd", "own.sh"), {}, "LFN27", "own.sh of the own step odd cannot be read: No such file"),
-        (own("odd", "../own.sh"), {}, "LFN27", "names ../own.sh, which is not in the bundle"),
-        (own("odd", "/bin/true"), {}, "LFN27", "names /bin/true, which is not in the bundle"),
-        (own("odd", "own"), {"own": b"echo hello\n"}, "LFN27", "has no #! line, nor ends in .sh or .py"),
+        (own("nothing", "own.sh"), {"own.sh": b""}, "LFN26", "nothing has the name of a built-in step"),
+        (own("odd", "own.sh"), {}, "LFN27", "own.sh of user-defined step odd cannot be read: No such file"),
+        (
+            own("odd", "../own.sh"),
+            {},
+            "LFN27",
+            "the script ../own.sh of the user-defined step odd is not in the bundle",
+        ),
+        (
+            own("odd", "/bin/true"),
+            {},
+            "LFN27",
+            "the script /bin/true of the user-defined step odd is not in the bundle",
+        ),
+        (own("odd", "own"), {"own": b"echo hello\n"}, "LFN27", "has no #! line and does not end in .sh or .py"),
         (own("odd", "own"), {"own": b""}, "LFN27", "has no #! line"),
         (own("odd", "own"), {"own": b"#!\n"}, "LFN27", "has no #! line"),
-        (own("odd", "own.sh"), {"own.sh": b"echo hello\r\n"}, "LFN28", "has Windows line ends"),
+        (own("odd", "own.sh"), {"own.sh": b"echo hello\r\n"}, "LFN28", "has Windows line endings"),
         (own("odd", "own"), {"own": b"#!/no/such\n"}, "LFN29", "apply` cannot be run: No such file"),
-        (own("odd", "own.sh", needs=["even"]), {"own.sh": b""}, "LFN24", "odd needs even, which no step gives"),
+        (own("odd", "own.sh", needs=["even"]), {"own.sh": b""}, "LFN24", "odd needs even, which is not a step"),
         (own("odd", "own.sh", needs=["odd"]), {"own.sh": b""}, "LFN25", "odd -> odd"),
     ],
 )
@@ -112,15 +122,15 @@ def test_a_step_to_skip_that_is_none_is_refused(worker: Node) -> None:
 
 
 @pytest.mark.parametrize("text", ["STEP = ", "", "STEP = 7", "import nonesuch", step("whole")])
-def test_a_step_file_that_holds_none_is_told(worker: Node, text: str) -> None:
+def test_a_step_file_that_holds_none_is_reported(worker: Node, text: str) -> None:
     worker.publish(step_files={"broken": text})
     ended = worker.run()
     assert (ended.code, ended.report["code"]) == (1, "LFN37"), ended.err
     assert "broken" in ended.report["cause"]
 
 
-def test_a_step_that_cannot_say_whether_it_is_needed_is_told(worker: Node) -> None:
+def test_a_step_that_cannot_say_whether_it_is_needed_is_reported(worker: Node) -> None:
     worker.publish(step_files={"odd": step("odd", more="'skip': lambda node: node.nonesuch")})
     ended = worker.run()
     assert (ended.code, ended.report["code"]) == (1, "LFN37")
-    assert "odd cannot say whether it is needed" in ended.report["cause"]
+    assert "odd: the check whether it is needed failed" in ended.report["cause"]

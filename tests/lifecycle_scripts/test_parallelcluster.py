@@ -131,7 +131,7 @@ def test_the_bundle_is_fetched_with_the_nodes_region(cluster: Node, aws: Path, p
     assert [call["region"] for call in calls] == [region, region]
 
 
-def test_a_node_that_was_not_told_its_region_asks_the_metadata_service(cluster: Node, aws: Path) -> None:
+def test_a_node_without_a_region_asks_the_metadata_service(cluster: Node, aws: Path) -> None:
     (aws / "partition").write_text("aws-us-gov")
     (aws / "bin/curl").write_text(METADATA)
     (aws / "bin/curl").chmod(0o755)
@@ -141,7 +141,7 @@ def test_a_node_that_was_not_told_its_region_asks_the_metadata_service(cluster: 
     shutil.rmtree(cluster.root / "opt/llm-fleet/fetched")
     ended = start(cluster, aws)
     assert ended.returncode == 38
-    assert "Forbidden" in ended.stderr, "without any region it is tried, and told"
+    assert "Forbidden" in ended.stderr, "without any region it is tried, and reported"
 
 
 def test_the_head_node_runs_it_too(cluster: Node, aws: Path) -> None:
@@ -156,7 +156,7 @@ def test_options_are_passed_on(cluster: Node, aws: Path) -> None:
     assert [[step["name"] for step in wave] for wave in json.loads(ended.stdout)["waves"]] == [["nothing"]]
 
 
-def test_a_bundle_that_was_damaged_on_the_node_is_fetched_anew(cluster: Node, aws: Path) -> None:
+def test_a_bundle_that_was_damaged_on_the_node_is_fetched_again(cluster: Node, aws: Path) -> None:
     is_a(cluster, COMPUTE)
     start(cluster, aws)
     bundle = cluster.root / "opt/llm-fleet/fetched" / digest(aws)
@@ -201,8 +201,8 @@ def test_a_pointer_leads_to_the_bundle_published_last(cluster: Node, aws: Path) 
         assert (ended.returncode, ended.stderr) == (0, "")
     assert cluster.report()["node"]["role"] == "Controller"
     assert bundles(cluster) == [digest(aws)]
-    asked = [json.loads(call)["source"] for call in (aws / "calls").read_text().splitlines()]
-    assert asked == [f"{ROOT}/current", f"{BUNDLE}/", f"{ROOT}/current"]
+    requested = [json.loads(call)["source"] for call in (aws / "calls").read_text().splitlines()]
+    assert requested == [f"{ROOT}/current", f"{BUNDLE}/", f"{ROOT}/current"]
 
 
 def test_options_follow_a_pointer_too(cluster: Node, aws: Path) -> None:
@@ -213,22 +213,22 @@ def test_options_follow_a_pointer_too(cluster: Node, aws: Path) -> None:
     assert json.loads(ended.stdout)["node"]["group"] == "head"
 
 
-def test_a_pointer_that_is_not_there_is_told(cluster: Node, aws: Path) -> None:
+def test_a_pointer_that_is_not_there_is_reported(cluster: Node, aws: Path) -> None:
     refused(cluster, run(cluster, aws, f"{ROOT}/current", "head"), "LFN15", f"{ROOT}/current cannot be fetched: fatal")
 
 
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("", "is not one line with a bundle and its digest"),
-        (f"{BUNDLE} {'0' * 40}", "is not one line"),
-        (f"{BUNDLE}\n{'0' * 64}\n", "is not one line"),
-        (f"{BUNDLE} {'0' * 64}\n{BUNDLE} {'1' * 64}\n", "is not one line"),
-        ('{"prefix": "x"}\n', "is not one line"),
-        (f"s3://other/bundles/demo/train/{'c' * 16}-{'d' * 16} {'0' * 64}\n", "which is no bundle below"),
-        (f"s3://scripts/bundles/demo/other/{'c' * 16}-{'d' * 16} {'0' * 64}\n", "which is no bundle below"),
-        (f"{ROOT}/../other/{'c' * 16}-{'d' * 16} {'0' * 64}\n", "which is no bundle below"),
-        (f"{ROOT} {'0' * 64}\n", "which is no bundle below"),
+        ("", "must be one line with a bundle and its digest"),
+        (f"{BUNDLE} {'0' * 40}", "must be one line"),
+        (f"{BUNDLE}\n{'0' * 64}\n", "must be one line"),
+        (f"{BUNDLE} {'0' * 64}\n{BUNDLE} {'1' * 64}\n", "must be one line"),
+        ('{"prefix": "x"}\n', "must be one line"),
+        (f"s3://other/bundles/demo/train/{'c' * 16}-{'d' * 16} {'0' * 64}\n", "which is not a bundle in"),
+        (f"s3://scripts/bundles/demo/other/{'c' * 16}-{'d' * 16} {'0' * 64}\n", "which is not a bundle in"),
+        (f"{ROOT}/../other/{'c' * 16}-{'d' * 16} {'0' * 64}\n", "which is not a bundle in"),
+        (f"{ROOT} {'0' * 64}\n", "which is not a bundle in"),
     ],
 )
 def test_a_pointer_that_is_half_or_leads_elsewhere_is_refused(cluster: Node, aws: Path, text: str, cause: str) -> None:
@@ -242,28 +242,28 @@ def test_a_pointer_to_a_changed_bundle_is_refused(cluster: Node, aws: Path) -> N
     publish_below_root(aws)
     point_to(aws, f"{BUNDLE} {digest(aws)}\n")
     (aws / "s3" / BUNDLE.removeprefix("s3://") / "enter.sh").write_text("exit 0\n")
-    refused(cluster, run(cluster, aws, f"{ROOT}/current", "head"), "LFN39", "is not the bundle")
+    refused(cluster, run(cluster, aws, f"{ROOT}/current", "head"), "LFN39", "has no SHA256SUMS")
 
 
-def test_a_failure_behind_the_entry_is_told_on_both_streams_and_by_the_exit_code(cluster: Node, aws: Path) -> None:
+def test_a_failure_behind_the_entry_is_reported_on_both_streams_and_by_the_exit_code(cluster: Node, aws: Path) -> None:
     is_a(cluster, COMPUTE.replace("=train", "=other"))
     ended = start(cluster, aws)
     assert ended.returncode == 11
     for stream in (ended.stderr, ended.stdout):
-        assert "LFN11  cfnconfig is of the cluster other" in stream
+        assert "LFN11  cfnconfig is for the cluster other" in stream
 
 
 def test_another_bundle_in_s3_is_refused(cluster: Node, aws: Path) -> None:
     ended = run(cluster, aws, "s3://scripts/demo", "0" * 64, "trn")
-    refused(cluster, ended, "LFN39", f"not the bundle whose SHA256SUMS has the digest {'0' * 64}")
+    refused(cluster, ended, "LFN39", f"has no SHA256SUMS with the digest {'0' * 64}")
 
 
 def test_a_changed_file_in_s3_is_refused(cluster: Node, aws: Path) -> None:
     (aws / "s3/scripts/demo/enter.sh").write_text("exit 0\n")
-    refused(cluster, start(cluster, aws), "LFN39", "is not the bundle")
+    refused(cluster, start(cluster, aws), "LFN39", "has no SHA256SUMS")
 
 
-def test_a_bundle_that_cannot_be_fetched_is_told(cluster: Node, aws: Path) -> None:
+def test_a_bundle_that_cannot_be_fetched_is_reported(cluster: Node, aws: Path) -> None:
     (aws / "fail.s3").write_text('An error occurred (AccessDenied):\n "not\\yours"')
     ended = start(cluster, aws)
     refused(cluster, ended, "LFN38", "s3://scripts/demo cannot be fetched: An error occurred (AccessDenied)")
@@ -306,11 +306,11 @@ def test_a_node_without_the_aws_command_says_so(cluster: Node, aws: Path) -> Non
 def test_arguments_that_are_not_the_constructs_are_refused(
     cluster: Node, aws: Path, arguments: tuple[str, ...]
 ) -> None:
-    refused(cluster, run(cluster, aws, *arguments), "LFN08", "wanted: s3://BUCKET/PREFIX")
+    refused(cluster, run(cluster, aws, *arguments), "LFN08", "usage: s3://BUCKET/PREFIX")
 
 
 def refused(node: Node, ended: subprocess.CompletedProcess[str], code: str, cause: str) -> None:
-    assert ended.returncode == int(code.removeprefix("LFN"))  # all that ParallelCluster tells of it
+    assert ended.returncode == int(code.removeprefix("LFN"))  # all that ParallelCluster reports of it
     for stream in (ended.stderr, ended.stdout):  # it keeps the first from its logs
         assert f"{code}  " in stream
         assert cause in stream
@@ -325,8 +325,8 @@ def refused(node: Node, ended: subprocess.CompletedProcess[str], code: str, caus
         (COMPUTE, "trn-dy-trn1-7", "trn", "trn"),
         (COMPUTE, "", None, "trn"),
         (HEAD, "ip-10-1-0-5", None, "head"),
-        ("cfn_node_type=LoginNode\n", "ip-10-1-0-9", None, "door"),
-        ("", "ip-10-1-0-9", "door", "door"),
+        ("cfn_node_type=LoginNode\n", "ip-10-1-0-9", None, "entry"),
+        ("", "ip-10-1-0-9", "entry", "entry"),
         ("cfn_node_type=ComputeFleet\n", "trn-st-a-b-1.train.pcluster", None, "trn"),
         ("stack_name='train'\ncfn_node_type=\"HeadNode\"\n", "", "head", "head"),
     ],
@@ -336,8 +336,8 @@ def test_who_am_i(node: Node, cfnconfig: str, host_name: str, given: str | None,
 
 
 def test_a_queue_may_have_whatever_type_its_capacity_block_is_of(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever is of a type that another group names is not of that group for it."""
-    node.is_of_type("m5.xlarge")  # of head and door
+    """Anyone who is of a type that another group names is not of that group for it."""
+    node.is_of_type("m5.xlarge")  # of head and entry
     node.publish(ParallelClusterHook.ON_NODE_CONFIGURED)
     document = json.loads((node.bundle / "fleet.json").read_text())
     next(group for group in document["groups"] if group["name"] == "trn")["instance_types"] = []
@@ -370,11 +370,11 @@ def test_a_compute_node_knows_its_head_node_and_type(node: Node) -> None:
         (COMPUTE, "", "head", "LFN13", "argument --group: it is head"),
         (COMPUTE, "gpu-st-p5-1", "trn", "LFN12", "no group gpu"),
         (COMPUTE, "", "gpu", "LFN12", "no group gpu"),
-        (HEAD, "trn-st-trn1-1", None, "LFN13", "host name: trn-st-trn1-1 is of the queue trn"),
-        (COMPUTE.replace("=train", "=other"), "", "trn", "LFN11", "cfnconfig is of the cluster other"),
-        ("", "", None, "LFN14", "this node could be of door or head or trn"),
-        ("", "trn-st-trn1-1", None, "LFN14", "this node could be of trn"),
-        ("cfn_node_type=Other\n", "", None, "LFN14", "it says Other"),
+        (HEAD, "trn-st-trn1-1", None, "LFN13", "host name: trn-st-trn1-1 is in the queue trn"),
+        (COMPUTE.replace("=train", "=other"), "", "trn", "LFN11", "cfnconfig is for the cluster other"),
+        ("", "", None, "LFN14", "this node could be in the group entry or head or trn"),
+        ("", "trn-st-trn1-1", None, "LFN14", "this node could be in the group trn"),
+        ("cfn_node_type=Other\n", "", None, "LFN14", "the node type is Other"),
     ],
 )
 def test_it_refuses_to_guess(

@@ -1,4 +1,4 @@
-"""The runner from outside: what it does with steps that work, fail, hang, die, and with steps of both kinds at once."""
+"""The runner from outside: what it does with steps that work, fail, hang or die, and with both kinds together."""
 
 import json
 import re
@@ -51,7 +51,7 @@ def test_what_comes_after_waits_even_for_what_fails_and_is_taken_nonetheless(wor
     assert by_name(ended)["later"]["started"] >= by_name(ended)["failing"]["ended"]
 
 
-def test_a_failure_stops_what_needs_it_and_nothing_else_and_all_failures_are_told(worker: Node) -> None:
+def test_a_failure_stops_what_needs_it_and_nothing_else_and_all_failures_are_reported(worker: Node) -> None:
     broken = "fail(Code.COMMAND, f'{name} cannot be done')"
     worker.publish(
         step_files={
@@ -64,7 +64,7 @@ def test_a_failure_stops_what_needs_it_and_nothing_else_and_all_failures_are_tol
     )
     ended = worker.run()
     assert ended.code == 1
-    states = {name: told["state"] for name, told in by_name(ended).items()}
+    states = {name: reported["state"] for name, reported in by_name(ended).items()}
     assert states == {
         "one": "failed",
         "two": "failed",
@@ -73,11 +73,11 @@ def test_a_failure_stops_what_needs_it_and_nothing_else_and_all_failures_are_tol
         "free": "done",
     }
     assert (ended.report["code"], ended.report["cause"]) == ("LFN31", "one cannot be done")
-    assert [told["step"] for told in ended.report["failures"]] == ["one", "two"]
+    assert [reported["step"] for reported in ended.report["failures"]] == ["one", "two"]
     assert by_name(ended)["needs_that"]["why"] == "it needs needs_one"
     assert "LFN31  one: one cannot be done" in ended.err
     assert "LFN31  two: two cannot be done" in ended.err
-    assert f"the whole story: {worker.logs / 'llm-fleet.log'}" in ended.err
+    assert f"log: {worker.logs / 'llm-fleet.log'}" in ended.err
 
 
 def test_what_apply_does_not_bring_about_is_a_failure(worker: Node) -> None:
@@ -86,14 +86,14 @@ def test_what_apply_does_not_bring_about_is_a_failure(worker: Node) -> None:
     assert (ended.code, by_name(ended)["idle"]["cause"]) == (1, "/made/idle is not as it should be")
 
 
-def test_a_step_that_heals_is_tried_again_after_growing_pauses(worker: Node) -> None:
+def test_a_step_that_recovers_is_tried_again_after_growing_pauses(worker: Node) -> None:
     apply = "if count(node, 'tries') < 3: fail(Code.COMMAND, 'not yet')"
     worker.publish(step_files={"slow": step("slow", apply=apply, verify="pass", more="'retries': 2")})
     ended = worker.run()
     assert (ended.code, by_name(ended)["slow"]["attempts"]) == (0, 3)
     assert by_name(ended)["slow"]["duration"] > 1.4
-    assert "[slow] LFN31  not yet; again in 0.5 s" in ended.out
-    assert "[slow] LFN31  not yet; again in 1 s" in ended.out
+    assert "[slow] LFN31  not yet; retrying in 0.5 s" in ended.out
+    assert "[slow] LFN31  not yet; retrying in 1 s" in ended.out
 
 
 @pytest.mark.parametrize(("final", "tries"), [(False, 2), (True, 1)])
@@ -110,16 +110,16 @@ def test_a_step_that_hangs_is_ended_with_everything_it_started(worker: Node, tmp
     apply = f"print('before', flush=True); subprocess.run(['bash', '-c', {shell!r}])"
     worker.publish(step_files={"hangs": step("hangs", apply=apply, more="'timeout': 0.5")})
     ended = worker.run()
-    told = by_name(ended)["hangs"]
-    assert (ended.code, told["code"], told["cause"]) == (1, "LFN32", "it did not end within 0.5 s")
-    assert told["output"] == ["before"]
+    reported = by_name(ended)["hangs"]
+    assert (ended.code, reported["code"], reported["cause"]) == (1, "LFN32", "it did not finish within 0.5 s")
+    assert reported["output"] == ["before"]
     assert is_gone(int((tmp_path / "pid").read_text()))
 
 
-def test_a_step_that_is_killed_is_told(worker: Node) -> None:
+def test_a_step_that_is_killed_is_reported(worker: Node) -> None:
     worker.publish(step_files={"dies": step("dies", apply="os.kill(os.getpid(), 9)")})
-    told = by_name(worker.run())["dies"]
-    assert (told["code"], told["cause"]) == ("LFN33", "its process was killed by SIGKILL")
+    reported = by_name(worker.run())["dies"]
+    assert (reported["code"], reported["cause"]) == ("LFN33", "its process was killed by SIGKILL")
 
 
 def test_a_full_disk_has_a_code_however_a_step_meets_it(worker: Node) -> None:
@@ -128,23 +128,23 @@ def test_a_full_disk_has_a_code_however_a_step_meets_it(worker: Node) -> None:
     command += "node.host.run('fill', '-c', 'echo x >/dev/full')"
     worker.publish(step_files={"own": step("own", apply=apply), "other": step("other", apply=command)})
     ended = worker.run()
-    assert {told["code"] for told in by_name(ended).values()} == {"LFN46"}, ended.err
+    assert {reported["code"] for reported in by_name(ended).values()} == {"LFN46"}, ended.err
     assert "No space left on device" in by_name(ended)["own"]["cause"]
 
 
 @pytest.mark.parametrize(
     ("apply", "cause"),
     [
-        ("node.host.folder('/opt/junk/more')", "a file is at {root}/opt/junk, where a folder has to be"),
-        ("node.host.folder('/opt/junk')", "a file is at {root}/opt/junk, where a folder has to be"),
-        ("node.host.write('/opt', 'x')", "a folder is at {root}/opt, where a file has to be"),
-        ("node.host.path('/opt').read_bytes()", "a folder is at {root}/opt, where a file has to be"),
+        ("node.host.folder('/opt/junk/more')", "{root}/opt/junk is a file, but must be a folder"),
+        ("node.host.folder('/opt/junk')", "{root}/opt/junk is a file, but must be a folder"),
+        ("node.host.write('/opt', 'x')", "{root}/opt is a folder, but must be a file"),
+        ("node.host.path('/opt').read_bytes()", "{root}/opt is a folder, but must be a file"),
         (
             "raise OSError(30, 'Read-only file system', '/opt/x')",
             "/opt/x cannot be written: its file system is read-only",
         ),
-        ("raise OSError(1, 'Operation not permitted', '/opt/x')", "/opt/x is refused: Operation not permitted"),
-        ("raise OSError(5, 'Input/output error', 'a', None, '/opt/b')", "/opt/b is refused: Input/output error"),
+        ("raise OSError(1, 'Operation not permitted', '/opt/x')", "/opt/x cannot be used: Operation not permitted"),
+        ("raise OSError(5, 'Input/output error', 'a', None, '/opt/b')", "/opt/b cannot be used: Input/output error"),
         (
             "import shutil; raise shutil.Error([('a', '/b', '[Errno 30] Read-only file system')])",
             "Read-only file system",
@@ -154,12 +154,12 @@ def test_a_full_disk_has_a_code_however_a_step_meets_it(worker: Node) -> None:
 def test_what_the_nodes_file_system_refuses_is_no_defect(worker: Node, apply: str, cause: str) -> None:
     worker.publish(step_files={"own": step("own", apply=apply)})
     (worker.root / "opt/junk").write_text("in the way")
-    told = by_name(worker.run())["own"]
-    assert told["code"] == "LFN167"
-    assert cause.format(root=worker.root) in told["cause"]
+    reported = by_name(worker.run())["own"]
+    assert reported["code"] == "LFN167"
+    assert cause.format(root=worker.root) in reported["cause"]
 
 
-def test_what_nobody_foresaw_in_a_step_is_told_with_its_traceback_in_the_log(worker: Node) -> None:
+def test_what_no_one_foresaw_in_a_step_is_reported_with_its_traceback_in_the_log(worker: Node) -> None:
     worker.publish(step_files={"odd": step("odd", apply="{}['key']")})
     ended = worker.run()
     assert (by_name(ended)["odd"]["code"], by_name(ended)["odd"]["cause"]) == ("LFN99", "KeyError: 'key'")
@@ -183,7 +183,7 @@ def test_a_result_longer_than_a_pipe_holds_arrives(worker: Node) -> None:
     assert len(by_name(worker.run())["long"]["changes"]) == 5000
 
 
-def test_a_step_that_leaves_a_daemon_behind_holds_nobody_up(worker: Node) -> None:
+def test_a_step_that_leaves_a_daemon_behind_holds_no_one_up(worker: Node) -> None:
     apply = "subprocess.Popen(['bash', '-c', 'read -t 20 <> <(:)'], start_new_session=True)"
     worker.publish(step_files={"starts": step("starts", apply=apply, verify="pass")})
     began = time.monotonic()
@@ -198,7 +198,7 @@ def test_output_into_files_is_written_too(worker: Node, tmp_path: Path) -> None:
     assert "[talks] hello" in (tmp_path / "out").read_text()
 
 
-def test_the_run_is_told_on_one_screen(worker: Node) -> None:
+def test_the_run_is_reported_on_one_screen(worker: Node) -> None:
     broken = step("broken", apply="fail(Code.COMMAND, 'no')")
     worker.publish(step_files={"broken": broken, "good": step("good"), "after": step("after", needs=("broken",))})
     ended = worker.run()
@@ -208,7 +208,7 @@ def test_the_run_is_told_on_one_screen(worker: Node) -> None:
     assert "- after it needs broken" in screen
 
 
-def test_json_is_all_that_is_said_on_standard_output_when_asked_for(worker: Node) -> None:
+def test_json_is_all_that_is_said_on_standard_output_when_requested_for(worker: Node) -> None:
     worker.publish(step_files={"one": step("one", apply="print('noise')", verify="pass")})
     ended = worker.run("on_init_complete.sh", "--json")
     assert json.loads(ended.out) == ended.report
@@ -219,7 +219,10 @@ def test_only_applies_what_is_named_and_verifies_what_that_needs(worker: Node) -
     worker.publish(step_files=files)
     refused = worker.run("on_init_complete.sh", "--only", "top")
     assert (refused.code, refused.report["code"]) == (1, "LFN36")
-    assert "base is needed and not so: LFN31  /made/base is not as it should be" in refused.report["cause"]
+    assert (
+        "base is needed, but its verification failed: LFN31  /made/base is not as it should be"
+        in refused.report["cause"]
+    )
     assert by_name(refused)["top"]["state"] == "not_reached"
     assert not (worker.root / "made").exists()
 

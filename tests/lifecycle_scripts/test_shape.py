@@ -1,4 +1,4 @@
-"""The scripts as they lie in the repository: what image and S3 do to them, and the oldest Python they must run on."""
+"""The scripts as they are in the repository: what image and S3 do to them, and the oldest Python they must run on."""
 
 import ast
 import re
@@ -114,7 +114,7 @@ def test_the_package_runs_on_every_python_that_is_here(worker: Node, minor: int)
     ended = worker.run(LLM_FLEET_PYTHON=python)
     assert (ended.code, ended.report["code"]) == (1, "LFN31"), ended.err
     assert ended.report["python"].startswith(f"3.{minor}.")
-    states = {told["name"]: told["state"] for told in ended.report["steps"]}
+    states = {reported["name"]: reported["state"] for reported in ended.report["steps"]}
     assert states == {"good": "done", "broken": "failed", "after": "not_reached"}
 
 
@@ -150,7 +150,7 @@ def _newer(code: str) -> list[str]:
 
 
 def _is_type(node: ast.BinOp) -> bool:
-    """Return whether `|` stands between what looks like types rather than sets or numbers."""
+    """Return whether `|` is between what looks like types rather than sets or numbers."""
     names = {"int", "str", "bytes", "float", "bool", "list", "dict", "tuple", "set", "frozenset", "Path"}
     sides = (node.left, node.right)
     return any((isinstance(side, ast.Constant) and side.value is None) or _name(side) in names for side in sides)

@@ -57,7 +57,7 @@ def test_nothing_is_left_behind_in_the_bundle(node: Node) -> None:
     assert sorted(path.name for path in node.logs.iterdir()) == ["llm-fleet.log", "report.json"]
 
 
-def test_the_resource_file_may_lie_where_the_platform_says(node: Node, tmp_path: Path) -> None:
+def test_the_resource_file_can_be_where_the_platform_says(node: Node, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere.json"
     elsewhere.write_text(json.dumps(WORKER))
     assert node.run(SAGEMAKER_RESOURCE_CONFIG_PATH=str(elsewhere)).report["node"]["group"] == "trn"
@@ -68,7 +68,7 @@ def test_a_role_without_steps_is_never_green(node: Node, hook: LifecycleHook) ->
     node.publish(hook, step_files={})
     node.has("resource_config.json", WORKER)
     ended = node.run("on_create.sh" if hook is LifecycleHook.ON_CREATE else "on_init_complete.sh")
-    _refused(ended, "LFN21", f"a node of role Compute has no step to take in {hook.value}")
+    _refused(ended, "LFN21", f"the role Compute has no steps in {hook.value}")
     assert ended.report["node"]["group"] == "trn"
 
 
@@ -76,7 +76,7 @@ def test_a_role_without_steps_is_never_green(node: Node, hook: LifecycleHook) ->
 def test_a_hook_that_is_not_the_groups_is_refused(node: Node, script: str) -> None:
     node.publish(LifecycleHook.ON_CREATE if script == "on_init_complete.sh" else LifecycleHook.ON_INIT_COMPLETE)
     node.has("resource_config.json", WORKER)
-    _refused(node.run(script), "LFN20", "group trn was started by")
+    _refused(node.run(script), "LFN20", "group trn was started with")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_it_may_be_started_from_anywhere(worker: Node, place: str, script: str) 
     assert ended.returncode == 0, ended.stderr
 
 
-def test_no_python_is_told_with_a_code_and_a_report(node: Node) -> None:
+def test_no_python_is_reported_with_a_code_and_a_report(node: Node) -> None:
     ended = node.run(LLM_FLEET_PYTHON="/nowhere/python3")
     _refused(ended, "LFN01", "no Python between 3.9 and 3.13")
     assert ended.report["hook"] == "OnInitComplete"
@@ -126,14 +126,14 @@ def test_parallelclusters_own_python_is_the_last_choice(node: Node, tmp_path: Pa
     assert ended.code == 0, ended.err
 
 
-def test_a_log_folder_that_cannot_be_made_is_told(node: Node, tmp_path: Path) -> None:
+def test_a_log_folder_that_cannot_be_made_is_reported(node: Node, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     ended = node.run(LLM_FLEET_LOG_DIR=str(tmp_path / "file"))
     assert ended.code == 1
     assert "LFN30" in ended.err
 
 
-def test_the_package_wants_to_be_told_its_hook(node: Node) -> None:
+def test_the_package_requires_a_hook(node: Node) -> None:
     ended = subprocess.run(
         [sys.executable, "-B", "-m", "llm_fleet_node"],
         cwd=node.bundle,
@@ -148,11 +148,11 @@ def test_the_package_wants_to_be_told_its_hook(node: Node) -> None:
 @pytest.mark.parametrize(
     ("changed", "code", "cause"),
     [
-        ({"schema_version": 2}, "LFN04", "schema version 2, these scripts know 1"),
+        ({"schema_version": 2}, "LFN04", "schema version 2, but these scripts support 1"),
         ({"steps": []}, "LFN03", "steps is [], not of type object"),
         ({"stages": []}, "LFN03", "stages is not known"),
         ({"groups": []}, "LFN03", "groups has 0 items"),
-        ({"scripts_sha256": "0" * 64}, "LFN07", "is of scripts 000"),
+        ({"scripts_sha256": "0" * 64}, "LFN07", "has 000"),
     ],
 )
 def test_a_manifest_that_is_not_to_be_believed(node: Node, changed: dict[str, Any], code: str, cause: str) -> None:
@@ -176,13 +176,13 @@ def test_a_bundle_without_manifest(node: Node) -> None:
 @pytest.mark.parametrize("text", ["{", '"', "", "\x00"])
 def test_a_manifest_that_is_no_json(node: Node, text: str) -> None:
     (node.bundle / "fleet.json").write_text(text)
-    _refused(node.run(), "LFN03", "is no JSON")
+    _refused(node.run(), "LFN03", "is not valid JSON")
 
 
 def test_a_changed_script_is_refused(node: Node) -> None:
     with (node.bundle / "llm_fleet_node" / "places.py").open("a") as file:
         file.write("# changed\n")
-    _refused(node.run(), "LFN06", "llm_fleet_node/places.py is ")
+    _refused(node.run(), "LFN06", "llm_fleet_node/places.py has the digest ")
 
 
 @pytest.mark.parametrize("place", ["steps/stranger.py", "stranger.py", "new/stranger.py"])
@@ -190,14 +190,14 @@ def test_code_that_was_never_published_is_refused(node: Node, place: str) -> Non
     path = node.bundle / "llm_fleet_node" / place
     path.parent.mkdir(exist_ok=True)
     path.write_text("open('/proof', 'w')")
-    _refused(node.run(), "LFN06", f"llm_fleet_node/{place} in {node.bundle} was never published")
+    _refused(node.run(), "LFN06", f"llm_fleet_node/{place} in {node.bundle} is not a published file")
 
 
 @pytest.mark.parametrize("name", ["llm_fleet_node/graph.py", "README.md"])
 def test_windows_line_ends_are_refused(node: Node, name: str) -> None:
     path = node.bundle / name
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    _refused(node.run(), "LFN06", f"{name} is ")
+    _refused(node.run(), "LFN06", f"{name} has the digest ")
 
 
 @pytest.mark.parametrize("name", ["on_init_complete.sh", "enter.sh"])
@@ -218,7 +218,7 @@ def test_a_checksum_list_that_is_none(node: Node, sums: str) -> None:
     _refused(node.run(), "LFN07", "")
 
 
-def test_what_nobody_foresaw_is_a_failure_with_its_traceback_in_the_log(node: Node) -> None:
+def test_what_no_one_foresaw_is_a_failure_with_its_traceback_in_the_log(node: Node) -> None:
     (node.bundle / "fleet.schema.json").write_text("[]")
     ended = node.run()
     _refused(ended, "LFN99", "")

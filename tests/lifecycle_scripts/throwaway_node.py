@@ -75,7 +75,7 @@ _NO_RUN_READS = (
     "node_files/",
     *(f"llm_fleet_node/{name}/" for name in _OF_STEPS_ALONE),
 )
-"""Four fifths of the shipped files: they are for jobs, or shipped steps alone import them, in whose place stand others.
+"""Four fifths of the shipped files: they are for jobs, or shipped steps alone import them, in whose place are others.
 
 Those steps have tests with the real folder, and the whole runs in `tests/lifecycle/test_from_synth_to_node.py`.
 """
@@ -131,7 +131,7 @@ class Node:
 
     @property
     def bundle(self) -> Path:
-        """The bundle's folder; what no test published of its own is published once it is asked for."""
+        """The bundle's folder; if the test has published none, it is published at the first use."""
         if not self._is_published:
             self.publish()
         return self._bundle
@@ -146,7 +146,7 @@ class Node:
     ) -> None:
         """Lay the bundle down.
 
-        `step_files` stand in for the shipped ones: text by name. `scripts` are the fleet's own files.
+        `step_files` replace the shipped ones: text by name. `scripts` are the fleet's own files.
         `changed` overrides what is in fleet.json.
         """
         files = _files(NOTHING_TO_DO if step_files is None else step_files, scripts or {})
@@ -157,7 +157,7 @@ class Node:
             platform=PLATFORMS[type(hook)],
             groups=[
                 NodeGroup(name="head", role=NodeType.CONTROLLER, instance_types=["ml.m5.xlarge"], hook=hook),
-                NodeGroup(name="door", role=NodeType.LOGIN, instance_types=["ml.m5.xlarge"], hook=hook),
+                NodeGroup(name="entry", role=NodeType.LOGIN, instance_types=["ml.m5.xlarge"], hook=hook),
                 NodeGroup(
                     name="trn",
                     role=NodeType.COMPUTE,
@@ -185,7 +185,7 @@ class Node:
         (self.bundle / "SHA256SUMS").write_text(f"{sums}{digest}  fleet.json\n")
 
     def has(self, name: str, content: object) -> None:
-        """Put a file of the platform on the node, as JSON or as it stands."""
+        """Put a file of the platform on the node, as JSON or as it is."""
         text = content if isinstance(content, str) else json.dumps(content)
         (self.config / name).write_text(text, encoding="utf-8")
 

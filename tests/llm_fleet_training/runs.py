@@ -99,7 +99,7 @@ class Starter:
 
 
 def free_port() -> int:
-    """One that nobody listens on just now."""
+    """One that no one listens on just now."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]

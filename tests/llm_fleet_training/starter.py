@@ -2,7 +2,7 @@
 
 Reads a request a line from standard input and writes an answer a line. A request: `arguments`, `processes`, `log`,
 `environment`, `path` (folders of more modules), and `fault`: at the `nth` passing of a point whose name begins with
-`point`, process `rank` is killed (`kill`), is told that there is no space (`space`), or gets a signal (`signal`).
+`point`, process `rank` is killed (`kill`), is reported that there is no space (`space`), or gets a signal (`signal`).
 After `lost_after` seconds processes but the first are frozen, as if their node were lost, and it gets SIGTERM.
 """
 

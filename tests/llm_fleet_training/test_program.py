@@ -14,13 +14,13 @@ PAGE = ROOT / "docs" / "training" / "failures.md"
 NEEDED = ("model", "backend", "sequence-length", "global-batch", "steps")
 HEAD = """# Failures of training jobs
 
-A training job that cannot go on says why, in two lines: `LFJnn: what was seen`, and a remedy. This page is the list of
-the program's codes, with what to do about each. It is generated (`make golden`) and checked by a test.
+A training job that cannot continue prints two lines: `LFJnn: what was found`, and a remedy. This page lists the codes
+of the [training program](program.md) with their remedies. It is generated (`make golden`) and checked by a test.
 
-The program ends with 3 when a restart will not mend it, with 1 when it may, and with 75 when a signal asked it to stop
-and it has written a checkpoint. LFJ40 to LFJ49 are told by the batch files themselves.
+The program exits with 3 if a restart cannot fix the problem, with 1 if it may, and with 75 if a signal stopped it and
+it has written a checkpoint. LFJ40 to LFJ49 are reported by the [batch files](jobs.md).
 
-| code | about | remedy |
+| code | subject | remedy |
 |---|---|---|
 """
 
@@ -38,7 +38,7 @@ def test_generated_page_lists_every_code():
     assert PAGE.read_text() == page, "codes have changed: run `make golden`"
 
 
-def test_no_code_stands_for_two_failures():
+def test_no_code_is_for_two_failures():
     from llm_fleet_training.failures import Code
 
     assert [name for name, code in Code.__members__.items() if code.name != name] == []
@@ -46,7 +46,7 @@ def test_no_code_stands_for_two_failures():
     assert len(set(numbers)) == len(numbers)
 
 
-def test_every_verb_tells_what_it_does_and_needs_no_package_for_it(capsys: pytest.CaptureFixture[str]):
+def test_every_verb_reports_what_it_does_and_needs_no_package_for_it(capsys: pytest.CaptureFixture[str]):
     from llm_fleet_training.__main__ import main, names
 
     with pytest.raises(SystemExit) as ended:
@@ -71,14 +71,14 @@ def test_every_verb_tells_what_it_does_and_needs_no_package_for_it(capsys: pytes
         ),
     ],
 )
-def test_wrong_options_are_told_with_a_code(given: list[str], cause: str, capsys: pytest.CaptureFixture[str]):
+def test_wrong_options_are_reported_with_a_code(given: list[str], cause: str, capsys: pytest.CaptureFixture[str]):
     from llm_fleet_training.__main__ import main
 
     assert main(given) == 3
     said = capsys.readouterr().err
     assert said.startswith("LFJ01: ")
     assert cause in said
-    assert "remedy: look at" in said
+    assert "remedy: see the options" in said
 
 
 def test_a_final_failure_leaves_word_and_another_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -14,7 +14,7 @@ TEXT = [
     "It was the best of times, it was the worst of times.",
     "In the beginning the nodes came up, one after the other.",
     "すべての道はクラスタに通ず。",
-    "A checkpoint that is cut off half-way is passed over.",
+    "A truncated checkpoint is skipped.",
 ]
 _FLAGS = ("lstrip", "normalized", "rstrip", "single_word")
 _GENERATION = {"bos_token_id": 0, "eos_token_id": 1, "max_length": 64}
@@ -56,7 +56,7 @@ def weights(config: dict[str, Any] = CONFIG, *, seed: int = 7) -> dict[str, Any]
 
 @cache
 def model_files(*, seed: int = 7) -> dict[str, bytes]:
-    """A whole repository: two files of weights with their index, config, tokenizer, licence, and what is left out."""
+    """A whole repository: two files of weights with their index, config, tokenizer, license, and what is left out."""
     save = import_module("safetensors.torch").save
     held = weights(seed=seed)
     names = list(held)

@@ -1,6 +1,6 @@
-"""How an alarm stands over values, by CloudWatch's rules: its metric math, M of N, and what no value means.
+"""The state of an alarm after values, by CloudWatch's rules: metric math, M of N, and missing data.
 
-docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html; of metric math IF and FILL are enough.
+docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html; metric math has only IF and FILL.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,10 +12,10 @@ Values = Sequence[float | None]
 
 
 def rings(plan: AlarmPlan, values: Mapping[str, Values] | Values) -> bool:
-    """Return whether `plan` rings after `values`, a value a period, the newest last; of metric math by its ids."""
+    """Return whether `plan` is in ALARM after `values`, one per period, newest last; for metric math by id."""
     points = _points(plan, values)[-plan.periods :]
     if plan.missing == "missing" and not any(point is not None for point in points):
-        return plan.tells_silence
+        return plan.reports_silence
     beyond = [_beyond(plan, point) for point in [None] * (plan.periods - len(points)) + points]
     return sum(beyond) >= (plan.ringing or plan.periods)
 

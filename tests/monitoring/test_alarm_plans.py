@@ -1,4 +1,4 @@
-"""Each alarm rings when it should, is quiet when it should, looks at what somebody publishes, and says what to do."""
+"""Each alarm changes to ALARM and to OK when it should, has a published metric, and says what to do."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from llm_fleet.notifications.alarm_topic import AlarmTopic
 from llm_fleet.notifications.metric_alarms import AlarmPlan, ServiceMetric
 from llm_fleet.spec.monitoring import ClusterAlarmThresholds
 from tests.monitoring.alarm_state import rings
-from tests.pains.told import told
+from tests.pains.reported import reported
 from tools.synth_environment import ROOT
 
 USUAL = ClusterAlarmThresholds()
@@ -43,24 +43,24 @@ def every() -> list[AlarmPlan]:
     return [*plans_of(HYPERPOD).values(), *plans_of(PARALLEL).values(), *storage, *observer_plans("observer")]
 
 
-# By alarm: values that ring, and values that do not, a value for each period of five minutes.
+# By alarm: values with and without ALARM, one for each period of five minutes.
 ACCOUNT: Sequence[tuple[MonitoredCluster, str, Any, Any]] = (
     (HYPERPOD, "NodeFailed", [1, 1], [0, 1]),
     (HYPERPOD, "StuckPending", {"pending": [0] * 6, "missing": [2] * 6}, {"pending": [2] * 5, "missing": [0] * 5}),
     (HYPERPOD, "StuckPending", {"pending": [1] * 6, "missing": [0] * 6}, {"pending": [0] * 6, "missing": [0] * 6}),
     (HYPERPOD, "LifecycleFailed", [1], [None]),
     (PARALLEL, "HeadNode", [1, 1], [1, 0]),
-    # ParallelCluster tries again after 10 minutes, and says nothing in between.
+    # ParallelCluster retries after 10 minutes, without values in between.
     (PARALLEL, "NoCapacity", [3, None, None, 3, None, None], [9, None, None, None, None, None]),
     (PARALLEL, "LifecycleFailed", [3], [0]),
 )
-# A job has waited for four hours, and every node works for another one.
+# A job has waited for four hours, and all nodes are allocated to others.
 WAITING = {"wait": [14400, 14400], "idle": [0, 0], "down": [0, 0], "drained": [0, 0]}
 NODES: Sequence[tuple[str, Any, Any]] = (
-    # Sums over five minutes: two nodes' use in percent each minute, and as many nodes that jobs hold.
+    # Sums over five minutes: use of two nodes in percent each minute, and two allocated nodes.
     ("IdleAllocated", {"used": [49] * 12, "allocated": [10] * 12}, {"used": [49] * 12, "allocated": [0] * 12}),
     ("IdleAllocated", {"used": [0] * 12, "allocated": [5] * 12}, {"used": [0] * 11 + [25], "allocated": [5] * 12}),
-    # One node of many works hard, and the others are idle: a job that runs well, however large the cluster is.
+    # One node of many is busy, and the others are idle: a job that runs well in a large cluster.
     ("IdleAllocated", {"used": [20] * 12, "allocated": [5] * 12}, {"used": [450] * 12, "allocated": [5] * 12}),
     ("IdleUnused", {"used": [0] * 24, "allocated": [0] * 24}, {"used": [0] * 24, "allocated": [0] * 23 + [1]}),
     ("RootDisk", [85, 99], [99, 84.9]),
@@ -77,21 +77,23 @@ NODES: Sequence[tuple[str, Any, Any]] = (
 
 
 @pytest.mark.parametrize(("cluster", "id", "loud", "quiet"), ACCOUNT)
-def test_what_the_account_sees_rings_when_it_lasts(cluster: MonitoredCluster, id: str, loud: Any, quiet: Any) -> None:
+def test_alarms_on_account_metrics_need_lasting_values(
+    cluster: MonitoredCluster, id: str, loud: Any, quiet: Any
+) -> None:
     plan = plans_of(cluster)[id]
     assert rings(plan, loud)
     assert not rings(plan, quiet)
 
 
 @pytest.mark.parametrize(("id", "loud", "quiet"), NODES)
-def test_what_nodes_publish_rings_when_it_lasts(id: str, loud: Any, quiet: Any) -> None:
+def test_alarms_on_node_metrics_need_lasting_values(id: str, loud: Any, quiet: Any) -> None:
     plan = plans_of(HYPERPOD)[id]
     assert rings(plan, loud)
     assert not rings(plan, quiet)
 
 
-def test_a_node_that_is_away_for_a_moment_is_not_away_for_five_minutes() -> None:
-    """Between two jobs nodes are idle for seconds, and ParallelCluster takes refused ones for down for ten minutes."""
+def test_a_short_absence_of_a_node_is_no_alarm() -> None:
+    """Nodes are idle for seconds between jobs, and ParallelCluster sets them down for ten minutes without capacity."""
     plans = plans_of(HYPERPOD)
     away = {
         (plan, metric.name): metric.statistic
@@ -103,7 +105,7 @@ def test_a_node_that_is_away_for_a_moment_is_not_away_for_five_minutes() -> None
     assert set(away.values()) == {"Minimum"}
 
 
-def test_a_target_of_lustre_that_fills_up_rings_though_the_others_have_room() -> None:
+def test_one_full_ost_of_lustre_is_an_alarm() -> None:
     capacity, targets = 4800, 4
     plan = lustre_plan("Lustre", "fs-1", capacity, USUAL)
     one = capacity / targets * GIB
@@ -111,13 +113,13 @@ def test_a_target_of_lustre_that_fills_up_rings_though_the_others_have_room() ->
     assert not rings(plan, {"free": [0.11 * one] * 15, "targets": [targets] * 15})
 
 
-def test_a_file_system_of_which_nobody_told_the_size_rings_on_bytes() -> None:
+def test_a_file_system_of_unknown_size_has_an_alarm_on_bytes() -> None:
     plan = lustre_plan("Lustre", "fs-1", None, USUAL)
     assert rings(plan, [99 * GIB] * 3)
     assert not rings(plan, [100 * GIB] * 3)
 
 
-def test_home_directories_and_accounting_ring_before_they_are_full() -> None:
+def test_alarms_on_home_directories_and_accounting_before_they_are_full() -> None:
     home = open_zfs_plan("OpenZfs", "fs-1", USUAL)
     assert rings(home, {"used": [90] * 3, "capacity": [100] * 3})
     assert not rings(home, {"used": [89] * 3, "capacity": [100] * 3})
@@ -128,11 +130,11 @@ def test_home_directories_and_accounting_ring_before_they_are_full() -> None:
     assert not rings(connections, [199] * 3)
 
 
-def test_aurora_grows_by_itself_and_has_no_alarm_on_space() -> None:
+def test_aurora_has_no_alarm_on_storage() -> None:
     assert [plan.id for plan in database_plans("Database", {"DBClusterIdentifier": "slurm"})] == ["DatabaseConnections"]
 
 
-def test_nothing_rings_for_what_is_not_there_but_the_function_that_must_run() -> None:
+def test_missing_data_is_an_alarm_only_for_the_function() -> None:
     def nothing(plan: AlarmPlan) -> Any:
         silence: list[float | None] = [None] * plan.periods
         return silence if isinstance(plan.measure, ServiceMetric) else dict.fromkeys(plan.measure.metrics, silence)
@@ -140,18 +142,18 @@ def test_nothing_rings_for_what_is_not_there_but_the_function_that_must_run() ->
     assert [plan.id for plan in every() if rings(plan, nothing(plan))] == ["ObserverAsleep"]
 
 
-def test_a_function_that_has_never_run_yet_rings_nothing() -> None:
-    """An alarm is made with INSUFFICIENT_DATA, half an hour before the function could have run for half an hour.
+def test_a_new_function_causes_no_alarm() -> None:
+    """A new alarm is in INSUFFICIENT_DATA, and the function has no data for half an hour.
 
-    Were no value `breaching`, it would ring at its own deployment; so it tells only of falling back into that state.
+    With `breaching`, it would change to ALARM at its own deployment; so it notifies only on a return to that state.
     """
     plan = next(plan for plan in observer_plans("observer") if plan.id == "ObserverAsleep")
     assert plan.missing == "missing"
-    assert plan.tells_silence
+    assert plan.reports_silence
 
 
 @pytest.mark.parametrize("plan", every(), ids=lambda plan: plan.id)
-def test_an_alarm_says_what_to_do_and_cloudwatch_takes_it(plan: AlarmPlan) -> None:
+def test_an_alarm_is_valid_and_says_what_to_do(plan: AlarmPlan) -> None:
     assert 80 < len(plan.meaning) <= 1024
     assert "\n" not in plan.meaning
     assert plan.meaning.endswith(".")
@@ -168,11 +170,11 @@ def _metrics(plans: Sequence[AlarmPlan]) -> list[ServiceMetric]:
     ]
 
 
-def test_every_metric_is_one_that_somebody_publishes() -> None:
+def test_every_metric_is_published() -> None:
     own = {metric.name for metric in cluster_metrics().values()}
     notify = Path(ROOT, "lifecycle_scripts/llm_fleet_node/notify.py").read_text(encoding="utf-8")
     own |= set(re.findall(r'^_(?:DEGRADED_)?METRIC = "(\w+)"', notify, flags=re.M))
-    # What the account's function counts, by the keys that its code writes.
+    # Metrics of the cluster observer, by the keys in its code.
     code = Path(next(iter(llm_fleet.functions.__path__)), "cluster_observer", "handler.py").read_text(encoding="utf-8")
     counted = {name for key, name in account_metrics().metrics.items() if f'"{key}"' in code}
     published = {
@@ -183,12 +185,12 @@ def test_every_metric_is_one_that_somebody_publishes() -> None:
         "AWS/RDS": {"FreeStorageSpace", "DatabaseConnections"},
         "AWS/Lambda": {"Errors", "Invocations"},
     }
-    asked = {(metric.namespace, metric.name) for metric in _metrics(every())}
-    assert {(space, name) for space, name in asked if name not in published[space]} == set()
+    requested = {(metric.namespace, metric.name) for metric in _metrics(every())}
+    assert {(space, name) for space, name in requested if name not in published[space]} == set()
     assert counted == set(account_metrics().metrics.values())
 
 
-def test_nodes_are_asked_by_the_name_that_they_publish_under() -> None:
+def test_node_metrics_use_the_name_that_nodes_publish() -> None:
     by_nodes = [
         metric for metric in _metrics(list(plans_of(PARALLEL).values())) if metric.namespace == "LlmFleet/Nodes"
     ]
@@ -207,7 +209,7 @@ def test_a_cluster_without_metrics_or_accelerators_has_no_alarm_on_them() -> Non
 
 
 @pytest.mark.parametrize("name", [name for name in alarm_thresholds() if name != "database_connections"])
-def test_each_threshold_moves_an_alarm_and_has_the_default_that_it_says(name: str) -> None:
+def test_each_threshold_changes_an_alarm_and_has_its_documented_default(name: str) -> None:
     other = ClusterAlarmThresholds(**{name: 40 if name.endswith("_percent") else 55})
     limits = [other, USUAL]
     moved, usual = (
@@ -223,14 +225,14 @@ def test_each_threshold_moves_an_alarm_and_has_the_default_that_it_says(name: st
     assert int(default[1]) * (60 if default[2] == " h" else 1) == alarm_thresholds()[name]
 
 
-def test_pains_that_an_alarm_tells() -> None:
+def test_pains_that_an_alarm_reports() -> None:
     plans = plans_of(HYPERPOD)
-    told(5, plans["RootDisk"].meaning, "The root disk of a node of train is 85 % full")
-    told(13, plans["StuckPending"].meaning, "no capacity in the AZ")
-    told(23, plans["NodesSilent"].meaning, "none has published a metric for 30 minutes")
+    reported(5, plans["RootDisk"].meaning, "The root disk of a node of train is 85 % full")
+    reported(13, plans["StuckPending"].meaning, "no capacity in the AZ")
+    reported(23, plans["NodesSilent"].meaning, "none has published a metric for 30 minutes")
 
 
-def test_alarms_pass_whether_or_not_the_key_is_asked_with_the_account(stack: cdk.Stack) -> None:
+def test_alarms_pass_whether_or_not_the_key_is_requested_with_the_account(stack: cdk.Stack) -> None:
     AlarmTopic(stack, "Alarms")
     template = Template.from_stack(stack)
     (key,) = template.find_resources("AWS::KMS::Key").values()

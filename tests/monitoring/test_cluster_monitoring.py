@@ -1,4 +1,4 @@
-"""ClusterMonitoring in a stranger's stack: what it makes, what it refuses, and that cdk-nag is content."""
+"""ClusterMonitoring in a stranger's stack: resources, errors, and no cdk-nag findings."""
 
 import json
 from typing import Any
@@ -58,7 +58,7 @@ def made(stack: cdk.Stack) -> ClusterMonitoring:
     return made
 
 
-def test_everything_that_was_asked_for_is_made_and_cdk_nag_is_content(
+def test_all_requested_resources_are_created_without_cdk_nag_findings(
     stack: cdk.Stack, made: ClusterMonitoring
 ) -> None:
     assert nag_findings(cdk.App.of(stack)) == []  # pyright: ignore[reportArgumentType]
@@ -70,7 +70,7 @@ def test_everything_that_was_asked_for_is_made_and_cdk_nag_is_content(
     assert silent == {"lab-ObserverAsleep"}
     _the_chats_can_only_look(stack)
     _the_budget_takes_the_right_to_start_from_the_roles(stack)
-    _the_budget_comes_after_its_right_to_tell(stack)
+    _the_budget_comes_after_its_right_to_report(stack)
     _the_function_knows_clusters_and_days(stack)
     _the_dashboard_shows_what_was_added_later(stack)
 
@@ -79,7 +79,7 @@ def _the_chats_can_only_look(stack: cdk.Stack) -> None:
     (slack,) = resources(stack, "AWS::Chatbot::SlackChannelConfiguration")
     (teams,) = resources(stack, "AWS::Chatbot::MicrosoftTeamsChannelConfiguration")
     assert (slack["SlackWorkspaceId"], teams["TeamId"]) == ("T0123456789", UUID)
-    looks = [one for one in resources(stack, "AWS::IAM::ManagedPolicy") if "look at" in one["Description"]]
+    looks = [one for one in resources(stack, "AWS::IAM::ManagedPolicy") if "chat channel" in one["Description"]]
     assert len(looks) == len([slack["GuardrailPolicies"], teams["GuardrailPolicies"]])
     for policy in looks:
         (statement,) = policy["PolicyDocument"]["Statement"]
@@ -89,8 +89,8 @@ def _the_chats_can_only_look(stack: cdk.Stack) -> None:
 def _the_budget_takes_the_right_to_start_from_the_roles(stack: cdk.Stack) -> None:
     (budget,) = resources(stack, "AWS::Budgets::Budget")
     assert budget["Budget"]["CostFilters"] == {"TagKeyValue": ["user:team$research"]}
-    told = [one["Notification"] for one in budget["NotificationsWithSubscribers"]]
-    assert [(one["NotificationType"], one["Threshold"]) for one in told] == [
+    reported = [one["Notification"] for one in budget["NotificationsWithSubscribers"]]
+    assert [(one["NotificationType"], one["Threshold"]) for one in reported] == [
         *(("ACTUAL", share) for share in (50, 80, 100)),
         ("FORECASTED", 100),
     ]
@@ -98,13 +98,15 @@ def _the_budget_takes_the_right_to_start_from_the_roles(stack: cdk.Stack) -> Non
     assert (action["ApprovalModel"], action["ActionThreshold"]) == ("MANUAL", {"Type": "PERCENTAGE", "Value": 100})
     assert action["Definition"]["IamActionDefinition"]["Roles"] == ["ml-engineers"]
     policies = resources(stack, "AWS::IAM::ManagedPolicy")
-    (denial,) = [one["PolicyDocument"]["Statement"][0] for one in policies if "nothing new" in one["Description"]]
+    (denial,) = [
+        one["PolicyDocument"]["Statement"][0] for one in policies if "denies new instances" in one["Description"]
+    ]
     assert denial["Effect"] == "Deny"
-    # What stops or deletes stays allowed: who has spent too much must be able to end it.
+    # Stopping and deleting stays allowed, so that users can end resources after the budget is exceeded.
     assert not [action for action in denial["Action"] if "Delete" in action or "Stop" in action]
 
 
-def _the_budget_comes_after_its_right_to_tell(stack: cdk.Stack) -> None:
+def _the_budget_comes_after_its_right_to_report(stack: cdk.Stack) -> None:
     template: dict[str, Any] = cdk.App.of(stack).synth().get_stack_by_name(stack.stack_name).template  # pyright: ignore
     made: dict[str, dict[str, Any]] = template["Resources"]
     (budget,) = [one for one in made.values() if one["Type"] == "AWS::Budgets::Budget"]
@@ -114,9 +116,9 @@ def _the_budget_comes_after_its_right_to_tell(stack: cdk.Stack) -> None:
 
 def _the_function_knows_clusters_and_days(stack: cdk.Stack) -> None:
     (function,) = resources(stack, "AWS::Lambda::Function")
-    told = function["Environment"]["Variables"]
-    assert json.loads(told["CLUSTERS"]) == {"train": "hyperpod", "lab-0123abcd": "parallelcluster"}
-    assert told["RETENTION_DAYS"] == "30"
+    reported = function["Environment"]["Variables"]
+    assert json.loads(reported["CLUSTERS"]) == {"train": "hyperpod", "lab-0123abcd": "parallelcluster"}
+    assert reported["RETENTION_DAYS"] == "30"
     rules = resources(stack, "AWS::Events::Rule")
     (pattern,) = [one["EventPattern"] for one in rules if "EventPattern" in one]
     assert pattern["detail"] == {"ClusterName": ["train"]}
@@ -131,7 +133,7 @@ def _the_dashboard_shows_what_was_added_later(stack: cdk.Stack) -> None:
     assert {"Alarms", "train: nodes", "Lustre", "Home"} <= set(titles)
 
 
-def test_a_budget_alone_and_an_imported_topic_make_no_function(stack: cdk.Stack) -> None:
+def test_a_budget_alone_and_an_imported_topic_create_no_function(stack: cdk.Stack) -> None:
     topic = sns.Topic.from_topic_arn(stack, "Pager", "arn:aws:sns:us-west-2:111122223333:pager")
     spec = MonitoringSpec(alarms=ClusterAlarms(topic=topic), budget=BUDGET, dashboard=False)
     made = ClusterMonitoring(stack, "M", spec, name="lab")
@@ -140,7 +142,7 @@ def test_a_budget_alone_and_an_imported_topic_make_no_function(stack: cdk.Stack)
     assert resources(stack, "AWS::Budgets::BudgetsAction") == resources(stack, "AWS::Lambda::Function") == []
 
 
-def test_what_only_the_deployment_knows_passes(stack: cdk.Stack) -> None:
+def test_tokens_are_accepted(stack: cdk.Stack) -> None:
     text = cdk.CfnParameter(stack, "Text").value_as_string
     number = cdk.CfnParameter(stack, "Number", type="Number").value_as_number
     ClusterMonitoring(
@@ -176,7 +178,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("change", "code", "where"), WRONG)
-def test_what_is_wrong_is_told_with_its_place(stack: cdk.Stack, change: dict[str, Any], code: str, where: str) -> None:
+def test_errors_are_reported_with_their_key(stack: cdk.Stack, change: dict[str, Any], code: str, where: str) -> None:
     with pytest.raises(FleetError) as raised:
         ClusterMonitoring(stack, "M", **{**GOOD, **change})
     assert [(problem.code.value, problem.where) for problem in raised.value.problems] == [(code, where)]
@@ -184,7 +186,7 @@ def test_what_is_wrong_is_told_with_its_place(stack: cdk.Stack, change: dict[str
 
 
 NO_NUMBER = ClusterAlarmThresholds(disk_percent=float("nan"))
-# What is wrong with a description is in tests/fleet_file/test_monitoring.py: the construct calls the same rules.
+# tests/fleet_file/test_monitoring.py has the errors of a specification: the construct calls the same rules.
 PARTS: list[tuple[dict[str, Any], str, str]] = [
     ({"alarms": ClusterAlarms(emails=["me@example.com", "me@example.com"])}, "LF1182", "alarms.emails[1]"),
     ({"alarms": ClusterAlarms(thresholds=NO_NUMBER)}, "LF1180", "alarms.thresholds.disk_percent"),
@@ -194,16 +196,14 @@ PARTS: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("change", "code", "where"), PARTS)
-def test_the_description_is_refused_what_the_services_would(
-    stack: cdk.Stack, change: dict[str, Any], code: str, where: str
-) -> None:
+def test_the_specification_is_checked(stack: cdk.Stack, change: dict[str, Any], code: str, where: str) -> None:
     given: dict[str, Any] = {"budget": BUDGET, **change}
     with pytest.raises(FleetError) as raised:
         ClusterMonitoring(stack, "M", MonitoringSpec(**given), name="lab")
     assert [(problem.code.value, problem.where) for problem in raised.value.problems] == [(code, where)]
 
 
-def test_a_further_chat_is_checked_as_the_first(stack: cdk.Stack) -> None:
+def test_an_additional_chat_is_checked_like_the_first(stack: cdk.Stack) -> None:
     monitoring = ClusterMonitoring(stack, "M", MonitoringSpec(budget=BUDGET), name="lab")
     with pytest.raises(FleetError, match="LF1183"):
         monitoring.add_chat(SlackChannel(workspace_id="T1", channel_id="#alarms"))

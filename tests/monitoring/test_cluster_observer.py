@@ -1,4 +1,4 @@
-"""The function counts nodes, keeps log groups, and lets no cluster keep it from another."""
+"""The function counts nodes, creates log groups, and continues after an error of one cluster."""
 
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
@@ -28,15 +28,17 @@ def refusal(code: str, message: str = "") -> ClientError:
 
 
 class Logs:
-    """CloudWatch Logs, as far as it is asked. `races`: HyperPod makes the group just before we do."""
+    """The used calls of CloudWatch Logs. `races`: HyperPod creates the log group just before the function."""
 
     def __init__(self, groups: Mapping[str, dict[str, Any]] | None = None, *, races: bool = False) -> None:
-        self.groups = {name: {"logGroupName": name, **told} for name, told in (groups or {}).items()}
+        self.groups = {name: {"logGroupName": name, **reported} for name, reported in (groups or {}).items()}
         self.races = races
         self.writes = 0
 
     def describe_log_groups(self, *, logGroupNamePrefix: str) -> dict[str, Any]:
-        return {"logGroups": [told for name, told in self.groups.items() if name.startswith(logGroupNamePrefix)]}
+        return {
+            "logGroups": [reported for name, reported in self.groups.items() if name.startswith(logGroupNamePrefix)]
+        }
 
     def create_log_group(self, *, logGroupName: str) -> None:
         self.writes += 1
@@ -61,10 +63,10 @@ class SageMaker:
         self.calls = 0
 
     def describe_cluster(self, *, ClusterName: str) -> dict[str, Any]:
-        told = self.clusters.get(ClusterName, refusal("ResourceNotFound"))
-        if isinstance(told, Exception):
-            raise told
-        return {"ClusterArn": ARN, "InstanceGroups": [{"TargetCount": 6, "CurrentCount": len(told) % 7}]}
+        reported = self.clusters.get(ClusterName, refusal("ResourceNotFound"))
+        if isinstance(reported, Exception):
+            raise reported
+        return {"ClusterArn": ARN, "InstanceGroups": [{"TargetCount": 6, "CurrentCount": len(reported) % 7}]}
 
     def get_paginator(self, _: str) -> Any:
         return SimpleNamespace(paginate=self._pages)
@@ -102,7 +104,7 @@ def observer(clusters: Mapping[str, str], **clients: Any) -> Observer:
     return Observer(settings, clients.__getitem__)
 
 
-def test_nodes_are_counted_by_what_somebody_must_act_on() -> None:
+def test_nodes_are_counted_by_state() -> None:
     statuses = ["Running", "Running", "Pending", "Failure", "SystemUpdating"]
     cloudwatch, logs = CloudWatch(), Logs()
     observer(
@@ -112,7 +114,7 @@ def test_nodes_are_counted_by_what_somebody_must_act_on() -> None:
     assert logs.groups[GROUP]["retentionInDays"] == 90
 
 
-def test_counts_that_the_service_leaves_out_are_no_missing_nodes() -> None:
+def test_omitted_counts_are_no_missing_nodes() -> None:
     sagemaker, cloudwatch = SageMaker({"train": ["Running"]}), CloudWatch()
     groups = [{"CurrentCount": 3}, {"TargetCount": 2}, {}]
     sagemaker.describe_cluster = lambda *, ClusterName: {"ClusterArn": ARN, "InstanceGroups": groups}  # pyright: ignore
@@ -127,14 +129,14 @@ def test_two_thousand_nodes_are_twenty_calls() -> None:
     assert cloudwatch.of("train")["NODES_RUNNING"] == 2000
 
 
-def test_a_cluster_that_is_not_there_is_passed_over_and_publishes_nothing() -> None:
+def test_a_missing_cluster_is_skipped_and_publishes_nothing() -> None:
     cloudwatch = CloudWatch()
     seen = observer({"gone": "hyperpod"}, sagemaker=SageMaker({}), logs=Logs(), cloudwatch=cloudwatch).look_at_all()
     assert seen == {"gone": {}}
     assert cloudwatch.data == []
 
 
-def test_one_cluster_that_is_refused_does_not_keep_the_others_from_it() -> None:
+def test_an_error_of_one_cluster_does_not_affect_the_others() -> None:
     sagemaker = SageMaker({"shut": refusal("AccessDeniedException", "no"), "train": ["Running"]})
     cloudwatch = CloudWatch()
     with pytest.raises(NotAllSeen, match=r"^shut$"):
@@ -144,20 +146,20 @@ def test_one_cluster_that_is_refused_does_not_keep_the_others_from_it() -> None:
     assert cloudwatch.of("train")["NODES_RUNNING"] == 1
 
 
-def test_a_cluster_that_is_being_created_gets_its_log_group_at_once() -> None:
+def test_a_cluster_that_is_being_created_gets_its_log_group_immediately() -> None:
     logs = Logs()
     detail = {"ClusterName": "train", "ClusterArn": ARN, "ClusterStatus": "Creating"}
-    assert observer({"train": "hyperpod"}, logs=logs).hear_of(detail) == "made"
+    assert observer({"train": "hyperpod"}, logs=logs).on_state_change(detail) == "made"
     assert logs.groups == {GROUP: {"logGroupName": GROUP, "retentionInDays": 90}}
 
 
 @pytest.mark.parametrize(
     "change", [{"ClusterName": "other"}, {"ClusterStatus": "Deleting"}, {"ClusterArn": ""}, {"ClusterName": "pc"}]
 )
-def test_what_is_not_ours_or_goes_gets_none(change: dict[str, str]) -> None:
+def test_other_or_deleted_clusters_get_no_log_group(change: dict[str, str]) -> None:
     logs = Logs()
     detail = {"ClusterName": "train", "ClusterArn": ARN, "ClusterStatus": "Creating", **change}
-    assert observer({"train": "hyperpod", "pc": "parallelcluster"}, logs=logs).hear_of(detail) == "passed over"
+    assert observer({"train": "hyperpod", "pc": "parallelcluster"}, logs=logs).on_state_change(detail) == "skipped"
     assert logs.groups == {}
 
 
@@ -194,7 +196,7 @@ def test_a_log_group_is_made_adopted_or_left_alone(logs: Logs, key: str, done: s
         (None, "ok", "ok", None),
     ],
 )
-def test_a_head_node_is_judged_by_its_state_and_its_checks(
+def test_a_head_node_is_impaired_by_state_or_status_checks(
     state: str | None, system: str, own: str, impaired: bool | None
 ) -> None:
     def describe_instances(*, Filters: list[dict[str, Any]]) -> dict[str, Any]:

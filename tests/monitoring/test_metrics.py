@@ -1,6 +1,7 @@
 """Where nodes' metrics go: in the fleet file and the constructs, what nodes may do, and Grafana's dashboard."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from tools.synth_environment import ROOT
 DASHBOARD = ROOT / "examples" / "grafana" / "llm-fleet-cluster.json"
 ARN = "arn:aws:aps:us-west-2:111122223333:workspace/ws-12345678-1234-1234-1234-123456789012"
 FLEET = """
-fleet: sight
+fleet: metrics
 region: us-west-2
 network: {az: usw2-az4, compute_cidr: 10.1.0.0/20, internet: none}
 clusters:
@@ -48,15 +49,15 @@ def fleet(metrics: str) -> str:
     [
         ("{to: cloudwatch, retention: 15 days}", "monitoring.metrics.retention", "LF1150", "write 14 days"),
         ("{to: prometheus, workspace: ws-1}", "monitoring.metrics.workspace", "LF1151", "aws amp list-workspaces"),
-        ("{to: cloudwatch, grafana: true}", "monitoring.metrics.grafana", "LF1152", "send them to prometheus"),
-        ("{to: prometheus, retention: 14 days}", "monitoring.metrics.retention", "LF1152", "send them to cloudwatch"),
-        ("{to: none, retention: 14 days}", "monitoring.metrics.retention", "LF1152", "send them to cloudwatch"),
+        ("{to: cloudwatch, grafana: true}", "monitoring.metrics.grafana", "LF1152", "destination prometheus"),
+        ("{to: prometheus, retention: 14 days}", "monitoring.metrics.retention", "LF1152", "destination cloudwatch"),
+        ("{to: none, retention: 14 days}", "monitoring.metrics.retention", "LF1152", "destination cloudwatch"),
         (f"{{to: prometheus, workspace: '{ARN.replace('us-west-2', 'eu-west-1')}'}}", "monitoring.metrics.workspace",
-         "LF1153", "name a workspace in us-west-2"),
+         "LF1153", "write a workspace in us-west-2"),
         ("datadog", "monitoring.metrics.to", "LF114", "cloudwatch"),
     ],
 )  # fmt: skip
-def test_each_mistake_is_told_at_its_key(metrics: str, where: str, code: str, remedy: str) -> None:
+def test_each_mistake_is_reported_at_its_key(metrics: str, where: str, code: str, remedy: str) -> None:
     with pytest.raises(FleetError) as caught:
         parse_fleet(fleet(metrics))
     (problem,) = caught.value.problems
@@ -121,18 +122,19 @@ def test_a_prometheus_workspace_is_kept_and_nodes_may_write_to_it_alone(app: cdk
     statements = [one for policy in policies for one in policy["Properties"]["PolicyDocument"]["Statement"]]
     (statement,) = [one for one in statements if one.get("Sid") == "Metrics"]
     assert statement["Action"] == "aps:RemoteWrite"
-    assert statement["Resource"]["Fn::ImportValue"].startswith("sight-metrics:")
+    assert statement["Resource"]["Fn::ImportValue"].startswith("metrics-metrics:")
     cluster.resource_properties_count_is("AWS::Logs::LogGroup", {"LogGroupName": "/llm-fleet/metrics/train"}, 0)
 
 
-def test_the_dashboard_of_grafana_is_that_of_the_catalog() -> None:
-    """Write it anew: `python -c` of the two lines in docs/constructs/cluster-metrics.md."""
+def test_generated_dashboard_of_grafana_is_that_of_the_catalog() -> None:
+    if os.environ.get("UPDATE_GOLDEN"):
+        DASHBOARD.write_text(json.dumps(grafana_dashboard(), indent=2) + "\n", encoding="utf-8")
     assert json.loads(DASHBOARD.read_text(encoding="utf-8")) == grafana_dashboard()
     titles = [panel["title"] for panel in grafana_dashboard()["panels"]]
     assert set(titles) >= {metric.name for metric in cluster_metrics().values()}
     panels = [panel["gridPos"] for panel in grafana_dashboard()["panels"]]
     cells = [(place["x"] + x, place["y"] + y) for place in panels for x in range(place["w"]) for y in range(place["h"])]
-    assert len(cells) == len(set(cells)), "no panel lies upon another"
+    assert len(cells) == len(set(cells)), "no panel overlaps another"
 
 
 def test_the_page_names_every_metric() -> None:

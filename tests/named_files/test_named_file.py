@@ -72,7 +72,7 @@ def test_devices_and_pipes_are_not_opened(tmp_path: Path, read: Callable[[Path],
         assert "it is no regular file" in read(path)
 
 
-def test_no_more_is_read_than_is_told(tmp_path: Path) -> None:
+def test_no_more_is_read_than_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_text("12345")
     assert read_regular_file(path, most=5) == "12345"

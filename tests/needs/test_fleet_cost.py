@@ -1,4 +1,4 @@
-"""Prices, and what they come to, worked out by hand."""
+"""Prices and sums, computed by hand."""
 
 from datetime import date
 from decimal import Decimal
@@ -54,13 +54,13 @@ def test_what_comes_and_goes_costs_from_nothing_to_all():
     assert (cpu.hourly_minimum, cpu.hourly_maximum) == (0, 40)
     spot = lines["train/prepare", "c6i.8xlarge or c6a.8xlarge"]
     assert spot.hourly_maximum == 40
-    assert "spot costs less" in spot.note
+    assert "Spot costs less" in spot.note
 
 
 @pytest.mark.parametrize(
     ("others", "note"),
     [
-        ("count: 1\n    max: 3", "2 run at first"),
+        ("count: 1\n    max: 3", "2 start at first"),
         ("count: 1", ""),
         ("count: 2", ""),
         ("count: 1\n    max: 3\n    hosts: managed-instances", ""),
@@ -99,14 +99,14 @@ def test_what_was_paid_before_costs_nothing_more():
     assert lines["train/gpu/p5", "p5.48xlarge"].hourly_maximum == 220
 
 
-def test_unknown_prices_are_told_and_never_nought():
+def test_unknown_prices_are_reported_and_never_zero():
     cost = cost_of(load_fleet(ROOT / "examples" / "hyperpod-trn1.yaml"), PriceTable())
     assert len(cost.unpriced) == len(cost.lines) == 5
     assert cost.hourly_maximum == 0
     assert all(line.hourly_maximum is None for line in cost.lines)
 
 
-def test_a_price_of_another_region_stands_in_and_says_so():
+def test_a_price_of_another_region_is_in_and_says_so():
     here, there = price("trn1.32xlarge", "20"), price("trn1.32xlarge", "10", region="us-east-1")
     assert PriceTable.of([there]).find(("ec2",), "trn1.32xlarge", "us-west-2") == there
     assert PriceTable.of([there, here]).find(("ec2",), "trn1.32xlarge", "us-west-2") == here

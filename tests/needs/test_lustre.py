@@ -1,4 +1,4 @@
-"""What a run wants of Lustre, by hand."""
+"""Throughput that a run needs of Lustre, computed by hand."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_a_checkpoint_in_time():
     [
         # 240 GB want 2,000 MB/s; 4.8 TiB give them from 500 MB/s/TiB on.
         (240, LustreSpec(storage_capacity_gib=4800), "write `throughput: 500 MB/s/TiB`"),
-        # 1,200 GB want 10,000 MB/s; at 1,000 MB/s/TiB that takes 10,000 GiB, and 12,000 are the next that are sold.
+        # 1,200 GB want 10,000 MB/s; at 1,000 MB/s/TiB that takes 10,000 GiB, and 12,000 is the next available size.
         (1200, LustreSpec(storage_capacity_gib=4800), "write `throughput: 1000 MB/s/TiB` and `size: 12000 GiB`"),
         # 60 GB want 500 MB/s; at 200 MB/s/TiB that takes 2,500 GiB.
         (

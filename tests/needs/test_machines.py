@@ -1,4 +1,4 @@
-"""The machines of the examples, and what is known of each."""
+"""The instances of the examples, and their facts."""
 
 import gzip
 import json
@@ -39,10 +39,10 @@ def test_a_type_that_the_catalog_does_not_have():
     assert facts_of_machines(machines("ml.trn9.xlarge")) is None
 
 
-def test_bandwidths_are_those_that_ec2_tells():
+def test_bandwidths_are_those_of_ec2():
     with gzip.open(str(files("moto.ec2").joinpath("resources", "instance_types.json.gz"))) as file:
         types = json.load(file)
-    told = {
+    reported = {
         name: sum(
             card["PeakBandwidthInGbps"]
             for card in one["NetworkInfo"]["NetworkCards"]
@@ -51,7 +51,7 @@ def test_bandwidths_are_those_that_ec2_tells():
         for name, one in types.items()
         if one["NetworkInfo"].get("EfaSupported")
     }
-    assert load("efa_bandwidth")["efa_gbps"] == told
+    assert load("efa_bandwidth")["efa_gbps"] == reported
     assert efa_gbps("m5.xlarge") is None
 
 
@@ -67,8 +67,8 @@ BY_HAND = {
         ("train/flexible", "hyperpod", "ml.g6.12xlarge", 8, 8),
         ("train/legacy", "hyperpod", "ml.c5.4xlarge", 0, 0),
         ("small/controller", "hyperpod", "ml.m5.xlarge", 1, 1),
-        ("told/controller", "hyperpod", "ml.m5.xlarge", 1, 1),
-        ("told/trn1", "hyperpod", "ml.trn1.32xlarge", 4, 4),
+        ("told/controller", "hyperpod", "ml.m5.xlarge", 1, 1),  # codespell:ignore told
+        ("told/trn1", "hyperpod", "ml.trn1.32xlarge", 4, 4),  # codespell:ignore told
     ],
     "parallelcluster-full": [
         ("train/head", "parallelcluster", "c5.4xlarge", 1, 1),

@@ -20,7 +20,7 @@ _MADE: dict[str, Template] = {}
 
 @pytest.fixture(scope="module")
 def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
-    """Returns the template of a network in AZ usw2-az4, or as told: `endpoint_features`, and fields of the spec.
+    """Returns the template of a network in AZ usw2-az4, or as configured: `endpoint_features`, and fields of the spec.
 
     A network that several tests look at is made once.
     """
@@ -33,9 +33,9 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
     def new(changes: dict[str, Any]) -> Template:
         app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("network")))
         stack = cdk.Stack(app, "Test", env=ENVIRONMENT)
-        told: dict[str, Any] = {"availability_zone_ids": ["usw2-az4"], **changes}
-        features = told.pop("endpoint_features", ())
-        FleetNetwork(stack, "Network", NetworkSpec(**told), endpoint_features=features)
+        reported: dict[str, Any] = {"availability_zone_ids": ["usw2-az4"], **changes}
+        features = reported.pop("endpoint_features", ())
+        FleetNetwork(stack, "Network", NetworkSpec(**reported), endpoint_features=features)
         return Template.from_stack(stack)
 
     return made

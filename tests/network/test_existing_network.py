@@ -75,7 +75,7 @@ def test_by_constructs(stack: cdk.Stack):
     assert network.connections.security_groups[0].security_group_id == made.security_group.security_group_id
 
 
-def test_ids_and_constructs_may_stand_side_by_side(stack: cdk.Stack):
+def test_ids_and_constructs_can_be_mixed(stack: cdk.Stack):
     made = FleetNetwork(stack, "Made", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     own = made.compute_subnet("usw2-az4")
     subnets = {"usw2-az4": own, "usw2-az1": SUBNETS["usw2-az1"]}
@@ -101,7 +101,7 @@ def test_everything_fits_into_a_subnet_of_unknown_size(app: cdk.App, stack: cdk.
     app.synth()
 
 
-def test_a_subnet_whose_size_is_told_is_checked(stack: cdk.Stack):
+def test_a_subnet_whose_size_is_reported_is_checked(stack: cdk.Stack):
     network = FleetNetwork.from_attributes(
         stack,
         "Network",
@@ -111,7 +111,7 @@ def test_a_subnet_whose_size_is_told_is_checked(stack: cdk.Stack):
     assert problem.code == Code.SUBNET_TOO_SMALL
     assert problem.where == "network.compute_cidrs.usw2-az4"
     assert problem.value == "10.0.8.0/24"
-    assert "use a subnet of that size" in problem.remedy
+    assert "use a subnet with a /21 or larger" in problem.remedy
 
 
 def test_a_stranger_among_the_azs(stack: cdk.Stack):
@@ -122,7 +122,7 @@ def test_a_stranger_among_the_azs(stack: cdk.Stack):
         network.compute_subnet("usw2-az2")
 
 
-def test_ids_that_are_none_are_told_together(stack: cdk.Stack):
+def test_ids_that_are_none_are_reported_together(stack: cdk.Stack):
     with pytest.raises(FleetError) as caught:
         FleetNetwork.from_attributes(stack, "Network", ExistingNetworkSpec(vpc="mine", subnets={"use1-az6": "yours"}))
     assert [(problem.code, problem.where) for problem in caught.value.problems] == [
@@ -133,7 +133,7 @@ def test_ids_that_are_none_are_told_together(stack: cdk.Stack):
     assert stack.node.children == []
 
 
-def test_constructs_without_an_az_are_told(stack: cdk.Stack):
+def test_constructs_without_an_az_are_reported(stack: cdk.Stack):
     made = FleetNetwork(stack, "Made", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     with pytest.raises(FleetError, match="LF207"):
         FleetNetwork.from_attributes(stack, "Network", ExistingNetworkSpec(vpc=made.vpc, subnets={}))

@@ -35,7 +35,7 @@ def test_it_is_a_network(stack: cdk.Stack):
     assert list(made.compute_subnets) == TWO_ZONES
 
 
-def test_subnets_stand_in_azs_by_id_and_give_out_no_public_address(make: Make):
+def test_subnets_are_in_azs_by_id_and_assign_no_public_address(make: Make):
     subnets = properties(make(availability_zone_ids=TWO_ZONES), SUBNET)
     assert sorted(subnet["AvailabilityZoneId"] for subnet in subnets) == ["usw2-az1"] * 3 + ["usw2-az4"] * 3
     assert all(subnet["MapPublicIpOnLaunch"] is False for subnet in subnets)
@@ -114,7 +114,7 @@ def test_each_az_has_its_own_nat_gateway_and_route(make: Make):
         assert route["RouteTableId"] == {"Ref": id_of(template, "AWS::EC2::RouteTable", zone)}
 
 
-def test_a_shared_nat_gateway_stands_in_the_first_az_and_serves_all(make: Make):
+def test_a_shared_nat_gateway_is_in_the_first_az_and_serves_all(make: Make):
     template = make(availability_zone_ids=TWO_ZONES, internet=InternetAccess.SHARED_NAT)
     gateway = id_of(template, "AWS::EC2::NatGateway", "usw2az4")
     routes = [route for route in properties(template, "AWS::EC2::Route") if "NatGatewayId" in route]
@@ -178,7 +178,7 @@ def test_all_mistakes_are_raised_together_before_anything_is_made(stack: cdk.Sta
     assert stack.node.try_find_child("Network") is None
 
 
-def test_values_known_only_at_deploy_time_pass(app: cdk.App):
+def test_values_that_are_tokens_pass(app: cdk.App):
     """In a stack of no known region, with parameters for the blocks and an AZ."""
     stack = cdk.Stack(app, "Agnostic")
     blocks = [cdk.CfnParameter(stack, name, default=f"10.{name[-1]}.0.0/16") for name in ("Cidr0", "Cidr1")]
@@ -236,7 +236,7 @@ def test_only_the_audit_trail_is_kept_by_default(stack: cdk.Stack):
     assert kept(Template.from_stack(stack)) == {"NetworkFlowLogsLogGroup"}
 
 
-def test_keep_keeps_what_a_file_system_stands_in_however_often_it_is_called(stack: cdk.Stack):
+def test_keep_keeps_what_a_file_system_is_in_however_often_it_is_called(stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     network.keep()
     network.keep()

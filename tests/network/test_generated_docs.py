@@ -48,9 +48,13 @@ def plan() -> str:
 
 
 def endpoints() -> str:
-    rows = ["| endpoint | for | made |", "|---|---|---|", "| `s3` (gateway) | buckets, container layers | always |"]
+    rows = [
+        "| endpoint | for | created in a network |",
+        "|---|---|---|",
+        "| `s3` (gateway) | buckets, container layers | always |",
+    ]
     for one in node_endpoints():
-        made = "closed, and beside NAT" if one.beside_nat else "closed"
+        made = "closed, and with NAT" if one.even_with_nat else "closed"
         features = " or ".join(f"`{feature}`" for feature in one.needed_by)
         rows.append(
             f"| `{one.name}` | {one.purpose} | {made if 'always' in one.needed_by else f'feature {features}'} |"

@@ -20,7 +20,7 @@ from tools.synth_environment import cdk_context
 
 @pytest.fixture(scope="module")
 def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An open network that a file system stands in, so to speak, and a closed one."""
+    """An open network that a file system is in, so to speak, and a closed one."""
     out = tmp_path_factory.mktemp("networks") / "cdk.out"
     app = cdk.App(context=cdk_context(), outdir=str(out))
     env = cdk.Environment(account="123456789012", region="us-west-2")

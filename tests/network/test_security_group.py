@@ -40,7 +40,7 @@ def test_it_has_a_name_in_the_console(stack: cdk.Stack, vpc: ec2.IVpc):
     assert name_of(only(Template.from_stack(stack), GROUP)) == "Test/Group"
 
 
-def test_members_reach_anywhere_unless_told_otherwise(stack: cdk.Stack, vpc: ec2.IVpc):
+def test_members_reach_anywhere_unless_reported_otherwise(stack: cdk.Stack, vpc: ec2.IVpc):
     EfaSecurityGroup(stack, "Group", vpc=vpc)
     rules = [rule for rule in properties(Template.from_stack(stack), EGRESS) if "CidrIp" in rule]
     assert {rule["IpProtocol"] for rule in rules} == {"-1"}
@@ -50,7 +50,7 @@ def test_members_reach_anywhere_unless_told_otherwise(stack: cdk.Stack, vpc: ec2
     assert "0.0.0.0/0" not in [rule["CidrIp"] for rule in rules], "the first rule to a file system would take it away"
 
 
-def test_nobody_outside_is_let_in(stack: cdk.Stack, vpc: ec2.IVpc):
+def test_no_one_outside_is_let_in(stack: cdk.Stack, vpc: ec2.IVpc):
     EfaSecurityGroup(stack, "Group", vpc=vpc)
     template = Template.from_stack(stack)
     assert "SecurityGroupIngress" not in only(template, GROUP)["Properties"]

@@ -63,7 +63,7 @@ def test_endpoints_answer_to_the_services_own_names_in_every_az(closed: Template
         assert endpoint["SubnetIds"] == private
 
 
-def test_endpoints_take_https_from_the_vpc_and_say_nothing_of_their_own(closed: Template):
+def test_endpoints_take_https_from_the_vpc_and_open_no_connections(closed: Template):
     group_id = id_of(closed, "AWS::EC2::SecurityGroup", "EndpointsSecurityGroup")
     group = named(closed, "AWS::EC2::SecurityGroup", "EndpointsSecurityGroup")["Properties"]
     rules = [
@@ -96,7 +96,7 @@ def test_nodes_may_call_https_only(closed: Template):
     assert [rule for rule in properties(closed, "AWS::EC2::SecurityGroupEgress") if "CidrIp" in rule] == []
 
 
-def test_features_and_further_endpoints_are_added(make: Make):
+def test_features_and_additional_endpoints_are_added(make: Make):
     template = make(endpoint_features=[EndpointFeature.METRICS], endpoints=["sqs", "ssm"])
     assert set(interface_endpoints_in(template)) == {
         "ssm",
@@ -122,7 +122,7 @@ def test_an_az_that_lacks_a_service_has_no_interface_of_its_endpoint(make: Make)
     assert interface_endpoints_in(template)["ec2messages"]["SubnetIds"] == [other]
 
 
-def test_beside_nat_an_endpoint_that_no_az_is_left_for_is_not_made(make: Make):
+def test_next_to_nat_an_endpoint_that_no_az_is_left_for_is_not_made(make: Make):
     template = make(without_endpoints={"usw2-az4": ["ec2messages"]})
     assert set(interface_endpoints_in(template)) == {"ssm", "ssmmessages", "logs"}
 

@@ -19,22 +19,22 @@ ONE_ZONE = ["usw2-az4"]
 SUBNET = "AWS::EC2::Subnet"
 
 
-def resources(**told: Any) -> dict[str, Any]:
+def resources(**reported: Any) -> dict[str, Any]:
     stack = cdk.Stack(cdk.App(), "Test", env=ENVIRONMENT)
     good: dict[str, Any] = {"availability_zone_ids": ONE_ZONE}
-    FleetNetwork(stack, "Network", NetworkSpec(**{**good, **told}))
+    FleetNetwork(stack, "Network", NetworkSpec(**{**good, **reported}))
     return Template.from_stack(stack).to_json()["Resources"]
 
 
 @pytest.fixture(scope="module")
-def further() -> dict[str, Any]:
+def additional() -> dict[str, Any]:
     return resources(load_balancer_zone_ids=["usw2-az1"])
 
 
-def test_an_az_for_load_balancers_moves_nothing(further: dict[str, Any]) -> None:
+def test_an_az_for_load_balancers_moves_nothing(additional: dict[str, Any]) -> None:
     before = resources()
-    assert {name: further[name] for name in before} == before
-    assert {name[:-8] for name in set(further) - set(before)} == {
+    assert {name: additional[name] for name in before} == before
+    assert {name[:-8] for name in set(additional) - set(before)} == {
         f"NetworkLoadBalancersusw2az1{part}"
         for part in (
             "RouteTable",
@@ -47,15 +47,15 @@ def test_an_az_for_load_balancers_moves_nothing(further: dict[str, Any]) -> None
     }
 
 
-def test_another_az_with_nodes_does_not_move_it(further: dict[str, Any]) -> None:
+def test_another_az_with_nodes_does_not_move_it(additional: dict[str, Any]) -> None:
     after = resources(availability_zone_ids=[*ONE_ZONE, "usw2-az2"], load_balancer_zone_ids=["usw2-az1"])
-    own = {name: found for name, found in further.items() if "LoadBalancers" in name}
+    own = {name: found for name, found in additional.items() if "LoadBalancers" in name}
     assert own
     assert {name: after[name] for name in own} == own
 
 
-def test_it_stands_in_its_az_and_is_led_out(further: dict[str, Any]) -> None:
-    subnets = {name: one["Properties"] for name, one in further.items() if one["Type"] == SUBNET}
+def test_it_is_in_its_az_and_is_led_out(additional: dict[str, Any]) -> None:
+    subnets = {name: one["Properties"] for name, one in additional.items() if one["Type"] == SUBNET}
     own = {name: one for name, one in subnets.items() if "LoadBalancers" in name}
     assert {one["AvailabilityZoneId"] for one in own.values()} == {"usw2-az1"}
     assert not any(one["MapPublicIpOnLaunch"] for one in own.values())
@@ -94,12 +94,12 @@ def test_a_small_network_has_no_room(stack: cdk.Stack) -> None:
     assert [problem.code for problem in raised.value.problems] == [Code.FRONT_SUBNET_SIZE]
 
 
-def test_an_existing_network_gives_what_it_was_told(stack: cdk.Stack) -> None:
-    told: dict[str, Any] = {
+def test_an_existing_network_gives_what_it_was_reported(stack: cdk.Stack) -> None:
+    reported: dict[str, Any] = {
         "vpc": "vpc-0123456789abcdef0",
         "subnets": {"usw2-az4": "subnet-0123456789abcdef0"},
     }
-    bare = FleetNetwork.from_attributes(stack, "Bare", ExistingNetworkSpec(**told))
+    bare = FleetNetwork.from_attributes(stack, "Bare", ExistingNetworkSpec(**reported))
     assert [subnet.subnet_id for subnet in bare.load_balancer_subnets(public=False).values()] == [
         "subnet-0123456789abcdef0"
     ]
@@ -109,7 +109,7 @@ def test_an_existing_network_gives_what_it_was_told(stack: cdk.Stack) -> None:
         stack,
         "Whole",
         ExistingNetworkSpec(
-            **told,
+            **reported,
             private_subnets={"usw2-az4": "subnet-0123456789abcdef1", "usw2-az1": "subnet-0123456789abcdef2"},
             public_subnets={"usw2-az4": "subnet-0123456789abcdef3", "usw2-az1": "subnet-0123456789abcdef4"},
             vpc_cidrs=["10.20.0.0/16"],
@@ -143,7 +143,7 @@ def test_what_fits_gives_nothing_and_shows_in_the_plan(app: cdk.App, stack: cdk.
     app.synth()
 
 
-def test_40_p5_nodes_in_a_24_are_told_by_path_code_and_remedy(stack: cdk.Stack):
+def test_40_p5_nodes_in_a_24_are_reported_by_path_code_and_remedy(stack: cdk.Stack):
     network = FleetNetwork(
         stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/23")
     )
@@ -153,7 +153,7 @@ def test_40_p5_nodes_in_a_24_are_told_by_path_code_and_remedy(stack: cdk.Stack):
     assert "a /20 or larger" in problem.remedy
 
 
-def test_clusters_that_fit_alone_but_not_together_are_told(stack: cdk.Stack):
+def test_clusters_that_fit_alone_but_not_together_are_reported(stack: cdk.Stack):
     network = FleetNetwork(
         stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/23")
     )
@@ -173,7 +173,7 @@ def test_synth_fails_when_a_caller_does_not_raise(app: cdk.App, stack: cdk.Stack
 
 
 def test_endpoints_and_nat_count_towards_the_quota(stack: cdk.Stack):
-    """4 endpoints and a NAT gateway: 5 interfaces beside those of the nodes."""
+    """4 endpoints and a NAT gateway: 5 interfaces next to those of the nodes."""
     network = FleetNetwork(
         stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"], interface_quota=100)
     )
@@ -194,7 +194,7 @@ def test_a_shared_nat_gateway_counts_once(stack: cdk.Stack):
     assert [zone.other_interfaces for zone in network.address_plan.zones] == [5, 4]
 
 
-def test_a_block_known_only_at_deploy_time_holds_everything(app: cdk.App, stack: cdk.Stack):
+def test_a_block_that_are_tokens_holds_everything(app: cdk.App, stack: cdk.Stack):
     block = cdk.CfnParameter(stack, "Block").value_as_string
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"], compute_cidr=block))
     assert network.reserve_addresses([p5_nodes(100)]) == []

@@ -1,4 +1,4 @@
-"""A cluster's neighbours, known by their ids so that they cost nothing, and a shorthand for a cluster."""
+"""A cluster's neighbors, known by their ids so that they cost nothing, and a shorthand for a cluster."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""A change that no update can make is another cluster beside the old one, and nothing of the two collides."""
+"""A change that no update can make is another cluster next to the old one, and nothing of the two collides."""
 
 import json
 from collections.abc import Callable
@@ -82,7 +82,7 @@ def test_a_change_that_no_update_can_make_is_another_cluster(build: Build, old: 
     assert not set(before) & set(after), "nothing is changed in place: the old cluster goes as a whole, afterwards"
     assert sorted(body["Type"] for body in before.values()) == sorted(body["Type"] for body in after.values())
     assert len(names(before)) == len(names(after)) == 5
-    assert not names(before) & names(after), "the two stand side by side"
+    assert not names(before) & names(after), "both clusters exist at the same time"
 
 
 def names(resources: dict[str, dict[str, Any]]) -> set[str]:
@@ -128,7 +128,7 @@ def deployed(old: Template, tmp_path: Path) -> DeployedConfiguration:
 
 
 def synth(stack: cdk.Stack) -> list[str]:
-    """Synthesize the app of `stack` and return what it is told without being warned."""
+    """Synthesize the app of `stack` and return what it is reported without being warned."""
     (artifact,) = cast(cdk.App, stack.node.root).synth().stacks
     return [str(message.entry.data) for message in artifact.messages]
 
@@ -138,17 +138,17 @@ def test_synth_refuses_what_the_update_would(build: Build, deployed: DeployedCon
         synth(build(deployed=deployed, head_node=HeadNode(instance_type="m5.4xlarge")))
 
 
-def test_synth_takes_what_the_update_can_and_tells_the_plan(build: Build, deployed: DeployedConfiguration):
-    (told,) = synth(build(deployed=deployed, queues=[Queue.trainium("trn1", max_count=8)]))
-    assert told.startswith(f"an update of {deployed.cluster_name};")
-    assert "4 -> 8" in told
-    assert "the update passes" in told
+def test_synth_takes_what_the_update_can_and_reports_the_plan(build: Build, deployed: DeployedConfiguration):
+    (reported,) = synth(build(deployed=deployed, queues=[Queue.trainium("trn1", max_count=8)]))
+    assert reported.startswith(f"an update of {deployed.cluster_name};")
+    assert "4 -> 8" in reported
+    assert "the update passes" in reported
 
 
 def test_a_new_cluster_that_is_meant(build: Build, deployed: DeployedConfiguration):
     change = {"head_node": HeadNode(instance_type="m5.4xlarge"), "immutable_changes": ImmutableChanges.NEW_CLUSTER}
-    (told,) = synth(build(deployed=deployed, **change))
-    assert f"beside {deployed.cluster_name};" in told
+    (reported,) = synth(build(deployed=deployed, **change))
+    assert f"in addition to {deployed.cluster_name};" in reported
 
 
 def test_a_change_that_needs_a_stopped_fleet(build: Build, deployed: DeployedConfiguration):

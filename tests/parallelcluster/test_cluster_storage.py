@@ -74,7 +74,11 @@ def test_by_a_construct_or_by_the_id():
 
 @pytest.mark.parametrize(
     ("volume_id", "volume", "said"),
-    [(None, None, "nobody told"), (None, NotKnown(), "nobody told"), (VOLUME, Known(), "told twice")],
+    [
+        (None, None, "`volume_id` or `volume` is required"),
+        (None, NotKnown(), "`volume_id` or `volume` is required"),
+        (VOLUME, Known(), "set only one of `volume_id`"),
+    ],
 )
 def test_neither_or_both(volume_id: str | None, volume: Known | NotKnown | None, said: str):
     with pytest.raises(FleetError, match=said) as caught:
@@ -118,8 +122,8 @@ def test_the_cluster_depends_on_what_outlives_it_and_is_compared_as_it_was_deplo
     subnet = deployed.configuration["HeadNode"]["Networking"]["SubnetId"]
     assert list(subnet) == ["Fn::ImportValue"], "no Ref, as it would be before the references are resolved"
     stacks = fleet(tmp_path, max_count=8, deployed=deployed).synth().stacks
-    (told,) = [str(message.entry.data) for stack in stacks for message in stack.messages]
-    assert "1 change (free: 1); the update passes" in told
+    (reported,) = [str(message.entry.data) for stack in stacks for message in stack.messages]
+    assert "1 change (free: 1); the update passes" in reported
 
 
 def test_two_clusters_share_a_network_and_its_files(tmp_path: Path):
@@ -159,10 +163,10 @@ def test_a_name_is_taken_once_in_an_account_and_region(tmp_path: Path):
     one, other = (cdk.Stack(app, id, env=ENVIRONMENT) for id in ("One", "Other"))
     name = make("Train", one)
     for stack in (one, other):
-        with pytest.raises(FleetError, match="the cluster at One/Train is in the same account and region") as error:
+        with pytest.raises(FleetError, match="the cluster at One/Train in the same account and region") as error:
             make("Second", stack)
         assert [problem.code for problem in error.value.problems] == ["LF610"]
     assert make("Green", one, head_node=HeadNode(instance_type="m5.4xlarge")) != name, "side by side"
     assert make("Abroad", cdk.Stack(app, "Abroad", env=cdk.Environment(account="444455556666", region="us-west-2")))
     agnostic = (cdk.Stack(app, id) for id in ("Anywhere", "Elsewhere"))
-    assert len({make("Train", stack) for stack in agnostic}) == 1, "nobody knows where they will be"
+    assert len({make("Train", stack) for stack in agnostic}) == 1, "account and region are unknown"

@@ -74,7 +74,7 @@ def test_default_rights(stack: cdk.Stack, make: Make):
         assert reports == f"/reports/train/{cluster.cluster_name}/*"
 
 
-def test_silent_nodes_tell_nobody(stack: cdk.Stack, make: Make):
+def test_silent_nodes_report_no_one(stack: cdk.Stack, make: Make):
     make(reports=NodeReports.NONE)
     assert ids(documents(stack)["queues"]) == ["BundleList", "BundleObjects"]
 
@@ -85,7 +85,7 @@ def test_without_scripts_there_is_no_policy_and_no_bucket(stack: cdk.Stack, make
     for kind in ("AWS::S3::Bucket", "AWS::IAM::ManagedPolicy", "Custom::LlmFleetBundle"):
         assert not template.find_resources(kind)
     assert "CustomActions" not in str(cluster.configuration)
-    with pytest.raises(Exception, match="no policy that could be added to"):
+    with pytest.raises(Exception, match="no policy to add to"):
         s3.Bucket.from_bucket_name(stack, "Data", "data").grant_read(cluster)
 
 

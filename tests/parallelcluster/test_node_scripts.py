@@ -38,7 +38,7 @@ from llm_fleet import (
 from llm_fleet.lifecycle.script_folder import default_folder
 from local.parallelcluster.client import Oracle
 from tests.conftest import ENVIRONMENT
-from tests.hyperpod.told import told_manifest
+from tests.hyperpod.reported import written_manifest
 from tests.made_clusters import parallel_cluster
 from tests.parallelcluster.conftest import SECURITY_GROUP, SUBNETS, Make
 from tests.parallelcluster.deployed import configuration_of
@@ -54,10 +54,14 @@ def test_groups_by_what_they_are_for(stack: cdk.Stack, make: Make):
         ],
         login_pools=[LoginPool(name="cpu", instance_type="m5.large")],
     )
-    told = told_manifest(stack)
-    assert (told["platform"], told["fleet"], told["cluster"]) == ("parallelcluster", "train", cluster.cluster_name)
-    assert told["accounting"] is None, "ParallelCluster sets it up itself"
-    groups = [(group["name"], group["role"], group["partition"], group["hook"]) for group in told["groups"]]
+    reported = written_manifest(stack)
+    assert (reported["platform"], reported["fleet"], reported["cluster"]) == (
+        "parallelcluster",
+        "train",
+        cluster.cluster_name,
+    )
+    assert reported["accounting"] is None, "ParallelCluster sets it up itself"
+    groups = [(group["name"], group["role"], group["partition"], group["hook"]) for group in reported["groups"]]
     assert groups == [
         ("HeadNode", "Controller", None, "OnNodeConfigured"),
         ("trn1", "Compute", "trn1", "OnNodeConfigured"),
@@ -89,7 +93,7 @@ def test_mounts_as_nodes_verify_them(stack: cdk.Stack, make: Make):
     make(lustre=lustre, lustre_mount_path="/data", open_zfs=home)
     mounts = [
         (mount["kind"], mount["dns_name"], mount["mount_path"], mount["efa"])
-        for mount in told_manifest(stack)["mounts"]
+        for mount in written_manifest(stack)["mounts"]
     ]
     assert mounts == [
         ("lustre", "fs-0123456789abcdef0.example", "/data", True),
@@ -107,11 +111,11 @@ def test_users_buckets_and_steps(stack: cdk.Stack, make: Make, tmp_path: Path):
         s3_mounts=[S3Mount(bucket=corpus, mount_path="/s3/c", groups=["HeadNode"])],
         scripts=NodeScripts(own=OwnSteps(folder=tmp_path, steps=[OwnStep(name="tools", script="tools.sh")])),
     )
-    told = told_manifest(stack)
-    assert told["users"][0]["name"] == "ada"
-    assert told["s3_mounts"][0]["groups"] == ["HeadNode"]
-    assert [step["name"] for step in told["steps"]["own"]] == ["tools"]
-    assert told["reports"]["s3_uri"].endswith(f"/reports/train/{told['cluster']}/")
+    reported = written_manifest(stack)
+    assert reported["users"][0]["name"] == "ada"
+    assert reported["s3_mounts"][0]["groups"] == ["HeadNode"]
+    assert [step["name"] for step in reported["steps"]["own"]] == ["tools"]
+    assert reported["reports"]["s3_uri"].endswith(f"/reports/train/{reported['cluster']}/")
 
 
 def test_a_bucket_for_a_group_that_is_not_there(stack: cdk.Stack, make: Make):
@@ -123,7 +127,7 @@ def test_a_bucket_for_a_group_that_is_not_there(stack: cdk.Stack, make: Make):
     assert "trn1" in problem.allowed
 
 
-def test_what_no_node_would_be_told(make: Make):
+def test_what_no_node_would_be_reported(make: Make):
     with pytest.raises(FleetError) as error:
         make(scripts=None, users=[ClusterUser(name="ada", uid=2001)])
     assert [problem.code.value for problem in error.value.problems] == ["LF429"]
@@ -136,13 +140,13 @@ def test_own_step_without_its_script(make: Make, tmp_path: Path):
     assert {problem.path[:2] for problem in error.value.problems} == {("scripts", "own")}
 
 
-def test_names_that_only_the_deployment_knows_name_no_place_in_the_bucket(stack: cdk.Stack, make: Make):
+def test_names_that_are_tokens_name_no_place_in_the_bucket(stack: cdk.Stack, make: Make):
     fleet = cdk.CfnParameter(stack, "Fleet").value_as_string
     cluster = make(fleet_name=fleet, head_node=HeadNode(instance_type="m5.2xlarge"))
-    told = told_manifest(stack)
-    assert told["fleet"] == "<Fleet>"
-    assert told["reports"]["s3_uri"].endswith(f"/{cluster.cluster_name}/")
-    assert "<Fleet>" not in told["reports"]["s3_uri"]
+    reported = written_manifest(stack)
+    assert reported["fleet"] == "<Fleet>"
+    assert reported["reports"]["s3_uri"].endswith(f"/{cluster.cluster_name}/")
+    assert "<Fleet>" not in reported["reports"]["s3_uri"]
 
 
 def test_nodes_of_a_type_that_only_the_reservation_knows(stack: cdk.Stack, make: Make):
@@ -150,7 +154,7 @@ def test_nodes_of_a_type_that_only_the_reservation_knows(stack: cdk.Stack, make:
         name="block", min_count=2, max_count=2, capacity_reservation=CapacityReservation.id("cr-0123456789abcdef0")
     )
     make(queues=[Queue(name="block", resources=[block], capacity_type=CapacityType.CAPACITY_BLOCK)])
-    types = {group["name"]: group["instance_types"] for group in told_manifest(stack)["groups"]}
+    types = {group["name"]: group["instance_types"] for group in written_manifest(stack)["groups"]}
     assert types["block"] == []
 
 
@@ -159,12 +163,12 @@ IMAGE = "111122223333.dkr.ecr.us-west-2.amazonaws.com/training:v1"
 APPS = SharedStorage.lustre("apps", mount_dir="/data", file_system_id="fs-0123456789abcdef0")
 
 
-def test_it_is_told_and_only_queues_may_read_and_pull(stack: cdk.Stack, make: Make) -> None:
+def test_it_is_reported_and_only_queues_may_read_and_pull(stack: cdk.Stack, make: Make) -> None:
     secret = secretsmanager.Secret.from_secret_complete_arn(stack, "Hub", SECRET)
     runtime = TrainingRuntime(environments=[ContainerEnvironment(image=IMAGE)], hub_token_secret=secret)
     pool = LoginPool(name="login", instance_type="m5.large")
     make(training=runtime, shared_storage=[APPS], login_pools=[pool])
-    training = told_manifest(stack)["training"]
+    training = written_manifest(stack)["training"]
     assert (training["folder"], training["environments"][0]["groups"]) == ("/data/llm-fleet", ["trn1"])
     assert training["fabrics"][0]["processes"] == 32
     policies = documents(stack)
@@ -265,9 +269,9 @@ def test_what_each_node_starts_with(deployed: dict[str, Any]):
         root = first["Script"].removesuffix("/on_node_configured.sh")
         assert first["Args"] == [f"{root}/current", group]
         later = node["CustomActions"]["OnNodeUpdated"]
-        prefix, digest, told = later["Args"]
+        prefix, digest, reported = later["Args"]
         assert later["Script"] == f"{prefix}on_node_configured.sh"
-        assert (prefix.startswith(f"{root}/"), len(digest), told) == (True, 64, group)
+        assert (prefix.startswith(f"{root}/"), len(digest), reported) == (True, 64, group)
     queue = deployed["Scheduling"]["SlurmQueues"][0]["CustomActions"]
     assert queue["OnNodeConfigured"]["Args"][-1] == "trn1"
     assert "OnNodeUpdated" not in queue, "ParallelCluster replaces compute nodes instead"

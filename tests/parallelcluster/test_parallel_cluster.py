@@ -1,4 +1,4 @@
-"""The cluster: what stands in the template, and what is refused before anything does."""
+"""The cluster: what is in the template, and what is refused before anything does."""
 
 import re
 from datetime import date
@@ -98,7 +98,7 @@ def test_a_name_made_of_the_path_has_room_for_the_names_of_nodes_and_does_not_fo
     assert names[0] == names[1]
 
 
-def test_nodes_stand_in_private_subnets_and_share_the_networks_security_group(make: Make, properties: Read):
+def test_nodes_are_in_private_subnets_and_share_the_networks_security_group(make: Make, properties: Read):
     far = Queue.cpu("far", instance_type="c5.4xlarge", max_count=2, availability_zone_id=OTHER_ZONE)
     near = Queue.trainium("trn1", max_count=4)
     make(queues=[near, far], login_pools=[LoginPool(name="login", instance_type="m5.large")])
@@ -124,7 +124,7 @@ def test_own_subnets_and_security_groups_stay(stack: cdk.Stack, make: Make, prop
         "AdditionalSecurityGroups": [SECURITY_GROUP, "sg-0123456789abcdef9"],
     }
     pool = configuration["LoginNodes"]["Pools"][0]["Networking"]
-    assert pool["SubnetIds"] == ["subnet-0123456789abcdef9"], "login nodes stand where the head node does"
+    assert pool["SubnetIds"] == ["subnet-0123456789abcdef9"], "login nodes are in the head node's subnet"
 
 
 def test_file_systems_are_handed_over_by_id_and_outlive_the_cluster(make: Make, stack: cdk.Stack, properties: Read):
@@ -156,7 +156,7 @@ def test_file_systems_are_handed_over_by_id_and_outlive_the_cluster(make: Make, 
     assert opened == {("sg-0123456789abcdef8", SECURITY_GROUP), (SECURITY_GROUP, "sg-0123456789abcdef8")}
 
 
-def test_a_cluster_stands_beside_its_data(make: Make, stack: cdk.Stack, properties: Read):
+def test_a_cluster_is_next_to_its_data(make: Make, stack: cdk.Stack, properties: Read):
     lustre = LustreFileSystem.from_attributes(
         stack,
         "Fsx",
@@ -167,7 +167,7 @@ def test_a_cluster_stands_beside_its_data(make: Make, stack: cdk.Stack, properti
     assert head["Networking"]["SubnetId"] == SUBNETS[OTHER_ZONE]
 
 
-def test_everything_wrong_is_told_at_once_and_nothing_is_made(make: Make, stack: cdk.Stack):
+def test_everything_wrong_is_reported_together_and_nothing_is_made(make: Make, stack: cdk.Stack):
     home = OpenZfsFileSystem.from_attributes(stack, "Home", ExistingOpenZfs(file_system_id="fs-0123456789abcdef1"))
     with pytest.raises(FleetError) as error:
         make(
@@ -181,20 +181,20 @@ def test_everything_wrong_is_told_at_once_and_nothing_is_made(make: Make, stack:
             scripts=NodeScripts(skip_steps=["no_such_step"]),
             neuron=NeuronHost(release="0.0.0"),
         )
-    told = codes(error)
-    assert [code for code, _ in told if code in ("LF617", "LF625", "LF206", "LF670", "LF671")] != []
+    reported = codes(error)
+    assert [code for code, _ in reported if code in ("LF617", "LF625", "LF206", "LF670", "LF671")] != []
     assert {
         ("LF617", "scheduler"),
         ("LF206", "queues.trn1.availability_zone_id"),
         ("LF670", "open_zfs.volume_id"),
         ("LF671", "iam_resource_prefix"),
-    } <= set(told)
-    assert {"LF625"} <= {code for code, _ in told}
-    assert {"users", "scripts", "neuron"} <= {where.split(".")[0].split("[")[0] for _, where in told}
+    } <= set(reported)
+    assert {"LF625"} <= {code for code, _ in reported}
+    assert {"users", "scripts", "neuron"} <= {where.split(".")[0].split("[")[0] for _, where in reported}
     assert Template.from_stack(stack).to_json().get("Resources") is None
 
 
-def test_mount_paths_are_told_of_by_their_parameters(make: Make, stack: cdk.Stack):
+def test_mount_paths_are_reported_of_by_their_parameters(make: Make, stack: cdk.Stack):
     lustre = LustreFileSystem.from_attributes(
         stack, "Fsx", ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh")
     )
@@ -293,7 +293,7 @@ def test_nothing_goes_before_the_cluster(stack: cdk.Stack, make: Make):
         assert there <= needed, f"{kind} could be deleted under a living cluster"
 
 
-def test_what_the_cluster_offers_its_neighbours(stack: cdk.Stack, make: Make):
+def test_attributes_for_other_constructs(stack: cdk.Stack, make: Make):
     cluster = make()
     assert [group.security_group_id for group in cluster.connections.security_groups] == [SECURITY_GROUP]
     metric = cluster.metric("InsufficientCapacityErrors")
@@ -340,7 +340,7 @@ def test_by_default_it_goes_with_its_stack(stack: cdk.Stack, make: Make):
     assert cluster["DeletionPolicy"] == "Delete"
 
 
-def test_a_stack_that_knows_neither_account_nor_region(app: cdk.App):
+def test_a_stack_without_account_and_region(app: cdk.App):
     anywhere = cdk.Stack(app, "Anywhere")
     network = FleetNetwork(anywhere, "Network", NetworkSpec(availability_zone_ids=[ZONE]))
     cluster = ParallelCluster(

@@ -82,15 +82,15 @@ def around(*queues: Queue, region: str) -> Any:
 @pytest.mark.parametrize("name", PRESETS)
 def test_our_rules_and_parallelclusters_schema_take_it(name: str, oracle: Oracle) -> None:
     whole = around(PRESETS[name](), region="us-east-2")
-    told = render_configuration(whole, HOOKS, POLICIES)
+    reported = render_configuration(whole, HOOKS, POLICIES)
     assert check_parallelcluster(whole) == []
-    assert check_configuration(told) == []
-    assert oracle.schema(told) == []
+    assert check_configuration(reported) == []
+    assert oracle.schema(reported) == []
 
 
 @pytest.mark.parametrize("second_trainium", [False, True])
 def test_parallelclusters_validators_take_it(second_trainium: bool, oracle: Oracle) -> None:
-    """All presets at once where their instances are sold; the validators warn of nothing but what is meant."""
+    """All presets immediately where their instances are supported; the validators warn of nothing but what is meant."""
     made = {name: make() for name, make in PRESETS.items()}
     trn2 = {name for name, queue in made.items() if queue.compute_resources[0].instance_types[0].startswith("trn2.")}
     names = trn2 if second_trainium else set(made) - trn2
@@ -100,8 +100,8 @@ def test_parallelclusters_validators_take_it(second_trainium: bool, oracle: Orac
             queues[number] = changed(queue, capacity_reservation=CapacityReservation.id(f"cr-{number:017x}"))
     whole = around(*queues, region="us-east-2" if second_trainium else "us-west-2")
     found = oracle.validate(render_configuration(whole, HOOKS, POLICIES), "train-0123abcd")
-    told = [str(finding) for finding in found if finding.level != "INFO"]
-    assert [text for text in told if not text.startswith(MEANT)] == []
+    reported = [str(finding) for finding in found if finding.level != "INFO"]
+    assert [text for text in reported if not text.startswith(MEANT)] == []
 
 
 FILE_SYSTEMS = {
@@ -141,7 +141,7 @@ def test_parallelclusters_validators_take_the_storage(name: str, oracle: Oracle)
     assert [str(one) for one in found if one.level == "ERROR"] == []
 
 
-def test_a_bad_name_that_queue_and_resource_have_is_told_once() -> None:
+def test_a_bad_name_that_queue_and_resource_have_is_reported_once() -> None:
     found = check_queue(Queue.trainium("a" * 26, max_count=4))
     assert [(problem.code, problem.path) for problem in found] == [(Code.PC_NAME, ("name",))]
 
@@ -188,8 +188,8 @@ def test_cpus_are_shared_out() -> None:
     assert (queue.scratch_mount_dir, queue.gpu_health_check) == (None, None)
 
 
-def test_reserved_capacity_is_not_asked_to_stand_close() -> None:
-    """It may stand outside of the group, and then nothing would start."""
+def test_reserved_capacity_has_no_placement_group() -> None:
+    """Reserved instances may be outside of the placement group, and then no node would start."""
     reserved = CapacityReservation.resource_group(GROUP_ARN)
     queue = Queue.trainium("trn1", max_count=4, capacity_reservation=reserved)
     placement = placement_group_of(queue, queue.compute_resources[0])
@@ -197,7 +197,7 @@ def test_reserved_capacity_is_not_asked_to_stand_close() -> None:
     assert not placement.enabled
 
 
-def test_what_the_user_says_wins() -> None:
+def test_the_users_value_wins() -> None:
     queue = Queue.gpu(
         "gpu", instance_type="p5.48xlarge", max_count=1, exclusive=False, gpu_health_check=False,
         scratch_mount_dir="/nvme", efa=False,
@@ -257,8 +257,8 @@ def test_an_option_that_there_is_not_is_refused() -> None:
     [
         ("p5.48xlarge", "use Queue.gpu"),
         ("m5.xlarge", "use Queue.cpu"),
-        ("inf2.48xlarge", "make a Queue with a ComputeResource of this type"),
-        ("ml.trn1.32xlarge", "write the name as EC2 does, without ml."),
+        ("inf2.48xlarge", "create a Queue with a ComputeResource of this type"),
+        ("ml.trn1.32xlarge", "write the name of EC2, without the prefix `ml.`"),
     ],
 )
 def test_the_wrong_preset_names_the_right_one(instance_type: str, remedy: str) -> None:

@@ -26,8 +26,8 @@ PLACE = Place(partition="aws", region="us-west-2", account="111122223333")
 KEY = "arn:aws:kms:us-west-2:111122223333:key/0123abcd-0000-4000-8000-000000000000"
 
 
-def allowed(configuration: dict[str, Any], **further: Any) -> dict[str, Permission]:
-    found = provider_permissions(configuration, PLACE, bundle=None, **further)
+def allowed(configuration: dict[str, Any], **additional: Any) -> dict[str, Permission]:
+    found = provider_permissions(configuration, PLACE, bundle=None, **additional)
     assert all(permission.reason for permission in found)
     return {permission.sid: permission for permission in found}
 
@@ -64,7 +64,7 @@ def test_each_cluster_has_a_provider_of_its_own(stack: cdk.Stack, make: Make):
     assert (len(providers), len(template.find_resources("AWS::CloudFormation::Stack"))) == (2, 2)
 
 
-def test_provider_without_further_rights(stack: cdk.Stack, make: Make):
+def test_provider_without_additional_rights(stack: cdk.Stack, make: Make):
     make(scripts=None)
     assert "Parameters" not in provider(stack)
 
@@ -167,7 +167,7 @@ def test_what_the_construct_finds_in_its_own_configuration(stack: cdk.Stack, mak
     assert set(policy(stack)) == {"Scripts", "OwnScripts", "ExistingFsx", "StorageKeys", "StorageKeysGrants"}
 
 
-def test_provider_is_never_asked_to_attach_what_it_may_not(stack: cdk.Stack, make: Make):
+def test_provider_is_never_requested_to_attach_what_it_may_not(stack: cdk.Stack, make: Make):
     """The policies' names are all that its IAM statement accepts; see `DefaultParallelClusterIamAdminPolicy`."""
     cluster: ParallelCluster = make(head_node=HeadNode(instance_type="m5.2xlarge"))
     text = str(stack.resolve(dict(cluster.configuration)))

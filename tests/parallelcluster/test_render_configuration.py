@@ -39,7 +39,7 @@ OF_THE_CONSTRUCT = {
     "Imds/ImdsSupport",
     "DeploymentSettings/DefaultUserHome",
 }
-"""Rendered keys that no attribute stands for."""
+"""Rendered keys that no attribute is for."""
 NEVER_TOGETHER = {
     "Scheduling/SlurmSettings/CustomSlurmSettingsIncludeFile",
     "Scheduling/SlurmSettings/ExternalSlurmdbd",
@@ -64,7 +64,7 @@ def trainium() -> Queue:
 
 
 def places(section: dict[str, Any], above: str = "") -> Iterator[str]:
-    """The place of each key in `section` that holds no further keys, as the schema writes it."""
+    """The place of each key in `section` that holds no more keys, as the schema writes it."""
     for key, value in section.items():
         place = f"{above}/{key}" if above else key
         known = schema_at(place) or schema_at(f"{place}[]")
@@ -82,8 +82,8 @@ def short(place: str) -> str:
 
 def typed_places() -> set[str]:
     """All typed keys as the schema places them, without those that only point to other places of overrides."""
-    told = {f"{place}/{key}" if place else key for place, keys in TYPED_KEYS.items() for key in keys}
-    return {key for key in told if not any(place and short(place).startswith(short(key)) for place in Place)}
+    reported = {f"{place}/{key}" if place else key for place, keys in TYPED_KEYS.items() for key in keys}
+    return {key for key in reported if not any(place and short(place).startswith(short(key)) for place in Place)}
 
 
 def empties(value: Any, path: str = "") -> Iterator[str]:
@@ -98,8 +98,8 @@ def empties(value: Any, path: str = "") -> Iterator[str]:
 
 
 def test_the_cluster_of_the_talk(trainium: Queue) -> None:
-    told = render_configuration(cluster(trainium, head_node=HeadNode(instance_type="c5.4xlarge", subnet=subnet())))
-    assert told == {
+    reported = render_configuration(cluster(trainium, head_node=HeadNode(instance_type="c5.4xlarge", subnet=subnet())))
+    assert reported == {
         "Region": "us-west-2",
         "Image": {"Os": "alinux2023"},
         "HeadNode": {
@@ -146,10 +146,10 @@ def test_the_cluster_of_the_talk(trainium: Queue) -> None:
 
 def test_every_attribute_is_rendered_and_every_rendered_key_is_known_to_the_overrides() -> None:
     """`TYPED_KEYS` is what the rendering writes, neither less nor more, so that no override passes by an attribute."""
-    told = render_configuration(cluster_of_everything(accounting=DATABASE), HOOKS, POLICIES)
-    rendered = set(places(told))
+    reported = render_configuration(cluster_of_everything(accounting=DATABASE), HOOKS, POLICIES)
+    rendered = set(places(reported))
     typed = typed_places()
-    assert check_configuration(told) == []
+    assert check_configuration(reported) == []
     unknown = [
         place
         for place in rendered
@@ -166,9 +166,9 @@ def test_every_typed_key_is_one_of_parallelcluster() -> None:
 
 @pytest.mark.parametrize("accounting", [None, DATABASE])
 def test_parallelcluster_reads_a_cluster_of_everything(oracle: Oracle, accounting: Accounting | None) -> None:
-    told = render_configuration(cluster_of_everything(accounting=accounting), HOOKS, POLICIES)
-    assert oracle.schema(told) == []
-    assert list(empties(told)) == []
+    reported = render_configuration(cluster_of_everything(accounting=accounting), HOOKS, POLICIES)
+    assert oracle.schema(reported) == []
+    assert list(empties(reported)) == []
 
 
 def as_cloudformation_hands_over(value: Any) -> Any:
@@ -181,14 +181,14 @@ def as_cloudformation_hands_over(value: Any) -> Any:
 
 
 def test_parallelcluster_reads_it_as_cloudformation_hands_it_over(oracle: Oracle) -> None:
-    told = as_cloudformation_hands_over(render_configuration(cluster_of_everything(), HOOKS, POLICIES))
-    assert oracle.schema(told) == []
-    assert check_configuration(told) == []
+    reported = as_cloudformation_hands_over(render_configuration(cluster_of_everything(), HOOKS, POLICIES))
+    assert oracle.schema(reported) == []
+    assert check_configuration(reported) == []
 
 
 def test_hooks_and_policies_go_to_their_nodes() -> None:
-    told = render_configuration(cluster_of_everything(), HOOKS, POLICIES)
-    nodes = [told["HeadNode"], told["Scheduling"]["SlurmQueues"][0], told["LoginNodes"]["Pools"][0]]
+    reported = render_configuration(cluster_of_everything(), HOOKS, POLICIES)
+    nodes = [reported["HeadNode"], reported["Scheduling"]["SlurmQueues"][0], reported["LoginNodes"]["Pools"][0]]
     assert [node["Iam"] for node in nodes] == [{"AdditionalIamPolicies": [{"Policy": POLICY}]}] * 3
     assert [list(node["CustomActions"]) for node in nodes] == [
         ["OnNodeConfigured", "OnNodeUpdated"],
@@ -204,8 +204,8 @@ def test_hooks_and_policies_go_to_their_nodes() -> None:
 def test_an_external_slurmdbd(trainium: Queue) -> None:
     secret = "arn:aws:secretsmanager:us-west-2:111122223333:secret:munge-AbCdEf"
     outside = Accounting(slurmdbd_host="10.0.0.10", port=6819, munge_key_secret=secret)
-    told = render_configuration(cluster(trainium, accounting=outside))
-    assert told["Scheduling"]["SlurmSettings"] == {
+    reported = render_configuration(cluster(trainium, accounting=outside))
+    assert reported["Scheduling"]["SlurmSettings"] == {
         "QueueUpdateStrategy": "DRAIN",
         "ExternalSlurmdbd": {"Host": "10.0.0.10", "Port": 6819},
         "MungeKeySecretArn": secret,
@@ -223,15 +223,15 @@ def test_a_home_of_its_own_leaves_the_default_user_a_local_one(trainium: Queue) 
 
 def test_a_login_pool_without_a_subnet_is_in_the_head_nodes(trainium: Queue) -> None:
     pool = LoginPool(name="users", instance_type="m5.large")
-    (told,) = render_configuration(cluster(trainium, login_pools=[pool]))["LoginNodes"]["Pools"]
-    assert told["Networking"] == {"SubnetIds": [SUBNET]}
+    (reported,) = render_configuration(cluster(trainium, login_pools=[pool]))["LoginNodes"]["Pools"]
+    assert reported["Networking"] == {"SubnetIds": [SUBNET]}
 
 
 def test_overrides_are_laid_in_at_their_places(trainium: Queue, oracle: Oracle) -> None:
     policy = {"Policy": "arn:aws:iam::111122223333:policy/parallelcluster-mine"}
     proxy = {"Networking": {"Proxy": {"HttpProxyAddress": "https://proxy.example.com:3128"}}}
     template = {"LaunchTemplateOverrides": {"LaunchTemplateId": "lt-0123456789abcdef0", "Version": 1}}
-    told = render_configuration(
+    reported = render_configuration(
         cluster(
             Queue(
                 name="work",
@@ -253,20 +253,20 @@ def test_overrides_are_laid_in_at_their_places(trainium: Queue, oracle: Oracle) 
         ),
         policies=POLICIES,
     )
-    queue = told["Scheduling"]["SlurmQueues"][0]
+    queue = reported["Scheduling"]["SlurmQueues"][0]
     assert queue["Networking"] == {"SubnetIds": [SUBNET], **proxy["Networking"]}
     assert queue["ComputeResources"][0]["LaunchTemplateOverrides"]["Version"] == 1
-    assert told["HeadNode"]["Iam"]["AdditionalIamPolicies"] == [{"Policy": POLICY}, policy]
-    assert told["LoginNodes"]["Pools"][0]["Networking"]["Proxy"] == proxy["Networking"]["Proxy"]
-    assert told["Scheduling"]["SlurmSettings"]["Dns"] == {"DisableManagedDns": True}
-    assert told["Imds"] == {"ImdsSupport": "v1.0"}
-    assert oracle.schema(told) == []
+    assert reported["HeadNode"]["Iam"]["AdditionalIamPolicies"] == [{"Policy": POLICY}, policy]
+    assert reported["LoginNodes"]["Pools"][0]["Networking"]["Proxy"] == proxy["Networking"]["Proxy"]
+    assert reported["Scheduling"]["SlurmSettings"]["Dns"] == {"DisableManagedDns": True}
+    assert reported["Imds"] == {"ImdsSupport": "v1.0"}
+    assert oracle.schema(reported) == []
 
 
 def nodes_with(**overrides: Any) -> list[dict[str, Any]]:
     """Head node, queue and login pool, each with security groups, policies and `overrides`."""
     shared: dict[str, Any] = {"security_groups": [group()], "overrides": overrides}
-    told = render_configuration(
+    reported = render_configuration(
         cluster(
             Queue.cpu("work", instance_type="c5.4xlarge", max_count=1, subnets=[subnet()], **shared),
             head_node=HeadNode(instance_type="m5.2xlarge", subnet=subnet(), **shared),
@@ -274,8 +274,8 @@ def nodes_with(**overrides: Any) -> list[dict[str, Any]]:
         ),
         policies=POLICIES,
     )
-    assert check_configuration(told) == []
-    return [told["HeadNode"], told["Scheduling"]["SlurmQueues"][0], told["LoginNodes"]["Pools"][0]]
+    assert check_configuration(reported) == []
+    return [reported["HeadNode"], reported["Scheduling"]["SlurmQueues"][0], reported["LoginNodes"]["Pools"][0]]
 
 
 def test_security_groups_in_place_of_parallelclusters_are_joined_by_ours() -> None:
@@ -288,7 +288,7 @@ def test_security_groups_in_place_of_parallelclusters_are_joined_by_ours() -> No
 
 
 @pytest.mark.parametrize("key", ["InstanceRole", "InstanceProfile"])
-def test_a_role_of_the_users_own_has_no_policies_beside_it(key: str) -> None:
+def test_a_role_of_the_users_own_has_no_policies_next_to_it(key: str) -> None:
     kind = "role" if key == "InstanceRole" else "instance-profile"
     own = {key: f"arn:aws:iam::111122223333:{kind}/mine"}
     assert [nodes["Iam"] for nodes in nodes_with(Iam=own)] == [own] * 3
@@ -298,18 +298,18 @@ def test_tokens_stay_tokens(trainium: Queue) -> None:
     stack = cdk.Stack()
     bucket = cdk.CfnParameter(stack, "Size", type="Number")
     storage = SharedStorage.lustre("fsx", file_system_id=bucket.value_as_string)
-    told = render_configuration(cluster(trainium, shared_storage=[storage]))
-    assert stack.resolve(told)["SharedStorage"][0]["FsxLustreSettings"] == {"FileSystemId": {"Ref": "Size"}}
-    assert check_configuration(told) == []
+    reported = render_configuration(cluster(trainium, shared_storage=[storage]))
+    assert stack.resolve(reported)["SharedStorage"][0]["FsxLustreSettings"] == {"FileSystemId": {"Ref": "Size"}}
+    assert check_configuration(reported) == []
 
 
 @pytest.mark.parametrize(
     ("given", "rendered"),
     [(None, None), (False, False), (True, True)],
 )
-def test_whether_a_job_has_its_nodes_to_itself_is_written_where_it_is_said(
+def test_whether_a_job_has_its_nodes_to_itself_is_written_where_it_is_set(
     given: bool | None, rendered: bool | None
 ) -> None:
     nodes = ComputeResource(name="nodes", instance_types=["c5.4xlarge"])
-    told = render_configuration(cluster(Queue(name="work", resources=[nodes], exclusive=given)))
-    assert told["Scheduling"]["SlurmQueues"][0].get("JobExclusiveAllocation") is rendered
+    reported = render_configuration(cluster(Queue(name="work", resources=[nodes], exclusive=given)))
+    assert reported["Scheduling"]["SlurmQueues"][0].get("JobExclusiveAllocation") is rendered

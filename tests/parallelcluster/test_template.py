@@ -2,7 +2,7 @@
 
 What a cluster is in a template is what it was: ids, defaults and, above all, its hash.
 
-A changed hash makes a new cluster for everyone who deploys the next release. `make golden` writes the file anew; the
+A changed hash makes a new cluster for everyone who deploys the next release. `make golden` writes the file again; the
 difference is then read in the commit.
 """
 
@@ -72,7 +72,7 @@ LINKED = {"DataRepositoryAssociations": [{"Name": "a", "DataRepositoryPath": "s3
 
 @pytest.fixture
 def everything(stack: cdk.Stack) -> cdk.Stack:
-    """A cluster with most of what there is, beside all its neighbours."""
+    """A cluster with most of what there is, next to all its neighbors."""
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     key = kms.Key(stack, "Key", enable_key_rotation=True)
     data = s3.Bucket.from_bucket_name(stack, "Data", "research-data")

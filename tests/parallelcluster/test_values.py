@@ -20,7 +20,7 @@ from tests.fleet_file.good_parallelcluster import edited
 from tests.parallelcluster.clusters import GROUP, SUBNET, group, subnet
 
 
-def test_references_of_the_cdk_are_told_by_their_ids() -> None:
+def test_references_of_the_cdk_are_reported_by_their_ids() -> None:
     head = HeadNode(instance_type="m5.2xlarge", subnet=subnet(), security_groups=[group()])
     pool = LoginPool(name="users", instance_type="m5.large", subnet=subnet(), security_groups=[group()])
     queue = Queue.cpu("cpu", instance_type="c5.4xlarge", max_count=1, subnets=[subnet()], security_groups=[group()])
@@ -83,12 +83,12 @@ def test_references_of_the_cdk_are_told_by_their_ids() -> None:
     ],
 )
 def test_storage(storage: SharedStorage, rendered: dict[str, Any]) -> None:
-    told = render_storage(storage)
-    (section,) = set(told) - {"MountDir", "Name", "StorageType"}
-    assert told == {
+    reported = render_storage(storage)
+    (section,) = set(reported) - {"MountDir", "Name", "StorageType"}
+    assert reported == {
         "MountDir": storage.mount_dir, "Name": storage.name, "StorageType": storage.kind.value, section: rendered,
     }  # fmt: skip
-    assert check_section(told, "SharedStorage[]") == []
+    assert check_section(reported, "SharedStorage[]") == []
     assert check_shared_storage(storage) == []
 
 
@@ -135,7 +135,7 @@ def test_a_login_pool_has_one_node_where_no_number_is_given() -> None:
 
 
 @pytest.mark.parametrize(("key", "argument"), STORAGE_ARGUMENTS.items())
-def test_what_has_an_argument_is_no_further_setting(key: str, argument: str) -> None:
+def test_what_has_an_argument_is_no_additional_setting(key: str, argument: str) -> None:
     made = (SharedStorage.managed_lustre, SharedStorage.managed_efs, SharedStorage.managed_ebs)
     (first, *_) = (one for one in made if argument in signature(one).parameters)
     numbers: dict[str, Any] = {
@@ -159,7 +159,7 @@ def test_versions() -> None:
     assert not ParallelClusterVersion.V3_16_1.unchecked
     assert ParallelClusterVersion.of("3.17.0").unchecked
     for wrong in ("2.11.0", "3.17", "3.17.x", "v3.17.0", "3.17.0.1", "٣.17.0"):
-        with pytest.raises(ValueError, match="three numbers"):
+        with pytest.raises(ValueError, match="has the form"):
             ParallelClusterVersion.of(wrong)
 
 
@@ -169,5 +169,5 @@ def test_operating_systems() -> None:
     assert not Os.ALINUX2023.unchecked
     assert Os.of("alinux2027").unchecked
     for wrong in ("Ubuntu2404", "ubuntu-2404", ""):
-        with pytest.raises(ValueError, match="lower-case letters and digits"):
+        with pytest.raises(ValueError, match="lowercase letters and digits"):
             Os.of(wrong)

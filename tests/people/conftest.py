@@ -1,4 +1,4 @@
-"""Puts the nodes' own code within reach, to be asked the same questions as the CDK side."""
+"""Puts the nodes' own code within reach, to be queried the same questions as the CDK side."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""People of clusters made in Python: what nodes are told, what they may read, and what is refused."""
+"""People of clusters made in Python: what nodes are reported, what they may read, and what is refused."""
 
 import json
 from collections.abc import Mapping
@@ -108,9 +108,9 @@ def made() -> Made:
     stack = cdk.Stack(app, "People", env=cdk.Environment(account="111122223333", region="us-west-2"))
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE]))
     lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=4800), network=network)
-    asked = directory(stack)
+    requested = directory(stack)
     munge: Any = secretsmanager.Secret.from_secret_complete_arn(stack, "Munge", SECRET.replace("reader", "munge"))
-    train = hyperpod(stack, "Train", network, lustre=lustre, users=[ADA], slurm_accounts=ACCOUNTS, directory=asked)
+    train = hyperpod(stack, "Train", network, lustre=lustre, users=[ADA], slurm_accounts=ACCOUNTS, directory=requested)
     batch = ParallelCluster(
         stack,
         "Batch",
@@ -119,7 +119,7 @@ def made() -> Made:
             queues=[Queue.cpu("cpu", instance_type="c6i.8xlarge", max_count=2)],
             users=[ADA],
             slurm_accounts=ACCOUNTS,
-            directory=asked,
+            directory=requested,
             accounting=Accounting(slurmdbd_host="db.example", munge_key_secret=munge),
         ),
         network=network,
@@ -205,14 +205,14 @@ def test_a_session_runs_as_the_user_in_the_roles_tag_and_by_this_document_alone(
     ("user", "remedy"),
     [("adda", "write 'ada'"), ("root", "who can become root"), ("Ada", "a name of `users`")],
 )
-def test_a_session_as_nobody_is_refused(made: Made, user: str, remedy: str) -> None:
+def test_a_session_as_no_one_is_refused(made: Made, user: str, remedy: str) -> None:
     role = iam.Role(made.stack, f"As-{user}", assumed_by=PRINCIPAL)
     batch = ParallelCluster.from_cluster_name(made.stack, f"Old-{user}", "train-12345678")
     with pytest.raises(FleetError, match="LF1219") as error:
         _known(made, ("ada",)).session_as(role, user, document=made.document)
     assert remedy in str(error.value)
     if user == "adda":
-        assert batch.grants.session_as(role, user, document=made.document).success  # nobody knows its users
+        assert batch.grants.session_as(role, user, document=made.document).success  # no one knows its users
 
 
 def _known(made: Made, users: tuple[str, ...]) -> Any:
@@ -222,7 +222,7 @@ def _known(made: Made, users: tuple[str, ...]) -> Any:
 
 
 def test_a_role_has_one_user_and_one_from_elsewhere_cannot_be_tagged(made: Made) -> None:
-    with pytest.raises(FleetError, match="run as ada already"):
+    with pytest.raises(FleetError, match="already run as ada"):
         made.hyperpod.grants.session_as(made.ada, "bob", document=made.document)
     elsewhere = iam.Role.from_role_arn(made.stack, "Elsewhere", "arn:aws:iam::111122223333:role/people")
     with pytest.raises(FleetError, match="aws iam tag-role"):
@@ -245,8 +245,10 @@ def test_clusters_on_one_file_system_cannot_contradict_each_other(made: Made) ->
     hyperpod(made.stack, "Apart", made.network, users=strangers)
 
 
-def test_everything_that_is_wrong_is_told_by_the_construct_too(made: Made) -> None:
-    asked = directory(cdk.Stack(), uris=["ldap://one.corp.example.com"], certificate=Path("missing.pem"), first_id=2000)
+def test_everything_that_is_wrong_is_reported_by_the_construct_too(made: Made) -> None:
+    requested = directory(
+        cdk.Stack(), uris=["ldap://one.corp.example.com"], certificate=Path("missing.pem"), first_id=2000
+    )
     with pytest.raises(FleetError) as error:
         hyperpod(
             made.stack,
@@ -254,7 +256,7 @@ def test_everything_that_is_wrong_is_told_by_the_construct_too(made: Made) -> No
             made.network,
             users=[ADA, ClusterUser(name="bob", uid=2002)],
             slurm_accounts=[SlurmAccount(name="research", parent="top", max_jobs=-1)],
-            directory=asked,
+            directory=requested,
         )
     assert sorted((problem.where, problem.code.value) for problem in error.value.problems) == [
         ("directory.certificate", "LF1214"),
@@ -288,23 +290,23 @@ def test_sessions_refuse_what_is_of_another_kind_in_words(made: Made, given: Any
 
 
 def test_a_password_in_place_of_its_directory_is_not_repeated() -> None:
-    told: Any = "hunter2"
+    reported: Any = "hunter2"
     with pytest.raises(FleetError, match="LF113") as error:
-        ClusterSpec(directory=told)
+        ClusterSpec(directory=reported)
     assert "hunter2" not in str(error.value)
 
 
 @pytest.mark.parametrize(("attribute", "most"), [("max_jobs", 2147483647), ("fairshare", 2147483646)])
 def test_slurmdbd_keeps_no_larger_number(attribute: str, most: int) -> None:
     def found(number: int) -> list[str]:
-        told: dict[str, Any] = {"name": "research", attribute: number}
-        account = SlurmAccount(**told)
+        reported: dict[str, Any] = {"name": "research", attribute: number}
+        account = SlurmAccount(**reported)
         return [problem.code.value for problem in check_slurm_accounts([account], [], has_accounting=True)]
 
     assert (found(most), found(most + 1)) == ([], ["LF1207"])
 
 
-def test_resources_that_only_the_deployment_knows_are_refused() -> None:
+def test_resources_that_are_tokens_are_refused() -> None:
     later: Any = cdk.Lazy.any(PRODUCER)
     (problem,) = check_slurm_accounts([SlurmAccount(name="research", grp_tres=later)], [], has_accounting=True)
     assert (problem.code.value, problem.path) == ("LF1208", ("slurm_accounts", 0, "grp_tres"))
@@ -312,13 +314,13 @@ def test_resources_that_only_the_deployment_knows_are_refused() -> None:
 
 def test_an_account_below_one_that_is_a_token_is_written_all_the_same() -> None:
     above = cdk.Fn.import_value("account")
-    told = render_people([SlurmAccount(name="research", parent=above)], None)
-    assert told["slurm_accounts"]["tree"][0]["parent"] == above
+    reported = render_people([SlurmAccount(name="research", parent=above)], None)
+    assert reported["slurm_accounts"]["tree"][0]["parent"] == above
 
 
 def test_nodes_read_what_is_written_for_them(tmp_path: Path) -> None:
     group = NodeGroup(name="head", role=NodeType.CONTROLLER, instance_types=["ml.m5.xlarge"])
-    told = NodeManifest(
+    reported = NodeManifest(
         fleet_name="people",
         region="us-west-2",
         groups=[group],
@@ -328,7 +330,7 @@ def test_nodes_read_what_is_written_for_them(tmp_path: Path) -> None:
             directory=directory(cdk.Stack()),
         ),
     )
-    document = json.loads(json.dumps(render(told, content_hash="0" * 64, scripts_sha256="0" * 64)))
+    document = json.loads(json.dumps(render(reported, content_hash="0" * 64, scripts_sha256="0" * 64)))
     (tmp_path / "fleet.json").write_text(json.dumps(document))
     scripts = Path(node_side.__file__).parents[1]
     (tmp_path / "fleet.schema.json").write_text((scripts / "fleet.schema.json").read_text())

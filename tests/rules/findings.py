@@ -1,4 +1,4 @@
-"""Reads what a rule found."""
+"""Assertions about the problems that a rule found."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _PROPER_NOUN = re.compile(
 
 
 def check_one(found: Sequence[Problem], code: AnyCode, where: str, *said: str) -> None:
-    """Assert that one problem was found, of `code` and at `where`, that it says each of `said` and reads well."""
+    """Assert that one problem was found, of `code` at `where`, with each of `said` in a text of the right form."""
     assert [(problem.code, problem.where) for problem in found] == [(code, where)]
     (problem,) = found
     assert [text for text in said if text not in str(problem)] == [], str(problem)

@@ -1,4 +1,4 @@
-"""What ParallelCluster's validators do not say of accounting: the remedies, tokens, and what has no validator."""
+"""Rules of accounting beyond ParallelCluster's validators: remedies, tokens, and mistakes without a validator."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def test_the_remedy_for_an_address_is_one(endpoint: str, remedy: str) -> None:
     ],
 )
 def test_what_slurmdbd_could_not_use(change: dict[str, Any], code: Code, path: str) -> None:
-    """ParallelCluster's schema lets these through, by `$` before a line's end or by asking for any text."""
+    """ParallelCluster's schema lets these through, by `$` before a line break, or because any text is valid."""
     (problem,) = check_accounting_fields(changed(DATABASE, **change))
     assert (problem.code, problem.path) == (code, (path,))
 
@@ -97,7 +97,7 @@ def test_everything_at_once() -> None:
     "given", ["the-name-of-it", "arn:aws:ssm:us-west-2:111122223333:parameter/secret", SECRET + "\n", "hunter2"]
 )
 def test_a_secret_is_named_by_its_arn_and_is_not_repeated(field: str, given: str) -> None:
-    """ParallelCluster takes neither a name nor a parameter of SSM (PasswordSecretArnValidator)."""
+    """ParallelCluster accepts neither a name nor an SSM parameter (PasswordSecretArnValidator)."""
     with pytest.raises(FleetError, match="LF116") as raised:
         changed(DATABASE, **{field: given})
     assert given not in str(raised.value)

@@ -1,4 +1,4 @@
-"""The lock file of downloads: whole, of this version, and of a size that a node can hold."""
+"""Rules of the lock file of downloads: form, version and sizes."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def lock(*files: Any, version: Any = 1) -> dict[str, Any]:
     return {"schema_version": version, "files": list(files)}
 
 
-def told(document: Any) -> list[tuple[str, str]]:
+def reported(document: Any) -> list[tuple[str, str]]:
     return [(problem.code.value, problem.where) for problem in check_lock(document)]
 
 
@@ -38,7 +38,7 @@ def told(document: Any) -> list[tuple[str, str]]:
     ],
 )
 def test_good_files_pass(changed: dict[str, Any]) -> None:
-    assert told(lock({**GOOD, **changed})) == []
+    assert reported(lock({**GOOD, **changed})) == []
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,15 @@ def test_good_files_pass(changed: dict[str, Any]) -> None:
         ("color", "red"),
     ],
 )
-def test_a_wrong_value_is_told_where_it_stands(key: str, value: Any) -> None:
-    assert told(lock(GOOD, {**GOOD, "name": "other", key: value})) == [("LF427", f"files[1].{key}")]
+def test_a_wrong_value_is_reported_where_it_is(key: str, value: Any) -> None:
+    assert reported(lock(GOOD, {**GOOD, "name": "other", key: value})) == [("LF427", f"files[1].{key}")]
 
 
 @pytest.mark.parametrize("key", GOOD)
 def test_every_key_must_be_there(key: str) -> None:
-    assert told(lock({name: value for name, value in GOOD.items() if name != key})) == [("LF427", f"files[0].{key}")]
+    assert reported(lock({name: value for name, value in GOOD.items() if name != key})) == [
+        ("LF427", f"files[0].{key}")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -89,12 +91,12 @@ def test_every_key_must_be_there(key: str) -> None:
     ],
 )
 def test_what_makes_the_whole_useless(document: Any, where: str) -> None:
-    assert told(document) == [("LF427", where)]
+    assert reported(document) == [("LF427", where)]
 
 
 def test_files_of_several_systems_do_not_add_up() -> None:
     systems = ["ubuntu-22.04-amd64", "ubuntu-24.04-amd64", "debian-13-amd64", "amzn-2023-x86_64"]
-    assert told(lock(*({**GOOD, "system": system, "size": 8 << 30} for system in systems))) == []
+    assert reported(lock(*({**GOOD, "system": system, "size": 8 << 30} for system in systems))) == []
 
 
 def test_a_misspelt_requirement_is_offered_the_right_one() -> None:

@@ -1,4 +1,4 @@
-"""What nodes are set up with: buckets and the Neuron SDK."""
+"""Rules of node settings: buckets and the Neuron SDK."""
 
 from typing import Any
 
@@ -41,8 +41,8 @@ def test_good_mounts_pass(changed: dict[str, Any]) -> None:
         ({"mount_path": "data"}, "LF536", "[0].mount_path", "absolute"),
         ({"mount_path": "/"}, "LF536", "[0].mount_path", "absolute"),
         ({"mount_path": "/opt/slurm/x"}, "LF537", "[0].mount_path", "elsewhere"),
-        ({"mount_path": "/fsx"}, "LF418", "[0].mount_path", "side by side"),
-        ({"mount_path": "/fsx/s3"}, "LF418", "[0].mount_path", "side by side"),
+        ({"mount_path": "/fsx"}, "LF418", "[0].mount_path", "next to each other"),
+        ({"mount_path": "/fsx/s3"}, "LF418", "[0].mount_path", "next to each other"),
         ({"prefix": ""}, "LF417", "[0].prefix", "whole bucket"),
         ({"prefix": "/"}, "LF417", "[0].prefix", "whole bucket"),
         ({"prefix": "/a"}, "LF417", "[0].prefix", "'a'"),
@@ -53,13 +53,15 @@ def test_good_mounts_pass(changed: dict[str, Any]) -> None:
         ({"prefix": "team-?/x"}, "LF417", "[0].prefix", "'team-/x'"),
         ({"prefix": "*"}, "LF417", "[0].prefix", "whole bucket"),
         ({"prefix": "${aws:username}"}, "LF417", "[0].prefix", "'{aws:username}'"),
-        ({"groups": []}, "LF417", "[0].groups", "leave `groups` out"),
+        ({"groups": []}, "LF417", "[0].groups", "remove `groups`"),
         ({"bucket": "s3://corpus/folder"}, "LF340", "[0].bucket", "the whole bucket"),
         ({"groups": ["worker"]}, "LF417", "[0].groups[0]", "'workers'"),
         ({"groups": ["zzz"]}, "LF417", "[0].groups[0]", "one of its groups"),
     ],
 )
-def test_bad_mounts_are_told_with_what_to_write(changed: dict[str, Any], code: str, where: str, remedy: str) -> None:
+def test_bad_mounts_are_reported_with_what_to_write(
+    changed: dict[str, Any], code: str, where: str, remedy: str
+) -> None:
     ((found_code, found_where, found_remedy),) = found(mount(**changed))
     assert (found_code, found_where) == (code, where)
     assert remedy in found_remedy
@@ -84,8 +86,8 @@ def test_a_release_that_fits_is_no_problem(name: str, families: list[str]) -> No
         ("v2.31", "write '2.31.1'"),
         ("2.28.9", "write '2.28.1'"),
         ("2,28.1", "write '2.28.1'"),
-        ("newest", "write one of the allowed"),
-        ("", "write one of the allowed"),
+        ("newest", "write one of the allowed releases"),
+        ("", "write one of the allowed releases"),
     ],
 )
 def test_an_unknown_release_is_offered_the_nearest(name: str, remedy: str) -> None:
@@ -95,25 +97,25 @@ def test_an_unknown_release_is_offered_the_nearest(name: str, remedy: str) -> No
     assert "2.28.1" in problem.allowed
 
 
-def test_a_release_without_pytorch_for_the_family_is_told() -> None:
+def test_a_release_without_pytorch_for_the_family_is_reported() -> None:
     (problem,) = check_neuron_release("2.32.0", ["trn1", "trn2"])
     assert problem.code is Code.NEURON_RELEASE_FAMILY
-    assert problem.message == "Neuron 2.32.0 is not made for trn1"
-    assert problem.remedy == "take '2.33.0'"
+    assert problem.message == "Neuron 2.32.0 does not support trn1"
+    assert problem.remedy == "write '2.33.0'"
 
 
-def test_a_release_from_before_the_family_is_told() -> None:
+def test_a_release_from_before_the_family_is_reported() -> None:
     (problem,) = check_neuron_release("2.20.0", ["trn2"])
-    assert problem.remedy == "take '2.24.1'"
+    assert problem.remedy == "write '2.24.1'"
 
 
-def test_a_family_that_no_release_knows_is_told() -> None:
+def test_a_family_that_no_release_knows_is_reported() -> None:
     (problem,) = check_neuron_release("2.33.0", ["trn9"])
     assert problem.code is Code.NEURON_RELEASE_FAMILY
-    assert problem.remedy == "leave trn9 out"
+    assert problem.remedy == "remove trn9"
 
 
-def test_a_release_for_a_cluster_without_devices_is_told() -> None:
+def test_a_release_for_a_cluster_without_devices_is_reported() -> None:
     (problem,) = check_neuron_release("2.28.1", [])
     assert problem.code is Code.NEURON_WITHOUT_DEVICES
 

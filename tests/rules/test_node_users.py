@@ -61,7 +61,7 @@ def test_good_users_pass(changed: dict[str, Any]) -> None:
         ({"name": "sudo"}, "LF412", "[0].name", "another name"),
         ({"uid": 0}, "LF413", "[0].uid", "2001"),
         ({"uid": 1000}, "LF413", "[0].uid", "1001"),
-        ({"uid": 60001}, "LF413", "[0].uid", "never change"),
+        ({"uid": 60001}, "LF413", "[0].uid", "do not change"),
         ({"uid": 65534}, "LF413", "[0].uid", "2001"),
         ({"uid": 2147483648}, "LF413", "[0].uid", "2001"),
         ({"gid": 27}, "LF413", "[0].gid", "2001"),
@@ -70,7 +70,7 @@ def test_good_users_pass(changed: dict[str, Any]) -> None:
         ({"slurm_account": ""}, "LF416", "[0].slurm_account", "'research'"),
     ],
 )
-def test_what_no_node_takes_is_told_with_what_to_write(
+def test_what_no_node_takes_is_reported_with_what_to_write(
     changed: dict[str, Any], code: str, where: str, remedy: str
 ) -> None:
     problem = only(**changed)
@@ -78,9 +78,9 @@ def test_what_no_node_takes_is_told_with_what_to_write(
     assert remedy in problem.remedy
 
 
-def test_a_mended_name_is_a_good_one() -> None:
-    mended = only(name="Ada Lovelace_2").remedy.split("'")[1]
-    assert found(User(name=mended)) == []
+def test_a_fixed_name_is_a_good_one() -> None:
+    repaired = only(name="Ada Lovelace_2").remedy.split("'")[1]
+    assert found(User(name=repaired)) == []
 
 
 def test_names_and_ids_are_each_of_one_user() -> None:
@@ -89,7 +89,7 @@ def test_names_and_ids_are_each_of_one_user() -> None:
     assert found(User(gid=3000), User(name="grace", uid=2002, gid=3000)) == [], "groups are shared"
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_that_is_wrong_is_reported_at_once() -> None:
     bad = User(name="Root", uid=5, gid=6, ssh_public_keys=("x",), slurm_account="A")
     assert [code for code, _ in found(bad)] == ["LF412", "LF413", "LF413", "LF415", "LF416"]
 
@@ -121,20 +121,20 @@ def test_public_keys_pass(good: str) -> None:
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
-        ("", "type of a key"),
-        (DATA, "type of a key"),
-        ("ssh-ed25519", "cut off"),
-        (f"ssh-ed25519 {DATA[:-9]}", "cut off"),
-        ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5", "cut off"),
-        (f"ssh-rsa {DATA}", "no key of type ssh-rsa"),
-        (key("ssh-dss"), "type of a key"),
+        ("", "a key type"),
+        (DATA, "a key type"),
+        ("ssh-ed25519", "complete"),
+        (f"ssh-ed25519 {DATA[:-9]}", "complete"),
+        ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5", "complete"),
+        (f"ssh-rsa {DATA}", "not a complete key of type ssh-rsa"),
+        (key("ssh-dss"), "a key type"),
         (f"ssh-ed25519 {DATA}\nssh-ed25519 {DATA}", "more than one line"),
         (f"ssh-ed25519 {DATA}\r\n", "more than one line"),
-        (f'command="sh" ssh-ed25519 {DATA}', "type of a key"),
+        (f'command="sh" ssh-ed25519 {DATA}', "a key type"),
         (PRIVATE, "private"),
     ],
 )
-def test_anything_else_is_told(bad: str, said: str) -> None:
+def test_anything_else_is_reported(bad: str, said: str) -> None:
     (problem,) = check_ssh_key(bad)
     assert problem.code.value == "LF415"
     assert said in problem.message

@@ -1,4 +1,4 @@
-"""Steps of the user's own and the packages that they install."""
+"""Rules of own steps and pinned packages."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,7 +26,7 @@ def nodes(role: NodeType, name: str = "trn") -> NodeGroup:
     return NodeGroup(name=name, role=role, instance_types=[], hook=LifecycleHook.ON_CREATE)
 
 
-def told(problems: list[Problem]) -> list[tuple[str, str]]:
+def reported(problems: list[Problem]) -> list[tuple[str, str]]:
     return [(problem.code.value, problem.where) for problem in problems]
 
 
@@ -50,7 +50,7 @@ def test_good_steps_pass(changed: dict[str, Any]) -> None:
         ({"name": "My-Tools"}, "LF422", "My-Tools.name", "'my_tools'"),
         ({"name": "2"}, "LF422", "2.name", "lower-case"),
         ({"needs": ["mount_luster"]}, "LF421", "tools.needs[0]", "'mount_lustre'"),
-        ({"needs": ["tools"]}, "LF423", "tools.needs", "take one"),
+        ({"needs": ["tools"]}, "LF423", "tools.needs", "remove one"),
         ({"roles": []}, "LF424", "tools.roles", "one role"),
         ({"timeout_seconds": 0}, "LF426", "tools.timeout_seconds", "write 1"),
         ({"timeout_seconds": 7201}, "LF426", "tools.timeout_seconds", "write 7200"),
@@ -58,17 +58,17 @@ def test_good_steps_pass(changed: dict[str, Any]) -> None:
         ({"retries": 11}, "LF426", "tools.retries", "write 10"),
     ],
 )
-def test_bad_steps_are_told_with_what_to_write(changed: dict[str, Any], code: str, where: str, remedy: str) -> None:
+def test_bad_steps_are_reported_with_what_to_write(changed: dict[str, Any], code: str, where: str, remedy: str) -> None:
     (problem,) = check_steps(scripts(step(**changed)), [])
     assert (problem.code.value, problem.where) == (code, f"own.steps.{where}")
     assert remedy in problem.remedy
 
 
 def test_two_steps_of_one_name() -> None:
-    assert told(check_steps(scripts(step(), step()), [])) == [("LF422", "own.steps.tools.name")] * 2
+    assert reported(check_steps(scripts(step(), step()), [])) == [("LF422", "own.steps.tools.name")] * 2
 
 
-def test_a_circle_is_told_once_and_in_full() -> None:
+def test_a_circle_is_reported_once_and_in_full() -> None:
     steps = [step(name="a", needs=["c"]), step(name="b", needs=["a"]), step(name="c", needs=["b", "users"])]
     (problem,) = check_steps(scripts(*steps), [])
     assert (problem.code.value, problem.where) == ("LF423", "own.steps.a.needs")
@@ -85,10 +85,10 @@ def test_circles() -> None:
     ("script", "files", "said"),
     [
         ("tool.sh", {"tools.sh": b""}, "is not in the folder"),
-        ("/tools.sh", {}, "no path below"),
-        ("../tools.sh", {}, "no path below"),
-        ("", {}, "no path below"),
-        ("tools.sh", {"tools.sh": b"#!/bin/bash\r\n"}, "Windows line ends"),
+        ("/tools.sh", {}, "must be a path in"),
+        ("../tools.sh", {}, "must be a path in"),
+        ("", {}, "must be a path in"),
+        ("tools.sh", {"tools.sh": b"#!/bin/bash\r\n"}, "Windows line endings"),
         ("tools", {"tools": b"echo"}, "no #! line"),
     ],
 )
@@ -105,7 +105,7 @@ def test_scripts_that_a_node_can_run() -> None:
     assert problem.remedy == "write 'tools.sh'"
 
 
-def test_a_role_left_without_steps_is_told_unless_an_own_step_is_there_for_it() -> None:
+def test_a_role_left_without_steps_is_reported_unless_an_own_step_is_there_for_it() -> None:
     compute, head = nodes(NodeType.COMPUTE), nodes(NodeType.CONTROLLER, "head")
     of_compute = [name for name, step in node_steps().items() if "Compute" in step.roles]
     assert check_steps(scripts(skip=of_compute[1:]), [compute]) == []
@@ -140,8 +140,8 @@ def test_another_version_is_another_package() -> None:
 
 def test_nodes_that_fetch_nothing_install_nothing() -> None:
     (problem,) = check_neuron_pinned("2.28.1", None)
-    assert "fetch nothing" in problem.message
+    assert "`downloads` is required" in problem.message
 
 
-def test_an_unknown_release_is_told_elsewhere() -> None:
+def test_an_unknown_release_is_reported_elsewhere() -> None:
     assert check_neuron_pinned("1.0", None) == []

@@ -24,8 +24,8 @@ def test_regions_with_hyperpod(region: str | None) -> None:
         ("us-wset-2", "write 'us-west-2'"),
         ("us-west-2a", "write 'us-west-2': 'us-west-2a' is an AZ of it"),
         ("US-EAST-1", "write 'us-east-1'"),
-        ("Oregon", "write one of the allowed"),
-        ("", "write one of the allowed"),
+        ("Oregon", "write one of the allowed regions"),
+        ("", "write one of the allowed regions"),
     ],
 )
 def test_unknown_regions(region: str, remedy: str) -> None:
@@ -39,7 +39,7 @@ def test_unknown_regions(region: str, remedy: str) -> None:
 def test_regions_without_hyperpod(region: str) -> None:
     assert check_region(region) == []
     problem = only(check_hyperpod_region(region), Code.REGION_WITHOUT_HYPERPOD)
-    assert problem.message == f"HyperPod is not in {region}"
+    assert problem.message == f"AWS does not offer HyperPod in {region}"
     assert region not in problem.allowed.split(", ")
     assert problem.remedy.split("'")[1] in problem.allowed.split(", ")
 
@@ -63,14 +63,14 @@ def test_good_zones(region: str | None, az_id: str) -> None:
 @pytest.mark.parametrize("region", ["us-west-2", None])
 def test_name_in_place_of_an_id(region: str | None) -> None:
     problem = only(check_az_id(region, "us-west-2a"), Code.ZONE_ID)
-    assert "another place in every account" in problem.message
+    assert "a different AZ in each account" in problem.message
     assert "'usw2-az1'" in problem.remedy
 
 
 @pytest.mark.parametrize("az_id", ["", "az4", "usw2", "usw2-az", "usw2-az4 ", "USW2-AZ4", "4"])
 def test_text_that_is_no_zone(az_id: str) -> None:
     problem = only(check_az_id("eu-west-1", az_id), Code.ZONE_ID)
-    assert problem.message == "this is no AZ id"
+    assert problem.message == "this is not an AZ id"
     assert "'euw1-az1'" in problem.remedy
 
 

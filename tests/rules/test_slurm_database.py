@@ -1,4 +1,4 @@
-"""What RDS would refuse of a database, and what it takes."""
+"""Rules of RDS databases for Slurm accounting."""
 
 from typing import Any
 

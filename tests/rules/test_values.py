@@ -1,15 +1,15 @@
-"""Rules of plain values: names, what somebody most likely meant, cron expressions."""
+"""Rules of plain values: names, nearest candidates, cron expressions."""
 
 import pytest
 
 from llm_fleet.catalog.data_file import Limit
-from llm_fleet.rules.values import CRON_EXAMPLE, cron_fault, did_you_mean, mend_hyphenated_name, nearest
+from llm_fleet.rules.values import CRON_EXAMPLE, cron_fault, did_you_mean, fix_hyphenated_name, nearest
 
 LIMIT = Limit(minimum=1, maximum=8)
 
 
 @pytest.mark.parametrize(
-    ("name", "mended"),
+    ("name", "repaired"),
     [
         ("a_b", "a-b"),
         ("a__ b", "a-b"),
@@ -21,8 +21,8 @@ LIMIT = Limit(minimum=1, maximum=8)
         ("", ""),
     ],
 )
-def test_mended_name_has_the_form(name: str, mended: str) -> None:
-    assert mend_hyphenated_name(name, LIMIT) == mended
+def test_fixed_name_has_the_form(name: str, repaired: str) -> None:
+    assert fix_hyphenated_name(name, LIMIT) == repaired
 
 
 TYPES = ["ml.trn1.32xlarge", "ml.trn1n.32xlarge", "ml.m5.xlarge", "ml.p5.48xlarge"]
@@ -80,26 +80,26 @@ def test_good_expressions(expression: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "fault"),
     [
-        ("rate(5 minutes)", "is not inside cron(…)"),
-        ("", "is not inside cron(…)"),
-        ("cron()", "has 0 fields, and AWS's cron has 6"),
-        ("cron(0 3 * * ?)", "has 5 fields, and AWS's cron has 6 (the sixth is the year)"),
-        ("cron(0 3 * * * *)", "needs ? in exactly one of its two days, of the month and of the week"),
-        ("cron(0 3 ? * ? *)", "needs ? in exactly one of its two days, of the month and of the week"),
-        ("cron(60 3 * * ? *)", "has '60' as minute, which is 0 to 59"),
-        ("cron(0 24 * * ? *)", "has '24' as hour, which is 0 to 23"),
-        ("cron(0 3 32 * ? *)", "has '32' as day of the month, which is 1 to 31"),
-        ("cron(0 3 0 * ? *)", "has '0' as day of the month, which is 1 to 31"),
-        ("cron(0 3 * 13 ? *)", "has '13' as month, which is 1 to 12 or JAN to DEC"),
-        ("cron(0 3 ? * 0 *)", "has '0' as day of the week, which is 1 to 7 or SUN to SAT"),
-        ("cron(0 3 ? * SUNDAY *)", "has 'SUNDAY' as day of the week, which is 1 to 7 or SUN to SAT"),
-        ("cron(0 3 ? * 2#6 *)", "has '2#6' as day of the week, which is 1 to 7 or SUN to SAT"),
-        ("cron(0 3 * * ? 1969)", "has '1969' as year, which is 1970 to 2199"),
-        ("cron(0/0 3 * * ? *)", "has '0/0' as minute, which is 0 to 59"),
-        ("cron(30-10 3 * * ? *)", "has '30-10' as minute, which is 0 to 59"),
-        ("cron(1- 3 * * ? *)", "has '1-' as minute, which is 0 to 59"),
-        ("cron(0, 3 * * ? *)", "has '0,' as minute, which is 0 to 59"),
-        ("cron(? 3 * * ? *)", "has '?' as minute, which is 0 to 59"),
+        ("rate(5 minutes)", "must have the form cron(…)"),
+        ("", "must have the form cron(…)"),
+        ("cron()", "has 0 fields, and must have 6"),
+        ("cron(0 3 * * ?)", "has 5 fields, and must have 6 (the sixth is the year)"),
+        ("cron(0 3 * * * *)", "must have ? in exactly one of its day-of-month and day-of-week fields"),
+        ("cron(0 3 ? * ? *)", "must have ? in exactly one of its day-of-month and day-of-week fields"),
+        ("cron(60 3 * * ? *)", "has '60' as minute, which must be 0 to 59"),
+        ("cron(0 24 * * ? *)", "has '24' as hour, which must be 0 to 23"),
+        ("cron(0 3 32 * ? *)", "has '32' as day of the month, which must be 1 to 31"),
+        ("cron(0 3 0 * ? *)", "has '0' as day of the month, which must be 1 to 31"),
+        ("cron(0 3 * 13 ? *)", "has '13' as month, which must be 1 to 12 or JAN to DEC"),
+        ("cron(0 3 ? * 0 *)", "has '0' as day of the week, which must be 1 to 7 or SUN to SAT"),
+        ("cron(0 3 ? * SUNDAY *)", "has 'SUNDAY' as day of the week, which must be 1 to 7 or SUN to SAT"),
+        ("cron(0 3 ? * 2#6 *)", "has '2#6' as day of the week, which must be 1 to 7 or SUN to SAT"),
+        ("cron(0 3 * * ? 1969)", "has '1969' as year, which must be 1970 to 2199"),
+        ("cron(0/0 3 * * ? *)", "has '0/0' as minute, which must be 0 to 59"),
+        ("cron(30-10 3 * * ? *)", "has '30-10' as minute, which must be 0 to 59"),
+        ("cron(1- 3 * * ? *)", "has '1-' as minute, which must be 0 to 59"),
+        ("cron(0, 3 * * ? *)", "has '0,' as minute, which must be 0 to 59"),
+        ("cron(? 3 * * ? *)", "has '?' as minute, which must be 0 to 59"),
     ],
 )
 def test_bad_expressions(expression: str, fault: str) -> None:

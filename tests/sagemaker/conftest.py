@@ -1,4 +1,4 @@
-"""Fixtures of several test files; each stands beside what it makes."""
+"""Fixtures that several test files use."""
 
 from tests.sagemaker.studios import full as full
 from tests.sagemaker.studios import plain as plain

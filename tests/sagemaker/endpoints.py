@@ -12,20 +12,20 @@ from tools.synth_environment import cdk_context
 
 GPT_J = EndpointModel.from_hub("EleutherAI/gpt-j-6b", revision="float16")
 FILES = EndpointModel.from_s3("s3://my-models/gpt-j/", key_arn="arn:aws:kms:us-west-2:111122223333:key/1")
-_BESIDE = ("network", "encryption_key", "alarm_topic")
+_NEXT_TO = ("network", "encryption_key", "alarm_topic")
 GOOD: dict[str, Any] = {"model": GPT_J, "instance_type": "ml.g4dn.xlarge"}
 Body = dict[str, Any]
 
 
 def new_stack() -> cdk.Stack:
-    """A stack in an app of its own."""
+    """A stack in a new app."""
     return cdk.Stack(cdk.App(context=cdk_context()), "Test", env=ENVIRONMENT)
 
 
 def made(stack: cdk.Stack | None = None, **changes: Any) -> HuggingFaceEndpoint:
-    """The good endpoint with these changes, of its description and of what it stands on."""
-    beside = {name: changes.pop(name) for name in _BESIDE if name in changes}
-    return HuggingFaceEndpoint(stack or new_stack(), "GptJ", spec(**changes), **beside)
+    """The good endpoint with these changes, of its description and of its dependencies."""
+    next_to = {name: changes.pop(name) for name in _NEXT_TO if name in changes}
+    return HuggingFaceEndpoint(stack or new_stack(), "GptJ", spec(**changes), **next_to)
 
 
 def spec(**changes: Any) -> EndpointSpec:
@@ -58,11 +58,11 @@ def role_statements(endpoint: HuggingFaceEndpoint) -> dict[str, Body]:
 
 @cache
 def good() -> HuggingFaceEndpoint:
-    """The good endpoint, synthesized once for all tests that only look."""
+    """The good endpoint, synthesized once for all tests that only read."""
     return made()
 
 
 @cache
 def from_files() -> HuggingFaceEndpoint:
-    """One whose model is in a bucket, on an instance with an EBS volume."""
+    """An endpoint whose model is in a bucket, on an instance with an EBS volume."""
     return made(model=FILES, instance_type="ml.inf2.xlarge")

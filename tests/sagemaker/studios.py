@@ -71,7 +71,7 @@ class Synthesized:
 
 
 def everything(stack: cdk.Stack) -> StudioDomain:
-    """Return a domain with a file system, clusters, people, and most of what else there is."""
+    """Return a domain with a file system, clusters, users, and most other features."""
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
     return StudioDomain(
         stack,
@@ -98,7 +98,7 @@ def _made(paths: pytest.TempPathFactory, make: Callable[[cdk.Stack], StudioDomai
 
 @pytest.fixture(scope="session")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    """A domain of which nothing is told but its network and somebody who works in it."""
+    """A domain with only a network and one user."""
 
     def make(stack: cdk.Stack) -> StudioDomain:
         network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))

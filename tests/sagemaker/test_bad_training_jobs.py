@@ -1,4 +1,4 @@
-"""What cannot be trained, as edits of the good fleet file; the construct asks the same rules of the same class."""
+"""Mistakes in training jobs, as edits of the good fleet file; the construct uses the same rules."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
     "no ml.": ((TYPE, "g5.12xlarge"), "LF902", "instance", "'ml.g5.12xlarge'"),
     "no such instance": ((TYPE, "ml.g5.13xlarge"), "LF902", "instance", "ml.g5.1"),
     "no instances": ((COUNT, "count: 0"), "LF971", "count", "write 1"),
-    "a volume beside local disks": ((COUNT, "volume: 100 GiB"), "LF971", "volume", "leave"),
+    "a volume with local disks": ((COUNT, "volume: 100 GiB"), "LF971", "volume", "remove"),
     "a plan that is none": ((COUNT, "training_plan: spring"), "LF971", "training_plan", "arn:aws:sagemaker"),
     "a retired image": ((IMAGE, "image: {kind: pytorch, version: '1.6.0'}"), "LF960", "image.version", "'2.10.0'"),
     "a retired image of Transformers": (
@@ -45,14 +45,14 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
     "Training Compiler": ((IMAGE, f"image: {TRCOMP}"), "LF970", "image.uri", "torch.compile"),
     "PyTorch 1.6 by address": ((IMAGE, f"image: {PT16}"), "LF970", "image.uri", "pytorch"),
     "GPUs' image on Trainium": ((TYPE, "ml.trn1.2xlarge"), "LF960", "image", "n"),
-    "Neuron's image on GPUs": ((IMAGE, "image: pytorch-neuronx"), "LF960", "image", "pytorch or hugging-face"),
+    "Neuron's image on GPUs": ((IMAGE, "image: pytorch-neuronx"), "LF960", "image", "`pytorch` or `hugging-face`"),
     "Transformers without GPUs": (
         (IMAGE, "image: hugging-face", TYPE, "ml.m5.xlarge"),
         "LF960",
         "image",
         "ml.g5.xlarge",
     ),
-    "x86 images on Arm": ((TYPE, "ml.p6e-gb200.36xlarge"), "LF960", "image", "of your own"),
+    "x86 images on Arm": ((TYPE, "ml.p6e-gb200.36xlarge"), "LF960", "image", "your own image"),
     "SMP on Blackwell": ((IMAGE, "image: smp", TYPE, "ml.p6-b200.48xlarge"), "LF960", "image", "p4d"),
     "no script": (("    source: train/train.py\n", ""), "LF961", "source", "the folder"),
     "a script that runs nowhere": (
@@ -65,7 +65,7 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         ("train/train.py", "{folder: train, entry_point: /train.py}"),
         "LF961",
         "source.entry_point",
-        "from the folder",
+        "relative to the source folder",
     ),
     "a script that is not there": (("train/train.py", "train/trian.py"), "LF961", "source.entry_point", "'train.py'"),
     "torchrun of a shell script": (("train/train.py", "train/prepare.sh"), "LF961", "source.entry_point", ".py"),
@@ -73,7 +73,7 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         ("epochs: 3", "sagemaker_program: x"),
         "LF962",
         "hyperparameters.sagemaker_program",
-        "leave it out",
+        "remove",
     ),
     "SMP v1": (("epochs: 3", "mp_parameters: {partitions: 2}"), "LF970", "hyperparameters.mp_parameters", "smp"),
     "a parameter server": (
@@ -97,7 +97,7 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         "environment.HUB",
         "Secrets Manager",
     ),
-    "no name of a variable": (
+    "not a valid name of an environment variable": (
         ("NCCL_DEBUG: WARN", "NCCL-DEBUG: WARN"),
         "LF962",
         "environment.NCCL-DEBUG",
@@ -109,7 +109,7 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         "tags.llm-fleet:training-job",
         "another key",
     ),
-    "no place in S3": ((TRAIN, "{train: data}"), "LF963", "channels.train.s3", "s3://"),
+    "not an S3 URI": ((TRAIN, "{train: data}"), "LF963", "channels.train.s3", "s3://"),
     "no bucket": ((TRAIN, "{train: 's3://A_B/x'}"), "LF963", "channels.train.s3", "s3"),
     "no channel": ((TRAIN, "{'tr ain': 's3://abc/x'}"), "LF963", "channels", "train"),
     "gzip of files": (
@@ -126,20 +126,20 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         "/opt/ml/checkpoints",
     ),
     "results nowhere": ((COUNT, "output: here"), "LF964", "output.s3", "s3://"),
-    "a warm pool above its cap": ((COUNT, "warm_pool: 2 h"), "LF965", "warm_pool.keep", "3600"),
-    "a cap above the service's": ((COUNT, "warm_pool: {keep: 1 h, cap: 7 h}"), "LF965", "warm_pool.cap", "21600"),
-    "a warm pool of nothing": ((COUNT, "warm_pool: 0 s"), "LF965", "warm_pool.keep", "write 1"),
+    "a warm pool above its cap": ((COUNT, "warm_pool: 2 h"), "LF965", "warm_pool.keep", "1 h"),
+    "a cap above the service's": ((COUNT, "warm_pool: {keep: 1 h, cap: 7 h}"), "LF965", "warm_pool.cap", "6 h"),
+    "a warm pool of nothing": ((COUNT, "warm_pool: 0 s"), "LF965", "warm_pool.keep", "write `1 s`"),
     "a warm pool on spot": ((COUNT, "warm_pool: 30 min\n    spot: true"), "LF965", "warm_pool", "spot"),
     "a run of a month": ((COUNT, "max_run: 30 days"), "LF966", "max_run", "28 days"),
-    "a wait shorter than the run": ((COUNT, "spot: {max_wait: 1 h}"), "LF966", "spot.max_wait", "86400"),
-    "no retries told": ((COUNT, "retries: 0"), "LF966", "retries", "leave it out"),
+    "a wait shorter than the run": ((COUNT, "spot: {max_wait: 1 h}"), "LF966", "spot.max_wait", "1 day"),
+    "a number of 0 retries": ((COUNT, "retries: 0"), "LF966", "retries", "no retries"),
     "too many retries": ((COUNT, "retries: 31"), "LF966", "retries", "30"),
-    "too short to be pending": ((COUNT, "max_pending: 10 min"), "LF966", "max_pending", "1800"),
+    "too short to be pending": ((COUNT, "max_pending: 10 min"), "LF966", "max_pending", "30 min"),
     "pending without accelerators": (
         (COUNT, "max_pending: 1 h", TYPE, "ml.m5.xlarge"),
         "LF966",
         "max_pending",
-        "leave it out",
+        "remove",
     ),
     "a regex that does not compile": ((LOSS, '"loss=(["'), "LF967", "metrics.loss.regex", "write"),
     "a regex without a group": ((LOSS, '"loss="'), "LF967", "metrics.loss.regex", "parentheses"),
@@ -154,7 +154,7 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         (LAUNCHER, "distribution: smddp", TYPE, "ml.p4d.24xlarge"),
         "LF968",
         "distribution",
-        "image smp",
+        "image `smp`",
     ),
     "MPI on Trainium": (
         (LAUNCHER, "distribution: mpi", TYPE, "ml.trn1.32xlarge", IMAGE, "image: pytorch-neuronx"),
@@ -166,13 +166,13 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         (LAUNCHER, "distribution: {kind: torchrun, processes_per_host: 2}"),
         "LF968",
         "distribution.processes_per_host",
-        "leave it out",
+        "remove",
     ),
     "SMP in another image": (
         (LAUNCHER, "distribution: {kind: smp, smp: {hybrid_shard_degree: 8}}", TYPE, "ml.p4d.24xlarge"),
         "LF968",
         "distribution",
-        "image smp",
+        "image `smp`",
     ),
     "SMP over more than there is": (
         (
@@ -188,7 +188,7 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         "16",
     ),
     "a record nowhere": ((COUNT, "tracking: {}"), "LF969", "tracking", "MLflow"),
-    "no MLflow": ((COUNT, "tracking: {mlflow: here}"), "LF969", "tracking.mlflow", "arn:aws:sagemaker"),
+    "a name of MLflow": ((COUNT, "tracking: {mlflow: here}"), "LF969", "tracking.mlflow", "arn:aws:sagemaker"),
     "a shell in isolation": (
         (COUNT, "remote_debug: true\n    network_isolation: true"),
         "LF971",
@@ -224,7 +224,7 @@ def test_secrets_are_not_repeated(directory: Path):
     assert token not in str(problem)
 
 
-def test_all_is_told_at_once(directory: Path):
+def test_all_is_reported_at_once(directory: Path):
     found = in_python.problems(
         directory,
         {
@@ -250,14 +250,14 @@ def test_only_a_channel_in_s3_is_streamed(directory: Path):
 def test_a_folder_that_is_missing_or_empty_is_a_problem(tmp_path: Path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / ".hidden").write_text("")
-    for name, message in (("nothing", "there is no such folder"), ("empty", "there is nothing in this folder")):
+    for name, message in (("nothing", "this folder does not exist"), ("empty", "this folder is empty")):
         source = SourceBundle(folder=tmp_path / name, entry_point="train.py")
         (problem,) = in_python.problems(tmp_path, {"source": source})
         assert (problem.where, problem.message) == ("source.folder", message)
 
 
 def test_an_alias_of_a_key_is_refused_in_python_as_in_the_file(directory: Path):
-    """IAM knows no alias: a role could not be allowed to use the key."""
+    """IAM policies do not support aliases of keys."""
     (of_file,) = in_file.problems("checkpoints: true", "checkpoints: {key: alias/mine}", directory=directory)
     with pytest.raises(FleetError) as raised:
         Checkpoints(key_arn="alias/mine")
@@ -285,7 +285,7 @@ def test_an_image_of_aws_needs_a_region_that_is_known(directory: Path):
 
 def test_a_file_system_needs_a_network(directory: Path):
     channels = {"a": Channel(uri="s3://abc/d"), "b": Channel(file_system_id="fs-0123456789abcdef0", directory="/fsx")}
-    asked = in_python.spec(directory, channels=channels)
-    (problem,) = check_training_job_place(asked, region="us-west-2", has_network=False)
+    requested = in_python.spec(directory, channels=channels)
+    (problem,) = check_training_job_place(requested, region="us-west-2", has_network=False)
     assert (problem.where, problem.code) == ("channels.b", "LF903")
-    assert check_training_job_place(asked, region="us-west-2", has_network=True) == []
+    assert check_training_job_place(requested, region="us-west-2", has_network=True) == []

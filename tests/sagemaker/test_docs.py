@@ -50,25 +50,27 @@ FAILURES = ROOT / "constructs" / "llm_fleet" / "functions" / "training_watch" / 
 
 
 def test_every_parameter_of_the_watch_has_its_default_and_its_why() -> None:
-    told = {name.strip("`"): cells for name, cells in table(WATCH_PAGE, "Parameters").items()}
-    assert set(told) == (set(inspect.signature(TrainingWatch.__init__).parameters) | set(WatchSpec.model_fields)) - {
+    reported = {name.strip("`"): cells for name, cells in table(WATCH_PAGE, "Parameters").items()}
+    assert set(reported) == (
+        set(inspect.signature(TrainingWatch.__init__).parameters) | set(WatchSpec.model_fields)
+    ) - {
         "self",
         "scope",
         "id",
         "watch",
     }
-    assert all(len(cells) == 2 and all(cells) for cells in told.values())
+    assert all(len(cells) == 2 and all(cells) for cells in reported.values())
 
 
 def test_defaults_are_those_of_the_code() -> None:
-    facts, told = training_watch_facts(), table(WATCH_PAGE, "Parameters")
+    facts, reported = training_watch_facts(), table(WATCH_PAGE, "Parameters")
     first = facts.restart.back_off_seconds
     waits = [first * 2**n for n in range(facts.restart.maximum)]
-    assert told["`restart`"][0].startswith(
+    assert reported["`restart`"][0].startswith(
         f"{facts.restart.maximum} restarts, after {waits[0]}, {waits[1]} and {waits[2]} s"
     )
-    assert f"more than {facts.restart.longest_back_off_seconds} s" in told["`restart`"][0]
-    assert told["`grace_minutes`"][0] == str(facts.grace_minutes)
+    assert f"more than {facts.restart.longest_back_off_seconds} s" in reported["`restart`"][0]
+    assert reported["`grace_minutes`"][0] == str(facts.grace_minutes)
     conditions = {name.split("(")[0].strip("`"): cells[-1] for name, cells in table(WATCH_PAGE, "Conditions").items()}
     assert set(conditions) == {condition.__name__ for condition in CONDITIONS}
     spike, drop = facts.loss_spike, facts.throughput_drop
@@ -77,9 +79,9 @@ def test_defaults_are_those_of_the_code() -> None:
     assert conditions["Stall"] == f"{facts.stall.minutes} minutes"
 
 
-def test_each_condition_is_told_with_its_fields() -> None:
-    told = {name.split("(")[0].strip("`"): re.findall(r"\w+", name)[1:] for name in table(WATCH_PAGE, "Conditions")}
-    assert told == {condition.__name__: list(condition.model_fields) for condition in CONDITIONS}
+def test_each_condition_is_reported_with_its_fields() -> None:
+    reported = {name.split("(")[0].strip("`"): re.findall(r"\w+", name)[1:] for name in table(WATCH_PAGE, "Conditions")}
+    assert reported == {condition.__name__: list(condition.model_fields) for condition in CONDITIONS}
 
 
 def test_figures_of_events() -> None:
@@ -89,18 +91,18 @@ def test_figures_of_events() -> None:
     assert facts.queue.receives == 5, "the page says: five times"
     assert f"waited for {facts.old_message_minutes} minutes" in WATCH_PAGE
     assert f"kept for {facts.queue.retention_days} days" in WATCH_PAGE
-    assert f"IAM attaches {facts.limits.role_policies} policies" in WATCH_PAGE
+    assert f"IAM allows {facts.limits.role_policies} policies" in WATCH_PAGE
 
 
-def test_each_alarm_is_told_with_what_to_do(watched: Watched) -> None:
+def test_each_alarm_is_reported_with_what_to_do(watched: Watched) -> None:
     alarms = [re.split(r"WatchAlarms", name)[1] for name in watched.of_type("AWS::CloudWatch::Alarm")]
-    told = [name.strip("`") for name in table(WATCH_PAGE, "What a person does")]
-    assert sorted(name[: len(name) - 8] for name in alarms) == sorted(told)
+    reported = [name.strip("`") for name in table(WATCH_PAGE, "Troubleshooting")]
+    assert sorted(name[: len(name) - 8] for name in alarms) == sorted(reported)
 
 
 def test_what_restarts_is_what_the_function_restarts() -> None:
-    """Each word by which the function knows a failure stands in a row with the decision that follows from it."""
-    decisions = table(WATCH_PAGE, "What restarts and what does not")
+    """Each pattern of the function is in a table row with the resulting decision."""
+    decisions = table(WATCH_PAGE, "Restart rules")
     rows = json.loads(FAILURES.read_text(encoding="utf-8"))["rows"]
     words = {
         "InternalServerError": "service",
@@ -111,7 +113,7 @@ def test_what_restarts_is_what_the_function_restarts() -> None:
     for word, cause in words.items():
         assert [row["cause"] for row in rows if word in row["pattern"]][:1] == [cause], word
         ((decision,),) = [cells for what, cells in decisions.items() if word in what]
-        assert decision.startswith("started again" if cause in ("service", "capacity") else "left"), word
+        assert decision.startswith("restarted" if cause in ("service", "capacity") else "not restarted"), word
 
 
 TRAINING_JOB_PAGE = (CONSTRUCTS / "training-job.md").read_text(encoding="utf-8")
@@ -119,18 +121,20 @@ TRAINING_JOB_PAGE = (CONSTRUCTS / "training-job.md").read_text(encoding="utf-8")
 
 def test_the_numbers_of_the_page_are_the_catalogs():
     limit = training_job_limit("HyperParameters").maximum
-    assert f"92 at most: the container's own take the rest of the service's {limit}" in TRAINING_JOB_PAGE
+    assert f"At most 92: the container's own parameters use the rest of the service's limit of {limit}." in " ".join(
+        TRAINING_JOB_PAGE.split()
+    )
 
 
 def test_images_are_those_of_the_catalog():
-    told = {cells[0]: cells[1:] for cells in rows(TRAINING_JOB_PAGE, "Images")}
+    reported = {cells[0]: cells[1:] for cells in rows(TRAINING_JOB_PAGE, "Images")}
     for family in training_image_families().values():
-        default, others, _ = told[f"`{family.maker}()`"]
+        default, others, _ = reported[f"`{family.maker}()`"]
         assert default == family.default
         assert {default, *others.split(", ")} - {"none"} == set(family.versions)
-    default, others, _ = told["`TrainingImage.smp()`"]
+    default, others, _ = reported["`TrainingImage.smp()`"]
     assert (default, *others.split(", ")) == smp_versions()
-    assert {re.findall(r"\.(\w+)\(", first)[0] for first in told} == makers_of(TrainingImage)
+    assert {re.findall(r"\.(\w+)\(", first)[0] for first in reported} == makers_of(TrainingImage)
     until = training_image_families()["pytorch"].versions[training_image_families()["pytorch"].default].until
     assert f"patched until {until}" in " ".join(TRAINING_JOB_PAGE.split())
 
@@ -209,14 +213,17 @@ def test_every_code_of_what_an_endpoint_is_made_of_is_on_the_page() -> None:
 
 def test_defaults_are_as_the_page_says() -> None:
     scaling, rollout, alarms = endpoint_scaling_facts(), rollout_facts(), endpoint_alarm_facts()
-    assert f"{scaling.concurrent_requests:g} requests at a time" in OPERATIONS
+    assert f"{scaling.concurrent_requests:g} concurrent requests" in OPERATIONS
     assert f"{scaling.out_seconds} s after" in OPERATIONS
     assert f"{scaling.in_seconds} s after" in OPERATIONS
     for kind, limit in rollout.step_percent.items():
         word, default = kind.lower().replace("_", "-"), rollout.default_step_percent[kind]
         assert f"| `{word}` | {limit.minimum} to {limit.maximum} %, default {default} |" in OPERATIONS
-    assert f"for {rollout.default_bake_seconds} s, and for {rollout.shortest_bake_seconds} s at least" in OPERATIONS
-    assert f"stay for {rollout.default_termination_wait_seconds} s" in OPERATIONS
+    assert (
+        f"for {rollout.default_bake_seconds} s by default and for at least {rollout.shortest_bake_seconds} s"
+        in OPERATIONS
+    )
+    assert f"kept for another {rollout.default_termination_wait_seconds} s" in OPERATIONS
     assert f"{alarms.server_error_percent:g} % of the requests" in OPERATIONS
     assert f"took {alarms.model_latency_seconds:g} s or more" in OPERATIONS
     assert f"ran for {alarms.idle_hours} hours" in OPERATIONS
@@ -233,10 +240,10 @@ TIMER = (ROOT / "lifecycle_scripts/notebook_instance/systemd/llm-fleet-auto-stop
 
 
 def test_every_parameter_of_a_notebook_has_its_default_and_its_why():
-    told = {name.strip("`"): cells for name, cells in table(NOTEBOOK_PAGE, "Parameters").items()}
+    reported = {name.strip("`"): cells for name, cells in table(NOTEBOOK_PAGE, "Parameters").items()}
     parameters = inspect.signature(TrainingNotebook.__init__).parameters
-    assert set(told) == set(parameters) - {"self", "scope", "id"}
-    assert all(len(cells) == 2 and all(cells) for cells in told.values())
+    assert set(reported) == set(parameters) - {"self", "scope", "id"}
+    assert all(len(cells) == 2 and all(cells) for cells in reported.values())
 
 
 def test_its_figures_are_the_catalogs():
@@ -252,13 +259,13 @@ STUDIO_PAGE = (CONSTRUCTS / "studio.md").read_text(encoding="utf-8")
 
 
 def test_every_parameter_of_studio_has_its_default_and_its_why():
-    told = {name.strip("`"): cells for name, cells in table(STUDIO_PAGE, "Parameters").items()}
+    reported = {name.strip("`"): cells for name, cells in table(STUDIO_PAGE, "Parameters").items()}
     parameters = inspect.signature(StudioDomain.__init__).parameters
-    assert list(told) == [name for name in parameters if name not in ("self", "scope", "id")]
-    assert all(len(cells) == 2 and all(cells) for cells in told.values())
+    assert list(reported) == [name for name in parameters if name not in ("self", "scope", "id")]
+    assert all(len(cells) == 2 and all(cells) for cells in reported.values())
 
 
-def test_every_code_is_told():
+def test_every_code_is_reported():
     codes = [code.value for code in SageMakerCode if code.name.startswith("STUDIO_")]
     assert len(codes) == 10
     assert set(codes) <= set(re.findall(r"LF\d{3,4}", STUDIO_PAGE))
@@ -266,6 +273,8 @@ def test_every_code_is_told():
 
 def test_numbers_are_those_of_the_catalog():
     facts = studio_facts()
-    assert f"from {facts.uid.minimum} to {facts.uid.maximum}, groups from {facts.gid.minimum}" in STUDIO_PAGE
+    assert f"from {facts.uid.minimum} to {facts.uid.maximum} and group IDs from {facts.gid.minimum}" in " ".join(
+        STUDIO_PAGE.split()
+    )
     assert facts.addresses_per_user == 4
-    assert "Four for each user" in STUDIO_PAGE
+    assert "Four addresses per user" in STUDIO_PAGE

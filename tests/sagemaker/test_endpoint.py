@@ -1,4 +1,4 @@
-"""What an endpoint is made of: model, configuration, endpoint, log, role, network."""
+"""The resources of an endpoint: model, configuration, endpoint, log, role, network."""
 
 import re
 from typing import Any, cast
@@ -162,12 +162,12 @@ def test_without_a_network_there_is_nothing_of_one() -> None:
     assert good().connections.security_groups == []
 
 
-def test_more_instances_than_addresses_are_told() -> None:
+def test_more_instances_than_addresses_are_reported() -> None:
     stack = new_stack()
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
-    with pytest.raises(FleetError) as told:
+    with pytest.raises(FleetError) as reported:
         made(stack, network=network, instance_count=50_000)
-    assert {problem.path[0] for problem in told.value.problems} == {"network"}
+    assert {problem.path[0] for problem in reported.value.problems} == {"network"}
 
 
 def test_a_key_encrypts_what_it_can() -> None:
@@ -198,7 +198,7 @@ def test_neuron() -> None:
     assert 60 <= variant["ModelDataDownloadTimeoutInSeconds"] <= 3600
 
 
-def test_what_is_told_goes_into_the_template() -> None:
+def test_what_is_reported_goes_into_the_template() -> None:
     endpoint = made(
         name="talk",
         image=EndpointImage.tgi(),
@@ -259,9 +259,9 @@ def test_the_outputs_say_how_to_ask() -> None:
     assert '\'{"prompt": "The capital of Japan is", "max_tokens": 16}\'' in command
 
 
-def test_all_is_told_at_once_and_nothing_is_made() -> None:
+def test_all_is_reported_at_once_and_nothing_is_made() -> None:
     stack = new_stack()
-    with pytest.raises(FleetError) as told:
+    with pytest.raises(FleetError) as reported:
         made(
             stack,
             model=EndpointModel.from_hub("owner/huge", parameters=70_000_000_000),
@@ -269,7 +269,7 @@ def test_all_is_told_at_once_and_nothing_is_made() -> None:
             network_isolation=True,
             log_retention_days=31,
         )
-    assert {problem.code for problem in told.value.problems} == {
+    assert {problem.code for problem in reported.value.problems} == {
         SageMakerCode.ENDPOINT_FIT,
         SageMakerCode.ENDPOINT_VOLUME,
         SageMakerCode.ENDPOINT_ISOLATED,
@@ -285,10 +285,10 @@ def test_all_is_told_at_once_and_nothing_is_made() -> None:
         {"encryption_key": "arn:aws:kms:x"},
     ],
 )
-def test_values_of_another_class_are_told(changes: dict[str, Any]) -> None:
-    with pytest.raises(FleetError) as told:
+def test_values_of_another_class_are_reported(changes: dict[str, Any]) -> None:
+    with pytest.raises(FleetError) as reported:
         made(**changes)
-    (problem,) = told.value.problems
+    (problem,) = reported.value.problems
     assert (problem.code, problem.path[:1]) == (Code.WRONG_TYPE, tuple(changes))
     assert problem.remedy
 
@@ -303,7 +303,7 @@ def test_what_was_reported_of_an_image_is_a_warning() -> None:
 def test_a_uri_that_only_the_deployment_knows_needs_its_repository() -> None:
     stack = new_stack()
     uri = cdk.Fn.import_value("image")
-    with pytest.raises(FleetError) as told:
+    with pytest.raises(FleetError) as reported:
         made(stack, image=EndpointImage.of(uri))
-    assert "from_ecr" in told.value.problems[0].remedy
+    assert "from_ecr" in reported.value.problems[0].remedy
     assert GPT_J.location == "EleutherAI/gpt-j-6b"

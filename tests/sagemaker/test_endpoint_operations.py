@@ -1,4 +1,4 @@
-"""What goes on around an endpoint, in its template; and that cdk-nag is content with it."""
+"""Operation of an endpoint in its template, and checks by cdk-nag."""
 
 import json
 from functools import cache
@@ -80,9 +80,9 @@ def test_another_bucket_is_written_to_below_its_prefix_only() -> None:
     key = "arn:aws:kms:us-west-2:111122223333:key/1"
     capture = DataCapture(uri="s3://my-bucket/kept/", inputs=False, encryption_key_arn=key)
     endpoint = made(name="chat", data_capture=capture)
-    told = properties(endpoint, "AWS::SageMaker::EndpointConfig")["DataCaptureConfig"]
-    assert (told["DestinationS3Uri"], told["KmsKeyId"]) == ("s3://my-bucket/kept/", key)
-    assert told["CaptureOptions"] == [{"CaptureMode": "Output"}]
+    reported = properties(endpoint, "AWS::SageMaker::EndpointConfig")["DataCaptureConfig"]
+    assert (reported["DestinationS3Uri"], reported["KmsKeyId"]) == ("s3://my-bucket/kept/", key)
+    assert reported["CaptureOptions"] == [{"CaptureMode": "Output"}]
     assert resources(endpoint, "AWS::S3::Bucket") == []
     assert ":s3:::my-bucket/kept/chat/*" in json.dumps(role_statements(endpoint)["Capture"])
     assert role_statements(endpoint)["CaptureKey"]["Resource"] == key
@@ -167,8 +167,8 @@ def test_the_number_follows_the_load_and_no_update_puts_it_back() -> None:
     assert endpoint["RetainAllVariantProperties"] is True
     assert endpoint["ExcludeRetainedVariantProperties"] == [{"VariantPropertyType": "DataCaptureConfig"}]
     by_minute = made(scaling=EndpointScaling(maximum=2, invocations_per_minute=60, scale_in_seconds=0))
-    told = properties(by_minute, "AWS::ApplicationAutoScaling::ScalingPolicy")
-    configuration = told["TargetTrackingScalingPolicyConfiguration"]
+    reported = properties(by_minute, "AWS::ApplicationAutoScaling::ScalingPolicy")
+    configuration = reported["TargetTrackingScalingPolicyConfiguration"]
     assert (configuration["TargetValue"], configuration["ScaleInCooldown"]) == (60, 0)
     assert configuration["PredefinedMetricSpecification"]["PredefinedMetricType"].endswith("InvocationsPerInstance")
 
@@ -214,16 +214,16 @@ def test_a_long_name_makes_a_rule_that_events_take() -> None:
     assert name.endswith("-ttl")
 
 
-def test_a_budget_tells_topic_and_people_in_the_dollars_asked_for() -> None:
+def test_a_budget_reports_topic_and_people_in_the_dollars_requested_for() -> None:
     budget = properties(operated(), "AWS::Budgets::Budget")
     assert budget["Budget"]["BudgetLimit"] == {"Amount": 200, "Unit": "USD"}
     assert budget["Budget"]["CostFilters"] == {"Service": ["Amazon SageMaker"]}
     assert "BudgetName" not in budget["Budget"]  # so that a changed notification can replace it
-    told = [
+    reported = [
         (one["Notification"]["NotificationType"], one["Notification"]["Threshold"], len(one["Subscribers"]))
         for one in budget["NotificationsWithSubscribers"]
     ]
-    assert told == [("ACTUAL", 80, 2), ("ACTUAL", 100, 2), ("FORECASTED", 100, 2)]
+    assert reported == [("ACTUAL", 80, 2), ("ACTUAL", 100, 2), ("FORECASTED", 100, 2)]
     policy = json.dumps(properties(operated(), "AWS::SNS::TopicPolicy"))
     assert "budgets.amazonaws.com" in policy
     alone = made(name="chat", budget=EndpointBudget(monthly_usd=9, emails=["a@example.com"], tagged_only=True))
@@ -249,7 +249,7 @@ def test_two_endpoints_may_share_a_topic() -> None:
     assert len({one["Sid"] for one in statements}) == len(statements)
 
 
-def test_alarms_ring_at_what_was_asked_for() -> None:
+def test_alarms_ring_at_what_was_requested_for() -> None:
     endpoint = made(
         name="chat",
         alarms=EndpointAlarms(server_error_percent=10, model_latency_ms=2500, idle_hours=24),
@@ -283,7 +283,7 @@ def test_without_operations_there_are_alarms_and_a_rollback_only() -> None:
     assert deployment["BlueGreenUpdatePolicy"]["TrafficRoutingConfiguration"]["Type"] == "ALL_AT_ONCE"
 
 
-def test_a_topic_of_another_class_is_told_by_name() -> None:
+def test_a_topic_of_another_class_is_reported_by_name() -> None:
     with pytest.raises(FleetError) as refused:
         made(alarm_topic="arn:aws:sns:x")
     assert [problem.where for problem in refused.value.problems] == ["alarm_topic"]
@@ -308,14 +308,14 @@ def test_a_life_that_only_the_deployment_knows_reaches_the_function() -> None:
     assert function["Environment"]["Variables"]["TTL_SECONDS"] == {"Ref": "Seconds"}
 
 
-def test_what_does_not_fit_is_told_by_the_construct_too() -> None:
+def test_what_does_not_fit_is_reported_by_the_construct_too() -> None:
     with pytest.raises(FleetError) as refused:
         made(rollout=EndpointRollout(kind=RolloutKind.CANARY), budget=EndpointBudget(monthly_usd=200))
     assert [problem.where for problem in refused.value.problems] == ["rollout.kind", "budget.emails"]
 
 
 def test_nag_is_content_with_what_no_example_has() -> None:
-    """The others look at types and properties alone, and examples have all of them."""
+    """The other checkers read only types and properties, all of which the examples have."""
     stack = new_stack()
     pager = sns.Topic.from_topic_arn(stack, "Pager", "arn:aws:sns:us-west-2:111122223333:pager")
     made(stack, **ALL, alarm_topic=pager, encryption_key=FleetKey(stack, "Key"))

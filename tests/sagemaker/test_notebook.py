@@ -1,4 +1,4 @@
-"""A notebook instance in a stack: what it is made of, what it may do, what is refused."""
+"""A notebook instance in a stack: resources, permissions and errors."""
 
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from tests.made_networks import existing_network
 TYPE = "AWS::SageMaker::NotebookInstance"
 
 
-BESIDE = ("network", "buckets", "clusters", "encryption_key")
+NEXT_TO = ("network", "buckets", "clusters", "encryption_key")
 
 
 def made(stack: cdk.Stack, **arguments: Any) -> TrainingNotebook:
@@ -25,8 +25,8 @@ def made(stack: cdk.Stack, **arguments: Any) -> TrainingNotebook:
 
 
 def described(stack: cdk.Stack, **arguments: Any) -> TrainingNotebook:
-    beside = {name: arguments.pop(name) for name in BESIDE if name in arguments}
-    return TrainingNotebook(stack, "Notebook", NotebookSpec(**arguments), **beside)
+    next_to = {name: arguments.pop(name) for name in NEXT_TO if name in arguments}
+    return TrainingNotebook(stack, "Notebook", NotebookSpec(**arguments), **next_to)
 
 
 def properties(stack: cdk.Stack) -> dict[str, Any]:
@@ -41,11 +41,11 @@ def statements(stack: cdk.Stack) -> dict[str, dict[str, Any]]:
 
 def test_defaults_are_private_encrypted_and_stopped_when_idle(stack: cdk.Stack):
     made(stack)
-    told = properties(stack)
-    assert (told["DirectInternetAccess"], told["RootAccess"]) == ("Disabled", "Disabled")
-    assert (told["InstanceType"], told["PlatformIdentifier"]) == ("ml.t3.medium", "notebook-al2023-v1")
-    assert told["InstanceMetadataServiceConfiguration"] == {"MinimumInstanceMetadataServiceVersion": "2"}
-    assert {"KmsKeyId", "SubnetId", "SecurityGroupIds", "LifecycleConfigName", "NotebookInstanceName"} <= set(told)
+    reported = properties(stack)
+    assert (reported["DirectInternetAccess"], reported["RootAccess"]) == ("Disabled", "Disabled")
+    assert (reported["InstanceType"], reported["PlatformIdentifier"]) == ("ml.t3.medium", "notebook-al2023-v1")
+    assert reported["InstanceMetadataServiceConfiguration"] == {"MinimumInstanceMetadataServiceVersion": "2"}
+    assert {"KmsKeyId", "SubnetId", "SecurityGroupIds", "LifecycleConfigName", "NotebookInstanceName"} <= set(reported)
     (bucket,) = Template.from_stack(stack).find_resources("AWS::S3::Bucket").values()
     assert bucket["UpdateReplacePolicy"] == "Retain"
     assert {"Itself", "TrainingJobs", "Endpoints", "PassItself"} <= set(statements(stack))
@@ -105,9 +105,9 @@ def test_a_repository_with_a_secret_is_made_for_it(stack: cdk.Stack):
             GitRepository(url="https://github.com/a/ours.git", branch="main", secret_arn=secret),
         ],
     )
-    told = properties(stack)
-    assert told["DefaultCodeRepository"] == "https://github.com/a/open.git"
-    assert "CodeRepositoryName" in str(told["AdditionalCodeRepositories"])
+    reported = properties(stack)
+    assert reported["DefaultCodeRepository"] == "https://github.com/a/open.git"
+    assert "CodeRepositoryName" in str(reported["AdditionalCodeRepositories"])
     (repository,) = Template.from_stack(stack).find_resources("AWS::SageMaker::CodeRepository").values()
     assert repository["Properties"]["GitConfig"]["SecretArn"] == secret
     assert statements(stack)["RepositorySecrets"]["Resource"] == secret
@@ -147,16 +147,16 @@ def test_the_az_chooses_the_subnet_and_an_address_is_set_aside(stack: cdk.Stack)
         TrainingNotebook(stack, "Other", NotebookSpec(availability_zone_id="usw2-az9"), network=network)
 
 
-def test_without_a_network_the_internet_is_asked_for(stack: cdk.Stack):
+def test_without_a_network_the_internet_is_requested_for(stack: cdk.Stack):
     with pytest.raises(FleetError, match="LF912"):
         TrainingNotebook(stack, "Private")
     described(stack, internet=True)
-    told = properties(stack)
-    assert told["DirectInternetAccess"] == "Enabled"
-    assert "SubnetId" not in told
+    reported = properties(stack)
+    assert reported["DirectInternetAccess"] == "Enabled"
+    assert "SubnetId" not in reported
 
 
-def test_checkers_are_told_why_a_notebook_is_on_the_internet(app: cdk.App, stack: cdk.Stack):
+def test_checkers_are_reported_why_a_notebook_is_on_the_internet(app: cdk.App, stack: cdk.Stack):
     described(stack, internet=True)
     assert nag_findings(app) == []
 
@@ -175,9 +175,9 @@ def test_checkers_are_told_why_a_notebook_is_on_the_internet(app: cdk.App, stack
         ({"encryption_key": "arn:aws:kms:us-west-2:111122223333:key/1"}, "encryption_key"),
     ],
 )
-def test_what_is_of_another_class_is_told_before_the_cdk_sees_it(
+def test_what_is_of_another_class_is_reported_before_the_cdk_sees_it(
     stack: cdk.Stack, arguments: dict[str, Any], where: str
 ):
-    with pytest.raises(FleetError) as told:
+    with pytest.raises(FleetError) as reported:
         described(stack, **arguments)
-    assert where in [problem.where for problem in told.value.problems]
+    assert where in [problem.where for problem in reported.value.problems]

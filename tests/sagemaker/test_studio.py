@@ -1,4 +1,4 @@
-"""Studio: its domain, permissions of people, what it refuses, and what checkers find."""
+"""Studio: domain, permissions of users, errors, and findings of checkers."""
 
 import base64
 import json
@@ -47,7 +47,7 @@ def test_a_domain_is_in_the_vpc_alone_and_encrypted(plain: Synthesized):
 
 
 @pytest.mark.parametrize("application", ["JupyterLabAppSettings", "CodeEditorAppSettings"])
-def test_idle_applications_end_and_nobody_can_choose_otherwise(plain: Synthesized, application: str):
+def test_idle_applications_end_and_no_one_can_choose_otherwise(plain: Synthesized, application: str):
     idle = plain.settings[application]["AppLifecycleManagement"]["IdleSettings"]
     assert idle == {
         "LifecycleManagement": "ENABLED",
@@ -64,7 +64,7 @@ def test_shared_spaces_have_what_private_ones_have(full: Synthesized):
     assert shared["CustomFileSystemConfigs"] == private["CustomFileSystemConfigs"]
 
 
-def test_the_file_system_is_mounted_where_it_stands(full: Synthesized):
+def test_the_file_system_is_mounted_where_it_is(full: Synthesized):
     (mounted,) = full.settings["CustomFileSystemConfigs"]
     (file_system,) = [name for name, one in full.template["Resources"].items() if one["Type"] == "AWS::FSx::FileSystem"]
     assert mounted == {"FSxLustreFileSystemConfig": {"FileSystemId": {"Ref": file_system}, "FileSystemPath": "/"}}
@@ -87,10 +87,10 @@ def test_nothing_is_let_in(plain: Synthesized):
 
 
 def test_home_directories_stay_when_the_stack_goes(full: Synthesized):
-    # With all that the domain works with: SageMaker refuses to delete a script of a domain that is there.
+    # With all dependencies of the domain: SageMaker does not delete a script of an existing domain.
     resources = {name: one for name, one in full.template["Resources"].items() if name.startswith("Studio")}
     assert {one["DeletionPolicy"] for one in resources.values()} <= {"Retain", "RetainExceptOnCreate"}
-    # Not so the script that another one has taken the place of: its name would be taken when its text comes back.
+    # Not a replaced script: its name would be taken when its text is used again.
     scripts = [one for one in resources.values() if one["Type"] == "AWS::SageMaker::StudioLifecycleConfig"]
     assert [one["UpdateReplacePolicy"] for one in scripts] == ["Delete", "Delete"]
     (subnet,) = (one["Ref"] for one in full.domain["SubnetIds"])
@@ -180,9 +180,9 @@ def test_instances_beyond_those_allowed_are_refused_by_the_role(plain: Synthesiz
         assert "Null" not in plain.statements()[sid]["Condition"]
 
 
-def test_cloudtrail_tells_who_it_was(plain: Synthesized):
+def test_cloudtrail_reports_who_it_was(plain: Synthesized):
     (role,) = [
-        one for one in plain.of_type("AWS::IAM::Role").values() if one["Description"] == "People in SageMaker Studio"
+        one for one in plain.of_type("AWS::IAM::Role").values() if one["Description"] == "Users of SageMaker Studio"
     ]
     (trust,) = role["AssumeRolePolicyDocument"]["Statement"]
     assert set(trust["Action"]) == {"sts:AssumeRole", "sts:SetSourceIdentity"}
@@ -202,24 +202,24 @@ def test_clusters_are_reached_and_nothing_else(plain: Synthesized, full: Synthes
 
 def test_a_person_is_let_in_as_one_user(plain: Synthesized):
     studio = plain.construct
-    somebody = iam.User(studio, "Somebody")
-    assert studio.grants.open(somebody, user="alice").success
+    someone = iam.User(studio, "Someone")
+    assert studio.grants.open(someone, user="alice").success
     with pytest.raises(FleetError, match=r"LF119[\s\S]*write 'alice'"):
-        studio.grants.open(somebody, user="alise")
+        studio.grants.open(someone, user="alise")
 
 
 ALICE = StudioUser(uid=10001)
-BESIDE = ("network", "lustre", "clusters", "buckets", "encryption_key")
+NEXT_TO = ("network", "lustre", "clusters", "buckets", "encryption_key")
 
 
 def problems(stack: cdk.Stack, **arguments: Any) -> dict[str, tuple[str, str]]:
-    """Codes and remedies by where they are."""
+    """Codes and remedies, by path."""
     if "network" not in arguments:
         arguments["network"] = existing_network(stack)
     before = len(stack.node.children)
-    beside = {name: arguments.pop(name) for name in BESIDE if name in arguments}
+    next_to = {name: arguments.pop(name) for name in NEXT_TO if name in arguments}
     with pytest.raises(FleetError) as caught:
-        StudioDomain(stack, "Studio", StudioSpec(**arguments), **beside)
+        StudioDomain(stack, "Studio", StudioSpec(**arguments), **next_to)
     assert len(stack.node.children) == before
     return {problem.where: (problem.code.value, problem.remedy) for problem in caught.value.problems}
 
@@ -257,16 +257,16 @@ def problems(stack: cdk.Stack, **arguments: Any) -> dict[str, tuple[str, str]]:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_it_is_refused(stack: cdk.Stack, arguments: dict[str, Any], where: str, code: str):
-    told = problems(stack, **arguments)
-    assert told[where][0] == code
-    assert len(told) == 1
-    assert told[where][1]
+    reported = problems(stack, **arguments)
+    assert reported[where][0] == code
+    assert len(reported) == 1
+    assert reported[where][1]
 
 
-def test_all_is_told_at_once(stack: cdk.Stack):
+def test_all_is_reported_at_once(stack: cdk.Stack):
     users = {"a b": StudioUser(uid=1), "c": StudioUser(identity="c")}
-    told = problems(stack, users=users, idle_minutes=1, volume_gib=1, instance_type="ml.x")
-    assert set(told) == {
+    reported = problems(stack, users=users, idle_minutes=1, volume_gib=1, instance_type="ml.x")
+    assert set(reported) == {
         "users.a b",
         "users.a b.uid",
         "users.c.identity",
@@ -288,13 +288,13 @@ def lustre(stack: cdk.Stack) -> Callable[..., Any]:
     return make
 
 
-def test_a_file_system_must_stand_in_a_subnet_of_the_domain(stack: cdk.Stack, lustre: Callable[..., Any]):
+def test_a_file_system_must_be_in_an_az_of_the_domain(stack: cdk.Stack, lustre: Callable[..., Any]):
     assert problems(stack, lustre=lustre("usw2-az2"))["lustre"][0] == "LF926"
 
 
 def test_sagemakers_own_internet_leads_to_no_file_system(stack: cdk.Stack, lustre: Callable[..., Any]):
-    told = problems(stack, lustre=lustre(None), internet=True, lustre_directory="data files")
-    assert {where: code for where, (code, _) in told.items()} == {"internet": "LF926", "lustre_directory": "LF926"}
+    reported = problems(stack, lustre=lustre(None), internet=True, lustre_directory="data files")
+    assert {where: code for where, (code, _) in reported.items()} == {"internet": "LF926", "lustre_directory": "LF926"}
 
 
 def test_studio_is_no_way_around_a_closed_network(stack: cdk.Stack):
@@ -306,11 +306,11 @@ def test_addresses_must_suffice_for_the_people(stack: cdk.Stack):
     network = FleetNetwork(
         stack, "Network", NetworkSpec(availability_zone_ids=ZONES, cidr="10.0.0.0/24", compute_cidr="10.1.0.0/26")
     )
-    told = problems(stack, network=network, users={f"user{n}": StudioUser() for n in range(10)})
-    assert {code for code, _ in told.values()} == {"LF220"}
+    reported = problems(stack, network=network, users={f"user{n}": StudioUser() for n in range(10)})
+    assert {code for code, _ in reported.values()} == {"LF220"}
 
 
-def test_a_file_system_of_nobody_knows_where_is_mounted_from_all_subnets(stack: cdk.Stack, lustre: Callable[..., Any]):
+def test_a_file_system_of_no_one_knows_where_is_mounted_from_all_subnets(stack: cdk.Stack, lustre: Callable[..., Any]):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
     studio = StudioDomain(stack, "Studio", network=network, lustre=lustre(None))
     assert len(cdk.Stack.of(studio).resolve(studio.resource.subnet_ids)) == 2
@@ -318,12 +318,12 @@ def test_a_file_system_of_nobody_knows_where_is_mounted_from_all_subnets(stack: 
 
 GOLDEN = Path(__file__).parent / "golden" / "studio.json"
 HASH = re.compile(r"(?<=jupyterlab-|codeeditor-)[0-9a-f]{8}\b")
-"""Of the text of a script, which has tests of its own."""
+"""Replace the text of a script, which other tests check."""
 SCRIPT = re.compile(r'"#!/bin/bash[^\n]*"')
 
 
 def test_nag_finds_nothing_and_the_golden_template_is_unchanged(app: cdk.App, stack: cdk.Stack):
-    """A changed logical id replaces the domain, and with it all spaces of everybody."""
+    """A changed logical id replaces the domain, and with it the spaces of all users."""
     everything(stack).add_outputs()
     assert nag_findings(app) == []
     template = app.synth().get_stack_by_name(stack.stack_name).template

@@ -1,4 +1,4 @@
-"""Training jobs: what their construct makes, and rules of their runs."""
+"""Training jobs: resources of the construct, and rules of their runs."""
 
 import gzip
 import json
@@ -41,7 +41,7 @@ from tests.clean import nag_findings
 
 
 def spec(folder: Path, **other: Any) -> TrainingJobSpec:
-    """A job that uses most of what there is."""
+    """A job with most features."""
     (folder / "train.py").write_text("print('loss=1')\n")
     given: dict[str, Any] = {
         "name": "llama",
@@ -91,12 +91,12 @@ def test_nag_finds_nothing(stack: cdk.Stack, app: cdk.App, tmp_path: Path) -> No
 def test_the_machine_has_the_request_and_the_jobs_alarm(stack: cdk.Stack, tmp_path: Path) -> None:
     TrainingJob(stack, "Job", job=spec(tmp_path), alarm_topic=AlarmTopic(stack, "Topic"))
     states = machine(Template.from_stack(stack))["States"]
-    asked = states["CreateJob"]["Parameters"]
-    assert asked["ResourceConfig"]["KeepAlivePeriodInSeconds"] == 600
-    assert asked["CheckpointConfig"] == {"LocalPath": "/opt/ml/checkpoints", "S3Uri.$": "$.checkpoints.uri"}
-    assert "TrainingJobName" not in asked
-    (told,) = states["PutAlarm0"]["Parameters"]["AlarmActions"]
-    assert told.startswith("<Topic")
+    requested = states["CreateJob"]["Parameters"]
+    assert requested["ResourceConfig"]["KeepAlivePeriodInSeconds"] == 600
+    assert requested["CheckpointConfig"] == {"LocalPath": "/opt/ml/checkpoints", "S3Uri.$": "$.checkpoints.uri"}
+    assert "TrainingJobName" not in requested
+    (reported,) = states["PutAlarm0"]["Parameters"]["AlarmActions"]
+    assert reported.startswith("<Topic")
     assert states["ReadInput"]["Parameters"]["place"]["waits"] == [300, 600, 1200, 2400, 3600]
 
 
@@ -162,18 +162,18 @@ def test_who_may_stop_jobs_may_do_so_however_their_arns_are_spelled(stack: cdk.S
     ]
 
 
-def test_a_shell_in_a_job_that_has_none_is_told(stack: cdk.Stack, tmp_path: Path) -> None:
+def test_a_shell_in_a_job_that_has_none_is_reported(stack: cdk.Stack, tmp_path: Path) -> None:
     job = TrainingJob(stack, "Job", job=spec(tmp_path, remote_debug=False))
     with pytest.raises(FleetError, match="LF974"):
         job.grant_debug(cast(iam.IGrantable, iam.User(stack, "Person")))
     assert job.shell_command is None
 
 
-def test_arguments_of_the_wrong_class_are_told_together(stack: cdk.Stack) -> None:
+def test_arguments_of_the_wrong_class_are_reported_together(stack: cdk.Stack) -> None:
     wrong: Any = {"job": "llama", "network": "vpc-1"}
-    with pytest.raises(FleetError) as told:
+    with pytest.raises(FleetError) as reported:
         TrainingJob(stack, "Job", **wrong)
-    assert {problem.path[0] for problem in told.value.problems} == set(wrong)
+    assert {problem.path[0] for problem in reported.value.problems} == set(wrong)
 
 
 def test_a_channel_on_lustre_needs_a_network(stack: cdk.Stack, tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_the_archive_has_the_same_bytes_everywhere() -> None:
 
 
 def test_who_starts_jobs_on_a_training_plan_may_use_the_plan(tmp_path: Path) -> None:
-    """CreateTrainingJob is asked on the plan and on reserved capacity as well, of the machine and of the watch."""
+    """CreateTrainingJob needs permissions on the plan and on reserved capacity, too, for machine and watch."""
     plan = "arn:aws:sagemaker:us-west-2:111122223333:training-plan/ours"
     stack = cdk.Stack(cdk.App(), "Plan", env=cdk.Environment(account="111122223333", region="us-west-2"))
     job = spec(tmp_path, training_plan_arn=plan, warm_pool=None)
@@ -235,19 +235,19 @@ def test_schedules_of_the_service_pass(expression: str) -> None:
 @pytest.mark.parametrize(
     ("given", "word"),
     [
-        ({"expression": "every sunday"}, "none of cron"),
-        ({"expression": "cron(0 3 * * SUN *)"}, "needs \\? in exactly one"),
-        ({"expression": "0 3 * * *"}, "none of cron"),
-        ({"expression": "rate(0 days)"}, "never comes"),
-        ({"expression": "rate(7 weeks)"}, "the unit weeks"),
-        ({"expression": "rate(seven days)"}, "not a number and a unit"),
-        ({"expression": "at(tomorrow)"}, "no time of a day"),
-        ({"expression": "at(2026-02-30T03:00:00)"}, "a time that there is not"),
-        ({"expression": "rate(1 day)", "time_zone": "Vienna"}, "no such time zone"),
+        ({"expression": "every sunday"}, "must be cron"),
+        ({"expression": "cron(0 3 * * SUN *)"}, "must have \\? in exactly one"),
+        ({"expression": "0 3 * * *"}, "must be cron"),
+        ({"expression": "rate(0 days)"}, "must have a number above 0"),
+        ({"expression": "rate(7 weeks)"}, "the unknown unit `weeks`"),
+        ({"expression": "rate(seven days)"}, "must have a number and a unit"),
+        ({"expression": "at(tomorrow)"}, "must have a date and time"),
+        ({"expression": "at(2026-02-30T03:00:00)"}, "an invalid date or time"),
+        ({"expression": "rate(1 day)", "time_zone": "Vienna"}, "unknown time zone"),
         ({"expression": "rate(1 day)", "hyperparameters": {"epochs": 3}}, "be text"),
     ],
 )
-def test_other_schedules_are_told(given: dict[str, Any], word: str) -> None:
+def test_other_schedules_are_reported(given: dict[str, Any], word: str) -> None:
     with pytest.raises(FleetError, match=word):
         raise_problems(check_job_schedule(JobSchedule(**given)))
 
@@ -264,7 +264,7 @@ def test_waits_are_doubled_up_to_the_longest() -> None:
     [{"attempts": 21}, {"attempts": -1}, {"first_wait_seconds": 5}, {"longest_wait_seconds": 90000},
      {"first_wait_seconds": 600, "longest_wait_seconds": 60}],
 )  # fmt: skip
-def test_other_attempts_are_told(given: dict[str, Any]) -> None:
+def test_other_attempts_are_reported(given: dict[str, Any]) -> None:
     retries = CapacityRetries(**given)
     (problem,) = [*check_fields(retries), *check_capacity_retries(retries)]
     assert problem.code == "LF973"
@@ -290,7 +290,7 @@ def test_no_history_gets_longer_than_the_service_allows(days: int, answer_second
     assert found.poll_seconds >= 60
 
 
-def test_a_day_is_asked_for_about_every_minute_and_a_month_less() -> None:
+def test_a_day_is_requested_for_about_every_minute_and_a_month_less() -> None:
     def seconds(days: int) -> int:
         horizon = longest_seconds(run_seconds=days * 86_400, pending_seconds=0, watched=False)
         return pace(longest_seconds=horizon, attempts=6, alarms=1, watch=None).poll_seconds

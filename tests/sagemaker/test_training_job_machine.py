@@ -1,4 +1,4 @@
-"""Every way that a run of the machine can take, by the interpreter of the embedded AWS."""
+"""Every path through the state machine, in the interpreter of the embedded AWS."""
 
 import re
 from collections.abc import Generator
@@ -31,7 +31,7 @@ def aws() -> Generator[LocalAws]:
 
 @pytest.fixture(scope="module")
 def plain(aws: LocalAws) -> MachineOnAws:
-    """A machine whose jobs nobody watches."""
+    """A machine whose jobs no one watches."""
     return MachineOnAws(aws, "plain")
 
 
@@ -45,22 +45,25 @@ def watched(aws: LocalAws) -> MachineOnAws:
 
 def failure(machine: MachineOnAws, execution: str, error: str, *words: str) -> dict[str, Any]:
     """Wait for the end of a run that must fail with `error`, and leave no alarm behind."""
-    told = machine.end(execution)
-    assert (told["status"], told["error"]) == ("FAILED", error), told
+    reported = machine.end(execution)
+    assert (reported["status"], reported["error"]) == ("FAILED", error), reported
     for word in words:
-        assert word in told["cause"]
+        assert word in reported["cause"]
     assert machine.alarms() == []
-    return told
+    return reported
 
 
 def test_a_job_runs_from_start_to_end(aws: LocalAws, plain: MachineOnAws) -> None:
     execution = plain.start()
     job = plain.job()
     assert re.fullmatch(r"plain-\d{8}-\d{6}-[0-9a-f]{4}", job)
-    told = plain.described(job)
-    assert told["CheckpointConfig"] == {"S3Uri": f"s3://bucket/checkpoints/{job}/", "LocalPath": "/opt/ml/checkpoints"}
-    assert told["HyperParameters"] == {"epochs": "1", "rate": "0.1"}
-    assert told["Environment"] == {"LEVEL": "info", "LLM_FLEET_EXECUTION": execution}
+    reported = plain.described(job)
+    assert reported["CheckpointConfig"] == {
+        "S3Uri": f"s3://bucket/checkpoints/{job}/",
+        "LocalPath": "/opt/ml/checkpoints",
+    }
+    assert reported["HyperParameters"] == {"epochs": "1", "rate": "0.1"}
+    assert reported["Environment"] == {"LEVEL": "info", "LLM_FLEET_EXECUTION": execution}
     (alarm,) = aws.client("cloudwatch").describe_alarms(AlarmNamePrefix=job)["MetricAlarms"]
     assert alarm["AlarmName"] == f"{job}-train:loss-above"
     assert alarm["Dimensions"] == [{"Name": "TrainingJobName", "Value": job}]
@@ -83,9 +86,9 @@ def test_an_input_says_otherwise(plain: MachineOnAws) -> None:
     execution = plain.start(given)
     job = plain.job("trial")
     assert job == "plain-trial"
-    told = plain.described(job)
-    assert told["HyperParameters"] == {"epochs": "1", "rate": "0.5", "new": "x"}
-    assert told["CheckpointConfig"]["S3Uri"] == "s3://other/run/"
+    reported = plain.described(job)
+    assert reported["HyperParameters"] == {"epochs": "1", "rate": "0.5", "new": "x"}
+    assert reported["CheckpointConfig"]["S3Uri"] == "s3://other/run/"
     plain.move(job, "Completed")
     assert plain.end(execution)["output"]["checkpoints"] == "s3://other/run/"
 
@@ -94,10 +97,10 @@ def test_an_input_says_otherwise(plain: MachineOnAws) -> None:
     ("given", "word"),
     [
         ([1], "a JSON object"),
-        ({"hyperparamters": {}}, "not known"),
-        ({"hyperparameters": ["epochs"]}, "an object of texts"),
-        ({"name_suffix": ""}, "must be a text"),
-        ({"checkpoints": "checkpoint-3"}, "a place in S3"),
+        ({"hyperparamters": {}}, "unknown key"),
+        ({"hyperparameters": ["epochs"]}, "an object of strings"),
+        ({"name_suffix": ""}, "must be a string"),
+        ({"checkpoints": "checkpoint-3"}, "an S3 URI"),
     ],
 )
 def test_bad_input_fails_before_anything_is_made(plain: MachineOnAws, given: Any, word: str) -> None:
@@ -115,16 +118,16 @@ def test_a_failed_job_fails_the_run_in_its_words(plain: MachineOnAws) -> None:
 
 def test_an_image_of_another_region_is_refused(aws: LocalAws) -> None:
     image = REQUEST["AlgorithmSpecification"]["TrainingImage"].replace("us-west-2", "us-east-1")
-    asked = {**REQUEST["AlgorithmSpecification"], "TrainingImage": image}
+    requested = {**REQUEST["AlgorithmSpecification"], "TrainingImage": image}
     role_arn = role(aws, "far-training", "sagemaker")
-    far = MachineOnAws(aws, "far", request={**REQUEST, "RoleArn": role_arn, "AlgorithmSpecification": asked})
-    told = far.end(far.start())
-    assert told["status"] == "FAILED"
-    assert "provide the valid <region>.<dns-suffix>: 'us-west-2.amazonaws.com'" in told["cause"]
+    far = MachineOnAws(aws, "far", request={**REQUEST, "RoleArn": role_arn, "AlgorithmSpecification": requested})
+    reported = far.end(far.start())
+    assert reported["status"] == "FAILED"
+    assert "provide the valid <region>.<dns-suffix>: 'us-west-2.amazonaws.com'" in reported["cause"]
     assert far.jobs() == []
 
 
-def test_a_stopped_job_tells_why(plain: MachineOnAws) -> None:
+def test_a_stopped_job_reports_why(plain: MachineOnAws) -> None:
     execution = plain.start({"name_suffix": "g-stopped"})
     plain.move(plain.job("g-stopped"), "Stopped", secondary="MaxRuntimeExceeded")
     failure(plain, execution, "JobStopped", "MaxRuntimeExceeded")
@@ -162,26 +165,26 @@ def test_a_lost_answer_makes_no_second_job_and_takes_nobodys(aws: LocalAws, plai
     aws.refuse_training_jobs("ThrottlingException", made=True)
     execution = plain.start({"name_suffix": "l-lost"})
     job = plain.job("l-lost")
-    told = plain.end(plain.start({"name_suffix": "l-lost"}))  # another run's job is left alone
-    assert told["error"] == "NameTaken"
-    assert "plain-l-lost" in told["cause"]
+    reported = plain.end(plain.start({"name_suffix": "l-lost"}))  # another run's job is left alone
+    assert reported["error"] == "NameTaken"
+    assert "plain-l-lost" in reported["cause"]
     plain.move(job, "Completed")
     assert plain.end(execution)["output"]["job"] == "plain-l-lost"
 
 
 def decide(aws: LocalAws, job: str, **item: str) -> None:
-    """Write down what the watch decided about a job."""
+    """Record the watch's decision about a job."""
     aws.client("dynamodb").put_item(
         TableName=TABLE, Item={"job": {"S": job}} | {key: {"S": value} for key, value in item.items()}
     )
 
 
 def succeed(aws: LocalAws, machine: MachineOnAws, job: str, successor: str) -> None:
-    """Do what the watch does: another job, with what the first had."""
-    told = machine.described(job)
+    """Do as the watch: start another job with the same settings."""
+    reported = machine.described(job)
     kept = ("AlgorithmSpecification", "RoleArn", "OutputDataConfig", "ResourceConfig", "StoppingCondition")
-    asked = {key: told[key] for key in (*kept, "Environment", "HyperParameters", "CheckpointConfig")}
-    aws.client("sagemaker").create_training_job(TrainingJobName=successor, **asked)
+    requested = {key: reported[key] for key in (*kept, "Environment", "HyperParameters", "CheckpointConfig")}
+    aws.client("sagemaker").create_training_job(TrainingJobName=successor, **requested)
     decide(aws, job, decision="restart", successor=successor, reason="it lost its node", created="1")
 
 
@@ -209,8 +212,8 @@ def test_a_decision_whose_job_never_comes_is_not_waited_for_forever(aws: LocalAw
     execution = watched.start({"name_suffix": "c"})
     watched.move(watched.job("c"), "Stopped")
     decide(aws, "watched-c", decision="restart", successor="watched-c-r1")
-    told = failure(watched, execution, "WatchSilent", "watched-c was stopped")
-    assert "capacity" not in told["cause"]
+    reported = failure(watched, execution, "WatchSilent", "watched-c was stopped")
+    assert "capacity" not in reported["cause"]
 
 
 def test_a_silent_watch_fails_the_run(watched: MachineOnAws) -> None:
@@ -237,7 +240,7 @@ def between(events: list[dict[str, Any]], state: str) -> int:
 
 
 def test_every_call_is_tried_again() -> None:
-    """One throttled question must not end a run: asked whose a name is, it would be called somebody else's."""
+    """One throttled call must not end a run: otherwise the job's name would count as another run's."""
     record = WatchRecord(table_name=TABLE, ask_seconds=60, asks_at_most=5, successors_at_most=2)
     for watch in (None, record):
         states = render_machine(plan_of("tried", "arn:aws:iam::111122223333:role/job", watch=watch))["States"]

@@ -1,4 +1,4 @@
-"""The watch: its template, the settings of its function, and what it refuses."""
+"""The watch: its template, the settings of its function, and errors."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ from llm_fleet import (
 )
 from llm_fleet.catalog.training_job import training_watch_facts
 from llm_fleet.functions.training_watch.checkpoints import Layout
-from llm_fleet.functions.training_watch.settings import WATCH_TAG, Surroundings
+from llm_fleet.functions.training_watch.settings import WATCH_TAG, DeployedEnvironment
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.watch import RestartPolicy
 from tests.sagemaker.watches import ALICE, CLUSTER, Body, Watched, job_spec, make_role
@@ -95,10 +95,10 @@ def test_only_what_is_watched_comes_through(watched: Watched) -> None:
 )
 def test_an_event_may_name_the_cluster_in_any_place(watched: Watched, event: Body) -> None:
     pattern = watched.only("AWS::Events::Rule", "Clusters")["EventPattern"]
-    told = {"source": "aws.sagemaker", "detail-type": "SageMaker HyperPod Cluster Event"}
+    reported = {"source": "aws.sagemaker", "detail-type": "SageMaker HyperPod Cluster Event"}
     matches: Any = EventPattern(None, pattern).matches_event
-    assert matches({**told, **event})
-    assert not matches({**told, "resources": ["cluster/x"], "detail": {}})
+    assert matches({**reported, **event})
+    assert not matches({**reported, "resources": ["cluster/x"], "detail": {}})
 
 
 def test_the_sweep_comes_by_the_queue_too(watched: Watched) -> None:
@@ -136,7 +136,7 @@ def test_a_job_brings_the_right_to_itself_and_to_nothing_else(watched: Watched) 
     assert "s3:DeleteObject" not in json.dumps(ours)
 
 
-def test_jobs_of_others_have_their_policy_beside_the_watch(watched: Watched) -> None:
+def test_jobs_of_others_have_their_policy_next_to_the_watch(watched: Watched) -> None:
     ours = next(one for name, one in watched.of_type("AWS::IAM::ManagedPolicy").items() if "Alice" in name)
     by_id = statements(ours)
     assert by_id["PassRoleAlice"]["Resource"] == ALICE
@@ -145,7 +145,7 @@ def test_jobs_of_others_have_their_policy_beside_the_watch(watched: Watched) -> 
     assert {"CopyCheckpointsAlice", "CopyCheckpointsAlice1"} <= set(by_id)
 
 
-def test_nobody_may_do_everything(watched: Watched) -> None:
+def test_no_one_may_do_everything(watched: Watched) -> None:
     wide = [
         one["Sid"]
         for template, of_jobs in ((watched.watch, False), (watched.jobs, True))
@@ -157,7 +157,7 @@ def test_nobody_may_do_everything(watched: Watched) -> None:
     assert wide == ["FindJobs"]
 
 
-def test_somebody_is_called_when_the_watch_itself_is_in_trouble(watched: Watched) -> None:
+def test_someone_is_called_when_the_watch_itself_is_in_trouble(watched: Watched) -> None:
     topic = [{"Ref": watched.id_of("AWS::SNS::Topic", "Topic")}]
     alarms = watched.of_type("AWS::CloudWatch::Alarm")
     assert {alarm["MetricName"] for alarm in alarms.values()} == {
@@ -173,21 +173,21 @@ def test_somebody_is_called_when_the_watch_itself_is_in_trouble(watched: Watched
 
 
 def test_errors_of_each_sweep_are_enough_for_their_alarm(watched: Watched) -> None:
-    """A message that failed is hidden for an hour: where everything fails, one run a sweep does."""
+    """A failed message is hidden for an hour: when everything fails, there is one run per sweep."""
     errors = watched.only("AWS::CloudWatch::Alarm", "Errors")
     window = errors["Period"] * errors["EvaluationPeriods"]
     assert window // (60 * training_watch_facts().sweep_minutes) >= errors["DatapointsToAlarm"] > 1
 
 
-def surroundings(watched: Watched) -> Surroundings:
+def deployed_environment(watched: Watched) -> DeployedEnvironment:
     variables = watched.only("AWS::Lambda::Function")["Environment"]["Variables"]
-    return Surroundings.read(
+    return DeployedEnvironment.read(
         {name: value if isinstance(value, str) else "a-token" for name, value in variables.items()}
     )
 
 
 def test_settings_of_all_jobs(watched: Watched) -> None:
-    around = surroundings(watched)
+    around = deployed_environment(watched)
     job = around.settings.of("Alice-1")
     assert (job.max_restarts, job.backoff_seconds, job.backoff_most_seconds) == (3, 60, 3600)
     assert not job.restart_at_max_runtime
@@ -202,7 +202,7 @@ def test_settings_of_all_jobs(watched: Watched) -> None:
 
 
 def test_settings_of_one_job_are_its_own_and_not_of_those_whose_names_go_on(watched: Watched) -> None:
-    settings = surroundings(watched).settings
+    settings = deployed_environment(watched).settings
     own = settings.of("llama-20261122-000000-abcd")
     assert (own.max_restarts, own.backoff_seconds, own.restart_at_max_runtime, own.grace_seconds) == (1, 5, True, 300)
     assert dict(own.alarms) == {"stall": {"metric": "loss", "period": 60, "periods": 40}}
@@ -211,7 +211,7 @@ def test_settings_of_one_job_are_its_own_and_not_of_those_whose_names_go_on(watc
 
 
 def test_names_that_both_sides_know(watched: Watched) -> None:
-    around = surroundings(watched)
+    around = deployed_environment(watched)
     facts = training_watch_facts()
     assert facts.tag == WATCH_TAG
     assert around.alarm_prefix == f"{facts.alarm_prefix}fleet/"
@@ -227,7 +227,7 @@ def test_no_wait_is_longer_than_it_may_be() -> None:
     assert RestartPolicy(back_off_seconds=7200).longest_wait_seconds == 7200
 
 
-def test_settings_fit_beside_the_other_variables(watched: Watched) -> None:
+def test_settings_fit_next_to_the_other_variables(watched: Watched) -> None:
     text = watched.only("AWS::Lambda::Function")["Environment"]["Variables"]["SETTINGS"]
     assert json.loads(text)
     assert len(text) < 4096 - 512
@@ -248,9 +248,9 @@ KEY = "arn:aws:kms:us-west-2:111122223333:key/01234567-89ab-cdef-0123-456789abcd
     ],
 )
 def test_arguments(stack: cdk.Stack, arguments: dict[str, Any], codes: list[str]) -> None:
-    with pytest.raises(FleetError) as told:
+    with pytest.raises(FleetError) as reported:
         make({"name": "fleet"} | arguments, stack)
-    assert [problem.code.value for problem in told.value.problems] == codes
+    assert [problem.code.value for problem in reported.value.problems] == codes
 
 
 def make(arguments: Any, stack: cdk.Stack) -> TrainingWatch:
@@ -272,9 +272,9 @@ def follow(
 
 
 def refused(watch: TrainingWatch, name: str, **more: Any) -> list[str]:
-    with pytest.raises(FleetError) as told:
+    with pytest.raises(FleetError) as reported:
         follow(watch, name, **more)
-    return [problem.code.value for problem in told.value.problems]
+    return [problem.code.value for problem in reported.value.problems]
 
 
 def test_jobs(watch: TrainingWatch) -> None:
@@ -285,8 +285,8 @@ def test_jobs(watch: TrainingWatch) -> None:
         "LF990",
     ]
     assert refused(watch, "c", uri="${Token[Uri.1]}") == ["LF993"]
-    told = JobWatch(restart=RestartPolicy(maximum=0), conditions=WatchConditions())
-    tags = follow(watch, "d", job=job_spec("d", checkpoints=False), settings=told)
+    reported = JobWatch(restart=RestartPolicy(maximum=0), conditions=WatchConditions())
+    tags = follow(watch, "d", job=job_spec("d", checkpoints=False), settings=reported)
     assert tags == {"llm-fleet:watch": "fleet"}
     for number in range(8):
         follow(watch, f"e{number}")
@@ -294,14 +294,14 @@ def test_jobs(watch: TrainingWatch) -> None:
     assert watch.answer_within_seconds == 3600 + 7200
 
 
-def test_a_watch_of_nothing_is_told_at_synth(app: cdk.App, watch: TrainingWatch) -> None:
+def test_a_watch_of_nothing_is_reported_at_synth(app: cdk.App, watch: TrainingWatch) -> None:
     with pytest.raises(RuntimeError, match="LF989"):
         app.synth()
 
 
-def test_who_brings_a_key_from_elsewhere_is_told_what_it_must_let(stack: cdk.Stack) -> None:
+def test_who_brings_a_key_from_elsewhere_is_reported_what_it_must_let(stack: cdk.Stack) -> None:
     key = kms.Key.from_key_arn(stack, "Key", KEY)
     cluster = "arn:aws:sagemaker:us-west-2:111122223333:cluster/0123456789ab"
     TrainingWatch(stack, "Watch", name="fleet", clusters=[cluster], encryption_key=key)
-    told = Match.string_like_regexp("must let events.amazonaws.com kms:Decrypt")
-    assert len(Annotations.from_stack(stack).find_warning("*", told)) == 1
+    reported = Match.string_like_regexp("must allow events.amazonaws.com kms:Decrypt")
+    assert len(Annotations.from_stack(stack).find_warning("*", reported)) == 1

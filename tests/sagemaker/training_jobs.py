@@ -27,7 +27,7 @@ PLACE = JobPlace(
 
 
 def arguments(directory: Path) -> dict[str, Any]:
-    """Return the arguments of a right description, whose script lies below `directory`."""
+    """Return the arguments of a right description, whose script is below `directory`."""
     return {
         "name": "gpt2",
         "image": TrainingImage.pytorch(),
@@ -49,7 +49,7 @@ def spec(directory: Path, **changes: Any) -> TrainingJobSpec:
 
 
 def problems(directory: Path, changes: Mapping[str, Any]) -> tuple[Problem, ...]:
-    """Return what is told of the description so changed; nothing of a good one."""
+    """Return the problems of the description with these changes; none of a good one."""
     try:
         return tuple(check_training_job(spec(directory, **changes)))
     except FleetError as error:
@@ -87,10 +87,10 @@ ALARM = RunAlarm(
 
 
 class MachineOnAws:
-    """One machine, and what a test does with it."""
+    """A state machine, and operations of tests on it."""
 
     def __init__(self, aws: LocalAws, name: str, **plan: Any) -> None:
-        """Make the machine `name`, its roles among the rest; `plan`: what is otherwise than in `plan_of`."""
+        """Create the machine `name` with its roles; `plan`: differences from `plan_of`."""
         self._aws = aws
         self.name = name
         job, machine = role(aws, f"{name}-job", "sagemaker"), role(aws, f"{name}-machine", "states")
@@ -115,11 +115,11 @@ class MachineOnAws:
         return sorted(job["TrainingJobName"] for job in found["TrainingJobSummaries"])
 
     def described(self, job: str) -> dict[str, Any]:
-        """What the service tells of a job."""
+        """What the service reports of a job."""
         return self._aws.client("sagemaker").describe_training_job(TrainingJobName=job)
 
     def move(self, job: str, status: str, *, secondary: str | None = None, reason: str = "") -> None:
-        """Let a job be in another state."""
+        """Set the state of a job."""
         self._aws.move_training_job(job, status, secondary=secondary, reason=reason)
 
     def alarms(self) -> list[str]:
@@ -131,11 +131,11 @@ class MachineOnAws:
         """Wait for the end of an execution, and return it; its `output` as an object."""
 
         def over() -> dict[str, Any] | None:
-            told = self._aws.client("stepfunctions").describe_execution(executionArn=execution)
-            return None if told["status"] == "RUNNING" else told
+            reported = self._aws.client("stepfunctions").describe_execution(executionArn=execution)
+            return None if reported["status"] == "RUNNING" else reported
 
-        told = self.until(over)
-        return told | {"output": json.loads(told.get("output") or "null")}
+        reported = self.until(over)
+        return reported | {"output": json.loads(reported.get("output") or "null")}
 
     def states(self, execution: str) -> list[str]:
         """Names of the states that an execution entered, in order."""
@@ -157,7 +157,7 @@ class MachineOnAws:
 
 
 def plan_of(name: str, role_arn: str, **other: Any) -> MachinePlan:
-    """A plan with checkpoints and an alarm, two further attempts without capacity, and no watch."""
+    """A plan with checkpoints and an alarm, two more attempts without capacity, and no watch."""
     watch: WatchRecord | None = other.get("watch")
     plan: dict[str, Any] = {
         "name": name,
@@ -172,7 +172,7 @@ def plan_of(name: str, role_arn: str, **other: Any) -> MachinePlan:
 
 
 def role(aws: LocalAws, name: str, service: str) -> str:
-    """A role that `service` takes; rights are tried where the construct is deployed."""
+    """A role that `service` can assume; permissions are tested with the deployed construct."""
     trust = {"Effect": "Allow", "Principal": {"Service": f"{service}.amazonaws.com"}, "Action": "sts:AssumeRole"}
     made = aws.client("iam").create_role(
         RoleName=name, AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trust]})

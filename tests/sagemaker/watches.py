@@ -79,7 +79,7 @@ def make_watch(scope: Construct, others: Mapping[str, WatchedJobs], **more: Any)
 
 
 def make_role(scope: Construct) -> iam.IRole:
-    """What a job runs as."""
+    """The execution role of a job."""
     return iam.Role(scope, "Role", assumed_by=iam.ServicePrincipal("sagemaker.amazonaws.com"))  # pyright: ignore
 
 

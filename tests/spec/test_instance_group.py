@@ -1,4 +1,4 @@
-"""An instance group in Python: what its fields take, and which script its nodes run."""
+"""An instance group in Python: values of its fields, and the script that its nodes run."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The core of every description: one class for Python, for a fleet file and for rules."""
+"""The base class of all descriptions: one class for Python, for a fleet file and for rules."""
 
 import json
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ class Word(StrEnum):
 
 
 class Machine(Spec):
-    """What a fleet file says in other words than Python, names that stand for objects, and lists."""
+    """Fields whose values differ between fleet file and Python, names of objects, and lists."""
 
     mode: Annotated[Mode, InFile(Word, lambda word: Mode.FAST)] = Mode.SLOW
     pauses: Annotated[Several[Pause], InFile(Mapping[str, Pause], lambda named: tuple(named.values()))] = ()
@@ -122,14 +122,14 @@ def test_a_file_is_not_read_by_the_names_of_python() -> None:
         read({"pause": {"seconds": 1800}})
 
 
-def test_a_token_stands_for_any_value() -> None:
+def test_a_token_is_for_any_value() -> None:
     made = Task(name=TEXT_TOKEN, pause=Pause(seconds=NUMBER_TOKEN), key_arn=TEXT_TOKEN, retry=Retry(times=NUMBER_TOKEN))  # pyright: ignore[reportArgumentType]
     assert made.pause is not None
     assert (made.pause.seconds, made.key_arn) == (NUMBER_TOKEN, TEXT_TOKEN)
     assert check_fields(made) == []
 
 
-def test_a_token_stands_for_a_value_of_a_mapping() -> None:
+def test_a_token_is_for_a_value_of_a_mapping() -> None:
     given: Any = {"node": NUMBER_TOKEN}
     assert SlurmAccount(name="research", grp_tres=given).grp_tres == given
 
@@ -143,8 +143,8 @@ def test_a_token_stands_for_a_value_of_a_mapping() -> None:
         ({"key_arn": "alias/mine"}, "key_arn", "LF116", "arn:aws:kms"),
         ({"parts": {"x": "30 min"}}, "parts.x", "LF113", "Pause(seconds=…)"),
         ({"steps": ("30 min",)}, "steps[0]", "LF113", "Pause(seconds=…)"),
-        ({"sistem_id": "a"}, "sistem_id", "LF110", "'system_id'"),
-        ({"how": Mode.SLOW}, "how", "LF110", "above"),
+        ({"systems_id": "a"}, "systems_id", "LF110", "'system_id'"),
+        ({"how": Mode.SLOW}, "how", "LF110", "allowed arguments"),
     ],
 )
 def test_a_wrong_value_in_python_is_refused_with_its_place(
@@ -174,7 +174,7 @@ def test_a_range_is_checked_wherever_the_field_is() -> None:
     )
     found = {problem.where: problem for problem in check_fields(task)}
     assert list(found) == ["pause.seconds", "retry.times", "parts.x.seconds", "steps[0].seconds"]
-    assert (found["retry.times"].message, found["retry.times"].allowed) == ("the number is above 9", "1 to 9")
+    assert (found["retry.times"].message, found["retry.times"].allowed) == ("the number must be at most 9", "1 to 9")
     assert Task.model_json_schema()["$defs"]["Retry"]["properties"]["times"]["maximum"] == 9
 
 
@@ -210,7 +210,7 @@ def test_a_file_may_have_another_type_than_python() -> None:
             machine(wrong)
 
 
-def test_a_name_stands_for_an_object_that_has_it() -> None:
+def test_a_name_is_for_an_object_that_has_it() -> None:
     class OfTheCdk:
         subnet_id = "subnet-1"
 
@@ -331,7 +331,7 @@ def test_a_field_with_its_property_is_rendered_where_it_is_given() -> None:
 
 
 class Login(Spec):
-    """What a problem shows, and what it does not."""
+    """Fields whose values a problem shows, and secrets, which it does not show."""
 
     secret: Annotated[Secret | None, Field(alias="password")] = None
     variables: Mapping[str, str] = {}
@@ -358,10 +358,10 @@ class Login(Spec):
 def test_a_problem_of_a_field_has_its_path_and_value(field: str | tuple[str | int, ...], value: Any) -> None:
     task = Task(name="q", pause=Pause(seconds=60), retry=Retry())
     login = Login(secret=SECRET, variables={"A": "a"}, mode=Mode.SLOW, task=task, queues=[task])
-    found = login.wrong(field, Code.QUANTITY, "it is wrong", "mend it", allowed="another")
+    found = login.wrong(field, Code.QUANTITY, "it is wrong", "fix it", allowed="another")
     path = (field,) if isinstance(field, str) else field
     assert found == Problem(
-        code=Code.QUANTITY, message="it is wrong", remedy="mend it", path=path, value=value, allowed="another"
+        code=Code.QUANTITY, message="it is wrong", remedy="fix it", path=path, value=value, allowed="another"
     )
 
 

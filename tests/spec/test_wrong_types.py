@@ -1,6 +1,6 @@
-"""Every field of every description refuses a value of another type where it is written, in one problem.
+"""Every field of every description reports a value of a wrong type where it is written, in one problem.
 
-No table lists the fields: they are those of the classes of `spec/`. What a field takes is read from its annotation.
+No table lists the fields: they are those of the classes of `spec/`. The accepted types are read from the annotation.
 """
 
 import importlib
@@ -52,7 +52,7 @@ def taken(annotation: Any) -> set[Any]:
 
 
 def problems_of(spec: type[Spec], name: str, value: Any) -> list[Problem]:
-    """Return what is said of the field when it is given `value`; of others it is said that they are missing."""
+    """Return the problems of the field with `value`; the other fields are reported as missing."""
     with pytest.raises(FleetError) as refused:
         spec(**{name: value})
     return [problem for problem in refused.value.problems if problem.path[:1] == (name,)]

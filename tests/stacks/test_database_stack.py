@@ -46,7 +46,7 @@ def test_golden_template(app: cdk.App, stacks: FleetStacks) -> None:
     assert GOLDEN.read_text() == text, "the template has changed: read the difference, then run `make golden`"
 
 
-def test_it_stands_on_the_network_alone_and_both_clusters_stand_on_it(stacks: FleetStacks, app: cdk.App) -> None:
+def test_it_is_on_the_network_alone_and_both_clusters_depend_on_it(stacks: FleetStacks, app: cdk.App) -> None:
     assert stacks.database is not None
     app.synth()
     assert stacks.database.dependencies == [stacks.network]

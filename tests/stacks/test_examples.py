@@ -2,7 +2,7 @@
 
 No checker that a careful user would run finds anything. ParallelCluster's own schema and validators take what is made
 of it. What stacks take from one another is held, whatever the app's flag says. And the templates are what they were, as
-construct ids and defaults are API; so is the picture. `make golden` writes them anew; the difference is then read in
+construct ids and defaults are API; so is the picture. `make golden` writes them again; the difference is then read in
 the commit.
 """
 
@@ -52,7 +52,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def test_nothing_is_found(made: Made):
-    # The first to look: what has been synthesized takes no further checker.
+    # The first to look: what has been synthesized takes no more checker.
     assert all_findings(made.app) == []
 
 
@@ -112,7 +112,7 @@ def _plant(stack: cdk.Stack) -> None:
 
 
 def _kept_picture(made: Made) -> str:
-    """Return the picture of the example in the docs, drawn anew if that is asked for. It needs no synth of its own."""
+    """Return the picture of the example in the docs, drawn again if that is requested. It needs no synth of its own."""
     kept = PICTURES / f"{made.example.stem}.svg"
     if os.environ.get("UPDATE_GOLDEN"):
         kept.parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""What the stacks of services are given, where the golden templates of the examples do not tell."""
+"""What the stacks of services are given, where the golden templates of the examples do not report."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ SERVERS = ROOT / "tests/data/good/inference-servers.yaml"
 FULL = ROOT / "examples/inference-full.yaml"
 
 
-def test_a_service_is_asked_for_by_its_key_unless_the_model_has_a_name():
+def test_clients_use_the_services_key_unless_the_model_has_a_name():
     for model, name in (("s3://a-bucket/tanuki-8b", "chat"), ("{s3: s3://a-bucket/tanuki-8b, name: mine}", "mine")):
         fleet = parse_fleet(edited("s3://my-models/tanuki-8b", model))
         assert fleet.services["chat"].in_fleet(fleet.name, fleet.storage.buckets, {}).model.served_name == name
@@ -35,7 +35,7 @@ def of_type(template: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     return [each["Properties"] for each in template["Resources"].values() if each["Type"] == kind]
 
 
-def test_in_an_existing_network_each_has_the_subnets_that_were_told(existing: dict[str, Any]):
+def test_in_an_existing_network_each_has_the_subnets_that_were_reported(existing: dict[str, Any]):
     (balancer,) = of_type(existing, "AWS::ElasticLoadBalancingV2::LoadBalancer")
     assert balancer["Subnets"] == ["subnet-0123456789abcdef3", "subnet-0123456789abcdef4"]
     assert balancer["Scheme"] == "internet-facing"

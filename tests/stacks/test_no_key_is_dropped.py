@@ -66,7 +66,7 @@ CONSTRUCTS = STACKS + text(
     "constructs/llm_fleet/fleet_file/*sagemaker.py",
     "constructs/llm_fleet/fleet_file/check_monitoring.py",
     "constructs/llm_fleet/spec/*.py",
-    # What an endpoint's image, and what it is told, follow from: rules that only judge are elsewhere.
+    # What an endpoint's image, and what it is reported, follow from: rules that only check are elsewhere.
     "constructs/llm_fleet/rules/sagemaker/endpoint.py",
     "constructs/llm_fleet/rules/sagemaker/endpoint_image.py",
 )

@@ -28,7 +28,7 @@ from tools.synth_environment import cdk_context
 
 FLAG = "@aws-cdk/core:defaultCrossStackReferences"
 WITH_PROMETHEUS = """
-fleet: sight
+fleet: monitored  # codespell:ignore sight
 region: us-west-2
 network: {az: usw2-az4}
 monitoring: {metrics: {to: prometheus}}
@@ -52,7 +52,7 @@ def weak_app(folder: Path) -> cdk.App:
 
 
 def offered(app: cdk.App) -> dict[str, set[str]]:
-    """What each stack exports. Asked before synth: in any case, not because another one takes it."""
+    """The exports of each stack, read before synth: exports that do not depend on an import in another stack."""
     return {stack.stack_name: _exported(stack) for stack in _stacks(app)}
 
 
@@ -75,7 +75,7 @@ def test_what_a_stack_takes_is_held_and_is_offered_without_takers(text: str, tmp
     assert_held(app, offered(app))
 
 
-def test_constructs_in_stacks_of_ones_own_are_held_whatever_the_flag_says(tmp_path: Path) -> None:
+def test_constructs_in_stacks_of_ones_own_are_held_with_either_value_of_the_flag(tmp_path: Path) -> None:
     app = weak_app(tmp_path)
     lasting, user = (cdk.Stack(app, name, env=ENVIRONMENT) for name in ("Lasting", "User"))
     network = FleetNetwork(

@@ -18,8 +18,8 @@ CLUSTERS = (
 )
 
 
-class _Told(Exception):
-    """Ends the making of stacks where the storage is asked for: nothing is synthesized."""
+class _Reported(Exception):
+    """Ends the making of stacks where the storage is requested: nothing is synthesized."""
 
 
 @pytest.mark.parametrize(
@@ -29,16 +29,16 @@ class _Told(Exception):
 )
 def test_only_a_fleet_of_services_alone_has_none(parts: str, made: bool, monkeypatch: pytest.MonkeyPatch):
     def storage(*_: object, **options: object) -> None:
-        raise _Told(options["lifecycle_bucket"])
+        raise _Reported(options["lifecycle_bucket"])
 
     def network(*_: object, **__: object) -> Mapping[str, object]:
         return (None, None)  # pyright: ignore[reportReturnType]
 
     monkeypatch.setattr(fleet_stacks, "StorageStack", storage)
     monkeypatch.setattr(fleet_stacks, "_network", network)
-    with pytest.raises(_Told) as told:
+    with pytest.raises(_Reported) as reported:
         FleetStacks.make(None, parse_fleet(HEAD + parts))  # pyright: ignore[reportArgumentType]
-    assert told.value.args == (made,)
+    assert reported.value.args == (made,)
 
 
 FLEET = """

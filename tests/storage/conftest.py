@@ -1,4 +1,4 @@
-"""A network to stand in, and what reads templates."""
+"""A network to are in, and what reads templates."""
 
 from typing import Any
 

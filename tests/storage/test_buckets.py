@@ -67,7 +67,7 @@ def test_a_data_bucket(stack: cdk.Stack):
 
 
 @pytest.mark.parametrize("make", [DataBucket, AccessLogBucket])
-def test_nobody_speaks_to_a_bucket_without_tls(stack: cdk.Stack, make: Any):
+def test_no_one_speaks_to_a_bucket_without_tls(stack: cdk.Stack, make: Any):
     make(stack, "Bucket")
     Template.from_stack(stack).has_resource_properties(
         "AWS::S3::BucketPolicy",
@@ -91,7 +91,7 @@ def test_nobody_speaks_to_a_bucket_without_tls(stack: cdk.Stack, make: Any):
     )
 
 
-def test_access_logs_go_where_they_are_told_to(stack: cdk.Stack):
+def test_access_logs_go_where_they_are_reported_to(stack: cdk.Stack):
     access_logs = AccessLogBucket(stack, "AccessLogs")
     DataBucket(stack, "Data", access_log_bucket=access_logs)
     template = Template.from_stack(stack)
@@ -139,7 +139,7 @@ def test_a_key_and_a_name_of_ones_own(stack: cdk.Stack):
     template.has_resource_properties("AWS::S3::Bucket", {"BucketName": "corpus"})
 
 
-def test_bad_input_is_told_before_anything_is_made(stack: cdk.Stack):
+def test_bad_input_is_reported_before_anything_is_made(stack: cdk.Stack):
     with pytest.raises(FleetError) as caught:
         DataBucket(stack, "Data", BucketSpec(bucket_name="My_Bucket", noncurrent_version_days=0))
     assert {p.code for p in caught.value.problems} == {Code.BUCKET_NAME, Code.BUCKET_LIFECYCLE}

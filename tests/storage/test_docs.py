@@ -1,4 +1,4 @@
-"""The page about storage tells what the catalog tells, and its examples run."""
+"""The storage page matches the catalog, and its examples run."""
 
 import aws_cdk as cdk
 from aws_cdk.assertions import Template

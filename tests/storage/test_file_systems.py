@@ -23,7 +23,7 @@ Rule = tuple[str, str, str, int | None, int | None]
 
 
 def group_of(value: Any) -> str:
-    """The logical id of the security group that `value` refers to, or the name of the export that tells it."""
+    """The logical id of the security group that `value` refers to, or the name of the export that reports it."""
     return value["Fn::GetAtt"][0] if "Fn::GetAtt" in value else str(value)
 
 
@@ -95,7 +95,7 @@ def test_nfs_is_spoken_by_clients_alone(stack: cdk.Stack, network: Network):
 
 
 @pytest.mark.parametrize("make", [LustreFileSystem, OpenZfsFileSystem])
-def test_the_group_of_a_file_system_lets_nothing_else_out(stack: cdk.Stack, network: Network, make: Any):
+def test_the_group_of_a_file_system_allows_no_other_egress(stack: cdk.Stack, network: Network, make: Any):
     made = make(stack, "Fsx", network=network)
     (own,) = ids(stack, made.security_group)
     properties = json_of(stack)["Resources"][own]["Properties"]
@@ -119,7 +119,7 @@ def test_lustre_waits_for_every_rule_it_needs(stack: cdk.Stack, network: Network
     assert len(all_rules) >= 12
 
 
-def test_a_further_client_is_let_in_once(stack: cdk.Stack, network: Network):
+def test_a_additional_client_is_let_in_once(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     client = ec2.SecurityGroup(stack, "Client", vpc=network.vpc, allow_all_outbound=False)
     for _ in range(2):
@@ -134,8 +134,8 @@ def test_a_further_client_is_let_in_once(stack: cdk.Stack, network: Network):
     assert len([rule for rule in found if nodes in rule and own in rule]) == 4
 
 
-def test_rules_of_a_client_in_another_stack_stand_there(app: cdk.App, stack: cdk.Stack, network: Network):
-    """So that storage never waits for a cluster, and a cluster takes its rules away with it."""
+def test_rules_of_a_client_are_in_the_clients_stack(app: cdk.App, stack: cdk.Stack, network: Network):
+    """Storage must not depend on a cluster, and a deleted cluster must delete its rules."""
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     other = cdk.Stack(app, "Other", env=cdk.Environment(account="111122223333", region="us-west-2"))
     client = ec2.SecurityGroup(other, "Client", vpc=network.vpc, allow_all_outbound=False)
@@ -173,7 +173,7 @@ def test_connections_open_what_lustre_speaks(stack: cdk.Stack, network: Network)
     assert (rule["FromPort"], rule["ToPort"]) == (988, 1023)
 
 
-def test_a_client_beside_the_network_has_its_rules_beside_the_file_system(
+def test_a_client_next_to_the_network_has_its_rules_next_to_the_file_system(
     app: cdk.App, stack: cdk.Stack, network: Network
 ):
     """The network's stack cannot wait for a file system that waits for the network."""
@@ -187,7 +187,7 @@ def test_a_client_beside_the_network_has_its_rules_beside_the_file_system(
     assert any(theirs in str(rule) for rule in outward(json_of(storage)))
 
 
-def test_a_group_known_by_its_id_is_let_in_once_however_often_it_is_imported(
+def test_a_group_known_by_its_id_is_allowed_once_if_imported_several_times(
     app: cdk.App, stack: cdk.Stack, network: Network
 ):
     """EC2 refuses a rule that is there already, whichever stack asks for it."""
@@ -208,16 +208,16 @@ def test_an_existing_file_system_in_the_group_of_its_clients_needs_no_rules(stac
     assert not outward(json_of(stack))
 
 
-def test_descriptions_say_whose_ports_they_are_in_words_that_ec2_takes(stack: cdk.Stack, network: Network):
+def test_descriptions_name_the_owner_in_characters_that_ec2_accepts(stack: cdk.Stack, network: Network):
     LustreFileSystem(stack, "Bob's <data>", network=network)
-    told = {
+    reported = {
         resource["Properties"].get("Description", resource["Properties"].get("GroupDescription"))
         for resource in json_of(stack)["Resources"].values()
         if resource["Type"].startswith("AWS::EC2::SecurityGroup")
     }
-    assert "FSx for Lustre: from clients to Bob-s -data-" in told
-    assert "FSx for Lustre: Bob-s -data-" in told
-    assert not [text for text in told if rule_description(text) != text]
+    assert "FSx for Lustre: from clients to Bob-s -data-" in reported
+    assert "FSx for Lustre: Bob-s -data-" in reported
+    assert not [text for text in reported if rule_description(text) != text]
 
 
 def rule_ports(stack: cdk.Stack) -> list[tuple[Any, ...]]:
@@ -249,12 +249,12 @@ def test_lustre_by_its_attributes(stack: cdk.Stack):
     assert (fsx.mount_name, fsx.availability_zone_id, fsx.efa_enabled) == ("abcdefgh", "usw2-az4", False)
 
 
-def test_a_name_that_was_told_is_kept(stack: cdk.Stack):
+def test_a_name_that_was_reported_is_kept(stack: cdk.Stack):
     fsx = existing_lustre(stack, dns_name="fs-0123456789abcdef0.example.com")
     assert (fsx.dns_name, fsx.availability_zone_id) == ("fs-0123456789abcdef0.example.com", None)
 
 
-def test_nothing_is_opened_of_a_group_that_nobody_told(stack: cdk.Stack):
+def test_nothing_is_opened_of_a_group_that_no_one_reported(stack: cdk.Stack):
     for n, existing in enumerate((existing_lustre(stack), existing_home(stack))):
         existing.allow_mount_from(group(stack, f"Nodes{n}"))
     assert rule_ports(stack) == []
@@ -281,7 +281,7 @@ def test_open_zfs_by_its_attributes(stack: cdk.Stack):
     ]
 
 
-def test_the_volume_of_a_home_is_known_when_it_was_made_here_or_told(stack: cdk.Stack, network: Network):
+def test_the_volume_of_a_home_is_known_when_it_was_made_here_or_reported(stack: cdk.Stack, network: Network):
     made = OpenZfsFileSystem(stack, "Made", network=network)
     assert stack.resolve(made.volume_id) == {"Fn::GetAtt": [stack.get_logical_id(made.resource), "RootVolumeId"]}
     assert existing_home(stack, volume_id="fsvol-0123456789abcdef0").volume_id == "fsvol-0123456789abcdef0"

@@ -31,7 +31,7 @@ ENVIRONMENT = cdk.Environment(account="123456789012", region="us-west-2")
 
 @pytest.fixture(scope="module")
 def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Storage in a stack of its own, beside that of its network."""
+    """Storage in a stack of its own, next to that of its network."""
     out = tmp_path_factory.mktemp("storage") / "cdk.out"
     app = cdk.App(context=cdk_context(), outdir=str(out))
     network = FleetNetwork(
@@ -90,7 +90,7 @@ def allowed(group: dict[str, Any], direction: str) -> set[tuple[str, str, int | 
     }
 
 
-def test_file_systems_are_what_was_asked_for(aws: LocalAws):
+def test_file_systems_are_what_was_requested_for(aws: LocalAws):
     found = file_systems(aws)
     assert found.keys() == {"Linked", "Efa", "Home", "Scratch"}
     assert {name: fs["StorageCapacity"] for name, fs in found.items()} == {
@@ -103,7 +103,7 @@ def test_file_systems_are_what_was_asked_for(aws: LocalAws):
     assert found["Scratch"]["LustreConfiguration"]["DeploymentType"] == "SCRATCH_2"
 
 
-def test_each_stands_in_the_compute_subnet_of_its_zone(aws: LocalAws):
+def test_each_is_in_the_compute_subnet_of_its_zone(aws: LocalAws):
     zones = {s["SubnetId"]: s["AvailabilityZoneId"] for s in aws.client("ec2").describe_subnets()["Subnets"]}
     found = {name: [zones[subnet] for subnet in fs["SubnetIds"]] for name, fs in file_systems(aws).items()}
     assert found == {"Linked": ["usw2-az1"], "Efa": ["usw2-az4"], "Home": ["usw2-az4"], "Scratch": ["usw2-az4"]}
@@ -155,7 +155,7 @@ def test_the_bucket_refuses_plain_http_and_is_linked(aws: LocalAws):
     assert link["FileSystemId"] == file_systems(aws)["Linked"]["FileSystemId"]
 
 
-def test_destroying_leaves_what_holds_data_and_what_that_stands_on(aws: LocalAws, assembly: Path):
+def test_destroying_leaves_what_holds_data_and_what_that_is_on(aws: LocalAws, assembly: Path):
     """Runs last: it takes the stacks away."""
     before = groups(aws)
     aws.destroy(assembly)
@@ -172,7 +172,7 @@ def test_destroying_leaves_what_holds_data_and_what_that_stands_on(aws: LocalAws
 
 @pytest.fixture
 def everything(stack: cdk.Stack) -> cdk.Stack:
-    """All that storage has, in a stack of its own beside that of the network."""
+    """All that storage has, in a stack of its own next to that of the network."""
     key = FleetKey(stack, "Key", alias="alias/fleet")
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]), encryption_key=key)
     access_logs = AccessLogBucket(stack, "AccessLogs")

@@ -144,7 +144,7 @@ OUTSIDE: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"availability_zone_id": "usw2-az1"}, {"SubnetIds": [SUBNETS["usw2-az1"]]}),
     ({"encryption_key": KEY}, {"KmsKeyId": KEY}),
 ]
-"""The same of the file system beside its configuration."""
+"""The same of the file system next to its configuration."""
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +167,7 @@ def test_wishes(wished: list[dict[str, Any]], number: int):
     assert {name: configuration.get(name) for name in expected} == expected
 
 
-def test_wishes_beside_the_configuration(wished: list[dict[str, Any]]):
+def test_wishes_next_to_the_configuration(wished: list[dict[str, Any]]):
     for made, (_, expected) in zip(wished[len(WISHES) :], OUTSIDE, strict=True):
         assert {name: made.get(name) for name in expected} == expected
 
@@ -199,16 +199,16 @@ def test_log_groups_that_fsx_refuses(stack: cdk.Stack, network: Network):
     unnamed = logs.LogGroup(stack, "Unnamed")
     elsewhere = logs.LogGroup(stack, "Elsewhere", log_group_name="/fleet")
     imported = logs.LogGroup.from_log_group_name(stack, "Imported", "/fleet")
-    remedies = ["name it /aws/fsx/lustre-events", "name it /aws/fsx/fleet", "name it /aws/fsx/fleet"]
+    remedies = ["use the name /aws/fsx/lustre-events", "use the name /aws/fsx/fleet", "use the name /aws/fsx/fleet"]
     for group, remedy in zip((unnamed, elsewhere, imported), remedies, strict=True):
         (problem,) = refused(stack, network, log_group=group).problems
         assert (problem.code, problem.path, problem.remedy) == (Code.FILE_SYSTEM_LOG, ("log_group",), remedy)
     fine = logs.LogGroup.from_log_group_name(stack, "Fine", "/aws/fsx/fine")
     (problem,) = refused(stack, network, log_group=fine, log_level="DISABLED").problems
-    assert problem.remedy == "leave one of the two out"
+    assert problem.remedy == "remove one of the two"
 
 
-def test_all_that_is_wrong_is_told_at_once(stack: cdk.Stack, network: Network):
+def test_all_that_is_wrong_is_reported_together(stack: cdk.Stack, network: Network):
     key = kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/abc")
     error = refused(
         stack,
@@ -237,7 +237,7 @@ def test_a_zone_without_a_compute_subnet(stack: cdk.Stack, network: Network):
     assert "usw2-az3" in str(error)
 
 
-def test_a_capacity_that_is_known_only_at_deploy_time(stack: cdk.Stack, network: Network):
+def test_a_capacity_that_is_that_are_tokens(stack: cdk.Stack, network: Network):
     size = cdk.CfnParameter(stack, "Size", type="Number")
     LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=size.value_as_number), network=network)  # pyright: ignore[reportArgumentType]
     made = properties(stack)
@@ -318,7 +318,7 @@ def test_a_link_leaves_a_file_system_without_backups_as_it_is(stack: cdk.Stack, 
     assert "AutomaticBackupRetentionDays" not in properties(stack)["LustreConfiguration"]
 
 
-def test_backups_that_were_asked_for_exclude_a_link(stack: cdk.Stack, network: Network):
+def test_backups_that_were_requested_for_exclude_a_link(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", LustreSpec(backups=LustreBackups(retention_days=7)), network=network)
     with pytest.raises(FleetError) as caught:
         fsx.add_data_repository("Link", DataRepository(s3="s3://corpus", file_system_path="/corpus"))
@@ -327,7 +327,7 @@ def test_backups_that_were_asked_for_exclude_a_link(stack: cdk.Stack, network: N
     assert fsx.node.try_find_child("Link") is None
 
 
-def test_later_links_are_judged_beside_earlier_ones(stack: cdk.Stack, fsx: LustreFileSystem):
+def test_later_links_are_checked_next_to_earlier_ones(stack: cdk.Stack, fsx: LustreFileSystem):
     bucket = DataBucket(stack, "Corpus")
     fsx.add_data_repository("Books", DataRepository(s3=bucket, prefix="books/", file_system_path="/books"))
     fsx.add_data_repository("Code", DataRepository(s3=bucket, prefix="code/", file_system_path="/code"))
@@ -349,7 +349,7 @@ def test_a_link_needs_its_bucket_or_path(stack: cdk.Stack, fsx: LustreFileSystem
     with pytest.raises(FleetError) as wrong:
         DataRepository(**given, s3=fsx)  # pyright: ignore[reportArgumentType]
     assert [error.value.problems[0].where for error in (missing, wrong)] == ["s3", "s3"]
-    assert wrong.value.problems[0].remedy == "give a bucket of the CDK, or its s3:// address"
+    assert wrong.value.problems[0].remedy == "give a bucket of the CDK, or its s3:// URI"
     no_repository: Any = "s3://corpus"
     with pytest.raises(FleetError) as no_link:
         fsx.add_data_repository("Link", no_repository)

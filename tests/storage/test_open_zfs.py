@@ -1,4 +1,4 @@
-"""FSx for OpenZFS as CloudFormation is asked for it: file systems, and volumes beside the home directories."""
+"""FSx for OpenZFS as CloudFormation is requested it: file systems, and volumes next to the home directories."""
 
 from typing import Any
 
@@ -77,7 +77,7 @@ def test_no_window_for_backups_that_are_not_made(stack: cdk.Stack, network: Netw
     assert "DailyAutomaticBackupStartTime" not in properties(stack)["OpenZFSConfiguration"]
 
 
-def test_all_that_is_wrong_is_told_at_once_and_before_anything_is_made(stack: cdk.Stack, network: Network):
+def test_all_that_is_wrong_is_reported_together_and_before_anything_is_made(stack: cdk.Stack, network: Network):
     with pytest.raises(FleetError) as caught:
         OpenZfsFileSystem(stack, "Home", OpenZfsSpec(storage_capacity_gib=1, throughput_capacity=161), network=network)
     assert {p.code for p in caught.value.problems} == {Code.OPEN_ZFS_CAPACITY, Code.OPEN_ZFS_THROUGHPUT}
@@ -122,7 +122,7 @@ def test_wishes_of_a_volume(stack: cdk.Stack, network: Network):
     assert (made["DeletionPolicy"], made["UpdateReplacePolicy"]) == ("Delete", "Delete")
 
 
-def test_all_that_is_wrong_with_a_volume_is_told_at_once(stack: cdk.Stack, network: Network):
+def test_all_that_is_wrong_with_a_volume_is_reported_together(stack: cdk.Stack, network: Network):
     home = OpenZfsFileSystem(stack, "Home", OpenZfsSpec(storage_capacity_gib=100), network=network)
     with pytest.raises(FleetError) as caught:
         home.add_volume("Apps", OpenZfsVolumeSpec(name="a/b", quota_gib=200))
@@ -134,5 +134,5 @@ def test_all_that_is_wrong_with_a_volume_is_told_at_once(stack: cdk.Stack, netwo
 def test_a_name_is_given_once(stack: cdk.Stack, network: Network):
     home = OpenZfsFileSystem(stack, "Home", network=network)
     home.add_volume("apps")
-    with pytest.raises(FleetError, match="has a volume of this name already"):
+    with pytest.raises(FleetError, match="already has a volume of this name"):
         home.add_volume("Apps", OpenZfsVolumeSpec(name="apps"))

@@ -37,7 +37,7 @@ STANDING = (
 
 
 @pytest.mark.parametrize("make", [LustreFileSystem, OpenZfsFileSystem])
-def test_a_file_system_is_retained_with_what_it_stands_on(stack: cdk.Stack, make: Any):
+def test_a_file_system_is_retained_with_what_it_is_on(stack: cdk.Stack, make: Any):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     made = make(stack, "Fsx", network=network)
     kept = policies(stack, *STANDING)
@@ -67,7 +67,7 @@ def test_a_link_to_s3_is_kept_with_its_file_system(stack: cdk.Stack, network: Ne
     }
 
 
-def test_rules_of_a_further_client_go_with_the_client(stack: cdk.Stack, network: Network):
+def test_rules_of_a_additional_client_go_with_the_client(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     client = ec2.SecurityGroup(stack, "Client", vpc=network.vpc)
     fsx.allow_mount_from(client)

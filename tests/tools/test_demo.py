@@ -53,6 +53,7 @@ def test_the_first_demo_deploys_and_shows_what_exists(demo: Demo):
     assert re.search(r"controller-group +Controller +ml\.m5\.xlarge +1 of 1", first.stdout)
     assert len(re.findall(r"i-[0-9a-f]{17} +worker-group +ml\.trn1\.32xlarge +Running", first.stdout)) == 4
     assert re.search(r"--target sagemaker-cluster:[a-z0-9]{12}_controller-group-i-[0-9a-f]{17}", first.stdout)
+    assert len(first.stdout.splitlines()) <= 100, "two screens of 50 lines"
     assert "[Warning" not in first.stdout + first.stderr
     assert "Unknown option" not in first.stdout + first.stderr
     assert "…" not in first.stdout, "a narrow terminal cuts off what is there to be copied"
@@ -72,17 +73,17 @@ def test_the_second_demo_changes_nothing_and_plan_says_so(demo: Demo):
     command = [str(Path(sys.executable).with_name("llm-fleet")), "plan", "examples/hyperpod-trn1.yaml"]
     plan = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert plan.returncode == 0, plan.stdout + plan.stderr
-    assert "nothing changes in the stacks that are deployed" in plan.stdout
+    assert "the deployed stacks do not change" in plan.stdout
 
 
-def test_a_mistake_is_told_before_anything_is_deployed(demo: Demo, tmp_path: Path):
+def test_a_mistake_is_reported_before_anything_is_deployed(demo: Demo, tmp_path: Path):
     broken = tmp_path / "broken.yaml"
     text = (ROOT / "examples" / "hyperpod-trn1.yaml").read_text()
     broken.write_text(text.replace("ml.trn1.32xlarge", "trn1.32xlarge"))
-    told = demo("up", str(broken))
-    assert told.returncode == 1
-    assert "write 'ml.trn1.32xlarge'" in told.stdout
-    assert "cdk" not in told.stdout
+    reported = demo("up", str(broken))
+    assert reported.returncode == 1
+    assert "write 'ml.trn1.32xlarge'" in reported.stdout
+    assert "cdk" not in reported.stdout
 
 
 def test_stop_ends_the_embedded_aws(demo: Demo):

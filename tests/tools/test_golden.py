@@ -1,4 +1,4 @@
-"""A golden file of hashes notices what a whole template would show, and the whole difference can be asked for."""
+"""A golden file of hashes notices what a whole template would show, and the whole difference can be requested."""
 
 import json
 from pathlib import Path
@@ -83,8 +83,8 @@ def test_the_whole_difference_to_another_commit(
     monkeypatch.setattr(golden_diff, "checked_out", lambda commit, folder: source(folder, commit))  # pyright: ignore
     monkeypatch.setattr("sys.argv", ["golden_diff", "Old", "one"])
     assert golden_diff.main() == 1
-    told = capsys.readouterr().out.splitlines()
-    assert '-   "Type": "Old"' in told
-    assert '+   "Type": "New"' in told
+    reported = capsys.readouterr().out.splitlines()
+    assert '-   "Type": "Old"' in reported
+    assert '+   "Type": "New"' in reported
     monkeypatch.setattr("sys.argv", ["golden_diff", "New", "one"])
     assert golden_diff.main() == 0

@@ -1,4 +1,4 @@
-"""What `make house` counts, over a small house in which each kind of description stands once."""
+"""What `make house` counts, over a small house in which each kind of description is once."""
 
 import subprocess
 from pathlib import Path
@@ -15,7 +15,7 @@ FILES = {
             kind: str
             speed: int
 
-            def judged(self) -> int:
+            def checked(self) -> int:
                 return self.size
         """,
     "constructs/llm_fleet/rules/protocols.py": """

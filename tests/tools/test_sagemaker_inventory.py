@@ -1,4 +1,4 @@
-"""What the demo shows of SageMaker's pieces, asked of an emulation's own APIs."""
+"""What the demo shows of SageMaker's pieces, required of an emulation's own APIs."""
 
 import json
 from io import StringIO
@@ -37,5 +37,5 @@ def test_notebooks_endpoints_and_jobs_are_shown() -> None:
         Inventory(endpoint=aws.endpoint, region="us-west-2", console=console).show()
     assert isinstance(console.file, StringIO)
     shown = console.file.getvalue()
-    for told in ("tutorials", "gpt-j", "2 ml.g5.xlarge", "huggingface-vllm:0.27.1", "text", "ACTIVE"):
-        assert told in shown, shown
+    for reported in ("tutorials", "gpt-j", "2 ml.g5.xlarge", "huggingface-vllm:0.27.1", "text", "ACTIVE"):
+        assert reported in shown, shown

@@ -15,7 +15,7 @@ from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.load import load_fleet, parse_fleet
 from llm_fleet.lifecycle.model_checker.check import Folder, findings
-from llm_fleet.rules.inference.model import asked_of_model
+from llm_fleet.rules.inference.model import requested_of_model
 from tests.fleet_file.good_service import MODEL, edited
 from tools.demo.what_the_user_brings import WhatTheUserBrings, files_of
 from tools.synth_environment import ROOT
@@ -51,16 +51,16 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
         yield
 
 
-def asked(fleet: Fleet, name: str = "chat") -> dict[str, Any]:
+def requested(fleet: Fleet, name: str = "chat") -> dict[str, Any]:
     service = fleet.services[name]
     instance = neuron_instance(service.instance_type)
     assert instance is not None
-    return dict(asked_of_model(service.server, service.model, instance))
+    return dict(requested_of_model(service.server, service.model, instance))
 
 
 @pytest.mark.parametrize("server", ["tgi", "hugging-face-vllm", "aws-vllm", "{kind: tgi, tensor_parallel: 1}"])
 def test_the_check_of_the_deployment_finds_nothing(tmp_path: Path, server: str):
-    wanted = asked(parse_fleet(edited("{kind: tgi, batch_size: 4}", server, MODEL, "s3://my-models/llama-3.2-1b")))
+    wanted = requested(parse_fleet(edited("{kind: tgi, batch_size: 4}", server, MODEL, "s3://my-models/llama-3.2-1b")))
     for name, text in files_of(wanted).items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,8 +76,8 @@ def test_a_model_in_a_bucket_of_the_users_is_laid_before_anything_is_deployed():
     run = Bringing(load_fleet(EXAMPLE))
     assert not run.brings.needs_storage_first
     run.brings.lay()
-    assert {f"tanuki-8b/{name}" for name in files_of(asked(load_fleet(EXAMPLE)))} == run.keys("my-models")
-    assert "s3://my-models/tanuki-8b/ now has a few bytes that stand in for your model" in run.said
+    assert {f"tanuki-8b/{name}" for name in files_of(requested(load_fleet(EXAMPLE)))} == run.keys("my-models")
+    assert "s3://my-models/tanuki-8b/ now has a few bytes instead of your model" in run.said
     assert "2 cores of inf2, batches of 4 and sequences of 4096" in run.said
 
 
@@ -87,7 +87,7 @@ def test_what_is_there_stays_as_it_is():
     run.s3.put_object(Bucket="my-models", Key="tanuki-8b/config.json", Body=b"mine")
     run.brings.lay()
     assert run.keys("my-models") == {"tanuki-8b/config.json"}
-    assert "is there already" in run.said
+    assert "exists already" in run.said
 
 
 def test_a_model_in_a_bucket_of_the_fleet_waits_for_its_storage():

@@ -1,1 +1,1 @@
-"""How fast llm-fleet is: `make bench`."""
+"""Benchmarks of synthesis: `make bench`."""

@@ -1,4 +1,4 @@
-"""Prints what synth costs, as medians of interleaved runs and as ratios to the empty app."""
+"""Prints the time and memory of synth, as medians of interleaved runs and as ratios to the empty app."""
 
 import argparse
 import json
@@ -43,7 +43,7 @@ def _cases(folder: Path) -> dict[str, Case]:
 
 
 def synth_of(fleet: str, validation: dict[str, str]) -> Case:
-    """Return what `cdk synth` runs: cdk.json's own command."""
+    """Return the command of `cdk synth` in cdk.json."""
     _, *arguments = json.loads((ROOT / "cdk.json").read_text())["app"].split()
     return Case(arguments=tuple(arguments), environment={**validation, "LLM_FLEET_FILE": fleet})
 
@@ -66,14 +66,14 @@ def _report(samples: dict[str, Samples], rounds: int) -> str:
         f"{'ratio':<52}{'value':>8}  aim",
         *(f"{name:<52}{value:>8.3f}  {aim}" for name, value, aim in _ratios(samples)),
         "",
-        "processor is the least of user and system seconds, of Python and its Node together",
+        "processor is the minimum of user and system CPU seconds, of Python and its Node together",
         "peak MiB is the largest single process (Python, or the Node that jsii starts)",
     ]
     return "\n".join(lines)
 
 
 def _ratios(samples: dict[str, Samples]) -> list[tuple[str, float, str]]:
-    """Return what the README promises: name, value, and the aim where there is one."""
+    """Return each ratio: name, value, and the goal if there is one."""
     wall = {name: sample.wall for name, sample in samples.items()}
     empty, few, many = wall["empty app"], wall["1 worker group"], wall["99 worker groups"]
     cdk_import = wall["import aws_cdk"] - wall["python"]

@@ -1,4 +1,4 @@
-"""The yardstick: the smallest Python CDK app there is."""
+"""The reference: the smallest Python CDK app."""
 
 import os
 

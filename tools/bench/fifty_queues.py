@@ -1,6 +1,6 @@
-"""The empty app with 50 queues of 50 compute resources in it: made, checked, rendered, checked again, synthesized.
+"""The empty app with 50 queues of 50 compute resources in it: created, checked, rendered, checked again, synthesized.
 
-ParallelCluster takes 50 compute resources in a cluster; this is 50 times as many, so that the time can be seen.
+ParallelCluster accepts 50 compute resources in a cluster; this has 50 times as many, so that the time is measurable.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Runs commands in turn and keeps what each run took."""
+"""Runs commands alternately and records time and memory of each run."""
 
 import os
 import resource
@@ -12,12 +12,12 @@ from statistics import median
 
 from tools.synth_environment import ROOT
 
-NOBODY_READS_IT = subprocess.DEVNULL
+NO_ONE_READS_IT = subprocess.DEVNULL
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One command of this project's Python, and what its environment adds."""
+    """A command of this project's Python, with additional environment variables."""
 
     arguments: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -25,7 +25,7 @@ class Case:
 
 @dataclass(kw_only=True)
 class Samples:
-    """What the runs of one case took."""
+    """Times and memory of the runs of one case."""
 
     seconds: list[float] = field(default_factory=list[float])
     peak_mib: list[float] = field(default_factory=list[float])
@@ -38,7 +38,7 @@ class Samples:
 
     @property
     def processor(self) -> float:
-        """The least processor time in seconds, user and system, of Python and the Node that it has waited for."""
+        """The minimum CPU time in seconds, user and system, of Python and the Node that it has waited for."""
         return min(self.processor_seconds)
 
     @property
@@ -50,7 +50,7 @@ class Samples:
 def interleaved(cases: Mapping[str, Case], *, rounds: int, progress: Callable[[int], None]) -> dict[str, Samples]:
     """Run every case once a round, A B C A B C …, after a round that does not count.
 
-    In turn, because a machine's speed drifts: what is compared is measured side by side.
+    Alternately, because a machine's speed drifts: compared cases are measured at about the same time.
     """
     samples = {name: Samples() for name in cases}
     for number in range(rounds + 1):
@@ -65,17 +65,17 @@ def interleaved(cases: Mapping[str, Case], *, rounds: int, progress: Callable[[i
 
 
 def _run(case: Case) -> tuple[float, resource.struct_rusage]:
-    """Run `case` once; return its wall time and what it used. Raises CalledProcessError when it fails."""
+    """Run `case` once; return its wall time and resource usage. Raises CalledProcessError."""
     with tempfile.TemporaryDirectory() as out:
         environment = {**os.environ, "CDK_OUTDIR": out, **case.environment}
-        # Else our own modules would be compiled anew in every run, and the CDK's would not.
+        # Otherwise llm-fleet's modules would be compiled again in every run, and the CDK's would not.
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         before = time.perf_counter()
         process = subprocess.Popen(
             [sys.executable, *case.arguments],
             cwd=ROOT,
             env=environment,
-            stdout=NOBODY_READS_IT,
+            stdout=NO_ONE_READS_IT,
             stderr=subprocess.PIPE,
         )
         assert process.stderr

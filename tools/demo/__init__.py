@@ -1,1 +1,1 @@
-"""`make demo`: a fleet deployed to a local emulation by the real CDK CLI, and what then exists."""
+"""`make demo`: deploys a fleet to a local emulation with the real CDK CLI, and lists the resources."""

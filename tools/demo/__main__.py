@@ -1,4 +1,4 @@
-"""Deploys a fleet to the embedded AWS and shows what exists; `stop` ends the embedded AWS."""
+"""Deploys a fleet to the embedded AWS and lists the resources; `stop` ends the embedded AWS."""
 
 import argparse
 import sys
@@ -12,6 +12,7 @@ from llm_fleet.rules.problem import FleetError
 from local.aws.client import LocalAws
 from tools.demo import embedded_aws
 from tools.demo.cdk_cli import CdkCli, CdkFailed
+from tools.demo.cdk_output import AllOutput, Progress
 from tools.demo.farewell import farewell
 from tools.demo.inventory import Inventory
 from tools.demo.what_the_user_brings import WhatTheUserBrings
@@ -23,23 +24,25 @@ def main() -> int:
     verbs = parser.add_subparsers(dest="verb", required=True)
     up = verbs.add_parser("up", help="deploy a fleet file")
     up.add_argument("fleet", type=Path)
+    up.add_argument("--verbose", action="store_true", help="show the output of the CDK CLI, all nodes and all files")
     verbs.add_parser("stop", help="stop the embedded AWS")
     arguments = parser.parse_args()
     console = Console()
     if arguments.verb == "stop":
         console.print("embedded AWS stopped" if embedded_aws.stop() else "no embedded AWS is running")
         return 0
-    return _up(arguments.fleet, console)
+    return _up(arguments.fleet, console, verbose=arguments.verbose)
 
 
-def _up(fleet_file: Path, console: Console) -> int:
+def _up(fleet_file: Path, console: Console, *, verbose: bool) -> int:
     try:
         fleet = load_fleet(fleet_file)
     except FleetError as error:
         console.print(str(error), markup=False, highlight=False)
         return 1
     server = embedded_aws.find_or_start(console)
-    cli = CdkCli(endpoint=server.endpoint, region=fleet.region, fleet_file=fleet_file, console=console)
+    output = AllOutput() if verbose else Progress(console)
+    cli = CdkCli(endpoint=server.endpoint, region=fleet.region, fleet_file=fleet_file, console=console, output=output)
     brought = WhatTheUserBrings(
         fleet, client=LocalAws(endpoint=server.endpoint, region=fleet.region).client, console=console
     )
@@ -48,19 +51,19 @@ def _up(fleet_file: Path, console: Console) -> int:
         if brought.needs_storage_first:
             cli.deploy(f"{fleet.name}-storage")
         if fleet.services:
-            console.rule("what you would bring", align="left")
+            console.rule("existing resources that the fleet needs", align="left")
             brought.lay()
         cli.deploy("--all")
     except CdkFailed as failure:
         console.print(f"[red]{failure}[/red] — the embedded AWS's log: {server.log}")
         return 1
-    Inventory(endpoint=server.endpoint, region=fleet.region, console=console).show()
+    Inventory(endpoint=server.endpoint, region=fleet.region, console=console, verbose=verbose).show()
     farewell(console, fleet_file=fleet_file, endpoint=server.endpoint, region=fleet.region, look=_look(fleet))
     return 0
 
 
 def _look(fleet: Fleet) -> str:
-    """Return the command that shows most of `fleet`."""
+    """Return the AWS CLI command that shows most of `fleet`."""
     if any(cluster.kind == "hyperpod" for cluster in fleet.clusters.values()):
         return "sagemaker list-clusters"
     for service in fleet.services.values():

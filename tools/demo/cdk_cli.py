@@ -1,13 +1,13 @@
 """The real CDK CLI, pointed at the embedded AWS."""
 
 import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console
 
 from local.aws.server import DEFAULT_ACCOUNT, client_environment
+from tools.demo.cdk_output import Output
 from tools.demo.embedded_aws import FOLDER
 from tools.synth_environment import ROOT, project_node, use_project_node
 
@@ -15,43 +15,44 @@ CDK = ROOT / "node_modules" / ".bin" / "cdk"
 
 
 class CdkFailed(Exception):
-    """A command of the CDK CLI ended with an error; its own output has said why."""
+    """A command of the CDK CLI failed; its own output has the reason."""
 
 
 class CdkCli:
-    """Runs the pinned CDK CLI against an endpoint, with credentials and a home folder that hold nothing real."""
+    """Runs the pinned CDK CLI against an endpoint, with dummy credentials and its own home folder."""
 
-    def __init__(self, *, endpoint: str, region: str, fleet_file: Path, console: Console) -> None:
-        """Take where to deploy (`endpoint`, `region`) and what (`fleet_file`)."""
+    def __init__(self, *, endpoint: str, region: str, fleet_file: Path, console: Console, output: Output) -> None:
+        """Deploy `fleet_file` to `endpoint` and `region`; `output` runs the CLI and shows what it prints."""
+        self._output = output
         self._region = region
         self._console = console
         self._environment = _environment(endpoint, region)
         self._common = ["--context", f"fleet={fleet_file.resolve()}", "--output", str(FOLDER / "cdk.out")]
 
     def bootstrap(self) -> None:
-        """Make the bucket and the roles that the CDK deploys with. Again: changes nothing.
+        """Create the bucket and the roles that the CDK needs. A second run changes nothing.
 
-        Where there is a cdk.json, the CLI would synthesize the app first, and not use it.
+        In a folder with a cdk.json, the CLI would first synthesize the app, without using it.
         """
         self._run("bootstrap", f"aws://{DEFAULT_ACCOUNT}/{self._region}", folder=FOLDER)
 
     def deploy(self, stacks: str) -> None:
-        """Synthesize, check and deploy a stack with those it needs, or `--all` of the fleet. Raises CdkFailed."""
-        progress = [] if self._console.is_terminal else ["--progress", "events"]  # else the CLI draws a bar
-        self._run("deploy", stacks, "--require-approval", "never", *progress, *self._common)
+        """Synthesize, check and deploy a stack with its dependencies, or `--all` stacks. Raises CdkFailed."""
+        options = self._output.deploy_options(self._console)
+        self._run("deploy", stacks, "--require-approval", "never", *options, *self._common)
 
     def _run(self, *arguments: str, folder: Path = ROOT) -> None:
         self._console.rule(f"cdk {' '.join(arguments[:2])}", align="left")
-        piped = [] if self._console.is_terminal else ["--ci"]
-        finished = subprocess.run([str(CDK), *arguments, *piped], cwd=folder, env=self._environment, check=False)
-        if finished.returncode:
-            raise CdkFailed(f"cdk {arguments[0]} ended with {finished.returncode}")
+        options = self._output.options(self._console)
+        returned = self._output.run([str(CDK), *arguments, *options], folder, self._environment)
+        if returned:
+            raise CdkFailed(f"cdk {arguments[0]} ended with {returned}")
 
 
 def _environment(endpoint: str, region: str) -> Mapping[str, str]:
-    """Nothing of the user's AWS set-up may leak in: a demo must not reach a real account.
+    """Exclude the user's AWS configuration: a demo must not reach a real account.
 
-    Whether the CDK validates the templates stays the user's choice.
+    The user's choice of template validation by the CDK is kept.
     """
     use_project_node()
     node = project_node()

@@ -1,4 +1,4 @@
-"""Starts the embedded AWS once and finds it again, so that a second demo meets what the first one deployed."""
+"""Starts the embedded AWS once and finds it again, so that a second demo uses the first one's deployment."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ from rich.console import Console
 from tools.synth_environment import ROOT
 
 FOLDER = Path(os.environ.get("LLM_FLEET_DEMO_FOLDER", ROOT / ".demo"))
-"""Where it keeps its state, its log and what was synthesized; a test has a folder of its own."""
+"""The folder of its state, its log and the cloud assembly; a test has its own folder."""
 STATE = FOLDER / "server.json"
 READY = FOLDER / "ready"
 START_DEADLINE_SECONDS = 60
@@ -35,7 +35,7 @@ class EmbeddedAws:
 
 
 def find_or_start(console: Console) -> EmbeddedAws:
-    """Return the embedded AWS of an earlier demo if it still answers, else a new one."""
+    """Return the embedded AWS of an earlier demo if it still answers, otherwise a new one."""
     running = _running()
     if running:
         console.print(f"embedded AWS found at {running.endpoint} (process {running.pid})")
@@ -82,7 +82,7 @@ def _start() -> EmbeddedAws:
 
 
 def _running() -> EmbeddedAws | None:
-    """Return the embedded AWS that the state file tells of, if it lives and answers as one."""
+    """Return the embedded AWS in the state file, if it runs and answers."""
     if not STATE.exists():
         return None
     found = _of_state(FOLDER / "embedded-aws.log")
@@ -90,13 +90,13 @@ def _running() -> EmbeddedAws | None:
 
 
 def _of_state(log: Path) -> EmbeddedAws:
-    """Read what the server wrote of itself when it was ready."""
+    """Read the server's state file, which it wrote when it was ready."""
     state = json.loads(STATE.read_text())
     return EmbeddedAws(pid=state["pid"], endpoint=state["endpoint"], log=log)
 
 
 def _alive(pid: int) -> bool:
-    """Whether the process exists and is no zombie of this very program."""
+    """Return whether the process exists and is not a zombie of this program."""
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
     try:
@@ -107,7 +107,7 @@ def _alive(pid: int) -> bool:
 
 
 def _answers(endpoint: str) -> bool:
-    """A process id may have been given to another program since: only the port's answer tells."""
+    """Check the port's answer, because the process id may belong to another program by now."""
     try:
         with urllib.request.urlopen(f"{endpoint}/moto-api/", timeout=5) as answer:  # noqa: S310 - our own loopback
             return answer.status == 200

@@ -1,4 +1,4 @@
-"""What the demo says last: what was shown, and the way on."""
+"""The last lines of the demo: what it proved, and the next commands."""
 
 import os
 from pathlib import Path
@@ -9,23 +9,21 @@ from tools.synth_environment import ROOT
 
 
 def farewell(console: Console, *, fleet_file: Path, endpoint: str, region: str, look: str) -> None:
-    """Print what the run proved, the command to `look` around, and how to deploy the file to a real account."""
+    """Print what the run proved, the command `look`, and how to deploy the file to a real account."""
     file = os.path.relpath(fleet_file, ROOT)
-    console.rule("what this was, and how to go on", align="left")
+    console.rule("what this proved, and next steps", align="left")
     console.print(
-        f"""This was deployed to a local emulation: no AWS account was used, no node was started, nothing was paid.
-It shows that the templates resolve, deploy in order and ask the services for what {file} says.
+        f"""This was deployed to a local emulation: no AWS account was used, no node was started, and it cost nothing.
+It shows that the templates resolve, deploy in order and request the resources of {file} from the services.
 
-Look around:    AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=embedded AWS_SECRET_ACCESS_KEY=embedded \\
-                  aws --region {region} {look}
-Run it again:   make demo FLEET={file}          (an unchanged file changes nothing)
-Stop it:        make demo-stop
-
-To a real account, with your own credentials and the region of the file:
-                source .venv/bin/activate
-                npx cdk bootstrap aws://YOUR-ACCOUNT/{region}
-                npx cdk deploy --all --context fleet={file}
-That costs what the instances, and all else that the file asks for, cost from the minute they start.""",
+Look around:     AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=embedded AWS_SECRET_ACCESS_KEY=embedded \\
+                   aws --region {region} {look}
+All details:     make demo FLEET={file} VERBOSE=1    (an unchanged file changes nothing)
+Stop it:         make demo-stop
+To a real AWS account, with your credentials and the region of the file (source .venv/bin/activate first):
+                 npx cdk bootstrap aws://YOUR-ACCOUNT/{region}
+                 npx cdk deploy --all --context fleet={file}
+This costs money: all instances and other resources of the file, from the minute they start.""",
         markup=False,
         highlight=False,
         soft_wrap=True,

@@ -1,4 +1,4 @@
-"""Shows inference services: what ECS, load balancing and auto scaling say of them."""
+"""Lists inference services, from the APIs of ECS, Elastic Load Balancing and auto scaling."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -13,15 +13,15 @@ from tools.synth_environment import ROOT
 
 
 class InferenceServices:
-    """Tables of each service in one region: its tasks and hosts, and what its load balancer lets through."""
+    """Tables of each service in one region: its tasks, hosts and listener rules."""
 
     def __init__(self, client: Callable[[str], Any], console: Console) -> None:
-        """Ask the services by boto3 clients that `client` makes; print to `console`."""
+        """Query the services with boto3 clients from `client`; print to `console`."""
         self._client = client
         self._console = console
 
     def show(self) -> None:
-        """Print everything; nothing where there is no service behind a load balancer."""
+        """Print all tables, or nothing if no service has a load balancer."""
         for service in self._services():
             self._console.print(self._tasks(service))
             self._say_hosts(service)
@@ -52,11 +52,11 @@ class InferenceServices:
         )
         for container in definition["containerDefinitions"]:
             devices = container.get("linuxParameters", {}).get("devices", [])
-            asked = [each["type"] for each in container.get("resourceRequirements", [])]
+            requested = [each["type"] for each in container.get("resourceRequirements", [])]
             shown.add_row(
                 container["name"],
                 container["image"],
-                ", ".join([*(device["hostPath"] for device in devices), *asked]),
+                ", ".join([*(device["hostPath"] for device in devices), *requested]),
                 f"{container.get('memory', container.get('memoryReservation', ''))} MiB",
             )
         return shown
@@ -66,7 +66,7 @@ class InferenceServices:
         ecs, scaling = self._client("ecs"), self._client("autoscaling")
         for provider in ecs.describe_capacity_providers(capacityProviders=names)["capacityProviders"]:
             if "autoScalingGroupProvider" not in provider:
-                self._console.print(f"its hosts: {provider['name']}, run by ECS\n", highlight=False)
+                self._console.print(f"its hosts: {provider['name']}, managed by ECS\n", highlight=False)
                 continue
             name = provider["autoScalingGroupProvider"]["autoScalingGroupArn"].rsplit("/", 1)[-1]
             (group,) = scaling.describe_auto_scaling_groups(AutoScalingGroupNames=[name])["AutoScalingGroups"]
@@ -89,17 +89,17 @@ class InferenceServices:
         for listener in elb.describe_listeners(LoadBalancerArn=balancer)["Listeners"]:
             rules = elb.describe_rules(ListenerArn=listener["ListenerArn"])["Rules"]
             for rule in sorted(rules, key=lambda each: _place(each["Priority"])):
-                told = " and ".join(map(_condition, rule.get("Conditions", []))) or "all others"
+                reported = " and ".join(map(_condition, rule.get("Conditions", []))) or "all others"
                 answers = ", then ".join(map(_action, rule["Actions"]))
-                shown.add_row(f"{listener['Protocol']} {listener['Port']}", told, answers)
+                shown.add_row(f"{listener['Protocol']} {listener['Port']}", reported, answers)
         return shown
 
     def _say_url(self, balancer: str) -> None:
         (described,) = self._client("elbv2").describe_load_balancers(LoadBalancerArns=[balancer])["LoadBalancers"]
         assembly = os.path.relpath(FOLDER / "cdk.out", ROOT)
         self._console.print(
-            f"""on AWS, OpenAI's clients reach it at {described["DNSName"]}; here nothing listens there.
-A stand-in of the model behind these very rules, on this machine, with key and curl:
+            f"""On AWS, OpenAI's clients reach it at {described["DNSName"]}; here nothing listens there.
+To run a stand-in of the model behind these rules on this machine, with a key and a curl command:
   python -m local.serving serve {assembly}
 """,
             soft_wrap=True,
@@ -121,10 +121,10 @@ def _condition(condition: Mapping[str, Any]) -> str:
 def _action(action: Mapping[str, Any]) -> str:
     match action["Type"]:
         case "fixed-response":
-            return f"{action['FixedResponseConfig']['StatusCode']}, by itself"
+            return f"{action['FixedResponseConfig']['StatusCode']} from the load balancer"
         case "redirect":
             return (
-                f"sent on to {action['RedirectConfig'].get('Protocol', '')} {action['RedirectConfig'].get('Port', '')}"
+                f"redirect to {action['RedirectConfig'].get('Protocol', '')} {action['RedirectConfig'].get('Port', '')}"
             )
         case "forward":
             return "the model's"

@@ -1,4 +1,4 @@
-"""Shows what exists, asked of the services' own APIs and not of the templates."""
+"""Lists the resources from the services' own APIs, not from the templates."""
 
 from typing import Any
 from urllib.parse import urlparse
@@ -12,18 +12,21 @@ from tools.demo.parallel_clusters import ParallelClusters
 from tools.demo.sagemaker_pieces import SageMakerPieces
 from tools.demo.tables import table
 
+NODES_SHOWN = 8
+
 
 class Inventory:
-    """Tables of clusters, nodes, services, SageMaker's pieces, file systems and lifecycle bundles in a region."""
+    """Tables of clusters, nodes, services, SageMaker resources, file systems and lifecycle bundles in a region."""
 
-    def __init__(self, *, endpoint: str, region: str, console: Console) -> None:
-        """Ask `endpoint` for what is in `region`; print to `console`."""
+    def __init__(self, *, endpoint: str, region: str, console: Console, verbose: bool = False) -> None:
+        """Query `endpoint` for the resources in `region`; `verbose` prints all nodes and the files of bundles."""
+        self._verbose = verbose
         self._client = LocalAws(endpoint=endpoint, region=region).client
         self._console = console
 
     def show(self) -> None:
-        """Print everything."""
-        self._console.rule("what now exists, as the service APIs tell it", align="left")
+        """Print all tables."""
+        self._console.rule("resources, from the service APIs", align="left")
         sagemaker = self._client("sagemaker")
         names = [summary["ClusterName"] for summary in sagemaker.list_clusters()["ClusterSummaries"]]
         clusters = [sagemaker.describe_cluster(ClusterName=name) for name in names]
@@ -40,7 +43,7 @@ class Inventory:
         if file_systems.row_count:
             self._console.print(file_systems)
         for uri in sorted(bundles):
-            self._console.print(self._bundle(uri))
+            self._show_bundle(uri)
 
     def _groups(self, cluster: dict[str, Any]) -> Table:
         shown = table(
@@ -71,12 +74,15 @@ class Inventory:
         cluster_id = cluster["ClusterArn"].rsplit("/", 1)[-1]
         for node in nodes["ClusterNodeSummaries"]:
             group, instance = node["InstanceGroupName"], node["InstanceId"]
-            shown.add_row(instance, group, node["InstanceType"], node["InstanceStatus"]["Status"])
+            if self._verbose or len(targets) < NODES_SHOWN:
+                shown.add_row(instance, group, node["InstanceType"], node["InstanceStatus"]["Status"])
             targets.append(f"sagemaker-cluster:{cluster_id}_{group}-{instance}")
         self._console.print(shown)
+        if shown.row_count < len(targets):
+            self._console.print(f"and {len(targets) - shown.row_count} more; VERBOSE=1 lists them\n")
         if targets:
             self._console.print(
-                f"a shell on the first of them, on AWS:\n  aws ssm start-session --target {targets[0]}\n",
+                f"shell on the first node, on AWS:\n  aws ssm start-session --target {targets[0]}\n",
                 soft_wrap=True,
             )
 
@@ -96,19 +102,28 @@ class Inventory:
             )
         return shown
 
-    def _bundle(self, uri: str) -> Table:
+    def _show_bundle(self, uri: str) -> None:
         parts = urlparse(uri)
-        found = self._client("s3").list_objects_v2(Bucket=parts.netloc, Prefix=parts.path.lstrip("/"))
-        self._console.print(f"lifecycle bundle {uri}", soft_wrap=True, highlight=False)
-        shown = table(None, "object")
-        shown.add_column("bytes", justify="right")
-        for item in found.get("Contents", []):
-            shown.add_row(item["Key"].removeprefix(parts.path.lstrip("/")), str(item["Size"]))
-        return shown
+        prefix = parts.path.lstrip("/")
+        found = self._client("s3").list_objects_v2(Bucket=parts.netloc, Prefix=prefix).get("Contents", [])
+        sizes = {item["Key"].removeprefix(prefix): item["Size"] for item in found}
+        entry_points = ", ".join(name for name in sizes if name.endswith(".sh") and "/" not in name)
+        self._console.print(
+            f"lifecycle bundle {uri}\n  {len(sizes)} files, {sum(sizes.values()) // 1024} KiB; "
+            f"entry points: {entry_points}\n",
+            soft_wrap=True,
+            highlight=False,
+        )
+        if self._verbose:
+            shown = table(None, "object")
+            shown.add_column("bytes", justify="right")
+            for name, size in sizes.items():
+                shown.add_row(name, str(size))
+            self._console.print(shown)
 
 
 def _mounts(group: dict[str, Any]) -> list[str]:
-    """The mount paths of a group; the API's defaults where it names none."""
+    """The mount paths of a group, or the API's defaults."""
     defaults = {"FsxLustreConfig": "/fsx", "FsxOpenZfsConfig": "/home"}
     return [
         config[kind].get("MountPath", path)
@@ -119,7 +134,7 @@ def _mounts(group: dict[str, Any]) -> list[str]:
 
 
 def _hooks(cluster: dict[str, Any]) -> list[str]:
-    """Which script each group runs, and when."""
+    """The lifecycle script of each group, and its hook."""
     return [
         f"{group['InstanceGroupName']} runs {script}, by {hook}"
         for group in cluster["InstanceGroups"]

@@ -1,4 +1,4 @@
-"""Shows clusters of AWS ParallelCluster: what their provider was handed, read back from their stacks."""
+"""Lists clusters of AWS ParallelCluster: the input of their provider, read from their stacks."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -15,12 +15,12 @@ class ParallelClusters:
     """Tables of head node, login nodes, queues, storage and hooks of each cluster in one region."""
 
     def __init__(self, client: Callable[[str], Any], console: Console) -> None:
-        """Ask CloudFormation for its stacks; print to `console`."""
+        """Query CloudFormation for the stacks; print to `console`."""
         self._cloudformation = client("cloudformation")
         self._console = console
 
     def show(self) -> list[str]:
-        """Print everything; return the S3 folders of the bundles that queues run."""
+        """Print all tables; return the S3 folders of the queues' bundles."""
         bundles: list[str] = []
         for stack in self._stacks():
             body = self._cloudformation.get_template(StackName=stack["StackName"])["TemplateBody"]
@@ -29,7 +29,7 @@ class ParallelClusters:
             self._console.print(_storage(configuration))
             for line in _hooks(configuration):
                 self._console.print(line, soft_wrap=True, highlight=False)
-            self._say_what_stood_in(stack)
+            self._say_what_was_in(stack)
             bundles += _bundles(configuration)
         return list(dict.fromkeys(bundles))
 
@@ -39,13 +39,13 @@ class ParallelClusters:
                 if any(tag["Key"] == VERSION_TAG for tag in stack["Tags"]):
                     yield stack
 
-    def _say_what_stood_in(self, stack: dict[str, Any]) -> None:
+    def _say_what_was_in(self, stack: dict[str, Any]) -> None:
         outputs = {one["OutputKey"]: one["OutputValue"] for one in stack["Outputs"]}
         self._console.print(
             f"""
-head node {outputs["HeadNodeInstanceID"]} at {outputs["HeadNodePrivateIP"]}: a STAND-IN, as AWS's provider is here.
-It judged the configuration by ParallelCluster's own schema and validators; no instance was started.
-A shell on the head node, on AWS:
+head node {outputs["HeadNodeInstanceID"]} at {outputs["HeadNodePrivateIP"]}: a STAND-IN, like AWS's provider here.
+It validated the configuration with ParallelCluster's own schema and validators; no instance was started.
+Shell on the head node, on AWS:
   aws ssm start-session --target {outputs["HeadNodeInstanceID"]}
 """,
             soft_wrap=True,
@@ -77,23 +77,23 @@ def _compute_resource(queue: Mapping[str, Any], resource: Mapping[str, Any]) -> 
         f"{resource.get('MinCount', '0')} to {resource.get('MaxCount', '10')}",
         "yes" if _is_true(named.section(resource, "Efa").get("Enabled")) else "no",
         "together" if _is_true(group.get("Enabled")) or group.get("Name") else "",
-        "whole nodes" if _is_true(queue.get("JobExclusiveAllocation")) else "may share",
+        "exclusive" if _is_true(queue.get("JobExclusiveAllocation")) else "shared",
         _scratch(named.section(queue, "ComputeSettings")),
     )
 
 
 def _storage(configuration: Mapping[str, Any]) -> Table:
-    shown = table("what all nodes mount", "at", "name", "type", "which")
+    shown = table("shared storage", "at", "name", "type", "which")
     for storage in named.shared_storages(configuration):
         settings = named.section(storage, f"{storage['StorageType']}Settings")
         existing = next((settings[key] for key in ("FileSystemId", "VolumeId", "FileCacheId") if key in settings), None)
-        which = str(existing) if existing else f"made by ParallelCluster, {settings.get('Size', '')} GiB"
+        which = str(existing) if existing else f"created by ParallelCluster, {settings.get('Size', '')} GiB"
         shown.add_row(storage["MountDir"], storage["Name"], storage["StorageType"], which)
     return shown
 
 
 def _hooks(configuration: Mapping[str, Any]) -> Iterator[str]:
-    """Which script runs where, and when."""
+    """The scripts of the nodes, and their hooks."""
     places = [("the head node", configuration["HeadNode"])]
     places += [(f"login nodes {pool['Name']}", pool) for pool in named.login_pools(configuration)]
     places += [(f"nodes of {queue['Name']}", queue) for queue in named.queues(configuration)]
@@ -104,7 +104,7 @@ def _hooks(configuration: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _bundles(configuration: Mapping[str, Any]) -> list[str]:
-    """Return the folders in S3 that the scripts of queues are in."""
+    """Return the S3 folders of the queues' scripts."""
     scripts = [one for queue in named.queues(configuration) for one in named.values(queue, "Script")]
     return [f"{script.rsplit('/', 1)[0]}/" for script in scripts if script.startswith("s3://")]
 
@@ -114,5 +114,5 @@ def _scratch(section: Mapping[str, Any]) -> str:
 
 
 def _is_true(value: Any) -> bool:
-    """CloudFormation hands truth over as text."""
+    """Convert CloudFormation's booleans, which are strings."""
     return str(value).lower() == "true"

@@ -1,4 +1,4 @@
-"""Shows notebooks, Studio, endpoints and training jobs: what SageMaker and Step Functions say of them."""
+"""Lists notebooks, Studio, endpoints and training jobs, from the APIs of SageMaker and Step Functions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,15 +10,15 @@ from tools.demo.tables import table
 
 
 class SageMakerPieces:
-    """A table of each kind of piece in one region that there is any of."""
+    """A table for each kind of SageMaker resource in one region."""
 
     def __init__(self, client: Callable[[str], Any], console: Console) -> None:
-        """Ask the services by boto3 clients that `client` makes; print to `console`."""
+        """Query the services with boto3 clients from `client`; print to `console`."""
         self._client = client
         self._console = console
 
     def show(self) -> None:
-        """Print everything; nothing where there are none."""
+        """Print all tables, or nothing if there are no resources."""
         for shown in (self._notebooks(), self._domains(), self._endpoints(), self._machines()):
             if shown.row_count:
                 self._console.print(shown)
@@ -68,7 +68,7 @@ class SageMakerPieces:
         return shown
 
     def _machines(self) -> Table:
-        shown = table("training jobs, run when they are asked to", "state machine", "status", "runs")
+        shown = table("training jobs, started on request", "state machine", "status", "runs")
         states = self._client("stepfunctions")
         for summary in states.list_state_machines()["stateMachines"]:
             found = states.describe_state_machine(stateMachineArn=summary["stateMachineArn"])

@@ -1,11 +1,11 @@
-"""How the demo's tables look."""
+"""The format of the demo's tables."""
 
 from rich import box
 from rich.table import Table
 
 
 def table(title: str | None, *headings: str) -> Table:
-    """Return a table. A narrow terminal breaks names into lines rather than cutting them off: they are to be copied."""
+    """Return a table. A narrow terminal wraps names and does not truncate them, so that they can be copied."""
     made = Table(
         title=title,
         title_justify="left",

@@ -1,7 +1,7 @@
-"""Lays into the embedded AWS what a fleet file names and no stack makes: the models of its services in S3.
+"""Creates existing resources that a fleet file names in the embedded AWS: the models of its services in S3.
 
-What lies there passes the check that each deployment makes of a model: `config.json`, what the model was compiled for,
-and a few bytes in place of compiled code and weights.
+They pass the model check of a deployment: `config.json`, the settings with which the model was compiled, and a few
+bytes instead of compiled code and weights.
 """
 
 import json
@@ -14,28 +14,28 @@ from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.service import ServiceConfig
 from llm_fleet.rules.buckets import bucket_and_prefix
-from llm_fleet.rules.inference.model import asked_of_model
+from llm_fleet.rules.inference.model import requested_of_model
 from llm_fleet.spec.model_shape import ModelSource
 
 _WEIGHTS = "checkpoint/weights/tp0_sharded_checkpoint.safetensors"
 
 
 class WhatTheUserBrings:
-    """The models of a fleet's services, those in buckets of others apart from those in the fleet's own."""
+    """The models of a fleet's services, in the fleet's own buckets and in others."""
 
     def __init__(self, fleet: Fleet, *, client: Callable[[str], Any], console: Console) -> None:
-        """Take whose models, and where to lay them: `client` makes a boto3 client of a service."""
+        """Create the models of the fleet; `client` returns a boto3 client of a service."""
         self._fleet = fleet
         self._client = client
         self._console = console
 
     @property
     def needs_storage_first(self) -> bool:
-        """Whether a model lies in a bucket that the fleet's own storage stack makes."""
+        """Return whether a model is in a bucket of the fleet's own storage stack."""
         return any(service.model.own_bucket(self._fleet.storage.buckets) for service in self._services())
 
     def lay(self) -> None:
-        """Lay every model where its service looks for it, and say so; one that is there stays as it is."""
+        """Upload every model to the location of its service and print that; an existing model is not changed."""
         for service in self._services():
             own = service.model.own_bucket(self._fleet.storage.buckets)
             if own is None:
@@ -56,7 +56,7 @@ class WhatTheUserBrings:
             s3.create_bucket(Bucket=bucket, **options)
 
     def _bucket_of_fleet(self, name: str) -> str:
-        """Return what the storage stack's output says."""
+        """Return the value of the storage stack's output."""
         stacks = self._client("cloudformation").describe_stacks(StackName=f"{self._fleet.name}-storage")["Stacks"]
         outputs = {each["OutputKey"]: each["OutputValue"] for each in stacks[0]["Outputs"]}
         return outputs[f"BucketName{name}"]
@@ -66,36 +66,36 @@ class WhatTheUserBrings:
         folder = f"{prefix}/" if prefix else ""
         place = f"s3://{bucket}/{folder}"
         if s3.list_objects_v2(Bucket=bucket, Prefix=folder, MaxKeys=1).get("KeyCount"):
-            self._console.print(f"{place} is there already", soft_wrap=True, highlight=False)
+            self._console.print(f"{place} exists already", soft_wrap=True, highlight=False)
             return
         instance = neuron_instance(service.instance_type)
         assert instance is not None
-        asked = asked_of_model(service.server, service.model, instance)
-        for name, text in files_of(asked).items():
+        requested = requested_of_model(service.server, service.model, instance)
+        for name, text in files_of(requested).items():
             s3.put_object(Bucket=bucket, Key=f"{folder}{name}", Body=text.encode())
         sizes = (
-            f", said to be compiled for {asked['tensor_parallel']} cores of {asked['target']}, batches of "
-            f"{asked['batch_size']} and sequences of {asked['sequence_length']} tokens"
-            if asked["compiled"]
+            f", with settings for {requested['tensor_parallel']} cores of {requested['target']}, batches of "
+            f"{requested['batch_size']} and sequences of {requested['sequence_length']} tokens"
+            if requested["compiled"]
             else ""
         )
         self._console.print(
-            f"{place} now has a few bytes that stand in for your model{sizes}", soft_wrap=True, highlight=False
+            f"{place} now has a few bytes instead of your model{sizes}", soft_wrap=True, highlight=False
         )
 
 
-def files_of(asked: Mapping[str, Any]) -> dict[str, str]:
-    """Return the files of a model that is what `asked` asks for, as optimum-neuron writes one, by their names."""
+def files_of(requested: Mapping[str, Any]) -> dict[str, str]:
+    """Return the files of a model with the settings in `requested`, as optimum-neuron writes it, by name."""
     files = {"config.json": "{}", "tokenizer.json": "{}", _WEIGHTS: "weights"}
-    if not asked["compiled"]:
+    if not requested["compiled"]:
         return files
     compiled = {
         "_serialized_key": "NxDNeuronConfig",
-        "neuronxcc_version": asked["compiler"],
-        "target": asked["target"],
-        "tp_degree": asked["tensor_parallel"],
-        "batch_size": asked["batch_size"],
-        "sequence_length": asked["sequence_length"],
+        "neuronxcc_version": requested["compiler"],
+        "target": requested["target"],
+        "tp_degree": requested["tensor_parallel"],
+        "batch_size": requested["batch_size"],
+        "sequence_length": requested["sequence_length"],
         "torch_dtype": "bfloat16",
     }
     return {**files, "neuron_config.json": json.dumps(compiled), "model.pt": "code"}

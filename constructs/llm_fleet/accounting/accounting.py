@@ -1,4 +1,4 @@
-"""What Slurm's accounting outside a cluster needs around its database: its place, secrets, open ports, permissions."""
+"""The dependencies of an external database for Slurm's accounting: subnets, secrets, ports and permissions."""
 
 import json
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from llm_fleet.spec.slurm_database import Accounting
 
 
 class DatabasePlace(Construct):
-    """A subnet group, and a security group that lets nobody in until a cluster asks."""
+    """A subnet group, and a security group without ingress rules until a cluster is given the database."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class DatabasePlace(Construct):
         subnets: Sequence[ec2.ISubnet],
         removal_policy: cdk.RemovalPolicy,
     ) -> None:
-        """Make both in the network's VPC, to be kept or deleted with the database."""
+        """Create both in the network's VPC; they are retained or deleted with the database."""
         super().__init__(scope, id)
         owner = f"Slurm accounting database {scope.node.id}"
         group = ec2.SecurityGroup(
@@ -61,18 +61,18 @@ class DatabasePlace(Construct):
 
 
 _NOT_ROTATED = (
-    "slurmdbd reads its password when it starts, and each service brings a new one to it in a way of its own: a "
-    "rotation by itself would end the accounting of every cluster. How to change it is in docs/constructs/accounting.md"
+    "slurmdbd reads its password when it starts, and each service delivers a new one differently: a "
+    "rotation alone would stop the accounting of every cluster. How to change it is in docs/constructs/accounting.md"
 )
 
 
 class DatabaseSecrets(Construct):
-    """A generated password, beside its user name as JSON, and by itself.
+    """A generated password: as JSON with its user name, and as plain text.
 
     HyperPod reads JSON of `username` and `password`, ParallelCluster a text that is the password. The password is made
     by Secrets Manager when the stack is deployed, and reaches the second secret and the database by a dynamic
     reference: it is in no template. Letters and digits only, as slurmdbd.conf ends a value at `#` and blanks, and RDS
-    refuses `/`, `"` and `@`.
+    rejects `/`, `"` and `@`.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class DatabaseSecrets(Construct):
         encryption_key: kms.IKey | None,
         removal_policy: cdk.RemovalPolicy,
     ) -> None:
-        """Make both secrets. `encryption_key`: `None` is the key `aws/secretsmanager` of the account."""
+        """Create both secrets. `encryption_key`: `None` is the key `aws/secretsmanager` of the account."""
         super().__init__(scope, id)
         owner = f"Slurm accounting database {scope.node.id}"
         credentials = secretsmanager.Secret(
@@ -123,10 +123,10 @@ class DatabaseSecrets(Construct):
 def let_in(
     scope: Construct, groups: Sequence[ec2.ISecurityGroup], connections: ec2.IConnectable, *, port: int
 ) -> list[Construct]:
-    """Let nodes in `groups`, of the cluster at `scope`, open connections to what `connections` guards.
+    """Let nodes in `groups`, of the cluster at `scope`, open connections to the target of `connections`.
 
-    The rules of a group that the cluster's stack makes stand in that stack, which waits for the guard's already. Those
-    of a group that clusters share, and of one that is known by its id and that any stack may import, stand beside the
+    The rules of a group that the cluster's stack creates are in that stack, which depends on the guard's already. Those
+    of a group that clusters share, and of one known by its id that any stack may import, are in the stack of the
     guard, once for all clusters that are given the same guard. A guard that is the nodes' own group needs no rule.
     """
     rules: list[Construct] = []
@@ -150,7 +150,7 @@ def with_schema(accounting: Accounting, scope: Construct, *, cluster_name: str) 
 def open_accounting_ports(
     accounting: Accounting, scope: Construct, security_groups: Sequence[ec2.ISecurityGroup]
 ) -> list[Construct]:
-    """Let the head node of the cluster at `scope`, a member of `security_groups`, in, and return the rules.
+    """Allow connections of the head node of the cluster at `scope`, in `security_groups`, and return the rules.
 
     The cluster must depend on them: slurmdbd signs in as soon as the head node boots.
     """
@@ -159,7 +159,7 @@ def open_accounting_ports(
 
 
 def head_node_statements(accounting: Accounting) -> list[iam.PolicyStatement]:
-    """Return what the head node must be allowed besides what ParallelCluster allows it.
+    """Return the head node's permissions in addition to those from ParallelCluster.
 
     ParallelCluster lets it read both secrets, but no key that encrypts them.
     """
@@ -167,7 +167,7 @@ def head_node_statements(accounting: Accounting) -> list[iam.PolicyStatement]:
 
 
 def provider_statements(accounting: Accounting) -> list[iam.PolicyStatement]:
-    """Return what the provider must be allowed: its validators look the secrets up, and read the munge key."""
+    """Return the provider's permissions: its validators look the secrets up, and read the munge key."""
     statements: list[iam.PolicyStatement] = []
     if accounting.password_secret is not None:
         statements.append(_on(accounting.password_secret, "AccountingPassword", "secretsmanager:DescribeSecret"))
@@ -182,9 +182,9 @@ def _on(secret: Any, sid: str, action: str) -> iam.PolicyStatement:
 
 
 def _decrypt(secrets: Sequence[Any], sid: str) -> list[iam.PolicyStatement]:
-    """Return the use of the keys of `secrets`, through Secrets Manager alone; nothing for keys of AWS's own.
+    """Return the use of the keys of `secrets`, through Secrets Manager alone; none for AWS managed keys.
 
-    Of a secret that is named by its ARN the key is not known.
+    The key of a secret given by its ARN is unknown.
     """
     keys = {secret.encryption_key.key_arn: secret for secret in secrets if getattr(secret, "encryption_key", None)}
     if not keys:

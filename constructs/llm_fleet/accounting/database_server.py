@@ -2,8 +2,8 @@
 
 The name of a cluster's own schema in a database for Slurm's accounting.
 
-slurmdbd refuses a schema that holds another cluster's id ("CLUSTER ID MISMATCH"), also that of a forerunner of the
-same name, so each cluster has a schema of its own, and one made anew another than its forerunner.
+slurmdbd refuses a schema that holds another cluster's id ("CLUSTER ID MISMATCH"), even if an earlier cluster had the
+same name. So each cluster has its own schema, and a cluster that is created again has a new one.
 """
 
 import re
@@ -23,14 +23,14 @@ from llm_fleet.spec.slurm_database import AccountingDatabase, SlurmDatabaseSpec
 from llm_fleet.spec.spec import in_request
 
 _PORT = (
-    "3306 is what HyperPod and ParallelCluster assume, and `port` changes it; the security group lets in groups of "
+    "3306 is what HyperPod and ParallelCluster assume, and `port` changes it; the security group allows groups of "
     "clusters only"
 )
 _GENERAL_LOG = (
     "the general log would hold every statement, and with them names of jobs and people; errors and slow queries go to "
     "CloudWatch"
 )
-_MONITORING = "accounting is a small load: CloudWatch has capacity or CPU, connections and latency without it"
+_MONITORING = "accounting is a small workload: CloudWatch has capacity or CPU, connections and latency without it"
 _BACKUP_PLAN = (
     "RDS backs it up by itself, every second of `backup_retention_days`; a plan of AWS Backup for what must outlive "
     "that is the account's to make, and finds the database by its tags"
@@ -38,9 +38,11 @@ _BACKUP_PLAN = (
 
 
 def explain_cluster(cluster: rds.CfnDBCluster, servers: Sequence[rds.CfnDBInstance]) -> None:
-    """Acknowledge what is asked about an Aurora cluster and its servers."""
+    """Acknowledge the cdk-nag findings of an Aurora cluster and its instances."""
     acknowledge(cluster, _PORT, "AwsSolutions-RDS11")
-    acknowledge(cluster, "slurmdbd signs in with a password and knows no IAM authentication", "AwsSolutions-RDS6")
+    acknowledge(
+        cluster, "slurmdbd signs in with a password and does not support IAM authentication", "AwsSolutions-RDS6"
+    )
     acknowledge(
         cluster, "Aurora MySQL 3 cannot backtrack; backups restore any second of their time", "AwsSolutions-RDS14"
     )
@@ -55,20 +57,20 @@ def _explain_server(server: rds.CfnDBInstance) -> None:
 
 
 def explain_instance(instance: rds.CfnDBInstance) -> None:
-    """Acknowledge what is asked about an RDS instance."""
+    """Acknowledge the cdk-nag findings of an RDS instance."""
     acknowledge(instance, _PORT, "AwsSolutions-RDS11")
     acknowledge(instance, _GENERAL_LOG, "NIST.800.53.R5-RDSLoggingEnabled[LogExport::general]")
     acknowledge(
         instance,
-        "RDS writes an audit log only with an option group's plugin; who signs in is told by VPC flow logs, and the "
-        "security group knows clusters only",
+        "RDS writes an audit log only with an option group's plugin; VPC flow logs record connections, and the "
+        "security group allows clusters only",
         "NIST.800.53.R5-RDSLoggingEnabled[LogExport::audit]",
     )
     _explain_server(instance)
     if not instance.multi_az:
         acknowledge(
             instance,
-            "slurmctld keeps records back while slurmdbd has no database, and RDS starts a failed server anew; "
+            "slurmctld keeps records back while slurmdbd has no database, and RDS restarts a failed server; "
             "`standby=True` pays for a second one",
             "AwsSolutions-RDS3",
             "NIST.800.53.R5-RDSMultiAZSupport",
@@ -78,9 +80,9 @@ def explain_instance(instance: rds.CfnDBInstance) -> None:
 def database_parameters(spec: SlurmDatabaseSpec) -> dict[str, str]:
     """Return the server parameters of `spec`.
 
-    The lock wait is Slurm's own demand: at the end of a month slurmdbd rolls records up for minutes, and shorter waits
+    Slurm requires the lock wait timeout: at the end of a month slurmdbd rolls records up for minutes, and shorter waits
     lose records. The buffer pool is RDS's default, most of the memory, and on Aurora Serverless v2 it follows the
-    capacity; a number of ours would only be smaller.
+    capacity; a fixed number would only be smaller.
     """
     facts = slurm_database_facts()
     # ParallelCluster's slurmdbd connects with TLS. HyperPod's: assumption: hyperpod-slurmdbd-connects-with-tls
@@ -104,7 +106,7 @@ def _switch(spec: SlurmDatabaseSpec, *, on: bool) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """A checked database, and what stands around it."""
+    """A checked database, and the resources that it needs."""
 
     spec: SlurmDatabaseSpec
     description: str
@@ -119,7 +121,7 @@ class ServerOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseServer:
-    """A server that was made."""
+    """A created server."""
 
     resource: rds.CfnDBCluster | rds.CfnDBInstance
     """The L1 that holds the data."""
@@ -127,7 +129,7 @@ class DatabaseServer:
     dimensions: Mapping[str, str]
     """Of its CloudWatch metrics."""
     servers: tuple[cdk.CfnResource, ...] = ()
-    """What must run beside `resource` before anybody can sign in."""
+    """What must run in addition to `resource` before a client can connect."""
 
 
 _CLASS = "db.t4g.medium"
@@ -175,7 +177,7 @@ _SERVERLESS = "db.serverless"
 
 
 def aurora(scope: Construct, options: ServerOptions) -> DatabaseServer:
-    """Make the cluster and its servers in `scope`."""
+    """Create the cluster and its instances in `scope`."""
     spec = options.spec
     parameters = rds.CfnDBClusterParameterGroup(
         scope,
@@ -216,13 +218,13 @@ def aurora(scope: Construct, options: ServerOptions) -> DatabaseServer:
         resource=cluster,
         endpoint=cluster.attr_endpoint_address,
         dimensions={"DBClusterIdentifier": cluster.ref},
-        # The cluster and its address are there minutes before the first server is.
+        # The cluster and its endpoint exist minutes before the first instance.
         servers=tuple(servers),
     )
 
 
 def _common(options: ServerOptions) -> dict[str, Any]:
-    """Return what holds for an instance and a cluster alike."""
+    """Return the common properties of an instance and a cluster."""
     spec = options.spec
     return {
         **in_request(spec),
@@ -237,19 +239,19 @@ def _common(options: ServerOptions) -> dict[str, Any]:
     }
 
 
-def _keep(policy: cdk.RemovalPolicy, resource: cdk.CfnResource, *beside: cdk.CfnResource) -> None:
-    """Keep or delete `resource`, which holds the data, and what stands beside it, which has no snapshot of its own."""
+def _keep(policy: cdk.RemovalPolicy, resource: cdk.CfnResource, *next_to: cdk.CfnResource) -> None:
+    """Keep or delete `resource`, which holds the data, and the resources next to it, which have no snapshots."""
     resource.apply_removal_policy(policy)
-    for each in beside:
+    for each in next_to:
         each.apply_removal_policy(cdk.RemovalPolicy.DESTROY if policy == cdk.RemovalPolicy.SNAPSHOT else policy)
 
 
 _ADDRESS = 8
-"""Characters of a construct's address, enough to tell clusters of one stack apart."""
+"""Characters of a construct's address, enough to distinguish the clusters of one stack."""
 
 
 def schema_of(scope: Construct, database: AccountingDatabase) -> str:
-    """Return the schema in `database` of the HyperPod cluster at `scope`; unless told, one named by its stack's GUID.
+    """Return the schema in `database` of the HyperPod cluster at `scope`; by default, one named by the stack's GUID.
 
     CloudFormation's default is one name for all clusters.
     """
@@ -259,8 +261,8 @@ def schema_of(scope: Construct, database: AccountingDatabase) -> str:
 def parallelcluster_schema(scope: Construct, cluster_name: str) -> str:
     """Return a schema for the ParallelCluster of that name, the one with the hash, made in the stack of `scope`.
 
-    A cluster whose immutable spec change has another name, and one whose stack is made anew another GUID. Only
-    one that is taken out of its stack and put back unchanged meets its own records.
+    A cluster whose immutable settings change has another name, and one whose stack is created again another GUID. Only
+    one that is removed from its stack and added again unchanged finds its own records.
     """
     name = scope.node.addr[-_ADDRESS:] if is_unresolved(cluster_name) else cluster_name.lower()
     return f"{SCHEMA_PREFIX}{re.sub('[^0-9a-z_]', '_', name)}_{_stack_guid(scope)}"

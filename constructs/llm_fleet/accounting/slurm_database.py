@@ -26,10 +26,10 @@ from llm_fleet.spec.slurm_database import Accounting, AccountingDatabase, SlurmD
 class SlurmDatabase(Construct):
     """A MySQL-compatible database for slurmdbd, of ParallelCluster and HyperPod clusters alike.
 
-    Default: Aurora Serverless v2 of 0.5 to 4 capacity units with one server, in subnets without a way out, encrypted,
-    TLS asked of every client, backups kept for 14 days, deletion protected; logs of sign-ins, errors and slow queries
-    in CloudWatch. Its password is made by Secrets Manager and is in no template. Nobody is let in but the clusters that
-    are given the database.
+    Default: Aurora Serverless v2 of 0.5 to 4 capacity units with one server, in subnets without internet access,
+    encrypted, TLS required of every client, backups kept for 14 days, deletion protected; logs of sign-ins, errors and
+    slow queries in CloudWatch. Secrets Manager generates its password, which is in no template. The only clients
+    allowed are clusters that are given the database.
 
     It is retained: deleting the stack leaves the database, its secrets, its subnet group and its security group.
 
@@ -46,7 +46,7 @@ class SlurmDatabase(Construct):
         deletion_protection: bool | None = None,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
-        """Make a database, or raise `FleetError` with all that RDS would refuse (LF691, LF697 to LF699).
+        """Make a database, or raise `FleetError` with everything that RDS would reject (LF691, LF697 to LF699).
 
         `spec`: what it is. Default: `SlurmDatabaseSpec()`. `deletion_protection`: default, as long as it is retained.
         """
@@ -54,23 +54,23 @@ class SlurmDatabase(Construct):
         spec = SlurmDatabaseSpec() if spec is None else spec
         raise_problems(check_is_spec(spec, SlurmDatabaseSpec, "spec"), subject=path)
         problems = check_slurm_database(spec)
-        # Its subnets come last: a network makes some when it is asked for them.
+        # Its subnets come last: a network creates them on the first call.
         named, lent = len(spec.subnets), [] if problems or spec.subnets else network.database_subnets()
         if spec.subnets or not problems:
-            problems += check_subnets(named or len(lent), remedy="name subnets in two AZs as `subnets`")
+            problems += check_subnets(named or len(lent), remedy="set subnets in two AZs as `subnets`")
         raise_problems(problems, subject=path)
         super().__init__(scope, id)
         self.spec = spec
-        """What was asked for."""
+        """The spec as given."""
         chosen = lent or [subnet_of(self, f"Subnet{n}", subnet) for n, subnet in enumerate(spec.subnets)]
         encryption_key = key_of(self, "Key", spec.encryption_key)
         snapshot = removal_policy == cdk.RemovalPolicy.SNAPSHOT
-        beside = cdk.RemovalPolicy.DESTROY if snapshot else removal_policy
-        place = DatabasePlace(self, "Place", network=network, subnets=chosen, removal_policy=beside)
+        next_to = cdk.RemovalPolicy.DESTROY if snapshot else removal_policy
+        place = DatabasePlace(self, "Place", network=network, subnets=chosen, removal_policy=next_to)
         secrets = DatabaseSecrets(
-            self, "Secrets", user_name=spec.user_name, encryption_key=encryption_key, removal_policy=beside
+            self, "Secrets", user_name=spec.user_name, encryption_key=encryption_key, removal_policy=next_to
         )
-        retained = beside != cdk.RemovalPolicy.DESTROY
+        retained = next_to != cdk.RemovalPolicy.DESTROY
         make = aurora if spec.serverless else rds_instance
         self._server = make(
             self,
@@ -87,20 +87,20 @@ class SlurmDatabase(Construct):
             ),
         )
         self.resource: rds.CfnDBCluster | rds.CfnDBInstance = self._server.resource
-        """The L1 beneath."""
+        """The L1."""
         hold(self.resource)
         self.endpoint: str = self._server.endpoint
-        """Host name of the server that takes writes."""
+        """Host name of the writer."""
         self.port: int = spec.port
         """TCP port."""
         self.user_name: str = spec.user_name
-        """Who slurmdbd signs in as."""
+        """The user name of slurmdbd."""
         self.password_secret: secretsmanager.ISecret = secrets.password
-        """A secret whose text is the password and nothing else, as ParallelCluster wants it."""
+        """A secret whose text is the password and nothing else, as ParallelCluster requires."""
         self.credentials_secret: secretsmanager.ISecret = secrets.credentials
-        """A secret with JSON of `username` and `password`, as HyperPod wants it."""
+        """A secret with JSON of `username` and `password`, as HyperPod requires."""
         self.servers: Sequence[IDependable] = self._server.servers
-        """What clusters wait for: an address of Aurora's answers only once a server stands behind it."""
+        """Clusters depend on these: an Aurora endpoint accepts connections only when the cluster has an instance."""
         self.security_group: ec2.ISecurityGroup = place.security_group
         """The database's own group."""
         self._connections = ec2.Connections(
@@ -114,7 +114,7 @@ class SlurmDatabase(Construct):
 
     @property
     def guard(self) -> ec2.IConnectable:
-        """What clusters are let in to."""
+        """The database that clusters connect to."""
         return self.security_group
 
     def for_hyperpod(self, *, database_name: str | None = None) -> AccountingDatabase:
@@ -132,7 +132,7 @@ class SlurmDatabase(Construct):
         """Return it as a ParallelCluster takes it, whose head node then runs slurmdbd.
 
         `database_name`: the schema, of lower-case letters, digits and underscores. Default: one that no other cluster
-        has, nor this one after it is made anew, because slurmdbd refuses the records of another cluster's id.
+        has, nor this one after it is created again, because slurmdbd refuses the records of another cluster's id.
         """
         return Accounting(
             endpoint=self.endpoint,
@@ -145,7 +145,7 @@ class SlurmDatabase(Construct):
         )
 
     def grant_read_secret(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let `grantee` read user name and password, e.g. to look into the records with a MySQL client."""
+        """Let `grantee` read user name and password, e.g. to query the records with a MySQL client."""
         return self.credentials_secret.grant_read(grantee)
 
     def metric(self, name: str, *, statistic: str = "Average", period: cdk.Duration | None = None) -> cloudwatch.Metric:
@@ -163,5 +163,5 @@ class SlurmDatabase(Construct):
         return self.metric("DatabaseConnections", statistic="Maximum")
 
     def metric_cpu(self) -> cloudwatch.Metric:
-        """Return the use of CPU, in percent; on Aurora Serverless v2, of the most capacity that it may take."""
+        """Return the use of CPU, in percent; on Aurora Serverless v2, of its maximum capacity."""
         return self.metric("CPUUtilization")

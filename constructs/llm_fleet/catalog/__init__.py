@@ -1,1 +1,1 @@
-"""Floor 0: facts as data files, each with its source and date, and one small loader."""
+"""Layer 0: facts as data files, each with its source and date, and the loader for them."""

@@ -1,6 +1,6 @@
-"""The register of assumptions: what llm-fleet relies on that no service model, resource schema or AWS document proves.
+"""The register of assumptions: facts that llm-fleet relies on without proof by an API model, schema or document.
 
-Code, emulator, drill and docs cite an entry where they rely on it, by the text `assumption: <id>`.
+Code, emulator, drill and docs refer to an entry with the text `assumption: <id>`.
 """
 
 from collections.abc import Mapping
@@ -11,30 +11,30 @@ from importlib.resources import files
 from llm_fleet.catalog.data_file import load, typed
 
 KINDS = ("document", "code", "report", "analogy", "none")
-"""Kinds of evidence: a partial or contradictory document, public code, an issue or field observation, what a similar
-service does, or nothing at all."""
+"""Kinds of evidence: a partial or contradictory document, public code, an issue or field observation, a similar
+service's behavior, or no evidence."""
 SAYS = ("supports", "contradicts")
 TIERS = {
-    0: "free: API calls, change sets, the policy simulator",
+    0: "no cost: API calls, change sets, the policy simulator",
     1: "an hour of small CPU machines",
     2: "one inf2.xlarge",
     3: "the fleet's accelerator nodes",
 }
-"""What an experiment needs, by its tier."""
+"""The resources that an experiment needs, by its tier."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """One thing that speaks for or against a claim."""
+    """One piece of evidence for or against a claim."""
 
     kind: str
     """One of `KINDS`."""
     source: str
-    """Where it was read: an address, a repository and file, an issue. For `none`: what was searched."""
+    """A URL, a repository and file, or an issue. For `none`: where we searched."""
     date: str
-    """ISO date, of the month or year where the day is not known."""
+    """ISO date; only the month or year where the day is unknown."""
     says: str = ""
-    """One of `SAYS`; empty for `none`, which says nothing."""
+    """One of `SAYS`; empty for `none`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,35 +43,35 @@ class Assumption:
 
     id: str
     topic: str
-    """The data file that holds it."""
+    """The name of its data file."""
     claim: str
     evidence: tuple[Evidence, ...]
     if_wrong: str
-    """What happens to the user where the claim is false."""
+    """The consequence for the user if the claim is false."""
     design: str
-    """What llm-fleet does in that case; where it does not survive it, why not."""
+    """How llm-fleet handles that case, or why it cannot."""
     survives: bool
-    """Whether everything that llm-fleet makes comes up, works and can be deleted with either answer, and no person has
-    to change anything. A failure with a named code, a rollback and a remedy is a good end, but it is `False`. Less
-    speed, a later end, or a choice that is refused at synth where others are left is `True`."""
+    """Whether all resources can be created, work and can be deleted whether the claim is true or false, without a
+    manual change. A failure with an error code, a rollback and a remedy is acceptable, but it is `False`. A lower
+    speed, a later end, or a rejected choice at synth for which alternatives exist is `True`."""
     experiment: str
-    """The cheapest experiment that settles it."""
+    """The cheapest experiment that proves or disproves the claim."""
     tier: int
-    """What the experiment needs: a key of `TIERS`."""
+    """The resources that the experiment needs: a key of `TIERS`."""
     cost: str
 
 
 def topics() -> tuple[str, ...]:
-    """Return the topics in alphabetical order: a data file each."""
+    """Return the topics in alphabetical order. Each topic has a data file."""
     folder = files("llm_fleet.catalog").joinpath("data", "assumptions")
     return tuple(sorted(one.name.removesuffix(".json") for one in folder.iterdir() if one.name.endswith(".json")))
 
 
 @cache
 def assumptions() -> tuple[Assumption, ...]:
-    """Return every entry, by topic and in the order of the data file; read once a process.
+    """Return every entry, by topic, in the order of the data file. Read once in each process.
 
-    Raises `TypeError` for an entry with a key too many or too few.
+    Raises `TypeError` for an entry with a missing or an unknown key.
     """
     return tuple(
         typed(Assumption, row, f"assumptions/{topic}.json[{at}]", topic=topic)
@@ -81,7 +81,7 @@ def assumptions() -> tuple[Assumption, ...]:
 
 
 def assumption(name: str) -> Assumption:
-    """Return the entry with the id `name`. Raises `KeyError` where there is none."""
+    """Return the entry with the id `name`. Raises `KeyError` for an unknown id."""
     return _by_id()[name]
 
 

@@ -1,4 +1,4 @@
-"""AWS's APIs: how often each may be called, service quotas, and which properties cannot change in place."""
+"""AWS's APIs: request rates, service quotas, and create-only properties of resources."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from llm_fleet.catalog.data_file import load, reader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRate:
-    """A bucket of calls and how fast it fills."""
+    """A token bucket: its capacity in calls, and its refill rate."""
 
     burst: int
     per_second: float
@@ -27,7 +27,7 @@ _page_sizes = reader(Mapping[str, int], "api_rates", "page_sizes")
 
 
 def page_size(call: str) -> int:
-    """Return how much one call tells at most."""
+    """Return the maximum number of items in one response."""
     return _page_sizes()[call]
 
 
@@ -36,28 +36,28 @@ _SAGEMAKER = "sagemaker"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceQuota:
-    """One quota. AWS rewords names now and then, codes stay; where no code is known, the name finds it."""
+    """One quota, found by its code, or by its name where no code is known. AWS sometimes changes names, never codes."""
 
     service: str
     """The service's code in Service Quotas, e.g. `sagemaker`."""
     name: str
     code: str | None = None
-    """E.g. `L-2C3B7624`; `None` where only the account tells it."""
+    """E.g. `L-2C3B7624`; `None` where only the account's Service Quotas have it."""
 
 
 _named_quotas = reader(Mapping[str, ServiceQuota], "service_quotas", "named")
 
 
 def named_quota(key: str) -> ServiceQuota:
-    """Return a quota by our own short word for it, e.g. `cluster-size`. Another word is a `KeyError`."""
+    """Return the quota with the catalog's key `key`, e.g. `cluster-size`. Raises `KeyError` for an unknown key."""
     return _named_quotas()[key]
 
 
 def machine_quota(service: str, instance_type: str, *, capacity: str) -> ServiceQuota | None:
-    """Return the quota that counts SageMaker's instances of a type, e.g. `ml.trn1.32xlarge for cluster usage`.
+    """Return the SageMaker quota for instances of a type, e.g. `ml.trn1.32xlarge for cluster usage`.
 
-    `service` and `capacity` are words of what a fleet needs, e.g. `hyperpod` and `spot`. `None` where nothing is
-    counted: what a training plan gives is not (developer guide: it needs no quota of its own for usage).
+    `service` and `capacity` are values of a fleet's requirements, e.g. `hyperpod` and `spot`. `None` where no quota
+    applies: instances of a training plan do not count (developer guide: "needs no quota of its own for usage").
     """
     by_capacity: dict[str, str | None] = load("service_quotas")["of_machines"].get(service, {})
     name = by_capacity.get(capacity, by_capacity.get("on-demand") if capacity != "training-plan" else None)
@@ -65,16 +65,16 @@ def machine_quota(service: str, instance_type: str, *, capacity: str) -> Service
 
 
 def warm_pool_quota(instance_type: str) -> ServiceQuota:
-    """Return the quota of instances that are kept warm between training jobs."""
+    """Return the quota of instances that SageMaker keeps in warm pools between training jobs."""
     return ServiceQuota(service=_SAGEMAKER, name=load("service_quotas")["warm_pool"].format(type=instance_type))
 
 
 def vcpu_quota(instance_type: str, *, spot: bool) -> ServiceQuota | None:
-    """Return the quota that counts the vCPUs of running instances of a type of EC2; `None` for one not known."""
+    """Return the EC2 quota for vCPUs of running instances of the type; `None` for an unknown type."""
     for entry in load("service_quotas")["vcpus"]:
-        told = entry.get("spot" if spot else "on-demand")
-        if told and re.match(rf"(?:{entry['families']})(?![a-z])", instance_type):
-            return ServiceQuota(service="ec2", **told)
+        quota = entry.get("spot" if spot else "on-demand")
+        if quota and re.match(rf"(?:{entry['families']})(?![a-z])", instance_type):
+            return ServiceQuota(service="ec2", **quota)
     return None
 
 
@@ -83,26 +83,26 @@ _EVERY = "*"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateOnly:
-    """Properties by the names of CloudFormation, nested ones after a dot."""
+    """CloudFormation property paths, e.g. `VpcConfig.Subnets`."""
 
     always: tuple[str, ...]
-    """A change of one makes the resource anew."""
+    """A change to one of these replaces the resource."""
     maybe: tuple[str, ...]
-    """A change of one may do so, by the value."""
+    """A change to one of these may replace it, depending on the value."""
     documented: tuple[str, ...] = ()
-    """A change of one makes it anew by CloudFormation's user guide; the schema is silent."""
+    """A change to one of these replaces it, by CloudFormation's user guide; the schema does not say so."""
 
 
 _create_only = reader(Mapping[str, CreateOnly], "create_only")
 
 
 def create_only(resource_type: str) -> CreateOnly | None:
-    """Return which properties of `resource_type` cannot change; `None` for a type that the catalog does not have."""
+    """Return the create-only properties of `resource_type`; `None` for a type that is not in the catalog."""
     return _create_only().get(resource_type)
 
 
 def touches(changed: str, create_only_path: str) -> bool:
-    """Return whether the change at `changed`, e.g. `VpcConfig.Subnets[0]`, is at, within or around the other path."""
+    """Return whether one of the paths contains the other or equals it; `changed` is e.g. `VpcConfig.Subnets[0]`."""
     parts = [part for part in changed.replace("[", ".[").split(".") if part]
     names = [_EVERY if part.startswith("[") else part for part in parts]
     other = create_only_path.split(".")

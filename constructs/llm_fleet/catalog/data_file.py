@@ -1,4 +1,4 @@
-"""Reads the catalog's data files: as JSON has them (`load`), or as frozen objects of a type (`reader`).
+"""Reads the catalog's data files: as parsed JSON (`load`), or as frozen objects of a type (`reader`).
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class RolloutFacts:
@@ -7,8 +7,8 @@
 
     rollout_facts = reader(RolloutFacts, "endpoint_operations", "rollout")
 
-`rollout_facts()` reads the part `rollout` of `data/endpoint_operations.json` when it is first called.
-Beside it stand the shapes that facts come in: bounds of a value, steps of capacity, fields of a cron expression.
+`rollout_facts()` reads the key `rollout` of `data/endpoint_operations.json` when it is first called.
+The module also has types that several data files share: bounds of a value, steps of capacity, cron fields.
 """
 
 import json
@@ -23,31 +23,31 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 _T = TypeVar("_T")
 KEY = "key"
-"""Metadata of the field of a dataclass that holds the key under which its mapping stands: `Annotated[str, KEY]`."""
+"""Metadata of the field of a dataclass that holds its own key in the mapping: `Annotated[str, KEY]`."""
 _LEAVES: Mapping[Any, tuple[tuple[type, ...], Callable[[Any], Any] | None]] = {
     **{kind: ((kind,), None) for kind in (str, int, bool, NoneType)},
     float: ((int, float), None),
     date: ((str,), date.fromisoformat),
     re.Pattern: ((str,), re.compile),
 }
-"""What JSON may have for a type, and what makes one of it; a whole number stays whole where a float is meant."""
+"""Accepted JSON types for a type, and the conversion; an `int` stays an `int` where the type is `float`."""
 
 
 @cache
 def load(name: str) -> Any:
-    """Return the `facts` of `catalog/data/<name>.json`, parsed once a process.
+    """Return the `facts` of `catalog/data/<name>.json`, parsed once in each process.
 
     Every data file is an object with `source` (where the facts come from), `checked` (ISO date) and `facts`.
-    JSON, not YAML: parsing is on the path of every synth.
+    JSON, not YAML, because every synth parses the files.
     """
     document = json.loads(files("llm_fleet.catalog").joinpath("data", f"{name}.json").read_text(encoding="utf-8"))
     return document["facts"]
 
 
 def reader(of: type[_T], name: str, *keys: str) -> Callable[[], _T]:
-    """Return a function that returns what is under `keys` in the data file `name`, as an `of`, read once a process.
+    """Return a function that returns the value at `keys` in the data file `name` as an `of`; read once in each process.
 
-    It raises `TypeError`, which names file and key, for data that is not of this type.
+    The function raises `TypeError` with file and key for data that is not of this type.
     """
 
     @cache
@@ -63,11 +63,11 @@ def reader(of: type[_T], name: str, *keys: str) -> Callable[[], _T]:
 
 
 def typed(of: type[_T], value: Any, where: str, /, **given: Any) -> _T:
-    """Return `value`, which is at `where` in the data files, as an `of`.
+    """Return `value`, which was read at `where` in the data files, as an `of`.
 
-    A dataclass is made of an object with its fields, and of `given`, which the object must not have. Lists become
-    tuples or frozen sets, objects read-only mappings, and text becomes a pattern or a date, as the type says.
-    Raises `TypeError` for data that is not of this type, and for keys that a dataclass does not have.
+    An object becomes a dataclass, with additional fields from `given`, which the object must not have. Lists become
+    tuples or frozen sets, objects read-only mappings, and strings patterns or dates, depending on the type.
+    Raises `TypeError` for data that is not of this type, and for unknown keys of a dataclass.
     """
     try:
         return _conversion(of)(value, **given)
@@ -76,7 +76,7 @@ def typed(of: type[_T], value: Any, where: str, /, **given: Any) -> _T:
 
 
 class _MisfitError(Exception):
-    """What is wrong with a value. Its path begins with the innermost key, and grows on the way out."""
+    """A value does not match its type. `path` begins with the innermost key."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -85,7 +85,7 @@ class _MisfitError(Exception):
 
 @cache
 def _conversion(of: Any) -> Callable[..., Any]:
-    """Return the function that makes an `of` of a value of JSON."""
+    """Return the function that converts a JSON value to an `of`."""
     origin, inner = get_origin(of) or of, get_args(of)
     if origin is Any:
         return _as_it_is
@@ -122,14 +122,14 @@ def _leaf(of: Any) -> Callable[[Any], Any]:
 def _choice(words: tuple[Any, ...]) -> Callable[[Any], Any]:
     def read(value: Any) -> Any:
         if value not in words:
-            raise _MisfitError(f"must be one of {', '.join(map(str, words))}, is {value!r}")
+            raise _MisfitError(f"must be one of {', '.join(map(str, words))}, but is {value!r}")
         return value
 
     return read
 
 
 def _one_of(kinds: tuple[Any, ...]) -> Callable[[Any], Any]:
-    """Of types that JSON can tell apart: one of them is not plain at most."""
+    """Return the conversion for a union; at most one member is not a plain JSON type."""
     leaves: dict[Any, Any] = {
         accepted: kind for kind in reversed(kinds) if kind in _LEAVES for accepted in _LEAVES[kind][0]
     }
@@ -148,7 +148,7 @@ def _list(of: Callable[[list[Any]], Any], kinds: tuple[Any, ...]) -> Callable[[A
     def read(value: Any) -> Any:
         items: list[Any] = _checked(value, list)
         if not alike and len(items) != len(conversions):
-            raise _MisfitError(f"must have {len(conversions)} items, is {items}")
+            raise _MisfitError(f"must have {len(conversions)} items, but is {items}")
         each = conversions * len(items) if alike else conversions
         return of([_at(str(place), each[place], item) for place, item in enumerate(items)])
 
@@ -177,7 +177,7 @@ def _dataclass(of: Any) -> Callable[..., Any]:
         strange = [key for key in facts if key not in conversions or key in given]
         missing = [name for name in needed if name not in facts and name not in given]
         if strange or missing:
-            raise _MisfitError(f"{of.__name__} lacks {missing} and has no place for {strange}")
+            raise _MisfitError(f"{of.__name__} is missing {missing} and has no field for {strange}")
         return of(**{key: _at(key, conversions[key], item) for key, item in facts.items()}, **given)
 
     return read
@@ -185,12 +185,12 @@ def _dataclass(of: Any) -> Callable[..., Any]:
 
 def _checked(value: Any, *kinds: type) -> Any:
     if type(value) not in kinds:
-        raise _MisfitError(f"must be {' or '.join(kind.__name__ for kind in kinds)}, is {value!r}")
+        raise _MisfitError(f"must be {' or '.join(kind.__name__ for kind in kinds)}, but is {value!r}")
     return value
 
 
 def _at(key: str, conversion: Callable[..., Any], item: Any, /, **given: Any) -> Any:
-    """Return the converted `item`, which is at `key` of the value around it."""
+    """Return the converted `item`, which is at `key` of its parent."""
     try:
         return conversion(item, **given)
     except _MisfitError as error:
@@ -200,7 +200,7 @@ def _at(key: str, conversion: Callable[..., Any], item: Any, /, **given: Any) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """Bounds of a number, of a text's length or of a list's length, and the pattern of a text. `None`: no bound."""
+    """Bounds of a number or of the length of a string or list, and the pattern of a string. `None`: no bound."""
 
     minimum: int | None = None
     maximum: int | None = None
@@ -211,16 +211,16 @@ class Limit:
         return (self.minimum is None or size >= self.minimum) and (self.maximum is None or size <= self.maximum)
 
     def matches(self, text: str) -> bool:
-        """Return whether the whole of `text` has the pattern; its length is not looked at."""
+        """Return whether all of `text` matches the pattern; its length is not checked."""
         return self.pattern is None or re.fullmatch(self.pattern, text) is not None
 
     def fits(self, text: str) -> bool:
-        """Return whether `text` has the pattern and the length."""
+        """Return whether `text` matches the pattern and its length is within the bounds."""
         return self.matches(text) and self.holds(len(text))
 
     @property
     def range(self) -> str:
-        """The bounds as a user reads them, e.g. `1 to 63`."""
+        """The bounds as messages show them, e.g. `1 to 63`."""
         if self.minimum is not None and self.maximum is not None:
             return f"{self.minimum} to {self.maximum}"
         if self.maximum is not None:
@@ -230,23 +230,23 @@ class Limit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """Amounts that may be asked for, in whatever unit the owner of the ladder tells."""
+    """Allowed amounts; the unit is defined where the steps are used."""
 
     single: tuple[int, ...] = ()
-    """Amounts that are sold although they are no multiple of the step, in rising order."""
+    """Allowed amounts that are not multiples of the step, in ascending order."""
     step: int | None = None
-    """Every multiple of it is sold, from `smallest_multiple` on; `None` where only the single amounts are."""
+    """Its multiples are allowed from `smallest_multiple` on; `None` where only the single amounts are allowed."""
     most: int | None = None
-    """The largest amount; `None` where no source tells one."""
+    """The largest amount; `None` where no source has a maximum."""
 
     @property
     def smallest(self) -> int:
-        """The smallest amount on the ladder."""
+        """The smallest allowed amount."""
         amounts = (*self.single, *((self.step,) if self.step else ()))
         return min(amounts)
 
     def accepts(self, amount: int) -> bool:
-        """Return whether exactly `amount` is sold."""
+        """Return whether `amount` is allowed."""
         if amount in self.single:
             return True
         if self.step is None or amount <= 0 or amount > (self.most or amount):
@@ -254,18 +254,18 @@ class Steps:
         return amount % self.step == 0
 
     def nearest(self, amount: int) -> tuple[int | None, int | None]:
-        """Return the next amounts below and above `amount`; `None` where the ladder ends."""
+        """Return the next allowed amounts below and above `amount`; `None` where there is none."""
         around = set(self.single)
         if self.step:
-            floor = amount // self.step * self.step
-            around |= {floor - self.step, floor, floor + self.step, *((self.most,) if self.most else ())}
-        sold = sorted(a for a in around if self.accepts(a))
-        below = [a for a in sold if a < amount]
-        above = [a for a in sold if a > amount]
+            below = amount // self.step * self.step
+            around |= {below - self.step, below, below + self.step, *((self.most,) if self.most else ())}
+        offered = sorted(a for a in around if self.accepts(a))
+        below = [a for a in offered if a < amount]
+        above = [a for a in offered if a > amount]
         return (below[-1] if below else None), (above[0] if above else None)
 
     def describe(self, unit: str) -> str:
-        """Return the ladder in words, e.g. `1200 GiB and multiples of 2400 GiB`."""
+        """Return the allowed amounts as text, e.g. `1200 GiB and multiples of 2400 GiB`."""
         if self.step is None:
             return f"{', '.join(map(str, self.single))} {unit}"
         multiples = f"multiples of {self.step} {unit}" + (f" up to {self.most} {unit}" if self.most else "")
@@ -274,16 +274,16 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CronField:
-    """What a field may hold: numbers in a range, or the names that stand for them."""
+    """Allowed values of a cron field: numbers in a range, or names for them."""
 
     name: Annotated[str, KEY]
     minimum: int
     maximum: int
     names: tuple[str, ...] = ()
-    """Names of the numbers from `minimum` on; empty where there are none."""
+    """Names of the numbers from `minimum` on; empty for a field without names."""
 
     def number(self, text: str) -> int | None:
-        """Return the number that `text` stands for, or `None` when it is none that the field may hold."""
+        """Return `text` as a number, or `None` when the field does not allow it."""
         if text.upper() in self.names:
             return self.minimum + self.names.index(text.upper())
         if not (text.isascii() and text.isdigit()):

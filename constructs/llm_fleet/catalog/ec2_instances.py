@@ -1,4 +1,4 @@
-"""EC2 instance types, and prices: those that the catalog has, the forms of a user's own, and AWS's Price List."""
+"""EC2 instance types, prices of the catalog, and queries of the AWS Price List."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,13 +13,13 @@ Architecture = Literal["x86_64", "arm64", "x86_64_mac", "arm64_mac"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ec2Instance:
-    """One instance type of EC2."""
+    """One EC2 instance type."""
 
     name: Annotated[str, KEY]
     architecture: Architecture
     vcpus: int
     cores: int | None = None
-    """Physical cores; what Slurm sees with hyper-threading off. `None` where EC2 does not tell."""
+    """Physical cores; Slurm's CPU count with hyper-threading off. `None` where EC2 does not report it."""
     memory_gib: float
     accelerator: Literal["gpu", "neuron"] | None = None
     accelerators: int = 0
@@ -27,48 +27,48 @@ class Ec2Instance:
     gpu_maker: str | None = None
     """`nvidia`, `amd` …; `None` without GPUs."""
     efa_interfaces: int = 0
-    """How many EFA interfaces it can have at most; 0 without EFA."""
+    """Maximum number of EFA interfaces; 0 without EFA."""
     network_cards: int
     threads_per_core: int
-    """2 where the processor has hyper-threading, else 1."""
+    """2 with hyper-threading, otherwise 1."""
     instance_store_gb: int = 0
-    """All local disks together."""
+    """GB of all local disks together."""
     capacity_block: bool = False
-    """Whether it can be bought as a Capacity Block."""
+    """Whether EC2 offers Capacity Blocks of it."""
     spot: bool = False
 
     @property
     def family(self) -> str:
-        """The family without the size, e.g. `trn1`."""
+        """The part before the dot, e.g. `trn1`."""
         return self.name.split(".")[0]
 
 
 @cache
 def ec2_instance(name: str) -> Ec2Instance | None:
-    """Return the facts of the type `name`, e.g. `trn1.32xlarge`; `None` for one that the catalog does not have."""
+    """Return the facts of the type `name`, e.g. `trn1.32xlarge`; `None` for a type that is not in the catalog."""
     facts = load("ec2_instances").get(name)
     return None if facts is None else typed(Ec2Instance, facts, f"ec2_instances.json/{name}", name=name)
 
 
 def ec2_instance_names() -> list[str]:
-    """Return the names of all types in the catalog."""
+    """Return the names of all EC2 instance types in the catalog."""
     return list(load("ec2_instances"))
 
 
 class Ec2InstanceType(str):
-    """An instance type of EC2: a plain string that also knows its facts.
+    """An EC2 instance type: a string with the facts of the type.
 
-    Any name of the catalog may be given as a plain string. `of` is for a type that AWS has brought out since, and is
-    the only way past the check against the catalog.
+    Names in the catalog can be given as plain strings. `of` is for a type that AWS released later, and is the only
+    way to skip the check against the catalog.
     """
 
     __slots__ = ("facts",)
 
     facts: Ec2Instance | None
-    """What is known of it; `None` for a name that is not in the catalog."""
+    """`None` for a name that is not in the catalog."""
 
     def __new__(cls, name: str) -> "Ec2InstanceType":
-        """Make the type called `name`, with the catalog's facts where it has any."""
+        """Create the type `name`, with the facts of the catalog if it has any."""
         self = super().__new__(cls, name)
         self.facts = ec2_instance(name)
         return self
@@ -92,17 +92,17 @@ class Ec2InstanceType(str):
         capacity_block: bool = False,
         spot: bool = True,
     ) -> "Ec2InstanceType":
-        """Return a type that is newer than this release of llm-fleet. What is said of it replaces the catalog's facts.
+        """Return a type that is newer than this release of llm-fleet. The arguments replace the catalog's facts.
 
-        Defaults: no accelerator, EFA or local disk, one network card, two threads a core, sold as spot, not in Capacity
-        Blocks. Raises `ValueError` when `name` begins with SageMaker's `ml.` or a number is not possible.
+        Defaults: no accelerator, EFA or local disk, one network card, two threads per core, available as spot, not as
+        Capacity Block. Raises `ValueError` when `name` begins with SageMaker's `ml.` or a number is out of range.
         """
         if name.startswith("ml."):
-            raise ValueError(f"an instance type of EC2 has no 'ml.' before it, got {name!r}")
+            raise ValueError(f"an EC2 instance type does not begin with 'ml.', got {name!r}")
         if min(vcpus, network_cards) < 1 or min(accelerators, efa_interfaces, instance_store_gb) < 0:
             raise ValueError(f"{name}: vcpus and network_cards must be 1 or more, the other numbers 0 or more")
         if bool(accelerator) != bool(accelerators):
-            raise ValueError(f"{name}: give accelerator and accelerators together, or neither")
+            raise ValueError(f"{name}: set both accelerator and accelerators, or neither")
         self = cls(name)
         self.facts = Ec2Instance(
             name=name,
@@ -124,7 +124,7 @@ class Ec2InstanceType(str):
 
 
 def ec2_facts_of(instance_type: str) -> Ec2Instance | None:
-    """Return what `Ec2InstanceType.of` was told of `instance_type`, else the catalog's facts, else `None`."""
+    """Return the facts given to `Ec2InstanceType.of` for `instance_type`, or the catalog's, or `None`."""
     if isinstance(instance_type, Ec2InstanceType):
         return instance_type.facts
     return ec2_instance(instance_type)
@@ -134,7 +134,7 @@ _gpu_mib = reader(Mapping[str, int], "accelerator_memory", "gpu_mib")
 
 
 def gpu_memory_mib(family: str) -> int | None:
-    """Return the MiB of one GPU of an instance family, e.g. `p5`; `None` where EC2's answer does not tell."""
+    """Return the MiB of one GPU of an instance family, e.g. `p5`; `None` where EC2's API does not report it."""
     return _gpu_mib().get(family)
 
 
@@ -142,7 +142,7 @@ _efa_gbps = reader(Mapping[str, float], "efa_bandwidth", "efa_gbps")
 
 
 def efa_gbps(ec2_type: str) -> float | None:
-    """Return Gbit/s of all network cards of `ec2_type` together, at most; `None` without EFA or where nobody tells."""
+    """Return the maximum Gbit/s of all network cards of `ec2_type` together; `None` without EFA or a source."""
     return _efa_gbps().get(ec2_type)
 
 
@@ -151,37 +151,37 @@ Unit = Literal["hour", "gb-month"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """A price on demand, without tax and discounts, with where it comes from."""
+    """An On-Demand price without tax and discounts, with its source."""
 
     service: str
-    """Who rents it out: `ec2`, `sagemaker`, `sagemaker-cluster`, `lustre`, `network` …"""
+    """The service that charges it: `ec2`, `sagemaker`, `sagemaker-cluster`, `lustre`, `network` …"""
     item: str
-    """What, e.g. `trn1.32xlarge` or `PERSISTENT_2/SSD/250`."""
+    """The product, e.g. `trn1.32xlarge` or `PERSISTENT_2/SSD/250`."""
     region: str
     unit: Unit
     usd: Decimal
-    """For one `unit` of one of them."""
+    """USD for one `unit` of one item."""
     source: str
-    """Where it was read, for people."""
+    """The source of the price, as text."""
     read: str
-    """When, as ISO date."""
+    """ISO date of the source."""
     verified: bool
-    """Whether AWS itself told it."""
+    """Whether the price was read from AWS itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceQuestion:
-    """One question of GetProducts."""
+    """One request of GetProducts."""
 
     service_code: str
     unit: str
-    """Of the prices that count, as the Price List has it."""
+    """The unit of the prices that are used, as the Price List spells it."""
     filters: Mapping[str, str]
-    """What the product's attributes must be."""
+    """Required values of the product's attributes."""
 
 
 def price_question(service: str, item: str, region: str) -> PriceQuestion | None:
-    """Return how the price of `item` of `service` in `region` is asked; `None` where nobody knows how."""
+    """Return the GetProducts request for `item` of `service` in `region`; `None` where no request is known."""
     product = load("price_list")["products"].get(service)
     if product is None:
         return None
@@ -190,7 +190,7 @@ def price_question(service: str, item: str, region: str) -> PriceQuestion | None
 
 
 def price_list_region() -> str:
-    """Return where the Price List answers, for all regions."""
+    """Return the region of the Price List API, which has the prices of all regions."""
     return load("price_list")["endpoint_region"]
 
 
@@ -205,20 +205,20 @@ class PriceTable:
 
     @classmethod
     def of(cls, prices: Iterable[Price]) -> Self:
-        """Return a table of `prices`; of two for the same thing, the later one counts."""
+        """Return a table of `prices`; a later price replaces an earlier one for the same key."""
         return cls({(one.service, one.item, one.region): one for one in prices})
 
     def with_prices(self, prices: Iterable[Price]) -> "PriceTable":
-        """Return this table with `prices` in the place of its own."""
+        """Return this table with `prices` replacing its own."""
         return PriceTable({**self.prices, **PriceTable.of(prices).prices})
 
     def find(self, services: Sequence[str], item: str, region: str) -> Price | None:
         """Return the price of `item` of the first of `services` that has one in `region`.
 
-        Where `region` has none, that of the region with the most prices stands in (`Price.region` tells), which is to
-        be said wherever it is shown. `None` where there is neither.
+        Where `region` has none, this is the price in the region with the most prices; `Price.region` names it, and any
+        output must show that. `None` where there is neither.
         """
-        for place in (region, stand_in_region()):
+        for place in (region, fallback_region()):
             for service in services:
                 found = self.prices.get((service, item, place))
                 if found is not None:
@@ -228,7 +228,7 @@ class PriceTable:
 
 @cache
 def prices() -> PriceTable:
-    """Return the table that llm-fleet ships."""
+    """Return the price table that is part of llm-fleet."""
     facts: dict[str, Any] = load("prices")
     return PriceTable.of(
         Price(
@@ -246,11 +246,11 @@ def prices() -> PriceTable:
     )
 
 
-def stand_in_region() -> str:
-    """Return the region whose prices stand in where a region has none."""
-    return load("prices")["stand_in_region"]
+def fallback_region() -> str:
+    """Return the region whose prices are used where a region has none."""
+    return load("prices")["fallback_region"]
 
 
 def hours_of_a_month() -> int:
-    """Return how many hours a month is taken to have; AWS's own calculators take as many."""
+    """Return the hours in a month for price estimates; AWS's calculators use the same number."""
     return load("prices")["hours_of_a_month"]

@@ -1,6 +1,6 @@
-"""Endpoints of SageMaker: settings and limits, instance types, images and AMIs, and what the services allow around one.
+"""SageMaker endpoints: settings, limits, instance types, images and AMIs, and limits of related features.
 
-Around one are capture, scaling, rollouts, lifetime, budget and alarms.
+Related features are data capture, auto scaling, rollouts, lifetime, budgets and alarms.
 """
 
 from collections.abc import Mapping
@@ -15,37 +15,37 @@ from llm_fleet.catalog.neuron import neuron_instance
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointSettings:
-    """Limits and defaults."""
+    """Limits and defaults of endpoint settings."""
 
     name: Limit
-    """Of the endpoint."""
+    """Limits of the endpoint's name."""
     variant: str
-    """The name of the one variant of an endpoint."""
+    """The name of the endpoint's only variant."""
     instance_count: Limit
     volume_gib: Limit
-    """The EBS volume of an instance."""
+    """GiB of the EBS volume of an instance."""
     timeout_seconds: Limit
-    """Of both waits at the start: for the model's data, and for the first healthy answer."""
+    """Limits of both timeouts at the start: the download of the model data, and the container startup health check."""
     environment: Limit
-    """How many variables a container gets."""
+    """Limits of the number of environment variables of a container."""
     environment_key: Limit
     environment_value: Limit
     environment_bytes: int
-    """All of them together."""
+    """Maximum bytes of all environment variables together."""
     reserved_environment: tuple[str, ...]
-    """What names begin with that SageMaker sets by itself."""
+    """Prefixes of variable names that SageMaker sets."""
     secret_environment: tuple[str, ...]
-    """Names whose values are secrets."""
+    """Names of variables whose values are secrets."""
     model_address: Limit
-    """An address in S3."""
+    """Pattern of an S3 URI."""
     usable_share: float
-    """Which part of an accelerator's memory a server takes."""
+    """Share of an accelerator's memory that a server uses."""
     image_gib: int
-    """What the image takes of the volume."""
+    """GiB of the image on the volume."""
     bytes_per_parameter: int
-    """What servers hold a weight in."""
+    """Bytes that a server uses for one parameter."""
     default_volume_gib: int
-    """The volume for a model whose size is not known."""
+    """GiB of the volume for a model of unknown size."""
 
 
 endpoint_settings = reader(EndpointSettings, "endpoint_settings")
@@ -57,47 +57,47 @@ _MIB_OF_GIB = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointInstance:
-    """One instance type, under its `ml.` name. `None` stands for what no source tells."""
+    """One instance type, under its `ml.` name. `None`: no source has the fact."""
 
     name: str
     architecture: Architecture | None
     accelerator: Literal["gpu", "neuron"] | None
-    """What computes; `None` for processors alone, and where no source tells."""
+    """`None` for CPU instances, and where no source has it."""
     accelerators: int
     """GPUs or Neuron devices."""
     accelerator_mib: int | None
-    """Memory of one of them."""
+    """Memory of one accelerator in MiB."""
     memory_gib: float | None
-    """Memory of the host."""
+    """Memory of the host in GiB."""
     local_disk_gb: int
-    """All local disks together; 0 for a type whose storage is an EBS volume."""
+    """GB of all local disks together; 0 for a type whose storage is an EBS volume."""
     known: bool
-    """Whether EC2 tells of this type at all."""
+    """Whether EC2 has this type."""
 
     @property
     def family(self) -> str:
-        """The family without prefix and size, e.g. `g4dn`."""
+        """The part between `ml.` and the size, e.g. `g4dn`."""
         return family_of(self.name)
 
     @property
     def ec2_name(self) -> str:
-        """The name without `ml.`, as EC2 has it."""
+        """The name without `ml.`, as in EC2."""
         return self.name.removeprefix(_PREFIX)
 
 
 def family_of(instance_type: str) -> str:
-    """Return the family of an instance type, with or without `ml.` before it."""
+    """Return the family of an instance type, with or without the prefix `ml.`."""
     return instance_type.removeprefix(_PREFIX).partition(".")[0]
 
 
 _families = reader(Mapping[str, tuple[str, ...]], "endpoint_instances", "families")
 retired_endpoint_families = reader(Mapping[str, str], "endpoint_instances", "retired")
-"""The families that are gone, each with the one that came after it."""
+"""Retired families, each with its successor."""
 
 
 @cache
 def endpoint_instance_names() -> tuple[str, ...]:
-    """Return the names of all types that SageMaker's API takes for an endpoint and that are not retired."""
+    """Return all instance types of SageMaker's endpoint API that are not retired."""
     retired = retired_endpoint_families()
     return tuple(
         f"{_PREFIX}{family}.{size}" for family, sizes in _families().items() if family not in retired for size in sizes
@@ -106,7 +106,7 @@ def endpoint_instance_names() -> tuple[str, ...]:
 
 @cache
 def endpoint_instance(name: str) -> EndpointInstance | None:
-    """Return the facts of the type `name`, e.g. `ml.g4dn.xlarge`; `None` for one that endpoints do not have."""
+    """Return the facts of the type `name`, e.g. `ml.g4dn.xlarge`; `None` for a type that endpoints do not support."""
     if name not in endpoint_instance_names():
         return None
     facts = ec2_instance(name.removeprefix(_PREFIX))
@@ -132,43 +132,43 @@ class EndpointImageFacts:
     """One published image."""
 
     kind: str
-    """As users name it, e.g. `vllm`."""
+    """The user's name of it, e.g. `vllm`."""
     accelerator: str
-    """What it computes on: `cpu`, `gpu` or `neuron`."""
+    """`cpu`, `gpu` or `neuron`."""
     version: str
-    """Of vLLM, TGI or transformers."""
+    """Version of vLLM, TGI or transformers."""
     repository: str
     tag: str
     regions: str
-    """Which list of regions has it."""
+    """Key of the list of its regions."""
     cuda: str | None = None
-    """The CUDA that it was built for; `None` without GPUs."""
+    """CUDA version that it was built for; `None` without GPUs."""
     neuron_sdk: str | None = None
-    """The Neuron SDK in it; `None` without Neuron."""
+    """Version of the Neuron SDK in it; `None` without Neuron."""
     families: tuple[str, ...] = ()
-    """The instance families that it runs on; empty for all of its accelerator."""
+    """Instance families that it supports; empty: all families with its accelerator."""
     warning: str | None = None
-    """What was reported of it; `None` where nothing was."""
+    """A known problem; `None` without one."""
 
 
 def image_kinds() -> tuple[str, ...]:
-    """Return what there are images of, the usual one first."""
+    """Return the kinds of images, the default first."""
     return tuple(load("endpoint_images")["images"])
 
 
 def image_title(kind: str) -> str:
-    """Return what people call the images of `kind`, with an article."""
+    """Return the title of the images of `kind`, with an article."""
     return str(load("endpoint_images")["images"][kind]["title"])
 
 
 def default_image_kind(accelerator: str) -> str:
-    """Return what serves on `accelerator` (`cpu`, `gpu` or `neuron`) unless told otherwise."""
+    """Return the default kind of image for `accelerator` (`cpu`, `gpu` or `neuron`)."""
     return str(load("endpoint_images")["default"][accelerator])
 
 
 @cache
 def endpoint_images(kind: str, accelerator: str) -> Mapping[str, EndpointImageFacts]:
-    """Return the images of `kind` for `accelerator` by version, newest first; empty where there are none."""
+    """Return the images of `kind` for `accelerator` by version, newest first; may be empty."""
     listed: list[dict[str, Any]] = load("endpoint_images")["images"][kind].get(accelerator, [])
     where = f"endpoint_images.json/images/{kind}/{accelerator}"
     return {
@@ -178,13 +178,13 @@ def endpoint_images(kind: str, accelerator: str) -> Mapping[str, EndpointImageFa
 
 
 def retired_image(kind: str, version: str) -> str | None:
-    """Return the version that came after one that is no longer supported; `None` for one that is not retired."""
+    """Return the successor of an unsupported version; `None` for a version that is not retired."""
     successor: str | None = load("endpoint_images")["retired"][kind].get(version)
     return successor
 
 
 def retired_tarball(uri: str) -> str | None:
-    """Return the version of transformers that the archive `uri` was made for, where no image has it any more."""
+    """Return the transformers version of the archive `uri` if no image supports it any more, otherwise `None`."""
     tarballs: dict[str, str] = load("endpoint_images")["tarballs"]
     return next((version for start, version in tarballs.items() if uri.startswith(start)), None)
 
@@ -201,13 +201,13 @@ def image_account_of(region: str) -> str:
 
 
 _TABLE = "huggingface-llm"
-"""The table of accounts with every region: a region's account is that of all its Deep Learning Containers."""
+"""The account table with every region; one account has all Deep Learning Containers of a region."""
 
 
 def deep_learning_accounts(region: str | None) -> tuple[str, ...]:
-    """Return the accounts whose images jobs of `region` pull; of all regions where it is not known.
+    """Return the accounts whose images jobs in `region` pull; those of all regions when `region` is `None`.
 
-    The second one is that of the SageMaker model parallel library v2, the same in all regions that have it.
+    The second account has the images of the SageMaker model parallel library v2, in all its regions.
     """
     table: dict[str, str] = load("image_accounts")[_TABLE]
     own = table.values() if region is None else [table[region]] if region in table else []
@@ -222,41 +222,41 @@ class InferenceAmi:
     accelerator: str
     """`gpu` or `neuron`."""
     driver: str
-    """Version of NVIDIA's driver, or of Neuron's."""
+    """Version of the NVIDIA or Neuron driver."""
     families: tuple[str, ...]
-    """The instance families that it boots on."""
+    """Instance families that it supports."""
     cuda: str | None = None
-    """The newest CUDA that the driver knows; `None` for Neuron."""
+    """Newest CUDA version that the driver supports; `None` for Neuron."""
 
 
 inference_amis = reader(Mapping[str, InferenceAmi], "inference_amis", "amis")
-"""Every AMI that the API knows by name, the oldest driver of each accelerator first."""
+"""All values of the API by name, the oldest driver of each accelerator first."""
 
 
 def default_cuda(family: str) -> str | None:
-    """Return the CUDA of the driver that `family` boots with when nobody names an AMI; `None` where nobody tells."""
+    """Return the CUDA version of the default AMI of `family`; `None` where no source has it."""
     known: str | None = load("inference_amis")["default_cuda"].get(family)
     return known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureFacts:
-    """What is kept of requests and answers."""
+    """Limits of data capture."""
 
     percent: Limit
     uri: Limit
     json_content_types: tuple[str, ...]
-    """What is written as JSON and not as base64."""
+    """Content types that SageMaker captures as JSON instead of base64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointScalingFacts:
-    """How the number of instances follows the load."""
+    """Limits and defaults of auto scaling."""
 
     instances: Limit
     cooldown_seconds: Limit
     concurrent_requests: float
-    """Requests at a time and instance that scaling goes for when nobody told."""
+    """Default scaling target: concurrent requests for each instance."""
     out_seconds: int
     in_seconds: int
     dimension: str
@@ -266,10 +266,10 @@ class EndpointScalingFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutFacts:
-    """How an update reaches an endpoint."""
+    """Limits and defaults of deployments (rolling, canary, linear, all-at-once)."""
 
     step_percent: Mapping[str, Limit]
-    """By kind of rollout; none for what goes over all at once."""
+    """Limits by kind of rollout; none for all-at-once."""
     bake_seconds: Limit
     termination_wait_seconds: Limit
     timeout_seconds: Limit
@@ -278,39 +278,39 @@ class RolloutFacts:
     default_bake_seconds: int
     default_termination_wait_seconds: int
     shortest_bake_seconds: int
-    """What our own alarms need to ring."""
+    """Shortest bake time in which llm-fleet's own alarms can change to ALARM."""
     families_without_guardrails: tuple[str, ...]
-    """Families of instances that SageMaker updates all at once and without looking at alarms, whatever is asked."""
+    """Instance families that SageMaker always updates all-at-once, without checking alarms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeToLiveFacts:
-    """How long an endpoint may live."""
+    """Limits of an endpoint's lifetime."""
 
     seconds: Limit
     check_minutes: int
-    """How often it is looked whether the time has come."""
+    """Minutes between two checks of the lifetime."""
     timeout_seconds: int
-    """Of one such look."""
+    """Timeout of one check."""
     statuses_that_wait: tuple[str, ...]
-    """In which SageMaker refuses to delete an endpoint."""
+    """Endpoint statuses in which SageMaker rejects DeleteEndpoint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetFacts:
-    """What AWS Budgets takes."""
+    """Limits of AWS Budgets."""
 
     service: str
     notifications: Limit
     emails: Limit
     tag: str
-    """That an endpoint and its parts carry, for budgets that count it alone."""
+    """Tag key of an endpoint and its resources, for budgets of one endpoint."""
     at_percent: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointAlarmFacts:
-    """When somebody is called."""
+    """Default thresholds of endpoint alarms."""
 
     namespace: str
     instances_namespace: str

@@ -1,4 +1,4 @@
-"""How wide text is at most, where nothing can measure it: in a picture that a browser draws later."""
+"""Maximum text widths for SVG files, whose fonts only the browser has."""
 
 from functools import cache
 
@@ -6,10 +6,10 @@ from llm_fleet.catalog.data_file import load
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """Return how wide `text` is in letters of `size`, both in pixels, in DejaVu Sans.
+    """Return the width of `text` in DejaVu Sans at font size `size`, both in pixels.
 
-    That font and Verdana are the widest of those that a browser takes for `sans-serif`: text that fits by this
-    measure fits in the others as well. A letter that the table lacks counts as wide as the widest in it.
+    DejaVu Sans and Verdana are the widest fonts that browsers use for `sans-serif`, so text that fits by this measure
+    also fits in other fonts. A character that is not in the table has the width of the widest one.
     """
     widths, widest = _widths("bold" if bold else "regular")
     return sum(widths.get(letter, widest) for letter in text) * size / 1000

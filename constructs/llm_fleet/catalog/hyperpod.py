@@ -1,4 +1,4 @@
-"""HyperPod: limits of CreateCluster, what its API model does not have, AMIs and their updates, instance types."""
+"""HyperPod: limits of CreateCluster, facts outside its API model, AMIs and their updates, instance types."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ _cluster_limits = reader(Mapping[str, Limit], "hyperpod_limits")
 def cluster_limit(field: str) -> Limit:
     """Return the limits of `field`, by its path in the request, e.g. `ClusterName` or `VpcConfig.Subnets`.
 
-    `[]` stands for a member of a list: `InstanceGroups` bounds their number, `InstanceGroups[].InstanceCount` a count.
-    A field that has no limit, or is misspelt, is a `KeyError`.
+    `[]` means a list item: `InstanceGroups` limits the number of groups, `InstanceGroups[].InstanceCount` one count.
+    Raises `KeyError` for a field without limits and for an unknown field.
     """
     return _cluster_limits()[field]
 
@@ -26,18 +26,18 @@ def group_limit(field: str) -> Limit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HyperPodFacts:
-    """What is known of HyperPod beyond its API model."""
+    """HyperPod facts that are not in its API model."""
 
     inferentia_families: frozenset[str]
-    """Families that belong to inference elsewhere."""
+    """Inferentia families; inference runs on ECS instead."""
     reserved_partitions: Mapping[str, str]
-    """Partition names that are taken, in lower case, with the reason."""
+    """Reserved partition names in lower case, with the reason."""
     default_mount_paths: Mapping[str, str]
-    """Where the service mounts, by kind of file system."""
+    """HyperPod's default mount paths by kind of file system."""
     taken_mount_paths: Mapping[str, str]
-    """Paths that a mount would hide, with what stands there."""
+    """Paths that a mount would hide, with their content."""
     accounting_port: int
-    """Where MySQL listens unless told otherwise."""
+    """Default port of MySQL."""
     cron: Mapping[str, CronField]
     """The six fields of a cron expression, in order."""
 
@@ -47,47 +47,47 @@ hyperpod_facts = reader(HyperPodFacts, "hyperpod")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageFeature:
-    """A feature that older images do not have."""
+    """A feature that older AMIs do not have."""
 
     what: str
-    """In words."""
+    """Description for messages."""
     since: date
-    """The first day on which an image had it."""
+    """Date of the first AMI with it."""
 
 
 _image_features = reader(Mapping[str, ImageFeature], "image_features")
 
 
 def image_feature(key: str) -> ImageFeature:
-    """Return a feature by our word for it: `slurm-config` or `accounting-database`."""
+    """Return the feature with the catalog's key: `slurm-config` or `accounting-database`."""
     return _image_features()[key]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """One thing that an update loses or keeps."""
+    """One kind of data that an update deletes or keeps."""
 
     what: str
     where: str
-    """Where it is, and what of it."""
+    """Its location and a description."""
     on: str = ""
-    """On which nodes."""
+    """The nodes it applies to."""
     assumption: str | None = None
-    """Id of the entry in the register of assumptions; `None` where a document of AWS or SchedMD proves it."""
+    """Id in the register of assumptions; `None` where documents of AWS or SchedMD prove it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoftwareUpdate:
-    """The facts."""
+    """Facts about UpdateClusterSoftware."""
 
     lost: tuple[Effect, ...]
     controller_lost: tuple[Effect, ...]
-    """Besides, where the controller is among the groups."""
+    """Additional losses when the controller's group is updated."""
     kept: tuple[Effect, ...]
     order: tuple[str, ...]
-    """Roles in Slurm, those first that must be updated first."""
+    """Slurm roles in the required order of updates."""
     tries: str
-    """What HyperPod does when scripts fail in an update."""
+    """HyperPod's behavior when lifecycle scripts fail during an update."""
     parallelcluster_lost: tuple[Effect, ...]
     service_lost: tuple[Effect, ...]
 
@@ -97,7 +97,7 @@ software_update = reader(SoftwareUpdate, "software_update")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
-    """One instance type, under its `ml.` name. `None` stands for what no source tells."""
+    """One instance type, under its `ml.` name. `None`: no source has the fact."""
 
     name: Annotated[str, KEY]
     architecture: Literal["x86_64", "arm64"]
@@ -108,31 +108,31 @@ class Instance:
     """GPUs or Neuron devices."""
     efa_interfaces: int | None
     network_cards: int | None
-    """How many addresses of its subnet a node of a Slurm cluster takes: one a card."""
+    """A node of a Slurm cluster uses one IP address of its subnet for each network card."""
     threads_per_core: int | None = None
-    """2 where the processor has hyper-threading, else 1."""
+    """2 with hyper-threading, otherwise 1."""
 
     @property
     def family(self) -> str:
-        """The family without prefix and size, e.g. `trn1`."""
+        """The part between `ml.` and the size, e.g. `trn1`."""
         return self.name.removeprefix("ml.").split(".")[0]
 
 
 instances = reader(Mapping[str, Instance], "instances")
-"""Every instance type that HyperPod's API accepts, by its `ml.` name."""
+"""All instance types of HyperPod's API by their `ml.` names."""
 
 
 class InstanceType(str):
-    """An instance type of HyperPod: a plain string that also knows its facts.
+    """A HyperPod instance type: a string with the facts of the type.
 
-    Constants stand for common types; any other name of the catalog may be given as a string. `of` is for a type that
-    AWS has brought out since, and is the only way past the check against the catalog.
+    There are constants for common types; other names in the catalog can be given as strings. `of` is for a type that
+    AWS released later, and is the only way to skip the check against the catalog.
     """
 
     __slots__ = ("facts",)
 
     facts: Instance | None
-    """What is known of it; `None` for a name that is not in the catalog."""
+    """`None` for a name that is not in the catalog."""
 
     M5_XLARGE: "InstanceType"
     M5_4XLARGE: "InstanceType"
@@ -149,7 +149,7 @@ class InstanceType(str):
     P6_B200_48XLARGE: "InstanceType"
 
     def __new__(cls, name: str) -> "InstanceType":
-        """Make the type called `name`, with the catalog's facts where it has any."""
+        """Create the type `name`, with the facts of the catalog if it has any."""
         self = super().__new__(cls, name)
         self.facts = instances().get(name)
         return self
@@ -168,17 +168,17 @@ class InstanceType(str):
         efa_interfaces: int = 0,
         threads_per_core: int | None = None,
     ) -> "InstanceType":
-        """Return a type that is newer than this release of llm-fleet. What is said of it replaces the catalog's facts.
+        """Return a type that is newer than this release of llm-fleet. The arguments replace the catalog's facts.
 
-        `network_cards` is needed because each card takes an address of the subnet; a type without EFA has 1.
-        Raises `ValueError` when `name` does not begin with `ml.` or a number is not possible.
+        `network_cards` is required because each card uses an IP address of the subnet; a type without EFA has 1.
+        Raises `ValueError` when `name` does not begin with `ml.` or a number is out of range.
         """
         if not name.startswith("ml."):
             raise ValueError(f"a HyperPod instance type begins with 'ml.', got {name!r}")
         if network_cards < 1 or min(accelerators, efa_interfaces) < 0:
             raise ValueError(f"{name}: network_cards must be 1 or more, accelerators and efa_interfaces 0 or more")
         if bool(accelerator) != bool(accelerators):
-            raise ValueError(f"{name}: give accelerator and accelerators together, or neither")
+            raise ValueError(f"{name}: set both accelerator and accelerators, or neither")
         self = cls(name)
         self.facts = Instance(
             name=name,
@@ -195,14 +195,14 @@ class InstanceType(str):
 
 
 def facts_of(instance_type: str) -> Instance | None:
-    """Return what `InstanceType.of` was told of `instance_type`, else the catalog's facts, else `None`."""
+    """Return the facts given to `InstanceType.of` for `instance_type`, or the catalog's, or `None`."""
     if isinstance(instance_type, InstanceType):
         return instance_type.facts
     return instances().get(instance_type)
 
 
 def _set_constants() -> None:
-    """Give each constant that the class announces its value: `TRN1_32XLARGE` is `ml.trn1.32xlarge`."""
+    """Set each constant that the class declares: `TRN1_32XLARGE` is `ml.trn1.32xlarge`."""
     for constant in InstanceType.__annotations__:
         if constant.isupper():
             family, size = constant.lower().rsplit("_", 1)

@@ -1,4 +1,4 @@
-"""Model servers and their images; shapes of models, the memory that training one needs, those that examples train."""
+"""Model servers and their images; model configurations, memory needs of training, models of the examples."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -10,47 +10,47 @@ from llm_fleet.catalog.data_file import KEY, load, reader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownModel:
-    """One model."""
+    """A model of the Hugging Face Hub with known configuration."""
 
     names: tuple[str, ...]
-    """What it is called, in lower case, without endings."""
+    """Its names in lower case, without suffixes such as `-hf`."""
     repository: str
-    """Where it is on the Hugging Face Hub."""
+    """`owner/name` on the Hugging Face Hub."""
     config: Mapping[str, Any]
-    """The numbers of its `config.json`, by their names there."""
+    """Numbers of its `config.json` by key."""
     parameters: int | None = None
-    """How many weights the Hub tells; `None` where we have not seen it."""
+    """Parameter count on the Hub; `None` where unknown."""
     unverified: bool = False
-    """Whether the numbers are as generally known, and not read in the file."""
+    """Whether the numbers are from general knowledge instead of the model's file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelMemory:
-    """What a model takes beside its weights and its cache. Estimates; the data file says of what."""
+    """Memory of a model in addition to weights and cache. Estimates; the data file has their sources."""
 
     usable_share: float
-    """Which part of a NeuronCore's memory weights and cache may fill."""
+    """Share of a NeuronCore's memory that weights and cache can use."""
     server_gib: float
-    """Host memory of the server itself."""
+    """GiB of host memory of the server."""
     export_gib: float
-    """Host memory of the compiler."""
+    """GiB of host memory of the compiler."""
     export_copies: int
-    """How often the weights are in host memory while they are exported."""
+    """Copies of the weights in host memory during an export."""
     cache_margin: float
-    """How much larger than the weights the cache on the host is."""
+    """Size of the cache on the host as a multiple of the weights."""
 
 
 model_memory = reader(ModelMemory, "model_memory")
 
 
 def known_model(name: str) -> KnownModel | None:
-    """Return the model that `name` names, whatever its case, e.g. `Llama-2-7b-hf` or `tanuki-8b`; else `None`."""
+    """Return the model called `name` in any case, e.g. `Llama-2-7b-hf` or `tanuki-8b`; otherwise `None`."""
     bare = bare_name(name)
     return None if bare is None else _by_name()[bare]
 
 
 def bare_name(name: str) -> str | None:
-    """Return which of the known names `name` is, whatever its case and without `-hf` and its like; else `None`."""
+    """Return the known name that matches `name`, ignoring case and suffixes such as `-hf`; otherwise `None`."""
     known = _by_name()
     folded = name.casefold()
     while folded not in known:
@@ -71,33 +71,33 @@ def _by_name() -> Mapping[str, KnownModel]:
 
 
 def max_sequence(name: str) -> int | None:
-    """Return the longest sequence that the model called `name` was made for; `None` where we do not know."""
+    """Return the maximum sequence length of the model `name`; `None` where unknown."""
     return load("training_models")["max_sequence"].get(bare_name(name))
 
 
 trained_model_types = reader(tuple[str, ...], "training_models", "model_types")
-"""The `model_type`s that the training program has."""
+"""The values of `model_type` that the training program supports."""
 
 
 def is_gated(repository: str) -> bool:
-    """Return whether a repository of the Hub, `owner/name`, is known to need a token. What is unknown passes."""
+    """Return whether the Hub repository `owner/name` is known to require a token; `False` for an unknown one."""
     folded = repository.casefold()
     return any(folded.startswith(prefix) for prefix in load("training_models")["gated"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateBytes:
-    """Bytes a parameter."""
+    """Bytes for each parameter."""
 
     weights: int
-    """What the forward pass computes with."""
+    """Weights that the forward pass uses."""
     gradients: int
     optimizer: int
     """Adam's moments, and fp32 weights where `weights` are 16-bit."""
 
     @property
     def total(self) -> int:
-        """All three."""
+        """Sum of all three."""
         return self.weights + self.gradients + self.optimizer
 
 
@@ -114,22 +114,22 @@ class ActivationBytes:
     scores: int
     """Bytes for each attention score."""
     input: int
-    """Bytes for each number of a layer's input, which full recomputation keeps."""
+    """Bytes for each number of a layer's input, all that full recomputation keeps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingMemory:
-    """All of it; the data file has the sources, and says which are our own estimates."""
+    """Memory needs of training; the data file has the sources and marks our own estimates."""
 
     state: Mapping[str, StateBytes]
-    """By precision."""
+    """Bytes for each parameter by precision."""
     activation: ActivationBytes
     logits_bytes: int
     """Bytes for each number of the last layer's output."""
     gathered_layers: int
-    """How many layers FSDP holds whole at once."""
+    """Number of layers that FSDP keeps unsharded at the same time."""
     usable_share: Mapping[str, float]
-    """Which part of a process's memory a run may fill, by kind of accelerator."""
+    """Share of a process's accelerator memory that a run can use, by accelerator."""
 
 
 training_memory = reader(TrainingMemory, "training_memory")
@@ -137,38 +137,38 @@ training_memory = reader(TrainingMemory, "training_memory")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelServerFacts:
-    """One program in one image."""
+    """One server program in one image."""
 
     name: Annotated[str, KEY]
-    """As the fleet file writes it, e.g. `tgi`."""
+    """Its name in the fleet file, e.g. `tgi`."""
     title: str
     """Program and version, for messages."""
     maintenance: str | None
-    """Why nothing new comes to it; `None` where it is alive."""
+    """Why it gets no new features; `None` where it is actively developed."""
     repository: str
-    """Where the image is; `{account}`, `{region}` and `{suffix}` stand for those of the user's region."""
+    """Image URI; `{account}`, `{region}` and `{suffix}` are replaced with those of the user's region."""
     tag: str
     accounts: str | None
-    """Which table of accounts by region the repository is in; `None` for one that is the same everywhere."""
+    """Key of its table of accounts by region; `None` for a registry without regions."""
     families: tuple[str, ...]
-    """Instance families that it runs on, e.g. `inf2`."""
+    """Instance families that it supports, e.g. `inf2`."""
     runtime: str
     """Version of `aws-neuronx-runtime-lib` in the image."""
     compiler: str
-    """Version of `neuronx-cc` in the image: a model compiled by another is refused."""
+    """Version of `neuronx-cc` in the image: it rejects a model compiled with another version."""
     port: int
-    """The port that we have it listen at."""
+    """The port that it is configured to listen on."""
     health_path: str
     metrics_path: str
     image_gib: int
-    """What the unpacked image takes on the root volume, about."""
+    """Approximate GiB of the unpacked image on the root volume."""
 
 
 model_servers = reader(Mapping[str, ModelServerFacts], "model_servers")
 
 
 def image_account(table: str, region: str) -> str | None:
-    """Return the account whose registry has the image in `region`; `None` where it is not offered."""
+    """Return the account whose registry has the image in `region`; `None` where AWS does not offer it."""
     account: str | None = load("image_accounts")[table].get(region)
     return account
 
@@ -183,12 +183,12 @@ class ServerSetting:
     """One setting of a model server."""
 
     name: Annotated[str, KEY]
-    """As we write it, e.g. `max_input_tokens`."""
+    """Its key in the catalog, e.g. `max_input_tokens`."""
     type: Literal["integer", "number", "boolean", "text", "choice", "list", "json"]
     variable: str | None = None
-    """The environment variable that carries it; `None` where an argument does."""
+    """Its environment variable; `None` where it is a command-line argument."""
     argument: str | None = None
-    """The argument that carries it; empty for words that are appended as they are."""
+    """Its command-line argument; empty for values that are appended unchanged."""
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
@@ -198,82 +198,82 @@ _settings = reader(Mapping[str, Mapping[str, ServerSetting]], "server_settings",
 
 
 def server_settings(server: str) -> Mapping[str, ServerSetting]:
-    """Return the settings of `server` (`tgi`, …) by name, without those that all servers have (batch size …)."""
+    """Return the settings of `server` (`tgi`, …) by name, without settings that all servers share (batch size …)."""
     return _settings()[server]
 
 
 own_arguments = reader(frozenset[str], "server_settings", "own_arguments")
-"""The arguments that a service gives its server by itself, with hyphens: nobody else gives them."""
+"""Arguments, with hyphens, that llm-fleet sets for every server; users cannot set them."""
 
 
 def own_variables(server: str) -> frozenset[str]:
-    """Return the environment variables that a service sets for `server` by itself: nobody else sets them."""
+    """Return the environment variables that llm-fleet sets for `server`; users cannot set them."""
     facts = load("server_settings")["own_variables"]
     of_settings = {setting.variable for setting in server_settings(server).values() if setting.variable}
     return frozenset(facts["all"]) | frozenset(facts[server]) | of_settings
 
 
 default_batch_size = reader(int, "server_settings", "batch_size")
-"""How many sequences are generated side by side where no one says it: a model of 8B on an inf2.xlarge has room for them
-in a sequence of the default length."""
+"""Default number of sequences that are generated concurrently: an 8B model on an inf2.xlarge has memory for them
+at the default sequence length."""
 default_sequence_length = reader(int, "server_settings", "sequence_length")
-"""How many tokens prompt and answer have together, at most, where no one says it."""
+"""Default maximum tokens of prompt and answer together."""
 requests_per_slot = reader(int, "server_settings", "requests_per_slot")
-"""How many requests a server takes at once for each place in its batch, those that wait included."""
+"""Concurrent requests that a server accepts for each slot of its batch, including waiting ones."""
 keep_alive_margin_seconds = reader(int, "server_settings", "keep_alive_margin_seconds")
-"""How much longer than the load balancer a server keeps a connection on which nothing happens."""
+"""Seconds that a server keeps an idle connection longer than the load balancer does."""
 execute_model_seconds = reader(int, "server_settings", "execute_model_seconds")
-"""How long vLLM's plugin for trn2 may take for one execution, a graph that is still compiled included."""
+"""Timeout of one execution in vLLM's plugin for trn2, including the compilation of a graph."""
 _termination_seconds = reader(Mapping[str, int], "server_settings", "termination_seconds")
 
 
 def termination_seconds(server: str) -> int:
-    """Return how long `server` is given to finish what it has begun when it is asked to end."""
+    """Return the seconds that `server` gets to finish running requests when it is stopped."""
     return _termination_seconds()[server]
 
 
 _FAMILY = {"tgi": "tgi", "hugging-face-vllm": "vllm", "aws-vllm": "vllm", "aws-vllm-neuron": "vllm"}
-"""Whose metrics a server has, by its name in the catalog of model servers."""
+"""The family of metrics by name of the server in the catalog."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerMetric:
-    """One Prometheus metric of a server."""
+    """One Prometheus metric of a model server."""
 
     name: str
-    """As the server writes it; of a histogram without `_bucket`, `_sum` and `_count`."""
+    """The server's name of it; for a histogram without `_bucket`, `_sum` and `_count`."""
     type: str
     """`gauge`, `counter` or `histogram`."""
     unit: str
-    """As CloudWatch says it: `Count` or `Seconds`."""
+    """CloudWatch unit: `Count` or `Seconds`."""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Labels that single out the series that is meant; empty where there is one series."""
+    """Labels that select one series; empty where the metric has only one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerMetrics:
-    """Which metrics answer which question. Averages of several are added up; none: the server does not tell."""
+    """Metrics by meaning. Averages of several metrics are added; empty: the server does not report it."""
 
     waiting: tuple[ServerMetric, ...]
-    """How many requests wait now."""
+    """Number of requests that wait now."""
     running: tuple[ServerMetric, ...]
-    """How many sequences are generated now."""
+    """Number of sequences that are generated now."""
     time_to_first_token: tuple[ServerMetric, ...]
-    """How long until a request's first token."""
+    """Time to first token of a request."""
     time_per_token: tuple[ServerMetric, ...]
-    """How long each further token takes."""
+    """Time per output token after the first."""
     answer_time: tuple[ServerMetric, ...]
-    """How long a whole answer takes."""
+    """End-to-end latency of a request."""
     answer_tokens: tuple[ServerMetric, ...]
-    """How many tokens an answer has."""
+    """Output tokens of a request."""
     rejected: tuple[ServerMetric, ...]
-    """Requests turned away because too many were there."""
+    """Requests rejected because of overload."""
     failed: tuple[ServerMetric, ...]
-    """Answers that failed in the server without a 5xx: it answers something else, or its stream had begun."""
+    """Failed requests without a 5xx: the server returned another status, or streaming had begun."""
 
     @property
     def all(self) -> tuple[ServerMetric, ...]:
-        """Every metric, once."""
+        """All metrics without duplicates."""
         found = [metric for each in fields(self) for metric in getattr(self, each.name)]
         return tuple({metric.name: metric for metric in found}.values())
 
@@ -282,22 +282,22 @@ _metrics = reader(Mapping[str, ServerMetrics], "server_metrics")
 
 
 def server_metrics(server: str) -> ServerMetrics:
-    """Return what the server called `server` in the catalog tells, e.g. `tgi`."""
+    """Return the metrics of the server named `server` in the catalog, e.g. `tgi`."""
     return _metrics()[_FAMILY[server]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportFacts:
-    """How the image of one server exports, by optimum-neuron's command line."""
+    """Arguments of optimum-neuron's export command in the image of one server."""
 
     cores: str
-    """Argument for over how many cores the model is spread."""
+    """Argument for the tensor parallel degree."""
     cast: str | None
-    """Argument for the type that weights are cast to; `None` where the checkpoint's own is kept."""
+    """Argument for the data type of the weights; `None` where the checkpoint's own type is kept."""
     instance_type: str | None
-    """Argument for the family that it is compiled for; `None` where only the host's own can be."""
+    """Argument for the target instance family; `None` where it can be only the host's own."""
     cpu: bool
-    """Whether it can on a host without Neuron devices."""
+    """Whether it can export on a host without Neuron devices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,9 +313,9 @@ class FargateFacts:
 
 
 model_exports = reader(Mapping[str, ExportFacts], "model_exports", "servers")
-"""The servers whose images can export, by their names."""
+"""Servers whose images can export, by name."""
 fargate_facts = reader(FargateFacts, "model_exports", "fargate")
 export_disk_copies = reader(int, "model_exports", "disk_copies")
-"""How often the weights are on the disk while they are exported."""
+"""Copies of the weights on disk during an export."""
 tools_image = reader(str, "model_exports", "tools_image")
-"""The image of AWS's command line, which moves models between S3 and the disk."""
+"""The image of the AWS CLI, which copies models between S3 and the disk."""

@@ -1,4 +1,4 @@
-"""Metrics of clusters and their nodes, thresholds of alarms, chats and budgets."""
+"""Metrics of clusters and their nodes, alarm thresholds, chat channels and budgets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,25 +7,25 @@ from typing import Annotated
 from llm_fleet.catalog.data_file import KEY, Limit, reader
 
 _SUFFIXES = {"Percent": "_percent", "Bytes/Second": "_bytes_per_second", "Seconds": "_seconds"}
-"""What names of Prometheus end in, by CloudWatch's unit (prometheus.io/docs/practices/naming)."""
+"""Suffixes of Prometheus metric names by CloudWatch unit (prometheus.io/docs/practices/naming)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterMetric:
-    """One value that nodes publish each minute. CloudWatch has its mean, sum, extremes and count over the nodes."""
+    """A metric that nodes publish each minute. CloudWatch has average, sum, extremes and count over the nodes."""
 
     key: Annotated[str, KEY]
-    """Its name in programs, e.g. `root_disk_used`."""
+    """Its key in code, e.g. `root_disk_used`."""
     name: str
     """Its name in CloudWatch, e.g. `RootDiskUsed`."""
     unit: str
-    """As CloudWatch says it, e.g. `Percent`."""
+    """CloudWatch unit, e.g. `Percent`."""
     source: str
-    """What it is read of: `node`, `accelerator`, `efa`, `lustre`, or `slurm` on the controller alone."""
+    """Its source: `node`, `accelerator`, `efa`, `lustre`, or `slurm` on the controller alone."""
     dimensions: tuple[tuple[str, ...], ...]
-    """The sets of dimensions it is published with: `Cluster`, and `Cluster` with `Group`."""
+    """The dimension sets it is published with: `Cluster`, and `Cluster` with `Group`."""
     meaning: str
-    """What it tells, in a few words."""
+    """A short description."""
 
     @property
     def prometheus_name(self) -> str:
@@ -36,39 +36,39 @@ class ClusterMetric:
 cluster_metrics = reader(Mapping[str, ClusterMetric], "cluster_metrics", "metrics")
 """Every metric by its key."""
 metrics_namespace = reader(str, "cluster_metrics", "namespace")
-"""CloudWatch's namespace of all of them; that of the metric of failed starts, too."""
+"""CloudWatch namespace of all of them, and of the metric of failed node starts."""
 _log_group_prefix = reader(str, "cluster_metrics", "log_group_prefix")
 
 
 def metrics_log_group(cluster_name: str) -> str:
-    """Return the name of the log group that nodes of `cluster_name` write their lines to."""
+    """Return the name of the log group that nodes of `cluster_name` write metrics to."""
     return f"{_log_group_prefix()}/{cluster_name}"
 
 
 metrics_seconds = reader(int, "cluster_metrics", "seconds")
-"""How many seconds lie between two values of a node."""
+"""Seconds between two values of a node."""
 metrics_retention_days = reader(int, "cluster_metrics", "retention_days")
-"""For how many days the lines are kept unless told."""
+"""Default retention of the metrics log group in days."""
 workspace_arn_pattern = reader(str, "cluster_metrics", "workspace_arn")
-"""What the ARN of a workspace of Amazon Managed Service for Prometheus looks like, in whole."""
+"""Pattern of the full ARN of an Amazon Managed Service for Prometheus workspace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountMetrics:
-    """What our own function publishes of clusters."""
+    """Metrics that llm-fleet's Lambda function publishes for clusters."""
 
     namespace: str
     dimension: str
     metrics: Mapping[str, str]
-    """Names of metrics by our keys: `nodes_running`, `nodes_pending`, `nodes_missing`, `nodes_failed` and more."""
+    """Metric names by key: `nodes_running`, `nodes_pending`, `nodes_missing`, `nodes_failed` and more."""
     minutes: int
-    """How often it looks."""
+    """Minutes between two runs."""
     timeout_seconds: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageFacts:
-    """What FSx and RDS tell of what fills up."""
+    """Metrics of FSx and RDS for storage capacity."""
 
     fsx_namespace: str
     lustre_free: str
@@ -83,7 +83,7 @@ class StorageFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParallelClusterMetrics:
-    """What ParallelCluster counts in its own logs."""
+    """Metrics that ParallelCluster creates from its logs."""
 
     namespace: str
     dimension: str
@@ -92,7 +92,7 @@ class ParallelClusterMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatFacts:
-    """The forms of a chat's ids, and what its role reads."""
+    """Patterns of a chat channel's ids, and the permissions of its role."""
 
     slack_workspace: Limit
     slack_channel: Limit
@@ -103,29 +103,29 @@ class ChatFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetBudgetFacts:
-    """What AWS Budgets allows, and what its action takes away."""
+    """Limits of AWS Budgets, and the permissions that its action denies."""
 
     at_percent: tuple[float, ...]
     notifications: Limit
     emails: Limit
     roles: Limit
     denied: tuple[str, ...]
-    """IAM actions that start machines."""
+    """IAM actions that start instances."""
 
 
 account_metrics = reader(AccountMetrics, "cluster_alarms", "account")
 alarm_thresholds = reader(Mapping[str, float], "cluster_alarms", "thresholds")
-"""From when on each alarm rings, by the names of `ClusterAlarmThresholds`."""
+"""Default thresholds by the names of `ClusterAlarmThresholds`."""
 alarm_minutes = reader(Limit, "cluster_alarms", "alarm_minutes")
-"""Over how many minutes an alarm may look."""
+"""Limits of an alarm's evaluation window in minutes."""
 start_failures_metric = reader(str, "cluster_alarms", "start_failures")
-"""The metric by which nodes tell that their start has failed, in the namespace of their other metrics."""
+"""The metric of failed node starts, in the namespace of the other node metrics."""
 starts_degraded_metric = reader(str, "cluster_alarms", "starts_degraded")
-"""The metric by which nodes tell that they work without something that jobs do not need."""
+"""The metric of nodes that started without an optional part, which jobs do not need."""
 cluster_log_group = reader(str, "cluster_alarms", "log_group")
-"""What the names of HyperPod's log groups begin with, before `/<cluster>/<id>`."""
+"""Prefix of HyperPod's log groups, before `/<cluster>/<id>`."""
 log_retention_days = reader(int, "cluster_alarms", "log_retention_days")
-"""For how many days they are kept unless somebody says otherwise."""
+"""Default retention of logs in days."""
 storage_facts = reader(StorageFacts, "cluster_alarms", "storage")
 parallelcluster_metrics = reader(ParallelClusterMetrics, "cluster_alarms", "parallelcluster")
 chat_facts = reader(ChatFacts, "cluster_alarms", "chat")

@@ -1,4 +1,4 @@
-"""Facts about networks: addresses and interfaces, endpoints of AWS's services, regions and zones."""
+"""Network facts: IP addresses, network interfaces, VPC endpoints, regions and Availability Zones."""
 
 import re
 from collections.abc import Mapping
@@ -10,46 +10,46 @@ from llm_fleet.catalog.data_file import KEY, reader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssociationRule:
-    """What AWS refuses as a further CIDR block of a VPC."""
+    """Restrictions of AWS on additional CIDR blocks of a VPC."""
 
     primary: str
-    """Where the VPC's first block lies."""
+    """The range of the VPC's primary CIDR block."""
     refused: tuple[str, ...]
-    """Where a further block may not lie then."""
+    """Ranges that AWS rejects for additional blocks."""
     instead: str
-    """Where it may, in words."""
+    """Allowed ranges, as text for messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressFacts:
-    """Sizes and limits of subnets, and what each kind of resource takes of them."""
+    """Sizes and limits of subnets, and the IP addresses that each kind of resource uses."""
 
     reserved_per_subnet: int
-    """Addresses that AWS keeps of every subnet: the first four and the last."""
+    """Addresses that AWS reserves in every subnet: the first four and the last."""
     largest_block_prefix: int
     """Prefix length of the largest VPC CIDR block and subnet."""
     smallest_block_prefix: int
     """Prefix length of the smallest VPC CIDR block and subnet."""
     docker_bridge: str
-    """The range of Docker's bridge on every node: AWS warns against it in a VPC of SageMaker."""
+    """The range of Docker's bridge on every node; AWS advises against it in a VPC for SageMaker."""
     most_zones: int
-    """AZs that the layout of the primary CIDR has room for."""
+    """Maximum number of AZs in the layout of the primary CIDR."""
     addresses_of_unknown_instance: int
-    """What an instance whose network cards no source tells is taken to need."""
+    """Assumed addresses of an instance with an unknown number of network cards."""
     addresses_of_file_system: int
-    """What an FSx file system needs at the least."""
+    """Minimum addresses of an FSx file system."""
     addresses_of_serving_host: int
-    """What an ECS host and the one serving task on it need: each has an interface of its own."""
+    """Addresses of an ECS host and its serving task: each has a network interface."""
     interface_quota: int
-    """Default of the quota of network interfaces; AWS enforces it in each AZ."""
+    """Default quota of network interfaces; AWS enforces it in each AZ."""
     interface_quota_code: str
     interface_quota_name: str
     private_ranges: tuple[str, ...]
     """RFC 1918 and RFC 6598 (100.64.0.0/10)."""
     log_retention_days: tuple[int, ...]
-    """For how many days CloudWatch Logs can keep a log."""
+    """Retention periods in days that CloudWatch Logs supports."""
     association_rules: tuple[AssociationRule, ...]
-    """All whose `primary` holds the first block count; the first that refuses is told."""
+    """All rules whose `primary` contains the primary block apply; the first violated rule is reported."""
 
 
 address_facts = reader(AddressFacts, "addresses")
@@ -57,23 +57,23 @@ address_facts = reader(AddressFacts, "addresses")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """One interface endpoint, under the name after `com.amazonaws.<region>.`."""
+    """One interface endpoint; its name is the part after `com.amazonaws.<region>.`."""
 
     name: str
     purpose: str
     """What nodes use it for."""
     needed_by: tuple[str, ...]
-    """Which features need it; `always` for every node without internet."""
-    beside_nat: bool
-    """Whether it is made beside NAT too: a node whose way out is broken can still be entered, and its logs read."""
+    """Features that need it; `always` for every node without internet."""
+    even_with_nat: bool
+    """Whether it is created even with NAT, so that sessions and logs work on a node without internet access."""
     own_principals_only: bool
-    """Whether its policy may admit principals of the own account only, because the service's agents do not call it."""
+    """Whether its policy can allow only principals of the account, because no service principal calls it."""
 
 
 node_endpoints = reader(tuple[Endpoint, ...], "endpoints")
-"""The interface endpoints that nodes need, in the order of the data file."""
+"""Interface endpoints that nodes need, in the order of the data file."""
 endpoint_names = reader(frozenset[str], "endpoint_names")
-"""The names of all interface endpoints that AWS offers."""
+"""Names of all interface endpoints that AWS offers."""
 
 _ZONE_ID = re.compile(r"(?P<prefix>[a-z]+[0-9]+)(-[a-z0-9]+)*-az[0-9]+")
 """`usw2-az4`, and Local Zones such as `usw2-lax1-az1`."""
@@ -81,15 +81,15 @@ _ZONE_ID = re.compile(r"(?P<prefix>[a-z]+[0-9]+)(-[a-z0-9]+)*-az[0-9]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """One region."""
+    """A region of AWS with its partition."""
 
     name: Annotated[str, KEY]
     partition: str
     """`aws`, `aws-cn` or `aws-us-gov`."""
     az_id_prefix: str
-    """What its AZ ids begin with, e.g. `usw2`."""
+    """The prefix of its AZ ids, e.g. `usw2`."""
     hyperpod: bool
-    """Whether HyperPod was there when the table was made."""
+    """Whether HyperPod was available there when the table was made."""
 
 
 regions = reader(Mapping[str, Region], "regions")
@@ -97,12 +97,12 @@ regions = reader(Mapping[str, Region], "regions")
 
 
 def az_id_prefix(az_id: str) -> str | None:
-    """Return what `az_id` begins with, e.g. `usw2`, or `None` when it has not the shape of an AZ id."""
+    """Return the prefix of `az_id`, e.g. `usw2`, or `None` when it is not an AZ id."""
     match = _ZONE_ID.fullmatch(az_id)
     return match["prefix"] if match else None
 
 
 def region_of_az_id(az_id: str) -> str | None:
-    """Return the name of the region that `az_id` lies in, or `None` when no known region has its prefix."""
+    """Return the region of `az_id`, or `None` when no known region has its prefix."""
     prefix = az_id_prefix(az_id)
     return next((region.name for region in regions().values() if region.az_id_prefix == prefix), None)

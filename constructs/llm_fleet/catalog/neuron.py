@@ -16,15 +16,15 @@ class NeuronInstance:
     """EC2's name, e.g. `inf2.xlarge`."""
     family: str
     devices: int
-    """How many `/dev/neuron<n>` it has."""
+    """Number of `/dev/neuron<n>` devices."""
     cores_per_device: int
     hbm_gib_per_device: int
     host_memory_gib: float
     vcpus: int
     target: str
-    """What the compiler compiles for; models of one target run on all its families."""
+    """The compiler's target; a compiled model runs on all families of its target."""
     tensor_parallel: tuple[int, ...]
-    """Over how many cores a model can be spread, ascending; empty where nobody told."""
+    """Supported tensor parallel degrees, ascending; empty where unknown."""
 
     @property
     def cores(self) -> int:
@@ -43,7 +43,7 @@ class NeuronInstance:
 
 
 def neuron_instance(instance_type: str) -> NeuronInstance | None:
-    """Return the facts of `instance_type`; `None` where EC2 has no such type, or one without known Neuron devices."""
+    """Return the facts of `instance_type`; `None` for an unknown type, or one without known Neuron devices."""
     facts = ec2_facts_of(instance_type)
     family = load("neuron_devices")["families"].get(facts.family) if facts else None
     if facts is None or family is None:
@@ -62,7 +62,7 @@ def neuron_instance(instance_type: str) -> NeuronInstance | None:
 
 
 def neuron_instance_names() -> list[str]:
-    """Return all instance types with Neuron devices, by family and size of their memory."""
+    """Return all instance types with Neuron devices, ordered by family and memory."""
     families: list[str] = list(load("neuron_devices")["families"])
     return [each.name for family in families for each in sizes_of(family)]
 
@@ -80,7 +80,7 @@ RUNTIME = "aws-neuronx-runtime-lib"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeuronPackage:
-    """A package of the host and its version, without what the repository puts after it (`2.30.51.0-6a1f2c3d4`)."""
+    """A host package and its version, without the suffix of the repository (`2.30.51.0-6a1f2c3d4`)."""
 
     name: str
     version: str
@@ -88,7 +88,7 @@ class NeuronPackage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeuronEdge:
-    """`package` from `from_version` on works only with `other` at `at_least`."""
+    """`package` from `from_version` on requires `other` in version `at_least` or later."""
 
     package: str
     from_version: str
@@ -98,14 +98,14 @@ class NeuronEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeuronRelease:
-    """One release of the SDK."""
+    """One release of the Neuron SDK."""
 
     name: Annotated[str, KEY]
     """E.g. `2.28.1`."""
     date: str | None
-    """ISO date; `None` where no source tells it."""
+    """ISO date; `None` where no source has it."""
     families: tuple[str, ...]
-    """Instance families that its driver, runtime and PyTorch are made for, e.g. `trn1`."""
+    """Instance families that its driver, runtime and PyTorch support, e.g. `trn1`."""
     host: Mapping[str, str]
     """Versions of the host's packages, by name: driver, runtime, collectives, tools."""
     python: Mapping[str, tuple[str, ...]]
@@ -115,7 +115,7 @@ class NeuronRelease:
 neuron_releases = reader(Mapping[str, NeuronRelease], "neuron_releases", "releases")
 """Every release in the catalog by name, the newest first."""
 compatibility = reader(tuple[NeuronEdge, ...], "neuron_releases", "compatibility")
-"""What driver and runtime ask of each other."""
+"""Version requirements between driver and runtime."""
 
 
 def neuron_release(name: str) -> NeuronRelease:
@@ -124,13 +124,13 @@ def neuron_release(name: str) -> NeuronRelease:
 
 
 def default_neuron_release(family: str) -> NeuronRelease | None:
-    """Return what an expert takes for the instance family `family`; `None` for one without Neuron devices."""
+    """Return the recommended release for the instance family `family`; `None` for one without Neuron devices."""
     chosen = load("neuron_releases")["defaults"].get(family)
     return neuron_release(chosen["release"]) if chosen else None
 
 
 def default_reason(family: str) -> str:
-    """Return why `default_neuron_release` chose as it did. Raises `KeyError` where it chose nothing."""
+    """Return the reason for the choice of `default_neuron_release`. Raises `KeyError` without a choice."""
     reason: str = load("neuron_releases")["defaults"][family]["reason"]
     return reason
 
@@ -141,11 +141,11 @@ def host_packages(release: NeuronRelease) -> tuple[NeuronPackage, ...]:
 
 
 def alternative_releases(release: NeuronRelease) -> tuple[NeuronRelease, ...]:
-    """Return releases whose runtime goes with drivers that are too new for the runtime of `release`, by preference.
+    """Return releases whose runtime supports drivers that are too new for the runtime of `release`, best first.
 
-    An image owns its driver, and it may be newer than the release that its user wants. A runtime newer than the
-    Python stack is the usual direction of compatibility, an older one is not: so there is none for an old driver.
-    Of the releases that will do, the oldest minor one changes least, and of that one the last has its repairs.
+    The AMI has the driver, which may be newer than the release that the user wants. A newer runtime usually works with
+    an older Python stack, but not the reverse, so an old driver has no alternative. The oldest suitable minor release
+    changes least; of that one, the last patch release has the most fixes.
     """
     found: dict[str, NeuronRelease] = {}
     for edge in compatibility():
@@ -158,12 +158,12 @@ def alternative_releases(release: NeuronRelease) -> tuple[NeuronRelease, ...]:
 
 
 def alternative_packages(release: NeuronRelease) -> tuple[NeuronPackage, ...]:
-    """Return what is installed of an alternative `release`: all but the driver, which is the image's."""
+    """Return the packages of an alternative `release` to install: all except the driver, which the AMI has."""
     return tuple(package for package in host_packages(release) if package.name != DRIVER)
 
 
 def parts(version: str) -> tuple[int, ...]:
-    """Return `2.30.51.0` as numbers that can be compared."""
+    """Return the numbers of a version, e.g. `2.30.51.0`, as a comparable tuple."""
     return tuple(int(part) for part in version.split("."))
 
 
@@ -173,61 +173,61 @@ def _minor(release: NeuronRelease) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostFacts:
-    """What the AMI asks of a host, and what we chose for hosts."""
+    """Requirements of the AMI, and our defaults for hosts."""
 
     root_device: str
-    """What the AMI calls its root volume."""
+    """Device name of the AMI's root volume."""
     root_minimum_gib: int
-    """The AMI's own size: no root volume can be smaller."""
+    """Snapshot size of the AMI: the minimum size of a root volume."""
     root_maximum_gib: int
-    """The largest gp3."""
+    """Maximum size of a gp3 volume."""
     managed_families: tuple[str, ...]
-    """Instance families whose Neuron devices ECS Managed Instances hand to tasks."""
+    """Instance families whose Neuron devices tasks can use on ECS Managed Instances."""
     managed_storage_minimum_gib: int
     user_data_bytes: int
-    """EC2 takes no more user data, counted before it is encoded."""
+    """EC2's limit for user data before base64 encoding."""
     os_gib: int
-    """What system, logs and agent take of the root volume, about."""
+    """Approximate GiB of operating system, logs and agent on the root volume."""
     images: int
-    """How many images the default root volume has room for."""
+    """Number of images that fit on the default root volume."""
     throughput_mib_s: int
     boot_minutes: int
-    """How long CloudFormation waits for the signal of a host that replaces another."""
+    """CloudFormation's timeout for the signal of a replacement host."""
     first_host_minutes: int
-    """How long it waits for the first host of all, which ECS's managed scaling has to start before it can boot."""
+    """CloudFormation's timeout for the first host, which ECS managed scaling must start before it can boot."""
     warmup_seconds: int
     model_prefix_bytes: int
-    """What user data has room for of the prefix of a model in S3, as JSON writes it."""
+    """Maximum bytes of a model's S3 prefix in user data, as JSON."""
 
 
 host_facts = reader(HostFacts, "ecs_neuron_ami", "host")
 
 
 def ami_releases() -> Mapping[str, str | None]:
-    """Return the driver that each known release is believed to carry, oldest first; `None` where nobody can tell."""
+    """Return the presumed driver version by AMI release, oldest first; `None` where unknown."""
     return {release: facts["driver"] for release, facts in load("ecs_neuron_ami")["releases"].items()}
 
 
 def ami_for(driver_version: str) -> str:
-    """Return the newest release that is believed to carry `driver_version`; the newest of all where none is."""
+    """Return the newest AMI release with `driver_version` by `ami_releases`, or else the newest of all."""
     releases = ami_releases()
     carrying = [release for release, driver in releases.items() if driver == driver_version]
     return max(carrying or releases)
 
 
 def ami_parameter(release: str) -> str:
-    """Return the name of the public SSM parameter that holds the AMI's id in each region."""
+    """Return the name of the public SSM parameter with the AMI id in each region."""
     name: str = load("ecs_neuron_ami")["parameter"]
     return name.format(release=release)
 
 
 def least_root_gib(image_gib: int, *, cache_gib: int = 0) -> int:
-    """Return the GiB below which a root volume does not hold one image of `image_gib` and the model's cache."""
+    """Return the minimum GiB of a root volume for one image of `image_gib` and the model's cache."""
     facts = host_facts()
     return max(facts.root_minimum_gib, facts.os_gib + image_gib + cache_gib)
 
 
 def default_root_gib(image_gib: int, *, cache_gib: int = 0) -> int:
-    """Return the GiB of a root volume with room for an update beside the running image, and the model's cache."""
+    """Return the GiB of a root volume for the running image, an update of it, and the model's cache."""
     facts = host_facts()
     return max(facts.root_minimum_gib, facts.os_gib + facts.images * image_gib + cache_gib)

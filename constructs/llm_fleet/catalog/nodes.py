@@ -1,5 +1,5 @@
-"""Nodes of clusters: users, the steps of their start, their failures in words, sessions on them; and Slurm: limits of
-its names and accounts, its accounting database, the options of sbatch.
+"""Nodes of clusters: users, start steps, start failures as text, sessions; and Slurm: limits of names and accounts, the
+accounting database, sbatch options.
 """
 
 import re
@@ -11,24 +11,24 @@ from llm_fleet.catalog.data_file import load, reader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlurmLimitFacts:
-    """What accounts and limits of Slurm must look like."""
+    """Patterns and bounds of Slurm accounts and limits."""
 
     largest: Mapping[str, int]
-    """The largest limit that slurmdbd takes: by `fairshare`, `max_wall_minutes`, `resource`, and `count` for others."""
+    """Largest limit that slurmdbd accepts: by `fairshare`, `max_wall_minutes`, `resource`, and `count` for others."""
     counted: tuple[str, ...]
-    """Resources (TRES) that every Slurm counts without being told to."""
+    """Resources (TRES) that Slurm tracks by default."""
     tres_form: re.Pattern[str]
-    """How a resource is written, as a whole."""
+    """Pattern of a whole TRES name."""
     enforce: tuple[str, ...]
-    """What `AccountingStorageEnforce` must say for limits to hold."""
+    """Values of `AccountingStorageEnforce` that enforce limits."""
     root_account: str
-    """The account above all, which every Slurm has."""
+    """Slurm's root account, which always exists."""
     image_account: str
-    """Where nodes put the image's own user, who could submit no job otherwise."""
+    """The account that nodes create for the AMI's user, who could not submit jobs without one."""
     first_mapped_id: int
-    """The lowest id that SSSD gives a person of a directory, unless told otherwise."""
+    """The lowest user id that SSSD maps for directory users by default."""
     last_mapped_id: int
-    """The highest."""
+    """The highest user id that SSSD maps by default."""
 
 
 slurm_limit_facts = reader(SlurmLimitFacts, "slurm_limits")
@@ -36,20 +36,20 @@ slurm_limit_facts = reader(SlurmLimitFacts, "slurm_limits")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineFacts:
-    """One engine that speaks MySQL's protocol."""
+    """One MySQL-compatible engine of RDS."""
 
     families: Mapping[str, str]
     """Parameter group family by major version."""
     default: str
-    """The version to take unless told."""
+    """The default version."""
     logs: tuple[str, ...]
-    """Logs that go to CloudWatch."""
+    """Logs that are exported to CloudWatch Logs."""
     backup_days: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlurmDatabaseFacts:
-    """Limits of databases for accounting."""
+    """Limits of databases for Slurm accounting."""
 
     engines: Mapping[str, EngineFacts]
     capacity_units: tuple[float, float]
@@ -69,31 +69,31 @@ class SlurmDatabaseFacts:
     secret_arn: str
     """A regular expression."""
     least_zones: int
-    """AZs that a DB subnet group must have subnets in."""
+    """Minimum number of AZs of a DB subnet group."""
     lock_wait_seconds: int
     max_allowed_packet_bytes: int
     password_length: int
 
 
 slurm_database_facts = reader(SlurmDatabaseFacts, "slurm_database")
-"""What RDS sells and what ParallelCluster takes."""
+"""Limits of RDS and ParallelCluster."""
 sbatch_options = reader(frozenset[str], "sbatch_options", "options")
-"""Their long names, without dashes."""
+"""Long names of sbatch options, without dashes."""
 
 
 def long_name(name: str) -> str:
-    """Return the long name of an option such as `-N`; `name` itself when it is no short one that sbatch has."""
+    """Return the long name of an option such as `-N`; `name` itself when it is not a short option of sbatch."""
     return load("sbatch_options")["short"].get(name.removeprefix("-"), name) if len(name) == 2 else name
 
 
 def remedy_elsewhere(name: str) -> str | None:
-    """Return what to do about an option that belongs elsewhere, or `None` when nothing special is known of it."""
+    """Return the remedy for an option that must be set elsewhere, or `None` for other options."""
     return load("sbatch_options")["elsewhere"].get(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenIds:
-    """A range of user ids that is taken."""
+    """A reserved range of user ids."""
 
     first: int
     last: int
@@ -102,25 +102,25 @@ class TakenIds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeUserFacts:
-    """What the systems on nodes keep for themselves of user names and ids."""
+    """Reserved user names and ids on nodes, and patterns of a user's settings."""
 
     name_form: re.Pattern[str]
     account_form: re.Pattern[str]
-    """Of a Slurm account."""
+    """Pattern of a Slurm account."""
     first_id: int
     last_id: int
     taken_ids: tuple[TakenIds, ...]
     example_id: int
     home_form: re.Pattern[str]
-    """What a home must look like; stricter than Linux."""
+    """Pattern of a home directory; stricter than Linux."""
     home_depth: int
-    """How many folders its path names at least."""
+    """Minimum number of path components of a home directory."""
     system_folders: frozenset[str]
-    """Folders of the root that no home can be in."""
+    """Top-level directories that cannot contain a home directory."""
     taken_names: frozenset[str]
-    """Users and groups that images and packages bring."""
+    """Users and groups of AMIs and packages."""
     key_types: tuple[str, ...]
-    """Types of public SSH keys, as their text begins."""
+    """Types of public SSH keys, the first word of a key."""
 
 
 node_user_facts = reader(NodeUserFacts, "node_users")
@@ -131,13 +131,13 @@ class NodeStep:
     """One step of `lifecycle_scripts/llm_fleet_node/steps`, as its file declares it."""
 
     summary: str
-    """What is so afterwards, in a few words."""
+    """The result of the step, in a few words."""
     roles: tuple[str, ...]
-    """Roles of the nodes that take it."""
+    """Roles of the nodes that run it."""
     hooks: tuple[str, ...]
-    """Hooks in which it is taken."""
+    """Hooks that run it."""
     needs: tuple[str, ...]
-    """Steps that must be done before it."""
+    """Steps that must run before it."""
 
 
 node_steps = reader(Mapping[str, NodeStep], "node_steps")
@@ -145,12 +145,12 @@ node_steps = reader(Mapping[str, NodeStep], "node_steps")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureWords:
-    """One way in which a service says it."""
+    """One error text of a service."""
 
     pattern: re.Pattern[str]
     remedy: str
     verified: bool
-    """Whether the source has it in these words."""
+    """Whether the source has exactly this text."""
     source: str
 
 
@@ -158,27 +158,27 @@ _failure_words = reader(tuple[FailureWords, ...], "failure_words")
 
 
 def remedy_for(text: str) -> str | None:
-    """Return what to do about a failure that a service tells in `text`; `None` where nothing is known about it."""
+    """Return the remedy for a service's failure message `text`; `None` for an unknown one."""
     return next((row.remedy for row in _failure_words() if row.pattern.search(text)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFacts:
-    """Names and limits of session documents and of Run As."""
+    """Names and limits of Session Manager documents and Run As."""
 
     tag: str
-    """Key of the tag of a role or user of IAM whose value is the node's user."""
+    """Tag key of an IAM role or user; the value is the user on the node."""
     schema_version: str
     session_type: str
-    """Of a session that is a shell."""
+    """Session type of a shell."""
     idle_minutes: tuple[int, int]
-    """Shortest and longest time without a key pressed."""
+    """Minimum and maximum idle timeout."""
     duration_minutes: tuple[int, int]
-    """Shortest and longest time of a session."""
+    """Minimum and maximum session duration."""
     refused_users: frozenset[str]
-    """Users that no session runs as."""
+    """Users that a session cannot run as."""
     image_users: frozenset[str]
-    """Users that AWS's images bring along, each one of them."""
+    """The default users of AWS's AMIs; each AMI has one of them."""
 
 
 session_facts = reader(SessionFacts, "session_manager")

@@ -1,4 +1,4 @@
-"""Notebook instances of SageMaker, and Studio: instance types, platforms, limits and defaults."""
+"""SageMaker notebook instances and Studio: instance types, platforms, limits and defaults."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ from llm_fleet.catalog.data_file import KEY, Limit, reader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformFacts:
-    """One platform, that is an operating system with a JupyterLab."""
+    """One platform: an operating system with a JupyterLab version."""
 
     name: Annotated[str, KEY]
-    """As the service knows it, e.g. `notebook-al2023-v1`."""
+    """Its platform identifier in SageMaker, e.g. `notebook-al2023-v1`."""
     jupyterlab: int
-    """Its major version."""
+    """Major version of JupyterLab."""
     ended: str | None
-    """Since when no instance can be made or started on it, as ISO date; `None` of a living one."""
+    """ISO date since which instances cannot be created or started on it; `None` for a supported platform."""
     successor: str | None
-    """What to take instead; `None` of a living one."""
+    """The platform to use instead; `None` for a supported one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """A number's limits, and its default."""
+    """Limits and default of a number."""
 
     min: int
     max: int
@@ -32,31 +32,31 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotebookFacts:
-    """What notebook instances may be."""
+    """Limits and defaults of notebook instances."""
 
     platforms: Mapping[str, PlatformFacts]
     default_platform: str
     undocumented_platforms: tuple[str, ...]
-    """Of which nothing but the name is known."""
+    """Platforms of which only the name is documented."""
     instance_types: Mapping[str, tuple[str, ...]]
     """The sizes of each family, smallest first."""
     retired_families: Mapping[str, str]
-    """Families that living platforms do not run, and an instance type to take instead."""
+    """Families that supported platforms do not offer, with an instance type to use instead."""
     default_instance_type: str
     name_max: int
     volume_gib: Bounds
     additional_repositories_max: int
-    """Beside the default one."""
+    """In addition to the default repository."""
     repository_url_max: int
     script_characters_max: int
-    """Of a lifecycle script, once it is base64."""
+    """Limit of a lifecycle script in base64."""
     idle_minutes: Bounds
     default_pins: tuple[str, ...]
-    """What pip on an instance is held to."""
+    """Default pip constraints on an instance."""
     sdk_name_prefixes: tuple[str, ...]
-    """How the names begin that the SageMaker SDK gives to what it makes."""
+    """Prefixes of names that the SageMaker SDK generates."""
     log_group: str
-    """Where the service writes the logs of all instances."""
+    """The log group of all notebook instances."""
 
     @property
     def instance_type_names(self) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ class NotebookFacts:
 
     @property
     def living_platforms(self) -> tuple[str, ...]:
-        """The platforms on which an instance can be made."""
+        """The platforms on which instances can be created."""
         return tuple(name for name, platform in self.platforms.items() if platform.ended is None)
 
 
@@ -73,7 +73,7 @@ notebook_facts = reader(NotebookFacts, "sagemaker_notebooks")
 
 
 class NotebookPlatform(str):
-    """A platform of notebook instances: a plain string, that `NotebookPlatform.of` vouches for."""
+    """A platform of notebook instances: a string that skips the catalog's check when `NotebookPlatform.of` makes it."""
 
     __slots__ = ()
 
@@ -86,14 +86,14 @@ class NotebookPlatform(str):
     def of(cls, name: str) -> Self:
         """Return a platform that is newer than this release of llm-fleet, e.g. `notebook-al2028-v1`.
 
-        One that has ended is refused by whatever takes it (LF910).
+        Constructs reject a platform that has ended (LF910).
         """
         return cls(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudioFacts:
-    """Limits and choices."""
+    """Limits and values of Studio domains."""
 
     default_instance: str
     default_idle_minutes: int
@@ -101,29 +101,29 @@ class StudioFacts:
     default_maximum_volume_gib: int
     idle_minutes: Limit
     volume_gib: Limit
-    """EBS volume of a space."""
+    """GiB of the EBS volume of a space."""
     uid: Limit
     gid: Limit
     domain_name: Limit
     user_name: Limit
-    """Of a user profile."""
+    """Limits of a user profile's name."""
     script_name: Limit
     script_characters: Limit
-    """Of a lifecycle configuration's content, which is Base64."""
+    """Limits of a lifecycle configuration's base64 content."""
     lustre_directory: Limit
     repository_url: Limit
     repositories: int
     addresses_per_user: int
-    """That AWS recommends to have, at the most."""
+    """The maximum that AWS recommends to reserve."""
     addresses_of_home: int
-    """Of a mount target of EFS, one in each subnet."""
+    """Addresses of an EFS mount target, one in each subnet."""
     example_uid: int
     log_group: str
-    """Where applications and lifecycle scripts of all domains write, in streams that begin with a domain's id."""
+    """The log group of apps and lifecycle scripts of all domains; stream names begin with the domain id."""
     retired_families: Mapping[str, str]
-    """Families that new users do not get any more, and a type in their place."""
+    """Families that AWS closed to new customers, with an instance type to use instead."""
     unknown_to_cloudformation: tuple[str, ...]
-    """Families that the API has and CloudFormation's schema does not."""
+    """Families of the API that CloudFormation's schema does not list."""
     families: Mapping[str, tuple[str, ...]]
     """The sizes of each family, in the order of the API's list."""
 

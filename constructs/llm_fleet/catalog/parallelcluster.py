@@ -1,4 +1,4 @@
-"""ParallelCluster: limits, operating systems, versions, refused instance types, and the schema of its configuration."""
+"""ParallelCluster: limits, operating systems, versions, unsupported instance types, and configuration schema."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from llm_fleet.catalog.data_file import KEY, Limit, load, reader
 
 SECTION, MAP, ANY = "section", "map", "any"
-"""Types that hold keys of their own, any keys, or anything."""
+"""Types with a fixed set of keys, with any keys, or with any value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,23 +17,23 @@ class SchemaKey:
     """A key of the configuration."""
 
     place: str
-    """The keys down to it, lists with `[]`, e.g. `Scheduling/SlurmQueues[]/Name`; empty for the whole."""
+    """Its path, lists with `[]`, e.g. `Scheduling/SlurmQueues[]/Name`; empty for the root."""
     kind: str
-    """`section`, `map`, `any`, `str`, `int`, `float` or `bool`; of its items where it is a list."""
+    """`section`, `map`, `any`, `str`, `int`, `float` or `bool`; for a list, the kind of its items."""
     many: bool = False
     """Whether it is a list."""
     item_key: str | None = None
-    """The key that tells the items of a list apart."""
+    """The key that identifies an item of the list."""
     required: bool = False
     one_of: Sequence[Any] = ()
     range: Limit | None = None
-    """Of a number."""
+    """Bounds of a number."""
     length: Limit | None = None
-    """Of a text, or of the list."""
+    """Length of a string or list."""
     regex: re.Pattern[str] | None = None
-    """What a text begins with; anchored at its end where that is meant."""
+    """Matches the beginning of a string; the whole string only with `$`."""
     keys: "dict[str, SchemaKey]" = field(default_factory=lambda: dict[str, SchemaKey]())
-    """Of a section."""
+    """Keys of a section."""
 
     @property
     def name(self) -> str:
@@ -43,7 +43,7 @@ class SchemaKey:
 
 @cache
 def parallelcluster_schema() -> SchemaKey:
-    """Return the whole configuration as one section."""
+    """Return the whole configuration as a section."""
     root = SchemaKey(place="", kind=SECTION)
     sections = {"": root}
     for place, facts in _facts().items():
@@ -55,13 +55,13 @@ def parallelcluster_schema() -> SchemaKey:
 
 
 def schema_at(place: str) -> SchemaKey | None:
-    """Return the key at `place`, e.g. `HeadNode/Ssh` or `SharedStorage[]`; `None` where there is none."""
+    """Return the key at `place`, e.g. `HeadNode/Ssh` or `SharedStorage[]`; `None` for an unknown key."""
     return _by_place().get(place)
 
 
 @cache
 def places_of(name: str) -> tuple[str, ...]:
-    """Return where the key called `name` stands, whatever the case of its letters."""
+    """Return the places of the key `name`, ignoring case."""
     folded = name.casefold()
     return tuple(place for place, key in _by_place().items() if place and key.name.casefold() == folded)
 
@@ -78,7 +78,7 @@ def _by_place() -> Mapping[str, SchemaKey]:
 
 
 def _facts() -> dict[str, dict[str, Any]]:
-    """The data file's keys, and what it cannot tell: a hook takes one script or a `Sequence` of them.
+    """The data file's keys, and one that the file cannot express: a hook takes one script or a `Sequence` of them.
 
     (`OneOrManyCustomActionField` in pcluster/schemas/cluster_schema.py of aws-parallelcluster 3.16.1.)
     """
@@ -120,36 +120,36 @@ class EbsVolumeType:
     size: Limit
     """GiB."""
     iops: Limit | None = None
-    """`None` where IOPS cannot be asked for."""
+    """`None` where IOPS cannot be set."""
     default_iops: int | None = None
     iops_per_gib: int | None = None
-    """Most IOPS for each GiB."""
+    """Maximum IOPS for each GiB."""
     throughput: Limit | None = None
     """MiB/s; `None` where it is not checked."""
     throughput_per_iops: float | None = None
-    """Most MiB/s for each IOPS."""
+    """Maximum MiB/s for each IOPS."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountDirs:
-    """Directories of ParallelCluster's and of the system's."""
+    """Directories of ParallelCluster and of the operating system."""
 
     scratch: str
-    """Where local disks are mounted unless the configuration says another place."""
+    """Default mount path of local disks."""
     reserved: tuple[str, ...]
-    """Where no shared storage may be mounted."""
+    """Paths at which shared storage cannot be mounted."""
 
 
 DEFAULT_EBS_TYPE: str = load("parallelcluster")["ebs"]["default_type"]
 DEFAULT_EBS_SIZE_GIB: int = load("parallelcluster")["ebs"]["default_size"]
 DEFAULT_EBS_THROUGHPUT: int = load("parallelcluster")["ebs"]["default_throughput"]
-"""MiB/s, of gp3."""
+"""Default MiB/s of gp3."""
 DEFAULT_LUSTRE_TYPE: str = load("parallelcluster")["fsx"]["default_deployment_type"]
 _ebs_volume_types = reader(Mapping[str, EbsVolumeType], "parallelcluster", "ebs", "types")
 
 
 def ebs_volume_type(name: str) -> EbsVolumeType | None:
-    """Return the bounds of the volume type `name`; `None` where there is no such type."""
+    """Return the bounds of the volume type `name`; `None` for an unknown type."""
     return _ebs_volume_types().get(name)
 
 
@@ -159,17 +159,17 @@ def ebs_volume_types() -> tuple[str, ...]:
 
 
 mount_dirs = reader(MountDirs, "parallelcluster", "mount_dirs")
-"""The directories that shared storage has to keep out of."""
+"""Directories at which shared storage cannot be mounted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gone:
-    """A word that ParallelCluster once took."""
+    """A value that ParallelCluster no longer supports."""
 
     since: str
     """The first version without it."""
     instead: str
-    """What to write in its place."""
+    """The value to use instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,57 +178,57 @@ class ParallelClusterLimits:
 
     cluster_name: Limit
     cluster_name_accounting: int
-    """Longest name of a cluster with accounting outside of it: Slurm's tables begin with it."""
+    """Longest cluster name with external accounting: names of Slurm's tables begin with it."""
     part_name: Limit
-    """Of a queue, compute resource or login pool."""
+    """Limits of the name of a queue, compute resource or login pool."""
     storage_name: Limit
     reserved_names: tuple[str, ...]
     queues: Limit
     compute_resources: Limit
-    """Of all queues together."""
+    """Compute resources of all queues together."""
     login_pools: Limit
     tags: int
-    """Most tags of a node: those of the cluster, its queue and its compute resource together."""
+    """Maximum tags of a node: those of the cluster, its queue and its compute resource together."""
     reserved_tag_prefix: str
     storage: Mapping[str, Mapping[str, int]]
-    """Most shared storages by kind (`Ebs`, `raid`, `Efs`, `fsx`), `new` and `existing`, or of `any` sort."""
+    """Maximum number of shared storages by kind (`Ebs`, `raid`, `Efs`, `fsx`): `new`, `existing` or `any`."""
     data_repositories: int
-    """Most associations of a Lustre file system."""
+    """Maximum data repository associations of a Lustre file system."""
     nodes_per_gib: float
-    """Compute nodes that a GiB of the head node's memory serves."""
+    """Compute nodes for each GiB of the head node's memory."""
     head_base_gib: float
-    """GiB that the head node takes for itself."""
+    """GiB that the head node itself uses."""
     head_most_gib: float
-    """GiB that suffice for any number of nodes."""
+    """GiB that are enough for any number of nodes."""
     iam_prefix: int
     iam_path: int
     slurm_reconfigure_timeout: int
-    """Seconds; more than this."""
+    """Seconds; the value must be greater."""
 
 
 DEFAULT_VERSION: str = load("parallelcluster")["default_version"]
 CHECKED_LINE: str = load("parallelcluster")["checked_line"]
-"""The versions whose schema and rules are those of this catalog: `3.16` stands for 3.16.0 and after."""
+"""The versions whose schema and rules are those of this catalog: `3.16` means 3.16.0 and later patch releases."""
 _slurm_by_version = reader(Mapping[str, str], "parallelcluster", "slurm_by_version")
 
 
 def versions() -> tuple[str, ...]:
-    """Return the versions whose rules are checked here, oldest first."""
+    """Return the versions that the checks support, oldest first."""
     return tuple(version for version in known_versions() if line_of(version) == CHECKED_LINE)
 
 
 def known_versions() -> tuple[str, ...]:
-    """Return all versions that the catalog has heard of, oldest first."""
+    """Return all versions in the catalog, oldest first."""
     return tuple(_slurm_by_version())
 
 
 def line_of(version: str) -> str:
-    """Return major and minor of `version`, e.g. `3.16`."""
+    """Return `major.minor` of `version`, e.g. `3.16`."""
     return ".".join(version.split(".")[:2])
 
 
 def slurm_of(version: str) -> str | None:
-    """Return the version of Slurm in `version`; `None` where the catalog does not know."""
+    """Return the version of Slurm in `version`; `None` for an unknown version."""
     return _slurm_by_version().get(version)
 
 
@@ -236,7 +236,7 @@ _oses_by_line = reader(Mapping[str, tuple[str, ...]], "parallelcluster", "oses_b
 
 
 def oses(version: str = DEFAULT_VERSION) -> tuple[str, ...]:
-    """Return the operating systems of `version`; those of the checked line for one that is not known."""
+    """Return the operating systems of `version`; for an unknown one those of `CHECKED_LINE`."""
     by_line = _oses_by_line()
     return by_line.get(line_of(version), by_line[CHECKED_LINE])
 
@@ -245,44 +245,44 @@ _image_sizes = reader(Mapping[str, int], "parallelcluster", "image_size")
 
 
 def image_size_gib(version: str) -> int | None:
-    """Return the size of ParallelCluster's own images; `None` where it is not known."""
+    """Return the size of ParallelCluster's official AMIs; `None` where unknown."""
     sizes = _image_sizes().items()
-    told = [size for since, size in sizes if version in versions() and _parts(since) <= _parts(version)]
-    return told[-1] if told else None
+    known = [size for since, size in sizes if version in versions() and _parts(since) <= _parts(version)]
+    return known[-1] if known else None
 
 
 _old_pythons = reader(Mapping[str, str], "parallelcluster", "old_pythons")
 
 
 def old_python(os: str) -> str | None:
-    """Return the version of the operating system's `python3` where the node scripts do not run on it, else `None`."""
+    """Return the version of the operating system's `python3` if the node scripts do not support it, or `None`."""
     return _old_pythons().get(os)
 
 
 private_oses = reader(tuple[str, ...], "parallelcluster", "private_oses")
-"""The operating systems that ParallelCluster publishes no image of."""
+"""Operating systems without an official AMI of ParallelCluster."""
 schedulers = reader(tuple[str, ...], "parallelcluster", "schedulers")
 _gone = reader(Mapping[str, Mapping[str, Gone]], "parallelcluster", "gone")
 
 
 def gone(what: str) -> Mapping[str, Gone]:
-    """Return the words of `oses` or `schedulers` that older versions took."""
+    """Return values of `oses` or `schedulers` that only older versions support."""
     return _gone()[what]
 
 
 parallelcluster_regions = reader(tuple[str, ...], "parallelcluster", "regions")
-"""The regions in which ParallelCluster is published."""
+"""Regions that ParallelCluster supports."""
 _slurm_denied = reader(Mapping[str, tuple[str, ...]], "parallelcluster", "slurm_denied")
 
 
 def denied_slurm_settings(level: str) -> tuple[str, ...]:
-    """Return the settings that ParallelCluster makes itself: of `slurm_conf`, `accounting`, `queue` or
+    """Return the Slurm settings that ParallelCluster reserves: of `slurm_conf`, `accounting`, `queue` or
     `compute_resource`."""
     return _slurm_denied()[level]
 
 
 parallelcluster_limits = reader(ParallelClusterLimits, "parallelcluster", "limits")
-"""The bounds that hold for every cluster."""
+"""Limits of every cluster."""
 
 
 def _parts(version: str) -> tuple[int, ...]:
@@ -290,24 +290,24 @@ def _parts(version: str) -> tuple[int, ...]:
 
 
 families_without_placement_group = reader(frozenset[str], "parallelcluster", "instances", "without_placement_group")
-"""The families that EC2 puts into no cluster placement group."""
+"""Families that EC2 does not support in cluster placement groups."""
 families_without_drivers = reader(frozenset[str], "parallelcluster", "instances", "without_drivers")
-"""The GPU families that the NVIDIA drivers of ParallelCluster's own images do not know any more."""
+"""GPU families that the NVIDIA drivers of ParallelCluster's official AMIs no longer support."""
 unsupported_oses = reader(Mapping[str, tuple[str, ...]], "parallelcluster", "instances", "unsupported_oses")
-"""The operating systems that a family does not run on, by family."""
+"""Unsupported operating systems by instance family."""
 
 
 class Os(str):
-    """An operating system of ParallelCluster (`Image/Os`): a plain string.
+    """An operating system of ParallelCluster (`Image/Os`): a string.
 
-    Constants stand for those of the catalog; any of them may be given as a string. `of` is for one that AWS has brought
-    out since, and is the only way past the check against the catalog.
+    There are constants for those in the catalog, which can also be given as strings. `of` is for one that AWS released
+    later, and is the only way to skip the check against the catalog.
     """
 
     __slots__ = ("unchecked",)
 
     unchecked: bool
-    """Whether it passes the check against the catalog."""
+    """Whether it skips the check against the catalog."""
 
     ALINUX2023: "Os"
     UBUNTU2204: "Os"
@@ -315,31 +315,31 @@ class Os(str):
     RHEL8: "Os"
     RHEL9: "Os"
     ROCKY8: "Os"
-    """ParallelCluster publishes no image of it: give one of your own."""
+    """ParallelCluster has no official AMI of it: set a custom AMI."""
     ROCKY9: "Os"
-    """ParallelCluster publishes no image of it: give one of your own."""
+    """ParallelCluster has no official AMI of it: set a custom AMI."""
 
     def __new__(cls, name: str) -> "Os":
-        """Make the operating system called `name`, e.g. `alinux2023`, which is checked."""
+        """Create the operating system `name`, e.g. `alinux2023`, which is checked against the catalog."""
         self = super().__new__(cls, name)
         self.unchecked = False
         return self
 
     @classmethod
     def of(cls, name: str) -> "Os":
-        """Return the operating system called `name`, whatever the catalog knows of it.
+        """Return the operating system `name` without a check against the catalog.
 
-        Raises `ValueError` when `name` is not lower-case letters and digits, as all of ParallelCluster's are.
+        Raises `ValueError` when `name` does not consist of lowercase letters and digits.
         """
         if not (name.isascii() and name.isalnum() and name == name.lower()):
-            raise ValueError(f"an operating system of ParallelCluster is lower-case letters and digits, got {name!r}")
+            raise ValueError(f"a ParallelCluster operating system has only lowercase letters and digits, got {name!r}")
         self = cls(name)
         self.unchecked = True
         return self
 
 
 def _name_operating_systems() -> None:
-    """Give each constant that the class announces its value: `ALINUX2023` is `alinux2023`."""
+    """Set each constant that the class declares: `ALINUX2023` is `alinux2023`."""
     for constant in Os.__annotations__:
         if constant.isupper():
             setattr(Os, constant, Os(constant.lower()))
@@ -349,46 +349,46 @@ _name_operating_systems()
 
 
 class ParallelClusterVersion(str):
-    """A version of ParallelCluster: a plain string.
+    """A version of ParallelCluster: a string.
 
-    Constants stand for those whose rules are checked here; any of them may be given as a string. `of` is for another,
-    whose configuration may differ from what the checks believe: errors may then be told only by the deployment.
+    There are constants for those that the checks support, which can also be given as strings. `of` is for other
+    versions, whose configuration may differ from the checks' rules: some errors then appear only at deployment.
     """
 
     __slots__ = ("unchecked",)
 
     unchecked: bool
-    """Whether it passes the check against the catalog."""
+    """Whether it skips the check against the catalog."""
 
     V3_16_0: "ParallelClusterVersion"
     V3_16_1: "ParallelClusterVersion"
     V3_16_2: "ParallelClusterVersion"
     V3_16_3: "ParallelClusterVersion"
     DEFAULT: "ParallelClusterVersion"
-    """3.16.1: its schema and rules are those that the checks were compared with."""
+    """3.16.1: the checks were compared with its schema and rules."""
 
     def __new__(cls, name: str) -> "ParallelClusterVersion":
-        """Make the version called `name`, e.g. `3.16.1`, which is checked."""
+        """Create the version `name`, e.g. `3.16.1`, which is checked against the catalog."""
         self = super().__new__(cls, name)
         self.unchecked = False
         return self
 
     @classmethod
     def of(cls, name: str) -> "ParallelClusterVersion":
-        """Return the version called `name`, e.g. `3.17.0`, whatever the catalog knows of it.
+        """Return the version `name`, e.g. `3.17.0`, without a check against the catalog.
 
-        Raises `ValueError` when `name` is no version of ParallelCluster 3.
+        Raises `ValueError` when `name` is not a version of ParallelCluster 3.
         """
         major, *rest = name.split(".")
         if major != "3" or len(rest) != 2 or not all(part.isascii() and part.isdigit() for part in rest):
-            raise ValueError(f"a version of ParallelCluster is three numbers, the first 3, e.g. '3.17.0', got {name!r}")
+            raise ValueError(f"a version of ParallelCluster has the form '3.17.0', got {name!r}")
         self = cls(name)
         self.unchecked = True
         return self
 
 
 def _name_versions() -> None:
-    """Give each constant that the class announces its value: `V3_16_1` is `3.16.1`."""
+    """Set each constant that the class declares: `V3_16_1` is `3.16.1`."""
     for constant in ParallelClusterVersion.__annotations__:
         if constant.startswith("V"):
             setattr(ParallelClusterVersion, constant, ParallelClusterVersion(constant[1:].replace("_", ".")))

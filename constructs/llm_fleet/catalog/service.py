@@ -1,4 +1,4 @@
-"""Inference services around their servers: ECS tasks, load balancer and firewall, alarms and dashboards."""
+"""Inference services: ECS tasks, load balancer, AWS WAF, scaling, alarms and Neuron health."""
 
 import math
 from collections.abc import Mapping
@@ -13,46 +13,46 @@ _MINUTE = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskLimits:
-    """What ECS and we ask of names and numbers of a service."""
+    """Limits of a service's names and numbers, of ECS and our own."""
 
     longest_name: int
     provider_prefixes: tuple[str, ...]
-    """What no capacity provider's name may begin with."""
+    """Prefixes that ECS does not allow for capacity provider names."""
     grace_seconds_max: int
     stop_margin_seconds: int
     log_buffer: str
     """`max-buffer-size` of a non-blocking log driver."""
     open_files: int
-    """`nofile` of a server: every stream of an answer is an open file."""
+    """`nofile` of a server: each streamed answer uses a file descriptor."""
     shared_memory_mib: int
     """`/dev/shm` of a server, whose processes share tensors through it."""
     capabilities: tuple[str, ...]
-    """Linux capabilities that a container may be given, in ECS's words."""
+    """Linux capabilities that ECS can add to a container."""
 
 
 task_limits = reader(TaskLimits, "ecs_tasks", "limits")
 
 
 def task_memory_mib(instance: NeuronInstance, *, managed: bool = False) -> int:
-    """Return the MiB that a task, sidecars included, may have of `instance`.
+    """Return the MiB that a task, including sidecars, can use on `instance`.
 
-    The rest is the kernel's and the host's programs'. On ECS Managed Instances (`managed`) more is left to them.
+    The rest is for the kernel and the host's programs. On ECS Managed Instances (`managed`) they get more.
     """
     facts = load("ecs_tasks")["memory"]
     seen_by_kernel = instance.host_memory_gib * _MIB_PER_GIB * (100 - facts["kernel_percent"]) / 100
-    return math.floor(seen_by_kernel) - int(facts["managed_host_mib" if managed else "host_mib"])
+    return int(seen_by_kernel) - int(facts["managed_host_mib" if managed else "host_mib"])
 
 
 def task_cpu_units(instance: NeuronInstance) -> int:
-    """Return the CPU units that a task may have of `instance`; the rest is for the agent and the driver's threads."""
+    """Return the CPU units that a task can use on `instance`; the rest is for the agent and the driver's threads."""
     facts = load("ecs_tasks")["cpu"]
     return instance.vcpus * int(facts["units_per_vcpu"]) - int(facts["reserved_units"])
 
 
 def load_seconds(*, weights_gib: float, source: str, compiled: bool) -> int:
-    """Return how long a server may need from its start to its first healthy answer, in whole minutes' seconds.
+    """Return the seconds, in whole minutes, that a server can need from its start to its first successful health check.
 
-    `source`: `s3`, `hub` or `image`. A model that is not `compiled` is compiled first, which takes an hour or more.
+    `source`: `s3`, `hub` or `image`. A model that is not `compiled` is compiled first, for an hour or more.
     """
     facts = load("ecs_tasks")["load"]
     seconds = facts["base_seconds"] + weights_gib / facts["gib_per_second"][source]
@@ -63,53 +63,53 @@ def load_seconds(*, weights_gib: float, source: str, compiled: bool) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthCheck:
-    """How a load balancer asks a target whether it is well."""
+    """Health check of a load balancer's target group."""
 
     interval_seconds: int
     timeout_seconds: int
     healthy_threshold: int
-    """Good answers in a row after which it gets requests."""
+    """Consecutive successful checks after which a target gets requests."""
     unhealthy_threshold: int
-    """Bad ones after which it gets none: a server that is busy with a long prompt may miss one or two."""
+    """Consecutive failed checks after which it gets none; a busy server may fail one or two during a long prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagedRuleGroup:
-    """A rule group of AWS's for WAF."""
+    """An AWS managed rule group of AWS WAF."""
 
     name: str
     counted: tuple[str, ...]
-    """Its rules that only count, because prompts would be taken for attacks."""
+    """Its rules in count mode, because they would block prompts as attacks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontFacts:
-    """Limits and choices."""
+    """Limits and settings of load balancer, WAF and authentication."""
 
     zones: int
-    """AZs that an Application Load Balancer stands in at the least."""
+    """Minimum number of AZs of an Application Load Balancer."""
     smallest_subnet_prefix: int
     addresses_per_subnet: int
-    """Free addresses that it wants in each subnet, to grow."""
+    """Free IP addresses that it needs in each subnet for scaling."""
     longest_answer_seconds: Limit
-    """What deregistration can wait for."""
+    """Limits of the deregistration delay."""
     default_longest_answer_seconds: int
     idle_timeout_seconds: Limit
     idle_timeout_default_seconds: int
-    """Elastic Load Balancing's own."""
+    """Default of Elastic Load Balancing."""
     client_keep_alive_seconds: int
-    """Elastic Load Balancing's own: how long a connection of a client is used before a new one is asked for."""
+    """Default of Elastic Load Balancing: maximum lifetime of a client connection."""
     tls_policy: str
     health_check: HealthCheck
     fixed_response_characters: int
     jwt_text_characters: int
-    """Of an issuer, a JWKS endpoint, and a claim's value."""
+    """Maximum length of an issuer, a JWKS endpoint and a claim's value."""
     jwt_claims: int
     jwt_claim_values: int
     jwt_own_claims: tuple[str, ...]
-    """Claims that are checked always and cannot be named."""
+    """Claims that the load balancer always checks; users cannot set them."""
     certificate_arn: str
-    """A regular expression with the group `region`, which is empty for a certificate in IAM."""
+    """A regular expression with the group `region`, which is empty for an IAM certificate."""
     secret_arn: str
     """A regular expression with the group `region`."""
     api_key_characters: int
@@ -118,7 +118,7 @@ class FrontFacts:
     rate_window_seconds: int
     managed_rule_groups: tuple[ManagedRuleGroup, ...]
     answered_without_key: Mapping[str, tuple[str, ...]]
-    """By kind of server, the paths below `/v1/` that it answers to whoever asks, key or no key."""
+    """Paths under `/v1/` that need no API key, by kind of server."""
 
 
 front_facts = reader(FrontFacts, "inference_front")
@@ -126,7 +126,7 @@ front_facts = reader(FrontFacts, "inference_front")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectorFacts:
-    """The program beside a server that brings its metrics to CloudWatch."""
+    """The sidecar that sends a server's metrics to CloudWatch."""
 
     image: str
     scrape_seconds: int
@@ -140,37 +140,37 @@ class CollectorFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalingFacts:
-    """How the number of tasks follows the load."""
+    """Defaults of auto scaling."""
 
     max_tasks: int
     desired: int
-    """How many tasks there are when nobody told."""
+    """Default number of tasks."""
     queue_target: float
-    """Requests that may wait in a task on average."""
+    """Scaling target: average number of waiting requests of a task."""
     scale_out_cooldown_seconds: int
     scale_in_cooldown_seconds: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmFacts:
-    """When somebody is called."""
+    """Default thresholds of service alarms."""
 
     waiting_per_batch: int
-    """Requests waiting in a task, as a multiple of the batch."""
+    """Waiting requests of a task, as a multiple of the batch size."""
     time_to_first_token_seconds: int
     error_percent: int
-    """Errors of the server in a hundred requests."""
+    """Server errors in percent of requests."""
     load_balancer_errors: int
-    """Errors of the load balancer in five minutes."""
+    """Load balancer errors in five minutes."""
     rejected: int
-    """Requests turned away in five minutes."""
+    """Rejected requests in five minutes."""
     task_stops: int
-    """Tasks that stopped by themselves in fifteen minutes."""
+    """Tasks that stopped unexpectedly in fifteen minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeuronHealthFacts:
-    """The Neuron problem detector."""
+    """Facts about the Neuron node problem detector."""
 
     detector_image: str
     recovery_image: str
@@ -178,24 +178,24 @@ class NeuronHealthFacts:
     namespace: str
     """CloudWatch namespace of the recovery program's metrics."""
     log_line: str
-    """What the detector's log says before an error that it found."""
+    """Text before an error in the detector's log."""
     errors: tuple[str, ...]
-    """What the driver writes after `NEURON_HW_ERR=` into the kernel's log."""
+    """Error names that the driver writes after `NEURON_HW_ERR=` to the kernel log."""
     detector_memory_mib: int
     recovery_memory_mib: int
     cpu_units: int
-    """Of each of the two containers."""
+    """CPU units of each of the two containers."""
 
 
-namespace = reader(str, "inference_sight", "namespace")
+namespace = reader(str, "inference_monitoring", "namespace")
 """The CloudWatch namespace of the servers' metrics."""
-collector_facts = reader(CollectorFacts, "inference_sight", "collector")
-scaling_facts = reader(ScalingFacts, "inference_sight", "scaling")
-alarm_facts = reader(AlarmFacts, "inference_sight", "alarms")
-neuron_health_facts = reader(NeuronHealthFacts, "inference_sight", "neuron_health")
+collector_facts = reader(CollectorFacts, "inference_monitoring", "collector")
+scaling_facts = reader(ScalingFacts, "inference_monitoring", "scaling")
+alarm_facts = reader(AlarmFacts, "inference_monitoring", "alarms")
+neuron_health_facts = reader(NeuronHealthFacts, "inference_monitoring", "neuron_health")
 
 
 def neuron_health_memory_mib(*, recover: bool = False) -> int:
-    """Return what the detector takes of its host's memory, with the recovery program where there is one."""
+    """Return the MiB of the detector on its host, including the recovery program if `recover`."""
     facts = neuron_health_facts()
     return facts.detector_memory_mib + (facts.recovery_memory_mib if recover else 0)

@@ -1,4 +1,4 @@
-"""What training on clusters needs: stages and their settings, launchers, software, and variables of each fabric."""
+"""Training on clusters: stages and their settings, backends, software, and environment variables of each fabric."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,21 +18,21 @@ class TrainingStack:
     name: Annotated[str, KEY]
     """E.g. `nxd`."""
     title: str
-    """What it is, in words."""
+    """A description."""
     families: tuple[str, ...]
     """Instance families that it trains on."""
     first: str
     last: str | None
-    """The releases that have it, `None` for no last one."""
+    """First and last release that have it; `last` is `None` while it is still released."""
     why_last: str | None
-    """Why there is none after `last`."""
+    """Why it ended with `last`."""
     packages: tuple[str, ...]
-    """Packages of the release."""
-    beside: Mapping[str, str]
-    """Packages of others, with the versions that it was published with."""
+    """Its packages in the release."""
+    other_packages: Mapping[str, str]
+    """Third-party packages, with the versions that it was published with."""
     pytorch_from: str | None = None
     pytorch_below: str | None = None
-    """Which of a release's builds of PyTorch it is made for."""
+    """It supports only a release's builds of PyTorch below this version."""
 
     def releases(self) -> list[NeuronRelease]:
         """Return the releases that have it, the newest first."""
@@ -47,10 +47,10 @@ class TrainingStack:
         chosen = [each for each in self.versions(release, TORCH) if usual and each.startswith(f"{usual}.")]
         pins[TORCH] = chosen[0] if chosen else pins[TORCH]
         known = load("training_environments")["libneuronxla"].get(release.name)
-        return {**pins, **({_XLA: known} if known else {}), **self.beside}
+        return {**pins, **({_XLA: known} if known else {}), **self.other_packages}
 
     def versions(self, release: NeuronRelease, package: str) -> tuple[str, ...]:
-        """Return the versions of `package` in `release` that the stack is made for."""
+        """Return the versions of `package` in `release` that the stack supports."""
         found = release.python.get(package, ())
         return tuple(version for version in found if package != TORCH or self._takes(version))
 
@@ -77,7 +77,7 @@ class _UsualStack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pythons:
-    """The versions of Python that a release and those after it, up to the next entry, are made for."""
+    """Python versions that a release supports; they apply to later releases up to the next entry."""
 
     from_release: str
     versions: tuple[str, ...]
@@ -89,7 +89,7 @@ _usual_stacks = reader(Mapping[str, _UsualStack], "training_environments", "defa
 
 
 def usual_stack(family: str) -> tuple[str, str] | None:
-    """Return what an expert takes for the instance `family`: stack and release; `None` for one to train nothing on."""
+    """Return the recommended stack and release for the instance `family`; `None` for one without training support."""
     chosen = _usual_stacks().get(family)
     return None if chosen is None else (chosen.stack, chosen.release)
 
@@ -98,7 +98,7 @@ _stack_releases = reader(Mapping[str, str], "training_environments", "stack_rele
 
 
 def usual_release(stack: str) -> str:
-    """Return the release that an expert takes of `stack`."""
+    """Return the recommended release of `stack`."""
     return _stack_releases()[stack]
 
 
@@ -111,28 +111,28 @@ _pythons = reader(tuple[_Pythons, ...], "training_environments", "python")
 
 
 def pythons_of(release: str) -> tuple[str, ...]:
-    """Return the versions of Python that the packages of `release` are made for."""
+    """Return the Python versions that the packages of `release` support."""
     return _python(release).versions
 
 
 def usual_python(release: str) -> str:
-    """Return the version that an expert takes: the one that the images of the time carried."""
+    """Return the recommended Python version: the one in AWS's AMIs at the time of the release."""
     return _python(release).usual
 
 
 def _python(release: str) -> _Pythons:
-    """Return the entry for `release`: entries begin with a release, the newest first."""
+    """Return the entry for `release`; entries are ordered by first release, newest first."""
     return next(entry for entry in _pythons() if parts(entry.from_release) <= parts(release))
 
 
 vendor_packages = reader(frozenset[str], "training_environments", "vendor_packages")
-"""The names that only Neuron's own index may answer for, as indexes write them."""
+"""Normalized names of packages that pip may install only from the Neuron index."""
 neuron_index = reader(str, "training_environments", "index")
-"""The address of Neuron's package index."""
+"""URL of the Neuron package index."""
 
 
 def glibc_shortfall(os: str, pytorch: str) -> tuple[str, str] | None:
-    """Return the glibc that `os` has and the newer one that wheels of `pytorch` ask for; `None` where it is enough."""
+    """Return the glibc of `os` and the newer one that wheels of `pytorch` require; `None` where it is new enough."""
     facts = load("training_environments")["glibc"]
     has = facts["systems"].get(os)
     if has is None or parts(pytorch)[:2] < parts(facts["pytorch_from"]) or parts(has) >= parts(facts["needs"]):
@@ -141,7 +141,7 @@ def glibc_shortfall(os: str, pytorch: str) -> tuple[str, str] | None:
 
 
 usual_cache_days = reader(int, "training_environments", "compile_cache_days")
-"""For how many days a compiled graph is kept unused."""
+"""Days after which an unused compiled graph is deleted."""
 usual_folder = reader(str, "training_environments", "folder")
 """The name of the runtime's folder on shared storage."""
 _PROCESSES = "{processes}"
@@ -149,19 +149,19 @@ _PROCESSES = "{processes}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FabricVariable:
-    """A variable of jobs on a fabric."""
+    """An environment variable of jobs on a fabric."""
 
     name: str
     value: str
-    """`{processes}` stands for the processes of a node."""
+    """`{processes}` is replaced with the number of processes of a node."""
     reason: str
     before: str | None = None
-    """The Neuron release that has it no more; `None` for one that all have."""
+    """The first Neuron release that does not need it; `None`: all need it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingFabric:
-    """What processes of a job on one kind of nodes talk over."""
+    """The network between processes of a job on one kind of nodes."""
 
     name: Annotated[str, KEY]
     """E.g. `neuron-efa`."""
@@ -170,7 +170,7 @@ class TrainingFabric:
     variables: tuple[FabricVariable, ...]
 
     def rendered(self, *, processes: int, release: str | None) -> dict[str, str]:
-        """Return the variables by name, for nodes with `processes` and Neuron `release` (`None` where none is told)."""
+        """Return the variables by name, for nodes with `processes` and Neuron `release` (`None`: unknown)."""
         return {
             variable.name: variable.value.replace(_PROCESSES, str(processes))
             for variable in self.variables
@@ -182,7 +182,7 @@ training_fabrics = reader(Mapping[str, TrainingFabric], "training_fabrics")
 
 
 def fabric_for(accelerator: str | None, *, efa: bool) -> TrainingFabric:
-    """Return the fabric of nodes with this `accelerator`; EFA alone, without one, is of no use to any library here."""
+    """Return the fabric of nodes with this `accelerator`; EFA without an accelerator has no fabric."""
     for fabric in training_fabrics().values():
         if fabric.accelerator == accelerator and fabric.efa is (efa and accelerator is not None):
             return fabric
@@ -194,17 +194,17 @@ class BackendFacts:
     """One backend."""
 
     accelerators: tuple[str, ...]
-    """`neuron`, `gpu` or `none`: on what it runs."""
+    """Supported accelerators: `neuron`, `gpu` or `none`."""
     families: tuple[str, ...] | None
-    """Instance families that it runs on; `None` for all with its accelerator."""
+    """Supported instance families; `None`: all with its accelerator."""
     degrees: tuple[str, ...]
-    """Which degrees it has, by the run's attributes, besides data parallel."""
+    """Parallel degrees that it supports in addition to data parallel, by the run's attributes."""
     sequence_parallel: bool
-    """Whether tensor parallel splits the sequence too."""
+    """Whether tensor parallelism also splits the sequence."""
     keeps_scores: bool
-    """Whether attention scores are kept for the backward pass."""
+    """Whether it keeps attention scores for the backward pass."""
     tensor_parallel_within_node: bool
-    """Whether the processes that share a layer must be of one node."""
+    """Whether all processes of a tensor parallel group must be on one node."""
 
 
 backends = reader(Mapping[str, BackendFacts], "training_backends", "backends")
@@ -217,17 +217,17 @@ def default_backend(accelerator: str) -> str:
 
 
 default_sequence_length = reader(int, "training_backends", "defaults", "sequence_length")
-"""The tokens of a sequence where the model can have as many."""
+"""Default sequence length in tokens, if the model supports it."""
 default_global_batch = reader(int, "training_backends", "defaults", "global_batch")
-"""The sequences of a step, which are rounded to what the degrees divide."""
+"""Default sequences of a step, rounded to a multiple that the degrees divide."""
 default_warmup_steps = reader(int, "training_backends", "defaults", "warmup_steps")
-"""The steps until the learning rate is at its highest, where a run has enough of them."""
+"""Default warm-up steps of the learning rate, if the run is long enough."""
 default_seed = reader(int, "training_backends", "defaults", "seed")
-"""What chance begins with."""
+"""Default random seed."""
 most_nodes = reader(int, "training_backends", "most_nodes")
-"""Above how many nodes of a partition somebody has slipped."""
+"""Maximum plausible nodes of a partition; more is an input error."""
 most_processes = reader(int, "training_backends", "most_processes")
-"""Above how many processes of a node somebody has slipped."""
+"""Maximum plausible processes of a node; more is an input error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,28 +235,28 @@ class JobSetting:
     """One setting of a batch file."""
 
     text: str
-    """What it is where nobody sets it, as bash reads it."""
+    """Default value as a bash expression."""
     default: str | None
-    """The same as the job gets it; `None` when only bash on the node knows, e.g. a folder that nodes tell."""
+    """Default value; `None` when bash on the node computes it, e.g. a directory from the node's settings."""
     comment: str
-    """What it is."""
+    """A description."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobStage:
-    """One batch file of `lifecycle_scripts/jobs`; or `run.sh`, which all share."""
+    """One batch file of `lifecycle_scripts/jobs`, or `run.sh`, which all of them use."""
 
     file: str
-    """Its name."""
+    """File name."""
     summary: str
-    """What it does, in a sentence."""
+    """A description in one sentence."""
     nodes: int
-    """How many nodes it asks for where nobody says; 0 for `run.sh`."""
+    """Default number of nodes; 0 for `run.sh`."""
     settings: Mapping[str, JobSetting]
-    """What it lets its user set, in the order of the file."""
+    """Settings for users, in the order of the file."""
 
 
 job_stages = reader(Mapping[str, JobStage], "job_settings", "stages")
 """The stages by name, in the order in which they are run."""
 shared_settings = reader(JobStage, "job_settings", "run")
-"""What all stages share: the settings of `run.sh`."""
+"""Settings of all stages: those of `run.sh`."""

@@ -1,4 +1,4 @@
-"""Training jobs of SageMaker: limits of CreateTrainingJob, instance types, images, SMP, the machine and the watch."""
+"""SageMaker training jobs: limits of CreateTrainingJob, instance types, images, SMP, state machine and watch."""
 
 import re
 from collections.abc import Mapping
@@ -15,26 +15,26 @@ from llm_fleet.catalog.network import regions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launcher:
-    """How a container starts the processes of a training script."""
+    """A launcher that starts the processes of a training script in a container."""
 
     name: Annotated[str, KEY]
-    """As the fleet file writes it, e.g. `torchrun`."""
+    """Its name in the fleet file, e.g. `torchrun`."""
     title: str
     hyperparameters: Mapping[str, Any]
-    """By which the container's toolkit knows it."""
+    """Hyperparameters that select it in the SageMaker training toolkit."""
     neuron: bool
-    """Whether it starts processes on Trainium."""
+    """Whether it supports Trainium."""
     python_script: bool
-    """Whether the entry point must be a Python script that is no package."""
+    """Whether the entry point must be a Python script, not a package."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """Something that has been taken out of service, or that another thing has replaced."""
+    """A feature or image that AWS has ended or replaced."""
 
     what: str
     successor: str
-    """What to do instead, as a remedy."""
+    """The remedy."""
 
 
 _limits = reader(Mapping[str, Limit], "training_job_limits", "limits")
@@ -43,20 +43,20 @@ _limits = reader(Mapping[str, Limit], "training_job_limits", "limits")
 def training_job_limit(field: str) -> Limit:
     """Return the limits of `field`, by its path in the request, e.g. `TrainingJobName`.
 
-    `[]` stands for a member of a list, `{}` for a value of a map and `{key}` for its key. A field that has no limit, or
-    is misspelt, is a `KeyError`.
+    `[]` means a list item, `{}` a value of a map and `{key}` its key. Raises `KeyError` for a field without limits and
+    for an unknown field.
     """
     return _limits()[field]
 
 
 def training_job_fact(name: str) -> Any:
-    """Return a single number or text of the catalog, by its name, e.g. `checkpoint_path`."""
+    """Return a number or string of the catalog by its key, e.g. `checkpoint_path`."""
     return load("training_job")[name]
 
 
 @cache
 def name_limit() -> Limit:
-    """Return how long a job's name may be, so that what is added to it at each start has room."""
+    """Return the limits of a job's name, shorter than SageMaker's because a suffix is added at each start."""
     whole = training_job_limit("TrainingJobName")
     assert whole.maximum is not None
     return Limit(minimum=whole.minimum, maximum=whole.maximum - training_job_fact("job_suffix"), pattern=whole.pattern)
@@ -64,24 +64,24 @@ def name_limit() -> Limit:
 
 launchers = reader(Mapping[str, Launcher], "training_job", "launchers")
 ended_hyperparameters = reader(Mapping[str, Ended], "training_job", "ended_hyperparameters")
-"""What hyperparameters switched on that has ended, by their names."""
+"""Ended features by the hyperparameters that enabled them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmpImage:
-    """One published image."""
+    """One published image of the SageMaker model parallel library (SMP)."""
 
     pytorch: Annotated[str, KEY]
-    """Version of PyTorch in it, e.g. `2.5.1`; images are known by it."""
+    """Version of PyTorch in it, e.g. `2.5.1`; identifies the image."""
     tag: str
     library: str
     """Version of SMP in it."""
     smddp: str
     """Version of the SageMaker distributed data parallel library in it."""
     transformers: str | None
-    """Version of Hugging Face Transformers in it; `None` where the guide names none."""
+    """Version of Hugging Face Transformers in it; `None` where the guide does not list one."""
     enroot: bool
-    """Whether AWS offers it as an Enroot file too, which saves the import."""
+    """Whether AWS also offers it as an Enroot file, which makes an import unnecessary."""
 
     def uri(self, region: str) -> str:
         """Return the image's address in the registry of `region`."""
@@ -90,25 +90,25 @@ class SmpImage:
         return f"{repository}:{self.tag}"
 
     def enroot_url(self, region: str) -> str | None:
-        """Return where AWS offers the image as an Enroot file in `region`; `None` where it does not."""
+        """Return the URL of the image as an Enroot file in `region`; `None` where AWS does not offer one."""
         address: str = load("smp_images")["enroot"]
         return address.format(region=region, tag=self.tag) if self.enroot else None
 
 
 smp_images = reader(Mapping[str, SmpImage], "smp_images", "versions")
-"""Every image by its version of PyTorch, newest first."""
+"""Images by version of PyTorch, newest first."""
 smp_regions = reader(tuple[str, ...], "smp_images", "regions")
-"""The regions whose registries have the images."""
+"""Regions whose registries have the images."""
 documented_families = reader(tuple[str, ...], "smp_images", "families", "documented")
-"""The instance families that AWS's documents name for SMP v2, e.g. `p4d`."""
+"""Instance families that AWS documents for SMP v2, e.g. `p4d`."""
 derived_families = reader(tuple[str, ...], "smp_images", "families", "derived")
-"""The families whose GPUs the images have kernels for. assumption: smp-v2-on-derived-families"""
+"""Other families whose GPUs the images have kernels for. assumption: smp-v2-on-derived-families"""
 smddp_instances = reader(tuple[str, ...], "smp_images", "smddp_instances")
-"""The instance types, without `ml.`, on which the library SMDDP runs its collectives."""
+"""Instance types, without `ml.`, that support the collectives of the SMDDP library."""
 
 
 def smp_versions() -> tuple[str, ...]:
-    """Return the versions of PyTorch that there are images with, newest first."""
+    """Return the PyTorch versions of all images, newest first."""
     return tuple(smp_images())
 
 
@@ -122,35 +122,35 @@ class TrainingInstance:
     accelerators: int
     """GPUs or Neuron devices."""
     nvme_gb: int | None
-    """Its local disks, which take the place of a volume; 0 without any, `None` where no source tells how large."""
+    """Size of its local disks, which replace the EBS volume; 0 without any, `None` where no source has the size."""
     efa_interfaces: int
     successor: str | None
-    """What to take instead of a type that is in the API's list only; `None` for one that is offered."""
+    """Replacement for a type that only the API's list has; `None` for a type that is available."""
 
     @property
     def family(self) -> str:
-        """The family without prefix and size, e.g. `trn1`."""
+        """The part between `ml.` and the size, e.g. `trn1`."""
         return self.name.split(".")[1]
 
     @property
     def processor(self) -> str:
-        """What an image for it is made for: `gpu`, `neuron` or `cpu`."""
+        """Kind of processor that its images need: `gpu`, `neuron` or `cpu`."""
         return self.accelerator or "cpu"
 
     @property
     def smddp(self) -> bool:
-        """Whether the SageMaker distributed data parallel library runs on it."""
+        """Whether the SageMaker distributed data parallel library supports it."""
         return self.name.removeprefix("ml.") in smddp_instances()
 
     @property
     def has_local_disks(self) -> bool:
-        """Whether data lies on its local disks, which have keys of their own, and not on a volume."""
+        """Whether data is on its local disks, which have their own encryption keys, instead of an EBS volume."""
         return self.nvme_gb != 0
 
 
 @cache
 def training_instances() -> Mapping[str, TrainingInstance]:
-    """Return every instance type that CreateTrainingJob takes, by its `ml.` name."""
+    """Return all instance types of CreateTrainingJob by their `ml.` names."""
     families: dict[str, list[str]] = load("training_job_limits")["instances"]
     names = [f"ml.{family}.{size}" for family, sizes in families.items() for size in sizes]
     return MappingProxyType({name: _instance(name) for name in names})
@@ -173,46 +173,46 @@ def _instance(name: str) -> TrainingInstance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingImageVersion:
-    """One published image, in a form for each kind of processor."""
+    """One published image version, with a tag for each kind of processor."""
 
     repository: str
     pytorch: str
     """Version of PyTorch in it."""
     tags: Mapping[str, str]
-    """By processor: `gpu`, `cpu` or `neuron`."""
+    """Image tags by processor: `gpu`, `cpu` or `neuron`."""
     until: str | None = None
-    """The ISO date until which AWS patches it; `None` where the lists name none."""
+    """ISO date until which AWS patches it; `None` where the lists have none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingImageFamily:
-    """One line of AWS's Deep Learning Containers for training."""
+    """One family of AWS Deep Learning Containers for training."""
 
     name: Annotated[str, KEY]
-    """As the fleet file writes it, e.g. `pytorch`."""
+    """Its name in the fleet file, e.g. `pytorch`."""
     title: str
     maker: str
-    """How Python writes it, e.g. `TrainingImage.pytorch`."""
+    """Its name in Python, e.g. `TrainingImage.pytorch`."""
     default: str
-    """The version that is taken when none is told."""
+    """The default version."""
     accounts: str
-    """The table of accounts by region that its registry is in."""
+    """Key of the table of registry accounts by region."""
     only_regions: tuple[str, ...] | None
-    """Where it is offered; `None`: wherever the table has an account."""
+    """Supported regions; `None`: all regions with an account in the table."""
     instances: tuple[str, ...] | None
-    """Instance families that it runs on; `None`: all with a processor that it has a tag for."""
+    """Supported instance families; `None`: all whose processor has a tag."""
     versions: Mapping[str, TrainingImageVersion]
-    """Newest first."""
+    """Image versions, newest first."""
     retired: tuple[str, ...]
-    """Versions that were, and are not offered any more."""
+    """Versions that AWS no longer offers."""
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """Where it is offered."""
+        """The regions that offer it."""
         return image_regions(self.accounts) if self.only_regions is None else self.only_regions
 
     def uri(self, version: str, processor: str, region: str) -> str:
-        """Return the address of `version` for `processor` in `region`; a `KeyError` where there is none."""
+        """Return the image URI of `version` for `processor` in `region`. Raises `KeyError` where there is none."""
         found = self.versions[version]
         suffix = "amazonaws.com.cn" if regions()[region].partition == "aws-cn" else "amazonaws.com"
         account = image_account(self.accounts, region)
@@ -221,18 +221,18 @@ class TrainingImageFamily:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedImage:
-    """Images that AWS patches no more, by what their addresses have in common."""
+    """Images that AWS no longer patches, identified by a part of their URIs."""
 
     pattern: re.Pattern[str]
     what: str
     successor: str
-    """What to do instead, as a remedy."""
+    """The remedy."""
 
 
 training_image_families = reader(Mapping[str, TrainingImageFamily], "training_job_images", "families")
-"""The lines of images by name."""
+"""Image families by name."""
 ended_images = reader(tuple[EndedImage, ...], "training_job_images", "ended")
-"""What ended images are known by."""
+"""How ended images are recognized."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,52 +242,52 @@ class SmpKey:
     name: Annotated[str, KEY]
     type: Literal["integer", "boolean"]
     default: int | bool | None
-    """What the library takes where the key is left out; `None` where the guide names none."""
+    """The library's default; `None` where the guide has none."""
     minimum: int | None = None
     up_to_world_size: bool = False
-    """Whether its largest value is the number of processes."""
+    """Whether its maximum is the number of processes."""
     needs_transform: bool = False
-    """Whether above 1 it only acts on a model that the script has passed through `torch.sagemaker.transform`."""
+    """Whether values above 1 affect only a model that the script passes through `torch.sagemaker.transform`."""
 
     def limit(self, world_size: int | None) -> Limit:
-        """Return the bounds of the key in a job of `world_size` processes; `None` where that is not known."""
+        """Return the bounds of the key in a job of `world_size` processes; `None`: unknown."""
         return Limit(minimum=self.minimum, maximum=world_size if self.up_to_world_size else None)
 
 
 smp_keys = reader(Mapping[str, SmpKey], "smp_v2", "keys")
-"""Every key of the library's configuration by name, in its reference's order."""
+"""All keys of the library's configuration by name, in the order of its reference."""
 smp_aliases = reader(Mapping[str, str], "smp_v2", "aliases")
-"""Today's names of keys by those of the library's announcement."""
+"""Current names of keys by their names in the library's announcement."""
 
 
 def job_machine_fact(name: str) -> Any:
-    """Return a single fact by its name, e.g. `history_events`."""
+    """Return a fact about the state machine by its key, e.g. `history_events`."""
     return load("job_machine")[name]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchLimits:
-    """Bounds of what a watch may be told."""
+    """Limits of a watch's settings."""
 
     role_policies: int
-    """Managed policies that a role may have."""
+    """Maximum managed policies of a role."""
     environment_bytes: int
-    """Of all variables of a function."""
+    """Maximum bytes of all environment variables of a Lambda function."""
     pattern_characters: int
-    """Of an event pattern."""
+    """Maximum length of an event pattern."""
     alarm_window_minutes: int
-    """How far back one alarm looks at most."""
+    """Maximum evaluation window of an alarm."""
     restarts: int
-    """Of one job; ours."""
+    """Maximum restarts of one job; our own limit."""
     back_off_seconds: int
-    """Ours: who waits for longer than a day wants a schedule."""
+    """Our own limit: a delay of more than a day needs a schedule instead."""
     prefix_characters: int
-    """Ours: a shorter prefix of job names catches what nobody meant."""
+    """Our own minimum: a shorter prefix of job names matches unrelated jobs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestartFacts:
-    """How a failed job is started again."""
+    """Defaults for restarts of a failed job."""
 
     maximum: int
     back_off_seconds: int
@@ -297,7 +297,7 @@ class RestartFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossSpikeFacts:
-    """When a loss has spiked."""
+    """Defaults of the loss spike alarm."""
 
     factor: float
     minutes: int
@@ -306,14 +306,14 @@ class LossSpikeFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StallFacts:
-    """When a job stands still."""
+    """Defaults of the stall alarm."""
 
     minutes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThroughputDropFacts:
-    """When a job has become slow."""
+    """Defaults of the throughput drop alarm."""
 
     below_fraction: float
     minutes: int
@@ -322,22 +322,22 @@ class ThroughputDropFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchQueueFacts:
-    """How the queue and the function behind it work together."""
+    """Settings of the queue and its Lambda function."""
 
     timeout_seconds: int
     visibility_per_timeout: int
-    """How many times the function's timeout a message stays hidden."""
+    """Visibility timeout of a message as a multiple of the function's timeout."""
     receives: int
-    """How often a message is tried before it is put aside."""
+    """Receives of a message before it goes to the dead-letter queue."""
     retention_days: int
     concurrency: int
-    """How many runs there are at most for the queue."""
+    """Maximum concurrency of the function for the queue."""
     memory_mib: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingWatchFacts:
-    """Everything that is known of a watch."""
+    """All facts about a training watch."""
 
     limits: WatchLimits
     restart: RestartFacts
@@ -346,23 +346,23 @@ class TrainingWatchFacts:
     throughput_drop: ThroughputDropFacts
     queue: WatchQueueFacts
     layouts: tuple[str, ...]
-    """Ways of writing checkpoints that the function knows by name."""
+    """Names of the checkpoint layouts that the function supports."""
     tag: str
-    """Tag whose value is the name of the watch that looks after a job."""
+    """Tag key of a job; the value is the name of its watch."""
     alarm_prefix: str
-    """What names of the alarms of all watches begin with; the watch's name and a slash follow."""
+    """Prefix of alarm names of all watches, before the watch's name and a slash."""
     grace_minutes: int
-    """How long a job trains before a condition is believed."""
+    """Minutes after the start of a job in which conditions are ignored."""
     onset_margin_seconds: int
-    """How much older than the trouble a checkpoint must be to be trusted."""
+    """Minimum seconds between a checkpoint and the onset of a problem for a restart from it."""
     metric_period_seconds: int
-    """Of what length the data points of its alarms are."""
+    """Period of its alarms' metrics in seconds."""
     sweep_minutes: int
-    """How often it looks for what no event told."""
+    """Minutes between two polls for changes that no event reported."""
     decision_seconds: int
-    """How long a decision may take, beside the wait before a restart: two full redeliveries of a message."""
+    """Maximum seconds for a decision, without the delay before a restart: two full redeliveries of a message."""
     old_message_minutes: int
-    """How old a message gets before somebody is called."""
+    """Age of a message in minutes at which an alarm changes to ALARM."""
 
 
 training_watch_facts = reader(TrainingWatchFacts, "training_watch")

@@ -1,1 +1,1 @@
-"""Floor 5: the `llm-fleet` command."""
+"""Layer 5: the `llm-fleet` command."""

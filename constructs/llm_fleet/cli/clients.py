@@ -1,4 +1,4 @@
-"""Clients of AWS's services, what AWS's refusals mean, and templates of deployed stacks."""
+"""Clients of AWS services, errors for the refusals of AWS, and templates of deployed stacks."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 
 class AwsRefusal(FleetError):
-    """AWS could not be asked; `code` says why. The command ends with 3, not with 1: nobody knows what is wrong."""
+    """AWS rejected a call; `code` says why. The exit code is 3, not 1: the result is unknown."""
 
     @property
     def code(self) -> AnyCode:
-        """Why, of the first problem."""
+        """Code of the first problem."""
         return self.problems[0].code
 
 
 class AwsGone(AwsRefusal):
-    """What was asked for is not there (LF1008): often an answer, and no failure."""
+    """The resource does not exist (LF1008), which is often a valid result."""
 
 
 @contextmanager
-def told_of_aws(subject: str) -> Generator[None]:
-    """Raise what AWS or boto3 refuses as `AwsRefusal` (LF1000 to LF1009) about `subject`."""
+def aws_errors_reported(subject: str) -> Generator[None]:
+    """Re-raise errors of AWS or boto3 as `AwsRefusal` (LF1000 to LF1009) about `subject`."""
     try:
         yield
     except Exception as error:
@@ -53,9 +53,9 @@ def told_of_aws(subject: str) -> Generator[None]:
 
 
 def refusal(error: Exception) -> Problem | None:
-    """Return what `error` says if it is of AWS or of boto3, else `None`. Known by name: boto3 may not be installed."""
+    """Return the problem for an error of AWS or boto3, else `None`. Compares names: boto3 may not be installed."""
     if isinstance(error, ImportError) and (error.name or "").partition(".")[0] in ("boto3", "botocore"):
-        return _problem(CommandCode.NO_BOTO3, "this asks AWS, and boto3 is not installed")
+        return _problem(CommandCode.NO_BOTO3, "this command calls AWS, and boto3 is not installed")
     if type(error).__module__.partition(".")[0] not in ("botocore", "boto3"):
         return None
     response = cast("dict[str, Any]", getattr(error, "response", None) or {})
@@ -104,54 +104,53 @@ _NAMES = {
 }
 _BY_NAME = {name: code for code, names in _NAMES.items() for name in names.split()}
 _CALL = {
-    CommandCode.NO_CREDENTIALS: "there are no credentials to ask AWS with",
-    CommandCode.EXPIRED: "your credentials have expired",
-    CommandCode.INVALID_CREDENTIALS: "AWS does not know these credentials",
-    CommandCode.DENIED: "your credentials may not make this call",
-    CommandCode.THROTTLED: "AWS turned the call away as one too many, also after waiting",
-    CommandCode.UNREACHABLE: "AWS does not answer",
-    CommandCode.REGION: "the region cannot be asked",
-    CommandCode.GONE: "it is not there",
-    CommandCode.REFUSED: "AWS refuses",
+    CommandCode.NO_CREDENTIALS: "no AWS credentials",
+    CommandCode.EXPIRED: "the AWS credentials have expired",
+    CommandCode.INVALID_CREDENTIALS: "the AWS credentials are invalid",
+    CommandCode.DENIED: "the AWS credentials do not allow this call",
+    CommandCode.THROTTLED: "AWS throttled the call, also after retries",
+    CommandCode.UNREACHABLE: "AWS does not respond",
+    CommandCode.REGION: "the AWS Region is missing, unknown or not enabled",
+    CommandCode.GONE: "it does not exist",
+    CommandCode.REFUSED: "AWS rejects the call",
 }
 _REMEDIES = {
     CommandCode.NO_BOTO3: "run `pip install 'llm-fleet[aws]'`, or `pip install boto3`",
     CommandCode.NO_CREDENTIALS: "run `aws configure sso` or `aws login`, or set AWS_PROFILE; `aws sts "
-    "get-caller-identity` tells who you are",
-    CommandCode.EXPIRED: "run `aws sso login` or `aws login`, or get new ones from where these came from",
-    CommandCode.INVALID_CREDENTIALS: "see that AWS_PROFILE or the AWS_ACCESS_KEY_ID is the right one, that the clock "
-    "of this machine is right, and that the region is enabled in your account",
-    CommandCode.DENIED: "ask for {action} in your IAM policy; read-only ones such as ViewOnlyAccess have most",
-    CommandCode.THROTTLED: "try again in a minute; AWS_MAX_ATTEMPTS=10 waits longer",
-    CommandCode.UNREACHABLE: "see that this machine reaches the internet or the VPC's endpoints, and that the region's "
-    "name is right; health.aws.amazon.com tells of trouble at AWS",
-    CommandCode.REGION: "name the region with --region or in the fleet file, as in us-west-2; an opt-in region is "
-    "enabled in the account's settings",
-    CommandCode.GONE: "see that it was deployed, in this region and account, and not deleted since",
-    CommandCode.REFUSED: "what AWS says tells why; see that the fleet file, the region and the account are those that "
-    "you mean",
+    "get-caller-identity` shows who you are",
+    CommandCode.EXPIRED: "run `aws sso login` or `aws login`, or get new ones from the same source",
+    CommandCode.INVALID_CREDENTIALS: "check AWS_PROFILE or AWS_ACCESS_KEY_ID, the clock of this machine, and that the "
+    "Region is enabled in your account",
+    CommandCode.DENIED: "allow {action} in your IAM policy; ViewOnlyAccess allows most of these calls",
+    CommandCode.THROTTLED: "try again in a minute, or set AWS_MAX_ATTEMPTS=10",
+    CommandCode.UNREACHABLE: "check that this machine can connect to the internet or the VPC endpoints, and the name "
+    "of the Region; health.aws.amazon.com shows outages of AWS",
+    CommandCode.REGION: "set the Region with --region or in the fleet file, e.g. us-west-2; enable an opt-in Region "
+    "in the account's settings",
+    CommandCode.GONE: "check that it is deployed in this Region and account, and was not deleted",
+    CommandCode.REFUSED: "see the message of AWS; check the fleet file, the Region and the account",
 }
 _ATTEMPTS = 6
-"""HyperPod's calls allow few a second; boto3's three attempts are over within two."""
+"""HyperPod allows few calls per second; boto3's default of three attempts ends within two seconds."""
 
 
 class AwsClients:
-    """Clients of one region, each made when it is first used. Where AWS is, and who asks, are boto3's own settings."""
+    """Clients in one Region, created on first use. Endpoints and credentials are those of boto3's settings."""
 
     def __init__(self, *, region: str | None) -> None:
-        """Ask in `region`; `None` is that of the AWS settings. Raises `AwsRefusal` when a client cannot be made."""
+        """`region`: `None` for that of the AWS settings. Raises `AwsRefusal` if a client cannot be created."""
         self._region = region
         self._made: dict[str, Any] = {}
 
     @property
     def region(self) -> str:
-        """Where is asked."""
+        """The AWS Region."""
         return cast(str, self.client("sts").meta.region_name)
 
     def client(self, service: str) -> Any:
         """Return the client of `service`, by boto3's name."""
         if service not in self._made:
-            with told_of_aws(service):
+            with aws_errors_reported(service):
                 import boto3
                 from botocore.config import Config
 
@@ -199,7 +198,7 @@ class AwsClients:
 
     @cached_property
     def sts(self) -> STSClient:
-        """Who asks."""
+        """The caller's identity."""
         return self.client("sts")
 
 
@@ -207,10 +206,10 @@ _NO_STACK = '{"Resources": {}}\n'
 
 
 def stack_template(name: str, *, region: str | None, none_yet_ok: bool) -> str:
-    """Return the template that the stack `name` was deployed with; raise `FleetError` (LF680) where there is none.
+    """Return the deployed template of the stack `name`. Raises `FleetError` (LF680) if the stack does not exist.
 
-    With `none_yet_ok` a stack that does not exist has an empty template, so that CI can ask before the first
-    deployment, too. Other refusals, e.g. of credentials, are told all the same.
+    With `none_yet_ok` the template of a stack that does not exist is empty, for CI before the first deployment. Other
+    refusals, e.g. of credentials, are still raised.
     """
     client = _stack_client(region)
     try:
@@ -220,7 +219,7 @@ def stack_template(name: str, *, region: str | None, none_yet_ok: bool) -> str:
             raise
         if none_yet_ok and "does not exist" in str(error):
             return _NO_STACK
-        _refuse_template(name, str(error), "see that the name, the region and your credentials are right")
+        _refuse_template(name, str(error), "check the stack name, the Region and your credentials")
     return body if isinstance(body, str) else json.dumps(body, indent=1) + "\n"
 
 
@@ -229,16 +228,16 @@ def _stack_client(region: str | None) -> CloudFormationClient:
         import boto3
     except ImportError:
         _refuse_template(
-            "boto3", "it is not installed", "run `pip install 'llm-fleet[mirror]'`, or `pip install boto3`"
+            "boto3", "boto3 is not installed", "run `pip install 'llm-fleet[mirror]'`, or `pip install boto3`"
         )
     try:
         return boto3.client("cloudformation", region_name=region)
     except Exception as error:
         if not is_of_aws(error):
             raise
-        _refuse_template("CloudFormation", str(error), "name the region with --region")
+        _refuse_template("CloudFormation", str(error), "set the Region with --region")
 
 
 def _refuse_template(subject: str, reason: str, remedy: str) -> NoReturn:
-    message = f"the template cannot be had: {reason}"
+    message = f"cannot get the template: {reason}"
     refuse(Code.PC_DEPLOYED_UNREADABLE, message, remedy, subject=subject)

@@ -4,11 +4,24 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from llm_fleet.cli import bundle, check, connect, events, importing, jobs, logs, mirror, nodes, plan, update, upgrade
+from llm_fleet.cli import (
+    bundle,
+    check,
+    connect,
+    events,
+    importing,
+    jobs,
+    logs,
+    mirror,
+    nodes,
+    parallelcluster,
+    plan,
+    upgrade,
+)
+from llm_fleet.cli.place import FILE_RULE, add_file, file_of
 from llm_fleet.cli.screen import ctrl_c_is_never_lost, plain_line
-from llm_fleet.cli.verb import ExitCode, add_completion_to
+from llm_fleet.cli.verb import ExitCode, add_completion_to, add_verb
 from llm_fleet.rules.feature_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 
@@ -16,8 +29,8 @@ from llm_fleet.rules.problem import FleetError
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return its exit code.
 
-    0: done. 1: there are problems, all of them on standard error. 2: the command line itself is wrong. 3: AWS could
-    not be asked. 130: Ctrl-C. With `--json`, problems are on standard output too, as JSON.
+    0: done. 1: there are problems, which are on standard error. 2: the command line is wrong. 3: a call to AWS failed.
+    130: Ctrl-C. With `--json`, problems are also on standard output, as JSON.
     """
     arguments = argparse.Namespace()
     try:
@@ -27,54 +40,68 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return code
     except FleetError as error:
-        return _told(error, as_json=getattr(arguments, "json", False))
-    except SystemExit as leaving:  # argparse's own way out, with its message printed.
+        return _print_problems(error, as_json=getattr(arguments, "json", False))
+    except SystemExit as leaving:  # argparse exits like this after it has printed its message.
         return leaving.code if isinstance(leaving.code, int) else ExitCode.USAGE
     except BrokenPipeError:
-        # The reader has gone, e.g. `| head`.
+        # The reader has closed the pipe, e.g. `| head`.
         _give_up_output()
         return 0
-    except OSError as error:  # Files tell their own problems; what is left is standard output, e.g. a full disk.
-        print(f"llm-fleet: the output cannot be written: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+    except (
+        OSError
+    ) as error:  # Errors of files are raised as problems, so this is one of standard output, e.g. a full disk.
+        print(f"llm-fleet: cannot write the output: {(error.strerror or str(error)).lower()}", file=sys.stderr)
         _give_up_output()
         return ExitCode.PROBLEMS
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
 
 
-def _told(error: FleetError, *, as_json: bool) -> int:
-    """Print what is wrong and return the exit code."""
-    # What AWS or a node says stands in it, and must not steer the terminal.
+def _print_problems(error: FleetError, *, as_json: bool) -> int:
+    """Print the problems and return the exit code."""
+    # Texts of AWS and of nodes are in it: control characters are removed.
     print("\n".join(plain_line(line) for line in str(error).split("\n")), file=sys.stderr)
     if as_json:
         from llm_fleet.cli.screen import print_json
 
         print_json({"problems": error.problems, "subject": error.subject})
-    not_asked = all(isinstance(problem.code, CommandCode) and problem.code.is_of_aws for problem in error.problems)
-    return ExitCode.NOT_ASKED if not_asked else ExitCode.PROBLEMS
+    not_checked = all(isinstance(problem.code, CommandCode) and problem.code.is_of_aws for problem in error.problems)
+    return ExitCode.NOT_CHECKED if not_checked else ExitCode.PROBLEMS
 
 
 def _give_up_output() -> None:
-    """Lead what is left of the output nowhere: Python would complain when it flushes at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Redirect standard output to /dev/null: Python would report an error when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # codespell:ignore wronly
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="llm-fleet", description="LLM infrastructure on AWS from one file, its mistakes told at once."
+        prog="llm-fleet",
+        description="Deploy and operate LLM infrastructure on AWS from one fleet file.",
+        epilog=FILE_RULE,
     )
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     importing.add_to(verbs)
-    verb = verbs.add_parser("validate", help="tell every mistake in a fleet file at once; needs no AWS account")
-    verb.add_argument("file", metavar="FILE", nargs="?", default="fleet.yaml", help="default: fleet.yaml")
+    verb = add_verb(
+        verbs,
+        "validate",
+        help="report every error in a fleet file; needs no AWS account",
+        examples=("validate", "validate -f examples/hyperpod-trn1.yaml --json"),
+    )
+    add_file(verb, argument=True)
     verb.add_argument("--json", action="store_true", help="print JSON")
     verb.set_defaults(run=_validate)
 
-    verb = verbs.add_parser("schema", help="print the JSON Schema of the fleet file, for editors")
+    verb = add_verb(
+        verbs,
+        "schema",
+        help="print the JSON Schema of the fleet file, for editors",
+        examples=("schema", "schema > fleet.schema.json"),
+    )
     verb.set_defaults(run=_schema)
 
-    for verb_of in (check, plan, nodes, connect, logs, events, upgrade, bundle, jobs, mirror, update):
+    for verb_of in (check, plan, nodes, connect, logs, events, upgrade, bundle, jobs, mirror, parallelcluster):
         verb_of.add_to(verbs)
     add_completion_to(verbs, _parser)
     return parser
@@ -85,9 +112,9 @@ def _validate(arguments: argparse.Namespace) -> int:
     from llm_fleet.cli.screen import counted
     from llm_fleet.fleet_file.load import load_fleet
 
-    path = Path(arguments.file)
+    path = file_of(arguments)
     fleet = load_fleet(path)
-    told = {
+    counts = {
         "cluster": len(fleet.clusters),
         "node": sum(cluster.node_count for cluster in fleet.clusters.values()),
         "service": len(fleet.services),
@@ -101,12 +128,12 @@ def _validate(arguments: argparse.Namespace) -> int:
     if arguments.json:
         from llm_fleet.cli.screen import print_json
 
-        print_json({"file": str(path), "fleet": fleet.name, "region": fleet.region, "has": told, "problems": []})
+        print_json({"file": str(path), "fleet": fleet.name, "region": fleet.region, "has": counts, "problems": []})
         return 0
-    without_nodes = any(number for what, number in told.items() if what not in ("cluster", "node", "job"))
+    without_nodes = any(number for what, number in counts.items() if what not in ("cluster", "node", "job"))
     shown = ("cluster", "node") if fleet.clusters or not without_nodes else ()
-    found = [counted(number, what) for what, number in told.items() if number or what in shown]
-    print(f"{path}: good; {', '.join(found)} in {fleet.region}")
+    found = [counted(number, what) for what, number in counts.items() if number or what in shown]
+    print(f"{path}: valid; {', '.join(found)} in {fleet.region}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Which cluster, service or Region a command is for: from arguments and the fleet file."""
+"""The cluster, service and Region of a command, from its arguments and the fleet file."""
 
 import argparse
 import sys
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llm_fleet.cli.verb import checked, refuse
+from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What it is."""
+    """Kind of a place."""
 
     HYPERPOD = "hyperpod"
     PARALLELCLUSTER = "parallelcluster"
@@ -24,13 +25,13 @@ class Kind(StrEnum):
 
     @property
     def in_words(self) -> str:
-        """For people."""
+        """Name for messages."""
         return _WORDS[self]
 
 
 _WORDS = {
     Kind.HYPERPOD: "HyperPod cluster",
-    Kind.PARALLELCLUSTER: "cluster of ParallelCluster",
+    Kind.PARALLELCLUSTER: "ParallelCluster cluster",
     Kind.SERVICE: "inference service",
 }
 
@@ -41,87 +42,115 @@ class Place:
 
     kind: Kind
     name: str
-    """In AWS: of a HyperPod cluster its name; of ParallelCluster's the beginning of it, before `-` and eight digits of
-    a hash; of a service what its ECS service and stack are called."""
+    """Name in AWS: of a HyperPod cluster; of a ParallelCluster cluster, without `-` and eight digits of a hash at its
+    end; of a service, its ECS service and stack."""
     region: str | None
     """`None`: that of the AWS settings."""
     key: str | None = None
-    """In the fleet file; `None` when there is no file."""
+    """Key in the fleet file; `None` without a file."""
     stack: str | None = None
-    """The CloudFormation stack that makes it; `None` when there is no file."""
+    """Its CloudFormation stack; `None` without a file."""
 
     def __str__(self) -> str:
-        # Who asked in a wrong region finds nothing: the region is told wherever the place is.
+        # A wrong Region has no resources, so messages always show the Region.
         return f"{self.kind.in_words} {self.name}" + (f" in {self.region}" if self.region else "")
 
 
+FILE_RULE = (
+    "Every command that reads a fleet file takes it as -f FILE (default: fleet.yaml in the current directory); "
+    "validate, check and plan also take it as an argument."
+)
 _DEFAULT_FILE = Path("fleet.yaml")
 _WITHOUT_FILE = (
-    "note: what is deployed can be asked without this file: in a folder without a fleet.yaml, by its name in AWS, with "
-    "--region, and --kind unless it is HyperPod\n"
+    "note: deployed clusters and services can be queried without this file: run the command in a directory without a "
+    "fleet.yaml, with the name in AWS, --region, and --kind unless it is HyperPod\n"
 )
 
 
+def add_file(parser: argparse.ArgumentParser, *, argument: bool = False) -> None:
+    """Add `-f FILE`, and FILE as an `argument`, for the commands without an argument that names a part of the fleet."""
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument("-f", "--file", metavar="FILE", help="fleet file (default: fleet.yaml in the current directory)")
+    if argument:
+        one.add_argument("file", nargs="?", default=argparse.SUPPRESS, metavar="FILE", help="the same as -f FILE")
+
+
+def file_if_any(arguments: argparse.Namespace) -> Path | None:
+    """Return the fleet file of the command line, or fleet.yaml if it exists."""
+    if arguments.file is not None:
+        return Path(arguments.file)
+    return _DEFAULT_FILE if _DEFAULT_FILE.is_file() else None
+
+
+def file_of(arguments: argparse.Namespace) -> Path:
+    """Return the fleet file. Raises `FleetError` (LF101) if none is given and fleet.yaml does not exist."""
+    return file_if_any(arguments) or refuse(Code.FILE_UNREADABLE, _no_file(), "name the fleet file with -f FILE")
+
+
+def _no_file() -> str:
+    return f"no fleet file: {_DEFAULT_FILE} does not exist in {Path.cwd()}"
+
+
 def add_place(parser: argparse.ArgumentParser, *, option: bool = False) -> None:
-    """Let `parser` take a cluster or service: as its argument, or as `--cluster` where that is an `option`."""
-    what = "cluster or service: its key in the fleet file, or its name (default: the only one)"
+    """Add the cluster or service NAME as argument, or as `--cluster` with `option`."""
+    what = "cluster or service: key in the fleet file, or name in AWS (default: the only one)"
     if option:
         parser.add_argument("-c", "--cluster", dest="place", metavar="NAME", help=what)
     else:
         parser.add_argument("place", nargs="?", metavar="NAME", help=what)
-    parser.set_defaults(place_word="with -c" if option else "as NAME")
-    parser.add_argument(
-        "-f", "--file", type=Path, metavar="FILE", help="the fleet file (default: fleet.yaml, if there is one)"
-    )
+    parser.set_defaults(place_word="with -c NAME" if option else "as NAME")
+    add_file(parser)
     parser.add_argument("--region", help="AWS Region (default: the fleet file's, else that of your AWS settings)")
     parser.add_argument(
-        "--kind", choices=[str(kind) for kind in Kind], default=Kind.HYPERPOD.value, help="what NAME is, without a file"
+        "--kind",
+        choices=[str(kind) for kind in Kind],
+        default=Kind.HYPERPOD.value,
+        help="kind of NAME without a fleet file (default: hyperpod)",
     )
 
 
 def add_since(parser: argparse.ArgumentParser) -> None:
-    """Let `parser` take `--since`, checked as `log_streams.since` reads it."""
+    """Add `--since`, which `log_streams.since` checks."""
 
     def read(text: str) -> object:
         from llm_fleet.cli.logs.log_streams import since
 
         return since(text)
 
-    what = "not older than 2h, 3d, or 2026-11-22T03:00:00Z"
+    what = "only newer ones: a time span (2h, 3d), or a time (2026-11-22T03:00:00Z)"
     parser.add_argument("--since", type=checked(read), metavar="SPAN", help=what)
 
 
 def fleet_of(arguments: argparse.Namespace) -> "Fleet | None":
-    """Return the fleet of `--file`, or of fleet.yaml where there is one.
+    """Return the fleet of `--file`, or of fleet.yaml if it exists.
 
-    Raises `FleetError` with what is wrong with the file; how to do without it is told before, as what is deployed can
-    be asked all the same.
+    Raises `FleetError` with the errors of the file, after a note that the file is not required for deployed clusters.
     """
-    file: Path | None = arguments.file
-    if file is None and not _DEFAULT_FILE.is_file():
+    file = file_if_any(arguments)
+    if file is None:
         return None
     from llm_fleet.fleet_file.load import load_fleet
 
     try:
-        return load_fleet(file or _DEFAULT_FILE)
+        return load_fleet(file)
     except FleetError:
         print(_WITHOUT_FILE, file=sys.stderr)
         raise
 
 
 def place_of(arguments: argparse.Namespace, *, kinds: tuple[Kind, ...] = tuple(Kind)) -> Place:
-    """Return the one that is meant. Raises `FleetError` (LF1010 to LF1013), or what is wrong with the file."""
+    """Return the requested place. Raises `FleetError` (LF1010 to LF1013), or with the errors of the file."""
     fleet = fleet_of(arguments)
     found = _named(arguments) if fleet is None else _in_file(fleet, arguments.place, kinds, arguments.region)
     if found.kind not in kinds:
-        allowed = " and ".join(kind.in_words + "s" if kind is not Kind.PARALLELCLUSTER else str(kind) for kind in kinds)
-        remedy = f"it answers for: {allowed}"
-        refuse(CommandCode.PLACE_KIND, "this command does not answer for it", remedy, subject=str(found))
+        allowed = " and ".join(f"{kind.in_words}s" for kind in kinds)
+        remedy = f"use it for {allowed}"
+        refuse(CommandCode.PLACE_KIND, "this command is not available for this kind", remedy, subject=str(found))
     return found
 
 
 def places_in(fleet: "Fleet", region: str | None = None) -> tuple[Place, ...]:
-    """Return every cluster and service of `fleet`, in its order."""
+    """Return every cluster and service of `fleet`, in the order of the file."""
     where = region or fleet.region
     clusters = [
         Place(
@@ -142,35 +171,37 @@ def _named(arguments: argparse.Namespace) -> Place:
     if arguments.place is None:
         refuse(
             CommandCode.FILE_OR_NAME,
-            "there is neither a fleet.yaml here nor the name of a cluster",
-            f"name the file with -f, or the cluster {arguments.place_word}, and its --region",
+            _no_file(),
+            f"name the fleet file with -f FILE, or the cluster {arguments.place_word} and its --region",
         )
     return Place(kind=Kind(arguments.kind), name=arguments.place, region=arguments.region)
 
 
-def _in_file(fleet: "Fleet", asked: str | None, kinds: tuple[Kind, ...], region: str | None) -> Place:
+def _in_file(fleet: "Fleet", requested: str | None, kinds: tuple[Kind, ...], region: str | None) -> Place:
     places = places_in(fleet, region)
     able = [place for place in places if place.kind in kinds]
-    if asked is None:
+    if requested is None:
         if len(able) == 1:
             return able[0]
         names = ", ".join(str(place.key) for place in able)
         refuse(
             CommandCode.PLACE_NEEDED,
-            "nobody told which cluster or service is meant" if able else "the fleet has none that could be meant",
+            "no cluster or service is named, and the fleet has several"
+            if able
+            else "the fleet has no cluster or service for this command",
             f"name one of {names}" if able else "add a cluster to the fleet file",
             subject=f"fleet {fleet.name}",
         )
     for place in places:
-        if asked in (place.key, place.name):
+        if requested in (place.key, place.name):
             return place
-    from llm_fleet.rules.values import did_you_mean  # It imports the catalog, which `--help` can do without.
+    from llm_fleet.rules.values import did_you_mean  # It imports the catalog, which `--help` does not need.
 
     names_known = [str(place.key) for place in places]
     refuse(
         CommandCode.PLACE_UNKNOWN,
-        "the fleet file has no such cluster or service",
-        did_you_mean(asked, names_known, otherwise=f"name one of {', '.join(names_known) or '(none)'}"),
-        value=asked,
+        "unknown cluster or service",
+        did_you_mean(requested, names_known, otherwise=f"name one of {', '.join(names_known) or '(none)'}"),
+        value=requested,
         subject=f"fleet {fleet.name}",
     )

@@ -1,9 +1,7 @@
-"""What is written to the terminal: plain and coloured text, JSON, progress, problems; Ctrl-C on the way.
+"""Output to the terminal: plain and colored text, JSON, progress and problems; handling of Ctrl-C.
 
-Ctrl-C ends a command wherever it comes.
-
-What is raised in a callback of Python's own, e.g. where it takes leave of a module's lock, is printed and thrown away
-(https://docs.python.org/3/library/sys.html#sys.unraisablehook): a Ctrl-C that falls there would be lost.
+Ctrl-C always ends a command. Python prints and drops an exception in some of its own callbacks, e.g. when it releases a
+module's lock (https://docs.python.org/3/library/sys.html#sys.unraisablehook), so a Ctrl-C there would be lost.
 """
 
 import json
@@ -32,14 +30,14 @@ def counted(number: int, noun: str) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Return `text` on one line, without what would steer the terminal: a name or a log line must not."""
-    if text.isprintable():  # Most are, and then nothing in it steers.
+    """Return `text` on one line without control characters, which could control the terminal."""
+    if text.isprintable():  # Most texts are; then there are no control characters.
         return text
     return "".join(" " if sign in "\t\r\n" else sign for sign in text if sign in "\t\r\n" or not _steers(sign))
 
 
 def plain_line(text: str) -> str:
-    """Return one line of a log, tabs kept, without what would steer the terminal."""
+    """Return one line of a log with its tabs, without other control characters."""
     return "".join(sign for sign in text.rstrip("\r\n") if sign == "\t" or not _steers(sign))
 
 
@@ -47,31 +45,31 @@ def _steers(sign: str) -> bool:
     return unicodedata.category(sign) in ("Cc", "Cf", "Zl", "Zp")
 
 
-def print_json(told: Any) -> None:
-    """Print `told` as one JSON document: times in ISO 8601, what has fields by their names, problems without gaps."""
-    print(json.dumps(told, indent=2, default=plain_data))
+def print_json(reported: Any) -> None:
+    """Print `reported` as a JSON document: times in ISO 8601, objects by their fields, problems with all keys."""
+    print(json.dumps(reported, indent=2, default=plain_data))
 
 
 def plain_data(value: object) -> object:
-    """Return what JSON can hold of `value`, as `default` of `json.dumps`."""
+    """Return `value` in a form for JSON, as `default` of `json.dumps`."""
     if isinstance(value, Problem):
-        return told_problem(value)
+        return reported_problem(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     return value.isoformat() if isinstance(value, datetime | date) else str(value)
 
 
 def print_notes(remarks: Iterable[str], problems: Iterable[Problem]) -> None:
-    """Print on standard error what is to be known beside the answer, and what AWS would not tell."""
+    """Print remarks, and calls that AWS refused, on standard error."""
     for remark in remarks:
         print(f"note: {plain_text(remark)}", file=sys.stderr)
     for problem in problems:
         print(problem, file=sys.stderr)
 
 
-def told_problem(problem: Problem) -> dict[str, Any]:
-    """Return `problem` as what JSON can hold; what is not said is left out."""
-    told = {
+def reported_problem(problem: Problem) -> dict[str, Any]:
+    """Return `problem` for JSON, without empty values."""
+    reported = {
         "code": problem.code.value,
         "where": problem.where,
         "message": problem.message,
@@ -79,11 +77,11 @@ def told_problem(problem: Problem) -> dict[str, Any]:
         "allowed": problem.allowed,
         "remedy": problem.remedy,
     }
-    return {key: value for key, value in told.items() if value}
+    return {key: value for key, value in reported.items() if value}
 
 
 class Tone(Enum):
-    """The colour of a word, as `rich` names the styles that every terminal has."""
+    """The color of a word, by `rich`'s names of styles that every terminal has."""
 
     PLAIN = ""
     GOOD = "green"
@@ -95,7 +93,7 @@ class Tone(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Toned:
-    """Text with a tone. No meaning is in the tone alone: the text says it, too."""
+    """Text with a tone. The text has the meaning of the tone, too."""
 
     text: str
     tone: Tone = Tone.PLAIN
@@ -104,9 +102,9 @@ class Toned:
         return self.text
 
 
-def painted(text: str, tone: Tone, *, colour: bool) -> str:
-    """Return `text` in the colour of `tone` where there is `colour`."""
-    if not colour:
+def painted(text: str, tone: Tone, *, color: bool) -> str:
+    """Return `text` in the color of `tone` if `color` is set."""
+    if not color:
         return text
     from rich.color import ColorSystem
     from rich.style import Style
@@ -116,41 +114,41 @@ def painted(text: str, tone: Tone, *, colour: bool) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Screen:
-    """Where a command's answer goes."""
+    """The output of a command."""
 
     width: int | None
-    """Columns; `None` where there is no end, as in a file or pipe: there a row is a line, for grep and awk."""
-    colour: bool
-    """Whether colours are shown: on a terminal, unless `NO_COLOR` is set to anything (no-color.org) or `TERM` is dumb;
-    `FORCE_COLOR` shows them anywhere."""
+    """Columns; `None` for a file or pipe, where each row is one line for grep and awk."""
+    color: bool
+    """Whether to use colors: on a terminal, unless `NO_COLOR` is set (no-color.org) or `TERM` is dumb; with
+    `FORCE_COLOR` always."""
     live: bool
-    """Whether lines can be written over, as progress and a live table do."""
+    """Whether lines can be overwritten, for progress bars and live tables."""
 
     @classmethod
     def of_output(cls) -> Self:
-        """Return what standard output is now."""
+        """Return the current standard output."""
         terminal = sys.stdout.isatty()
         dumb = os.environ.get("TERM", "") in ("dumb", "unknown")
         return cls(
             width=shutil.get_terminal_size().columns if terminal else None,
-            colour=_wants_colour(terminal and not dumb),
+            color=_wants_color(terminal and not dumb),
             live=terminal and not dumb,
         )
 
 
-def _wants_colour(terminal: bool) -> bool:
+def _wants_color(terminal: bool) -> bool:
     if os.environ.get("NO_COLOR"):
         return False
     return terminal or bool(os.environ.get("FORCE_COLOR"))
 
 
 _SECONDS = 0.05
-"""Until it is typed again: Python has left the callback by then, and nobody has noticed."""
+"""Seconds until it is raised again: then Python has left the callback."""
 
 
 @contextmanager
 def ctrl_c_is_never_lost() -> Generator[None]:
-    """Raise `KeyboardInterrupt` once more, a moment later, where Python has thrown it away."""
+    """Raise `KeyboardInterrupt` again a moment later if Python has dropped it."""
     before = sys.unraisablehook
     lost: list[threading.Timer] = []
 
@@ -178,18 +176,18 @@ def _type_again() -> None:
 
         _thread.interrupt_main()
     else:
-        signal.pthread_kill(main, signal.SIGINT)  # to that thread: it may be asleep in a call
+        signal.pthread_kill(main, signal.SIGINT)  # to that thread, which may be blocked in a call
 
 
 Step = Callable[..., None]
-"""`step()` when one more is done; `step(total=n)` when it becomes known how many there are; `step(said="…")`."""
+"""`step()` for each completed item; `step(total=n)` when the number is known; `step(said="…")` for a text."""
 
 
 @contextmanager
 def progress(what: str, *, total: int | None = None) -> Generator[Step]:
-    """Show a bar named `what`, on a terminal only; without `total` it only shows that something goes on.
+    """Show a progress bar named `what`, on a terminal only; without `total` it only shows activity.
 
-    The bar is gone when the context ends, also by Ctrl-C, so that the answer stands alone.
+    The bar is removed when the context ends, also by Ctrl-C.
     """
     if not sys.stderr.isatty() or os.environ.get("TERM", "") in ("dumb", "unknown"):
         yield _nothing
@@ -213,4 +211,4 @@ def progress(what: str, *, total: int | None = None) -> Generator[Step]:
 
 
 def _nothing(**_: object) -> None:
-    """Nobody looks."""
+    """No output without a terminal."""

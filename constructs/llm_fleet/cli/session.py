@@ -1,10 +1,10 @@
-"""Runs a command on a node through Session Manager, the only way onto a node of HyperPod: no port, no key.
+"""Runs a command on a node through Session Manager, the only access to a HyperPod node: no open port, no SSH key.
 
-A session is a terminal, not a pipe: it turns line ends into CR LF, says a line of its own before and after, ends with
-0 whatever the command ended with, and breaks off now and then with `EOF` (aws/session-manager-plugin issue 59,
-aws/amazon-ssm-agent issue 354). So what a command says stands between two marks of our own, the second with its exit
-code; a session that ends without the second mark was cut off. HyperPod allows three sessions to be started a second in
-an account, and a document's parameter may have 65,535 characters (SageMaker and Systems Manager guides).
+A session is a terminal, not a pipe: it changes line ends to CR LF, prints a line before and after, always ends with
+exit code 0, and is sometimes cut off with `EOF` (aws/session-manager-plugin issue 59, aws/amazon-ssm-agent issue 354).
+Therefore the output of a command is between two markers, the second with the exit code; a session without the second
+marker was cut off. HyperPod allows an account to start three sessions per second, and a document's parameter may have
+65,535 characters (SageMaker and Systems Manager guides).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Target:
     """A node."""
 
     name: str
-    """For people, e.g. `login-group i-0123456789abcdef0`."""
+    """Name for messages, e.g. `login-group i-0123456789abcdef0`."""
     ssm: str
     """For `aws ssm start-session --target`."""
     region: str
@@ -49,46 +49,46 @@ _SESSION_LONGEST = 65_535
 _PAUSES = (1.0, 3.0, 9.0)
 """Seconds before a session that was cut off or throttled is started again."""
 _OWN_LINES = ("Cannot perform start session", "Exiting session with sessionId")
-"""What the plugin says where the command speaks."""
+"""Messages of the plugin within the output of a command."""
 _BRIEF = 12
-"""Lines of a session that failed which are told."""
+"""Lines of a failed session that are printed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How a command ended."""
+    """Exit code and output of a command."""
 
     code: int
     lines: tuple[str, ...]
 
 
 class CutOff(Exception):
-    """The session ended before the command did. Its text is what the session said of it."""
+    """The session ended before the command did. The text is the session's output."""
 
     def __init__(self, said: str, *, begun: bool = False) -> None:
-        """`begun`: whether the command had begun, so that to run it again is to run it twice."""
+        """`begun`: whether the command had started, so that a retry would run it twice."""
         super().__init__(said)
         self.begun = begun
 
 
 class Session:
-    """The way onto one node, for one user of it."""
+    """Runs commands on one node as one of its users."""
 
     def __init__(self, target: Target, *, user: str, deadline: float | None = None) -> None:
-        """Check that this machine has what it needs; cut a session off after `deadline` seconds (default: never).
+        """Check that the required programs are installed. `deadline`: timeout of a session in seconds (default: none).
 
         Raises `FleetError` (LF887).
         """
         for program in ("aws", "session-manager-plugin"):
             if shutil.which(program) is None:
-                remedy = "install the AWS CLI and its Session Manager plugin; both are AWS's own downloads"
-                refuse(Code.JOBS_PROGRAM, f"this machine has no {program}", remedy, subject="Session Manager")
+                remedy = "install the AWS CLI and the Session Manager plugin, which AWS provides"
+                refuse(Code.JOBS_PROGRAM, f"{program} is not installed", remedy, subject="Session Manager")
         self.target = target
         self._user = user
         self._deadline = deadline
 
     def run(self, script: str) -> Done:
-        """Run the bash `script` to its end, again where the session was cut off: it must bear being run twice.
+        """Run the bash `script`; run it again if the session was cut off, so it must be safe to run twice.
 
         Raises `FleetError` (LF888, LF889).
         """
@@ -102,32 +102,32 @@ class Session:
                 self.pause(failures, str(error))
 
     def pause(self, failures: int, said: str) -> None:
-        """Wait before another session, after so many `failures` in a row. Raises `FleetError` (LF888) for good."""
+        """Wait before a retry after `failures` in a row. Raises `FleetError` (LF888) after the last one."""
         if failures > len(_PAUSES) or "AccessDenied" in said:
             self._refuse(said)
         time.sleep(_PAUSES[failures - 1])
 
     def follow(self, script: str, line: Callable[[str], None]) -> int:
-        """Run the bash `script`, hand over each line as it comes, and return the exit code. Raises `CutOff`."""
+        """Run the bash `script`, call `line` with each line, and return the exit code. Raises `CutOff`."""
         mark = secrets.token_hex(8)
         with self._started(script, mark) as process:
             assert process.stdout is not None
-            told = _Told(mark, line)
+            reported = _Reported(mark, line)
             for raw in process.stdout:
-                told.hear(raw.decode("utf-8", "replace").rstrip("\r\n"))
-                if told.code is not None:
-                    return told.code
-        raise CutOff("\n".join(told.around[-_BRIEF:]) or "it ended before the command did", begun=told.begun)
+                reported.hear(raw.decode("utf-8", "replace").rstrip("\r\n"))
+                if reported.code is not None:
+                    return reported.code
+        raise CutOff("\n".join(reported.around[-_BRIEF:]) or "it ended before the command", begun=reported.begun)
 
     @contextmanager
     def _started(self, script: str, mark: str) -> Generator[subprocess.Popen[bytes]]:
-        """Yield the session; it is ended with its context."""
+        """Yield the session, and end it with the context."""
         parameters = json.dumps({"command": [self._command(script, mark)]})
         if len(parameters) > _SESSION_LONGEST:
             refuse(
                 Code.JOBS_TOO_LARGE,
-                f"what is to be sent has {len(parameters)} characters, a session takes {_SESSION_LONGEST}",
-                "submit fewer stages at once, with --stage",
+                f"the batch files have {len(parameters)} characters; a session accepts {_SESSION_LONGEST}",
+                "submit fewer stages together, with --stage",
                 subject=self.target.name,
             )
         words = ["aws", "ssm", "start-session", "--region", self.target.region, "--target", self.target.ssm]
@@ -157,10 +157,10 @@ class Session:
                     os.close(handle)
 
     def _command(self, script: str, mark: str) -> str:
-        """Return what the node runs: the script as the user, packed so that no shell on the way reads it."""
+        """Return the command for the node: the script as the user, in base64 so that no other shell interprets it."""
         packed = base64.b64encode(script.encode()).decode()
         as_user = f"sudo --non-interactive --set-home --user={self._user} bash"
-        # The mark at the end has a line of its own, also after output that does not end one.
+        # The end marker is on its own line, even if the output has no final line break.
         return (
             f"bash -c 'echo; echo {mark} begin; echo {packed} | base64 --decode | "
             f"{as_user} 2>&1; code=$?; echo; echo {mark} end $code'"
@@ -170,15 +170,15 @@ class Session:
         refuse(
             Code.JOBS_SESSION,
             f"the session with {self.target.name} failed: {said}",
-            "see that you may call ssm:StartSession on the cluster's ARN and on the nodes' "
+            "allow ssm:StartSession on the cluster's ARN and on the nodes' "
             "(arn:<partition>:ssm:<region>:<account>:managed-instance/sagemaker-cluster:<cluster id>_*); "
-            f"`aws ssm start-session --region {self.target.region} --target {self.target.ssm}` opens a shell there",
+            f"test it with `aws ssm start-session --region {self.target.region} --target {self.target.ssm}`",
             subject="Session Manager",
         )
 
 
-class _Told:
-    """Tells what the command said from what the session said."""
+class _Reported:
+    """Separates the output of the command from that of the session."""
 
     def __init__(self, mark: str, line: Callable[[str], None]) -> None:
         self._mark = mark
@@ -190,7 +190,7 @@ class _Told:
         self.around: list[str] = []
 
     def hear(self, text: str) -> None:
-        """Take the next line."""
+        """Read the next line."""
         if self._inside and text.startswith(f"{self._mark} end "):
             self.code = int(text.rpartition(" ")[2])
         elif self._inside and not text.startswith(_OWN_LINES):
@@ -201,7 +201,7 @@ class _Told:
             self.around.append(text)
 
     def _hand_over(self, text: str) -> None:
-        """Hold an empty line back: before the mark at the end stands one that is ours."""
+        """Delay an empty line: the one before the end marker is not output of the command."""
         if self._blank:
             self._line("")
         self._blank = not text
@@ -210,26 +210,26 @@ class _Told:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the session with the plugin that it started: that one would go on, and holds its end of the pipe."""
+    """End the session and its plugin, which would continue and keep the pipe open."""
     if sys.platform == "win32":
         process.terminate()
         return
-    with suppress(ProcessLookupError, PermissionError):  # macOS says the second of a process that has ended.
+    with suppress(ProcessLookupError, PermissionError):  # macOS raises the second for a process that has ended.
         os.killpg(process.pid, signal.SIGTERM)
 
 
 def _terminal() -> tuple[int | None, int | None]:
-    """Return both ends of a terminal, neither where there are none (Windows): a session ends when its input does."""
+    """Return both ends of a terminal, or `None` (Windows): a session ends with its input."""
     if not hasattr(os, "openpty"):
         return None, None
     return os.openpty()
 
 
 def run_command(session: Session, command: str, line: Callable[[str], None]) -> int:
-    """Run `command` by bash, hand over each line, and return its exit code.
+    """Run `command` with bash, call `line` with each line, and return its exit code.
 
-    A session that ends before the command began is started again (Session Manager breaks off with `EOF` now and then,
-    and refuses one too many). After that it is not: nobody knows whether the command bears being run twice. Raises
+    A session that ends before the command has started is retried (Session Manager sometimes ends with `EOF`, or
+    throttles). Later it is not, because the command may not be safe to run twice. Raises
     `FleetError` (LF888, LF1109).
     """
     failures = 0
@@ -241,9 +241,9 @@ def run_command(session: Session, command: str, line: Callable[[str], None]) -> 
                 refuse(
                     NodesCode.CUT_OFF,
                     f"the session ended while the command ran: {error}",
-                    "see on the node what became of it; run it again if it bears that",
+                    "check its result on the node, and run it again if that is safe",
                     subject=session.target.name,
                 )
             failures += 1
-            print(f"the session did not come about: {error}", file=sys.stderr, flush=True)
+            print(f"the session did not start: {error}", file=sys.stderr, flush=True)
             session.pause(failures, str(error))

@@ -1,7 +1,7 @@
 """A table for a terminal of any width.
 
-rich measures, wraps and colours the text; rows are joined here. Its own table renders each cell by itself, and takes
-2.8 s of processor time for the 2,001 nodes that this one shows in 0.3 s (`llm-fleet nodes`).
+rich measures, wraps and colors the text; rows are joined here. Its own table renders each cell separately, and takes
+2.8 s of CPU time for 2,001 nodes, this one 0.3 s (`llm-fleet nodes`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,10 +17,10 @@ from llm_fleet.cli.screen import Screen, Tone, Toned, painted, plain_text
 
 _GAP = "  "
 _LEAST = 24
-"""Columns that text needs in order to be readable when it is wrapped."""
+"""Smallest width of a column with wrapped text."""
 
 Cell = str | int | float | Toned | None
-"""What stands in a table; `None` is shown as a dash."""
+"""A value of a table; `None` is shown as a dash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,25 +28,25 @@ class Column:
     """One column."""
 
     key: str
-    """Its cells' key in a row."""
+    """Key of its cells in a row."""
     title: str
     right: bool = False
-    """Whether it holds numbers, which line up on the right."""
+    """Whether it has numbers, which are aligned to the right."""
     wraps: bool = False
-    """Whether its text may go on below; at most one column's may."""
+    """Whether its text may be wrapped, at most in one column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows by the keys of columns. A column without any value is left out."""
+    """Rows by the keys of columns. A column without values is left out."""
 
     columns: Sequence[Column]
     rows: Sequence[Mapping[str, Cell]]
 
     def text(self, screen: Screen) -> str:
-        """Return the table as `screen` can show it, with a line break at its end; empty when there is no row.
+        """Return the table for `screen`, with a final line break; empty without rows.
 
-        Where the columns do not fit side by side, each row is a block of lines.
+        If the columns do not fit side by side, each row is a block of lines.
         """
         cells = [{one.key: _cell(row.get(one.key)) for one in self.columns} for row in self.rows]
         columns = [one for one in self.columns if any(row[one.key].text for row in cells)]
@@ -64,7 +64,7 @@ class Table:
 
 
 _Part = tuple[Toned, int, bool]
-"""What stands in one column of one line, the column's width, and whether it lines up on the right."""
+"""Text in one column of one line, the column's width, and whether it is aligned to the right."""
 
 
 def _cell(value: Cell) -> Toned:
@@ -83,7 +83,7 @@ def _grid(
 
 
 def _blocks(columns: Sequence[Column], rows: Sequence[Mapping[str, Toned]], wide: int) -> Iterator[Sequence[_Part]]:
-    """Yield each row as a heading, its first cell, and a line or more for each further one."""
+    """Yield each row as a heading (its first cell) and one or more lines for each other cell."""
     first, *others = columns
     for row in rows:
         yield [(Toned(row[first.key].text or "-", Tone.STRONG), 0, False)]
@@ -102,7 +102,7 @@ def _wrapped(cell: Toned, width: int) -> list[Toned]:
 
 
 def _padded(cell: Toned, width: int, right: bool, screen: Screen) -> str:
-    """Return a cell in its colour; the spaces that fill its column have none."""
-    shown = painted(cell.text, cell.tone, colour=screen.colour)
+    """Return a cell in its color, padded with plain spaces."""
+    shown = painted(cell.text, cell.tone, color=screen.color)
     spaces = " " * (width - cell_len(cell.text))
     return spaces + shown if right else shown + spaces

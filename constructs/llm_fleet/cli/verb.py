@@ -1,4 +1,4 @@
-"""How a verb joins the command and how it ends: exit codes, refusals, checks of options, completion of shells."""
+"""What every command shares: help with examples, exit codes, errors, checks of options, shell completion."""
 
 import argparse
 from collections.abc import Callable
@@ -9,18 +9,18 @@ from llm_fleet.rules.problem import AnyCode, FleetError, Problem
 
 
 class ExitCode(IntEnum):
-    """How a command ended."""
+    """Exit code of a command."""
 
     FINE = 0
-    """Done, and nothing is wrong."""
+    """Done, without problems."""
     PROBLEMS = 1
-    """Something is wrong; it is told."""
+    """There are problems, which are printed."""
     USAGE = 2
-    """The command line itself is wrong."""
-    NOT_ASKED = 3
-    """AWS could not be asked, or not of everything: credentials, a denied call, throttling, the network."""
+    """The command line is wrong."""
+    NOT_CHECKED = 3
+    """A call to AWS failed: credentials, a denied call, throttling, the network."""
     NOT_UNDERSTOOD = 4
-    """Done, without keys that were not understood: `import` names each, which may be misspelled."""
+    """Done, but `import` has left out unknown keys, which it prints: they may be misspelled."""
     INTERRUPTED = 130
     """Ctrl-C."""
 
@@ -31,20 +31,39 @@ def refuse(code: AnyCode, message: str, remedy: str, *, subject: str = "", value
 
 
 def is_of_aws(error: Exception) -> bool:
-    """Return whether AWS, or boto3 on the way to it, refuses. Known by name: boto3 need not be installed."""
+    """Return whether `error` is of AWS or boto3. Compares names: boto3 need not be installed."""
     return type(error).__module__.partition(".")[0] in ("botocore", "boto3")
 
 
 class Verbs(Protocol):
-    """What argparse's `add_subparsers` returns: its own class for that is private."""
+    """The result of argparse's `add_subparsers`, whose class is private."""
 
-    def add_parser(self, name: str, *, help: str) -> argparse.ArgumentParser:
+    def add_parser(
+        self,
+        name: str,
+        *,
+        help: str,
+        description: str,
+        epilog: str,
+        formatter_class: type[argparse.HelpFormatter],
+    ) -> argparse.ArgumentParser:
         """Return a parser for the command `name`."""
         ...
 
 
+def add_verb(verbs: Verbs, name: str, *, help: str, examples: tuple[str, str]) -> argparse.ArgumentParser:
+    """Add the command `name`. Its `--help` ends with `examples`, each without `llm-fleet` at its beginning."""
+    return verbs.add_parser(
+        name,
+        help=help,
+        description=f"{help[0].upper()}{help[1:]}.",
+        epilog="\n".join(("examples:", *(f"  llm-fleet {example}" for example in examples))),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
 def checked(read: Callable[[str], object]) -> Callable[[str], str]:
-    """Return a `type` of argparse that takes the text as it is where `read` does not raise `FleetError`."""
+    """Return a `type` of argparse that returns the text unchanged if `read` does not raise `FleetError`."""
 
     def text_of(text: str) -> str:
         try:
@@ -57,7 +76,7 @@ def checked(read: Callable[[str], object]) -> Callable[[str], str]:
 
 
 def usage_words(error: FleetError) -> str:
-    """Return the first problem in one line, as argparse tells of wrong usage."""
+    """Return the first problem on one line, for argparse's usage errors."""
     problem = error.problems[0]
     return f"{problem.message}; {problem.remedy} [{problem.code}]"
 
@@ -66,8 +85,13 @@ _SHELLS = ("bash", "zsh", "tcsh")
 
 
 def add_completion_to(verbs: Verbs, parser: Callable[[], argparse.ArgumentParser]) -> None:
-    """Add the command to the command line, whose whole `parser` it completes."""
-    verb = verbs.add_parser("completion", help="print a script that completes commands and options in your shell")
+    """Add the command `completion`. `parser` returns the whole command line."""
+    verb = add_verb(
+        verbs,
+        "completion",
+        help="print a script that completes commands and options in your shell",
+        examples=("completion bash", "completion zsh"),
+    )
     verb.add_argument("shell", choices=_SHELLS, help='e.g. bash: `eval "$(llm-fleet completion bash)"`')
 
     def run(arguments: argparse.Namespace) -> int:

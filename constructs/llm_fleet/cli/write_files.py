@@ -1,4 +1,4 @@
-"""Writes files, folders and archives whole or not at all."""
+"""Writes files, directories and archives atomically."""
 
 import io
 import os
@@ -16,11 +16,11 @@ from llm_fleet.rules.feature_codes import LogsCode
 
 
 def write_file(path: Path, text: str, *, force: bool) -> None:
-    """Write `text` to `path` in one step; raise `FleetError` (LF160, LF161) when that cannot be done.
+    """Write `text` to `path` atomically; raise `FleetError` (LF160, LF161) if that fails.
 
-    Without `force` a file that is there already stays as it is, even one that appears in the meantime. Nothing but a
-    regular file is ever replaced: put in the place of `/dev/null`, a file would break the machine. What a link leads
-    to is replaced, not the link.
+    Without `force` an existing file is not changed, even one that appears in the meantime. Only regular files are
+    replaced: a regular file instead of `/dev/null` would break the machine. The target of a link is replaced, not the
+    link.
     """
     if force:
         path = _replaceable(path)
@@ -33,29 +33,29 @@ def write_file(path: Path, text: str, *, force: bool) -> None:
         if force:
             os.replace(scratch, path)
         else:
-            os.link(scratch, path)  # Unlike a rename, a link never takes the place of a file.
+            os.link(scratch, path)  # Unlike a rename, a link never replaces a file.
     except FileExistsError:
-        message = "there is a file of this name already"
-        refuse(Code.OUTPUT_EXISTS, message, "name another, or add --force", subject=str(path))
+        message = "the file exists"
+        refuse(Code.OUTPUT_EXISTS, message, "choose another name, or add --force", subject=str(path))
     except OSError as error:
-        message = f"the file cannot be written: {reason_of(error)}"
-        refuse(Code.OUTPUT_UNWRITABLE, message, "name another place", subject=str(path))
+        message = f"cannot write the file: {reason_of(error)}"
+        refuse(Code.OUTPUT_UNWRITABLE, message, "choose another path", subject=str(path))
     finally:
         if scratch is not None:
             scratch.unlink(missing_ok=True)
 
 
 def _replaceable(path: Path) -> Path:
-    """Return the place behind `path`; refuse one where something other than a regular file stands."""
+    """Return `path` without links; refuse one that exists and is not a regular file."""
     try:
         place = path.resolve()
         in_the_way = place.exists() and not place.is_file()
-    except (OSError, RuntimeError, ValueError):  # E.g. links in a circle; writing tells what it is.
+    except (OSError, RuntimeError, ValueError):  # E.g. circular links, which writing reports.
         return path
     if in_the_way:
         what = "directory" if place.is_dir() else "device, pipe or socket"
-        message = f"a {what} of this name is there already"
-        refuse(Code.OUTPUT_UNWRITABLE, message, "name another place", subject=str(path))
+        message = f"a {what} of this name exists"
+        refuse(Code.OUTPUT_UNWRITABLE, message, "choose another path", subject=str(path))
     return place
 
 
@@ -66,15 +66,15 @@ def _umask() -> int:
 
 
 def reason_of(error: OSError) -> str:
-    """Return why the system refuses, to follow a colon."""
+    """Return the reason of the operating system, for the text after a colon."""
     return (error.strerror or type(error).__name__).lower()
 
 
 def write_folder(folder: Path, files: Mapping[str, str], *, force: bool) -> None:
-    """Write `files` (text by name) into `folder`, which is made; raise `FleetError` (LF160, LF161) when it cannot be.
+    """Write `files` (text by name) into the new `folder`; raise `FleetError` (LF160, LF161) if that fails.
 
-    A folder with something in it is left alone, but with `force`: then the files take the place of those of the same
-    names, one by one, and others stay.
+    A directory that is not empty is only changed with `force`: then files of the same names are replaced one by one,
+    and others stay.
     """
     scratch: Path | None = None
     try:
@@ -84,8 +84,8 @@ def write_folder(folder: Path, files: Mapping[str, str], *, force: bool) -> None
             write_file(scratch / name, text, force=False)
         _put(scratch, folder, files, force=force)
     except OSError as error:
-        message = f"the folder cannot be written: {reason_of(error)}"
-        refuse(Code.OUTPUT_UNWRITABLE, message, "name another place", subject=str(folder))
+        message = f"cannot write the directory: {reason_of(error)}"
+        refuse(Code.OUTPUT_UNWRITABLE, message, "choose another path", subject=str(folder))
     finally:
         if scratch is not None:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -94,41 +94,41 @@ def write_folder(folder: Path, files: Mapping[str, str], *, force: bool) -> None
 def _put(scratch: Path, folder: Path, files: Mapping[str, str], *, force: bool) -> None:
     occupied = folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir())))
     if occupied and not force:
-        message = "there is something of this name already"
-        refuse(Code.OUTPUT_EXISTS, message, "name another folder, or add --force", subject=str(folder))
+        message = "the directory exists and is not empty"
+        refuse(Code.OUTPUT_EXISTS, message, "choose another directory, or add --force", subject=str(folder))
     if occupied:
         for name, text in files.items():
             write_file(folder / name, text, force=True)
         return
     scratch.chmod(0o755)
-    scratch.rename(folder)  # Takes the place of an empty folder, too, and of nothing else.
+    scratch.rename(folder)  # Replaces an empty directory, and nothing else.
 
 
 _OWNER_ONLY = 0o600
 
 
 def check_place(path: Path) -> None:
-    """Refuse a place that is taken or is in no folder (LF1140, LF1141): before minutes of asking."""
+    """Refuse a path that exists or has no parent directory (LF1140, LF1141), before minutes of calls."""
     if os.path.lexists(path):
         _refuse_taken(path)
     if not path.parent.is_dir():
-        _refuse_unwritable(path, f"there is no folder {path.parent}")
+        _refuse_unwritable(path, f"the directory {path.parent} does not exist")
 
 
 def write_archive(path: Path, files: Mapping[str, str]) -> None:
-    """Write `files`, text by name, to a new `path`. Nothing is left behind when that is not done, by Ctrl-C neither.
+    """Write `files`, text by name, to a new archive `path`. A failure or Ctrl-C leaves no file.
 
     Raises `FleetError` (LF1140, LF1141).
     """
     scratch: str | None = None
     try:
-        # Made with mode 0600 by mkstemp: at no moment may others read it.
+        # mkstemp creates it with mode 0600, so that others can never read it.
         handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=".llm-fleet-", suffix=".tar.gz")
         with os.fdopen(handle, "wb") as file:
             _fill(file, path.name.partition(".")[0], files)
             file.flush()
             os.fsync(file.fileno())
-        os.link(scratch, path)  # Unlike a rename, a link never takes the place of a file.
+        os.link(scratch, path)  # Unlike a rename, a link never replaces a file.
     except FileExistsError:
         _refuse_taken(path)
     except OSError as error:
@@ -148,9 +148,9 @@ def _fill(file: io.BufferedIOBase, folder: str, files: Mapping[str, str]) -> Non
 
 
 def _refuse_taken(path: Path) -> NoReturn:
-    refuse(LogsCode.BUNDLE_EXISTS, "there is a file of this name already", "name another with -o", subject=str(path))
+    refuse(LogsCode.BUNDLE_EXISTS, "the file exists", "choose another name with -o", subject=str(path))
 
 
 def _refuse_unwritable(path: Path, why: str) -> NoReturn:
-    message = f"the bundle cannot be written: {why}"
-    refuse(LogsCode.BUNDLE_UNWRITABLE, message, "name another place with -o", subject=str(path))
+    message = f"cannot write the bundle: {why}"
+    refuse(LogsCode.BUNDLE_UNWRITABLE, message, "choose another path with -o", subject=str(path))

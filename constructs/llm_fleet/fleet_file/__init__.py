@@ -1,1 +1,1 @@
-"""Floor 2: the fleet file as typed models; the only place that parses YAML."""
+"""The fleet file as typed models; the only package that parses YAML."""

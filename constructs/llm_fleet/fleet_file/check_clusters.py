@@ -1,4 +1,4 @@
-"""The clusters of a fleet file, judged by the rules that judge the constructs."""
+"""Checks of the clusters of a fleet file, with the same rules as the constructs."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -13,7 +13,7 @@ from llm_fleet.rules.bundle import check_scripts_place
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.downloads_lock import check_mirror
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster
-from llm_fleet.rules.node_setup import check_node_setup, check_nodes_told
+from llm_fleet.rules.node_setup import check_node_settings_used, check_node_setup
 from llm_fleet.rules.own_steps import check_neuron_pinned
 from llm_fleet.rules.parallelcluster.cluster_names import check_iam_prefix
 from llm_fleet.rules.parallelcluster.node_network import check_place
@@ -32,7 +32,7 @@ from llm_fleet.spec.references import BUCKET
 
 
 def placed_cluster(fleet: Fleet, config: HyperPodConfig) -> PlacedCluster:
-    """Return the cluster that `config` of `fleet` describes, as its rules read it."""
+    """Return the cluster that `config` of `fleet` describes, as the input of its rules."""
     scripts = config.scripts
     bucket = "sagemaker-made-by-the-fleet" if scripts.bucket is None else BUCKET.name_of(scripts.bucket)
     return PlacedCluster(
@@ -46,7 +46,7 @@ def placed_cluster(fleet: Fleet, config: HyperPodConfig) -> PlacedCluster:
         region=fleet.region,
         has_vpc=fleet.network is not None,
         mounts=tuple(_mounts(fleet)),
-        # Where the bucket is left to the fleet, one that is sure to be good.
+        # If the fleet creates the bucket, a valid name.
         lifecycle_source_s3_uri=f"s3://{bucket}/{scripts.prefix or ''}",
     )
 
@@ -69,9 +69,9 @@ def check_nodes_in_file(
     mount_paths: Sequence[str],
     home_is_shared: bool,
 ) -> Iterator[Problem]:
-    """Return what is wrong with what nodes of `groups` are told, by attribute names below the cluster.
+    """Return the errors in the node settings of `groups`, by attribute names below the cluster.
 
-    The rest is of the cluster that they belong to, as in `check_node_setup`.
+    The other arguments describe their cluster, as in `check_node_setup`.
     """
     found = check_node_setup(config, scripts, groups=groups, mount_paths=mount_paths, home_is_shared=home_is_shared)
     yield from (_by_login_name(problem, config) for problem in found)
@@ -80,12 +80,12 @@ def check_nodes_in_file(
 
 
 def check_node_setup_files(config: NodeSetupModel, scripts: NodeScripts) -> Iterator[Problem]:
-    """Return what is wrong with the files that tell nodes something: own scripts and the lock file."""
-    own = check_own_folder(scripts, start="the fleet file lies")
+    """Return the errors in the files of the node settings: the user's own scripts and the lock file."""
+    own = check_own_folder(scripts, start="the fleet file is located")
     yield from (problem.under("scripts") for problem in own)
     unreadable = lock_problems(config.downloads.lock_path) if config.downloads is not None else []
     for problem in unreadable:
-        # Lines within the lock file are none of the fleet file.
+        # Lines of the lock file are not lines of the fleet file.
         inner = replace(problem, message=f"{problem.where}: {problem.message}" if problem.path else problem.message)
         yield replace(inner, path=("downloads", "lock"))
     if config.neuron is not None and config.neuron.install and not unreadable:
@@ -94,7 +94,7 @@ def check_node_setup_files(config: NodeSetupModel, scripts: NodeScripts) -> Iter
 
 
 def _by_login_name(problem: Problem, config: NodeSetupModel) -> Problem:
-    """Return a problem where the file has it: users stand under their names."""
+    """Return a problem with the path of the file, where users are under their names."""
     match problem.path:
         case ("users", int(index), *rest):
             return replace(problem, path=("users", config.users[index].name, *rest))
@@ -106,11 +106,12 @@ _FILE_SYSTEMS = {"lustre": "fsx", "open_zfs": "home"}
 
 
 def check_cluster_config(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with the HyperPod clusters, by attribute names."""
+    """Return the errors in the HyperPod clusters, by attribute names."""
     for name, cluster in fleet.hyperpod_clusters.items():
         placed = placed_cluster(fleet, cluster)
         for problem in check_cluster(placed):
-            # An AZ that the cluster takes from elsewhere is told there; that a mount stands in another, here.
+            # An error in an AZ that the cluster takes from another part is reported there; a mount in another AZ is
+            # reported here.
             own_zone = cluster.availability_zone_id is not None or problem.code is Code.MOUNT_ZONE
             if problem.path != ("availability_zone_id",) or own_zone:
                 yield _hyperpod_in_file(problem, cluster)
@@ -119,7 +120,7 @@ def check_cluster_config(fleet: Fleet) -> Iterator[Problem]:
 
 
 def _hyperpod_in_file(problem: Problem, cluster: HyperPodConfig) -> Problem:
-    """Return a problem of a cluster where the file has it: file systems and region are the fleet's, not its own."""
+    """Return a problem of a cluster with its path in the file: file systems and region belong to the fleet."""
     first = problem.path[0] if problem.path else None
     if first == "region":
         return problem
@@ -133,7 +134,7 @@ def _hyperpod_in_file(problem: Problem, cluster: HyperPodConfig) -> Problem:
 
 
 def _check_own_hyperpod(cluster: HyperPodConfig, placed: PlacedCluster, fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with the keys that only a fleet file has."""
+    """Return the errors in the keys that only a fleet file has."""
     yield from (problem.under("scripts") for problem in check_scripts_place(cluster.scripts))
     yield from check_nodes_in_file(
         cluster,
@@ -143,12 +144,12 @@ def _check_own_hyperpod(cluster: HyperPodConfig, placed: PlacedCluster, fleet: F
         home_is_shared=False,
     )
     if not is_unresolved(cluster.lifecycle):
-        yield from check_nodes_told(placed.spec, cluster.scripts, placed.node_groups)
+        yield from check_node_settings_used(placed.spec, cluster.scripts, placed.node_groups)
     yield from check_bucket_names(cluster, fleet)
 
 
 def _names_script(cluster: HyperPodConfig, problem: Problem) -> bool:
-    """Return whether the group that `problem` is about names a script of its own."""
+    """Return whether the group of `problem` sets a script itself."""
     return cluster.by_name[str(problem.path[1])].script is not None
 
 
@@ -163,7 +164,7 @@ _MODELS: tuple[type[FleetModel], ...] = (
 
 
 def in_words(problem: Problem) -> Problem:
-    """Return `problem` with the file's keys for attributes in what is allowed and in the remedy."""
+    """Return `problem` with the file's keys instead of attribute names in `allowed` and in the remedy."""
     return replace(problem, allowed=_translated(problem.allowed), remedy=_translated(problem.remedy))
 
 
@@ -172,7 +173,7 @@ def _translated(text: str) -> str:
 
 
 def _keys() -> Iterator[tuple[str, str]]:
-    """Attributes whose keys are other words; only what no sentence has by chance."""
+    """Attributes with a different key; only names that are no ordinary words."""
     for model in _MODELS:
         for attribute in (*model.model_fields, *model.written_as):
             if "_" in attribute and model.key_of(attribute) != attribute:
@@ -186,11 +187,11 @@ _ATTRIBUTE = re.compile(rf"\b({'|'.join(sorted(_KEYS, key=len, reverse=True))})\
 
 
 _MADE_FSX, _MADE_VOLUME = "fs-00000000000000000", "fsvol-00000000000000000"
-"""For ids that only the deployment knows."""
+"""Example of an id that is resolved at deployment."""
 
 
 def placed_parallelcluster(fleet: Fleet, config: ParallelClusterConfig) -> PlacedParallelCluster:
-    """Return the cluster of `config` as its rules read it: queues in the AZs that they stand in, with all storage."""
+    """Return the cluster of `config` as the input of its rules: queues with their AZs, and with all storage."""
     zone = zone_of_parallelcluster(fleet, config)
     return config.narrowed(
         PlacedParallelCluster,
@@ -202,7 +203,8 @@ def placed_parallelcluster(fleet: Fleet, config: ParallelClusterConfig) -> Place
 
 
 def zone_of_parallelcluster(fleet: Fleet, config: ParallelClusterConfig) -> str | None:
-    """Return the AZ of the cluster: as written, else that of the fleet's file system, else the network's first."""
+    """Return the AZ of the cluster: as written, otherwise that of the fleet's file system, otherwise the network's
+    first."""
     return config.availability_zone_id or fleet.zone_of_fsx or fleet.first_zone
 
 
@@ -213,7 +215,7 @@ def _placed(queue: Queue, zone: str | None) -> Queue:
 
 
 def _of_fleet(fleet: Fleet) -> Iterator[SharedStorage]:
-    """Yield the fleet's own; those that it makes get their ids later, and an example stands for them here."""
+    """Yield the fleet's own storage. For a file system that the fleet creates, an example replaces the id."""
     fsx, home = fleet.storage.fsx, fleet.storage.home
     if fsx is not None:
         file_system = fsx.existing.file_system_id if fsx.existing else _MADE_FSX
@@ -227,16 +229,16 @@ def _of_fleet(fleet: Fleet) -> Iterator[SharedStorage]:
 
 
 def _handed_over(name: str, kind: StorageKind, mount_dir: str, existing_id: str) -> SharedStorage:
-    # Made without a check: the mount path may be a wrong value, which is reported where it is written.
+    # Created without validation: the mount path may be invalid, which is reported where it is written.
     return SharedStorage.model_construct(name=name, kind=kind, mount_dir=mount_dir, existing_id=existing_id)
 
 
 _OF_STORAGE = {"mount_dir": "mount_path"}
-"""What the rules ask of a shared storage, by what the fleet's own file systems call it."""
+"""Attributes of a shared storage, by those of the fleet's own file systems."""
 
 
 def _pc_in_file(problem: Problem, cluster: ParallelClusterConfig, volumes: Collection[str] = ()) -> Problem:
-    """Return a problem of `cluster` by the attributes of the fleet: region and file systems are the fleet's.
+    """Return a problem of `cluster` by the attributes of the fleet, to which region and file systems belong.
 
     `volumes`: names of the volumes of the fleet's `home`.
     """
@@ -258,7 +260,7 @@ def _pc_in_file(problem: Problem, cluster: ParallelClusterConfig, volumes: Colle
 
 
 def _in_queue(path: list[PathPart], cluster: ParallelClusterConfig, name: str) -> list[PathPart]:
-    """Return the path below a queue: one that says `type` itself has its compute resource's attributes."""
+    """Return the path below a queue: a queue with its own `type` has its compute resource's attributes."""
     queue = cluster.queue_of.get(name)
     if queue is None or path[0] != "compute_resources":
         return path
@@ -270,7 +272,7 @@ def _in_queue(path: list[PathPart], cluster: ParallelClusterConfig, name: str) -
 
 
 def check_parallelclusters(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with the ParallelClusters of `fleet`, by attribute names."""
+    """Return the errors in the ParallelClusters of `fleet`, by attribute names."""
     for name, cluster in fleet.parallelclusters.items():
         placed = placed_parallelcluster(fleet, cluster)
         volumes = fleet.storage.home.volumes if fleet.storage.home else ()
@@ -286,7 +288,7 @@ def _check_place(fleet: Fleet) -> list[Problem]:
 
 
 def _check_own_queues(fleet: Fleet, config: ParallelClusterConfig, placed: PlacedParallelCluster) -> Iterator[Problem]:
-    """Return what is wrong with the keys that only a fleet file has."""
+    """Return the errors in the keys that only a fleet file has."""
     yield from _check_zones(config, fleet.region)
     yield from check_iam_prefix(config.iam_resource_prefix, "iam_resource_prefix")
     for queue in config.queues:
@@ -311,7 +313,8 @@ def _check_zones(config: ParallelClusterConfig, region: str) -> Iterator[Problem
 
 
 def _check_written_once(queue: Queue) -> Iterator[Problem]:
-    """What is of one kind of instances is said by the queue, or by each of its resources; and types in one way."""
+    """Settings of one kind of instances must be either on the queue or on each of its resources, and `type` or
+    `types`."""
     if not queue.resources:
         yield from _check_types_once(queue)
         return
@@ -321,8 +324,8 @@ def _check_written_once(queue: Queue) -> Iterator[Problem]:
         if attribute in queue.model_fields_set:
             yield Problem(
                 code=Code.CONTRADICTION,
-                message="this is of one kind of instances, and `resources` names several",
-                remedy="write it below each of `resources` that it is of, or remove `resources`",
+                message="this setting is for a queue with one kind of instances, but `resources` is set",
+                remedy="write it below each of `resources` that it applies to, or remove `resources`",
                 path=(attribute,),
                 value=getattr(queue, attribute),
             )
@@ -332,7 +335,7 @@ def _check_types_once(instances: Instances) -> Iterator[Problem]:
     if instances.instance_type is not None and instances.instance_types:
         yield Problem(
             code=Code.CONTRADICTION,
-            message="`type` says one instance type, and `types` several",
+            message="set only one of `type` and `types`",
             remedy="write all of them under `types`, or remove `types`",
             path=("instance_types",),
             value=list(instances.instance_types),
@@ -344,14 +347,14 @@ def _check_volume_of_home(fleet: Fleet) -> Iterator[Problem]:
     if home is not None and home.existing is not None and home.existing.volume_id is None:
         yield Problem(
             code=Code.PC_OPEN_ZFS_VOLUME,
-            message="ParallelCluster mounts an OpenZFS file system by a volume, and nobody told which",
-            remedy="add `volume: fsvol-…`; `aws fsx describe-volumes` tells the id of the root volume",
+            message="ParallelCluster needs the volume of an existing OpenZFS file system, but `volume` is not set",
+            remedy="add `volume: fsvol-…`; `aws fsx describe-volumes` shows the id of the root volume",
             path=("storage", "home", "existing", "volume_id"),
         )
 
 
 def check_deployed(cluster: ParallelClusterConfig) -> Sequence[Problem]:
-    """Return why the file under `deployed` tells nothing of the cluster; that it is not in it yet is no mistake."""
+    """Return why the file under `deployed` cannot be used; a file without this cluster is not an error."""
     if cluster.deployed_path is None:
         return ()
     try:

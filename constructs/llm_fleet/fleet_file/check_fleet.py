@@ -1,4 +1,4 @@
-"""All rules over a whole fleet file, and those of its name and of the names of its stacks."""
+"""All rules of a fleet file, and the rules of the fleet's name and its stack names."""
 
 import re
 from collections.abc import Iterator
@@ -28,14 +28,14 @@ _OF_PARTS = (
     ("check_monitoring:check_watch", "training_jobs", "watch"),
     ("check_monitoring:check_monitoring", "monitoring"),
 )
-"""Rules of this package, and the attributes of a fleet that they judge. They are imported with the first of these that
-a fleet has: a fleet of one cluster has none, and importing all took a tenth of its synth's time in Python."""
+"""Rules of this package, and the attributes of a fleet that they check. They are imported only if the fleet has such
+an attribute: importing all took a tenth of the synthesis time of a fleet of one cluster in Python."""
 
 
 def check_fleet(fleet: Fleet) -> list[Problem]:
-    """Return everything that the services would refuse of `fleet`, by attribute names.
+    """Return all errors that the services would report for `fleet`, by attribute names.
 
-    These are the rules of the constructs, with the places of the fleet file: the two cannot disagree.
+    These are the rules of the constructs, with the paths of the fleet file, so both report the same.
     """
     problems = [
         *check_fleet_name(fleet.name),
@@ -74,7 +74,7 @@ def _check_parts(fleet: Fleet) -> Iterator[Problem]:
 
 
 def _misleads(problem: Problem) -> bool:
-    """Return whether, with this wrong, what all addresses add up to would mean nothing."""
+    """Return whether this error makes the sum of all addresses meaningless."""
     return _is_of_network(problem) or problem.path[-1] in _COUNTED
 
 
@@ -83,7 +83,7 @@ def _is_of_network(problem: Problem) -> bool:
 
 
 def _each_once(problems: list[Problem]) -> list[Problem]:
-    """Return each mistake once, though two rules or two clusters may have met it."""
+    """Return each error once, even if two rules or two clusters have reported it."""
     seen: dict[tuple[str, tuple[object, ...]], Problem] = {}
     for problem in problems:
         seen.setdefault((problem.code.value, problem.path), problem)
@@ -91,7 +91,7 @@ def _each_once(problems: list[Problem]) -> list[Problem]:
 
 
 _LONGEST = 40
-"""So that the names of stacks and buckets, which begin with it, keep within 63 characters."""
+"""So that names of stacks and buckets, which begin with it, have at most 63 characters."""
 _FORM = re.compile(r"[a-z](-?[a-z0-9])*")
 
 
@@ -99,12 +99,12 @@ def check_fleet_name(name: str) -> list[Problem]:
     """Return a problem unless `name` can begin the names of stacks and buckets."""
     if len(name) <= _LONGEST and _FORM.fullmatch(name):
         return []
-    mended = fleet_name_of(name)
+    repaired = fleet_name_of(name)
     return [
         Problem(
             code=Code.FLEET_NAME,
-            message="the names of stacks and buckets begin with the fleet's name, and this cannot begin them",
-            remedy=f"write `{mended}`" if mended else "write a word of lower-case letters",
+            message="the fleet's name is the prefix of stack and bucket names, and this value is not valid there",
+            remedy=f"write `{repaired}`" if repaired else "write a name in lower-case letters",
             path=("name",),
             value=name,
             allowed=f"at most {_LONGEST} lower-case letters, digits and single hyphens, beginning with a letter",
@@ -113,7 +113,7 @@ def check_fleet_name(name: str) -> list[Problem]:
 
 
 def fleet_name_of(text: str) -> str:
-    """Return the fleet name most like `text`; empty when nothing of it can be kept."""
+    """Return the valid fleet name most similar to `text`; empty if no part of it is valid."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-").lstrip("-0123456789")[:_LONGEST].rstrip("-")
 
 
@@ -127,18 +127,18 @@ _OF_FLEET = {
     "metrics": "the fleet's metrics",
 }
 EXPORT = "-export"
-"""What the name of the stack that exports a service's model ends in."""
+"""Suffix of the name of the stack that exports a service's model."""
 
 
 def check_stack_names(fleet: Fleet) -> Iterator[Problem]:
-    """Return each name that two stacks of `fleet` would have."""
+    """Return each name that two stacks of `fleet` would share."""
     taken = dict(_OF_FLEET)
     for path, name, owner in _stacks(fleet):
         if name in taken:
             yield Problem(
                 code=Code.STACK_NAME,
-                message=f"its stack would be {fleet.name}-{name}, which is that of {taken[name]}",
-                remedy="give it another name",
+                message=f"the stack name {fleet.name}-{name} is already used by {taken[name]}",
+                remedy="choose another name",
                 path=path,
                 value=path[1],
             )
@@ -146,7 +146,7 @@ def check_stack_names(fleet: Fleet) -> Iterator[Problem]:
 
 
 def _stacks(fleet: Fleet) -> Iterator[tuple[tuple[PathPart, ...], str, str]]:
-    """Return the stacks that the user names: where each was asked for, its name without the fleet's, and whose."""
+    """Return the stacks that the user names: path, stack name without the fleet's name, and noun for messages."""
     for name in fleet.clusters:
         yield ("clusters", name), name, f"the cluster {name}"
     for name in fleet.services:

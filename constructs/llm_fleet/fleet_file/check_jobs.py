@@ -1,4 +1,4 @@
-"""The jobs of a fleet file, judged by the rules that judge a `TrainingRun`, and the partitions that they run on."""
+"""Checks of the jobs of a fleet file, with the rules of `TrainingRun`, and the partitions that they run on."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,17 +40,17 @@ class _Nodes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A partition as the file has it."""
+    """A partition of the fleet file."""
 
     name: str
     instance_types: tuple[str, ...]
-    """Those that its nodes may be of; a run wants one."""
+    """Instance types that its nodes may have; a run needs exactly one."""
     partition: TrainingPartition
-    """By the first of them."""
+    """With the properties of the first instance type."""
 
 
 def partitions_of(fleet: Fleet, cluster: Cluster) -> list[Found]:
-    """Return the partitions of `cluster` that jobs run on, in the order of the file."""
+    """Return the partitions of `cluster` that run jobs, in the order of the file."""
     place = training_place_of(fleet, cluster)
     of_all = _of_all(fleet, cluster, place)
     nodes = list(_nodes(cluster))
@@ -97,7 +97,7 @@ def _found(name: str, nodes: list[_Nodes], cluster: Cluster, place: TrainingPlac
 
 
 def _of_all(fleet: Fleet, cluster: Cluster, place: TrainingPlace) -> TrainingPartition:
-    """Return what all partitions of a cluster have in common."""
+    """Return the properties that all partitions of a cluster share."""
     training = cluster.training
     folder = None if training is None else folder_of(training, place)
     return TrainingPartition(
@@ -115,7 +115,7 @@ def _of_all(fleet: Fleet, cluster: Cluster, place: TrainingPlace) -> TrainingPar
 
 
 def _environments(cluster: NodeSetupModel, groups: list[str], place: TrainingPlace) -> Mapping[str, PlannedEnvironment]:
-    """Return by name what all of `groups` have."""
+    """Return, by name, the environments that all of `groups` have."""
     if cluster.training is None:
         return {}
     planned = {str(each.name): plan(each, place) for each in cluster.training.environments}
@@ -123,12 +123,12 @@ def _environments(cluster: NodeSetupModel, groups: list[str], place: TrainingPla
 
 
 def _names(environments: Mapping[str, PlannedEnvironment]) -> tuple[str, ...]:
-    """Return the names; none where all are for exports, so that a run cannot begin."""
+    """Return the names; none if all are for exports, so that a run cannot start."""
     return tuple(environments) if any(each.use == EnvironmentUse.JOBS for each in environments.values()) else ()
 
 
 def _exports_for(cluster: NodeSetupModel, groups: list[str], place: TrainingPlace) -> tuple[str, ...] | None:
-    """Return the server whose image is for exports; `None` where another environment is, of which nobody knows."""
+    """Return the server whose image is used for exports; `None` if another environment is used, which is unknown."""
     found = [each for each in _environments(cluster, groups, place).values() if each.use == EnvironmentUse.EXPORT]
     known = tuple(each.given.server_kind.value for each in found if isinstance(each.given, ServerEnvironment))
     return known if len(known) == len(found) else None
@@ -142,20 +142,20 @@ def _size(fleet: Fleet, folder: str | None) -> int | None:
 
 
 def _buckets(fleet: Fleet, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the buckets as S3 knows them; those that CloudFormation names cannot be named by a job either."""
+    """Return the buckets by their names in S3; jobs cannot use buckets whose name CloudFormation generates."""
     own = {name: bucket.bucket_name for name, bucket in fleet.storage.buckets.items()}
     known = [name.removeprefix(_S3).rstrip("/") if name.startswith(_S3) else own.get(name) for name in names]
     return tuple(name for name in known if name is not None)
 
 
 def find_partition(job: JobConfig, fleet: Fleet) -> Found | Problem:
-    """Return where `job` runs, or why that is not known, by its attribute names."""
+    """Return where `job` runs, or why that cannot be decided, by its attribute names."""
     cluster = find_cluster(job, fleet)
     if isinstance(cluster, Problem):
         return cluster
     found = partitions_of(fleet, cluster)
     if not found:
-        return _wrong(f"the cluster {cluster.cluster_name} has no nodes that run jobs", "give it some", job)
+        return _wrong(f"the cluster {cluster.cluster_name} has no nodes that run jobs", "add compute nodes to it", job)
     names = [each.name for each in found]
     if job.partition is None:
         return _usable(found[0], job) if len(found) == 1 else _several(names, cluster, job)
@@ -164,16 +164,16 @@ def find_partition(job: JobConfig, fleet: Fleet) -> Found | Problem:
 
 
 def find_cluster(job: JobConfig, fleet: Fleet) -> Cluster | Problem:
-    """Return the cluster that `job` names, or the only one."""
+    """Return the cluster of `job`: the one that it names, or the only one."""
     names = list(fleet.clusters)
     if job.cluster is None:
         if len(names) == 1:
             return fleet.clusters[names[0]]
-        said = f"there are {len(names)} clusters, and nobody told on which" if names else "there is no cluster for it"
+        said = f"there are {len(names)} clusters, so `cluster` is required" if names else "the fleet has no cluster"
         return Problem(
             code=Code.MISSING_KEY,
             message=said,
-            remedy=f"add `cluster: {names[0]}`, or another one" if names else "add one under `clusters`",
+            remedy=f"add `cluster: {names[0]}`, or another cluster" if names else "add a cluster under `clusters`",
             path=("cluster",),
             allowed=", ".join(names),
         )
@@ -181,7 +181,7 @@ def find_cluster(job: JobConfig, fleet: Fleet) -> Cluster | Problem:
         return fleet.clusters[job.cluster]
     return Problem(
         code=Code.UNKNOWN_REFERENCE,
-        message=f"there is no cluster {job.cluster!r} under `clusters`",
+        message=f"unknown cluster {job.cluster!r}: it is not under `clusters`",
         remedy=did_you_mean(job.cluster, names, otherwise=f"write {names[0]!r}" if names else "add it there"),
         path=("cluster",),
         value=job.cluster,
@@ -194,16 +194,16 @@ def _usable(found: Found, job: JobConfig) -> Found | Problem:
         return found
     types = ", ".join(found.instance_types)
     return _wrong(
-        f"the nodes of {found.name} may be of several types ({types}), and nobody can say what fits all of them",
-        "take a partition of one instance type",
+        f"the nodes of {found.name} can have several instance types ({types}), but a job needs one",
+        "choose a partition with one instance type",
         job,
     )
 
 
 def _several(names: list[str], cluster: Cluster, job: JobConfig) -> Problem:
     return _wrong(
-        f"the cluster {cluster.cluster_name} has several partitions, and nobody told which",
-        f"add `partition: {names[0]}`, or another one",
+        f"the cluster {cluster.cluster_name} has several partitions, so `partition` is required",
+        f"add `partition: {names[0]}`, or another partition",
         job,
         allowed=", ".join(names),
     )
@@ -215,7 +215,7 @@ def _unknown(partition: str, names: list[str], cluster: Cluster) -> Problem:
     message = f"the cluster {cluster.cluster_name} has no {what} {partition!r}"
     remedy = did_you_mean(partition, names, otherwise=f"write {names[0]!r}")
     if group is not None:
-        message = f"{partition!r} is a group of role {group.node_type.lower()}, and no partition"
+        message = f"{partition!r} is a group of role {group.node_type.lower()}, not a partition"
         remedy = f"write {group.partition or names[0]!r}"
     return Problem(
         code=Code.JOB_PARTITION if group is not None else Code.UNKNOWN_REFERENCE,
@@ -243,7 +243,7 @@ _NOWHERE = TrainingPartition(cluster="", name="", instance_type="", nodes=1)
 
 
 def check_jobs(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with the jobs of `fleet`, by attribute names."""
+    """Return the errors in the jobs of `fleet`, by attribute names."""
     for job in fleet.jobs.values():
         yield from (problem.under("jobs", job.name) for problem in _check(job, fleet))
 
@@ -257,22 +257,23 @@ def _check(job: JobConfig, fleet: Fleet) -> Iterator[Problem]:
         yield from check_run_name(job.name)
         yield from check_numbers(job.placed(_NOWHERE, export=None))
         return
-    told = {problem.path[:2] for problem in own}
-    run = job.placed(found.partition, export=None if ("export", "service") in told else served(job, fleet))
+    own_paths = {problem.path[:2] for problem in own}
+    run = job.placed(found.partition, export=None if ("export", "service") in own_paths else served(job, fleet))
     for problem in (*check_run(run), *_region(run, fleet)):
         placed = _in_file(_in_words(problem), job)
-        if placed.path[:2] not in told and not _is_of_service(problem, job):
+        if placed.path[:2] not in own_paths and not _is_of_service(problem, job):
             yield placed
 
 
 def _own(job: JobConfig, fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with the keys that only a fleet file has."""
+    """Return the errors in the keys that only a fleet file has."""
     yield from check_served(job, fleet)
     yield from check_shape_source(shape=job.shape, config=job.config, unread=job.unread)
 
 
 def _region(run: PlacedRun, fleet: Fleet) -> list[Problem]:
-    """Return that there is no image of SMP v2 in the fleet's region; which instances have one is told with the run."""
+    """Return the error that SMP v2 has no image in the fleet's region; supported instance types are checked with the
+    run."""
     if backend_of(run) is not Backend.SMP:
         return []
     found = check_smp_place(run.partition.instance_type, fleet.region)
@@ -280,7 +281,7 @@ def _region(run: PlacedRun, fleet: Fleet) -> list[Problem]:
 
 
 def _in_file(problem: Problem, job: JobConfig) -> Problem:
-    """Return a problem where the file has it."""
+    """Return a problem with its path in the file."""
     path = problem.path
     if path[:1] == ("partition",):
         of_cluster = path[-1] in _OF_CLUSTER or job.partition is None
@@ -295,7 +296,7 @@ def _in_file(problem: Problem, job: JobConfig) -> Problem:
 
 
 def _is_of_service(problem: Problem, job: JobConfig) -> bool:
-    """Whether `problem` is one of a service's server, which is told there."""
+    """Whether `problem` is about a service's server, where it is reported."""
     by_service = job.export is not None and job.export.service is not None
     own = (("export", "to"), ("export", "environment"))
     return by_service and problem.path[:1] == ("export",) and problem.path not in own
@@ -304,19 +305,19 @@ def _is_of_service(problem: Problem, job: JobConfig) -> bool:
 _WRITTEN = (
     (re.compile(r"; in Python .*$"), ""),
     (
-        re.compile(r"shape=TrainedShape\(…\) with the numbers of its config\.json"),
-        "`shape: {parameters: 8 B, …}` with the numbers of its config.json, or `config:` with the file's path",
+        re.compile(r"shape=TrainedShape\(…\) with the numbers from the model's config\.json"),
+        "`shape: {parameters: 8 B, …}` with the numbers from the model's config.json, or `config:` with its path",
     ),
     (re.compile(r"\bkeep=(\d+)\b"), r"`checkpoint: {keep: \1}`"),
     (re.compile(r"\b(\w+)='([^']*)'"), r"`\1: \2`"),
     (re.compile(r"\b(\w+)=(\d+)\b"), r"`\1: \2`"),
-    (re.compile(r"\bleave (?!it\b)(\w+) out\b"), r"leave `\1` out"),
+    (re.compile(r"\bremove (smp|[a-z]+_\w+)\b"), r"remove `\1`"),
     (re.compile(r": `training:` in a fleet file, TrainingRuntime in Python"), ": `training: {environments: {…}}`"),
 )
 
 
 def _in_words(problem: Problem) -> Problem:
-    """Return `problem` with the file's words in its remedy."""
+    """Return `problem` with the file's keys and values in its remedy."""
     text = problem.remedy
     for pattern, words in _WRITTEN:
         text = pattern.sub(words, text)
@@ -328,7 +329,7 @@ _SHAPE = ("parameters", "layers", "attention_heads", "kv_heads", "head_dim")
 
 
 def served(job: JobConfig, fleet: Fleet) -> ServedExport | None:
-    """Return what `job` exports; `None` for nothing, and for what `check_served` refuses."""
+    """Return the export of `job`; `None` without one, and for an export with errors that `check_served` reports."""
     export = job.export
     if export is None:
         return None
@@ -351,7 +352,7 @@ def served(job: JobConfig, fleet: Fleet) -> ServedExport | None:
 
 
 def place_of(service: ServiceConfig, fleet: Fleet) -> str | None:
-    """Return where in S3 `service` reads its model; `None` where it reads none there, or nobody knows the bucket."""
+    """Return where in S3 `service` loads its model from; `None` for another location or an unknown bucket name."""
     model = service.model
     if model.source is not ModelSource.S3:
         return None
@@ -363,19 +364,19 @@ def place_of(service: ServiceConfig, fleet: Fleet) -> str | None:
 
 
 def check_served(job: JobConfig, fleet: Fleet) -> Iterator[Problem]:
-    """Return what only a fleet file gets wrong about an export, by attribute names of the job."""
+    """Return the errors in an export that only a fleet file can have, by attribute names of the job."""
     export = job.export
     if export is None:
         return
     if export.service is None:
         if export.to is None:
-            yield _wrong_export("nobody told what reads the model", "add `service: <name>`, or `to: s3://…`")
+            yield _wrong_export("`service` or `to` is required", "add `service: <name>`, or `to: s3://…`")
         return
-    told = [name for name in ("to", *_SIZES) if name in export.model_fields_set]
-    for name in told:
+    without_effect = [name for name in ("to", *_SIZES) if name in export.model_fields_set]
+    for name in without_effect:
         yield Problem(
             code=Code.CONTRADICTION,
-            message="`service` says it already: the model is compiled for its server, in its sizes, where it reads",
+            message="this setting has no effect: `service` already sets the server, sizes and location",
             remedy=f"leave `{JobExportConfig.key_of(name)}` out",
             path=("export", name),
             value=getattr(export, name),
@@ -388,8 +389,8 @@ def _unknown_service(name: str, fleet: Fleet) -> Iterator[Problem]:
     names = list(fleet.services)
     yield Problem(
         code=Code.UNKNOWN_REFERENCE,
-        message=f"there is no service {name!r} under `services`",
-        remedy=did_you_mean(name, names, otherwise="add it there, or write `to: s3://…` in its place"),
+        message=f"unknown service {name!r}: it is not under `services`",
+        remedy=did_you_mean(name, names, otherwise="add it there, or write `to: s3://…` instead"),
         path=("export", "service"),
         value=name,
         allowed=", ".join(names),
@@ -400,23 +401,23 @@ def _service(service: ServiceConfig, job: JobConfig, fleet: Fleet) -> Iterator[P
     model = service.model
     if model.source is not ModelSource.S3:
         yield _wrong_export(
-            f"the service {service.name} reads its model from {model.location}, and a job writes to S3",
+            f"the service {service.name} loads its model from {model.location}, but a job exports to S3",
             f"write `model: s3://…` of the service {service.name}",
             service.name,
         )
     elif model.bucket is not None and model.bucket in fleet.storage.buckets and place_of(service, fleet) is None:
         yield _wrong_export(
-            f"the bucket {model.bucket} gets its name when it is made, and a job has to write it",
-            f"give it one: `{model.bucket}: {{name: …}}` under `storage.buckets`",
+            f"CloudFormation generates the name of the bucket {model.bucket}, but a job needs to know it",
+            f"set its name: `{model.bucket}: {{name: …}}` under `storage.buckets`",
             service.name,
         )
     mine, theirs = job.known_shape, model.size
     if mine is not None and theirs is not None and not _same(mine, theirs):
         yield _wrong_export(
-            f"the service {service.name} is made for another model: one of {theirs.parameters:,} parameters, "
-            f"{theirs.layers} layers and {theirs.attention_heads} heads; the job trains one of {mine.parameters:,}, "
+            f"the service {service.name} is for a different model, with {theirs.parameters:,} parameters, "
+            f"{theirs.layers} layers and {theirs.attention_heads} heads; the job trains one with {mine.parameters:,}, "
             f"{mine.layers} and {mine.attention_heads}",
-            f"tell the service the model that is trained: `model: {{…, shape: …}}` of {service.name}",
+            f"set the sizes of the trained model: `model: {{…, shape: …}}` of {service.name}",
             service.name,
         )
 

@@ -1,4 +1,4 @@
-"""The monitoring of a fleet file and its watch, judged by the rules that judge the constructs."""
+"""Checks of the monitoring and the watch of a fleet file, with the same rules as the constructs."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,7 +27,7 @@ from llm_fleet.spec.monitoring import MetricsDestination
 
 
 def check_monitoring(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with the monitoring of `fleet`, by attribute names."""
+    """Return the errors in the monitoring of `fleet`, by attribute names."""
     config = fleet.monitoring
     if config is None:
         return
@@ -52,13 +52,13 @@ def writes_to_prometheus(fleet: Fleet) -> bool:
 
 
 def _with_unit(problem: Problem) -> Problem:
-    """In the file a number of days has its unit, in the remedy too."""
+    """Add the unit to a number of days in the remedy, as in the file."""
     is_days = problem.code in (AlarmCode.MONITORING_RETENTION, MetricsCode.RETENTION)
     return replace(problem, remedy=f"{problem.remedy} days") if is_days else problem
 
 
 def check_watch(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with the watch of `fleet`, by attribute names."""
+    """Return the errors in the watch of `fleet`, by attribute names."""
     if fleet.watch is not None:
         clusters = check_watched_clusters(
             fleet.watch.clusters or (), hyperpod=list(fleet.hyperpod_clusters), others=list(fleet.parallelclusters)
@@ -78,7 +78,7 @@ def _check_whole(fleet: Fleet, watch: WatchConfig) -> Iterator[Problem]:
 
 
 def _check_followed_jobs(fleet: Fleet) -> Iterator[Problem]:
-    """Return why the watch of `fleet` could not look after its training jobs."""
+    """Return why the watch of `fleet` cannot monitor its training jobs."""
     for name, job in fleet.training_jobs.items():
         found = list(_check_own_watch(fleet, job))
         if fleet.watch is not None and job.watched is True and not found:
@@ -93,16 +93,17 @@ def _check_own_watch(fleet: Fleet, job: TrainingJobConfig) -> Iterator[Problem]:
         yield Problem(
             code=Code.CONTRADICTION,
             path=("watch",),
-            message="nobody watches over this job who could do as this says",
-            remedy="write `watch: {}` beside `training_jobs`, or leave this out"
+            message="this setting has no effect: the job has no watch",
+            remedy="write `watch: {}` next to `training_jobs`, or remove this setting"
             if fleet.watch is None
-            else "leave `watched: false` out, or this",
+            else "remove `watched: false`, or remove this setting",
         )
     yield from (problem.under("watch") for problem in rules.check_watch_settings(job.watch))
 
 
 def _followed_in_file(problem: Problem, job: TrainingJobConfig) -> Problem:
-    """A condition of the fleet's watch is reported of the job that lacks the metric: it may be right for others."""
+    """Report a condition of the fleet's watch on the job that lacks the metric, since it may be valid for other
+    jobs."""
     if problem.path[:1] != ("conditions",):
         return problem
     if job.watch is not None and job.watch.conditions is not None:

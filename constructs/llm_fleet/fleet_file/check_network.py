@@ -1,4 +1,4 @@
-"""The network of a fleet file, judged by the rules that judge the constructs, and the places of things in it."""
+"""Checks of the network of a fleet file, with the same rules as the constructs, and of the AZs in it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,7 +19,7 @@ from llm_fleet.rules.terms import EndpointFeature, InternetAccess
 
 
 def check_network_config(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with the network, by attribute names; nothing where there is none."""
+    """Return the errors in the network, by attribute names; empty without a network."""
     network = fleet.network
     if network is None:
         return
@@ -29,7 +29,7 @@ def check_network_config(fleet: Fleet) -> Iterator[Problem]:
 
 
 def endpoint_features(fleet: Fleet) -> frozenset[EndpointFeature]:
-    """Return what clusters and services do that needs an endpoint of its own."""
+    """Return the features of clusters and services that need a VPC endpoint."""
     accounting = (
         *(cluster.accounting_database for cluster in fleet.hyperpod_clusters.values()),
         *(cluster.accounting for cluster in fleet.parallelclusters.values()),
@@ -37,7 +37,7 @@ def endpoint_features(fleet: Fleet) -> frozenset[EndpointFeature]:
     closed = fleet.way_out is InternetAccess.NONE
     used = {
         EndpointFeature.ACCOUNTING: any(accounting),
-        # Beside a way to the internet, what hosts of services call needs no endpoint that is paid by the hour.
+        # With internet access, the hosts of services need no endpoints, which are billed by the hour.
         EndpointFeature.INFERENCE: bool(fleet.services) and closed,
         EndpointFeature.SAGEMAKER_WORK: (bool(fleet.notebooks) or fleet.studio is not None) and closed,
     }
@@ -49,7 +49,7 @@ def endpoint_features(fleet: Fleet) -> frozenset[EndpointFeature]:
 
 
 def zone_path(network: NetworkConfig, *rest: PathPart) -> tuple[PathPart, ...]:
-    """Return where the user named the AZs: `az`, or one of the list of them, or the network where neither is there."""
+    """Return the path of the AZs: `az`, an item of `azs`, or the network if neither is set."""
     if network.availability_zone_ids:
         return ("availability_zone_ids", *rest)
     return ("az",) if network.az is not None else ()
@@ -63,7 +63,7 @@ def _check_existing(network: NetworkConfig, fleet: Fleet) -> Iterator[Problem]:
     for attribute in sorted(network.model_fields_set - {"vpc"}):
         yield Problem(
             code=Code.CONTRADICTION,
-            message="this is for a network to be made, and `vpc` names one that exists",
+            message="this setting is for a new network, but `vpc` is an existing one",
             remedy="remove it, or remove `vpc`",
             path=(attribute,),
             value=getattr(network, attribute),
@@ -79,17 +79,17 @@ def _check_made(network: NetworkConfig, fleet: Fleet) -> Iterator[Problem]:
 
 
 def check_zones_exist(fleet: Fleet) -> Iterator[Problem]:
-    """Return each AZ that something is to stand in and that the network has no compute subnet in."""
+    """Return each AZ that is set for a part of the fleet but has no compute subnet in the network."""
     if fleet.network is None:
         return
     zones = fleet.network.zones
     for path, zone in _named_zones(fleet):
-        if path[0] == "storage":  # The clusters' own rules judge their zones.
+        if path[0] == "storage":  # The clusters' own rules check their AZs.
             yield from (replace(problem, path=path) for problem in check_az_id(fleet.region, zone))
         if not is_unresolved(zones) and zone not in zones and az_id_prefix(zone) is not None:
             yield Problem(
                 code=Code.ZONE_WITHOUT_SUBNET,
-                message=f"the network has no compute subnet in {zone}",
+                message=f"the network has no compute subnet in AZ {zone}",
                 remedy=f"write one of the network's AZs, or add {zone} to them",
                 path=path,
                 value=zone,
@@ -98,7 +98,7 @@ def check_zones_exist(fleet: Fleet) -> Iterator[Problem]:
 
 
 def check_places(fleet: Fleet) -> list[Problem]:
-    """Return where the addresses do not suffice. Ask only of a fleet that is right in all else."""
+    """Return where subnets have too few addresses. Call this only for a fleet without other errors."""
     network = fleet.network
     if network is None:
         return []
@@ -107,7 +107,7 @@ def check_places(fleet: Fleet) -> list[Problem]:
 
 
 def address_plan(fleet: Fleet, network: NetworkConfig) -> AddressPlan:
-    """Return what the fleet needs of the compute subnets."""
+    """Return the addresses that the fleet needs in the compute subnets."""
     zones = network.zones
     if network.vpc is not None:
         return plan_addresses(_claims(fleet), subnet_cidrs={z: network.vpc.compute_cidrs.get(z) for z in zones})
@@ -149,11 +149,11 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
             zone=zone_of_parallelcluster(fleet, cluster),
             efa_with_address=shape.efa_with_address,
         )
-    yield from _claims_beside_clusters(fleet)
+    yield from _claims_next_to_clusters(fleet)
 
 
-def _claims_beside_clusters(fleet: Fleet) -> Iterator[AddressClaim]:
-    """Return what services and the SageMaker pieces need; their rules are imported with the first of each."""
+def _claims_next_to_clusters(fleet: Fleet) -> Iterator[AddressClaim]:
+    """Return the needs of services and SageMaker parts; their rules are imported only if the fleet has them."""
     if fleet.services:
         from llm_fleet.rules.inference.service import address_claims as service_claims
 
@@ -174,7 +174,7 @@ def _claims_beside_clusters(fleet: Fleet) -> Iterator[AddressClaim]:
         from llm_fleet.rules.sagemaker.training_job import address_claim as training_job_claim
 
         for job in fleet.training_jobs.values():
-            # With a channel on FSx it runs in that AZ; else in any, and the first must have room.
+            # With a channel on FSx it runs in that AZ; otherwise in any AZ, and the first must have enough addresses.
             on_fsx = any(channel.fsx is not None for channel in job.channels.values())
             zone = fleet.zone_of_fsx if on_fsx and fleet.storage.fsx is not None else None
             yield training_job_claim(job, owner=job.name, availability_zone_id=zone)
@@ -186,7 +186,7 @@ def _claims_beside_clusters(fleet: Fleet) -> Iterator[AddressClaim]:
 
 
 def _named_zones(fleet: Fleet) -> Iterator[tuple[tuple[PathPart, ...], str]]:
-    """Return each AZ that the user named outside the network, with its path."""
+    """Return each AZ that the user set outside the network, with its path."""
     fsx, home = fleet.storage.fsx, fleet.storage.home
     if fsx is not None and fsx.availability_zone_id is not None:
         yield ("storage", "fsx", "availability_zone_id"), fsx.availability_zone_id
@@ -215,7 +215,7 @@ def _parts_of_parallelcluster(cluster: ParallelClusterConfig) -> Iterator[tuple[
 
 
 def _in_file(problem: Problem, network: NetworkConfig) -> Problem:
-    """Return a problem of the plan where the user wrote what must change."""
+    """Return a problem of the plan with the path of the value to change."""
     if problem.path[:1] == ("availability_zone_ids",):
         return replace(problem, path=("network", *zone_path(network, *problem.path[1:])))
     if network.vpc is not None:

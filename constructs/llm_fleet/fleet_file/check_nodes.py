@@ -1,4 +1,4 @@
-"""What nodes of a fleet's clusters carry: people, training environments, and the files of both and of their scripts."""
+"""Checks of node settings of a fleet's clusters: users, training environments, and the files of both and of scripts."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,7 +34,7 @@ from llm_fleet.spec.training_runtime import TrainingRuntime
 
 
 def check_people_config(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with the people of `fleet`, by attribute names; users of one cluster alone apart."""
+    """Return the errors in the users of `fleet`, by attribute names, except those of a single cluster."""
     everybody = tuple(fleet.users.values())
     of_fleet = [Known(where="the fleet", path=("users", user.name), user=user) for user in everybody]
     own = {name: _known_of(name, cluster) for name, cluster in fleet.clusters.items()}
@@ -56,7 +56,7 @@ def _known_of(name: str, cluster: AnyCluster) -> list[Known]:
 
 
 def _homes(fleet: Fleet) -> list[Problem]:
-    """Judge homes of the fleet's users by what all clusters mount."""
+    """Check the home directories of the fleet's users against the mounts of all clusters."""
     mounts = [part.mount_path for part in (fleet.storage.fsx, fleet.storage.home) if part is not None]
     shared = bool(fleet.parallelclusters) and not fleet.hyperpod_clusters
     return check_homes(tuple(fleet.users.values()), shared_paths=mounts, home_is_shared=shared)
@@ -67,8 +67,8 @@ def _check_people_of(fleet: Fleet, cluster: AnyCluster) -> Iterator[Problem]:
     yield from check_people(
         users=tuple(cluster.people.values()),
         slurm_accounts=cluster.slurm_accounts,
-        directory=cluster.asked_directory,
-        certificate_text=cluster.asked_directory and certificate_text(cluster.asked_directory),
+        directory=cluster.requested_directory,
+        certificate_text=cluster.requested_directory and certificate_text(cluster.requested_directory),
         has_accounting=accounting,
         on_parallelcluster=isinstance(cluster, ParallelClusterConfig),
         pinned=pinned_names(cluster.downloads),
@@ -79,12 +79,12 @@ def _check_people_of(fleet: Fleet, cluster: AnyCluster) -> Iterator[Problem]:
         return
     if cluster.slurm_accounts:
         yield from check_parallelcluster_enforces(cluster.slurm.custom_settings, cluster.slurm.custom_settings_file)
-    if cluster.asked_directory is not None and "DirectoryService" in list(cluster.overrides):
+    if cluster.requested_directory is not None and "DirectoryService" in list(cluster.overrides):
         yield directory_twice("directory")
 
 
 def _person_in_file(problem: Problem, fleet: Fleet, name: str) -> Problem:
-    """Return a problem of a cluster where the file has it: users and directory may be the fleet's."""
+    """Return a problem of a cluster with its path in the file, since users and directory may belong to the fleet."""
     cluster = fleet.clusters[name]
     first, *rest = problem.path
     if first == "users":
@@ -105,12 +105,13 @@ def _of_fleet(problem: Problem, names: list[str]) -> Problem:
 
 
 def _named(first: str, names: list[str], rest: list[PathPart]) -> tuple[PathPart, ...]:
-    """Return the path with its index as a name."""
+    """Return the path with the name instead of the index."""
     return (first, names[int(rest[0])], *rest[1:]) if rest else (first,)
 
 
 def check_training_config(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with the training runtimes of `fleet`, whatever its lock files hold, by attribute names."""
+    """Return the errors in the training runtimes of `fleet` that do not depend on its lock files, by attribute
+    names."""
     for name, cluster in fleet.clusters.items():
         if cluster.training is not None:
             found = _check_runtime(cluster.training, training_place_of(fleet, cluster))
@@ -118,13 +119,13 @@ def check_training_config(fleet: Fleet) -> Iterator[Problem]:
 
 
 def check_training_files(fleet: Fleet, cluster: HyperPodConfig | ParallelClusterConfig) -> Iterator[Problem]:
-    """Return what else is wrong with the runtime of `cluster`, once its lock file is read, below the cluster."""
+    """Return the other errors in the runtime of `cluster`, after its lock file is read, below the cluster."""
     if cluster.training is None:
         return
     place = training_place_of(fleet, cluster)
-    told = _check_runtime(cluster.training, place)
+    reported = _check_runtime(cluster.training, place)
     found = _check_runtime(cluster.training, with_lock(place, cluster))
-    yield from (problem.under("training") for problem in found if problem not in told)
+    yield from (problem.under("training") for problem in found if problem not in reported)
 
 
 def _check_runtime(runtime: TrainingRuntime, place: TrainingPlace) -> list[Problem]:
@@ -132,7 +133,7 @@ def _check_runtime(runtime: TrainingRuntime, place: TrainingPlace) -> list[Probl
 
 
 def _environment_in_file(problem: Problem, runtime: TrainingRuntime) -> Problem:
-    """Return a problem where the file has it: environments stand under their names."""
+    """Return a problem with its path in the file, where environments are under their names."""
     match problem.path:
         case ("environments", int(index), *rest):
             return replace(problem, path=("environments", str(runtime.environments[index].name), *rest))
@@ -141,7 +142,7 @@ def _environment_in_file(problem: Problem, runtime: TrainingRuntime) -> Problem:
 
 
 def training_place_of(fleet: Fleet, cluster: HyperPodConfig | ParallelClusterConfig) -> TrainingPlace:
-    """Return `cluster` of `fleet` as training asks of it, without having looked into its lock file."""
+    """Return the properties of `cluster` of `fleet` that training depends on, without reading its lock file."""
     os = None
     if isinstance(cluster, HyperPodConfig):
         placed = placed_cluster(fleet, cluster)
@@ -163,12 +164,12 @@ def training_place_of(fleet: Fleet, cluster: HyperPodConfig | ParallelClusterCon
 
 
 def with_lock(place: TrainingPlace, cluster: NodeSetupModel) -> TrainingPlace:
-    """Return `place` with what is in the lock file of `cluster`; a wrong one is told elsewhere."""
+    """Return `place` with the content of the lock file of `cluster`; errors in the file are reported elsewhere."""
     return replace(place, files=files_of(cluster.downloads))
 
 
 def check_script_files(fleet: Fleet) -> list[Problem]:
-    """Return what is wrong with the scripts of `fleet`, whose folders begin where its file lies, by attribute names."""
+    """Return the errors in the scripts of `fleet`, whose folders are relative to its file, by attribute names."""
     problems: list[Problem] = []
     for name, cluster in fleet.hyperpod_clusters.items():
         found = [*_missing(cluster), *check_node_setup_files(cluster, cluster.scripts)]
@@ -189,13 +190,13 @@ def _missing(cluster: HyperPodConfig) -> Iterator[Problem]:
         return
     folder = scripts.scripts_path
     if folder is not None and not folder.is_dir():
-        remedy = "give the path of a folder, beginning where the fleet file lies"
-        problem = scripts.wrong("scripts", Code.BUNDLE_ENTRY_MISSING, "there is no such folder", remedy)
+        remedy = "write the path of a folder, relative to the fleet file"
+        problem = scripts.wrong("scripts", Code.BUNDLE_ENTRY_MISSING, "this folder does not exist", remedy)
         yield problem.under("scripts")
         return
     for group in cluster.running_groups:
         if check_lifecycle_hooks(group):
-            continue  # Told already.
+            continue  # Reported already.
         for attribute in ("on_create", "on_init_complete"):
             script = getattr(group, attribute)
             if script is not None and not _is_there(script, scripts):
@@ -208,7 +209,7 @@ def _is_there(script: str, scripts: LifecycleScripts) -> bool:
 
 
 def _where(attribute: str, name: str, cluster: HyperPodConfig) -> tuple[PathPart, ...]:
-    """Where the user wrote what the script is called, or what it is missing in."""
+    """Path of the script's name in the file, or of the folder where it is missing."""
     if cluster.by_name[name].script is not None:
         return ("groups", name, attribute)
     return ("scripts", "scripts" if cluster.scripts.entry_point is None else "entry_point")
@@ -219,9 +220,9 @@ def _no_script(script: str, scripts: LifecycleScripts) -> Problem:
     folder = scripts.scripts
     return Problem(
         code=Code.BUNDLE_ENTRY_MISSING,
-        message=f"the script {script!r} is not among those that are uploaded",
+        message=f"the script {script!r} is not in the uploaded folder",
         remedy=f"put it into {folder}"
         if folder is not None
-        else f"write one of those that llm-fleet ships, {shipped}, or say with `scripts` where yours lie",
+        else f"write one of llm-fleet's scripts, {shipped}, or set the folder of your own with `scripts`",
         value=script,
     )

@@ -1,4 +1,4 @@
-"""The SageMaker pieces of a fleet file, judged by the rules that judge the constructs."""
+"""Checks of the SageMaker parts of a fleet file, with the same rules as the constructs."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -31,12 +31,12 @@ from llm_fleet.rules.values import did_you_mean
 
 
 def check_bucket_keys(keys: Sequence[str], *, known: Collection[str]) -> Iterator[Problem]:
-    """Return each of `keys` that is none of `storage.buckets`, or that comes twice, below `bucket_keys`."""
+    """Return each of `keys` that is not in `storage.buckets` or that is repeated, below `bucket_keys`."""
     for index, key in enumerate(keys):
         if key in keys[:index]:
             yield Problem(
                 code=Code.CONTRADICTION,
-                message="this bucket is named already",
+                message="this bucket is already in the list",
                 remedy="remove it here",
                 path=("bucket_keys", index),
                 value=key,
@@ -44,7 +44,7 @@ def check_bucket_keys(keys: Sequence[str], *, known: Collection[str]) -> Iterato
         elif key not in known:
             yield Problem(
                 code=Code.UNKNOWN_REFERENCE,
-                message="the fleet has no bucket of this name",
+                message="unknown bucket: it is not under `storage.buckets`",
                 remedy=did_you_mean(key, known, otherwise=f"write `buckets: {{{key}: {{}}}}` below `storage`"),
                 path=("bucket_keys", index),
                 value=key,
@@ -53,21 +53,21 @@ def check_bucket_keys(keys: Sequence[str], *, known: Collection[str]) -> Iterato
 
 
 _OF_NOTEBOOKS = (
-    ("internet=True when that is meant", "write `internet: true` when that is meant"),
-    ("give it the network, where it has no public address", "write a `network`, where it has no public address"),
+    ("set internet=True to allow", "write `internet: true` to allow"),
+    ("set `network`, in which", "write a `network`, in which"),
     ("or None for an instance that is never stopped", "or `never`"),
 )
-"""What a stack of one's own would write, and what a fleet file says in its place."""
+"""Texts of remedies for Python, and those for a fleet file."""
 _GIT_ENDPOINT = "git-codecommit"
 
 
 def check_notebooks(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with the notebooks of `fleet`, by attribute names."""
+    """Return the errors in the notebooks of `fleet`, by attribute names."""
     has_network, internet = fleet.network is not None, fleet.way_out
     for name, notebook in fleet.notebooks.items():
-        judged = check_notebook(notebook.in_fleet(fleet.name), has_network=has_network, network_internet=internet)
+        checked = check_notebook(notebook.in_fleet(fleet.name), has_network=has_network, network_internet=internet)
         found = [
-            *map(_notebook_in_file, judged),
+            *map(_notebook_in_file, checked),
             *check_bucket_keys(notebook.bucket_keys, known=fleet.storage.buckets),
             *_check_code_commit(notebook, fleet),
             *check_reached_names(notebook.clusters, known=fleet.clusters),
@@ -85,7 +85,7 @@ def _notebook_in_file(problem: Problem) -> Problem:
 
 
 def _check_code_commit(notebook: NotebookConfig, fleet: Fleet) -> Iterator[Problem]:
-    """A closed network reaches CodeCommit by an endpoint that is there for nothing else."""
+    """Without internet access, CodeCommit needs an endpoint that nothing else needs."""
     network = fleet.network
     closed = fleet.way_out is InternetAccess.NONE
     if network is None or not closed or _GIT_ENDPOINT in network.endpoints:
@@ -94,7 +94,7 @@ def _check_code_commit(notebook: NotebookConfig, fleet: Fleet) -> Iterator[Probl
         if is_code_commit(repository.url):
             yield Problem(
                 code=SageMakerCode.NOTEBOOK_REPOSITORY,
-                message="the network is closed, and has no endpoint of CodeCommit's repositories",
+                message="the network has no internet access and no endpoint for CodeCommit repositories",
                 remedy=f"write `endpoints: [{_GIT_ENDPOINT}]` below `network`",
                 path=("repositories", index, "url"),
                 value=repository.url,
@@ -103,17 +103,17 @@ def _check_code_commit(notebook: NotebookConfig, fleet: Fleet) -> Iterator[Probl
 
 
 _STUDIO_KEYS = {"lustre": "mount_fsx"}
-"""By what the construct calls it, the attribute of the file."""
+"""Attributes of the file, by those of the construct."""
 _OF_STUDIO = (
-    ("give it a network", "write a `network` in place of `none`"),
-    ("or leave the file system out", "or write `fsx: false`"),
-    ("leave internet out", "leave `internet` out"),
+    ("set `network`", "write a `network` instead of `none`"),
+    ("or remove the file system", "or write `fsx: false`"),
+    ("give the domain a network", "write a `network`"),
 )
-"""What a stack of one's own would do, and what a fleet file says in its place."""
+"""Texts of remedies for Python, and those for a fleet file."""
 
 
 def check_studio(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with Studio of `fleet`, by attribute names."""
+    """Return the errors in Studio of `fleet`, by attribute names."""
     config = fleet.studio
     if config is None or is_unresolved(config):
         return
@@ -145,7 +145,7 @@ def zones_of_studio(fleet: Fleet, config: StudioConfig) -> tuple[str, ...]:
 
 
 def ids_on_clusters(fleet: Fleet, config: StudioConfig) -> IdsOnClusters:
-    """Return the ids of people on the clusters that are reached, by cluster and name."""
+    """Return the user and group ids on the clusters that Studio can connect to, by cluster and name."""
     reached = {name: fleet.clusters[name] for name in config.clusters if name in fleet.clusters}
     return {
         name: {who.name: (who.uid, who.uid if who.gid is None else who.gid) for who in cluster.people.values()}
@@ -154,12 +154,12 @@ def ids_on_clusters(fleet: Fleet, config: StudioConfig) -> IdsOnClusters:
 
 
 def _mounts_lustre(fleet: Fleet, config: StudioConfig) -> bool:
-    """Return whether there is a file system, and it is wanted."""
+    """Return whether there is a file system and Studio mounts it."""
     return config.mount_fsx and fleet.storage.fsx is not None
 
 
 def _lustre_zone(fleet: Fleet, config: StudioConfig) -> str | None:
-    """Return where the file system stands; `None` where there is none, or the file does not say."""
+    """Return the AZ of the file system; `None` without one, or if the file does not set it."""
     return fleet.zone_of_fsx if _mounts_lustre(fleet, config) else None
 
 
@@ -167,8 +167,8 @@ def _check_directory(config: StudioConfig, *, mounts_lustre: bool) -> Iterator[P
     if "lustre_directory" in config.model_fields_set and not mounts_lustre:
         yield Problem(
             code=Code.CONTRADICTION,
-            message="there is no file system that this could be a directory of",
-            remedy="remove it, or write `fsx` below `storage`" if config.mount_fsx else "remove it, or `fsx: false`",
+            message="this setting has no effect: Studio mounts no FSx for Lustre file system",
+            remedy="remove it, or add `storage.fsx`" if config.mount_fsx else "remove it, or remove `fsx: false`",
             path=("lustre_directory",),
             value=config.lustre_directory,
         )
@@ -196,35 +196,35 @@ _ENDPOINT_WORD = re.compile(rf"\b({'|'.join(sorted(_ENDPOINT_KEYS, key=len, reve
 
 
 def check_endpoints(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with endpoints of `fleet`, by attribute names."""
+    """Return the errors in the endpoints of `fleet`, by attribute names."""
     for name, endpoint in fleet.endpoints.items():
         of_place = [*_check_place(endpoint.model, fleet)]
-        judged = _judged_endpoint(endpoint, fleet)
-        if of_place:  # Of a place that is none nothing else is known.
-            judged = [problem for problem in judged if problem.path[:1] != ("model",)]
+        checked = _checked_endpoint(endpoint, fleet)
+        if of_place:  # Without a valid location nothing else can be checked.
+            checked = [problem for problem in checked if problem.path[:1] != ("model",)]
         found = [
             *(problem.under("model") for problem in of_place),
-            *(_endpoint_in_file(problem, endpoint) for problem in judged),
+            *(_endpoint_in_file(problem, endpoint) for problem in checked),
             *_check_network(endpoint, fleet),
             *check_tags(endpoint.tags),
         ]
         yield from (problem.under("endpoints", name) for problem in found)
 
 
-def _judged_endpoint(endpoint: EndpointConfig, fleet: Fleet) -> list[Problem]:
+def _checked_endpoint(endpoint: EndpointConfig, fleet: Fleet) -> list[Problem]:
     network = fleet.network
     return check_endpoint(
         endpoint.in_fleet(fleet.name),
         region=fleet.region,
-        # Of a network that exists already, the file does not say how it leads out.
+        # The file does not contain the internet access of an existing network.
         internet=fleet.way_out,
-        in_network=endpoint.stands_in_network(fleet_has_one=network is not None),
+        in_network=endpoint.is_in_network(fleet_has_one=network is not None),
         has_topic=endpoint.alarms.topic_arn is not None,
     )
 
 
 def _endpoint_in_file(problem: Problem, endpoint: EndpointConfig) -> Problem:
-    """Return `problem` where the user wrote what it is about, and in the file's words."""
+    """Return `problem` with the path and the keys of the file."""
     path = () if problem.path == ("name",) else problem.path
     if endpoint.model.bucket is not None and path in (("model", "s3_uri"), ("model", "tarball_uri")):
         path = ("model", "key")
@@ -240,9 +240,9 @@ def _check_network(endpoint: EndpointConfig, fleet: Fleet) -> Iterator[Problem]:
         yield Problem(
             code=SageMakerCode.NETWORK_NEEDED,
             path=("in_network",),
-            message="the endpoint is to stand in the fleet's network, and the fleet has none",
+            message="`network` is true, but the fleet has no network",
             value=True,
-            remedy=f"write `network: {network_of_services(fleet.region)}` at the top, or leave it out here",
+            remedy=f"write `network: {network_of_services(fleet.region)}` at the top level, or remove it here",
         )
 
 
@@ -256,15 +256,15 @@ def _check_place(model: FleetEndpointModel, fleet: Fleet) -> Iterator[Problem]:
     if (model.key is None) != (model.bucket is None):
         yield Problem(
             code=Code.CONTRADICTION,
-            message="`key` is a folder or an archive in `bucket`, and one is told without the other",
-            remedy="write both, or the whole address after `s3` or `tarball`",
+            message="`key` is a folder or archive in `bucket`: both are required together",
+            remedy="write both, or the whole S3 URI as `s3` or `tarball`",
             path=("key",) if model.key is not None else ("bucket",),
             value=model.key or model.bucket,
         )
     if model.key_arn is not None and model.bucket is not None:
         yield Problem(
             code=Code.CONTRADICTION,
-            message="the bucket is the fleet's own, which knows its key",
+            message="this setting has no effect: the KMS key of the fleet's own bucket is used",
             remedy="remove `encryption_key`",
             path=("key_arn",),
             value=model.key_arn,
@@ -272,27 +272,27 @@ def _check_place(model: FleetEndpointModel, fleet: Fleet) -> Iterator[Problem]:
 
 
 def check_training_jobs(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with training jobs of `fleet`, by attribute names."""
+    """Return the errors in the training jobs of `fleet`, by attribute names."""
     for name, job in fleet.training_jobs.items():
         own = list(_check_places(job, fleet))
-        judged = [_job_in_file(problem, job, fleet) for problem in _judged_job(job, fleet)]
-        found = [*own, *(problem for problem in judged if not _is_told(problem, own))]
+        checked = [_job_in_file(problem, job, fleet) for problem in _checked_job(job, fleet)]
+        found = [*own, *(problem for problem in checked if not _is_reported(problem, own))]
         yield from (problem.under("training_jobs", name) for problem in found)
 
 
-def _is_told(problem: Problem, own: list[Problem]) -> bool:
-    """What is wrong with the place of a channel is told once, in the words of the file."""
+def _is_reported(problem: Problem, own: list[Problem]) -> bool:
+    """Errors in the location of a channel are reported once, with the keys of the file."""
     return any(problem.path[:2] == each.path[:2] for each in own if each.path[0] == "channels")
 
 
-def _judged_job(config: TrainingJobConfig, fleet: Fleet) -> list[Problem]:
+def _checked_job(config: TrainingJobConfig, fleet: Fleet) -> list[Problem]:
     job, has_network = config.in_fleet(fleet.name), fleet.network is not None
     place = check_training_job_place(job, region=fleet.region, has_network=has_network, internet=fleet.way_out)
     return [*check_training_job(job), *place]
 
 
 def _check_places(job: TrainingJobConfig, fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with the keys that only a fleet file has."""
+    """Return the errors in the keys that only a fleet file has."""
     if job.bucket is not None:
         yield from _bucket(job.bucket, fleet, "bucket")
     for name, channel in job.channels.items():
@@ -301,29 +301,29 @@ def _check_places(job: TrainingJobConfig, fleet: Fleet) -> Iterator[Problem]:
 
 def _channel(channel: FleetChannel, fleet: Fleet) -> Iterator[Problem]:
     places = {"uri": channel.uri, "bucket": channel.bucket, "fsx": channel.fsx}
-    told = [attribute for attribute, place in places.items() if place is not None]
-    if len(told) != 1:
+    places_set = [attribute for attribute, place in places.items() if place is not None]
+    if len(places_set) != 1:
         yield Problem(
-            code=SageMakerCode.TRAINING_CHANNEL if not told else Code.CONTRADICTION,
-            message="a channel has one place" + (", and none is told" if not told else ", and two are told"),
-            remedy="write `s3`, `bucket` or `fsx`" if not told else "keep one of them",
-            path=(told[1],) if told else (),
+            code=SageMakerCode.TRAINING_CHANNEL if not places_set else Code.CONTRADICTION,
+            message="set only one of `s3`, `bucket` and `fsx`" if places_set else "`s3`, `bucket` or `fsx` is required",
+            remedy="keep one of them" if places_set else "write `s3`, `bucket` or `fsx`",
+            path=(places_set[1],) if places_set else (),
         )
     if channel.bucket is not None:
         yield from _bucket(channel.bucket, fleet, "bucket")
     elif channel.prefix is not None:
         yield Problem(
             code=Code.CONTRADICTION,
-            message="a prefix is one of a bucket of the fleet's own",
-            remedy="write `bucket` beside it, or all of the place as `s3`",
+            message="`prefix` requires `bucket`",
+            remedy="add `bucket`, or write the whole S3 URI as `s3`",
             path=("prefix",),
             value=channel.prefix,
         )
     if channel.bucket is not None and channel.key_arn is not None:
         yield Problem(
             code=Code.CONTRADICTION,
-            message="the key of the fleet's own bucket is known",
-            remedy="leave it out",
+            message="this setting has no effect: the KMS key of the fleet's own bucket is used",
+            remedy="remove it",
             path=("key_arn",),
             value=channel.key_arn,
         )
@@ -335,16 +335,16 @@ def _fsx(folder: str, fleet: Fleet) -> Iterator[Problem]:
     if fleet.storage.fsx is None:
         yield Problem(
             code=Code.UNKNOWN_REFERENCE,
-            message="the fleet has no FSx for Lustre",
-            remedy="add it, `storage: {fsx: {size: 1200 GiB}}`, or take the data from S3",
+            message="the fleet has no FSx for Lustre file system",
+            remedy="add it, `storage: {fsx: {size: 1200 GiB}}`, or read the data from S3",
             path=("fsx",),
             value=folder,
         )
     elif {"..", "."} & set(folder.split("/")):
         yield Problem(
             code=SageMakerCode.TRAINING_CHANNEL,
-            message="a folder of the file system has no `.` or `..` in it",
-            remedy="write it from the file system's root, e.g. data/train",
+            message="a folder of the file system must not contain `.` or `..`",
+            remedy="write the folder relative to the root of the file system, e.g. data/train",
             path=("fsx",),
             value=folder,
         )
@@ -355,8 +355,8 @@ def _bucket(name: str, fleet: Fleet, *path: str) -> Iterator[Problem]:
     if name not in known:
         yield Problem(
             code=Code.UNKNOWN_REFERENCE,
-            message="there is no such bucket under `storage.buckets`",
-            remedy=did_you_mean(name, known, otherwise="add it there, or write the place as `s3`"),
+            message="unknown bucket: it is not under `storage.buckets`",
+            remedy=did_you_mean(name, known, otherwise="add it there, or write an S3 URI as `s3`"),
             path=path,
             value=name,
             allowed=", ".join(known),
@@ -364,7 +364,7 @@ def _bucket(name: str, fleet: Fleet, *path: str) -> Iterator[Problem]:
 
 
 def _job_in_file(problem: Problem, job: TrainingJobConfig, fleet: Fleet) -> Problem:
-    """Return a problem that a rule found of `job`, by its attributes in the file."""
+    """Return a problem of `job` by its attributes in the file."""
     match problem.path:
         case ("channels", str(name), *rest) if name in job.channels:
             channel = job.channels[name]
@@ -376,16 +376,16 @@ def _job_in_file(problem: Problem, job: TrainingJobConfig, fleet: Fleet) -> Prob
 
 
 def _by_key(remedy: str, fleet: str) -> str:
-    """Say of the job's key what `remedy` says of the whole name, which begins with the fleet's."""
+    """Return `remedy` for the job's key instead of the whole name, which begins with the fleet's name."""
     begins = f"'{fleet}-"
     if begins in remedy:
         key = remedy.replace(begins, "'")
         return f"as the job's key, {key}, or shorten the fleet's name"
-    return "shorten the fleet's name, which this name begins with"
+    return "shorten the fleet's name, with which this name begins"
 
 
 def _place(rest: list[PathPart], channel: FleetChannel) -> list[PathPart]:
-    """A place has another word in the file for each kind of it."""
+    """The key of a location depends on its kind in the file."""
     words = {"uri": "uri" if channel.bucket is None else "prefix", "file_system_id": "fsx", "directory": "fsx"}
     return [words.get(str(rest[0]), rest[0]), *rest[1:]] if rest else []
 
@@ -393,6 +393,6 @@ def _place(rest: list[PathPart], channel: FleetChannel) -> list[PathPart]:
 def _at_place(problem: Problem, channel: FleetChannel, fleet: Fleet) -> Problem:
     if problem.code is SageMakerCode.NETWORK_NEEDED:
         return replace(
-            problem, remedy=f"write `network: {network_of_services(fleet.region)}`, or take the data from S3"
+            problem, remedy=f"write `network: {network_of_services(fleet.region)}`, or read the data from S3"
         )
     return replace(problem, value=channel.prefix) if channel.bucket is not None and problem.value else problem

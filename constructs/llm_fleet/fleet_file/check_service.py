@@ -1,4 +1,4 @@
-"""The inference services of a fleet file and their exports, judged by the rules that judge the constructs."""
+"""Checks of the inference services of a fleet file and their exports, with the same rules as the constructs."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,15 +24,15 @@ from llm_fleet.spec.service import Alarms, Front, Hosts, Jwt, Scaling, ServiceSp
 
 
 def check_shape_source(*, shape: object | None, config: str | None, unread: Sequence[Problem]) -> Iterator[Problem]:
-    """Check that the size is told in one place, as numbers or by the file `config`, by these names.
+    """Check that the sizes are set only once, either as numbers or with the file `config`.
 
-    `unread`: what was wrong with that file.
+    `unread`: errors in that file.
     """
     if shape is not None and config is not None:
         yield Problem(
             code=Code.CONTRADICTION,
-            message="`shape` says how large the model is, and `config` says it too",
-            remedy="keep one of them",
+            message="set only one of `shape` and `config`",
+            remedy="remove one of them",
             path=("config",),
             value=config,
         )
@@ -64,11 +64,11 @@ _MADE = (
     (re.compile(r"\bEc2Hosts\b"), "`hosts: ec2`"),
     (re.compile(r"\bManagedHosts\b"), "`hosts: managed-instances`"),
 )
-"""What a stack of one's own would write, and what a fleet file says in its place."""
+"""Texts of remedies for Python, and those for a fleet file."""
 
 
 def in_words(problem: Problem) -> Problem:
-    """Return `problem` with the file's words in its message, in what is allowed and in the remedy."""
+    """Return `problem` with the file's keys in its message, in `allowed` and in the remedy."""
     return replace(
         problem,
         message=_translated(problem.message),
@@ -84,7 +84,7 @@ def _translated(text: str) -> str:
 
 
 def _keys() -> Iterator[tuple[str, str]]:
-    """Attributes whose keys are other words; only what no sentence has by chance."""
+    """Attributes with a different key; only names that are no ordinary words."""
     for model in _MODELS:
         for attribute in (*model.model_fields, *model.written_as):
             if "_" in attribute and model.key_of(attribute) != attribute:
@@ -96,29 +96,29 @@ _ATTRIBUTE = re.compile(rf"\b({'|'.join(sorted(_KEYS, key=len, reverse=True))})\
 
 
 def check_services(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with the services of `fleet`, by attribute names."""
+    """Return the errors in the services of `fleet`, by attribute names."""
     internet = fleet.way_out
     for service in fleet.services.values():
         own = list(_check_own(service, fleet))
         spec = service.in_fleet(fleet.name, fleet.storage.buckets)
-        judged = [in_words(problem) for problem in check_service(spec, region=fleet.region, internet=internet)]
-        if service.model.config is not None:  # What is wrong with the file is reported of the file.
-            judged = [problem for problem in judged if problem.code is not Code.MODEL_SHAPE_UNKNOWN]
+        checked = [in_words(problem) for problem in check_service(spec, region=fleet.region, internet=internet)]
+        if service.model.config is not None:  # Errors in the file are reported with the file.
+            checked = [problem for problem in checked if problem.code is not Code.MODEL_SHAPE_UNKNOWN]
         if any(problem.path[:1] == ("model",) for problem in own):
-            judged = [problem for problem in judged if problem.path[:1] != ("model",)]
-        found = [*own, *judged]
-        # An export asks of server and model what the service asks of them: what is wrong there is reported once.
+            checked = [problem for problem in checked if problem.path[:1] != ("model",)]
+        found = [*own, *checked]
+        # Service and export share rules of server and model; each error is reported once.
         found = found or list(_check_service_export(service, fleet, internet))
         yield from (problem.under("services", service.name) for problem in found)
 
 
 def _check_own(service: ServiceConfig, fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with the keys that only a fleet file has."""
+    """Return the errors in the keys that only a fleet file has."""
     if fleet.network is None:
         yield Problem(
             code=Code.SERVICE_NETWORK,
-            message="a service stands in a network: its load balancer and its hosts have addresses there",
-            remedy=f"write `network: {network_of_services(fleet.region)}` in place of `network: none`, with AZs "
+            message="a service requires a network, for its load balancer and its hosts",
+            remedy=f"write `network: {network_of_services(fleet.region)}` instead of `network: none`, with AZs "
             "that have capacity",
         )
     yield from (problem.under("model") for problem in _check_model(service.model, fleet))
@@ -128,13 +128,14 @@ def _check_own(service: ServiceConfig, fleet: Fleet) -> Iterator[Problem]:
 
 
 def _check_model(model: ServedModelConfig, fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with the place of `model`, by its attribute names; nothing else is judged of it then."""
+    """Return the errors in the location of `model`, by its attribute names. With such errors nothing else is
+    checked."""
     yield from map(in_words, check_place(model))
     yield from check_own_bucket(model.bucket, fleet, "bucket", otherwise="`s3: s3://<bucket>/<folder>`")
     if model.key_arn is not None and model.own_bucket(fleet.storage.buckets) is not None:
         yield Problem(
             code=Code.CONTRADICTION,
-            message="the bucket is the fleet's own, which knows its key",
+            message="this setting has no effect: the KMS key of the fleet's own bucket is used",
             remedy="remove `key`",
             path=("key_arn",),
             value=model.key_arn,
@@ -143,7 +144,7 @@ def _check_model(model: ServedModelConfig, fleet: Fleet) -> Iterator[Problem]:
 
 
 def _check_service_export(service: ServiceConfig, fleet: Fleet, internet: InternetAccess | None) -> Iterator[Problem]:
-    """Return what is wrong with the export of `service`. Ask only of a service that is right."""
+    """Return the errors in the export of `service`. Call this only for a service without errors."""
     if service.export is not None and not is_unresolved(service.export):
         export = service.export.in_fleet(fleet.storage.buckets, service.model)
         for problem in check_service_export(service, export, region=fleet.region, internet=internet):
@@ -151,14 +152,15 @@ def _check_service_export(service: ServiceConfig, fleet: Fleet, internet: Intern
 
 
 def check_front_places(fleet: Fleet) -> Iterator[Problem]:
-    """Return where a load balancer cannot stand, by attribute names. Ask only of a network that is right by itself."""
+    """Return where a load balancer cannot be placed, by attribute names. Call this only for a network without
+    errors."""
     network = fleet.network
     if network is None:
         return
     for name, service in fleet.services.items():
         public = service.front.public
         if public and network.way_out is InternetAccess.NONE:
-            continue  # Reported of the service, with all else that it cannot have there.
+            continue  # Reported with the service, as are its other errors there.
         for problem in check_front_place(
             service.front,
             zones=_zones(network, public=public),
@@ -180,18 +182,18 @@ def _zones(network: NetworkConfig, *, public: bool) -> tuple[str, ...]:
 
 
 def _others(fleet: Fleet, network: NetworkConfig, *, public: bool) -> int:
-    """Return how many other interfaces are in such a subnet: a NAT gateway, or the endpoints."""
+    """Return the number of other interfaces in such a subnet: a NAT gateway, or the endpoints."""
     if public:
         return 1
     return len(interface_endpoints(network.internet, endpoint_features(fleet), network.endpoints))
 
 
 def _path(problem: Problem, network: NetworkConfig, service: str, *, public: bool) -> tuple[PathPart, ...]:
-    """Return where the user told what must change."""
+    """Return the path of the value to change."""
     first, *rest = problem.path
     if first != "network":
         return ("services", service, *problem.path)
     if network.vpc is not None:
-        told = "public_subnets" if public else "private_subnets"
-        return ("network", "vpc", told if getattr(network.vpc, told) else "subnets")
+        key = "public_subnets" if public else "private_subnets"
+        return ("network", "vpc", key if getattr(network.vpc, key) else "subnets")
     return ("network", *zone_path(network)) if rest[0] == "availability_zone_ids" else problem.path

@@ -1,4 +1,4 @@
-"""The storage of a fleet file, judged by the rules that judge the constructs, and who names its buckets."""
+"""Checks of the storage of a fleet file, with the same rules as the constructs, and of references to its buckets."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +17,7 @@ from llm_fleet.rules.values import did_you_mean
 
 
 def check_storage(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with file systems, buckets and the database for accounting, by attribute names."""
+    """Return the errors in file systems, buckets and the accounting database, by attribute names."""
     storage = fleet.storage
     if storage.fsx is not None:
         yield from (problem.under("storage", "fsx") for problem in _check_fsx(storage.fsx))
@@ -31,13 +31,13 @@ def check_storage(fleet: Fleet) -> Iterator[Problem]:
 
 def _check_fsx(fsx: FleetLustre) -> Iterator[Problem]:
     if fsx.existing is not None:
-        yield from _beside_existing(fsx)
+        yield from _next_to_existing(fsx)
         yield from (problem.under("existing") for problem in check_mount_source(fsx.existing))
         return
     yield from check_lustre(fsx)
     last = len(fsx.data_repositories)
     for problem in check_data_repositories(fsx, fsx.repositories):
-        # `import` is a data repository too, the last one.
+        # `import` is a data repository, too, the last one.
         of_import = problem.path[:2] == ("data_repositories", last)
         whole_list = problem.path == ("data_repositories",) and not last
         yield replace(problem, path=("import_from",)) if of_import or whole_list else problem
@@ -45,17 +45,17 @@ def _check_fsx(fsx: FleetLustre) -> Iterator[Problem]:
 
 def _check_home(home: FleetOpenZfs) -> Iterator[Problem]:
     if home.existing is not None:
-        yield from _beside_existing(home)
+        yield from _next_to_existing(home)
         yield from (problem.under("existing") for problem in check_mount_source(home.existing))
         return
     yield from check_open_zfs(home)
 
 
-def _beside_existing(file_system: FleetLustre | FleetOpenZfs) -> Iterator[Problem]:
+def _next_to_existing(file_system: FleetLustre | FleetOpenZfs) -> Iterator[Problem]:
     for attribute in sorted(file_system.model_fields_set - {"existing", "mount_path"}):
         yield Problem(
             code=Code.CONTRADICTION,
-            message="this is for a file system to be made, and `existing` names one that is there",
+            message="this setting is for a new file system, but `existing` is set",
             remedy="remove it, or remove `existing`",
             path=(attribute,),
             value=getattr(file_system, attribute),
@@ -63,14 +63,14 @@ def _beside_existing(file_system: FleetLustre | FleetOpenZfs) -> Iterator[Proble
 
 
 def _check_volumes(fleet: Fleet, home: FleetOpenZfs) -> Iterator[Problem]:
-    """Return what is wrong with the volumes of `home`, by the keys below `volumes`.
+    """Return the errors in the volumes of `home`, by the keys below `volumes`.
 
-    Where they are mounted is for the rules of each cluster.
+    The rules of each cluster check their mount paths.
     """
-    if not home.volumes or home.existing is not None:  # beside an existing file system the key itself is refused
+    if not home.volumes or home.existing is not None:  # With an existing file system the key itself is an error.
         return
     if fleet.hyperpod_clusters and not fleet.parallelclusters:
-        yield _nobody_mounts(home)
+        yield _no_one_mounts(home)
     taken = _taken(fleet, home)
     for name, volume in home.volumes.items():
         found = check_volume(volume, name, capacity_gib=home.storage_capacity_gib, taken=taken)
@@ -78,25 +78,25 @@ def _check_volumes(fleet: Fleet, home: FleetOpenZfs) -> Iterator[Problem]:
 
 
 def _taken(fleet: Fleet, home: FleetOpenZfs) -> dict[str, str]:
-    taken: dict[str, str] = dict.fromkeys((FSX, HOME), "clusters know a file system of the fleet by this name already")
+    taken: dict[str, str] = dict.fromkeys((FSX, HOME), "this name is already used for a file system of the fleet")
     if home.mount_path.rstrip("/") != "/home":
         return taken
-    # FSx puts a volume into the root volume, as a directory of the volume's name.
+    # FSx creates a volume in the root volume, as a directory with the volume's name.
     users = {name for cluster in fleet.clusters.values() for name in cluster.people}
-    return taken | dict.fromkeys(users, "a user has this name, and FSx puts the volume where that user's home is to be")
+    return taken | dict.fromkeys(users, "a user has this name, and the volume would be at the path of this user's home")
 
 
-def _nobody_mounts(home: FleetOpenZfs) -> Problem:
+def _no_one_mounts(home: FleetOpenZfs) -> Problem:
     return Problem(
         code=Code.OPEN_ZFS_VOLUME_UNMOUNTED,
-        message="HyperPod's nodes mount one OpenZFS file system, by its root volume, and no other volume of it",
+        message="HyperPod's nodes mount only the root volume of an OpenZFS file system, no other volumes",
         remedy="use a directory of `home` or of `fsx` instead, and remove `volumes`",
         value=", ".join(home.volumes),
     )
 
 
 def _check_database(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with the database, by attribute names, and with clusters that name one that is not there."""
+    """Return the errors in the database, and references to a database that does not exist, by attribute names."""
     database = fleet.storage.slurm_database
     if database is None:
         yield from _check_users(fleet)
@@ -105,17 +105,17 @@ def _check_database(fleet: Fleet) -> Iterator[Problem]:
     yield from (problem.under("storage", FLEET_DATABASE) for problem in found)
 
 
-def _check_database_place(network: NetworkConfig | None, told: int) -> list[Problem]:
+def _check_database_place(network: NetworkConfig | None, subnets: int) -> list[Problem]:
     if network is None:
-        remedy = "say where the fleet stands, e.g. `network: {az: usw2-az4}`"
+        remedy = "write a `network`, e.g. `network: {az: usw2-az4}`"
         return [replace(problem, path=(), remedy=remedy) for problem in check_has_network(network, "a database")]
-    if told:
-        return check_subnets(told, remedy="name another one, in another AZ")
+    if subnets:
+        return check_subnets(subnets, remedy="add a subnet in another AZ")
     zones = len(network.zones)
     if network.vpc is not None:
-        return check_subnets(zones, remedy="name two as `subnets`: the existing network has told of one AZ only")
-    # A network that is made has room for two of its own, unless it has nearly all AZs that there can be.
-    remedy = "name two of your own as `subnets`: the network's AZs take all its room"
+        return check_subnets(zones, remedy="write two subnets as `subnets`, since the existing network has only one AZ")
+    # A new network has enough addresses for two more subnets, unless it has almost the maximum number of AZs.
+    remedy = "write two existing subnets as `subnets`, since the network's AZs use all its addresses"
     return check_subnets(2 if zones <= database_slots()[0] else 0, remedy=remedy)
 
 
@@ -130,7 +130,7 @@ def _check_users(fleet: Fleet) -> Iterator[Problem]:
                 code=Code.UNKNOWN_REFERENCE,
                 path=("clusters", name, attribute),
                 value=FLEET_DATABASE,
-                message=f"there is no `{FLEET_DATABASE}` under `storage`",
+                message=f"`{FLEET_DATABASE}` is not set under `storage`",
                 remedy=f"add `{FLEET_DATABASE}: {{}}` there",
             )
 
@@ -139,7 +139,7 @@ _S3 = "s3://"
 
 
 def check_bucket_names(config: NodeSetupModel, fleet: Fleet) -> Iterator[Problem]:
-    """Return which buckets there cannot be, by attribute names below the cluster."""
+    """Return references to buckets that do not exist, by attribute names below the cluster."""
     for index, mount in enumerate(config.s3_mounts):
         yield from _check_own(mount.bucket, fleet, "s3_mounts", index, "bucket")
     for attribute, names in (("reads", config.reads), ("writes", config.writes)):
@@ -151,22 +151,22 @@ def check_bucket_names(config: NodeSetupModel, fleet: Fleet) -> Iterator[Problem
 def _check_own(bucket: object, fleet: Fleet, *path: PathPart) -> Iterator[Problem]:
     if isinstance(bucket, str) and not bucket.startswith(_S3):
         yield from check_own_bucket(
-            bucket, fleet, *path, otherwise="`s3://` and the name of one that exists", also="s3://<bucket>"
+            bucket, fleet, *path, otherwise="`s3://` and the name of an existing bucket", also="s3://<bucket>"
         )
 
 
 def check_own_bucket(
     name: str | None, fleet: Fleet, *path: PathPart, otherwise: str, also: str | None = None
 ) -> Iterator[Problem]:
-    """Return a problem at `path` unless `name` is a bucket of the fleet's own, or none is named.
+    """Return a problem at `path` unless `name` is one of the fleet's own buckets, or `None`.
 
-    `otherwise`: what could be written for one of another's. `also`: beside the names, what may be written there.
+    `otherwise`: what to write for another bucket. `also`: what else is allowed besides the names.
     """
     names = fleet.storage.buckets
     if name is not None and name not in names:
         yield Problem(
             code=Code.UNKNOWN_REFERENCE,
-            message=f"there is no bucket {name!r} under `storage.buckets`",
+            message=f"unknown bucket {name!r}: it is not under `storage.buckets`",
             remedy=did_you_mean(name, names, otherwise=f"add it there, or write {otherwise}"),
             path=path,
             value=name,

@@ -1,4 +1,4 @@
-"""The clusters of a fleet file: beside their descriptions, what they name of the rest of the fleet."""
+"""The clusters of a fleet file: their descriptions, with references to the rest of the fleet."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -20,21 +20,21 @@ from llm_fleet.spec.slurm_database import Accounting, AccountingDatabase
 from llm_fleet.spec.values import InFile, RoleArn, wrong_value
 
 LOCAL_ACCOUNTING = "local"
-"""What a user writes for the HyperPod controller's own database; `in_long_form` reads it as nothing."""
+"""The word for the database on HyperPod's controller; `in_long_form` reads it as `None`."""
 
 FLEET_DATABASE = "slurm_database"
-"""What a user writes for the fleet's own database: the key of it under `storage`."""
+"""The word for the fleet's own database, which is its key under `storage`."""
 
 
 MADE_BY_THE_FLEET = "made-by-the-fleet"
 MADE_SECRET_ARN = f"arn:aws:secretsmanager:us-west-2:111122223333:secret:{MADE_BY_THE_FLEET}"
-"""Good values, so that the rules find nothing to say of what no user has written."""
+"""Valid values, so that the rules report nothing about values that no user has written."""
 
 
 def read_word(written: Any, fleets_own: FleetModel) -> Any:
-    """Return `fleets_own` for the word of the fleet's own database, and anything else as it is.
+    """Return `fleets_own` for the word of the fleet's own database, and anything else unchanged.
 
-    Refuses a word that is most like it.
+    Raises an error for a word that is similar to it.
     """
     if written == FLEET_DATABASE:
         return fleets_own
@@ -42,27 +42,27 @@ def read_word(written: Any, fleets_own: FleetModel) -> Any:
         return written
     raise wrong_value(
         Code.NOT_A_CHOICE,
-        "this is none of the words that may stand here",
+        "unknown value for `accounting`",
         allowed=f"{FLEET_DATABASE}, or a mapping of keys to values",
         remedy=f"write `accounting: {FLEET_DATABASE}`",
     )
 
 
 class AccountingConfig(AccountingDatabase):
-    """A MySQL-compatible database for slurmdbd. It needs Continuous provisioning and can never be taken away again."""
+    """A MySQL-compatible database for slurmdbd. It requires Continuous provisioning and can never be removed."""
 
     of_fleet: ClassVar[bool] = False
     """Whether it is the fleet's own."""
 
 
 class FleetAccounting(AccountingConfig):
-    """The fleet's own database: what a user writes as the word `slurm_database`. Its values are the stack's to know."""
+    """The fleet's own database, in the file the word `slurm_database`. Its values are resolved at deployment."""
 
     of_fleet = True
 
     @classmethod
     def read(cls, written: Any) -> Any:
-        """Return the fleet's own database for its word, and anything else as it is."""
+        """Return the fleet's own database for its word, and anything else unchanged."""
         return read_word(written, cls.model_construct(endpoint=MADE_BY_THE_FLEET, secret=MADE_SECRET_ARN))
 
 
@@ -71,7 +71,7 @@ AnyAccounting = Annotated[AccountingConfig, BeforeValidator(FleetAccounting.read
 
 
 class Removal(StrEnum):
-    """What becomes of a thing when its stack is deleted."""
+    """What happens to a resource when its stack is deleted."""
 
     DESTROY = "destroy"
     RETAIN = "retain"
@@ -82,9 +82,10 @@ def _without_default(schema: dict[str, Any]) -> None:
 
 
 class NodeSetupModel(ClusterSpec, NamedModel):
-    """A cluster of any kind, as far as nodes are set up alike. Its key is its name, unless `name` says otherwise."""
+    """A cluster of either kind: settings that nodes share. Its key is its name, unless `name` is set."""
 
-    # Pyright does not see that models are frozen, where an attribute may have a narrower type. Its key is the default.
+    # Pyright does not know that models are frozen, so that an attribute may have a narrower type. Its key is the
+    # default.
     cluster_name: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
         str, InFile(str | None), Field(alias="name", json_schema_extra=_without_default)
     ] = ""
@@ -92,38 +93,39 @@ class NodeSetupModel(ClusterSpec, NamedModel):
     reads: tuple[str, ...] = ()
     """Buckets that nodes may read: names under `storage.buckets`, or `s3://<bucket>`. Default: none.
 
-    Where an existing bucket has a KMS key of its own, that key's policy must let the nodes' role use it."""
+    If an existing bucket has its own KMS key, the key policy must let the nodes' role use it."""
     writes: tuple[str, ...] = ()
-    """Buckets that nodes may read and write, named likewise. Default: none."""
+    """Buckets that nodes may read and write, written in the same way. Default: none."""
     removal: Removal = Removal.DESTROY
-    """What becomes of the cluster when its stack is deleted. Default: it goes; the data is in the file system."""
+    """What happens to the cluster when its stack is deleted. Default: it is deleted; the data stays in the file
+    system."""
     kind: Literal["hyperpod", "parallelcluster"]
-    """What runs the cluster. Each kind has its own word."""
+    """Platform of the cluster. Each kind has its own value."""
 
     _fleet_users: Mapping[str, ClusterUser] = PrivateAttr(default={})
     _fleet_directory: Directory | None = PrivateAttr(default=None)
 
     def join(self, users: Mapping[str, ClusterUser], directory: Directory | None) -> None:
-        """Take in the people of the whole fleet; for the fleet, once it is read."""
+        """Add the users and the directory of the fleet. The fleet calls this after reading the file."""
         self._fleet_users, self._fleet_directory = users, directory
 
     @property
     def people(self) -> Mapping[str, ClusterUser]:
-        """Everybody whom nodes make: the fleet's users and its own, who say more of the former where both have them."""
+        """All users of its nodes: the fleet's and its own; its own settings override those of the fleet."""
         return {**self._fleet_users, **{user.name: user for user in self.users}}
 
     @property
-    def asked_directory(self) -> Directory | None:
-        """The directory that its nodes ask: its own, else the fleet's."""
+    def requested_directory(self) -> Directory | None:
+        """The directory of its nodes: its own, otherwise the fleet's."""
         return self.directory or self._fleet_directory
 
     @property
     def of_fleet(self) -> Mapping[str, Any]:
-        """What its nodes are set up with together with the fleet: fields of its description, for `narrowed`."""
-        return {"users": tuple(self.people.values()), "directory": self.asked_directory}
+        """Settings of its nodes that include those of the fleet: fields of its description, for `narrowed`."""
+        return {"users": tuple(self.people.values()), "directory": self.requested_directory}
 
     def called(self, name: str) -> None:
-        """Take `name`, which AWS knows it by unless `name` was written."""
+        """Set the name to that key, unless `name` is set."""
         super().called(name)
         if not self.cluster_name:
             object.__setattr__(self, "cluster_name", name)
@@ -136,60 +138,61 @@ def _or_words(schema: dict[str, Any]) -> None:
 
 
 class HyperPodConfig(HyperPodClusterSpec, NodeSetupModel):
-    """A SageMaker HyperPod cluster with Slurm. Its key is the cluster's name, unless `name` says otherwise."""
+    """A SageMaker HyperPod cluster with Slurm. Its key is the cluster's name, unless `name` is set."""
 
     written_as: ClassVar[Mapping[str, str]] = {
         "mounts": "groups",
         "lifecycle_source_s3_uri": "scripts",
     }
     other_words: ClassVar[Mapping[str, str]] = {
-        "InstanceGroups": "write `groups`; `llm-fleet import` turns a whole request into a fleet file",
+        "InstanceGroups": "write `groups`; `llm-fleet import` converts a whole request into a fleet file",
         "instance_groups": "write `groups`",
         "controller": "write it as a group of `role: controller` under `groups`",
         "workers": "write each as a group of `role: compute` under `groups`",
         **dict.fromkeys(
             ("head", "queues", "login"),
-            "it is of `kind: parallelcluster`; a HyperPod cluster has all nodes in `groups`",
+            "it is a key of `kind: parallelcluster`; a HyperPod cluster has all nodes in `groups`",
         ),
     }
 
-    # Pyright does not see that models are frozen, where an attribute may have a narrower type.
+    # Pyright does not know that models are frozen, so that an attribute may have a narrower type.
     kind: Literal["hyperpod"] = Field(examples=["hyperpod"])  # pyright: ignore[reportIncompatibleVariableOverride]
-    """What runs the cluster."""
+    """Platform of the cluster."""
     accounting_database: AnyAccounting | None = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
         default=None, alias="accounting", examples=[LOCAL_ACCOUNTING], json_schema_extra=_or_words
     )
-    """Where Slurm's accounting is kept: `slurm_database`, the fleet's, or another one. Default: `local`, the
-    controller's own."""
+    """Where Slurm's accounting data is stored: `slurm_database` (the fleet's own) or another database. Default:
+    `local`, a database on the controller."""
     execution_role_arn: RoleArn | None = Field(default=None, alias="execution_role")
-    """ARN of the role that nodes act with. Default: one is made, with what the features in use need."""
+    """ARN of the execution role of its nodes. Default: a role is created with the permissions that the enabled features
+    need."""
 
     @property
     def node_count(self) -> int:
-        """How many nodes it has."""
+        """Number of nodes."""
         return sum(group.count for group in self.groups)
 
 
 class SlurmAccountingConfig(Accounting):
-    """A MySQL-compatible database for slurmdbd on the head node, a slurmdbd elsewhere, or a munge key alone."""
+    """A MySQL-compatible database for slurmdbd on the head node, an external slurmdbd, or only a munge key."""
 
     of_fleet: ClassVar[bool] = False
     """Whether it is the fleet's own database."""
 
 
 class FleetSlurmAccounting(SlurmAccountingConfig):
-    """The fleet's own database: what a user writes as the word `slurm_database`. Its values are the stack's to know."""
+    """The fleet's own database, in the file the word `slurm_database`. Its values are resolved at deployment."""
 
     of_fleet = True
 
     @classmethod
     def read(cls, written: Any) -> Any:
-        """Return the fleet's own database for its word, and anything else as it is."""
+        """Return the fleet's own database for its word, and anything else unchanged."""
         return read_word(written, cls.model_construct(endpoint=MADE_BY_THE_FLEET, password_secret=MADE_SECRET_ARN))
 
 
 def or_fleet_database(schema: dict[str, Any]) -> None:
-    """Tell an editor of the word for the fleet's own database."""
+    """Add the word for the fleet's own database to the schema."""
     schema["anyOf"] = [arm if arm.get("type") != "null" else {"const": FLEET_DATABASE} for arm in schema["anyOf"]]
 
 
@@ -197,11 +200,11 @@ AnySlurmAccounting = Annotated[SlurmAccountingConfig, BeforeValidator(FleetSlurm
 """Accounting of the user's, or the word for the fleet's own database."""
 
 
-_IMPORT = "`llm-fleet import` turns a whole ParallelCluster configuration into a fleet file"
+_IMPORT = "`llm-fleet import` converts a whole ParallelCluster configuration into a fleet file"
 
 
 class ParallelClusterConfig(ParallelClusterSpec, NodeSetupModel, WithPaths):
-    """An AWS ParallelCluster with Slurm. Its key is the cluster's name, unless `name` says otherwise."""
+    """An AWS ParallelCluster with Slurm. Its key is the cluster's name, unless `name` is set."""
 
     other_words: ClassVar[Mapping[str, str]] = {
         "HeadNode": "write `head`",
@@ -211,8 +214,8 @@ class ParallelClusterConfig(ParallelClusterSpec, NodeSetupModel, WithPaths):
         "SlurmSettings": "write `slurm`",
         "LoginNodes": "write `login`",
         "login_pools": "write `login`",
-        "SharedStorage": "write `storage`, by name; the fleet's `fsx` and `home` are mounted anyhow",
-        "Image": "write `os`, and `image` for an image of your own",
+        "SharedStorage": "write `storage`, by name; the fleet's `fsx` and `home` are always mounted",
+        "Image": "write `os`, and `image` for a custom AMI",
         "Region": "write `region` of the fleet",
         "Monitoring": "write `detailed_monitoring` and `logs`",
         "Tags": "write `tags: {key: value}`",
@@ -221,43 +224,46 @@ class ParallelClusterConfig(ParallelClusterSpec, NodeSetupModel, WithPaths):
         "workers": "write each as a queue under `queues`",
     }
 
-    # Pyright does not see that models are frozen, where an attribute may have a narrower type.
+    # Pyright does not know that models are frozen, so that an attribute may have a narrower type.
     kind: Literal["parallelcluster"] = Field(examples=["parallelcluster"])  # pyright: ignore[reportIncompatibleVariableOverride]
-    """What runs the cluster."""
+    """Platform of the cluster."""
     accounting: AnySlurmAccounting | None = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
         default=None, examples=[FLEET_DATABASE], json_schema_extra=or_fleet_database
     )
-    """Where Slurm's accounting is kept: `slurm_database`, the fleet's, another, or a slurmdbd. Default: none."""
+    """Where Slurm's accounting data is stored: `slurm_database` (the fleet's own), another database, or an external
+    slurmdbd. Default: none."""
     scripts: NodeScripts = NodeScripts()  # pyright: ignore[reportIncompatibleVariableOverride]
-    """Which steps nodes take when they start. Default: those that llm-fleet ships."""
+    """Steps that nodes run when they start. Default: llm-fleet's own steps."""
     deployed: str | None = None
-    """A file with what is deployed, from where this file lies, by which each change is judged. Default: none.
+    """A file with the deployed configuration, relative to the fleet file, against which changes are checked. Default:
+    none.
 
-    It is the stack's template, as `aws cloudformation get-template` gives it, or a ParallelCluster YAML."""
+    It is the stack's template, from `aws cloudformation get-template`, or a ParallelCluster YAML file."""
 
     @property
     def deployed_path(self) -> Path | None:
-        """Where `deployed` is, as seen from the process; `None` for none."""
+        """Path of `deployed` for the running process; `None` for none."""
         return None if self.deployed is None else self.path_of(self.deployed)
 
 
-_TELLING = frozenset({"HeadNode", "Scheduling", "SharedStorage", "LoginNodes"})
+_REPORTING = frozenset({"HeadNode", "Scheduling", "SharedStorage", "LoginNodes"})
 
 
 def is_parallelcluster(data: Any) -> bool:
-    """Return whether `data` is a configuration as `pcluster create-cluster` takes it."""
-    return isinstance(data, Mapping) and "fleet" not in data and not _TELLING.isdisjoint(data)  # pyright: ignore
+    """Return whether `data` is a configuration for `pcluster create-cluster`."""
+    return isinstance(data, Mapping) and "fleet" not in data and not _REPORTING.isdisjoint(data)  # pyright: ignore
 
 
 def no_fleet_file(data: Mapping[str, Any], subject: str) -> list[Problem]:
-    """Return what to say to a user who gives such a configuration as a fleet file; what died of it is told too."""
+    """Return the errors for such a configuration in place of a fleet file, including operating systems that were
+    dropped."""
     image: Any = data.get("Image")
     os = str(image.get("Os", "")) if isinstance(image, Mapping) else ""  # pyright: ignore
     problems = [
         Problem(
             code=Code.PARALLELCLUSTER_FILE,
             message="this is a configuration of ParallelCluster, not a fleet file",
-            remedy=f"turn it into one: `llm-fleet import {subject} --region <region> -o fleet.yaml`",
+            remedy=f"convert it: `llm-fleet import {subject} --region <region> -o fleet.yaml`",
         )
     ]
     died = gone("oses").get(os.casefold())
@@ -265,8 +271,8 @@ def no_fleet_file(data: Mapping[str, Any], subject: str) -> list[Problem]:
         problems.append(
             Problem(
                 code=Code.PC_OS,
-                message=f"ParallelCluster has had no {os} since {died.since}",
-                remedy=f"`llm-fleet import` writes {died.instead} in its place",
+                message=f"ParallelCluster does not support {os} since {died.since}",
+                remedy=f"`llm-fleet import` replaces it with {died.instead}",
                 path=("Image", "Os"),
                 value=os,
             )
@@ -275,4 +281,4 @@ def no_fleet_file(data: Mapping[str, Any], subject: str) -> list[Problem]:
 
 
 AnyCluster = Annotated[HyperPodConfig | ParallelClusterConfig, Field(discriminator=KIND)]
-"""A cluster of either kind, told by its `kind`."""
+"""A cluster of either kind; its `kind` decides the class."""

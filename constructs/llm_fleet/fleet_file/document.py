@@ -1,7 +1,7 @@
-"""Reads the text of a fleet file: YAML without its traps, with the line of each key.
+"""Reads the text of a fleet file: YAML without its pitfalls, with the line of each key.
 
-It works on the parser's events, not on PyYAML's objects. So an alias is refused where it stands and never expanded, a
-tag never makes an object, depth is bounded, a duplicate key is seen, and each key's line is known.
+It uses the parser's events, not PyYAML's objects. So aliases are rejected and never expanded, tags never create
+objects, the depth is limited, duplicate keys are detected, and each key's line is available.
 """
 
 import re
@@ -19,7 +19,7 @@ from llm_fleet.rules.values import nearest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocatedProblem(Problem):
-    """A `Problem` of a file, which an editor can jump to."""
+    """A `Problem` of a file, with line and column for editors."""
 
     line: int
     """Counted from 1."""
@@ -56,10 +56,10 @@ class Document:
     places: Mapping[YamlPath, tuple[int, int]]
     """Line and column, both from 1, of each key and list item."""
     problems: list[Problem] = field(default_factory=list[Problem])
-    """What the reader had to leave out."""
+    """Errors in values that the reader had to leave out."""
 
     def locate(self, problem: Problem) -> LocatedProblem:
-        """Return `problem` with its line: that of its own path, or of the nearest one around it."""
+        """Return `problem` with its line: that of its own path, or of the nearest parent."""
         path = problem.path
         while path and path not in self.places:
             path = path[:-1]
@@ -75,10 +75,10 @@ _SUFFIXES = {"fleet file": (".yaml", ".yml"), "request": (".json",)}
 
 
 def read_text(path: Path, *, noun: str = "fleet file") -> str:
-    """Return the text of the file at `path`; raise `FleetError` (LF101 to LF103) when there is none to read.
+    """Return the text of the file at `path`; raise `FleetError` (LF101 to LF103) if it cannot be read.
 
-    The size is asked for before anything is read, and nothing but a regular file is opened: neither a huge file
-    nor a pipe can hold up a synth.
+    The size is checked before reading, and only regular files are opened, so that neither a huge file nor a pipe can
+    block the synthesis.
     """
     _refuse_before_opening(path, noun)
     try:
@@ -99,22 +99,22 @@ def _refuse_before_opening(path: Path, noun: str) -> None:
     try:
         size = path.stat().st_size
     except FileNotFoundError:
-        raise _error(path, Code.FILE_UNREADABLE, "there is no such file", _near(path, noun)) from None
+        raise _error(path, Code.FILE_UNREADABLE, "this file does not exist", _near(path, noun)) from None
     except OSError as error:
         raise _unreadable(path, noun, error) from None
     except ValueError:  # A null character in the name.
-        raise _error(path, Code.FILE_UNREADABLE, "no file can have this name", _instead(noun)) from None
+        raise _error(path, Code.FILE_UNREADABLE, "this is not a valid file name", _instead(noun)) from None
     if path.is_dir():
         raise _error(path, Code.FILE_UNREADABLE, f"this is a directory, not a {noun}", _inside(path, noun))
     if not path.is_file():
-        raise _error(path, Code.FILE_UNREADABLE, f"this is no regular file, so it can be no {noun}", _instead(noun))
+        raise _error(path, Code.FILE_UNREADABLE, f"this is not a regular file, so it is not a {noun}", _instead(noun))
     if size > SIZE_LIMIT:
         raise _too_large(path, noun, f"{size:,}")
 
 
 def _too_large(path: Path, noun: str, size: str) -> FleetError:
-    message = f"the file has {size} bytes; a {noun} has {SIZE_LIMIT:,} at most"
-    return _error(path, Code.FILE_TOO_LARGE, message, "check that this is the file that you meant")
+    message = f"the file has {size} bytes; a {noun} can have at most {SIZE_LIMIT:,}"
+    return _error(path, Code.FILE_TOO_LARGE, message, "check that this is the right file")
 
 
 def _unreadable(path: Path, noun: str, error: OSError) -> FleetError:
@@ -127,7 +127,7 @@ def _error(path: Path, code: Code, message: str, remedy: str) -> FleetError:
 
 
 def _near(path: Path, noun: str) -> str:
-    """Offer what lies next to a file that does not exist."""
+    """Suggest a file with a similar name."""
     try:
         names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
     except OSError:
@@ -137,7 +137,7 @@ def _near(path: Path, noun: str) -> str:
 
 
 def _inside(path: Path, noun: str) -> str:
-    """Offer a file of the right kind that lies in a directory."""
+    """Suggest a file of the right kind in a directory."""
     try:
         found = sorted(entry for entry in path.iterdir() if entry.suffix in _SUFFIXES.get(noun, ()))
     except OSError:
@@ -146,7 +146,7 @@ def _inside(path: Path, noun: str) -> str:
 
 
 def _instead(noun: str) -> str:
-    return f"give the path of a {noun}{_EXAMPLES.get(noun, '')}"
+    return f"write the path of a {noun}{_EXAMPLES.get(noun, '')}"
 
 
 _WORDS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -154,11 +154,11 @@ _NULLS = {"", "~", "null", "Null", "NULL"}
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _DIGITS = 18
-"""More than any number of a fleet has; what is longer stays text and is told as such."""
+"""More digits than any number of a fleet has; a longer number stays text and is reported as text."""
 
 
 def plain_scalar(text: str) -> str | int | float | bool | None:
-    """Return what `text`, written without quotes, stands for."""
+    """Return the value of `text`, written without quotes."""
     if text in _NULLS:
         return None
     if text in _WORDS:
@@ -176,16 +176,16 @@ def _finite(number: float, text: str) -> float | str:
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEPTH = 24
-"""Three times as deep as the deepest key of a fleet file."""
+"""Three times the depth of the deepest key of a fleet file."""
 _TOKEN = re.compile(r"[$#]\{Token\[")
-"""As the CDK writes a value that is known only later."""
+"""The CDK's format of a value that is resolved at deployment."""
 
 
 _START = "begin with `fleet:` and a name; `examples/hyperpod-trn1.yaml` is one to start from"
 
 
 class _Refusal(Exception):
-    """Reading cannot go on; holds the problem and its line and column."""
+    """Reading cannot continue; contains the problem with its line and column."""
 
     def __init__(self, problem: Problem, mark: yaml.Mark) -> None:
         super().__init__(problem.message)
@@ -204,12 +204,14 @@ class _Reader:
         self.empty = True
 
     def document(self) -> Any:
-        """Return what the only document holds; `None` when there is none."""
+        """Return the value of the only document; `None` if there is none."""
         value: Any = None
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent):
                 if not self.empty:
-                    raise _refusal(f"a {self._noun} is one document", "remove this `---` and what follows it", event)
+                    raise _refusal(
+                        f"a {self._noun} has only one document", "remove this `---` and what follows it", event
+                    )
                 self.empty = False
                 value = self._value(next(self._events), ())
         return value
@@ -219,16 +221,18 @@ class _Reader:
             problem = Problem(
                 code=Code.YAML_DEPTH,
                 message=f"this is nested more than {_DEPTH} levels deep",
-                remedy="look at the brackets and the indentation",
+                remedy="check the brackets and the indentation",
             )
             raise _Refusal(problem, event.start_mark)
         if isinstance(event, yaml.AliasEvent):
-            raise _refusal(f"a {self._noun} has no aliases", f"write what `*{event.anchor}` stands for", event)
+            raise _refusal(f"a {self._noun} cannot have YAML aliases", f"write the value of `*{event.anchor}`", event)
         if event.anchor is not None:
-            raise _refusal(f"a {self._noun} has no anchors", f"remove `&{event.anchor}`", event)
+            raise _refusal(f"a {self._noun} cannot have YAML anchors", f"remove `&{event.anchor}`", event)
         if event.tag is not None:
             raise _refusal(
-                f"a {self._noun} has no tags", f"remove `{event.tag.replace('tag:yaml.org,2002:', '!!')}`", event
+                f"a {self._noun} cannot have YAML tags",
+                f"remove `{event.tag.replace('tag:yaml.org,2002:', '!!')}`",
+                event,
             )
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(path)
@@ -273,7 +277,7 @@ class _Reader:
         return entries
 
     def _pass_over(self, path: YamlPath) -> None:
-        """Read the value of a key that was there already, without a word about what is in it: it is read once."""
+        """Skip the value of a duplicate key, without reporting errors in it: only the first value is used."""
         places, problems = self.places, self.problems
         self.places, self.problems = {}, []
         self._value(next(self._events), path)
@@ -281,16 +285,16 @@ class _Reader:
 
     def _key(self, event: Any) -> str:
         if not isinstance(event, yaml.ScalarEvent) or event.anchor or event.tag:
-            raise _refusal("a key is plain text", "write a word in front of the colon", event)
+            raise _refusal("a key must be plain text", "write a word before the colon", event)
         if event.value == "<<" and not event.style:
-            raise _refusal(f"a {self._noun} has no merge keys", "write out what `<<` stands for", event)
+            raise _refusal(f"a {self._noun} cannot have YAML merge keys", "write the keys of `<<`", event)
         self._refuse_token(event)
         return event.value
 
     def _refuse_token(self, event: Any) -> None:
-        """Every rule passes over a token, and the CDK cannot resolve one that it has not made."""
+        """Every rule skips tokens, and the CDK cannot resolve a token that it has not created."""
         if _TOKEN.search(event.value):
-            raise _refusal(f"a {self._noun} has no tokens of the CDK", "write the value itself, or use Python", event)
+            raise _refusal(f"a {self._noun} cannot have CDK tokens", "write the value itself, or use Python", event)
 
     def _mark(self, path: YamlPath, event: Any) -> None:
         self.places[path] = (event.start_mark.line + 1, event.start_mark.column + 1)
@@ -301,7 +305,7 @@ class _Reader:
         self.problems.append(
             Problem(
                 code=Code.DUPLICATE_KEY,
-                message=f"{path[-1]!r} is written twice, "
+                message=f"{path[-1]!r} is set twice, "
                 + (f"both in line {first}" if first == second else f"in line {first} and in line {second}"),
                 remedy="keep one of the two",
                 path=path,
@@ -312,15 +316,15 @@ class _Reader:
         self.problems.append(
             Problem(
                 code=Code.EMPTY_VALUE,
-                message="there is no value here",
-                remedy="write a value, or remove the key to get its default; `{}` is a mapping with all defaults",
+                message="the value is missing",
+                remedy="write a value, or remove the key to use its default; `{}` is a mapping with all defaults",
                 path=path,
             )
         )
 
 
 def parse(text: str, *, subject: str, noun: str = "fleet file") -> Document:
-    """Return what `text` holds; raise `FleetError` (LF104 to LF109) when it holds no mapping at all.
+    """Return the content of `text`; raise `FleetError` (LF104 to LF109) if it is not a mapping.
 
     `noun`: what it should be, for messages.
     """
@@ -339,8 +343,8 @@ def parse(text: str, *, subject: str, noun: str = "fleet file") -> Document:
 
 def _no_mapping(data: Any) -> Problem:
     if data is None:
-        return Problem(code=Code.FILE_EMPTY, message="the file holds nothing", remedy=_START)
-    message = "a fleet file is a mapping of keys to values"
+        return Problem(code=Code.FILE_EMPTY, message="the file is empty", remedy=_START)
+    message = "a fleet file must be a mapping of keys to values"
     return Problem(code=Code.FILE_NOT_A_MAPPING, message=message, remedy=_START, value=data)
 
 
@@ -349,14 +353,14 @@ def _refusal(message: str, remedy: str, event: Any) -> _Refusal:
 
 
 def syntax_error(error: yaml.YAMLError, text: str, *, subject: str) -> FleetError:
-    """Return the error for `text`, with the line, the column and the line itself."""
+    """Return the error for `text`, with line, column and the text of the line."""
     line, column = _place(error, text)
     what = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
     lines = text.splitlines()
     shown = lines[line] if line < len(lines) else ""
     problem = Problem(
         code=Code.FILE_NOT_YAML,
-        message=f"this is no YAML: {what}, in line {line + 1}, column {column + 1}",
+        message=f"this is not valid YAML: {what}, in line {line + 1}, column {column + 1}",
         remedy=_remedy(shown),
         value=shown or None,
     )
@@ -375,5 +379,5 @@ def _place(error: yaml.YAMLError, text: str) -> tuple[int, int]:
 def _remedy(line: str) -> str:
     indentation = line[: len(line) - len(line.lstrip())]
     if "\t" in indentation:
-        return "indent with spaces: YAML takes no tabs"
-    return "look at the colons, quotes, brackets and the indentation of this line and the one before"
+        return "indent with spaces: YAML does not allow tabs"
+    return "check the colons, quotes, brackets and the indentation of this line and the line before"

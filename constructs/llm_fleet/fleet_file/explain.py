@@ -1,7 +1,8 @@
-"""Turns what pydantic found into problems, in the user's words."""
+"""Converts pydantic's errors into problems, with the user's keys."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Any, Literal, cast, get_args, get_origin
 
@@ -11,12 +12,12 @@ from pydantic_core import ErrorDetails
 from llm_fleet.fleet_file.fleet import Fleet, network_of_services
 from llm_fleet.fleet_file.schema import descriptions
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.values import did_you_mean, nearest
 from llm_fleet.spec.model import KIND, FleetModel, bare, field_at, kinds_at, metadata_of, model_at, without_kinds
-from llm_fleet.spec.values import InFile
+from llm_fleet.spec.values import HOURS, MINUTES, SECONDS, SIZE, InFile
 
-_TELLING = {
+_REPORTING = {
     "queues": "parallelcluster",
     "head": "parallelcluster",
     "image": "container",
@@ -25,7 +26,7 @@ _TELLING = {
     "packages": "wheels",
     "groups": "hyperpod",
 }
-"""By a key that only one kind has."""
+"""The kind, by a key that only this kind has."""
 
 _OTHER_WORDS = {
     "pcluster": "parallelcluster",
@@ -52,17 +53,18 @@ _OTHER_WORDS = {
     "neuronx": "neuron",
     "mamba": "conda",
 }
-"""What people write for a word that is another here."""
+"""Common words for a kind that has another name here."""
 
 
 def likely_kind(mapping: Mapping[str, object], kinds: Collection[str]) -> str:
-    """Return which of `kinds` a mapping without a right `kind` seems to be: by the word there, else by its keys."""
+    """Return the most likely of `kinds` for a mapping with an invalid `kind`: by the word there, otherwise by its
+    keys."""
     written = str(mapping.get(KIND, ""))
     word = _OTHER_WORDS.get(written.casefold(), "")
     if word in kinds:
         return word
-    told = (kind for key, kind in _TELLING.items() if key in mapping and kind in kinds)
-    return nearest(written, kinds) or next(told, next(iter(kinds)))
+    by_key = (kind for key, kind in _REPORTING.items() if key in mapping and kind in kinds)
+    return nearest(written, kinds) or next(by_key, next(iter(kinds)))
 
 
 _TYPES: Mapping[str, tuple[str, str]] = {
@@ -76,42 +78,67 @@ _TYPES: Mapping[str, tuple[str, str]] = {
     "model_type": ("a mapping of keys to values", "write `key: value` pairs, indented under this key"),
     "tuple_type": ("a list", "write the values in brackets, e.g. `[a, b]`"),
 }
-"""By pydantic's error type: what should stand there, and how to write it."""
+"""By pydantic's error type: the required type, and how to write it."""
 _MAPPING_TYPES = frozenset({"dict_type", "model_attributes_type", "model_type"})
 
 
 def explain(error: ErrorDetails, model: type[FleetModel] = Fleet) -> Problem:
-    """Return the problem behind one of pydantic's errors, by the keys of the file."""
+    """Return the problem for one of pydantic's errors, by the keys of the file."""
     path = tuple(error["loc"])
     written = without_kinds(model, path)
     special = _SPECIAL.get(error["type"])
     if special is not None:
         return special(error, model).under(*written)
-    expected, remedy = _TYPES.get(error["type"], ("a value of another kind", "see `llm-fleet schema` for its form"))
+    expected, remedy = _TYPES.get(error["type"], ("a value of another kind", "see `llm-fleet schema` for the format"))
     given = error["input"]
     field = field_at(model, path)
     if error["type"] in _MAPPING_TYPES and field is not None and field.examples and isinstance(field.examples[-1], str):
         remedy += f", e.g. `{path[-1]}: {field.examples[-1]}`"
+    key = f"`{written[-1]}`" if written and isinstance(written[-1], str) else "this"
     problem = Problem(
         code=Code.WRONG_TYPE,
-        message=f"{expected} should stand here, not {_noun(given)}",
+        message=f"{key} must be {expected}, but is {_noun(given)}",
         remedy=remedy,
         value=given,
     )
     return problem.under(*written)
 
 
+_FEW = 4
+"""So many choices are named in a remedy."""
+_OUT_OF_RANGE = re.compile(r"(.+) \(in (seconds|minutes|hours|GiB)\) (must be at (?:least|most)) (\d+)")
+_WITHOUT_UNIT = re.compile(r"\d+(?= to \d| or (?:more|less)|$)")
+_USUAL_REMEDY = re.compile(r"write (\d+), or another number in the range")
+_UNITS = {"seconds": SECONDS, "minutes": MINUTES, "hours": HOURS, "GiB": SIZE}
+
+
+def in_units(problem: Problem) -> Problem:
+    """Return `problem`, if it is a number out of range, with values in the units of the file; any other unchanged."""
+    match = _OUT_OF_RANGE.fullmatch(problem.message)
+    if match is None or type(problem.value) is not int:
+        return problem
+    key, unit, fault, limit = match.groups()
+    text = _UNITS[unit].text
+    return replace(
+        problem,
+        message=f"{key} {fault} {text(int(limit))}",
+        value=text(problem.value),
+        allowed=_WITHOUT_UNIT.sub(lambda number: text(int(number[0])), problem.allowed),
+        remedy=_USUAL_REMEDY.sub(lambda number: f"write `{text(int(number[1]))}`", problem.remedy),
+    )
+
+
 def _missing(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     field = field_at(model, tuple(error["loc"]))
     example = field.examples[-1] if field is not None and field.examples else "…"
     key = error["loc"][-1]
-    beside: Any = error["input"]
-    if tuple(error["loc"]) == ("network",) and isinstance(beside, Mapping) and "services" in beside:
-        example = network_of_services(cast("Mapping[str, Any]", beside).get("region"))
+    next_to: Any = error["input"]
+    if tuple(error["loc"]) == ("network",) and isinstance(next_to, Mapping) and "services" in next_to:
+        example = network_of_services(cast("Mapping[str, Any]", next_to).get("region"))
     purpose = _purpose(model_at(model, tuple(error["loc"][:-1])), key)
     return Problem(
         code=Code.MISSING_KEY,
-        message=f"`{key}` is missing{f': {purpose}' if purpose else ''}",
+        message=f"`{key}` is required{f': {purpose}' if purpose else ''}",
         remedy=f"add it, e.g. `{key}: {example}`",
     )
 
@@ -120,14 +147,14 @@ def _unknown(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     holder = model_at(model, tuple(error["loc"][:-1])) or model
     key = str(error["loc"][-1])
     keys = holder.keys()
-    told = holder.other_words.get(key)
-    if told is None and holder.key_of(key) in keys:
-        told = f"write `{holder.key_of(key)}`"
+    other = holder.other_words.get(key)
+    if other is None and holder.key_of(key) in keys:
+        other = f"write `{holder.key_of(key)}`"
     return Problem(
         code=Code.UNKNOWN_KEY,
-        message=f"there is no key `{key}` here",
+        message=f"unknown key `{key}`",
         allowed=", ".join(keys),
-        remedy=told or did_you_mean(key, keys, otherwise="remove it, or use one of the keys above"),
+        remedy=other or did_you_mean(key, keys, otherwise="remove it, or use one of the allowed keys"),
         value=error["input"],
     )
 
@@ -137,19 +164,25 @@ def _choice(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     choices = _choices(field_at(model, path) or field_at(model, path[:-1]))
     given = error["input"]
     holder = model_at(model, path[:-1]) or model_at(model, path[:-2]) or model
-    otherwise = f"write one of them, e.g. `{next(iter(choices), '')}`"
+    few = [f"`{choice}`" for choice in choices] if len(choices) <= _FEW else ["one of the allowed values"]
+    otherwise = f"write {' or '.join(few)}"
     remedy = holder.other_words.get(str(given)) or did_you_mean(str(given), choices, otherwise=otherwise)
     return Problem(
         code=Code.NOT_A_CHOICE,
-        message="this is none of the words that may stand here",
+        message=_unknown_value(without_kinds(model, path)),
         allowed=", ".join(choices),
         remedy=remedy,
         value=given,
     )
 
 
-def _told(error: ErrorDetails, model: type[FleetModel]) -> Problem:
-    """Return the problem that one of our own readers of values told."""
+def _unknown_value(path: Sequence[PathPart]) -> str:
+    key = next((part for part in reversed(path) if isinstance(part, str)), "")
+    return f"unknown value for `{key}`" if key else "unknown value"
+
+
+def _of_validator(error: ErrorDetails, model: type[FleetModel]) -> Problem:
+    """Return the problem that a validator of this package has raised."""
     context = error.get("ctx", {})
     return Problem(
         code=Code(context["code"]),
@@ -165,7 +198,7 @@ def _no_kind(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     purpose = _purpose(next(iter(kinds.values())), KIND)
     return Problem(
         code=Code.MISSING_KEY,
-        message=f"`{KIND}` is missing: {purpose}",
+        message=f"`{KIND}` is required: {purpose}",
         allowed=", ".join(kinds),
         remedy=f"add it, e.g. `{KIND}: {likely_kind(error['input'], kinds)}`",
         path=(KIND,),
@@ -177,7 +210,7 @@ def _wrong_kind(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     given = error["input"][KIND]
     return Problem(
         code=Code.NOT_A_CHOICE,
-        message="this is none of the words that may stand here",
+        message=f"unknown value for `{KIND}`",
         allowed=", ".join(kinds),
         remedy=f"write `{likely_kind(error['input'], kinds)}`",
         path=(KIND,),
@@ -190,7 +223,7 @@ _SPECIAL: Mapping[str, Callable[[ErrorDetails, type[FleetModel]], Problem]] = {
     "extra_forbidden": _unknown,
     "enum": _choice,
     "literal_error": _choice,
-    "fleet": _told,
+    "fleet": _of_validator,
     "union_tag_not_found": _no_kind,
     "union_tag_invalid": _wrong_kind,
 }
@@ -198,11 +231,11 @@ _SPECIAL: Mapping[str, Callable[[ErrorDetails, type[FleetModel]], Problem]] = {
 _SENTENCE_END = re.compile(r"(?<!e\.g)\. ")
 
 KNOWN_TYPES = frozenset({*_TYPES, *_SPECIAL})
-"""Pydantic's error types that have words of their own here."""
+"""Pydantic's error types with a text of our own."""
 
 
 def _choices(field: FieldInfo | None) -> list[str]:
-    """Return the words that a field, or an item of it, may have."""
+    """Return the values that a field, or an item of it, can have."""
     annotation = bare(field.annotation) if field is not None else None
     items = get_args(annotation)
     metadata = (*(field.metadata if field is not None else ()), *(each for item in items for each in metadata_of(item)))
@@ -216,7 +249,7 @@ def _choices(field: FieldInfo | None) -> list[str]:
 
 
 def _purpose(model: type[FleetModel] | None, key: Any) -> str:
-    """Return the first sentence of what `key` of `model` is for."""
+    """Return the first sentence of the description of `key` of `model`."""
     if model is None:
         return ""
     by_key = {model.key_of(attribute): text for attribute, text in descriptions(model).items()}

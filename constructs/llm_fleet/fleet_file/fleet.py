@@ -1,4 +1,4 @@
-"""The whole fleet file: its network, its storage, and all that stands on them."""
+"""The whole fleet file: network, storage, and everything that uses them."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -26,26 +26,26 @@ _ELSEWHERE = "usw2"
 
 
 class NetworkConfig(NetworkSpec):
-    """A VPC made for the fleet, or an existing one under `vpc`."""
+    """A new VPC for the fleet, or an existing one under `vpc`."""
 
     vpc: ExistingNetworkSpec | None = None
-    """A network that exists already. Then nothing else may stand here."""
+    """An existing network. Then no other key is allowed here."""
 
     @property
     def way_out(self) -> InternetAccess | None:
-        """How the network leads out; `None` of one that exists already, of which the file does not say."""
+        """Internet access of the network; `None` for an existing network, where it is unknown."""
         return self.internet if self.vpc is None else None
 
     @property
     def zones(self) -> tuple[str, ...]:
-        """AZ ids with a compute subnet, the first one first."""
+        """AZ ids with a compute subnet; the first is the default AZ."""
         return tuple(self.vpc.subnets) if self.vpc is not None else super().zones
 
 
 def network_of_services(region: object) -> str:
-    """Return a network as a fleet file has it that services can stand in: a load balancer needs two AZs.
+    """Return an example of a network that services can use: a load balancer needs two AZs.
 
-    `region` may be anything.
+    `region` may be any value.
     """
     known = regions().get(region) if isinstance(region, str) else None
     prefix = known.az_id_prefix if known else _ELSEWHERE
@@ -57,16 +57,16 @@ FSX, HOME = "fsx", "home"
 
 
 class FleetLustre(LustreSpec):
-    """An FSx for Lustre file system that every node of the fleet mounts, made for it or existing."""
+    """An FSx for Lustre file system that every node of the fleet mounts, new or existing."""
 
     import_from: Annotated[str | None, Field(alias="import")] = None
-    """A bucket, or a prefix of it, that the whole file system mirrors: short for a data repository at `/`."""
+    """A bucket, or a prefix in it, that the whole file system is linked to: short for a data repository at `/`."""
     data_repositories: tuple[DataRepository, ...] = ()
-    """Folders that mirror buckets. Default: none."""
+    """Folders that are linked to buckets. Default: none."""
     mount_path: Annotated[str, Field(alias="mount")] = "/fsx"
-    """Where nodes mount it. Default: `/fsx`."""
+    """Path where nodes mount it. Default: `/fsx`."""
     existing: ExistingLustre | None = None
-    """A file system that exists already. Then only `mount` may stand next to it."""
+    """An existing file system. Then only `mount` is allowed next to it."""
 
     @property
     def repositories(self) -> tuple[DataRepository, ...]:
@@ -77,33 +77,34 @@ class FleetLustre(LustreSpec):
 
 
 class FleetVolume(OpenZfsVolumeSpec):
-    """A volume of the fleet's OpenZFS file system, kept when the fleet goes. Its key is its name.
+    """A volume of the fleet's OpenZFS file system, retained when the fleet is deleted. Its key is its name.
 
-    Under another key it is another volume, and empty.
+    Another key means a new, empty volume.
     """
 
     mount_path: Annotated[str, Field(alias="mount", examples=["/apps"])]
-    """Where the nodes of every ParallelCluster mount it. HyperPod's nodes do not."""
+    """Path where the nodes of every ParallelCluster mount it. HyperPod's nodes do not mount it."""
 
 
 class FleetOpenZfs(OpenZfsSpec):
-    """An FSx for OpenZFS file system for home directories, made for the fleet or existing."""
+    """An FSx for OpenZFS file system for home directories, new or existing."""
 
     mount_path: Annotated[str, Field(alias="mount")] = "/home"
-    """Where nodes mount it. Default: `/home`."""
+    """Path where nodes mount it. Default: `/home`."""
     volumes: Annotated[Mapping[str, FleetVolume], Field(examples=[{"apps": {"mount": "/apps"}}])] = {}
-    """Volumes of it that every ParallelCluster mounts elsewhere, e.g. at `/apps`, by name. Default: none."""
+    """Additional volumes that every ParallelCluster mounts, e.g. at `/apps`, by name. Default: none."""
     existing: ExistingOpenZfs | None = None
-    """A file system that exists already. Then only `mount` may stand next to it."""
+    """An existing file system. Then only `mount` is allowed next to it."""
 
 
 class StorageConfig(FleetModel):
-    """What outlives the clusters."""
+    """Storage, which is retained when clusters are deleted."""
 
     fsx: FleetLustre | None = None
     """An FSx for Lustre file system for data and checkpoints. Default: none."""
     home: FleetOpenZfs | None = None
-    """An FSx for OpenZFS file system for home directories. Default: none; homes are then on the controller."""
+    """An FSx for OpenZFS file system for home directories. Default: none; home directories are then on the
+    controller."""
     slurm_database: SlurmDatabaseSpec | None = Field(default=None, examples=["{}"])
     """A database for Slurm's accounting, for clusters with `accounting: slurm_database`. Default: none."""
     buckets: Mapping[str, BucketSpec] = {}
@@ -120,7 +121,7 @@ if TYPE_CHECKING:
         TrainingJobConfig,
     )
     from llm_fleet.fleet_file.service import ServiceConfig
-else:  # What a fleet does not have is not imported.
+else:  # Parts that a fleet does not have are not imported.
     JobConfig = Annotated[Any, Later("llm_fleet.fleet_file.jobs", "JobConfig")]
     MonitoringConfig = Annotated[Any, Later("llm_fleet.fleet_file.monitoring", "MonitoringConfig")]
     EndpointConfig = Annotated[Any, Later("llm_fleet.fleet_file.sagemaker", "EndpointConfig")]
@@ -131,7 +132,7 @@ else:  # What a fleet does not have is not imported.
     ServiceConfig = Annotated[Any, Later("llm_fleet.fleet_file.service", "ServiceConfig")]
 
 NO_NETWORK = "none"
-"""What a user writes for no network; `build` reads it as nothing."""
+"""The word for no network; `build` reads it as `None`."""
 
 
 def _or_none(schema: dict[str, Any]) -> None:
@@ -139,47 +140,48 @@ def _or_none(schema: dict[str, Any]) -> None:
 
 
 class Fleet(FleetModel):
-    """Everything that one fleet file asks for: a network, storage, and the clusters, services and more in them."""
+    """A fleet file: a network, storage, and the clusters, services and other parts that use them."""
 
     name: str = Field(alias="fleet", examples=["launch-post"])
-    """The fleet's name; the names of its stacks begin with it."""
+    """The fleet's name, which is the prefix of its stack names."""
     region: str = Field(examples=["us-west-2"])
-    """The AWS Region where all of it stands, e.g. `us-west-2`."""
+    """AWS Region of the whole fleet, e.g. `us-west-2`."""
     network: NetworkConfig | None = Field(examples=[NO_NETWORK, "{az: usw2-az4}"], json_schema_extra=_or_none)
-    """The VPC; `none` leaves the clusters in the service's own network, which cannot reach a file system;
-    services need one."""
+    """The VPC, which services require; with `none`, clusters use the service's own network, which cannot reach a file
+    system."""
     storage: StorageConfig = StorageConfig()
-    """File systems and buckets, which outlive the clusters. Default: none."""
+    """File systems and buckets, which are retained when clusters are deleted. Default: none."""
     users: Mapping[str, ClusterUser] = {}
-    """People of every cluster by login name, so that they are written once. Default: none; each cluster has its own."""
+    """POSIX users of every cluster, by login name. Default: none; each cluster has its own users."""
     directory: Directory | None = None
-    """An LDAP directory that every cluster's nodes know further people from. Default: none."""
+    """An LDAP directory with more users of every cluster. Default: none."""
     clusters: Mapping[str, AnyCluster] = {}
     """The clusters, by name. Default: none."""
     services: Mapping[str, ServiceConfig] = {}
-    """Models behind OpenAI-compatible endpoints, by name. Default: none."""
+    """Models behind an OpenAI-compatible API, by name. Default: none."""
     jobs: Mapping[str, JobConfig] = {}
-    """Training runs on the clusters, by name; for `llm-fleet jobs`, nothing is deployed of them. Default: none."""
+    """Training runs on the clusters, by name; `llm-fleet jobs` submits them, and nothing is deployed for them. Default:
+    none."""
     notebooks: Mapping[str, NotebookConfig] = {}
-    """Notebook instances of SageMaker, by name. Default: none."""
+    """SageMaker notebook instances, by name. Default: none."""
     studio: StudioConfig | None = None
     """SageMaker Studio, the alternative to notebook instances. Default: none."""
     endpoints: Mapping[str, EndpointConfig] = {}
-    """Models behind endpoints of SageMaker, by name. Default: none."""
+    """Models behind SageMaker endpoints, by name. Default: none."""
     training_jobs: Mapping[str, TrainingJobConfig] = {}
-    """Training jobs that SageMaker runs without a cluster, by name. Default: none."""
+    """SageMaker training jobs, which run without a cluster, by name. Default: none."""
     watch: WatchConfig | None = None
-    """Who starts training jobs again that failed, and tells what happens to clusters. Default: nobody."""
+    """Restarts failed training jobs and sends notifications about clusters. Default: none."""
     monitoring: MonitoringConfig | None = None
-    """What is watched of clusters, who is told, and what a month may cost. Default: nothing."""
+    """Monitoring of clusters: alarms, notifications, metrics and the monthly budget. Default: none."""
     tags: Mapping[str, str] = {}
-    """Tags of everything in the fleet. Default: none."""
+    """Tags of all resources of the fleet. Default: none."""
     termination_protection: bool = True
-    """Whether CloudFormation refuses to delete the stacks of network, storage and database, which others stand on.
-    Default: it does; deploy with `false` before you destroy the fleet."""
+    """Whether CloudFormation prevents deletion of the stacks of network, storage and database, which other stacks use.
+    Default: yes; deploy with `false` before you destroy the fleet."""
 
     @model_validator(mode="after")
-    def _tell_entries(self) -> Self:
+    def _report_entries(self) -> Self:
         name_entries(self.clusters)
         for cluster in self.clusters.values():
             cluster.join(self.users, self.directory)
@@ -187,18 +189,18 @@ class Fleet(FleetModel):
 
     @property
     def way_out(self) -> InternetAccess | None:
-        """How the fleet's network leads out; `None` without one, and of one that exists already."""
+        """Internet access of the fleet's network; `None` without a network, and for an existing one."""
         return self.network.way_out if self.network is not None else None
 
     @property
     def first_zone(self) -> str | None:
-        """The AZ id where things stand that the file gives none; `None` without a network."""
+        """AZ id of parts for which the file sets none; `None` without a network."""
         zones = self.network.zones if self.network is not None else ()
         return zones[0] if zones else None
 
     @property
     def zone_of_fsx(self) -> str | None:
-        """The AZ id of the Lustre file system; `None` when there is none, or nothing says where an existing one is."""
+        """AZ id of the Lustre file system; `None` if there is none, or if that of an existing one is unknown."""
         fsx = self.storage.fsx
         if fsx is None:
             return None
@@ -206,7 +208,7 @@ class Fleet(FleetModel):
 
     @property
     def zone_of_home(self) -> str | None:
-        """The AZ id of the OpenZFS file system, likewise."""
+        """AZ id of the OpenZFS file system; `None` if there is none, or if that of an existing one is unknown."""
         home = self.storage.home
         if home is None:
             return None

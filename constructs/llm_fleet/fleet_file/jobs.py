@@ -1,4 +1,4 @@
-"""A job of a fleet file: beside its description, what it names of the rest of the fleet."""
+"""A job of a fleet file: its description, with references to the rest of the fleet."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,50 +14,51 @@ from llm_fleet.spec.model_shape import TrainedShape
 
 
 class JobExportConfig(ServedExport):
-    """The trained model as a service reads it: either a service of this file, or all that one needs to know."""
+    """Export of the trained model: for a service of this file, or with the location and sizes that a server needs."""
 
     written_as: ClassVar[Mapping[str, str]] = {"server_kind": "server"}
 
     to: str | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
-    """Where in S3 a server reads it, in a bucket of the cluster's `writes`; in place of `service`."""
+    """S3 folder of the exported model, in a bucket of the cluster's `writes`; instead of `service`."""
     service: str | None = None
-    """A name under `services`: its model, server, instance and sizes. Default: none; then `to` says where."""
+    """Name under `services`, whose model location, server, instance type and sizes are used. Default: none; then `to`
+    is required."""
 
 
 class JobConfig(TrainingRunSpec):
-    """A training run: one model, trained once. Its key is its name, that of its folder and of its jobs in Slurm."""
+    """A training run of one model. Its key is its name, the name of its folder and of its Slurm jobs."""
 
-    # Pyright does not see that models are frozen, where an attribute may have a narrower type.
+    # Pyright does not know that models are frozen, so that an attribute may have a narrower type.
     export: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
         JobExportConfig | None, Field(examples=["{service: chat}"])
     ] = None
-    """What becomes of the trained model. Default: nothing; it lies in the job's folder."""
+    """Export of the trained model. Default: none; the model stays in the job's folder."""
     cluster: str | None = None
-    """A name under `clusters`. Default: the only one."""
+    """Name under `clusters`. Default: the only cluster."""
     partition: str | None = None
-    """A Slurm partition of the cluster, on ParallelCluster a queue. Default: the only one."""
+    """Slurm partition of the cluster, on ParallelCluster a queue. Default: the only partition."""
     config: str | None = None
-    """Its `config.json` on this machine, from where this file lies, in place of `shape`. Default: none."""
+    """Path of the model's `config.json`, relative to the fleet file, instead of `shape`. Default: none."""
 
     _numbers: TrainedShape | None = PrivateAttr(default=None)
     _unread: tuple[Problem, ...] = PrivateAttr(default=())
 
-    def stand_in(self, directory: Path | None) -> None:
-        """Take `directory`, that of the fleet file, for the one that `config` begins at, and read it."""
+    def set_directory(self, directory: Path | None) -> None:
+        """Set the base directory of `config`, that of the fleet file, and read the file."""
         if self.config is not None and directory is not None:
             self._numbers, problems = read_trained_shape(directory / self.config)
             self._unread = tuple(problems)
 
     @property
     def unread(self) -> tuple[Problem, ...]:
-        """Why `config` tells nothing."""
+        """Errors in `config`."""
         return self._unread
 
     @property
     def known_shape(self) -> TrainedShape | None:
-        """As written, else what `config` tells, else what is known by its name."""
+        """Sizes of the model: `shape`, otherwise from `config`, otherwise derived from its name."""
         return self.shape or self._numbers or known_trained_shape(self.model)
 
     def placed(self, partition: TrainingPartition, *, export: ServedExport | None) -> PlacedRun:
-        """Return the run on `partition`, which exports `export`."""
+        """Return the run on `partition`, with the export `export`."""
         return self.narrowed(PlacedRun, partition=partition, export=export, shape=self.known_shape)

@@ -15,7 +15,7 @@ from llm_fleet.fleet_file.check_fleet import check_fleet
 from llm_fleet.fleet_file.check_nodes import check_script_files
 from llm_fleet.fleet_file.clusters import LOCAL_ACCOUNTING, is_parallelcluster, no_fleet_file
 from llm_fleet.fleet_file.document import Document, LocatedProblem, YamlPath, parse, read_text
-from llm_fleet.fleet_file.explain import explain, likely_kind
+from llm_fleet.fleet_file.explain import explain, in_units, likely_kind
 from llm_fleet.fleet_file.fleet import NO_NETWORK, Fleet
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import SageMakerCode
@@ -28,7 +28,7 @@ _Change = Callable[[Any], Any]
 
 
 def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
-    """Return `data` with each short form written out; what is of another form stays as it is."""
+    """Return `data` with each shorthand expanded; values of another type are unchanged."""
     read = {**data, "network": None} if data.get("network") == NO_NETWORK else data
     read = _under(read, "clusters", _each(_cluster))
     return cast("dict[str, Any]", spec.in_long_form(Fleet, read))
@@ -45,7 +45,7 @@ def _is_parallelcluster(cluster: Any) -> bool:
 
 
 def _under(holder: Any, key: str, change: _Change) -> Any:
-    """Return `holder` with `change` made to what lies under `key`; as it is where nothing does."""
+    """Return `holder` with `change` applied to the value under `key`; unchanged without such a value."""
     if not isinstance(holder, dict) or key not in holder:
         return holder  # pyright: ignore[reportUnknownVariableType]
     given = cast("dict[str, Any]", holder)
@@ -53,7 +53,7 @@ def _under(holder: Any, key: str, change: _Change) -> Any:
 
 
 def _each(change: _Change) -> _Change:
-    """Return the change of a mapping that makes `change` to each of its entries."""
+    """Return the change that applies `change` to each entry of a mapping."""
 
     def of_entries(entries: Any) -> Any:
         if not isinstance(entries, dict):
@@ -64,7 +64,7 @@ def _each(change: _Change) -> _Change:
 
 
 _ROUNDS = 3
-"""Without a value that was refused one more mistake around it can show; none was seen to need a third round."""
+"""Without an invalid value one more error near it can appear; no case has needed a third round."""
 _OFFERED = re.compile(r"write [`'](\w+)[`']")
 _MEANT = {
     "accounting": ("endpoint", "secret"),
@@ -72,62 +72,62 @@ _MEANT = {
     "front": ("certificate", "allowed_from"),
     "server": ("runtime",),
 }
-"""By a mapping, the keys that any unknown one of it may have been meant for."""
+"""By mapping: the keys that an unknown key in it may have been meant for."""
 _ZONES = frozenset({"az", "azs", "vpc"})
 _GROUND = ("clusters", "storage", "services")
-"""What a job stands on: without all of it, what a job does there cannot be judged."""
+"""Parts that a job depends on: if one is invalid, the job cannot be checked."""
 
 
 class Draft:
-    """A fleet file that may be wrong: `UNKNOWN` stands in place of each value that was refused, for the rules to judge
-    the rest."""
+    """A fleet file that may have errors: `UNKNOWN` replaces each invalid value, so that the rules can check the
+    rest."""
 
     def __init__(self, document: Document) -> None:
         """Read `document` once."""
         self.problems = list(document.problems)
-        """What is wrong with its form."""
+        """Errors in its structure."""
         self.fleet: Fleet | None = None
-        """The fleet; `None` where even its form cannot be told."""
+        """The fleet; `None` if even its structure is unknown."""
         self._data = document.data
         self._unknown: list[YamlPath] = [p.path for p in self.problems if p.code is not Code.DUPLICATE_KEY]
         data = document.data
         for _ in range(_ROUNDS):
             try:
-                # As JSON, strict typing takes lists for tuples and words for choices, but still no "4" for 4.
+                # As JSON, strict typing accepts lists for tuples and words for choices, but still no "4" for 4.
                 data = in_long_form(data)
                 self.fleet = Fleet.model_validate_json(json.dumps(data))
                 break
             except ValidationError as error:
                 refused = error.errors(include_url=False)
-                self._tell(refused)
-                data = _mended(data, refused)
+                self._report(refused)
+                data = _fixed(data, refused)
         if self.fleet is not None:
-            for path in sorted(self._unknown, key=_order):  # Items of a list in their order.
+            for path in sorted(self._unknown, key=_order):  # Items of a list in order.
                 _forget(self.fleet, path)
-            # By its kind follows what else stands in a rollout.
+            # Other keys of a rollout depend on its kind.
             self._unknown += [path[:-1] for path in self._unknown if path[-2:] == ("rollout", KIND)]
             if any(path[:1] == (key,) for path in self._unknown for key in _GROUND):
                 _set(self.fleet, "jobs", {})
 
     def is_known(self, finding: Problem) -> bool:
-        """Return whether `finding` is about what the user wrote, and not about what nobody knows."""
+        """Return whether `finding` is about values of the user, and not about unknown ones."""
         path = finding.path
         if is_unresolved(finding.value) or TOKEN in finding.message:
             return False
         return not any(path[: len(other)] == other or other[: len(path)] == path for other in self._unknown)
 
-    def _tell(self, refused: list[ErrorDetails]) -> None:
-        told = {problem.path for problem in self.problems}
+    def _report(self, refused: list[ErrorDetails]) -> None:
+        reported = {problem.path for problem in self.problems}
         for error in refused:
             problem = explain(error)
-            if problem.path not in told:
+            if problem.path not in reported:
                 self.problems.append(problem)
                 self._unknown.append(problem.path)
             if problem.code is Code.UNKNOWN_KEY:
                 self._mean(problem)
 
     def _mean(self, unknown_key: Problem) -> None:
-        """Take for unknown what `unknown_key` may have been meant for, unless it is written too."""
+        """Replace the keys that `unknown_key` may have been meant for by `UNKNOWN`, unless they are set, too."""
         holder, offered = unknown_key.path[:-1], _OFFERED.search(unknown_key.remedy)
         written: Any = self._data
         for part in holder:
@@ -138,16 +138,16 @@ class Draft:
         self._unknown += [(*holder, key) for key in meant if key not in written]
 
 
-def _mended(data: dict[str, Any], errors: Iterable[ErrorDetails]) -> dict[str, Any]:
-    """Return `data` with each wrong value removed or, where the key must be there, replaced by an example.
+def _fixed(data: dict[str, Any], errors: Iterable[ErrorDetails]) -> dict[str, Any]:
+    """Return `data` with each invalid value removed or, if the key is required, replaced by an example.
 
-    The result is never deployed: whoever repairs also raises.
+    The result is never deployed: the caller also raises an error.
     """
-    mended = deepcopy(data)
-    # Deepest and last first, so that removing a list's item moves none of those still to remove.
+    repaired = deepcopy(data)
+    # Deepest and last first, so that removing a list item does not move items that still must be removed.
     for path in sorted({_path(error) for error in errors}, key=_depth_first, reverse=True):
-        _mend(mended, path)
-    return mended
+        _fix(repaired, path)
+    return repaired
 
 
 def _path(error: ErrorDetails) -> tuple[PathPart, ...]:
@@ -159,7 +159,7 @@ def _depth_first(path: tuple[PathPart, ...]) -> tuple[int, tuple[tuple[bool, Any
     return len(path), _order(path)
 
 
-def _mend(data: Any, path: tuple[PathPart, ...]) -> None:
+def _fix(data: Any, path: tuple[PathPart, ...]) -> None:
     if not path:
         return
     holder = data
@@ -178,7 +178,7 @@ def _mend(data: Any, path: tuple[PathPart, ...]) -> None:
 
 
 def _forget(fleet: Fleet, path: YamlPath) -> None:
-    """Put `UNKNOWN` in place of the value at `path`, in keys, and among the items of its list."""
+    """Replace the value at `path`, in keys, and items of its list, by `UNKNOWN`."""
     holder: Any = fleet
     above: Any = None
     for part in path[:-1]:
@@ -186,11 +186,11 @@ def _forget(fleet: Fleet, path: YamlPath) -> None:
     if isinstance(holder, FleetModel):
         attribute = _attribute(holder, path[-1])
         if attribute is not None and attribute != KIND:
-            mended = getattr(holder, attribute)
-            if not isinstance(mended, FleetModel):
+            repaired = getattr(holder, attribute)
+            if not isinstance(repaired, FleetModel):
                 _set(holder, attribute, UNKNOWN)
             elif holder is fleet or type(holder).model_fields[attribute].is_required():
-                _set(holder, attribute, _all_unknown(mended))
+                _set(holder, attribute, _all_unknown(repaired))
     elif isinstance(holder, tuple) and isinstance(above[0], FleetModel):
         items: list[Any] = [*cast("tuple[Any, ...]", holder)]
         if isinstance(path[-1], int):
@@ -232,33 +232,30 @@ def _part(holder: Any, part: PathPart) -> Any:
 
 
 def load_fleet(path: Path | str) -> Fleet:
-    """Return the fleet of the file at `path`.
-
-    Raises `FleetError` with every mistake in it at once, each a `LocatedProblem` with path, value, line and remedy.
-    """
+    """Raises `FleetError` with all errors in it, each a `LocatedProblem` with path, value, line and remedy."""
     return parse_fleet(read_text(Path(path)), subject=str(path), directory=Path(path).parent)
 
 
 def parse_fleet(text: str, *, subject: str = "fleet.yaml", directory: Path | None = None) -> Fleet:
-    """Return the fleet that `text` describes; `subject` names it in errors. Raises as `load_fleet` does.
+    """Return the fleet in `text`; `subject` names it in errors. Raises `FleetError` as `load_fleet` does.
 
-    `directory` is where relative paths in it begin. Default: the current one, and nothing is looked for there.
+    `directory` is the base directory of relative paths. Default: the working directory, and no files are checked.
     """
     document = parse(text, subject=subject)
     if is_parallelcluster(document.data):
-        told = no_fleet_file(document.data, subject)
-        raise FleetError([document.locate(problem) for problem in told], subject=subject)
+        problems = no_fleet_file(document.data, subject)
+        raise FleetError([document.locate(problem) for problem in problems], subject=subject)
     draft = Draft(document)
     problems, fleet = list(draft.problems), draft.fleet
     if fleet is not None:
-        fleet.stand_in(directory)
-        judged = [*check_fleet(fleet), *_check_files(fleet, directory)]
+        fleet.set_directory(directory)
+        checked = [*check_fleet(fleet), *_check_files(fleet, directory)]
         found = [
             replace(problem, path=as_written(Fleet, _with_kind(problem.path, fleet)))
-            for problem in judged
+            for problem in checked
             if not is_unresolved(problem)
         ]
-        found = [_without_own_key(problem) for problem in found if draft.is_known(problem)]
+        found = [in_units(_without_own_key(problem)) for problem in found if draft.is_known(problem)]
         causes = [*problems, *found]
         problems += [each for each in found if not any(each is not cause and _follows(each, cause) for cause in causes)]
     located = [document.locate(problem) for problem in problems]
@@ -267,7 +264,7 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml", directory: Path | Non
     return fleet
 
 
-# What a wrong value that has the right form decides, which a rule found: by its place, what cannot be judged then.
+# Values with errors of a rule, by path, and the other values that cannot be checked then.
 _OF_REGION: frozenset[AnyCode] = frozenset(
     {
         Code.TRAINING_PLAN_ELSEWHERE,
@@ -292,7 +289,7 @@ _WRONG_ZONE = frozenset({Code.ZONE_ID, Code.ZONE_REGION, Code.ZONE_WITHOUT_SUBNE
 
 
 def _follows(finding: Problem, cause: Problem) -> bool:
-    """Return whether `finding` only follows from `cause`, so that one slip is told once; paths are in keys."""
+    """Return whether `finding` only results from `cause`, so that one mistake is reported once; paths are in keys."""
     path, where = cause.path, finding.path
     if where[:1] == ("jobs",) and path[:1] == ("clusters",) and path[-1] in ("type", "types"):
         return finding.code in (Code.JOB_PARTITION, Code.JOB_BACKEND)  # Its cluster cannot have such instances.
@@ -329,7 +326,7 @@ def _without_own_key(problem: Problem) -> Problem:
 
 
 def _with_kind(path: tuple[PathPart, ...], fleet: Fleet) -> tuple[PathPart, ...]:
-    """Return `path` with the kind of the cluster or server that it leads into, which `as_written` goes by."""
+    """Return `path` with the kind of the cluster or server that it leads into, which `as_written` needs."""
     match path:
         case ("clusters", name, "training", "environments", str(environment), *rest):
             cluster = fleet.clusters[str(name)]

@@ -15,9 +15,10 @@ from llm_fleet.spec.spec import SHORTHAND
 
 @cache
 def descriptions(model: type[FleetModel]) -> Mapping[str, str]:
-    """Return the text below each attribute of `model`, by attribute name.
+    """Return the docstring of each attribute of `model`, by attribute name.
 
-    Pydantic can read it too, but does so whenever the models are imported: that took half of their time, on each synth.
+    Pydantic can read it too, but does so whenever the models are imported: that took half of the import time in each
+    synthesis.
     """
     tree = ast.parse(dedent(inspect.getsource(model)))
     (definition,) = tree.body
@@ -33,7 +34,7 @@ def descriptions(model: type[FleetModel]) -> Mapping[str, str]:
 
 
 def _text(statement: ast.stmt) -> str:
-    """Return the text of a statement that is nothing but text."""
+    """Return the text of a statement that is only a string."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
         return inspect.cleandoc(str(statement.value.value))
     return ""
@@ -61,22 +62,22 @@ def _models(root: type[FleetModel]) -> Iterator[type[FleetModel]]:
 
 
 def _describe(model: type[FleetModel], node: dict[str, Any]) -> None:
-    """Give each key what the model says it is for."""
+    """Add the description of each key."""
     for attribute, text in descriptions(model).items():
         if (key := model.key_of(attribute)) in node["properties"]:
             node["properties"][key]["description"] = text
     required = node.get("required", [])
-    # What must be there stands first, whichever base of the model it comes from.
+    # Required keys are first, whichever base class they are from.
     node["properties"] = dict(sorted(node["properties"].items(), key=lambda entry: entry[0] not in required))
 
 
 def schema_text() -> str:
-    """Return the schema as `schema/fleet.schema.json` has it."""
+    """Return the schema as in `schema/fleet.schema.json`."""
     return json.dumps(fleet_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def _with_shorthand(node: Any, short: Mapping[str, list[dict[str, Any]]]) -> Any:
-    """Return `node` with what may stand for a mapping beside each reference to it."""
+    """Return `node` with the shorthand as an alternative to each reference to a mapping."""
     if isinstance(node, list):
         return [_with_shorthand(item, short) for item in cast(list[Any], node)]
     if not isinstance(node, Mapping):
@@ -84,19 +85,19 @@ def _with_shorthand(node: Any, short: Mapping[str, list[dict[str, Any]]]) -> Any
     if "oneOf" in node:  # A mapping of several kinds, which share their shorthand.
         whole = cast(dict[str, Any], node)
         kinds = {key: whole[key] for key in ("oneOf", "discriminator") if key in whole}
-        beside = short.get(whole["oneOf"][0].get("$ref", ""), [])
+        next_to = short.get(whole["oneOf"][0].get("$ref", ""), [])
         rest = {key: value for key, value in whole.items() if key not in kinds}
-        return {**rest, "anyOf": [kinds, *beside]} if beside else whole
+        return {**rest, "anyOf": [kinds, *next_to]} if next_to else whole
     mapping = {key: _with_shorthand(value, short) for key, value in cast(Mapping[str, Any], node).items()}
     arms = mapping.get("anyOf", [{"$ref": mapping["$ref"]}] if "$ref" in mapping else [])
-    beside = [each for arm in arms for each in short.get(arm.get("$ref", ""), [])]
-    if not beside:
+    next_to = [each for arm in arms for each in short.get(arm.get("$ref", ""), [])]
+    if not next_to:
         return mapping
-    return {**{key: value for key, value in mapping.items() if key != "$ref"}, "anyOf": [*arms, *beside]}
+    return {**{key: value for key, value in mapping.items() if key != "$ref"}, "anyOf": [*arms, *next_to]}
 
 
 def _tidy(node: Any) -> Any:
-    """Return `node` without what is pydantic's and not the user's: titles, nulls, OpenAPI, defaults in other units."""
+    """Return `node` without pydantic's internals: titles, nulls, OpenAPI, defaults in other units."""
     if isinstance(node, list):
         return [_tidy(item) for item in cast(list[Any], node)]
     if not isinstance(node, Mapping):
@@ -113,7 +114,7 @@ def _tidy(node: Any) -> Any:
 
 
 def _misleads(node: Mapping[str, Any]) -> bool:
-    """Return whether the default is none that a user could write: nothing, or a number for text with a unit."""
+    """Return whether a user could not write the default: `None`, or a number instead of text with a unit."""
     default = node["default"]
     return (
         default is None

@@ -1,4 +1,4 @@
-"""A service of a fleet file: beside its description, what it names of the rest of the fleet, and its export."""
+"""A service of a fleet file: its description, with references to the rest of the fleet, and its export."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,38 +18,38 @@ from llm_fleet.spec.storage import BucketSpec
 OwnBuckets = Mapping[str, BucketSpec]
 """`storage.buckets` of the file."""
 Buckets = Mapping[str, tuple[str, str | None]]
-"""Name and key of each of the fleet's own buckets, by its key in the file."""
+"""Name and KMS key of each of the fleet's own buckets, by its key in the file."""
 
 
 class ServedModelConfig(Model):
     """The model that is served: in S3, on the Hub, or in the image."""
 
     config: str | None = None
-    """Its `config.json` on this machine, from where this file lies, in place of `shape`. Default: none."""
+    """Path of the model's `config.json`, relative to the fleet file, instead of `shape`. Default: none."""
 
     _numbers: ModelShape | None = PrivateAttr(default=None)
     _unread: tuple[Problem, ...] = PrivateAttr(default=())
 
-    def stand_in(self, directory: Path | None) -> None:
-        """Let `config` begin at `directory`, that of the fleet file, and read it; for the loader."""
+    def set_directory(self, directory: Path | None) -> None:
+        """Set the base directory of `config`, that of the fleet file, and read the file. The loader calls this."""
         if self.config is not None and directory is not None:
             self._numbers, problems = read_shape(directory / self.config)
             self._unread = tuple(problems)
 
     @property
     def unread(self) -> tuple[Problem, ...]:
-        """Why `config` tells nothing."""
+        """Errors in `config`."""
         return self._unread
 
     @property
     def size(self) -> ModelShape | None:
-        """How large it is: as told, else what `config` tells, else what is known by its name."""
+        """Sizes of the model: `shape`, otherwise from `config`, otherwise derived from its name."""
         return self.shape or self._numbers or super().size
 
     def own_bucket(self, own: OwnBuckets) -> tuple[str, str] | None:
-        """Return the key under `storage.buckets`, and the folder; `None` for a model that is elsewhere.
+        """Return the key under `storage.buckets`, and the folder; `None` for a model in another location.
 
-        As for links of a file system, the fleet's own bucket may be named as S3 knows it.
+        As in links of a file system, the fleet's own bucket may be given by its name in S3.
         """
         if self.bucket is not None:
             return (self.bucket, self.prefix or "") if self.bucket in own else None
@@ -61,11 +61,11 @@ class ServedModelConfig(Model):
 
     @property
     def location(self) -> str:
-        """As written; in a bucket of the fleet's own, below a name that stands for it."""
+        """The location as written; for the fleet's own bucket, with a placeholder as the bucket's name."""
         return super().location if self.bucket is None else f"{S3_SCHEME}{MADE_BY_THE_FLEET}/{self.prefix or ''}"
 
     def in_fleet(self, own: OwnBuckets, buckets: Buckets, *, served_name: str | None = None) -> Model:
-        """Return the model with the fleet's own bucket by its name in S3, under `served_name` unless it has its own."""
+        """Return the model with the S3 name of the fleet's own bucket, under `served_name` unless it has its own."""
         name = self.served_name or served_name
         inside = self.own_bucket(own)
         if inside is None:
@@ -76,48 +76,50 @@ class ServedModelConfig(Model):
 
 
 class ExportConfig(ExportSpec):
-    """A task, run by hand, that compiles a checkpoint with the serving image, and writes it where `model` says."""
+    """An ECS task, run by hand, that compiles a checkpoint with the serving image and writes the result to `model`."""
 
-    # Pyright does not see that models are frozen, where an attribute may have a narrower type.
+    # Pyright does not know that models are frozen, so that an attribute may have a narrower type.
     source: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
         ServedModelConfig,
         Field(examples=[{"hub": "meta-llama/Llama-3.1-8B-Instruct"}, "meta-llama/Llama-3.1-8B-Instruct"]),
     ]
-    """The checkpoint: an id of the Hub, `s3://…`, or more about it."""
+    """The checkpoint: an id on the Hub, `s3://…`, or a mapping."""
 
     def in_fleet(self, own: OwnBuckets, model: ServedModelConfig, buckets: Buckets | None = None) -> ExportSpec:
-        """Return the export; its checkpoint is not compiled, and as large as `model`, unless it says otherwise.
+        """Return the export; by default its checkpoint is not compiled, and has the sizes of `model`.
 
-        `buckets`: default, they are made later; only the rules are asked then.
+        `buckets`: default, unknown before deployment; then only the rules use the result.
         """
-        told = self.source
-        source = told.narrowed(ServedModelConfig, shape=told.size or model.size, compiled=told.compiled is True)
+        checkpoint = self.source
+        source = checkpoint.narrowed(
+            ServedModelConfig, shape=checkpoint.size or model.size, compiled=checkpoint.compiled is True
+        )
         placed = source if buckets is None else source.in_fleet(own, buckets)
         return self.narrowed(ExportSpec, source=placed)
 
 
 class ServiceConfig(ServiceSpec):
-    """A model behind an OpenAI-compatible endpoint. Its key is the service's name, and what clients ask for."""
+    """A model behind an OpenAI-compatible API. Its key is the service's name and the model name that clients send."""
 
     name: Annotated[str, Field(alias=OWN_KEY, examples=["chat"])]  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]
     """Its key."""
     model: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
         ServedModelConfig, Field(examples=[{"s3": "s3://my-models/tanuki-8b"}, "s3://my-models/tanuki-8b"])
     ]
-    """What is served: `s3://…`, an id of the Hub, or more about it."""
+    """The model that is served: `s3://…`, an id on the Hub, or a mapping."""
     export: Annotated[ExportConfig | None, Field(examples=["{source: meta-llama/Llama-3.1-8B-Instruct}"])] = None
-    """A task that compiles the model for Neuron into its bucket, in a stack of its own. Default: none."""
+    """A task that compiles the model for Neuron and writes it to its bucket, in a stack of its own. Default: none."""
     tags: Mapping[str, str] = {}
-    """Tags of the service, next to those of the fleet. Default: none."""
+    """Tags of the service, in addition to those of the fleet. Default: none."""
 
     def name_in(self, fleet_name: str) -> str:
-        """Return what ECS knows it by, and how its stack is called: two fleets of an account may both have a `chat`."""
+        """Return its name in ECS and the name of its stack: two fleets of an account may both have a service `chat`."""
         return f"{fleet_name}-{self.name}"
 
     def in_fleet(self, fleet_name: str, own: OwnBuckets, buckets: Buckets | None = None) -> ServiceSpec:
-        """Return the service on the storage of its fleet; clients know its model by the service's key.
+        """Return the service on the storage of its fleet; its model name for clients is the service's key.
 
-        `buckets`: default, they are made later; only the rules are asked then.
+        `buckets`: default, unknown before deployment; then only the rules use the result.
         """
         model = self.model if buckets is None else self.model.in_fleet(own, buckets, served_name=self.name)
         return self.narrowed(ServiceSpec, name=self.name_in(fleet_name), model=model)

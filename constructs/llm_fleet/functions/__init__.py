@@ -1,1 +1,1 @@
-"""What runs as a Lambda function of ours: one folder a function, complete in itself, with the runtime's own boto3."""
+"""Code of Lambda functions: a self-contained directory for each function, which uses the runtime's boto3."""

@@ -1,4 +1,4 @@
-"""The cluster itself: what CloudFormation is told, and the resource.
+"""The cluster resource and its CloudFormation properties.
 
 Groups are plain dicts in the L1's own spelling (camel case), not its property classes: a hundred groups are then one
 call across jsii, and the L1 still checks every key and type.
@@ -21,7 +21,7 @@ from llm_fleet.catalog.data_file import load
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.hyperpod.cluster_wiring import PlacedScripts
 from llm_fleet.iam.session_document import SessionGrants
-from llm_fleet.iam.statements import tell_reasons
+from llm_fleet.iam.statements import report_reasons
 from llm_fleet.network.security_group import node_connections
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem, is_unresolved
@@ -41,7 +41,7 @@ _ACKNOWLEDGED = cdk.Acknowledgment(
 def render_cluster(
     scope: Construct, plan: ClusterPlan, scripts: PlacedScripts | None, *, role_arn: str
 ) -> sagemaker.CfnCluster:
-    """Make the L1 of `plan` as the `Resource` of `scope`."""
+    """Create the L1 of `plan` as `Resource` in `scope`."""
     shape = replace(plan.shape, lifecycle_source_s3_uri=scripts.source_s3_uri if scripts else None)
     resource = sagemaker.CfnCluster(
         scope,
@@ -155,10 +155,10 @@ _MANAGE_NODES = (
 
 
 class ClusterGrants(SessionGrants):
-    """What others may do with a cluster. Each method returns the `Grant`, whose `success` tells an imported role."""
+    """IAM permissions on a cluster. Each method returns a `Grant`; `success` can be false for an imported role."""
 
     def __init__(self, scope: IConstruct, cluster: "Cluster", *, users: Sequence[str] | None = None) -> None:
-        """Grant on `cluster`, in the stack of `scope`. `users`: of its nodes; default, nobody knows them."""
+        """Grant on `cluster`, in the stack of `scope`. `users`: of its nodes; default, unknown."""
         super().__init__(scope, users)
         self._cluster = cluster
 
@@ -167,16 +167,19 @@ class ClusterGrants(SessionGrants):
             grantee=grantee,
             actions=["ssm:StartSession"],
             resource_arns=[self._cluster.cluster_arn, self._nodes_arn(), *documents],
-            # Without it Session Manager does not ask whether the caller may use the default document.
+            # Without it Session Manager does not check whether the caller may use the default document.
             conditions={"BoolIfExists": {"ssm:SessionDocumentAccessCheck": "true"}},
         )
-        tell_reasons(grantee, {self._nodes_arn(): "nodes of this cluster alone; their ids do not exist before"})
+        report_reasons(
+            grantee, {self._nodes_arn(): "only nodes of this cluster, whose ids do not exist before deployment"}
+        )
         return start
 
     def submit_jobs(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let `grantee` run commands on every node by Session Manager, which `llm-fleet jobs submit` and `logs` do.
 
-        It can find the nodes, too. A session's commands run as root: whoever has this can do all that a node can.
+        It can find the nodes, too. A session's commands run as root: a principal with this grant has all permissions
+        of a node.
         """
         return self.ssm_session(grantee, documents=[self._command_arn()]).combine(
             self._on_cluster(grantee, ("sagemaker:DescribeCluster", "sagemaker:ListClusterNodes"))
@@ -208,22 +211,22 @@ class ClusterGrants(SessionGrants):
 
 
 def cluster_arn_problems(arn: str) -> list[Problem]:
-    """Return what is wrong with `arn` as a cluster's; nothing for a token."""
+    """Return the problems of `arn` as a cluster's ARN; none for a CDK token."""
     if is_unresolved(arn) or re.fullmatch(load("cluster_arn")["pattern"], arn):
         return []
     return [
         Problem(
             code=Code.CLUSTER_ARN,
-            message="this is no ARN of a HyperPod cluster",
+            message="this is not the ARN of a HyperPod cluster",
             path=("cluster_arn",),
             value=arn,
-            allowed="arn:aws:sagemaker:<region>:<account>:cluster/<id of 12 small letters and digits>",
+            allowed="arn:aws:sagemaker:<region>:<account>:cluster/<id of 12 lowercase letters and digits>",
             remedy="copy ClusterArn from `aws sagemaker describe-cluster --cluster-name …`",
         )
     ]
 
 
-_REMEDY = "give HyperPodCluster a network, or from_cluster_attributes the security_groups"
+_REMEDY = "pass `network` to HyperPodCluster, or `security_groups` to from_cluster_attributes"
 
 
 @jsii.implements(ec2.IConnectable)
@@ -234,17 +237,17 @@ class Cluster(Construct):
     """Its ARN; ends with the cluster id."""
     _security_groups: Sequence[ec2.ISecurityGroup] = ()
     _users: Sequence[str] | None = None
-    """Login names that its nodes know; `None` where nobody can tell."""
+    """Login names that exist on its nodes; `None` if unknown."""
     _connections: ec2.Connections | None = None
 
     @property
     def cluster_id(self) -> str:
-        """Twelve letters and digits, part of every SSM target and log group; known at deploy time for a new one."""
+        """Twelve letters and digits, part of every SSM target and log group; a token for a new cluster."""
         return cdk.Fn.select(1, cdk.Fn.split("/", self.cluster_arn))
 
     @property
     def grants(self) -> ClusterGrants:
-        """What others may do with it."""
+        """IAM permissions on it."""
         return ClusterGrants(self, self, users=self._users)
 
     @property
@@ -252,7 +255,7 @@ class Cluster(Construct):
     def connections(self) -> ec2.Connections:
         """Its nodes' security groups, to open ports from and to them.
 
-        Raises `FleetError` (LF572) for a cluster without a network, or one whose security groups nobody told.
+        Raises `FleetError` (LF572) for a cluster without a network, or one whose security groups are unknown.
         """
         if self._connections is None:
             self._connections = node_connections(self._security_groups, subject=self.node.path, remedy=_REMEDY)
@@ -261,7 +264,7 @@ class Cluster(Construct):
     def ssm_target(self, group: str, instance_id: str = "<instance-id>") -> str:
         """Return the `--target` of `aws ssm start-session` for a node of `group`.
 
-        `aws sagemaker list-cluster-nodes` tells the instance ids.
+        `aws sagemaker list-cluster-nodes` lists the instance ids.
         """
         return f"sagemaker-cluster:{self.cluster_id}_{group}-{instance_id}"
 
@@ -272,7 +275,7 @@ class ImportedCluster(Cluster):
     def __init__(
         self, scope: Construct, id: str, *, cluster_arn: str, security_groups: Sequence[ec2.ISecurityGroup] = ()
     ) -> None:
-        """Know the cluster by its ARN, and its nodes' security groups where told."""
+        """Import the cluster by its ARN, and its nodes' security groups if given."""
         super().__init__(scope, id)
         self.cluster_arn = cluster_arn
         self._security_groups = tuple(security_groups)

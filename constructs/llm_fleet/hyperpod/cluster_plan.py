@@ -31,7 +31,7 @@ from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 
 def cluster_problems(cluster: PlacedCluster) -> list[Problem]:
-    """Return everything that is wrong with `cluster`."""
+    """Return all problems of `cluster`."""
     scripts = cluster.spec.scripts
     problems = [problem for problem in check_cluster(cluster) if not _follows_name(problem, cluster)]
     for group in cluster.groups:
@@ -57,7 +57,7 @@ def _follows_name(problem: Problem, cluster: PlacedCluster) -> bool:
 
 
 def _files(cluster: PlacedCluster) -> list[Problem]:
-    """Scripts that a group is told to run and that are not in the folder to upload; those of the cluster told once."""
+    """Report scripts that a group runs and that the folder to upload lacks; those of the whole cluster only once."""
     scripts = cluster.spec.scripts
     folder = scripts.scripts_path or default_folder()
     of_cluster = ("scripts", "scripts" if scripts.entry_point is None else "entry_point")
@@ -72,21 +72,21 @@ def _files(cluster: PlacedCluster) -> list[Problem]:
 def _missing(cluster: PlacedCluster, folder: Path) -> Iterator[Problem]:
     for group in cluster.groups:
         if group.on_create is not None and group.on_init_complete is not None:
-            continue  # One of them must go: which one is to be decided first.
+            continue  # The user must decide first which of them to remove.
         for field in ("on_create", "on_init_complete"):
             name = getattr(group, field)
             if name is not None and not is_unresolved(name) and not (folder / name).is_file():
                 yield Problem(
                     code=Code.BUNDLE_ENTRY_MISSING,
-                    message="the script is not among those that are uploaded",
+                    message="the script is missing in the uploaded scripts",
                     path=("groups", group.name, field),
                     value=name,
-                    remedy=f"put it into {folder}, or say with LifecycleScripts(bucket=…, prefix=…) where it lies",
+                    remedy=f"add it to {folder}, or set its location with LifecycleScripts(bucket=…, prefix=…)",
                 )
 
 
 def node_problems(cluster: PlacedCluster, *, internet: bool) -> list[Problem]:
-    """Return everything that is wrong with what the nodes of `cluster` are set up with; `internet`: they reach it."""
+    """Return all problems of the software and users of the nodes of `cluster`; `internet`: whether they reach it."""
     spec = cluster.spec
     shared = [
         SharedFolder(kind=mount.kind, path=mount.mount_path, groups=mount.groups) for mount in cluster.node_mounts
@@ -123,7 +123,7 @@ def resolve_groups(
 
 
 def claims(groups: Sequence[InstanceGroup], *, cluster: str) -> list[AddressClaim]:
-    """Return the addresses that resolved `groups` take of the network's compute subnets."""
+    """Return the IP addresses that resolved `groups` use in the network's compute subnets."""
     return [
         AddressClaim.for_instances(
             owner=f"{cluster}/{group.name}",
@@ -132,7 +132,7 @@ def claims(groups: Sequence[InstanceGroup], *, cluster: str) -> list[AddressClai
             availability_zone_id=group.availability_zone_id,
         )
         for group in groups
-        # A group that names subnets but no AZ stands outside the network's own.
+        # A group that sets subnets but no AZ is outside the network's own subnets.
         if group.availability_zone_id is not None
     ]
 
@@ -153,12 +153,12 @@ def _with_subnets(group: InstanceGroup, network: Network | None, cluster_zone: s
 
 
 _NAME_LENGTH = 63
-"""ClusterName's limit, for the name that we make up; the rules check the user's own."""
+"""ClusterName's limit, for the generated name; the rules check a name of the user's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterPlan:
-    """A checked cluster, and the neighbours that it will be tied to."""
+    """A checked cluster, and the constructs that it will be connected to."""
 
     shape: PlacedCluster
     cluster_name: str
@@ -185,7 +185,7 @@ class ClusterPlan:
         open_zfs: MountableOpenZfs | None,
         open_zfs_mount_path: str,
     ) -> "ClusterPlan":
-        """Return the plan of the cluster at `scope`; raise `FleetError` with all that is wrong with it."""
+        """Return the plan of the cluster at `scope`; raise `FleetError` with all its problems."""
         stack = cdk.Stack.of(scope)
         name = spec.cluster_name or cdk.Names.unique_resource_name(scope, max_length=_NAME_LENGTH, separator="-")
         zone = spec.availability_zone_id or _zone(network, lustre)
@@ -213,7 +213,7 @@ class ClusterPlan:
         internet = network is None or network.internet is not InternetAccess.NONE
         problems += node_problems(shape, internet=internet)
         if network is not None and not problems:
-            # Only a cluster that can exist takes addresses: a second try must not find those of the first.
+            # Only a valid cluster reserves addresses: a second try must not find those of the first.
             problems += network.reserve_addresses(claims(resolved, cluster=scope.node.id))
         raise_problems(problems, subject=scope.node.path)
         return cls(
@@ -227,7 +227,7 @@ class ClusterPlan:
 
 
 def _zone(network: Network | None, lustre: MountableLustre | None) -> str | None:
-    """Where the cluster stands unless told: beside its data, so that training does not read across AZs."""
+    """The default AZ: that of the cluster's data, so that training does not read across AZs."""
     if network is None:
         return None
     zone = lustre.availability_zone_id if lustre else None
@@ -235,7 +235,7 @@ def _zone(network: Network | None, lustre: MountableLustre | None) -> str | None
 
 
 def _subnet_ids(network: Network | None, zone: str | None) -> tuple[tuple[str, ...], list[Problem]]:
-    """Return the subnet of the cluster, or the network's word that it has none in that AZ."""
+    """Return the subnet of the cluster, or the network's error that it has none in that AZ."""
     if network is None:
         return (), []
     try:
@@ -245,7 +245,7 @@ def _subnet_ids(network: Network | None, zone: str | None) -> tuple[tuple[str, .
 
 
 def _source(scripts: LifecycleScripts) -> str:
-    """Where the scripts lie, as far as it is known before the bundle is made; a token when its bucket is ours."""
+    """The S3 location of the scripts before the bundle is created; a token when llm-fleet creates the bucket."""
     bucket = cdk.Aws.STACK_ID if scripts.bucket is None else BUCKET.name_of(scripts.bucket)
     return f"s3://{bucket}/{(scripts.prefix or '').strip('/')}"
 

@@ -1,4 +1,4 @@
-"""What a cluster stands on and is given: its scripts and what its nodes are told, its role, ports and keys."""
+"""What a cluster requires: its scripts, the configuration of its nodes, its execution role, ports and keys."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -31,11 +31,11 @@ from llm_fleet.rules.problem import is_unresolved
 from llm_fleet.rules.terms import NodeReports
 from llm_fleet.spec.references import KEY, SECURITY_GROUP, Key, Secret
 from llm_fleet.spec.slurm_database import AccountingDatabase
-from llm_fleet.storage.file_systems import beside_primary
+from llm_fleet.storage.file_systems import next_to_primary
 
 
 def manifest_of(scope: Construct, plan: ClusterPlan, bucket: s3.IBucket) -> NodeManifest:
-    """Return what the nodes of `plan` are told; they leave their reports in `bucket`."""
+    """Return the configuration of the nodes of `plan`; they write their reports to `bucket`."""
     return NodeManifest(
         fleet_name=plan.fleet_name,
         cluster_name=plan.cluster_name,
@@ -59,8 +59,8 @@ def efa_clients(plan: ClusterPlan) -> list[EfaClients]:
 
 
 def reports_prefix(scope: Construct, plan: ClusterPlan) -> str:
-    """Return the part of the scripts' bucket below which the nodes of `plan` leave reports; no slash at either end."""
-    # A name that only the deployment knows cannot be checked, nor read by people: the construct's address then.
+    """Return the part of the scripts' bucket below which the nodes of `plan` write reports; no slash at either end."""
+    # A CDK token cannot be checked or read in a key: the construct's address is used then.
     names = [scope.node.addr[-8:] if is_unresolved(name) else name for name in (plan.fleet_name, plan.cluster_name)]
     return "/".join([load("lifecycle")["reports_prefix"], *names])
 
@@ -71,17 +71,17 @@ def _accounting(scope: Construct, database: AccountingDatabase | None) -> Accoun
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedScripts:
-    """Scripts in their bucket. The URI of an uploaded bundle is a token that waits for the upload."""
+    """Scripts in their bucket. The URI of an uploaded bundle is a token that depends on the upload."""
 
     source_s3_uri: str
     access: BucketAccess
     """What nodes read."""
     reports: BucketAccess | None = None
-    """Where nodes leave reports; `None` for nowhere."""
+    """Where nodes write reports; `None` for no reports."""
 
 
 def add_bundle(scope: Construct, plan: ClusterPlan) -> PlacedScripts | None:
-    """Upload the bundle of `plan`, or point at the user's own; `None` when no group runs a script."""
+    """Upload the bundle of `plan`, or use the user's own; `None` when no group runs a script."""
     scripts = plan.spec.scripts
     if not any(group.hook for group in plan.shape.groups):
         return None
@@ -105,7 +105,7 @@ def add_bundle(scope: Construct, plan: ClusterPlan) -> PlacedScripts | None:
 
 
 def _name_part(scope: Construct, plan: ClusterPlan) -> str:
-    """Return what the bucket is called after: the cluster, or its construct when the name is a token."""
+    """Return the base of the bucket's name: the cluster's name, or the construct's id if the name is a token."""
     name = plan.cluster_name
     if is_unresolved(name):
         name = cdk.Names.unique_resource_name(scope, separator="-")
@@ -121,7 +121,7 @@ def add_node_role(
 ) -> NodeRole:
     """Make the role of the nodes of `plan`."""
     spec = plan.spec
-    database, asked, training = spec.accounting_database, spec.directory, spec.training
+    database, requested, training = spec.accounting_database, spec.directory, spec.training
     node_role = NodeRole(
         scope,
         "NodeRole",
@@ -138,7 +138,7 @@ def add_node_role(
             reports=scripts.reports if scripts else None,
             report_events=spec.reports is NodeReports.ALL,
             accounting_secret=_secret(database.secret if database else None),
-            directory_secret=_secret(asked.bind_secret, asked.bind_secret_key) if asked else None,
+            directory_secret=_secret(requested.bind_secret, requested.bind_secret_key) if requested else None,
             hub_token_secret=_secret(training.hub_token_secret if training else None),
             image_repositories=image_repositories(
                 training, region=plan.shape.region, partition=cdk.Stack.of(scope).partition
@@ -166,9 +166,9 @@ def _alarms(plan: ClusterPlan) -> tuple[str, ...]:
 
 
 def _allow_volume_keys(node_role: NodeRole, plan: ClusterPlan) -> None:
-    """Let HyperPod use the volumes' keys in the role's name; asked for by the developer guide's page on them.
+    """Let HyperPod use the volumes' keys with the execution role, as the developer guide requires.
 
-    A managed policy, since NIST 800-53 wants none inline.
+    A managed policy, because NIST 800-53 requires no inline policies.
     """
     keys = [key for group in plan.shape.groups for key in (group.root_volume_key, group.ebs_volume_key) if key]
     arns = list(dict.fromkeys(map(KEY.name_of, keys)))
@@ -208,7 +208,7 @@ def open_ports(scope: Construct, plan: ClusterPlan, groups: Sequence[ec2.ISecuri
     """
     rules: list[Construct] = []
     for one, other in combinations(groups, 2):
-        # Within one group its self-rules do it.
+        # Within one group its self-rules are enough.
         for source, target in ((other, one), (one, other)):
             rules.append(let_through(_home(one, other), source, target, what="nodes of one cluster"))
     for file_system in (plan.lustre, plan.open_zfs):
@@ -222,19 +222,19 @@ def open_ports(scope: Construct, plan: ClusterPlan, groups: Sequence[ec2.ISecuri
 
 
 def _home(one: ec2.ISecurityGroup, other: ec2.ISecurityGroup) -> ec2.ISecurityGroup:
-    """Return the group beside which the rules between both stand, so that clusters which share the groups share them.
+    """Return the group whose stack has the rules between both, so that clusters that share the groups share the rules.
 
-    Beside one that a stack makes, if there is one, because each cluster may import the other anew. Else beside
-    `other`, which has to be imported once for all clusters.
+    A group that a stack creates has priority, because each cluster may import the other one again. Otherwise it is
+    `other`, which must be imported once for all clusters.
     """
     made = [group for group in (one, other) if is_unresolved(group.security_group_id)]
     return made[-1] if made else other
 
 
 def wait_for(resource: sagemaker.CfnCluster, plan: ClusterPlan, role: IConstruct, rules: Sequence[IConstruct]) -> None:
-    """Make the cluster wait for what its nodes need as soon as they boot and that it does not name itself.
+    """Make the cluster depend on what its nodes need when they boot and its properties do not refer to.
 
-    It names its subnets, its role with the policy, the bundle and its file systems; CloudFormation waits for those.
+    They refer to subnets, the role with its policy, the bundle and file systems; CloudFormation waits for those.
     """
     resource.node.add_dependency(*_unnamed(plan, role), *rules)
 
@@ -243,9 +243,9 @@ def _unnamed(plan: ClusterPlan, role: IConstruct) -> Iterator[IDependable]:
     if plan.network is not None:
         yield plan.network.connectivity
         yield plan.network.security_group_rules
-    yield from beside_primary(role)
+    yield from next_to_primary(role)
     if plan.spec.accounting_database is not None:
         yield from plan.spec.accounting_database.servers
     for file_system in (plan.lustre, plan.open_zfs):
         if isinstance(file_system, Construct):
-            yield from beside_primary(file_system)
+            yield from next_to_primary(file_system)

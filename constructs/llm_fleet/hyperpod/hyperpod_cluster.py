@@ -39,7 +39,7 @@ from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 class HyperPodCluster(Cluster):
     """A SageMaker HyperPod cluster that runs Slurm (`AWS::SageMaker::Cluster`).
 
-    Everything that HyperPod would refuse at deploy time is checked when the construct is made, and told at once in
+    Everything that HyperPod would reject at deployment is checked when the construct is created, and reported in
     one `FleetError`, before any resource exists in the template. It is an `ec2.IConnectable` (its nodes) and an
     `iam.IGrantable` (its nodes' role).
     """
@@ -61,23 +61,24 @@ class HyperPodCluster(Cluster):
         write_buckets: Sequence[s3.IBucket] = (),
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> None:
-        """Make the cluster; raise `FleetError` with all that is wrong with it.
+        """Create the cluster; raise `FleetError` with all its problems.
 
-        `spec`: its instance groups, in the order of the template, how they come up, and what their nodes are set up
-        with. A name that is made of the construct's path stays the same from one deployment to the next; moving the
-        cluster to another VPC or subnet replaces it, and needs another name.
+        `spec`: its instance groups, in the order of the template, their provisioning, and the software and users of
+        their nodes. A name generated from the construct's path stays the same from one deployment to the next; moving
+        the cluster to another VPC or subnet replaces it, and needs another name.
 
-        `network`: where its nodes live. `None` is a VPC that SageMaker manages: no file system, no EFA rules of ours.
+        `network`: the network of its nodes. `None` is a VPC that SageMaker manages: no file system, no EFA rules.
 
-        `fleet_name`: the fleet that it belongs to, told to its nodes. Default: the cluster's name.
+        `fleet_name`: the fleet that it belongs to, written to its nodes' configuration. Default: the cluster's name.
 
-        `lustre`, `open_zfs`: mounted by every node, at `/fsx` and `/home` unless told otherwise. Default: none.
+        `lustre`, `open_zfs`: mounted by every node, at `/fsx` and `/home` by default. Default: none.
 
-        `role`: what nodes may do. Default: a role with what the features in use need, and nothing else.
+        `role`: the execution role of nodes. Default: a role with only the permissions that the features in use need.
 
         `read_buckets`, `write_buckets`: data for the nodes; with a `role` of your own, grant it yourself.
 
-        `removal_policy`: default, the cluster goes with its stack; its data is in the file system, which stays.
+        `removal_policy`: default, the cluster is deleted with its stack; its data is in the file system, which is
+        retained.
         """
         super().__init__(scope, id)
         plan = ClusterPlan.make(
@@ -102,10 +103,10 @@ class HyperPodCluster(Cluster):
         bundle = add_bundle(self, plan)
         node_role = None if role else add_node_role(self, plan, bundle, read_buckets, write_buckets)
         self.role: iam.IRole | iam.Role = role or cast(NodeRole, node_role).role
-        """What its nodes act with."""
+        """The execution role of its nodes."""
         rules = open_ports(self, plan, self._security_groups)
         self.resource: sagemaker.CfnCluster = render_cluster(self, plan, bundle, role_arn=self.role.role_arn)
-        """The L1 beneath, as the way out."""
+        """The L1, as an escape hatch."""
         self.resource.apply_removal_policy(removal_policy)
         wait_for(self.resource, plan, node_role or self.role, rules)
         metrics_log = MetricsLog.of(self, spec.metrics, cluster_name=plan.cluster_name)
@@ -122,9 +123,9 @@ class HyperPodCluster(Cluster):
     def ssm_target(self, group: str | None = None, instance_id: str = "<instance-id>") -> str:
         """Return the `--target` of `aws ssm start-session` for a node of `group`.
 
-        Default: the login group, else the controller's. Raises `FleetError` (LF574) for a group that is not there.
+        Default: the login group, else the controller's. Raises `FleetError` (LF574) for a group that does not exist.
         """
-        names = [known.name for known in sorted(self.groups, key=lambda known: _DOORS.index(known.node_type))]
+        names = [known.name for known in sorted(self.groups, key=lambda known: _WAYS.index(known.node_type))]
         name = names[0] if group is None else group
         if name not in names:
             problem = Problem(
@@ -133,13 +134,13 @@ class HyperPodCluster(Cluster):
                 value=name,
                 path=("group",),
                 allowed=", ".join(names),
-                remedy=did_you_mean(name, names, otherwise="name one of its groups"),
+                remedy=did_you_mean(name, names, otherwise="set one of its groups"),
             )
             raise_problems([problem], subject=self.node.path)
         return super().ssm_target(name, instance_id)
 
     def add_outputs(self) -> None:
-        """Give the stack outputs: the cluster's name, id and ARN, and the SSM target of its door with a gap to fill."""
+        """Add stack outputs: the cluster's name, id and ARN, and the SSM target without the instance id."""
         cdk.CfnOutput(self, "ClusterName", value=self.cluster_name, description="Name of the HyperPod cluster")
         cdk.CfnOutput(self, "ClusterId", value=self.cluster_id, description="Id of the HyperPod cluster")
         cdk.CfnOutput(self, "ClusterArn", value=self.cluster_arn, description="ARN of the HyperPod cluster")
@@ -147,7 +148,7 @@ class HyperPodCluster(Cluster):
             self,
             "SsmTarget",
             value=self.ssm_target(),
-            description="--target of aws ssm start-session; aws sagemaker list-cluster-nodes tells the instance id",
+            description="--target of aws ssm start-session; aws sagemaker list-cluster-nodes lists the instance ids",
         )
 
     @classmethod
@@ -166,12 +167,12 @@ class HyperPodCluster(Cluster):
     ) -> Cluster:
         """Return the existing cluster of that ARN, whose nodes are in `security_groups`.
 
-        Default: nobody knows their security groups, and `connections` raises. Raises `FleetError` (LF573) for
+        Default: their security groups are unknown, and `connections` raises. Raises `FleetError` (LF573) for
         another kind of ARN.
         """
         raise_problems(cluster_arn_problems(cluster_arn), subject=f"{scope.node.path}/{id}")
         return ImportedCluster(scope, id, cluster_arn=cluster_arn, security_groups=security_groups)
 
 
-_DOORS = (NodeType.LOGIN, NodeType.CONTROLLER, NodeType.COMPUTE)
-"""Where a user should log in, the best first."""
+_WAYS = (NodeType.LOGIN, NodeType.CONTROLLER, NodeType.COMPUTE)
+"""The group in which users should log in, the best first."""

@@ -3,8 +3,8 @@
 From features to statements, each with its reason. We do not attach AmazonSageMakerClusterInstanceRolePolicy: it lets
 every node read every bucket of the account whose name begins with `sagemaker-`
 (arn:aws:iam::aws:policy/AmazonSageMakerClusterInstanceRolePolicy, v1). Its other statements are here, narrowed to the
-account and region. Which actions know resources is from AWS's service authorization reference; a test compares it with
-the copy in cfn-lint.
+account and region. Which actions support resources is from AWS's service authorization reference; a test compares it
+with the copy in cfn-lint.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ def permission_policy(
     description: str,
     roles: Sequence[iam.IRole | iam.Role] = (),
 ) -> iam.ManagedPolicy:
-    """Return a managed policy with these permissions, attached to `roles`; its wildcards are answered by reasons."""
+    """Return a managed policy with these permissions, attached to `roles`; its wildcards are acknowledged."""
     policy = iam.ManagedPolicy(
         scope,
         id,
@@ -64,7 +64,7 @@ def permission_policy(
 class ServiceRole(Construct):
     """A role with these permissions and no other.
 
-    Its policy is a managed one: CloudFormation makes it before the role, so nothing starts without its permissions.
+    Its policy is a managed policy: CloudFormation creates it before the role, so nothing starts without permissions.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class ServiceRole(Construct):
         permissions: Sequence[Permission],
         conditions: Mapping[str, Any] | None = None,
     ) -> None:
-        """Make the role that `service`, e.g. `states.amazonaws.com`, takes; without any permission it has no policy.
+        """Create the role that `service`, e.g. `states.amazonaws.com`, assumes; without permissions it has no policy.
 
         `conditions`: of its trust, on keys that the service is documented to send. A condition on a key that is not
         sent would keep everything from starting. Default: none.
@@ -102,28 +102,28 @@ class ServiceRole(Construct):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeFeatures:
-    """The features from which a node's policy is made. What is left out grants nothing."""
+    """The features from which a node's policy is made. A feature that is not set grants nothing."""
 
     cluster_name: str | None = None
-    """Narrows the log group to this cluster's. `None`: the log groups of all HyperPod clusters of the account."""
+    """Log group of this cluster. `None`: the log groups of all HyperPod clusters of the account."""
     bundle: BucketAccess | None = None
     """The lifecycle bundle, read at node start."""
     vpc: bool = False
     """The cluster has a `VpcConfig`: HyperPod makes network interfaces in the customer's subnets with this role."""
     existing_subnets: bool = False
-    """Some of the subnets exist already, so that they may belong to another account, which shares them by AWS RAM."""
+    """Some of the subnets exist already, so another account may own them and share them with AWS RAM."""
     efa_file_system: bool = False
-    """A Lustre file system that should be reached over EFA: nodes ask FSx whether it can be."""
+    """A Lustre file system that should be reached over EFA: nodes query FSx whether it supports EFA."""
     read_buckets: tuple[BucketAccess, ...] = ()
     """Data that jobs read."""
     write_buckets: tuple[BucketAccess, ...] = ()
     """Data that jobs read, write and delete, e.g. checkpoints."""
     reports: BucketAccess | None = None
-    """Where nodes put the report of their start; write only."""
+    """Where nodes write the report of their start; write only."""
     report_events: bool = False
-    """Nodes count failed starts in a metric of llm-fleet's own namespace, and tell each by an event."""
+    """Nodes count failed starts in a metric of llm-fleet's own namespace, and send an event for each."""
     mirror: BucketAccess | None = None
-    """The mirror of what nodes fetch when they start."""
+    """The mirror of packages that nodes download when they start."""
     accounting_secret: SecretAccess | None = None
     """Password of the external accounting database."""
     directory_secret: SecretAccess | None = None
@@ -131,13 +131,13 @@ class NodeFeatures:
     hub_token_secret: SecretAccess | None = None
     """Token of the Hugging Face Hub, which jobs read."""
     rollback_alarms: tuple[str, ...] = ()
-    """Names of the CloudWatch alarms that end a rolling update."""
+    """Names of the CloudWatch alarms that stop a rolling update."""
     image_repositories: tuple[str, ...] = ()
     """ARNs of private ECR repositories that jobs pull from."""
     metrics_workspaces: tuple[str, ...] = ()
     """ARNs of Amazon Managed Prometheus workspaces that nodes write metrics to."""
     metrics_log_group: str | None = None
-    """Name of the log group of whose lines CloudWatch makes metrics."""
+    """Name of the log group from whose lines CloudWatch extracts metrics."""
 
 
 def permissions(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
@@ -174,10 +174,10 @@ def parallelcluster_permissions(features: NodeFeatures, place: Place) -> tuple[P
 
 
 def sessions() -> Permission:
-    """Let people open a shell."""
+    """Allow sessions of Session Manager."""
     return open_sessions(
         "Sessions",
-        reason="Session Manager is the way onto a node, without an open port; these actions know no resource",
+        reason="users reach a node by Session Manager, without an open port; these actions support no resource",
     )
 
 
@@ -196,21 +196,21 @@ def _to_start(features: NodeFeatures, place: Place) -> Iterator[Permission]:
             sid="EfaFileSystem",
             actions=("fsx:DescribeFileSystems",),
             resources=("*",),
-            reason="without it a node cannot learn that Lustre speaks EFA and mounts it over TCP without a word; "
-            "the action knows no resource",
+            reason="without it a node cannot detect that Lustre supports EFA, and silently mounts it over TCP; "
+            "the action supports no resource",
         )
     # The statement ids count buckets, since an id must not come twice.
     for number, access in enumerate(features.read_buckets, start=1):
         yield from read_bucket(f"Read{number}", access, reason="jobs read their data")
     for number, access in enumerate(features.write_buckets, start=1):
-        reason = "jobs read, write and tidy up their data, such as checkpoints"
+        reason = "jobs read, write and delete their data, such as checkpoints"
         yield from change_bucket(f"Write{number}", access, reason=reason)
     if features.mirror is not None:
         yield from read_bucket(
-            "Mirror", features.mirror, reason="a starting node fetches pinned packages from the mirror"
+            "Mirror", features.mirror, reason="a starting node downloads pinned packages from the mirror"
         )
     if features.reports is not None:
-        reason = "a node leaves the report of its start where it outlives the node"
+        reason = "a node writes the report of its start to a bucket, where it outlives the node"
         yield from write_only("Reports", features.reports, reason=reason)
     if features.report_events:
         yield from _failures(place)
@@ -229,12 +229,12 @@ def _failures(place: Place) -> Iterator[Permission]:
         sid="FailureEvent",
         actions=("events:PutEvents",),
         resources=(place.arn("events", f"event-bus/{facts['event_bus']}"),),
-        # A request holds several events, so the key has several values; one without any must not slip through.
+        # A request holds several events, so the key has several values; a request without any must not be allowed.
         conditions={
             "ForAllValues:StringEquals": {"events:source": facts["event_source"]},
             "Null": {"events:source": "false"},
         },
-        reason="a node tells that its start failed, in its own name only, so that rules can act on it",
+        reason="a node sends an event when its start failed, with its own name only, so that rules can act on it",
     )
 
 
@@ -278,7 +278,7 @@ def _to_run(features: NodeFeatures, place: Place) -> Iterator[Permission]:
             sid="MetricsLog",
             actions=("logs:CreateLogStream", "logs:PutLogEvents"),
             resources=(place.arn("logs", f"log-group:{features.metrics_log_group}:*"),),
-            reason="each node writes what it measures into a stream of its own, which is named by its instance id",
+            reason="each node writes its measurements into its own log stream, which is named by its instance id",
         )
 
 
@@ -291,14 +291,14 @@ def _read_secret(sid: str, secret: SecretAccess | None, reason: str) -> Iterator
             sid=f"{sid}Key",
             actions=("kms:Decrypt",),
             resources=(secret.key_arn,),
-            reason="the secret is encrypted with a key of its own",
+            reason="the secret is encrypted with its own KMS key",
         )
 
 
 def mounted_buckets(
     scope: Construct, cluster: ClusterSpec, *, read_only: bool, groups: Collection[str] | None = None
 ) -> list[BucketAccess]:
-    """Return the parts of buckets that nodes of any of `groups` see as folders. Default: those of all groups."""
+    """Return the parts of buckets that nodes of any of `groups` mount as folders. Default: those of all groups."""
     return [
         _access(scope, mount.bucket, mount.prefix)
         for mount in cluster.s3_mounts
@@ -317,12 +317,12 @@ def mirror_of(scope: Construct, cluster: ClusterSpec) -> BucketAccess | None:
 
 
 def _access(scope: Construct, bucket: Bucket | None, prefix: str | None) -> BucketAccess:
-    """Return the access to what lies below `prefix` in `bucket`."""
+    """Return the access to objects below `prefix` in `bucket`."""
     return BucketAccess.of(cast("s3.IBucket", bucket_of(scope, bucket)), prefix=(prefix or "").strip("/"))
 
 
 class NodeRole(Construct):
-    """An execution role for HyperPod instance groups that can do what its features ask, and nothing else.
+    """An execution role for HyperPod instance groups with the permissions that its features require, and no others.
 
     The policy is a managed one of the role's own: CloudFormation makes it before the role, so a cluster that names
     the role never starts nodes without their permissions.
@@ -341,10 +341,10 @@ class NodeRole(Construct):
         role_name: str | None = None,
         permissions_boundary: iam.IManagedPolicy | None = None,
     ) -> None:
-        """Make the role for nodes with `features`.
+        """Create the role for nodes with `features`.
 
-        `role_name`: default, CloudFormation makes one up. `permissions_boundary`: default, none; an organisation
-        that asks for one on every role gives it here.
+        `role_name`: default, CloudFormation generates one. `permissions_boundary`: default, none; for organizations
+        that require one on every role.
         Raises `FleetError` when the features make a longer policy than IAM takes.
         """
         super().__init__(scope, id)

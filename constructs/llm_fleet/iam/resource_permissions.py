@@ -3,7 +3,7 @@
 Statements for a cluster in the customer's VPC: HyperPod places the nodes' network interfaces with this role.
 
 The list of actions is the developer guide's for HyperPod with a VPC, together with `DetachNetworkInterface`, without
-which a node cannot be replaced. The guide writes `*` for all; we scope the ones that know resources.
+which a node cannot be replaced. The guide writes `*` for all; we restrict the actions that support resources.
 CloudFormation deletes the role right after the cluster: assumption: hyperpod-interfaces-end-with-cluster
 """
 
@@ -47,7 +47,7 @@ def change_bucket(sid: str, access: BucketAccess, *, reason: str) -> tuple[Permi
 
 
 def write_only(sid: str, access: BucketAccess, *, reason: str) -> tuple[Permission, ...]:
-    """Write, and never read what others wrote."""
+    """Write, without reading."""
     return (
         Permission(sid=f"{sid}Objects", actions=("s3:PutObject",), resources=(access.objects_arn,), reason=reason),
         *_key(sid, access, ("kms:GenerateDataKey",)),
@@ -55,7 +55,7 @@ def write_only(sid: str, access: BucketAccess, *, reason: str) -> tuple[Permissi
 
 
 def _list(sid: str, access: BucketAccess, reason: str) -> Permission:
-    # "IfExists": who asks whether the bucket is there (HeadBucket) names no prefix. AWS's managed policy for HyperPod
+    # "IfExists": a request that checks for the bucket (HeadBucket) has no prefix. AWS's managed policy for HyperPod
     # has no such condition. assumption: platform-agents-call-as-their-own-principals
     prefixes = {"s3:prefix": [access.prefix, f"{access.prefix}/*"]}
     conditions = {"StringLikeIfExists": prefixes} if access.prefix else {}
@@ -76,15 +76,15 @@ def _key(sid: str, access: BucketAccess, actions: tuple[str, ...]) -> tuple[Perm
             sid=f"{sid}Key",
             actions=actions,
             resources=(access.key_arn,),
-            reason="the bucket is encrypted with a key of its own",
+            reason="the bucket is encrypted with its own KMS key",
         ),
     )
 
 
 def pull_images(repositories: Sequence[str], *, reason: str) -> tuple[Permission, ...]:
-    """Return what pulls images of `repositories`, by ARN, and of no others; nothing without any.
+    """Return permissions to pull images of `repositories`, by ARN, only; none without repositories.
 
-    `reason`: who pulls them.
+    `reason`: why they are pulled.
     """
     if not repositories:
         return ()
@@ -93,7 +93,7 @@ def pull_images(repositories: Sequence[str], *, reason: str) -> tuple[Permission
             sid="ImageRegistry",
             actions=("ecr:GetAuthorizationToken",),
             resources=("*",),
-            reason="signing in to ECR comes before any pull; the action knows no resource",
+            reason="signing in to ECR comes before any pull; the action supports no resource",
         ),
         Permission(
             sid="Images",
@@ -105,7 +105,7 @@ def pull_images(repositories: Sequence[str], *, reason: str) -> tuple[Permission
 
 
 def network(place: Place, *, existing_subnets: bool = False) -> tuple[Permission, ...]:
-    """Make, use, look up and remove network interfaces.
+    """Create, use, describe and delete network interfaces.
 
     `existing_subnets`: whether the subnets may be another account's, shared by AWS RAM. The ARN of such a subnet has
     its owner's account; those of interfaces and security groups in it have the participant's.
@@ -123,9 +123,9 @@ def network(place: Place, *, existing_subnets: bool = False) -> tuple[Permission
         Permission(
             sid="NetworkInterfaceDetach",
             actions=("ec2:DetachNetworkInterface",),
-            # Nodes are instances of HyperPod's own account, whose number no one tells.
+            # Nodes are instances of HyperPod's own account, whose id AWS does not publish.
             resources=(interfaces, place.arn("ec2", "instance/*", account="*")),
-            reason="a sick node's interfaces move to its replacement",
+            reason="an unhealthy node's interfaces move to its replacement",
         ),
         Permission(
             sid="NetworkInterfaceTags",
@@ -135,13 +135,13 @@ def network(place: Place, *, existing_subnets: bool = False) -> tuple[Permission
         ),
         look_up_network(
             "NetworkLookup",
-            reason="HyperPod checks the VPC before it places a node; EC2's Describe actions know no resource",
+            reason="HyperPod checks the VPC before it places a node; EC2's Describe actions support no resource",
         ),
     )
 
 
 def place_interfaces(sid: str, resources: Sequence[str], *, reason: str) -> Permission:
-    """What SageMaker does in EC2 to place something in a VPC: `resources` are interfaces, subnets and groups."""
+    """SageMaker's write actions in EC2 to place something in a VPC: `resources` are interfaces, subnets and groups."""
     return Permission(
         sid=sid,
         actions=(
@@ -156,7 +156,7 @@ def place_interfaces(sid: str, resources: Sequence[str], *, reason: str) -> Perm
 
 
 def grant_volumes(sid: str, key_arns: Sequence[str], *, reason: str) -> Permission:
-    """Let a service of AWS have the keys of volumes by a grant, and nobody else."""
+    """Let AWS services, and no other principal, create grants on the keys of volumes."""
     return Permission(
         sid=sid,
         actions=("kms:CreateGrant",),
@@ -167,7 +167,7 @@ def grant_volumes(sid: str, key_arns: Sequence[str], *, reason: str) -> Permissi
 
 
 def look_up_network(sid: str, *, reason: str) -> Permission:
-    """What SageMaker looks at in EC2 before it places something in a VPC."""
+    """SageMaker's read actions in EC2 before it places something in a VPC."""
     return Permission(
         sid=sid,
         actions=(
@@ -182,8 +182,8 @@ def look_up_network(sid: str, *, reason: str) -> Permission:
     )
 
 
-def stand_in_network(place: Place, *, reason: str, lookup_reason: str) -> tuple[Permission, ...]:
-    """What SageMaker does to place instances into a VPC. Its guide writes `*` for all; some actions know resources."""
+def network_interface_permissions(place: Place, *, reason: str, lookup_reason: str) -> tuple[Permission, ...]:
+    """What SageMaker does to place instances into a VPC. Its guide writes `*` for all; some support resources."""
     kinds = ("network-interface", "security-group", "subnet")
     resources = [place.arn("ec2", f"{kind}/*") for kind in kinds]
     return (
@@ -193,7 +193,7 @@ def stand_in_network(place: Place, *, reason: str, lookup_reason: str) -> tuple[
 
 
 def open_sessions(sid: str, *, reason: str) -> Permission:
-    """What Session Manager's agent calls, in a node or in a container."""
+    """The APIs that Session Manager's agent calls, on a node or in a container."""
     return Permission(
         sid=sid,
         actions=(

@@ -1,4 +1,4 @@
-"""Sessions of Session Manager: the document, who may start one, and as which user."""
+"""Session Manager sessions: the document, the permissions to start one, and the user of the session."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -12,7 +12,7 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct, IConstruct
 
 from llm_fleet.catalog.nodes import session_facts
-from llm_fleet.iam.statements import BucketAccess, Permission, grant, tell_reasons
+from llm_fleet.iam.statements import BucketAccess, Permission, grant, report_reasons
 from llm_fleet.rules.node_users import (
     cannot_tag,
     check_run_as,
@@ -28,15 +28,15 @@ _TAGGABLE = ("AWS::IAM::Role", "AWS::IAM::User")
 def tag_session_user(
     role: iam.IRole | iam.Role | iam.IUser | iam.User, user: str, *, known: Sequence[str] | None
 ) -> None:
-    """Give `role` the tag that has its sessions run as `user`; `known`: the cluster's users, `None` if nobody knows.
+    """Give `role` the tag that makes its sessions run as `user`; `known`: the cluster's users, `None` if unknown.
 
-    Raises `FleetError` (LF1219) for a user whom the nodes have not, and for a role that cannot have the tag: one that
-    is made elsewhere, or has it already with another user.
+    Raises `FleetError` (LF1219) for a user that the nodes do not have, and for a role that cannot have the tag: one
+    created elsewhere, or one that has it already with another user.
     """
     problems = check_run_as(user, known)
     # jsii's answer for a role that is made elsewhere is no Construct in Python, and has a node all the same.
     if not hasattr(role, "node"):
-        raise_problems([*problems, cannot_tag("this is no role and no user of IAM", "give an iam.Role or iam.User")])
+        raise_problems([*problems, cannot_tag("this is not an IAM role or IAM user", "pass an iam.Role or iam.User")])
     resource = role.node.default_child
     kind = resource.cfn_resource_type if isinstance(resource, cdk.CfnResource) else None
     if kind not in _TAGGABLE:
@@ -47,27 +47,27 @@ def tag_session_user(
     if there is not None and there != user:
         problems.append(
             cannot_tag(
-                f"the sessions of this role run as {there} already, and a role has one user",
-                f"make a role of their own for {user}",
+                f"the sessions of this role already run as {there}; a role can have only one user",
+                f"create another role for {user}",
             )
         )
     raise_problems(problems, subject=role.node.path)
     tags.set_tag(session_facts().tag, user)
 
 
-def tell_session_reasons(role: iam.IRole | iam.Role | iam.IUser | iam.User) -> None:
-    """Tell cdk-nag why what `role` may do with sessions has wildcards."""
+def report_session_reasons(role: iam.IRole | iam.Role | iam.IUser | iam.User) -> None:
+    """Acknowledge the cdk-nag findings on wildcards in the session permissions of `role`."""
     stack = cdk.Stack.of(role)
-    tell_reasons(
+    report_reasons(
         cast(iam.IGrantable, role),
         {
             # cdk-nag writes a policy variable `${x}` as it does references: `<x>`.
             stack.format_arn(
                 service="ssm", resource="session", resource_name="<aws:userid>-*"
-            ): "sessions of one's own, to resume and end them; their ids do not exist before",
+            ): "the principal's own sessions, to resume and end them; their ids do not exist before",
             stack.format_arn(
                 service="ec2", resource="instance", resource_name="*"
-            ): "ParallelCluster's nodes come and go; the tag of the cluster is a condition",
+            ): "ParallelCluster's nodes change; the tag of the cluster is a condition",
         },
     )
 
@@ -75,20 +75,20 @@ def tell_session_reasons(role: iam.IRole | iam.Role | iam.IUser | iam.User) -> N
 def _elsewhere(user: str) -> Problem:
     tag = session_facts().tag
     return cannot_tag(
-        "this role is made elsewhere, and nothing here can give it a tag",
+        "this role is created elsewhere, so llm-fleet cannot add a tag to it",
         f"tag it there with {tag}={user} (`aws iam tag-role --role-name NAME --tags Key={tag},Value={user}`), and use "
         "`grants.ssm_session` with `documents`",
     )
 
 
 def use_sessions(key_arn: str) -> tuple[Permission, ...]:
-    """Return what people need whose sessions are encrypted with the key."""
+    """Return the permissions of users whose sessions are encrypted with the key."""
     return (
         Permission(
             sid="SessionKey",
             actions=("kms:GenerateDataKey",),
             resources=(key_arn,),
-            reason="whoever starts a session makes the key of its encryption",
+            reason="the principal that starts a session creates its data key",
         ),
     )
 
@@ -96,14 +96,14 @@ def use_sessions(key_arn: str) -> tuple[Permission, ...]:
 def keep_sessions(
     *, key_arn: str | None, log_group_arn: str | None, bucket: BucketAccess | None
 ) -> tuple[Permission, ...]:
-    """Return what nodes need for sessions that are encrypted with a key, or leave a log; nothing without all three."""
+    """Return the permissions of nodes for sessions with a key or logs; none without any of them."""
     return (*_decrypt(key_arn), *_into_log_group(log_group_arn), *_into_bucket(bucket))
 
 
 def _decrypt(key_arn: str | None) -> tuple[Permission, ...]:
     if key_arn is None:
         return ()
-    reason = "the node's end of a session reads what the person's end has encrypted"
+    reason = "the node decrypts what the user's side of a session has encrypted"
     return (Permission(sid="SessionKey", actions=("kms:Decrypt",), resources=(key_arn,), reason=reason),)
 
 
@@ -115,13 +115,13 @@ def _into_log_group(arn: str | None) -> tuple[Permission, ...]:
             sid="SessionLog",
             actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
             resources=(arn,),
-            reason="the node writes what is typed and seen into a stream for each session",
+            reason="the node writes input and output into a log stream for each session",
         ),
         Permission(
             sid="SessionLogLook",
             actions=("logs:DescribeLogGroups",),
             resources=("*",),
-            reason="the agent looks whether the group is there and encrypted; the action knows no resource",
+            reason="the agent checks whether the log group exists and is encrypted; the action supports no resource",
         ),
     )
 
@@ -133,22 +133,22 @@ def _into_bucket(bucket: BucketAccess | None) -> tuple[Permission, ...]:
         sid="SessionBucketLook",
         actions=("s3:GetEncryptionConfiguration",),
         resources=(bucket.bucket_arn,),
-        reason="the agent writes into a bucket that encrypts, and asks it first",
+        reason="the agent checks the bucket's encryption before it writes",
     )
     write = Permission(
         sid="SessionBucket",
         actions=("s3:PutObject",),
         resources=(bucket.objects_arn,),
-        reason="the node puts the log of each session there when it ends, under an id that does not exist before",
+        reason="the node uploads the log of each session when it ends, under an id that does not exist before",
     )
     if bucket.key_arn is None:
         return (look, write)
-    # A long log goes in parts, which S3 reads again with the key to put them together.
+    # A long log is a multipart upload, whose parts S3 decrypts to assemble them.
     key = Permission(
         sid="SessionBucketKey",
         actions=("kms:Decrypt", "kms:GenerateDataKey"),
         resources=(bucket.key_arn,),
-        reason="the bucket is encrypted with a key of its own",
+        reason="the bucket is encrypted with its own KMS key",
     )
     return (look, write, key)
 
@@ -156,9 +156,9 @@ def _into_bucket(bucket: BucketAccess | None) -> tuple[Permission, ...]:
 class SessionDocument(Construct):
     """A session document (`AWS::SSM::Document` of type `Session`) whose sessions run as a user of the node (Run As).
 
-    Who starts a session runs as the user in the tag `SSMSessionRunAs` of their IAM role or user. Without the tag, no
+    A session runs as the user in the tag `SSMSessionRunAs` of the caller's IAM role or user. Without the tag, no
     session starts: there is no way back to `ssm-user`, who can become root. `cluster.grants.session_as` sets the tag.
-    Whoever may tag that role may be anyone: `iam:TagRole` belongs to administrators alone.
+    A principal that can tag that role can become any user: grant `iam:TagRole` to administrators only.
 
     It works with nodes of ParallelCluster and of HyperPod; for the latter try it with one role first.
     assumption: hyperpod-run-as
@@ -177,13 +177,13 @@ class SessionDocument(Construct):
         log_prefix: str = "sessions",
         key: kms.IKey | kms.Key | None = None,
     ) -> None:
-        """Make the document; raise `FleetError` (LF1220) for what Session Manager does not take.
+        """Create the document; raise `FleetError` (LF1220) for values that Session Manager rejects.
 
-        `idle_timeout_minutes`: without a key pressed, 1 to 60. `max_minutes`: of a session, 1 to 1440; default, no end.
+        `idle_timeout_minutes`: without input, 1 to 60. `max_minutes`: of a session, 1 to 1440; default, no limit.
 
-        `log_group`: where what people type and see goes while they do. `log_group_is_encrypted`: sessions do not start
-        when it has no KMS key; default, yes. `log_bucket`: where it goes at the session's end, below `log_prefix`.
-        Default of both: nowhere; CloudTrail then tells who came and when, and nothing more.
+        `log_group`: receives input and output during the session. `log_group_is_encrypted`: sessions do not start
+        when it has no KMS key; default, yes. `log_bucket`: receives them at the session's end, below `log_prefix`.
+        Default of both: no log; CloudTrail then records only who started a session and when.
 
         `key`: encrypts the session between the two ends, within TLS. Default: TLS alone.
         """
@@ -205,7 +205,7 @@ class SessionDocument(Construct):
         inputs: dict[str, Any] = {
             "s3BucketName": log_bucket.bucket_name if log_bucket else "",
             "s3KeyPrefix": log_prefix if log_bucket else "",
-            # S3 encrypts every object since 2023; Session Manager must not be the one to ask for less.
+            # S3 encrypts every object since 2023; Session Manager must not require less.
             "s3EncryptionEnabled": True,
             "cloudWatchLogGroupName": log_group.log_group_name if log_group else "",
             "cloudWatchEncryptionEnabled": log_group_is_encrypted,
@@ -214,7 +214,7 @@ class SessionDocument(Construct):
             "idleSessionTimeout": str(idle_timeout_minutes),
             "maxSessionDuration": "" if max_minutes is None else str(max_minutes),
             "runAsEnabled": True,
-            # Nobody: a role without the tag gets no session, rather than another's account.
+            # No default user: a role without the tag gets no session, rather than another user's account.
             "runAsDefaultUser": "",
             "shellProfile": {"linux": "cd"},
         }
@@ -223,7 +223,7 @@ class SessionDocument(Construct):
             "Resource",
             document_type="Session",
             document_format="JSON",
-            # A change makes a new version of the same document, so that the roles' policies go on naming it.
+            # A change creates a new version of the same document, so that the roles' policies stay valid.
             update_method="NewVersion",
             content={
                 "schemaVersion": session_facts().schema_version,
@@ -232,7 +232,7 @@ class SessionDocument(Construct):
                 "inputs": inputs,
             },
         )
-        """The L1 beneath, as the way out."""
+        """The L1, as an escape hatch."""
         self.document_name: str = self.resource.ref
         """Its name, the `--document-name` of `aws ssm start-session`; a token."""
         self.document_arn: str = cdk.Stack.of(self).format_arn(
@@ -241,7 +241,7 @@ class SessionDocument(Construct):
         """Its ARN, which `ssm:StartSession` is granted on."""
 
     def grant_use(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let people encrypt their sessions with the key; without a key, nothing is granted."""
+        """Let users encrypt their sessions with the key; without a key, nothing is granted."""
         if self._key is None:
             return iam.Grant.drop(grantee, "sessions are not encrypted with a key")
         return grant(grantee, use_sessions(self._key.key_arn))
@@ -266,10 +266,10 @@ def check_is_document(given: object) -> None:
 
 
 class SessionGrants:
-    """Who may log in to nodes by Session Manager. Subclasses say to which, with `_start_sessions`."""
+    """Permissions to log in to nodes with Session Manager. Subclasses define the nodes with `_start_sessions`."""
 
     def __init__(self, scope: IConstruct, users: Sequence[str] | None) -> None:
-        """Grant in the stack of `scope`. `users`: login names that the nodes know; `None` if nobody can tell."""
+        """Grant in the stack of `scope`. `users`: login names that exist on the nodes; `None` if unknown."""
         self._stack = cdk.Stack.of(scope)
         self._users = users
 
@@ -294,16 +294,16 @@ class SessionGrants:
     def session_as(
         self, role: iam.IRole | iam.Role | iam.IUser | iam.User, user: str, *, document: SessionDocument
     ) -> iam.Grant:
-        """Let `role` log in to every node as `user` of the cluster, and in no other way: by `document` alone.
+        """Let `role` log in to every node only as `user` of the cluster, with `document`.
 
-        The role gets the tag `SSMSessionRunAs`. Raises `FleetError` (LF1219) for a user whom the nodes have not, and
-        for a role that is made elsewhere or has another user.
+        The role gets the tag `SSMSessionRunAs`. Raises `FleetError` (LF1219) for a user that the nodes do not have, and
+        for a role that is created elsewhere or has another user.
         """
         check_is_document(document)
         tag_session_user(role, user, known=self._users)
         grantee = cast(iam.IGrantable, role)
         session = self.ssm_session(grantee, documents=[document.document_arn]).combine(document.grant_use(grantee))
-        tell_session_reasons(role)
+        report_session_reasons(role)
         return session
 
     def _command_arn(self) -> str:

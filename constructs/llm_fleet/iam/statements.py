@@ -23,14 +23,14 @@ def _no_conditions() -> Mapping[str, Mapping[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission:
-    """Something that nodes may do, on what, and why they must."""
+    """A permission: actions, resources and the reason."""
 
     sid: str
-    """Statement id, letters and digits: what it is for, in a word."""
+    """Statement id, letters and digits: its purpose."""
     actions: tuple[str, ...]
-    """IAM actions, spelt out; a wildcard only where AWS tells no more, and never for nodes."""
+    """IAM actions, spelled out; a wildcard only where AWS lists no exact action, and never for nodes."""
     resources: tuple[str, ...]
-    """ARNs; `*` only for actions that know no resource."""
+    """ARNs; `*` only for actions that support no resource."""
     reason: str
     """Why a node needs it, in a sentence without its full stop."""
     conditions: Mapping[str, Mapping[str, Any]] = field(default_factory=_no_conditions)
@@ -39,7 +39,7 @@ class Permission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where the ARNs of a policy point. All three may be tokens."""
+    """Partition, region and account of a policy's ARNs. All three may be tokens."""
 
     partition: str
     """E.g. `aws`."""
@@ -137,7 +137,7 @@ class BucketAccess:
 
     @property
     def objects_arn(self) -> str:
-        """The ARN of all objects that are meant."""
+        """The ARN of all objects below the prefix."""
         return f"{self.bucket_arn}/{self.prefix}/*" if self.prefix else f"{self.bucket_arn}/*"
 
 
@@ -152,18 +152,18 @@ class SecretAccess:
 
     @classmethod
     def of(cls, secret: secretsmanager.ISecret | str) -> "SecretAccess":
-        """Return the access to `secret`, with its key where it has one of its own; nobody knows that of an ARN."""
+        """Return the access to `secret`, with its KMS key if it has its own; the key of an ARN is unknown."""
         if isinstance(secret, str):
             return cls(secret_arn=secret)
         key = secret.encryption_key
         return cls(secret_arn=secret.secret_arn, key_arn=key.key_arn if key else None)
 
 
-_INLINE = "what is granted stands in a policy within the role: the CDK's grants know no other way"
+_INLINE = "what is granted is in an inline policy of the role: the CDK's grants have no other form"
 
 
 def grant(grantee: iam.IGrantable, permissions: Sequence[Permission]) -> iam.Grant:
-    """Grant `permissions`, one or more, and tell their reasons. Their ids are left out: two grants may be alike."""
+    """Grant one or more `permissions`, with their reasons. Statement ids are omitted: two grants can be equal."""
     given: iam.Grant | None = None
     for one in permissions:
         added = iam.Grant.add_to_principal(
@@ -171,12 +171,12 @@ def grant(grantee: iam.IGrantable, permissions: Sequence[Permission]) -> iam.Gra
         )
         given = added if given is None else given.combine(added)
     if given is None:
-        return iam.Grant.drop(grantee, "nothing is to be granted")
-    tell_reasons(grantee, reasons_of(permissions))
+        return iam.Grant.drop(grantee, "no permissions to grant")
+    report_reasons(grantee, reasons_of(permissions))
     return given
 
 
-def tell_reasons(grantee: iam.IGrantable, reasons: Mapping[str, str]) -> None:
+def report_reasons(grantee: iam.IGrantable, reasons: Mapping[str, str]) -> None:
     """Acknowledge each ARN with a `*` in what `grantee` was granted, with its reason, and that it is inline."""
     for policy in _policies(grantee.grant_principal):
         acknowledge_wildcards(policy, lambda: dict(reasons))
@@ -184,7 +184,7 @@ def tell_reasons(grantee: iam.IGrantable, reasons: Mapping[str, str]) -> None:
 
 
 def _policies(principal: object) -> Sequence[Construct]:
-    """Return the policies that grants to `principal` go into; the role itself where they are not to be found."""
+    """Return the policies that grants to `principal` go into; the role itself if they cannot be found."""
     several = getattr(principal, "granted_policies", None)
     if several is not None:
         return several
@@ -195,7 +195,7 @@ def _policies(principal: object) -> Sequence[Construct]:
 
 
 class NamedPolicy(Construct):
-    """A managed policy with a name of ours, whose statements have reasons."""
+    """A managed policy with a fixed name, whose statements have reasons."""
 
     def __init__(
         self,
@@ -209,8 +209,8 @@ class NamedPolicy(Construct):
     ) -> None:
         """Make the policy of `permissions`, and of `statements` without any wildcard.
 
-        `description` must not change: IAM would make a policy anew, and cannot beside one of the same name.
-        Raises `FleetError` when it is longer than IAM takes.
+        `description` must not change: CloudFormation would replace the policy, and fail because its name exists.
+        Raises `FleetError` when it is longer than IAM allows.
         """
         super().__init__(scope, id)
         self.permissions: tuple[Permission, ...] = tuple(permissions)

@@ -1,4 +1,4 @@
-"""The alarms of a service: what each looks at, when it rings, and what to do then."""
+"""The alarms of a service: metric, threshold, and what to do."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,18 +23,18 @@ NEURON_ERROR = "NeuronError"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogCount:
-    """Lines of the service's log group that are counted as a metric."""
+    """A metric filter that counts lines of the service's log group."""
 
     name: str
-    """Of the metric, after the service's own name."""
+    """Suffix of the metric's name after the service's name."""
     pattern: str
-    """In the syntax of CloudWatch Logs' metric filters."""
+    """Filter pattern of CloudWatch Logs."""
 
 
 LOG_COUNTS = (
-    # A host says so itself, in one line, before it joins the cluster.
+    # The host writes this line itself, before it joins the cluster.
     LogCount(name=HOST_REFUSED, pattern='{ $.event = "host-refused" }'),
-    # Not what an update or scaling has stopped: those carry another code, or another reason.
+    # Not tasks that an update or scaling stopped: those have another code, or another reason.
     LogCount(
         name=TASK_STOPPED,
         pattern='{ ($.detail.stopCode = "EssentialContainerExited") || ($.detail.stopCode = "TaskFailedToStart") || '
@@ -44,12 +44,12 @@ LOG_COUNTS = (
 
 
 def neuron_error_count() -> LogCount:
-    """Return what is counted of the detector's log: errors that it found, not the rules that it says it has."""
+    """Return the filter of errors in the detector's log; it does not match the lines that list its rules."""
     return LogCount(name=NEURON_ERROR, pattern=f'"{neuron_health_facts().log_line}" "NeuronHasError_"')
 
 
 def alarm_plans(metrics: ServiceMetrics, thresholds: Alarms, *, neuron_health: bool) -> tuple[AlarmPlan, ...]:
-    """Return every alarm of a service."""
+    """Return all alarms of a service."""
     return (
         *_of_clients(metrics, thresholds),
         *_of_load_balancer(metrics),
@@ -68,20 +68,20 @@ def _of_clients(metrics: ServiceMetrics, thresholds: Alarms) -> list[AlarmPlan]:
             measure=metrics.waiting(),
             threshold=waiting,
             periods=10,
-            # TGI tells of a queue from its first request on; a silent collector has an alarm of its own.
+            # TGI reports the queue after its first request; a missing collector has its own alarm.
             missing="notBreaching",
-            meaning=f"For 10 minutes too many requests have waited in each task{threshold_words(waiting, '')}. Raise "
-            "`scaling.maximum` (or `desired`), or give the model a larger batch; if tasks are below the maximum, look "
-            "why new ones do not start (alarms HostRefused, TaskStopped).",
+            meaning=f"For 10 minutes, too many requests have waited in each task{threshold_words(waiting, '')}. Raise "
+            "`scaling.maximum` (or `desired`), or set a larger batch size; if there are fewer tasks than the maximum, "
+            "check why new ones do not start (alarms HostRefused, TaskStopped).",
         ),
         AlarmPlan(
             id="TimeToFirstToken",
             measure=metrics.time_to_first_token().over(seconds=_FIVE_MINUTES),
             threshold=first,
             periods=3,
-            meaning=f"For 15 minutes the first token has taken too long on average{threshold_words(first, ' s')}. With "
-            "a queue: more tasks. Without: prompts are long for this model and instance; look at their lengths, tensor "
-            "parallelism and instance size.",
+            meaning=f"For 15 minutes, the average time to first token was too long{threshold_words(first, ' s')}. With "
+            "a queue: add tasks. Without a queue: prompts are long for this model and instance; check their lengths, "
+            "tensor parallelism and instance size.",
         ),
         AlarmPlan(
             id="ServerErrors",
@@ -89,9 +89,9 @@ def _of_clients(metrics: ServiceMetrics, thresholds: Alarms) -> list[AlarmPlan]:
             threshold=percent,
             periods=3,
             ringing=2,
-            meaning=f"Too many requests have failed in servers{threshold_words(percent, ' %')}: 5xx, and of TGI failed "
-            "generations, which it answers with 424, or not at all once a stream has begun. The reason is in the "
-            "service's log group, streams `task/server/...`.",
+            meaning=f"Too many requests failed in the servers{threshold_words(percent, ' %')}: 5xx, and with TGI also "
+            "failed generations, for which it returns 424, or no error once a stream has begun. Look for the reason in "
+            "the service's log group, streams `task/server/...`.",
         ),
         *_of_rejections(metrics),
     ]
@@ -108,9 +108,9 @@ def _of_rejections(metrics: ServiceMetrics) -> list[AlarmPlan]:
             threshold=alarm_facts().rejected,
             periods=3,
             ringing=2,
-            meaning="Servers turn requests away with 429, since more are there than they may hold at once. Clients of "
-            "OpenAI's library try again by themselves; raise `scaling.maximum`, or the server's greatest number of "
-            "concurrent requests, which makes the queue longer and answers later.",
+            meaning="Servers reject requests with 429, because there are more than they can hold. Clients of OpenAI's "
+            "library retry automatically; raise `scaling.maximum`, or the server's maximum concurrent requests, which "
+            "makes the queue and the response time longer.",
         )
     ]
 
@@ -124,18 +124,18 @@ def _of_load_balancer(metrics: ServiceMetrics) -> list[AlarmPlan]:
             threshold=facts.load_balancer_errors,
             periods=3,
             ringing=2,
-            meaning="The load balancer itself answers 5xx: 503 is no healthy target, 502 a server that closed the "
-            "connection, 504 an answer longer than `front.longest_answer_seconds`. The access log tells which.",
+            meaning="The load balancer itself returns 5xx: 503 means no healthy target, 502 that a server closed the "
+            "connection, 504 an answer longer than `front.longest_answer_seconds`. The access log has the status.",
         ),
         AlarmPlan(
             id="UnhealthyHosts",
             measure=metrics.unhealthy_hosts().over(seconds=_FIVE_MINUTES),
             threshold=1,
             periods=6,
-            # There is no value while no target is registered, which NoHealthyHost tells.
+            # There is no value without registered targets, for which NoHealthyHost changes to ALARM.
             missing="notBreaching",
-            meaning="For half an hour a target has not answered its health check. A model that is still being loaded "
-            "or compiled is the harmless reason; the server's log tells how far it is. Else stop the task: ECS starts "
+            meaning="For 30 minutes, a target has failed its health check. This is normal while a model is loaded "
+            "or compiled; the server's log shows the progress. Otherwise stop the task: ECS starts "
             "another.",
         ),
         AlarmPlan(
@@ -145,8 +145,8 @@ def _of_load_balancer(metrics: ServiceMetrics) -> list[AlarmPlan]:
             below=True,
             periods=5,
             missing="breaching",
-            meaning="Nobody can ask the model: for 5 minutes no target has been healthy. On a first deployment it is "
-            "loading. Else look at the service's events in ECS, then at HostRefused and TaskStopped.",
+            meaning="The model is unavailable: for 5 minutes, no target was healthy. During a first deployment it is "
+            "loading. Otherwise check the service's events in ECS, then the alarms HostRefused and TaskStopped.",
         ),
         AlarmPlan(
             id="NoMetrics",
@@ -155,31 +155,31 @@ def _of_load_balancer(metrics: ServiceMetrics) -> list[AlarmPlan]:
             below=True,
             periods=6,
             missing="breaching",
-            meaning="For half an hour no collector has reached a server: nothing scales by the queue, and the alarms "
-            "Queue, TimeToFirstToken and Rejected are blind. While servers answer, look at the collector's log "
-            "(streams `task/collector/...`) and at the task role's right to write to the log group.",
+            meaning="For 30 minutes, no collector has reached a server: the service does not scale by its queue, and "
+            "the alarms Queue, TimeToFirstToken and Rejected have no data. If servers respond, check the collector's "
+            "log (streams `task/collector/...`) and the task role's permission to write to the log group.",
         ),
     ]
 
 
 def _of_hosts(metrics: ServiceMetrics, *, neuron_health: bool) -> list[AlarmPlan]:
     refused = metrics.of_log(HOST_REFUSED, label="hosts refused")
-    stopped = metrics.of_log(TASK_STOPPED, label="tasks stopped by themselves")
+    stopped = metrics.of_log(TASK_STOPPED, label="tasks stopped unexpectedly")
     plans = [
         AlarmPlan(
             id=HOST_REFUSED,
             measure=refused.over(seconds=_FIVE_MINUTES),
             threshold=1,
-            meaning="A host has refused to join the cluster: driver, devices or the model's mount are not as they must "
-            'be. Its line with code and remedy: filter the log group by { $.event = "host-refused" }.',
+            meaning="A host did not join the cluster, because of its driver, devices or the model's mount. To find "
+            'its error code and remedy, filter the log group by { $.event = "host-refused" }.',
         ),
         AlarmPlan(
             id=TASK_STOPPED,
             measure=stopped.over(seconds=3 * _FIVE_MINUTES),
             threshold=alarm_facts().task_stops,
-            meaning="Within 15 minutes tasks have ended by themselves, could not start or failed their health checks. "
-            "Why is in the log group: filter by { $.detail.stoppedReason = * }. Exit code 137 is too little memory, "
-            "or a stop that took too long.",
+            meaning="Within 15 minutes, tasks exited, could not start or failed their health checks. "
+            "For the reason, filter the log group by { $.detail.stoppedReason = * }. Exit code 137: too little memory, "
+            "or the task did not stop in time.",
         ),
     ]
     return [*plans, _of_neuron(metrics)] if neuron_health else plans
@@ -190,7 +190,7 @@ def _of_neuron(metrics: ServiceMetrics) -> AlarmPlan:
         id=NEURON_ERROR,
         measure=metrics.of_log(NEURON_ERROR, label="Neuron hardware errors").over(seconds=_FIVE_MINUTES),
         threshold=1,
-        meaning="The Neuron driver has reported a hardware error that does not mend itself. Replace the host: `aws "
+        meaning="The Neuron driver reported a hardware error that is not recoverable. Replace the host: `aws "
         "autoscaling set-instance-health --health-status Unhealthy --instance-id ...`; its id is in the task of the "
         "stream `neuron-health/...` that has the line.",
     )
@@ -199,8 +199,8 @@ def _of_neuron(metrics: ServiceMetrics) -> AlarmPlan:
 class ServiceAlarms(Construct):
     """Alarms on queue, time to first token, errors, hosts, tasks, collector and Neuron health.
 
-    Each has a description that says what to do. They notify `topic` when they ring and when they are quiet again; with
-    no topic they are to be seen in CloudWatch and on the dashboard only.
+    Each description says what to do. They notify `topic` when they change to ALARM and to OK; without a topic they
+    are visible only in CloudWatch and on the dashboard.
     """
 
     def __init__(
@@ -214,25 +214,25 @@ class ServiceAlarms(Construct):
         topic: sns.ITopic | None = None,
         neuron_health: bool = False,
     ) -> None:
-        """Make the alarms of the service whose metrics are `metrics`.
+        """Create the alarms of the service with these `metrics`.
 
-        - `log_group`: where hosts, ECS's events and the Neuron problem detector write for it.
-        - `topic`: who is told. Default nobody: a topic without readers and its key would cost, and be believed in. An
-          encrypted one needs a key that CloudWatch may use, which `alias/aws/sns` is not: `AlarmTopic` makes one.
-        - `neuron_health`: whether there is a Neuron problem detector, so that its errors ring.
+        - `log_group`: hosts, ECS's events and the Neuron problem detector write to it.
+        - `topic`: receives notifications. Default: none. An encrypted topic needs a KMS key that CloudWatch can use,
+          which `alias/aws/sns` is not: `AlarmTopic` creates one.
+        - `neuron_health`: whether there is a Neuron problem detector, to add an alarm on its errors.
         """
         super().__init__(scope, id)
         self.plans: tuple[AlarmPlan, ...] = alarm_plans(metrics, thresholds or Alarms(), neuron_health=neuron_health)
-        """What each alarm looks at and means."""
+        """Metric and meaning of each alarm."""
         counts = [*LOG_COUNTS, *([neuron_error_count()] if neuron_health else [])]
         self.filters: tuple[logs.CfnMetricFilter, ...] = tuple(
             _filter(self, count, metrics, log_group) for count in counts
         )
-        """What is counted of the log group."""
+        """The metric filters of the log group."""
         self.alarms: Mapping[str, cloudwatch.CfnAlarm] = MappingProxyType(
             {plan.id: metric_alarm(self, plan, name_prefix=metrics.service_name, topic=topic) for plan in self.plans}
         )
-        """The L1s by the ids of their plans, e.g. `Queue`."""
+        """The L1 constructs by plan id, e.g. `Queue`."""
         if topic is None:
             acknowledge_silence(self)
 

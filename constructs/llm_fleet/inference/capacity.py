@@ -1,4 +1,4 @@
-"""The capacity of a service: hosts of ours, or hosts that ECS runs."""
+"""The capacity of a service: EC2 hosts of this stack, or ECS Managed Instances."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, cast
@@ -35,7 +35,7 @@ from llm_fleet.spec.service import Hosts, TaskCount
 
 
 class _Capacity(Construct):
-    """What both kinds of capacity have: hosts in a group of their own, with a role, behind a capacity provider."""
+    """Base of both kinds of capacity: hosts with their own security group and role, and a capacity provider."""
 
     compatibility: ClassVar[str]
     """`RequiresCompatibilities` of task definitions."""
@@ -45,14 +45,14 @@ class _Capacity(Construct):
     """The hosts' role."""
 
     def __init__(self, scope: Construct, id: str, *, network: Network) -> None:
-        """Make the security group in the VPC of `network`; the rest is the subclass's."""
+        """Create the security group in the VPC of `network`; subclasses create the rest."""
         super().__init__(scope, id)
         self.security_group: ec2.ISecurityGroup = host_security_group(self, "SecurityGroup", network.vpc)
-        """The hosts' own group; tasks have another."""
+        """Security group of the hosts; tasks have another one."""
 
     @property
     def capacity_provider_name(self) -> str:
-        """Name of the capacity provider, a token."""
+        """Name of the capacity provider, a CDK token."""
         return self.provider.ref
 
     @property
@@ -62,10 +62,10 @@ class _Capacity(Construct):
 
 
 class Ec2Capacity(_Capacity):
-    """An auto scaling group of hosts, its capacity provider, and the provider's place in the cluster.
+    """An Auto Scaling group of hosts, its capacity provider, and the provider's association with the cluster.
 
-    Managed termination protection is off: a protected host outlives its stack, whose deletion then hangs. Managed
-    draining is on in its place: a host that goes lets its task finish first, also when it held the only one.
+    Managed termination protection is off: protected hosts remain when their stack is deleted, and the deletion hangs.
+    Managed draining is on instead: a host ends only after its task, even if it is the last host.
     """
 
     compatibility = "EC2"
@@ -88,16 +88,16 @@ class Ec2Capacity(_Capacity):
         mount: ModelMount | None = None,
         model_permissions: Sequence[Permission] = (),
     ) -> None:
-        """Make it.
+        """Create the capacity.
 
-        - `driver_version`: `aws-neuronx-dkms` that hosts must have, unless `hosts` says another.
-        - `log_group`: where hosts tell how their start went, in streams `host/<instance id>`.
-        - `image_gib`: what the server's image takes unpacked, in GiB; the root volume follows from it.
-        - `waits`: whether the stack waits for the signal of the first host. Default: no, as no task may ask for one.
-        - `mount`: the model in S3, mounted before the ECS agent starts. Default: nothing is mounted.
-        - `model_permissions`: what reading the model needs, for the mount acts with the host's role. Default: none.
+        - `driver_version`: required version of `aws-neuronx-dkms` on hosts, unless `hosts` sets another.
+        - `log_group`: hosts write the result of their start to streams `host/<instance id>`.
+        - `image_gib`: unpacked size of the server's image; the default size of the root volume depends on it.
+        - `waits`: whether the stack waits for the signal of the first host. Default: no, since no task may need one.
+        - `mount`: the model in S3, mounted before the ECS agent starts. Default: no mount.
+        - `model_permissions`: permissions to read the model, since the mount uses the host's role. Default: none.
 
-        Raises `FleetError` (LF734, LF735) when hosts cannot have the driver.
+        Raises `FleetError` (LF734, LF735) when no AMI has the driver.
         """
         driver = hosts.driver_version or driver_version
         raise_problems(
@@ -121,10 +121,10 @@ class Ec2Capacity(_Capacity):
         )
         self.role = self._role.role
         self.group = HostGroup(self, "Group", tasks=tasks, subnets=list(network.compute_subnets.values()), name=name)
-        """The hosts."""
+        """The Auto Scaling group of hosts."""
         self.first_host: cdk.CfnWaitCondition | None = _first_host(self) if waits else None
-        """Complete when a host has signalled that it is well, failed when one has signalled that it is refused. Make it
-        depend on what the service depends on: no host starts before a task of the service asks for one."""
+        """Completes when a host signals success, and fails when one signals that it cannot join. It must depend on the
+        dependencies of the service: hosts start only when a task of the service needs one."""
         settings = host_settings(
             self,
             instance_type=instance_type,
@@ -151,9 +151,9 @@ class Ec2Capacity(_Capacity):
             user_data=host_user_data(self, settings),
             name=name,
         )
-        """How they are started."""
+        """Launch template of the hosts."""
         self.group.starts_from(self.launch_template.resource)
-        # Hosts reach ECS, S3 and the registries as soon as they boot.
+        # Hosts need ECS, S3 and the registries when they boot.
         self.group.node.add_dependency(network.connectivity)
         self.provider = self._make_provider(tasks)
         self.association = ecs.CfnClusterCapacityProviderAssociations(
@@ -167,21 +167,21 @@ class Ec2Capacity(_Capacity):
                 )
             ],
         )
-        """Makes the provider the cluster's; a service that does not wait for it finds no capacity and hangs."""
+        """Associates the provider with the cluster; a service that does not depend on it gets no capacity and hangs."""
 
     @property
     def permissions(self) -> tuple[Permission, ...]:
-        """What the hosts may do, each with its reason."""
+        """IAM permissions of the hosts, each with its reason."""
         return self._role.permissions
 
     @property
     def dependencies(self) -> IDependable:
-        """What a service must wait for; the hosts come when its tasks ask for them."""
+        """A service must depend on these; hosts start when its tasks need them."""
         return DependencyGroup(self.association)
 
     @property
     def placement_constraints(self) -> list[ecs.CfnService.PlacementConstraintProperty]:
-        """One task a host: ECS does not count Neuron devices on EC2, and two servers cannot share one."""
+        """One task per host: ECS does not track Neuron devices on EC2, and two servers cannot share one."""
         return [ecs.CfnService.PlacementConstraintProperty(type="distinctInstance")]
 
     def _make_provider(self, tasks: TaskCount) -> ecs.CfnCapacityProvider:
@@ -205,9 +205,9 @@ class Ec2Capacity(_Capacity):
 
 
 def _first_host(scope: Construct) -> cdk.CfnWaitCondition:
-    """Return what ends a deployment in minutes when hosts are refused; ECS alone would let the tasks wait for hours.
+    """Return a wait condition that fails in minutes if hosts cannot join; otherwise tasks would wait for hours.
 
-    One signal, not one of each host: managed scaling may start the others only when the first ones have warmed up.
+    It needs one signal, not one of each host: managed scaling can start others after the warm-up of the first.
     assumption: ecs-managed-scaling-starts-from-zero
     """
     condition = cdk.CfnWaitCondition(scope, "FirstHost")
@@ -225,10 +225,10 @@ _OF_INFRASTRUCTURE = "AmazonECSInfrastructureRolePolicyForManagedInstances"
 class ManagedCapacity(_Capacity):
     """A capacity provider of ECS Managed Instances.
 
-    It is made in its cluster: ECS refuses to associate one of these with a cluster a second time.
+    It is created in its cluster: ECS rejects a second association of such a provider with a cluster.
 
-    What AWS's own programs need on hosts of AWS's own choosing is AWS's to say: both roles carry AWS's policies for
-    them. ECS may hand the hosts this one instance role, whatever it is called, and no other.
+    AWS defines which permissions its own programs on these hosts need, so both roles have AWS's managed policies for
+    them. ECS can pass only this instance role to the hosts, whatever its name.
     """
 
     compatibility = "MANAGED_INSTANCES"
@@ -245,11 +245,11 @@ class ManagedCapacity(_Capacity):
         service_name: str,
         image_gib: int,
     ) -> None:
-        """Make it. `image_gib`: what the server's image takes unpacked, in GiB; the data volume follows from it."""
+        """Create the capacity. `image_gib`: unpacked size of the image; the size of the data volume depends on it."""
         super().__init__(scope, id, network=network)
         self.role, profile = self._make_instance_role(service_name)
         self.infrastructure_role: iam.IRole = self._make_infrastructure_role(service_name)
-        """With it ECS starts and ends the hosts."""
+        """Infrastructure role: ECS starts and terminates the hosts with it."""
         self.provider = _Provider(
             self,
             "Provider",
@@ -273,17 +273,17 @@ class ManagedCapacity(_Capacity):
                 ),
             ),
         )
-        # Hosts reach ECS and the registries as soon as they boot.
+        # Hosts need ECS and the registries when they boot.
         self.provider.node.add_dependency(network.connectivity)
 
     @property
     def dependencies(self) -> IDependable:
-        """What a service must wait for."""
+        """A service must depend on these."""
         return DependencyGroup(self.provider)
 
     @property
     def placement_constraints(self) -> list[ecs.CfnService.PlacementConstraintProperty]:
-        """None: a task that asks for `NeuronDevice` has its host to itself."""
+        """None: a task that requires `NeuronDevice` is alone on its host."""
         return []
 
     def _make_instance_role(self, service_name: str) -> tuple[iam.IRole, iam.CfnInstanceProfile]:
@@ -301,10 +301,10 @@ class ManagedCapacity(_Capacity):
         policy = iam.ManagedPolicy(
             self,
             "InfrastructurePolicy",
-            description=f"Hands its role to the Managed Instances of the inference service {service_name}",
+            description=f"Passes its role to the Managed Instances of the inference service {service_name}",
             statements=[
                 iam.PolicyStatement(
-                    # AWS's own policy lets ECS hand on only roles whose names begin with ecsInstanceRole.
+                    # AWS's managed policy lets ECS pass only roles whose names begin with ecsInstanceRole.
                     sid="PassInstanceRole",
                     actions=["iam:PassRole"],
                     resources=[self.role.role_arn],
@@ -329,14 +329,14 @@ class ManagedCapacity(_Capacity):
 def _acknowledge_managed(role: Construct, name: str) -> None:
     acknowledge(
         role,
-        "AWS chooses, starts and runs these hosts and the programs on them, and keeps this policy in step with what "
+        "AWS selects, starts and manages these hosts and the programs on them, and updates this policy for what "
         "they need",
         f"AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{name}]",
     )
 
 
 def _requirements(instance_type: str) -> _Provider.InstanceRequirementsRequestProperty:
-    """Return requirements that one instance type alone meets; EC2 asks for CPUs and memory beside its name."""
+    """Return requirements that only one instance type meets; EC2 requires CPUs and memory in addition to its name."""
     facts = ec2_facts_of(instance_type)
     vcpus, memory_mib = (facts.vcpus, int(facts.memory_gib * 1024)) if facts else (1, 1)
     return _Provider.InstanceRequirementsRequestProperty(
@@ -349,7 +349,7 @@ def _requirements(instance_type: str) -> _Provider.InstanceRequirementsRequestPr
 def add_capacity(
     scope: Construct, plan: ServicePlan, *, network: Network, cluster: ecs.CfnCluster, log: ServiceLog
 ) -> Ec2Capacity | ManagedCapacity:
-    """Return the construct `Capacity` in `scope`: one or the other, never both, as ECS mixes them in no service."""
+    """Return the construct `Capacity` in `scope`: one kind, since ECS does not mix both in a service."""
     spec = plan.spec
     common: dict[str, Any] = {
         "hosts": spec.hosts,
@@ -369,7 +369,7 @@ def add_capacity(
         driver_version=driver_for(plan.server),
         log_group=log.log_group,
         mount=model_mount(plan.model),
-        # Mountpoint runs on the host, so it is the host that reads the model, and no container may.
+        # Mountpoint runs on the host, so the host reads the model, and containers have no permission to.
         model_permissions=model_permissions(plan.model, partition=cdk.Stack.of(scope).partition),
         waits=True,
     )

@@ -1,4 +1,4 @@
-"""What the tasks of a service stand on: cluster, capacity provider's name, log, and roles, statement by statement."""
+"""ECS cluster, capacity provider name, log group and roles of a service."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ _PREFIX = "/llm-fleet/inference"
 
 
 class ServiceLog(Construct):
-    """A log group for one service. It goes with the stack: it bears witness to nothing that outlives the service."""
+    """A log group for one service. It is deleted with the stack, like everything that it logs."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class ServiceLog(Construct):
         retention_days: int,
         encryption_key: kms.IKey | None,
     ) -> None:
-        """Make the group `/llm-fleet/inference/<service_name>`.
+        """Create the log group `/llm-fleet/inference/<service_name>`.
 
         `encryption_key`: its policy must let CloudWatch Logs use it. `None`: CloudWatch Logs' own encryption.
         """
@@ -41,25 +41,25 @@ class ServiceLog(Construct):
             encryption_key=encryption_key,
             holds=SERVERS_LOG,
         )
-        """The L1 beneath."""
+        """The L1 construct."""
         self.encrypted = encryption_key is not None
-        """Whether it is encrypted with a key of the user's."""
+        """Whether it is encrypted with the user's key."""
 
     @property
     def arn(self) -> str:
-        """The ARN of all streams of the group; ends with `:*`."""
+        """The ARN of the log group for all streams; ends with `:*`."""
         return self.log_group.attr_arn
 
     @property
     def group_arn(self) -> str:
-        """The ARN of the group itself, for the ARNs of single streams."""
+        """The ARN of the log group without `:*`, for the ARNs of single streams."""
         return log_group_arn(self, self.log_group.ref)
 
     def driver(self, stream_prefix: str) -> ecs.CfnTaskDefinition.LogConfigurationProperty:
-        """Return the log driver of a container, which writes to streams `<stream_prefix>/<container>/<task>`.
+        """Return the log configuration of a container, which writes to streams `<stream_prefix>/<container>/<task>`.
 
-        Non-blocking: a server must not stand still while CloudWatch Logs cannot be reached; what does not fit in the
-        buffer meanwhile is lost.
+        Non-blocking, so that a server continues when it cannot reach CloudWatch Logs; lines that do not fit into the
+        buffer are lost then.
         """
         return ecs.CfnTaskDefinition.LogConfigurationProperty(
             log_driver="awslogs",
@@ -74,10 +74,10 @@ class ServiceLog(Construct):
 
 
 def render_cluster(scope: Construct, name: str, *, log: ServiceLog, record_shells: bool) -> ecs.CfnCluster:
-    """Return the cluster `Cluster` in `scope`; with `record_shells` what is typed by ECS Exec goes into `log`.
+    """Return the cluster `Cluster` in `scope`; with `record_shells`, ECS Exec logs sessions to `log`.
 
-    A cluster of its own for each service: it costs nothing, its capacity provider goes with it, and no task of another
-    service is ever placed on a host whose accelerator is taken.
+    Each service has its own cluster: it costs nothing, its capacity provider is deleted with it, and ECS never places
+    another service's task on a host whose accelerator is in use.
     """
     shells = ecs.CfnCluster.ClusterConfigurationProperty(
         execute_command_configuration=ecs.CfnCluster.ExecuteCommandConfigurationProperty(
@@ -92,7 +92,7 @@ def render_cluster(scope: Construct, name: str, *, log: ServiceLog, record_shell
         scope,
         "Cluster",
         cluster_name=name,
-        # Tasks and containers by themselves, beside the sums: a leak of memory is seen before the kernel ends a server.
+        # Metrics of each task and container show a memory leak before the kernel kills a server.
         cluster_settings=[ecs.CfnCluster.ClusterSettingsProperty(name="containerInsights", value="enhanced")],
         configuration=shells if record_shells else None,
         tags=[cdk.CfnTag(key="Name", value=name)],
@@ -104,10 +104,10 @@ _LENGTH = 255
 
 
 def capacity_provider_name(scope: Construct) -> str | None:
-    """Return a name for the capacity provider of `scope`, or `None`: CloudFormation makes one of the stack's name.
+    """Return a name for the capacity provider of `scope`; `None`: CloudFormation generates one from the stack name.
 
-    That would fail in a stack like `ecs-services`. A name of ours is only given there: CloudFormation cannot replace
-    what has one.
+    A generated name is invalid in a stack like `ecs-services`. Only then is a fixed name set, because CloudFormation
+    cannot replace resources with one.
     """
     stack = cdk.Stack.of(scope).stack_name
     if cdk.Token.is_unresolved(stack) or not stack.lower().startswith(task_limits().provider_prefixes):
@@ -119,9 +119,9 @@ def capacity_provider_name(scope: Construct) -> str | None:
 
 
 def ecs_role(scope: Construct, id: str, *, description: str, permissions: Sequence[Permission]) -> ServiceRole:
-    """Return a role that only tasks of this account and region take: the guide on task roles asks for both.
+    """Return a role that only tasks of this account and region can assume, as the guide on task roles recommends.
 
-    Against a confused deputy (docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html).
+    This prevents the confused deputy problem (docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html).
     """
     stack = cdk.Stack.of(scope)
     conditions = {
@@ -141,18 +141,18 @@ def ecs_role(scope: Construct, id: str, *, description: str, permissions: Sequen
 def execution_permissions(
     *, repositories: Sequence[str], log_group_arn: str, secret_arns: Sequence[str], key_arns: Sequence[str]
 ) -> tuple[Permission, ...]:
-    """Return what ECS's agent may do for a task: pull its images, write its log, read its secrets. Nothing else.
+    """Return the execution role's permissions: pull images, write logs, read secrets.
 
-    `repositories`: ARNs of private repositories. `log_group_arn`: ends with `:*`, all streams of the group.
-    `secret_arns`: what the containers get as secrets. `key_arns`: keys of those secrets.
+    `repositories`: ARNs of private repositories. `log_group_arn`: ends with `:*`.
+    `secret_arns`: secrets of the containers. `key_arns`: KMS keys of those secrets.
     """
     return (
-        *pull_images(repositories, reason="the agent pulls the images of the task, from no other repository"),
+        *pull_images(repositories, reason="the agent pulls the images of the task from these repositories only"),
         Permission(
             sid="Log",
             actions=("logs:CreateLogStream", "logs:PutLogEvents"),
             resources=(log_group_arn,),
-            reason="what the containers print goes into the log group of the service, and into no other; streams are "
+            reason="the output of the containers goes only to the log group of the service; streams are "
             "named by ECS after the task",
         ),
         *_secrets(secret_arns, key_arns),
@@ -160,22 +160,22 @@ def execution_permissions(
 
 
 def shell_permissions(*, log_group_arn: str) -> tuple[Permission, ...]:
-    """Return what a task needs so that people may open a shell in it by ECS Exec, with its record."""
+    """Return a task's permissions for ECS Exec and its session logs."""
     return (
         open_sessions(
-            "Shell", reason="ECS Exec reaches a container through Session Manager; these actions know no resource"
+            "Shell", reason="ECS Exec reaches a container through Session Manager; these actions support no resource"
         ),
         Permission(
             sid="ShellGroups",
             actions=("logs:DescribeLogGroups",),
             resources=("*",),
-            reason="the agent of ECS Exec looks for the log group of its record; the action knows no narrower resource",
+            reason="the ECS Exec agent looks up its log group; the action supports no narrower resource",
         ),
         Permission(
             sid="ShellRecord",
             actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
             resources=(log_group_arn,),
-            reason="what is typed in a shell is recorded in the log group of the service",
+            reason="ECS Exec logs shell sessions to the log group of the service",
         ),
     )
 
@@ -187,7 +187,7 @@ def _secrets(secret_arns: Sequence[str], key_arns: Sequence[str]) -> tuple[Permi
         sid="Secrets",
         actions=("secretsmanager:GetSecretValue",),
         resources=tuple(dict.fromkeys(secret_arns)),
-        reason="the agent hands the server its secrets when a task starts: what clients must show, the Hub's token",
+        reason="the agent passes secrets to the server when a task starts: the API key and the Hub's token",
     )
     if not key_arns:
         return (read,)
@@ -195,6 +195,6 @@ def _secrets(secret_arns: Sequence[str], key_arns: Sequence[str]) -> tuple[Permi
         sid="SecretKeys",
         actions=("kms:Decrypt",),
         resources=tuple(dict.fromkeys(key_arns)),
-        reason="a secret is encrypted with a key of its own",
+        reason="a secret is encrypted with its own key",
     )
     return (read, decrypt)

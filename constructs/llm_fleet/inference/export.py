@@ -1,4 +1,4 @@
-"""Compiles a model for Neuron into its place in S3, in the image that will serve it."""
+"""Compiles a model for Neuron in the image that will serve it, and writes it to S3."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.inference.export import check_export_of, export_disk_gib, export_host
 from llm_fleet.rules.inference.fit import GIB, export_bytes
 from llm_fleet.rules.inference.hosts import driver_for
-from llm_fleet.rules.inference.model import asked_of_model
+from llm_fleet.rules.inference.model import requested_of_model
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.spec.model_server import ModelServer
 from llm_fleet.spec.model_shape import Model, ModelShape, ModelSource
@@ -42,24 +42,24 @@ _MIB_PER_GIB = 1024
 
 
 _ONE_AT_A_TIME = TaskCount(desired=0, minimum=0, maximum=1)
-"""No host, and one while a task waits for it."""
+"""No hosts by default, and one while a task needs it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportCapacity:
-    """What a task definition and `run-task` have to say of it."""
+    """Capacity properties of a task definition and of `run-task`."""
 
     compatibility: str
     cpu: str | None
     memory_mib: int
     storage_gib: int | None
-    """Ephemeral storage; `None` where the host's disk is used."""
+    """GiB of ephemeral storage; `None`: the host's disk is used."""
     run_options: str
-    """For `aws ecs run-task`."""
+    """Options for `aws ecs run-task`."""
 
 
 def fargate_capacity(shape: ModelShape, *, server: ModelServer) -> ExportCapacity:
-    """Return a task of Fargate that is large enough."""
+    """Return the capacity of a Fargate task that is large enough."""
     facts = fargate_facts()
     steps = -(-export_bytes(shape) // (facts.memory_step_gib * GIB))
     memory = max(facts.memory_min_gib, int(steps) * facts.memory_step_gib)
@@ -84,9 +84,9 @@ def host_capacity(
     name: str,
     log_group: logs.CfnLogGroup,
 ) -> tuple[ExportCapacity, Ec2Capacity]:
-    """Make capacity in `scope` that has no host while nothing is exported. Its root volume holds the work.
+    """Create capacity in `scope` without hosts between exports. The root volume has the working directory.
 
-    A host that takes long may come when ECS has given its task up; it stays for the next try.
+    A slow host can become ready after ECS has stopped its task; it then remains for the next attempt.
     assumption: ecs-provisioning-gives-up
     """
     image_gib = model_servers()[server.kind].image_gib
@@ -120,9 +120,7 @@ def host_capacity(
 def export_permissions(source: Model, model: Model, *, partition: str) -> tuple[Permission, ...]:
     """Return the permissions to export `source` as `model`, which is in S3."""
     read = (
-        read_bucket(
-            "Checkpoint", model_access(source, partition=partition), reason="the checkpoint that is exported is in S3"
-        )
+        read_bucket("Checkpoint", model_access(source, partition=partition), reason="the checkpoint to export is in S3")
         if source.source is ModelSource.S3
         else ()
     )
@@ -136,33 +134,33 @@ def _write(model: Model, partition: str) -> Iterator[Permission]:
         sid="Model",
         actions=("s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:PutObject"),
         resources=(access.objects_arn,),
-        reason="the exported model is written below its own prefix, large files in parts",
+        reason="the exported model is written under its own prefix, with multipart uploads",
     )
     yield Permission(
         sid="Marker",
         actions=("s3:DeleteObject",),
         resources=(f"{access.bucket_arn}/{below}{MARKER}",),
-        reason="the note of an earlier export goes before anything is overwritten; nothing else is ever deleted",
+        reason="the manifest of an earlier export is deleted before files are overwritten; nothing else is deleted",
     )
     if access.key_arn is not None:
         yield Permission(
             sid="ModelKey",
             actions=("kms:Decrypt", "kms:GenerateDataKey"),
             resources=(access.key_arn,),
-            reason="the bucket is encrypted with a key of its own; an upload in parts decrypts what it has written",
+            reason="the bucket is encrypted with its own key; a multipart upload also decrypts",
         )
 
 
 class ModelExport(Construct):
-    """A task, run by hand, that exports a checkpoint for Neuron and writes it to S3, with a note of what it is for.
+    """A task that a user starts to export a checkpoint for Neuron to S3, with a manifest of its settings.
 
-    `run_command` starts it: `aws ecs run-task …`. It fetches the checkpoint, exports it in the server's own image,
-    since code of another compiler is refused, compares what came out with what the server will ask for, and only then
-    copies it to S3, the note `llm-fleet-model.json` last. It takes half an hour for a model of 7B and hours for one of
-    70B. Between exports there is no host and nothing to pay but the log.
+    `run_command` starts it: `aws ecs run-task …`. It downloads the checkpoint, exports it in the server's own image,
+    because the server rejects code of another compiler, compares the result with the server's requirements, and then
+    copies it to S3, the manifest `llm-fleet-model.json` last. It takes half an hour for a 7B model and hours for a 70B
+    model. Between exports there is no host, and only the log has costs.
 
-    What was compiled is in the note: target, tensor parallelism, batch, sequence, compiler, image and checkpoint. The
-    service's `ModelCheck`, and each task, compare it with what the server asks for.
+    The manifest has target, tensor parallelism, batch, sequence, compiler, image and checkpoint. The service's
+    `ModelCheck`, and each task, compare it with the server's requirements.
     """
 
     def __init__(
@@ -176,16 +174,16 @@ class ModelExport(Construct):
         name: str | None = None,
         encryption_key: kms.IKey | None = None,
     ) -> None:
-        """Make the task, its role, and where it runs. Raises `FleetError` (LF722, LF723, and those of the parts).
+        """Create the task, its role and its capacity. Raises `FleetError` (LF722, LF723, and those of the parts).
 
-        - `export`: the checkpoint, and what it is exported on. Default: the smallest type of the service's family whose
-          host memory and cores are enough, since a host that can serve an exported model often cannot export it:
-          `inf2.xlarge` has 16 GiB. On Fargate whether the code that comes out is the same as that of a Neuron host the
-          makers of the image have not said.
-        - `service`: what will serve it: its model is where it goes, its server's sizes and image are what is compiled
-          for; without `tensor_parallel` all cores of its instance type count.
-        - `name`: default, made of the construct's path.
-        - `encryption_key`: of the log. Default: CloudWatch Logs' own.
+        - `export`: the checkpoint, and the capacity for the export. Default: the smallest type of the service's family
+          with enough host memory and cores, since a host that can serve an exported model often cannot export it:
+          `inf2.xlarge` has 16 GiB. The makers of the image do not say whether an export on Fargate has the same
+          result as on a Neuron host.
+        - `service`: the service that will serve it. Its model is the destination, and its server's sizes and image
+          define the compilation; without `tensor_parallel`, all cores of its instance type are used.
+        - `name`: default: generated from the construct's path.
+        - `encryption_key`: encrypts the log. Default: CloudWatch Logs' own key.
         """
         subject = f"{scope.node.path}/{id}"
         raise_problems(
@@ -198,7 +196,7 @@ class ModelExport(Construct):
         super().__init__(scope, id)
         stack = cdk.Stack.of(self)
         self.name: str = service_name_of(self, name)
-        """Its name, also of its cluster and family of task definitions."""
+        """Name of the export, its cluster and its task definition family."""
         log = ServiceLog(
             self,
             "Logs",
@@ -207,10 +205,10 @@ class ModelExport(Construct):
             encryption_key=encryption_key,
         )
         self.cluster: ecs.CfnCluster = render_cluster(self, self.name, log=log, record_shells=False)
-        """The cluster, which has nothing else in it."""
+        """ECS cluster of the export only."""
         self._capacity = self._place(service, export, network, log)
         self.security_group: ec2.ISecurityGroup = host_security_group(self, "TaskSecurityGroup", network.vpc)
-        """The task's own group: nothing in, HTTPS out."""
+        """Security group of the task: no ingress, HTTPS egress."""
         self._subnets = list(network.compute_subnets.values())
         process = self._process(service, stack)
         job = ExportJob(
@@ -221,7 +219,7 @@ class ModelExport(Construct):
             tools_image=export.tools_image or default_tools_image(),
             serving=_serving(service),
             host=None if export.fargate else neuron_instance(export_host(service, export)),
-            asked=asked_of_model(service.server, service.model, _serving(service)),
+            requested=requested_of_model(service.server, service.model, _serving(service)),
         )
         self.task_role: ServiceRole = ecs_role(
             self,
@@ -229,20 +227,20 @@ class ModelExport(Construct):
             description=f"Task of the export {self.name}",
             permissions=export_permissions(export.source, service.model, partition=stack.partition),
         )
-        """Reads the checkpoint, writes the model, nothing else."""
+        """Task role: reads the checkpoint and writes the model."""
         self.execution_role: ServiceRole = ecs_role(
             self,
             "ExecutionRole",
             description=f"Starts the export {self.name}",
             permissions=self._execution(job, process, log, stack),
         )
-        """What ECS starts it with."""
+        """Execution role of the task."""
         self.task_definition: ecs.CfnTaskDefinition = self._definition(job, log)
-        """The L1 beneath."""
+        """The L1 construct."""
 
     @property
     def run_command(self) -> str:
-        """The exact command that starts an export, a token."""
+        """The command that starts an export, a CDK token."""
         stack = cdk.Stack.of(self)
         subnets = ",".join(subnet.subnet_id for subnet in self._subnets)
         network = f"subnets=[{subnets}],securityGroups=[{self.security_group.security_group_id}]"
@@ -253,12 +251,12 @@ class ModelExport(Construct):
         )
 
     def add_outputs(self) -> None:
-        """Add the stack's output `ExportCommand`."""
+        """Add the stack output `ExportCommand`."""
         cdk.CfnOutput(self, "ExportCommand", value=self.run_command, description="Starts the export of the model")
 
     def _place(self, service: ServiceSpec, export: ExportSpec, network: Network, log: ServiceLog) -> ExportCapacity:
         shape = service.model.size
-        assert shape is not None  # The rules have found it to be known.
+        assert shape is not None  # The rules have checked this.
         if export.fargate:
             return fargate_capacity(shape, server=service.server)
         capacity, made = host_capacity(
@@ -314,21 +312,21 @@ class ModelExport(Construct):
             memory=str(capacity.memory_mib),
             ephemeral_storage=ecs.CfnTaskDefinition.EphemeralStorageProperty(size_in_gib=storage) if storage else None,
             container_definitions=export_containers(job, memory_mib=capacity.memory_mib, log=log.driver("export")),
-            # Without a place on the host, ECS makes a folder for the task alone, and drops it with the task.
+            # Without a host path, ECS creates a directory for the task, and deletes it with the task.
             volumes=[ecs.CfnTaskDefinition.VolumeProperty(name=WORK_VOLUME)],
             task_role_arn=self.task_role.role.role_arn,
             execution_role_arn=self.execution_role.role.role_arn,
         )
         acknowledge(
             definition,
-            "the environment holds sizes, paths and addresses; the Hub's token comes from Secrets Manager by `secrets`",
+            "the environment has sizes, paths and URLs; the Hub's token comes from Secrets Manager through `secrets`",
             "AwsSolutions-ECS2",
         )
         return definition
 
 
 def _serving(service: ServiceSpec) -> NeuronInstance:
-    """Return the facts of the type that it will be served on, which the rules have found to be there."""
+    """Return the facts of the service's instance type; the rules have checked that it exists."""
     found = neuron_instance(service.instance_type)
     assert found is not None
     return found

@@ -1,4 +1,4 @@
-"""The containers of an export, one after the other: fetch, export, check, publish."""
+"""The containers of an export, which run in sequence: fetch, export, check, publish."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -28,38 +28,38 @@ _TOOLS_MEMORY_MIB = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportJob:
-    """What is exported, for what, with what."""
+    """Source, destination, images and settings of an export."""
 
     source: Model
     model: Model
     server: ModelServer
     image: str
-    """The server's image, in this region."""
+    """URI of the server's image in this region."""
     tools_image: str
-    """AWS's command line."""
+    """Image of the AWS CLI."""
     serving: NeuronInstance
-    """What it will be served on."""
+    """The instance type that will serve it."""
     host: NeuronInstance | None
-    """What it is exported on; `None` for a host without Neuron devices."""
-    asked: Mapping[str, Any]
-    """What the server will ask of the model."""
+    """The instance type of the export; `None` for a host without Neuron devices."""
+    requested: Mapping[str, Any]
+    """The server's requirements for the model."""
 
     @property
     def arguments(self) -> list[str]:
-        """What `optimum-cli export neuron` is told between the checkpoint and the folder that it writes."""
+        """Arguments of `optimum-cli export neuron` between the checkpoint and the output directory."""
         facts = asdict(model_exports()[self.server.kind])
-        return export_words(facts, self.asked, cast_type=cast_type(self.server), family=self.serving.family)
+        return export_words(facts, self.requested, cast_type=cast_type(self.server), family=self.serving.family)
 
 
 def export_containers(
     job: ExportJob, *, memory_mib: int, log: ecs.CfnTaskDefinition.LogConfigurationProperty
 ) -> list[_Container]:
-    """Return the containers; `memory_mib` is what the task may have in all. The last one alone is essential."""
+    """Return the containers; `memory_mib` is the task's total memory. Only the last container is essential."""
     from_s3 = job.source.source is ModelSource.S3
     check = check_container(
         source=ModelSource.S3,
         path=_MODEL,
-        asked=job.asked,
+        requested=job.requested,
         image=job.image,
         mount_points=[_work(read_only=True)],
         log=log,
@@ -78,7 +78,7 @@ def _export(
     job: ExportJob, *, memory_mib: int, after: str | None, log: ecs.CfnTaskDefinition.LogConfigurationProperty
 ) -> _Container:
     hub = job.source.source is ModelSource.HUB
-    told = {
+    settings = {
         "hub_id": job.source.location if hub else None,
         "revision": job.source.revision,
         "checkpoint": _CHECKPOINT,
@@ -94,7 +94,7 @@ def _export(
             "target": job.serving.target,
         },
     }
-    environment = {"LLM_FLEET_EXPORT": json.dumps(told, sort_keys=True)}
+    environment = {"LLM_FLEET_EXPORT": json.dumps(settings, sort_keys=True)}
     if not hub:
         environment["HF_HUB_OFFLINE"] = "1"
     token = job.source.token_secret_arn
@@ -142,7 +142,7 @@ def _tools(
 
 
 def _linux(host: NeuronInstance | None) -> ecs.CfnTaskDefinition.LinuxParametersProperty:
-    """Hand over all devices: optimum-neuron reads from them what it compiles for."""
+    """Return all devices: optimum-neuron detects its compilation target from them."""
     devices = [
         ecs.CfnTaskDefinition.DeviceProperty(host_path=path, container_path=path, permissions=["read", "write"])
         for path in (host.device_paths if host else ())

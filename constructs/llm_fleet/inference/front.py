@@ -1,4 +1,4 @@
-"""The load balancer in front of a service, with all that belongs to it."""
+"""The load balancer in front of a service, with security group, listeners, API key, AWS WAF and logs."""
 
 from collections.abc import Mapping
 
@@ -33,8 +33,8 @@ from llm_fleet.spec.service import Authentication, Front
 def load_balancer_attributes(*, longest_answer_seconds: int, log_bucket: str, log_prefix: str) -> dict[str, str]:
     """Return the attributes of the load balancer.
 
-    An answer that is not streamed is silence on the connection until it is whole, so the idle timeout is the longest
-    answer. The load balancer's own 60 s remain the least: new connections cost more than idle ones.
+    A connection is idle until an answer without streaming is complete, so the idle timeout is the longest answer, but
+    at least the default of 60 s: new connections cost more than idle ones.
     """
     facts = front_facts()
     idle = longest_answer_seconds
@@ -43,12 +43,12 @@ def load_balancer_attributes(*, longest_answer_seconds: int, log_bucket: str, lo
     return {
         "idle_timeout.timeout_seconds": str(idle),
         "client_keep_alive.seconds": str(facts.client_keep_alive_seconds),
-        # Nothing in it is state, and a stack that cannot be deleted helps nobody.
+        # It has no state, and deletion protection would prevent the deletion of the stack.
         "deletion_protection.enabled": "false",
         "routing.http.drop_invalid_header_fields.enabled": "true",
         "routing.http.desync_mitigation_mode": "strictest",
         "routing.http2.enabled": "true",
-        # A request that WAF cannot judge is refused.
+        # Fail closed: a request that WAF cannot evaluate is rejected.
         "waf.fail_open.enabled": "false",
         "access_logs.s3.enabled": "true",
         "access_logs.s3.bucket": log_bucket,
@@ -62,8 +62,8 @@ def load_balancer_attributes(*, longest_answer_seconds: int, log_bucket: str, lo
 def target_group_attributes(*, longest_answer_seconds: int) -> dict[str, str]:
     """Return the attributes of the target group.
 
-    Answers take a second or minutes, so requests go where the fewest are under way. Slow start, of which that
-    algorithm knows nothing, stays off: a server that has loaded its model is as fast as it will be.
+    Answers take from a second to minutes, so requests go to the target with the fewest outstanding requests. That
+    algorithm does not support slow start, and a server with a loaded model does not need it.
     """
     return {
         "deregistration_delay.timeout_seconds": str(longest_answer_seconds),
@@ -78,10 +78,10 @@ _HTTP, _HTTPS = 80, 443
 
 @jsii.implements(ec2.IConnectable)
 class LoadBalancerFront(Construct):
-    """An Application Load Balancer that lets `/v1/*` and health checks through, and nothing else.
+    """An Application Load Balancer that forwards only `/v1/*` and health checks.
 
-    With a certificate it speaks HTTPS. It asks for credentials, waits as long as an answer may take, logs to S3 and
-    stands behind AWS WAF. What no route fits gets an error in the form of OpenAI's.
+    With a certificate it uses HTTPS. It requires credentials, waits as long as the longest answer, logs to S3 and is
+    protected by AWS WAF. Requests without a matching route get an error in OpenAI's format.
     """
 
     def __init__(
@@ -101,19 +101,19 @@ class LoadBalancerFront(Construct):
         log_retention_days: int = 90,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
-        """Make the front, or raise `FleetError` (LF740 to LF757) with all that is wrong with it.
+        """Create the load balancer. Raises `FleetError` (LF740 to LF757) with all problems.
 
-        - `network`: where it stands; in its private subnets, or its public ones, of two AZs at least.
-        - `front`: how clients reach it.
-        - `server`: what is behind it; which paths are safe to forward depends on what its key covers.
-        - `served_name`: what clients write as `model`.
-        - `target_port`, `health_path`: where the server listens, and what it answers 200 to when it is well.
-        - `service_name`: what descriptions and logs are named after.
-        - `encryption_key`: of the API key and of what WAF logs; its policy must let CloudWatch Logs use it. Default:
+        - `network`: it uses the private or public subnets of at least two AZs.
+        - `front`: the load balancer's settings.
+        - `server`: the model server; which paths are safe to forward depends on the paths that its key protects.
+        - `served_name`: value of `model` in requests of clients.
+        - `target_port`, `health_path`: port of the server, and its path that returns 200 when it is healthy.
+        - `service_name`: used in names of descriptions and logs.
+        - `encryption_key`: encrypts the API key and the WAF log; its policy must let CloudWatch Logs use it. Default:
           the services' own keys.
-        - `access_log_bucket`: a bucket with S3's own encryption; see `FrontLogs`. Default: one is made.
-        - `log_retention_days`: how long what WAF blocked is kept. Default: 90 days.
-        - `removal_policy`: of a bucket that is made. Default: retained.
+        - `access_log_bucket`: a bucket with SSE-S3 encryption; see `FrontLogs`. Default: a new one.
+        - `log_retention_days`: retention of the WAF log. Default: 90 days.
+        - `removal_policy`: of a new bucket. Default: retained.
         """
         subnets = network.load_balancer_subnets(public=front.public is True)
         raise_problems(
@@ -145,13 +145,13 @@ class LoadBalancerFront(Construct):
         self.logs = FrontLogs(
             self, "Logs", service_name=service_name, bucket=access_log_bucket, removal_policy=removal_policy
         )
-        """Where it logs to."""
+        """The bucket of its logs."""
         self.load_balancer = self._make_load_balancer(network, subnets)
-        """The L1 of the load balancer."""
+        """The L1 construct of the load balancer."""
         self.target_group = self._make_target_group(network, health_path)
-        """The L1 of the target group, which takes addresses of tasks."""
+        """The L1 construct of the target group, with target type `ip`."""
         self.listener = self._make_listener()
-        """The L1 of the listener that serves; beside it, with a certificate, one at 80 sends clients to it."""
+        """The L1 construct of the main listener; with a certificate, another one on port 80 redirects to it."""
         self.listener_rules = ListenerRules(
             self,
             "Rules",
@@ -160,7 +160,7 @@ class LoadBalancerFront(Construct):
             routes=routes(front.authentication, server=server, served_name=served_name, health_path=health_path),
             jwt=front.jwt,
         )
-        """What passes."""
+        """Rules of the main listener."""
         self.web_acl = WebAcl(
             self,
             "WebAcl",
@@ -170,37 +170,37 @@ class LoadBalancerFront(Construct):
             retention_days=log_retention_days,
             encryption_key=encryption_key,
         )
-        """AWS WAF before it."""
+        """The AWS WAF web ACL."""
 
     @property
     def url(self) -> str:
-        """What OpenAI's clients take as `base_url`; ends with `/v1`."""
+        """`base_url` of OpenAI clients; ends with `/v1`."""
         scheme = "https" if self._front.certificate_arn is not None else "http"
         return f"{scheme}://{self._front.domain_name or self.load_balancer_dns_name}/v1"
 
     @property
     def load_balancer_dns_name(self) -> str:
-        """The load balancer's own name, for an alias or CNAME record of `domain_name`."""
+        """The load balancer's DNS name, for an alias or CNAME record of `domain_name`."""
         return self.load_balancer.attr_dns_name
 
     @property
     def load_balancer_full_name(self) -> str:
-        """What metrics of the load balancer have as `LoadBalancer`."""
+        """Value of the metric dimension `LoadBalancer`."""
         return self.load_balancer.attr_load_balancer_full_name
 
     @property
     def target_group_arn(self) -> str:
-        """The ARN that an ECS service is told."""
+        """Target group ARN for an ECS service."""
         return self.target_group.ref
 
     @property
     def target_group_full_name(self) -> str:
-        """What metrics of the target group have as `TargetGroup`."""
+        """Value of the metric dimension `TargetGroup`."""
         return self.target_group.attr_target_group_full_name
 
     @property
     def security_group(self) -> ec2.ISecurityGroup:
-        """The load balancer's group."""
+        """The load balancer's security group."""
         return self._security_group
 
     @property
@@ -210,7 +210,7 @@ class LoadBalancerFront(Construct):
 
     @property
     def key_command(self) -> str | None:
-        """A command that prints the API key, for who may read the secret; `None` without a key."""
+        """A command that prints the API key for users who can read the secret; `None` without a key."""
         if self.api_key_secret is None:
             return None
         return (
@@ -220,16 +220,16 @@ class LoadBalancerFront(Construct):
 
     @property
     def dependencies(self) -> IDependable:
-        """What an ECS service must wait for: ECS refuses a target group that no listener leads to."""
+        """An ECS service must depend on these: ECS rejects a target group without a listener."""
         return DependencyGroup(self.listener, self.listener_rules, self.web_acl.association)
 
     def allow_targets(self, targets: ec2.ISecurityGroup) -> None:
-        """Let the load balancer reach the members of `targets` at the target port. To be called once."""
+        """Let the load balancer connect to `targets` on the target port. Call it once."""
         self._security_group.allow_targets(targets, self._target_port)
 
     def _make_key(self, service_name: str, encryption_key: kms.IKey | None) -> None:
         self.api_key_secret: secretsmanager.ISecret | None = None
-        """The secret whose text is the API key; `None` where none is asked for."""
+        """The secret whose value is the API key; `None` without a key."""
         if self._front.authentication is not Authentication.API_KEY:
             return
         arn = self._front.api_key_secret_arn
@@ -258,12 +258,12 @@ class LoadBalancerFront(Construct):
             ],
             tags=[cdk.CfnTag(key="Name", value=self.node.path)],
         )
-        # An internet-facing one is refused in a VPC whose internet gateway is not attached yet.
+        # An internet-facing load balancer requires an attached internet gateway.
         load_balancer.node.add_dependency(network.connectivity, *self.logs.writable)
         acknowledge(
             load_balancer,
-            "a load balancer holds no state, and one that cannot be deleted leaves a stack half deleted; the stack's "
-            "own termination protection guards the service as a whole",
+            "a load balancer has no state, and deletion protection would make the stack's deletion fail; the stack's "
+            "own termination protection protects the whole service",
             "NIST.800.53.R5-ELBDeletionProtectionEnabled",
         )
         return load_balancer
@@ -272,8 +272,8 @@ class LoadBalancerFront(Construct):
         check = front_facts().health_check
         return elbv2.CfnTargetGroup(
             self,
-            # A load balancer of another scheme is made before the old one goes, and a target group has one at a time
-            # (botocore's model of elbv2, TargetGroupAssociationLimitException): each scheme has a group of its own.
+            # A load balancer with another scheme is created before the old one is deleted, and a target group has only
+            # one at a time (botocore's elbv2, TargetGroupAssociationLimitException): so each scheme has its own group.
             "PublicTargets" if self._front.public else "Targets",
             vpc_id=network.vpc.vpc_id,
             target_type="ip",
@@ -313,10 +313,10 @@ class LoadBalancerFront(Construct):
         )
 
     def _make_http_listener(self, *, redirects: bool) -> elbv2.CfnListener:
-        """Make the listener at port 80.
+        """Create the listener on port 80.
 
-        It is one construct with and without a certificate, so that it changes in place: two of them would meet at the
-        port (botocore's model of elbv2, DuplicateListenerException).
+        It is one construct with and without a certificate, so that it is updated in place: two of them would conflict
+        on the port (botocore's model of elbv2, DuplicateListenerException).
         """
         listener = elbv2.CfnListener(
             self,
@@ -329,13 +329,13 @@ class LoadBalancerFront(Construct):
         if redirects:
             acknowledge(
                 listener,
-                "it sends every client to the listener that has the certificate, and forwards nothing",
+                "it redirects all clients to the listener with the certificate, and forwards nothing",
                 "NIST.800.53.R5-ELBv2ACMCertificateRequired",
             )
             return listener
         acknowledge(
             listener,
-            "plain HTTP was asked for by name, as `plain_http`; with a certificate there is none",
+            "`plain_http` is set; with a certificate there is no plain HTTP",
             "NIST.800.53.R5-ALBHttpToHttpsRedirection",
             "NIST.800.53.R5-ELBv2ACMCertificateRequired",
         )

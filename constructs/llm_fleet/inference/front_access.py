@@ -1,4 +1,4 @@
-"""Who may come to a load balancer, what passes, and the record of it: security group, key, rules, AWS WAF, logs."""
+"""Access to a load balancer: security group, API key, listener rules, AWS WAF and logs."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -26,7 +26,7 @@ _HTTPS = 443
 
 
 class FrontSecurityGroup(ec2.SecurityGroup):
-    """Lets the named ranges in at the named ports, and nothing out but to targets, and to an issuer of tokens."""
+    """Allows ingress from the set ranges on the set ports, and egress only to targets and a token issuer."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class FrontSecurityGroup(ec2.SecurityGroup):
         ports: Sequence[int],
         fetches_keys: bool,
     ) -> None:
-        """Make the group. `fetches_keys`: whether the load balancer must reach the JWKS endpoint of an issuer."""
+        """Create the group. `fetches_keys`: whether the load balancer must reach the JWKS endpoint of an issuer."""
         super().__init__(
             scope,
             id,
@@ -48,45 +48,44 @@ class FrontSecurityGroup(ec2.SecurityGroup):
         )
         for cidr in cidrs:
             for port in ports:
-                who = "everybody on the internet, as asked for" if cidr == EVERYBODY else "an allowed range"
+                who = "the whole internet, as set" if cidr == EVERYBODY else "an allowed range"
                 self.add_ingress_rule(ec2.Peer.ipv4(cidr), ec2.Port.tcp(port), rule_description(who))
         if EVERYBODY in cidrs:
             acknowledge(
                 self,
-                f"{EVERYBODY} was asked for by name, as `allowed_cidrs`; nobody without credentials gets further than "
-                "the load balancer",
+                f"`allowed_cidrs` has {EVERYBODY}; without credentials, clients cannot get past the load balancer",
                 "AwsSolutions-EC23",
             )
-        # A private load balancer: assumption: private-load-balancer-fetches-keys-by-nat
+        # For a private load balancer, assumption: private-load-balancer-fetches-keys-by-nat
         if fetches_keys:
-            self.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(_HTTPS), "the keys of the issuer of tokens")
+            self.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(_HTTPS), "JWKS endpoint of the token issuer")
 
     def allow_targets(self, targets: ec2.ISecurityGroup, port: int) -> None:
-        """Let the load balancer reach members of `targets` at `port`, both ways; to be called once for a group."""
+        """Let the load balancer connect to `targets` on `port`, with rules in both groups; call it once per group."""
         own, ports = cast(ec2.ISecurityGroup, self), PortRange(first=port, last=port)
         let_out(self, "ToTargets", own, targets, ports, what="requests and health checks")
         let_in(self, "AtTargets", own, targets, ports, what="requests and health checks of the load balancer")
 
 
 _NOT_ROTATED = (
-    "servers read their key when they start, and clients hold it: a rotation by itself would shut every client out "
-    "until it is told. How to change the key is in docs/constructs/inference-front.md"
+    "servers read their key at their start, and clients have it: an automatic rotation would lock out all clients "
+    "until they get the new key. How to change the key is in docs/constructs/inference-front.md"
 )
-_NO_KEY = "Secrets Manager encrypts with the account's key aws/secretsmanager; `encryption_key` takes another"
+_NO_KEY = "Secrets Manager encrypts with the account's key aws/secretsmanager; set `encryption_key` to use another"
 
 
 class ApiKey(Construct):
-    """A key made by Secrets Manager when the stack is deployed; it is in no template.
+    """An API key that Secrets Manager generates at deployment; it is not in the template.
 
-    Lower-case letters and digits, 64 of them: Text Generation Inference compares keys without regard to case
-    (router/src/server.rs), so that capitals would be strength that is not there.
+    It has 64 lowercase letters and digits: Text Generation Inference compares keys without regard to case
+    (router/src/server.rs), so uppercase letters would not make it stronger.
 
-    It goes with the stack: a key of a service that is gone opens nothing. One that must outlive its service, because
-    clients hold it, is a secret of your own.
+    It is deleted with the stack, since the key of a deleted service has no use. For a key that must outlive its
+    service, use your own secret.
     """
 
     def __init__(self, scope: Construct, id: str, *, service_name: str, encryption_key: kms.IKey | None) -> None:
-        """Make it. `encryption_key`: `None` is the key `aws/secretsmanager` of the account."""
+        """Create it. `encryption_key`: `None` means the account's key `aws/secretsmanager`."""
         super().__init__(scope, id)
         secret = secretsmanager.Secret(
             self,
@@ -104,7 +103,7 @@ class ApiKey(Construct):
         if encryption_key is None:
             acknowledge(secret, _NO_KEY, "NIST.800.53.R5-SecretsManagerUsingKMSKey")
         self.secret = cast(secretsmanager.ISecret, secret)
-        """Its text is the key and nothing else."""
+        """The secret; its value is only the key."""
 
 
 _JSON = "application/json"
@@ -112,7 +111,7 @@ _Rule = elbv2.CfnListenerRule
 
 
 class ListenerRules(Construct):
-    """One rule for each route."""
+    """One listener rule for each route."""
 
     def __init__(
         self,
@@ -124,7 +123,7 @@ class ListenerRules(Construct):
         routes: Sequence[Route],
         jwt: Jwt | None,
     ) -> None:
-        """Make them; `jwt`: whose tokens a route that validates them takes."""
+        """Create the rules; `jwt`: the accepted tokens of routes that validate them."""
         super().__init__(scope, id)
         self._target_group_arn = target_group_arn
         self._jwt = jwt
@@ -139,7 +138,7 @@ class ListenerRules(Construct):
             )
             for route in routes
         ]
-        """In order of priority."""
+        """The L1 constructs in order of priority."""
 
     def _actions(self, route: Route) -> list[_Rule.ActionProperty]:
         if route.answer is not None:
@@ -153,7 +152,7 @@ class ListenerRules(Construct):
             ]
         if route.action is RouteAction.FORWARD:
             return [_Rule.ActionProperty(type="forward", target_group_arn=self._target_group_arn)]
-        assert self._jwt is not None  # check_front asked for it
+        assert self._jwt is not None  # check_front requires it
         return [
             _Rule.ActionProperty(type="jwt-validation", order=1, jwt_validation_config=_jwt_validation(self._jwt)),
             _Rule.ActionProperty(type="forward", order=2, target_group_arn=self._target_group_arn),
@@ -161,7 +160,7 @@ class ListenerRules(Construct):
 
 
 def default_answer(answer: Answer) -> elbv2.CfnListener.ActionProperty:
-    """Return the default action of a listener: what no rule fits gets `answer`."""
+    """Return the default action of a listener: requests without a matching rule get `answer`."""
     return elbv2.CfnListener.ActionProperty(
         type="fixed-response",
         fixed_response_config=elbv2.CfnListener.FixedResponseConfigProperty(
@@ -209,17 +208,17 @@ def _jwt_validation(jwt: Jwt) -> _Rule.JwtValidationConfigProperty:
 
 
 _LOG_PREFIX = "aws-waf-logs-"
-"""What AWS WAF demands of the name."""
+"""Prefix that AWS WAF requires of log group names."""
 _SECRET_HEADERS = ("authorization", "x-api-key")
 
 
 class WebAcl(Construct):
-    """Lets requests through unless an address sends too many, or AWS's managed rules know them for attacks.
+    """Allows requests unless an IP address sends too many, or AWS's managed rules detect an attack.
 
-    A prompt is free text: it may quote a script, a path, an address or an exploit, and be longer than the 8 KB that WAF
-    sees of it. So every managed rule about the body only counts; those about paths, queries and headers block.
+    A prompt is free text: it can quote a script, a path, an address or an exploit, and be longer than the 8 KB that WAF
+    inspects. So all managed rules on the body only count; those on paths, queries and headers block.
 
-    What is blocked goes to a log group that is retained. Keys and tokens are taken out of logs and samples.
+    Blocked requests are logged to a log group that is retained. Keys and tokens are removed from logs and samples.
     """
 
     def __init__(
@@ -233,11 +232,11 @@ class WebAcl(Construct):
         retention_days: int,
         encryption_key: kms.IKey | None,
     ) -> None:
-        """Make it for the load balancer.
+        """Create the web ACL for the load balancer.
 
-        - `requests_per_five_minutes`: of one address; more get 403 until it sends fewer.
-        - `retention_days`: how long what was blocked is kept.
-        - `encryption_key`: of the log group; its policy must let CloudWatch Logs use it.
+        - `requests_per_five_minutes`: limit of one IP address; above it, requests get 403.
+        - `retention_days`: retention of the log of blocked requests.
+        - `encryption_key`: encrypts the log group; its policy must let CloudWatch Logs use it.
         """
         super().__init__(scope, id)
         rules = [self._rate_rule(requests_per_five_minutes)]
@@ -246,7 +245,7 @@ class WebAcl(Construct):
             self,
             "Resource",
             scope="REGIONAL",
-            description=f"Front of the inference service {service_name}",
+            description=f"Web ACL of the inference service {service_name}",
             default_action=wafv2.CfnWebACL.DefaultActionProperty(allow=wafv2.CfnWebACL.AllowActionProperty()),
             rules=rules,
             data_protection_config=wafv2.CfnWebACL.DataProtectionConfigProperty(
@@ -261,11 +260,11 @@ class WebAcl(Construct):
             ),
             visibility_config=_visibility("WebAcl"),
         )
-        """The L1 beneath."""
+        """The L1 construct."""
         self.association = wafv2.CfnWebACLAssociation(
             self, "Association", resource_arn=load_balancer_arn, web_acl_arn=self.resource.attr_arn
         )
-        """Nothing gets past it once this is there."""
+        """Association with the load balancer."""
         self._log(service_name, retention_days, encryption_key)
 
     def _rate_rule(self, limit: int) -> wafv2.CfnWebACL.RuleProperty:
@@ -285,7 +284,7 @@ class WebAcl(Construct):
 
     def _log(self, service_name: str, retention_days: int, encryption_key: kms.IKey | None) -> None:
         stack = cdk.Stack.of(self)
-        # Of the stack's own id: the name is told, and the log group of an earlier stack is still there.
+        # The fixed name has the stack's id, because the log group of an earlier stack is retained.
         unique = cdk.Fn.select(0, cdk.Fn.split("-", cdk.Fn.select(2, cdk.Fn.split("/", stack.stack_id))))
         self.log_group = log_group(
             self,
@@ -293,15 +292,15 @@ class WebAcl(Construct):
             name=f"{_LOG_PREFIX}{service_name}-{unique}",
             retention_days=retention_days,
             encryption_key=encryption_key,
-            holds="; keys, tokens and prompts are not in it. `encryption_key` takes another",
+            holds="; keys, tokens and prompts are not in it. Set `encryption_key` to use another",
             removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         )
-        """What was blocked."""
+        """Log group of blocked requests."""
         self.logging = wafv2.CfnLoggingConfiguration(
             self,
             "Logging",
             resource_arn=self.resource.attr_arn,
-            # The attribute of the log group ends in `:*`, which WAF refuses.
+            # The Arn attribute of the log group ends in `:*`, which WAF rejects.
             log_destination_configs=[log_group_arn(self, self.log_group.ref)],
             redacted_fields=[
                 wafv2.CfnLoggingConfiguration.FieldToMatchProperty(single_header={"Name": header})
@@ -352,11 +351,10 @@ _DELIVERY = "logdelivery.elasticloadbalancing.amazonaws.com"
 class FrontLogs(Construct):
     """Access and connection logs of a load balancer in a bucket.
 
-    The bucket has a key of S3's own, as load balancers write to no other. Its policy lets Elastic Load Balancing write
-    the logs of this account's load balancers, and nothing else: the account is part of every key, and Elastic Load
-    Balancing writes it. A condition on `aws:SourceArn` would tell the region too, but where the service does not send
-    it the load balancer could not be made. Paths and addresses are in the logs; headers and bodies, and so keys,
-    prompts and answers, are not.
+    The bucket uses SSE-S3, the only encryption that load balancers support. Its policy lets Elastic Load Balancing
+    write only the logs of this account's load balancers: it writes the account id in every object key. A condition on
+    `aws:SourceArn` would also limit the region, but the load balancer could not be created where the service does not
+    send the key. Logs have paths and IP addresses, but not headers and bodies, and so no keys, prompts and answers.
     Source: https://docs.aws.amazon.com/elasticloadbalancing/latest/application/enable-access-logging.html
     """
 
@@ -369,14 +367,14 @@ class FrontLogs(Construct):
         bucket: s3.IBucket | None,
         removal_policy: cdk.RemovalPolicy,
     ) -> None:
-        """Take `bucket`, or make one; `removal_policy` is for one that is made.
+        """Use `bucket`, or create one with `removal_policy`.
 
-        `bucket`: encrypted with S3's own key. The policy of one that is imported must let Elastic Load Balancing write
-        below `load-balancer/`, by the statement that is added to any other: the CDK cannot change it.
+        `bucket`: encrypted with SSE-S3. The policy of an imported one must already let Elastic Load Balancing write
+        under `load-balancer/`, because the CDK cannot change it.
         """
         super().__init__(scope, id)
         self.prefix = f"load-balancer/{service_name}"
-        """What the keys of all objects begin with."""
+        """Prefix of all object keys."""
         self.bucket: s3.IBucket = bucket or cast(
             s3.IBucket, AccessLogBucket(self, "Bucket", removal_policy=removal_policy)
         )
@@ -391,4 +389,4 @@ class FrontLogs(Construct):
             )
         )
         self.writable: list[IDependable] = [added.policy_dependable] if added.policy_dependable else []
-        """A load balancer must wait for this: it writes a first object when it is told of the bucket."""
+        """A load balancer must depend on this: it writes a test object when the bucket is set."""

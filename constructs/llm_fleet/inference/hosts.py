@@ -1,8 +1,7 @@
-"""The hosts of a service: their group, launch template, user data, role and security group.
+"""The hosts of a service: Auto Scaling group, launch template, user data, role and security group.
 
-What they may do is in place of AmazonEC2ContainerServiceforEC2Role, which lets a host write every log group of the
-account, pull every image and join every cluster. Which actions know resources is from AWS's service authorization
-reference.
+The permissions replace AmazonEC2ContainerServiceforEC2Role, which lets a host write all log groups of the account, pull
+all images and join all clusters. Which actions support resources is from AWS's service authorization reference.
 """
 
 import base64
@@ -29,24 +28,24 @@ from llm_fleet.rules.values import policy_size
 from llm_fleet.spec.service import TaskCount
 
 _SUSPENDED = ["AZRebalance", "AlarmNotification", "HealthCheck", "ReplaceUnhealthy", "ScheduledActions"]
-"""While hosts are replaced nothing else may start or stop any; the list is CloudFormation's own advice."""
+"""Processes that are suspended while hosts are replaced; the list is CloudFormation's recommendation."""
 
 
 class HostGroup(Construct):
-    """Hosts that signal to CloudFormation how their start went, and are replaced one by one when it changes.
+    """Hosts that signal the result of their start to CloudFormation, and are replaced one by one after a change.
 
-    The group is empty at first, and ECS's managed scaling decides how many hosts there are. A host that registers
-    before the capacity provider is associated with its cluster may not belong to it, and then gets no task of the
-    service; so AWS advises to create the group empty (ECS developer guide, Auto Scaling group capacity providers).
+    The group is empty at first, and ECS managed scaling sets the number of hosts. A host that registers before the
+    capacity provider is associated with its cluster may get no task of the service, so AWS advises creating the group
+    empty (ECS developer guide, Auto Scaling group capacity providers).
     assumption: ecs-hosts-before-their-provider-are-not-used
     """
 
     def __init__(
         self, scope: Construct, id: str, *, tasks: TaskCount, subnets: Sequence[ec2.ISubnet], name: str
     ) -> None:
-        """Make the group without a template: `starts_from` gives it one.
+        """Create the group without a launch template: `starts_from` sets it.
 
-        The template's user data names this group's logical id, so that hosts can signal to it.
+        The template's user data has this group's logical id, so that hosts can send signals to it.
         """
         super().__init__(scope, id)
         self.resource = autoscaling.CfnAutoScalingGroup(
@@ -59,7 +58,7 @@ class HostGroup(Construct):
             metrics_collection=[
                 autoscaling.CfnAutoScalingGroup.MetricsCollectionProperty(granularity="1Minute"),
             ],
-            # ECS asks for this tag on groups that it scales, and would add it by itself.
+            # ECS requires this tag on groups that it scales, and would add it itself.
             tags=[
                 autoscaling.CfnAutoScalingGroup.TagPropertyProperty(
                     key="AmazonECSManaged", value="", propagate_at_launch=True
@@ -67,17 +66,17 @@ class HostGroup(Construct):
                 autoscaling.CfnAutoScalingGroup.TagPropertyProperty(key="Name", value=name, propagate_at_launch=False),
             ],
         )
-        """The L1 itself."""
+        """The L1 construct."""
         self._replace_one_by_one(tasks.minimum)
         acknowledge(
             self,
-            "hosts that are refused are told in the log group and by an alarm on it; that hosts come and go is "
-            "what scaling means",
+            "the log group and an alarm on it report hosts that cannot join; that hosts start and end is normal with "
+            "scaling",
             "AwsSolutions-AS3",
         )
 
     def starts_from(self, template: ec2.CfnLaunchTemplate) -> None:
-        """Start hosts from the newest version of `template`."""
+        """Use the latest version of `template`."""
         self.resource.launch_template = autoscaling.CfnAutoScalingGroup.LaunchTemplateSpecificationProperty(
             launch_template_id=template.ref, version=template.attr_latest_version_number
         )
@@ -88,7 +87,7 @@ class HostGroup(Construct):
         options.update_policy = cdk.CfnUpdatePolicy(
             auto_scaling_rolling_update=cdk.CfnAutoScalingRollingUpdate(
                 max_batch_size=1,
-                # One goes before its successor comes: a host more than the maximum may not be had at all.
+                # A host ends before its replacement starts: capacity for an additional host may be unavailable.
                 min_instances_in_service=0 if is_unresolved(least) else max(0, least - 1),
                 pause_time=timeout,
                 wait_on_resource_signals=True,
@@ -101,17 +100,17 @@ class HostGroup(Construct):
 
 
 def _text(number: int) -> str:
-    """Return `number` as CloudFormation takes sizes of groups."""
+    """Return `number` as a string, the type of group sizes in CloudFormation."""
     return cdk.Token.as_string(number) if is_unresolved(number) else str(number)
 
 
 _HOP_LIMIT = 1
-"""The host's own programs and the agent, which shares the host's network, are one hop from the metadata; a task is
-not the host, and must not have its credentials."""
+"""Hop limit: the host's programs and the agent, which uses the host's network, are one hop from the metadata service.
+Tasks must not get the host's credentials."""
 
 
 class HostLaunchTemplate(Construct):
-    """A launch template for hosts: metadata by IMDSv2 only, an encrypted gp3, no key pair, no public address."""
+    """A launch template for hosts: only IMDSv2, an encrypted gp3 volume, no key pair, no public IP address."""
 
     def __init__(
         self,
@@ -127,7 +126,7 @@ class HostLaunchTemplate(Construct):
         user_data: str,
         name: str,
     ) -> None:
-        """Make it. `user_data` is plain text; `name` is the tag by which people find hosts."""
+        """Create it. `user_data` is plain text; `name` is the Name tag of hosts."""
         super().__init__(scope, id)
         facts = host_facts()
         tags = [cdk.CfnTag(key="Name", value=name)]
@@ -173,11 +172,11 @@ class HostLaunchTemplate(Construct):
                 ],
             ),
         )
-        """The L1 itself."""
+        """The L1 construct."""
 
 
 def image_id(ami: str | None, driver_version: str) -> str:
-    """Return the AMI's id, or a reference to the public parameter of one release, which never changes."""
+    """Return the AMI id, or a reference to the public SSM parameter of one release, which never changes."""
     if ami is not None and is_ami_id(ami):
         return ami
     return f"{{{{resolve:ssm:{ami_parameter(ami or ami_for(driver_version))}}}}}"
@@ -197,7 +196,7 @@ def host_settings(
 ) -> dict[str, Any]:
     """Return `settings.json` of `lifecycle_scripts/inference_host`.
 
-    `signal_resources`: logical ids of what waits for the hosts' signals: the auto scaling group while it replaces
+    `signal_resources`: logical ids of what waits for the hosts' signals: the Auto Scaling group while it replaces
     hosts, and the wait condition while the stack is created.
     """
     stack = cdk.Stack.of(scope)
@@ -230,9 +229,9 @@ _SCRIPT = "user_data.sh"
 
 
 def host_user_data(scope: Construct, settings: dict[str, Any]) -> str:
-    """Return the user data that hands `settings` to a host; they may hold tokens.
+    """Return user data with `settings`, which may have tokens.
 
-    EC2 takes 16 KiB of it. The rule of a model's prefix (LF710) keeps it below that.
+    EC2's limit is 16 KiB. The limit of a model's prefix (LF710) keeps it below that.
     """
     return (
         _script()
@@ -242,13 +241,13 @@ def host_user_data(scope: Construct, settings: dict[str, Any]) -> str:
 
 
 def packed_files() -> str:
-    """Return the files of a host, packed: what EC2 takes would not hold them as they are."""
+    """Return the files of a host, compressed to fit into EC2's limit."""
     files = {file.path: file.data for file in read_folder(_folder()) if file.path != _SCRIPT}
     return packed(files, encode=base64.b85encode)
 
 
 def _script() -> str:
-    """Return the script without its comments, for which EC2's 16 KiB have no room."""
+    """Return the script without its comments, to fit into EC2's 16 KiB."""
     first, *lines = (_folder() / _SCRIPT).read_text(encoding="utf-8").splitlines(keepends=True)
     return "".join([first, *(line for line in lines if not line.startswith("#"))])
 
@@ -258,20 +257,20 @@ def _folder() -> Path:
 
 
 class HostRole(ServiceRole):
-    """A role for EC2 instances with statements of its own, and its instance profile."""
+    """A role for EC2 instances, and its instance profile."""
 
     def __init__(self, scope: Construct, id: str, *, permissions: Sequence[Permission], description: str) -> None:
-        """Make the role. Raises `FleetError` when the statements are longer than IAM takes."""
+        """Create the role. Raises `FleetError` when the statements are longer than IAM allows."""
         raise_problems(policy_size(characters_of(permissions)), subject=f"{scope.node.path}/{id}")
         super().__init__(scope, id, service="ec2.amazonaws.com", description=description, permissions=permissions)
         self.profile = iam.CfnInstanceProfile(self, "Profile", roles=[self.role.role_name])
-        """What EC2 hands to an instance."""
+        """Instance profile of the hosts."""
 
 
 def agent_permissions(place: Place, *, cluster_name: str) -> tuple[Permission, ...]:
-    """Return what the ECS agent needs to join this one cluster and to tell of its tasks.
+    """Return the ECS agent's permissions to join only this cluster and report the state of tasks.
 
-    No image is pulled with it: that is the task's execution role's.
+    Images are pulled with the task's execution role, not with this one.
     """
     cluster = place.arn("ecs", f"cluster/{cluster_name}")
     return (
@@ -279,7 +278,7 @@ def agent_permissions(place: Place, *, cluster_name: str) -> tuple[Permission, .
             sid="AgentEndpoint",
             actions=("ecs:DiscoverPollEndpoint",),
             resources=("*",),
-            reason="the agent asks where it should connect to; the action knows no resource",
+            reason="the agent discovers its endpoint; the action supports no resource",
         ),
         Permission(
             sid="AgentCluster",
@@ -291,50 +290,50 @@ def agent_permissions(place: Place, *, cluster_name: str) -> tuple[Permission, .
                 "ecs:SubmitTaskStateChange",
             ),
             resources=(cluster,),
-            reason="the agent registers its host with this cluster, and tells what becomes of its tasks",
+            reason="the agent registers its host with this cluster, and reports the state of its tasks",
         ),
         Permission(
             sid="AgentInstance",
             actions=("ecs:Poll", "ecs:StartTelemetrySession"),
             resources=(place.arn("ecs", f"container-instance/{cluster_name}/*"),),
             conditions={"ArnEquals": {"ecs:cluster": cluster}},
-            reason="the agent is told its tasks, and sends their metrics; ECS makes up the id when a host registers",
+            reason="the agent receives tasks and sends metrics; ECS generates the id when a host registers",
         ),
     )
 
 
 def boot_permissions(*, log_group_arn: str, stack_id: str) -> tuple[Permission, ...]:
-    """Return what a host needs to tell how its start went. `log_group_arn` has no `:*` at its end."""
+    """Return a host's permissions to report the result of its start. `log_group_arn` has no `:*` at its end."""
     return (
         Permission(
             sid="BootStream",
             actions=("logs:CreateLogStream",),
             resources=(f"{log_group_arn}:*",),
-            reason="a host makes the stream that is named after its id; IAM knows this action by its group",
+            reason="a host creates the stream named after its id; the resource of this action is the log group",
         ),
         Permission(
             sid="BootLog",
             actions=("logs:PutLogEvents",),
             resources=(f"{log_group_arn}:log-stream:host/*",),
-            reason="a host writes how its start went, and into nobody else's stream",
+            reason="a host writes the result of its start, only to streams of hosts",
         ),
         Permission(
             sid="BootSignal",
             actions=("cloudformation:SignalResource",),
             resources=(stack_id,),
-            reason="a host that may not join fails the deployment at once; nobody waits for it",
+            reason="a host that cannot join fails the deployment immediately",
         ),
     )
 
 
 def session_permissions() -> tuple[Permission, ...]:
-    """Return what the Session Manager needs, which is the way onto a host."""
+    """Return Session Manager's permissions, for shells on a host."""
     return (
         Permission(
             sid="SessionsInformation",
             actions=("ssm:UpdateInstanceInformation",),
             resources=("*",),
-            reason="the agent of the Session Manager reports its host; the action knows no resource of a new host",
+            reason="the Session Manager agent reports its host; the action supports no resource of a new host",
         ),
         sessions(),
     )
@@ -343,7 +342,7 @@ def session_permissions() -> tuple[Permission, ...]:
 def host_permissions(
     place: Place, *, cluster_name: str, log_group_arn: str, stack_id: str, model: Sequence[Permission]
 ) -> tuple[Permission, ...]:
-    """Return every statement of a host; `model` are those that read the model."""
+    """Return all statements of a host; `model`: those that read the model."""
     return (
         *agent_permissions(place, cluster_name=cluster_name),
         *boot_permissions(log_group_arn=log_group_arn, stack_id=stack_id),
@@ -353,11 +352,11 @@ def host_permissions(
 
 
 def host_security_group(scope: Construct, id: str, vpc: ec2.IVpc) -> ec2.ISecurityGroup:
-    """Return a group that lets nothing in, and HTTPS out: to ECS, S3, the registries and the package repositories."""
+    """Return a group without ingress, with HTTPS egress to ECS, S3, registries and package repositories."""
     return HttpsOutSecurityGroup(
         scope,
         id,
         vpc=vpc,
         description="Hosts of an inference service: nothing in, HTTPS out",
-        reaches="services of AWS, image registries, package repositories",
+        reaches="AWS services, image registries, package repositories",
     )

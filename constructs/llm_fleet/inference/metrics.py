@@ -1,9 +1,8 @@
-"""The metrics of a service: its server's own, brought to CloudWatch by a collector, and its load balancer's.
+"""The metrics of a service: those of its server, which a collector sends to CloudWatch, and those of its load balancer.
 
-What the collector is told: read the server's metrics, make differences of what only grows, write EMF lines.
-
-Its form is the OpenTelemetry Collector's, of the components that the AWS Distro has (README of
-aws-observability/aws-otel-collector). JSON is YAML, so the distribution takes it as it is.
+The collector reads the server's metrics, calculates differences of counters, and writes EMF lines. Its configuration
+format is that of the OpenTelemetry Collector, with components of the AWS Distro for OpenTelemetry (README of
+aws-observability/aws-otel-collector), as JSON, which is also YAML.
 """
 
 import re
@@ -26,16 +25,16 @@ _LOAD_BALANCER = "AWS/ApplicationELB"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceMetrics:
-    """Every metric of one service. Makes no resource; each method returns data with `as_cloudwatch()`.
+    """Metrics of one service. It creates no resource; each method returns data with `as_cloudwatch()`.
 
-    Metrics of servers are averages over the scrapes of all its tasks, so an average of a gauge is an average task's.
-    Percentiles cannot be had: of a histogram CloudWatch gets sum and count.
+    Server metrics are averages over the scrapes of all tasks, so the average of a gauge is that of one task.
+    Percentiles are not available: CloudWatch gets only sum and count of a histogram.
     """
 
     server: str
     """Name of the server in the catalog, e.g. `tgi`."""
     batch_size: int
-    """How many sequences a task generates side by side."""
+    """Number of sequences that a task generates concurrently."""
     cluster_name: str
     """Name of the ECS cluster."""
     service_name: str
@@ -47,80 +46,80 @@ class ServiceMetrics:
 
     @property
     def dimensions(self) -> Mapping[str, str]:
-        """Dimensions of every metric that the collector brings, by ECS's own names."""
+        """Dimensions of all metrics of the collector, with ECS's names."""
         return MappingProxyType({"ClusterName": self.cluster_name, "ServiceName": self.service_name})
 
     def waiting(self) -> Measure:
-        """Return how many requests wait in a task on average."""
+        """Return the average number of waiting requests per task."""
         return self._answer("waiting", label="waiting")
 
     def running(self) -> Measure:
-        """Return how many sequences a task generates on average."""
+        """Return the average number of sequences in generation per task."""
         return self._answer("running", label="running")
 
     def requests_in_task(self) -> MetricMath:
-        """Return how many requests a task has on average, waiting and running: what scaling follows."""
+        """Return the average number of requests per task, waiting and running: the scaling metric."""
         metrics = self._metrics("waiting") | self._metrics("running")
-        return MetricMath(expression=" + ".join(metrics), metrics=MappingProxyType(metrics), label="requests in a task")
+        return MetricMath(expression=" + ".join(metrics), metrics=MappingProxyType(metrics), label="requests per task")
 
     def time_to_first_token(self) -> Measure:
         """Return the average seconds until the first token.
 
-        TGI has no such metric: of it this is the sum of the averages of validation, queue and prefill.
+        TGI has no such metric; for TGI it is the sum of the averages of validation, queue and prefill.
         """
         return self._answer("time_to_first_token", label="time to first token")
 
     def time_per_token(self) -> Measure:
-        """Return the average seconds for each token of an answer."""
+        """Return the average seconds per output token."""
         return self._answer("time_per_token", label="time per token")
 
     def answer_time(self) -> Measure:
-        """Return the average seconds of a whole answer."""
+        """Return the average end-to-end latency in seconds."""
         return self._answer("answer_time", label="answer")
 
     def answers(self) -> Measure:
-        """Return how many answers were finished."""
+        """Return the number of finished answers."""
         return self._answer("answer_time", statistic="SampleCount", label="answers")
 
     def tokens(self) -> Measure:
-        """Return how many tokens were generated, counted when their answer was finished."""
+        """Return the number of generated tokens, counted when an answer is finished."""
         return self._answer("answer_tokens", statistic="Sum", label="tokens")
 
     def rejected(self) -> Measure | None:
-        """Return how many requests were turned away because too many were there; `None` of a server that never does."""
+        """Return the number of requests rejected because of overload; `None` for a server that never rejects any."""
         if not server_metrics(self.server).rejected:
             return None
         return self._answer("rejected", statistic="Sum", label="rejected (429)")
 
     def scraped(self) -> ServiceMetric:
-        """Return whether the collector reached any server: 1, or 0."""
+        """Return whether the collector reached any server: 1 or 0."""
         return ServiceMetric(
             namespace=namespace(), name="up", dimensions=self.dimensions, statistic="Maximum", label="collector"
         )
 
     def requests(self) -> ServiceMetric:
-        """Return how many requests the load balancer sent on to servers."""
+        """Return the number of requests that the load balancer forwarded to servers."""
         return self._of_targets("RequestCount", label="requests")
 
     def server_errors(self) -> ServiceMetric:
-        """Return how many requests servers answered with 5xx."""
+        """Return the number of 5xx responses of servers."""
         return self._of_targets("HTTPCode_Target_5XX_Count", label="5xx of servers")
 
     def client_errors(self) -> ServiceMetric:
-        """Return how many requests servers answered with 4xx, 429 among them."""
+        """Return the number of 4xx responses of servers, including 429."""
         return self._of_targets("HTTPCode_Target_4XX_Count", label="4xx of servers")
 
     def failed(self) -> Measure | None:
-        """Return how many answers failed without a 5xx; `None` of a server that does not tell.
+        """Return the number of failed answers without a 5xx; `None` for a server that does not report it.
 
-        TGI answers 424 where a generation fails, and of a stream that has begun nobody sees another status than 200.
+        TGI returns 424 for a failed generation; a stream that has begun keeps its status 200.
         """
         if not server_metrics(self.server).failed:
             return None
         return self._answer("failed", statistic="Sum", label="failed generations")
 
     def server_error_percent(self) -> MetricMath:
-        """Return how many of a hundred requests failed in servers; nothing where there were no requests."""
+        """Return the percentage of requests that failed in servers; no value without requests."""
         bad = {"errors": self.server_errors()} | self._metrics("failed", statistic="Sum")
         failures = " + ".join(f"FILL({id}, 0)" for id in bad)
         return MetricMath(
@@ -130,7 +129,7 @@ class ServiceMetrics:
         )
 
     def load_balancer_errors(self) -> ServiceMetric:
-        """Return how many requests the load balancer itself answered with 5xx."""
+        """Return the number of 5xx responses of the load balancer itself."""
         return ServiceMetric(
             namespace=_LOAD_BALANCER,
             name="HTTPCode_ELB_5XX_Count",
@@ -140,15 +139,15 @@ class ServiceMetrics:
         )
 
     def healthy_hosts(self) -> ServiceMetric:
-        """Return how many targets answered their health checks."""
+        """Return the number of healthy targets."""
         return self._of_targets("HealthyHostCount", statistic="Minimum", label="healthy")
 
     def unhealthy_hosts(self) -> ServiceMetric:
-        """Return how many targets did not answer their health checks."""
+        """Return the number of unhealthy targets."""
         return self._of_targets("UnHealthyHostCount", statistic="Maximum", label="unhealthy")
 
     def of_log(self, name: str, *, label: str) -> ServiceMetric:
-        """Return how often a metric filter called `name` found something in the service's log group."""
+        """Return the number of matches of the metric filter `name` in the service's log group."""
         return ServiceMetric(
             namespace=namespace(), name=f"{self.service_name}/{name}", dimensions={}, statistic="Sum", label=label
         )
@@ -166,7 +165,7 @@ class ServiceMetrics:
         return average_sum(self._metrics(question, statistic=statistic), label=label)
 
     def _metrics(self, question: str, *, statistic: str = "Average") -> dict[str, ServiceMetric]:
-        """Return the server's metrics that answer `question`, by an id for metric math."""
+        """Return the server's metrics for `question`, a field of `ServerMetrics`, by an id for metric math."""
         found: tuple[ServerMetric, ...] = getattr(server_metrics(self.server), question)
         return {
             f"{question}{n or ''}": ServiceMetric(
@@ -181,11 +180,11 @@ class ServiceMetrics:
 
 
 LOG_STREAM = "metrics"
-"""Of the service's log group: what CloudWatch has made metrics of. One for all tasks; PutLogEvents needs no order."""
+"""Stream of the metrics in the service's log group. All tasks share it; PutLogEvents needs no sequence token."""
 _SERIES = {"gauge": ("",), "counter": ("",), "histogram": ("_bucket", "_sum", "_count")}
-"""What names of series end in, by type of metric."""
+"""Suffixes of series names by type of metric."""
 _UP = "up"
-"""Prometheus's own: whether the scrape was answered."""
+"""Prometheus's own metric: whether the scrape succeeded."""
 
 
 def collector_configuration(
@@ -198,9 +197,9 @@ def collector_configuration(
     log_group_name: str,
     region: str,
 ) -> dict[str, Any]:
-    """Return the configuration for `server` (its name in the catalog) at `port` of the same task.
+    """Return the configuration for `server` (its name in the catalog) on `port` of the same task.
 
-    Only the metrics in the catalog are kept: each metric and set of dimensions costs, and each line is stored.
+    Only metrics in the catalog are kept, because each metric, dimension set and log line has a cost.
     """
     metrics = server_metrics(server).all
     return {
@@ -234,7 +233,7 @@ def collector_configuration(
 
 
 def _scrape(metrics: Sequence[ServerMetric], *, target: str, path: str, labels: dict[str, str]) -> dict[str, Any]:
-    """The labels of the target stand at every series, also at `up`: they become the dimensions."""
+    """Labels of the target are added to all series, including `up`: they become the dimensions."""
     facts = collector_facts()
     series = [re.escape(metric.name) + end for metric in metrics for end in _SERIES[metric.type]]
     return {
@@ -248,10 +247,10 @@ def _scrape(metrics: Sequence[ServerMetric], *, target: str, path: str, labels: 
 
 
 def _processors(metrics: Sequence[ServerMetric]) -> dict[str, Any]:
-    """Counters are made differences by the exporter itself; histograms are not.
+    """The exporter itself converts counters to differences, but not histograms.
 
-    The first value is kept: the collector starts with its server, so what a series begins with has just happened, and
-    many series are there only from their first event on.
+    The first value is kept: the collector starts with its server, so the initial value of a series is new, and many
+    series exist only from their first event on.
     """
     facts = collector_facts()
     histograms = [metric.name for metric in metrics if metric.type == "histogram"]
@@ -310,14 +309,14 @@ def collector_container(
     image: str | None = None,
     log: ecs.CfnTaskDefinition.LogConfigurationProperty | None = None,
 ) -> ecs.CfnTaskDefinition.ContainerDefinitionProperty:
-    """Return the AWS Distro for OpenTelemetry Collector as a container of the server's task.
+    """Return the AWS Distro for OpenTelemetry collector as a sidecar container of the server's task.
 
-    It reaches the server at 127.0.0.1, so the task must be in network mode `awsvpc`. It is not essential, since a
-    service that nobody measures still serves, and ECS starts it anew when it ends.
+    It connects to the server at 127.0.0.1, so the task must have the network mode `awsvpc`. It is not essential: the
+    service also works without metrics, and ECS restarts the container when it exits.
 
     - `server`: the server's name in the catalog.
-    - `image`: default the catalog's, of the public ECR, which a network without internet cannot reach.
-    - `log`: where its own warnings go. Default: nowhere.
+    - `image`: default: the catalog's in ECR Public, which a network without internet access cannot reach.
+    - `log`: log configuration for its own warnings. Default: none.
     """
     facts = collector_facts()
     configuration = collector_configuration(
@@ -349,12 +348,12 @@ def collector_container(
 
 
 def collector_permissions(*, log_group_arn: str) -> tuple[Permission, ...]:
-    """Return what the task's role must have for the collector. `log_group_arn` is without `:*` at its end."""
+    """Return the task role's permissions for the collector. `log_group_arn` has no `:*` at its end."""
     return (
         Permission(
             sid="WriteMetrics",
             actions=("logs:CreateLogStream", "logs:PutLogEvents"),
             resources=(f"{log_group_arn}:log-stream:{LOG_STREAM}",),
-            reason="the collector writes the server's metrics as lines of EMF, of which CloudWatch makes metrics",
+            reason="the collector writes the server's metrics as EMF lines, which CloudWatch converts to metrics",
         ),
     )

@@ -1,4 +1,4 @@
-"""The model of a service: mounted for its task, and looked at before the service is made and before a task starts."""
+"""The model of a service: its mount, its check at deployment, and its check before a task starts."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -25,18 +25,18 @@ from llm_fleet.spec.service import Capacity
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelMount:
-    """A folder of a bucket, mounted read-only on the host and shown to the container."""
+    """A prefix of a bucket, mounted read-only on the host and in the container."""
 
     bucket_name: str
     """The bucket; may be a token."""
     prefix: str
-    """Only keys below it, without slashes at its ends; empty for the whole bucket."""
+    """The prefix without leading and trailing slashes; empty for the whole bucket."""
     host_path: str
-    """Where Mountpoint for Amazon S3 shows it on the host."""
+    """Mount path of Mountpoint for Amazon S3 on the host."""
     container_path: str
-    """Where containers see it."""
+    """Mount path in containers."""
     cache_gib: int
-    """How much of it the host may keep on its disk."""
+    """Cache size on the host's disk."""
 
 
 _MODEL_PATH = "/mnt/llm-fleet/model"
@@ -44,7 +44,7 @@ _SEEN_AT = "/model"
 
 
 def model_mount(model: Model) -> ModelMount | None:
-    """Return how hosts see `model`; `None` for a model that is not in S3."""
+    """Return the mount of `model` on hosts; `None` for a model that is not in S3."""
     kept = cache_gib(model)
     if kept is None:
         return None
@@ -53,7 +53,7 @@ def model_mount(model: Model) -> ModelMount | None:
 
 
 def model_path(model: Model) -> str:
-    """Return what the server is told of `model`: a folder in the container, or the id on the Hub."""
+    """Return the server's model id: a path in the container, or an id on the Hub."""
     return _SEEN_AT if model.source is ModelSource.S3 else model.location.rstrip("/")
 
 
@@ -61,10 +61,10 @@ MODEL_VOLUME = "model"
 
 
 def model_volumes(mount: ModelMount | None) -> list[ecs.CfnTaskDefinition.VolumeProperty]:
-    """Return the volume of the model; none for a model that no host mounts.
+    """Return the volume of the model; empty for a model without a mount.
 
-    The host mounts it before the agent of ECS starts, or keeps the agent from starting: Docker would make an empty
-    folder of a path that is not there.
+    The host mounts it before the ECS agent starts, or does not start the agent: Docker would create an empty directory
+    for a missing path.
     """
     if mount is None:
         return []
@@ -73,7 +73,7 @@ def model_volumes(mount: ModelMount | None) -> list[ecs.CfnTaskDefinition.Volume
 
 
 def model_mounts(mount: ModelMount | None) -> list[ecs.CfnTaskDefinition.MountPointProperty]:
-    """Return where a container sees the model."""
+    """Return the mount point of the model in a container."""
     if mount is None:
         return []
     return [
@@ -83,20 +83,18 @@ def model_mounts(mount: ModelMount | None) -> list[ecs.CfnTaskDefinition.MountPo
     ]
 
 
-_MOUNT_REASON = (
-    "Mountpoint for Amazon S3 shows the model to the server, read-only; nothing else of the bucket is readable"
-)
+_MOUNT_REASON = "Mountpoint for Amazon S3 mounts the model read-only; nothing else in the bucket is readable"
 
 
 def model_permissions(model: Model, *, partition: str) -> Sequence[Permission]:
-    """Return what the role of a service's hosts needs to mount `model`; nothing for one that is not in S3."""
+    """Return the host role's permissions to mount `model`; empty for a model that is not in S3."""
     if model.source is not ModelSource.S3:
         return ()
     return read_bucket("Model", model_access(model, partition=partition), reason=_MOUNT_REASON)
 
 
 def model_access(model: Model, *, partition: str) -> BucketAccess:
-    """Return the part of a bucket that `model`, one in S3, is."""
+    """Return the bucket and prefix of `model`, which must be in S3."""
     bucket, prefix = bucket_and_prefix(model.location)
     return BucketAccess(bucket_arn=f"arn:{partition}:s3:::{bucket}", prefix=prefix, key_arn=model.key_arn)
 
@@ -107,17 +105,17 @@ _HOST_PATH = "/var/lib/llm-fleet/cache"
 
 CACHE_ENVIRONMENT = {
     "HF_HOME": f"{CONTAINER_PATH}/huggingface",
-    # TGI's image sets this one to /tmp, and it counts more than HF_HOME (text-generation-inference, Dockerfile.neuron).
+    # TGI's image sets this to /tmp, and it has precedence over HF_HOME (text-generation-inference, Dockerfile.neuron).
     "HUGGINGFACE_HUB_CACHE": f"{CONTAINER_PATH}/huggingface/hub",
     "NEURON_COMPILE_CACHE_URL": f"{CONTAINER_PATH}/neuron",
 }
-"""Where Hugging Face's libraries and the Neuron compiler put what they need again."""
+"""Cache directories of Hugging Face's libraries and the Neuron compiler."""
 
 
 def cache_volume(capacity: Capacity) -> ecs.CfnTaskDefinition.VolumeProperty:
-    """Return the volume: on an EC2 host it stays between tasks, so that a second start downloads and compiles nothing.
+    """Return the cache volume: an EC2 host keeps it between tasks, so that later starts download and compile nothing.
 
-    Nothing of ours is on a managed instance, and its host paths are not ours to name: there it goes with the task.
+    Host paths of a managed instance cannot be set, so the volume is deleted with the task there.
     """
     host = ecs.CfnTaskDefinition.HostVolumePropertiesProperty(
         source_path=_HOST_PATH if capacity is Capacity.EC2 else None
@@ -126,14 +124,14 @@ def cache_volume(capacity: Capacity) -> ecs.CfnTaskDefinition.VolumeProperty:
 
 
 def cache_mount() -> ecs.CfnTaskDefinition.MountPointProperty:
-    """Return where a container sees the volume."""
+    """Return the mount point of the cache volume."""
     return ecs.CfnTaskDefinition.MountPointProperty(
         source_volume=CACHE_VOLUME, container_path=CONTAINER_PATH, read_only=False
     )
 
 
 _PACKAGES = ("model_checker", "publisher")
-"""The check, and the publisher's way of answering CloudFormation, which it uses."""
+"""The check, and the publisher's module for responses to CloudFormation, which it uses."""
 _ANSWER = ("publisher/__init__.py", "publisher/response.py")
 
 
@@ -148,10 +146,10 @@ def _files() -> list[ScriptFile]:
 
 
 class ModelChecker(DeploymentFunction):
-    """A small Lambda function of our own, which may list and read the models that it is asked about, and nothing else.
+    """A Lambda function that can list and read only the models that it checks.
 
-    It is in no VPC: it talks to S3 and CloudFormation only. Where a bucket's policy lets nobody in but through a VPC
-    endpoint, it says so, and the deployment-time check has to be left out; tasks check again in any case.
+    It is not in a VPC, since it uses only S3 and CloudFormation. If a bucket's policy allows access only through a VPC
+    endpoint, its error says so, and the check at deployment must be disabled; tasks check the model in any case.
     """
 
     code = DeploymentCode(
@@ -161,30 +159,29 @@ class ModelChecker(DeploymentFunction):
         below="lifecycle/",
         handler="lifecycle.model_checker.handler.handler",
         timeout=120,
-        runs_once="once a model",
-        description="Looks whether a model is there and compiled for its server, before the service is made",
-        policy_description="What the function that looks at models may do",
-        role_description="Role of the function that looks at models before their services are made",
-        unencrypted_log="its log holds addresses of models and errors, encrypted by CloudWatch; another key can be "
-        "given",
+        runs_once="once for each model",
+        description="Checks that a model exists and is compiled for its server, before the service is created",
+        policy_description="Permissions of the function that checks models",
+        role_description="Role of the function that checks models before their services are created",
+        unencrypted_log="its log has S3 URIs of models and errors, encrypted by CloudWatch; another key can be given",
     )
 
     def allow(self, permissions: Sequence[Permission]) -> None:
-        """Let it do what `permissions` say; their statement ids must be unique in the stack."""
+        """Add `permissions` to its role; their statement ids must be unique in the stack."""
         reasons = {arn: permission.reason for permission in permissions for arn in permission.resources}
         self.allow_statements([statement_of(permission) for permission in permissions], wildcards=reasons)
 
 
-_CHECK_REASON = "the function looks, before a service is made, whether its model is there and what it was compiled for"
+_CHECK_REASON = "the function checks, before a service is created, that its model exists and is compiled for it"
 
 
 class ModelCheck(Construct):
-    """Looks at a model in S3 before a service is made, in seconds, and fails the deployment with the reason.
+    """Checks a model in S3 before a service is created, in seconds, and fails the deployment with the reason.
 
-    Without it the mistake would show when the server has been pulled and started, a quarter of an hour later, as a
-    container that ends over and over. A service has to depend on this construct. The check is repeated whenever what
-    the server asks for, or the model's address, changes; and by each task when it starts (`check_container`), since an
-    object in S3 can change without a deployment.
+    Without it, an error would appear 15 minutes later, after the server is pulled and started, as a container that
+    exits repeatedly. A service must depend on this construct. The check runs again whenever the server's requirements
+    or the model's URI change; and each task checks at its start (`check_container`), since an object in S3 can change
+    without a deployment.
     """
 
     def __init__(
@@ -193,15 +190,15 @@ class ModelCheck(Construct):
         id: str,
         *,
         model: Model,
-        asked: Mapping[str, Any],
+        requested: Mapping[str, Any],
         log_encryption_key: kms.IKey | None = None,
     ) -> None:
-        """Check `model`, which must be in S3 (`ValueError` else), against `asked` (see `asked_of_model`).
+        """Check `model` against `requested` (see `requested_of_model`). Raises `ValueError` if it is not in S3.
 
-        `log_encryption_key`: of the function's log. Default: CloudWatch's own encryption.
+        `log_encryption_key`: encrypts the function's log. Default: CloudWatch's own encryption.
         """
         if model.source is not ModelSource.S3:
-            raise ValueError(f"{scope.node.path}/{id}: only a model in S3 can be looked at before its service is made")
+            raise ValueError(f"{scope.node.path}/{id}: only a model in S3 can be checked before its service is created")
         super().__init__(scope, id)
         checker = ModelChecker.of(self, log_encryption_key=log_encryption_key)
         access = model_access(model, partition=cdk.Stack.of(self).partition)
@@ -216,44 +213,47 @@ class ModelCheck(Construct):
             properties={
                 "Bucket": bucket,
                 "Prefix": prefix,
-                # One string: CloudFormation would turn every number and boolean of an object into text.
-                "Asked": json.dumps(dict(asked), sort_keys=True),
+                # One string, because CloudFormation converts all numbers and booleans of an object to strings.
+                "Requested": json.dumps(dict(requested), sort_keys=True),
             },
         )
-        """What waits for the answer; a service depends on it."""
+        """The custom resource; a service must depend on it."""
 
 
 CHECK_CONTAINER = "model-check"
 _MEMORY_MIB = 256
-_NOBODY = "65534:65534"
+_NO_ONE = "65534:65534"
 
 
 def check_container(
     *,
     source: ModelSource,
     path: str,
-    asked: Mapping[str, Any],
+    requested: Mapping[str, Any],
     image: str,
     mount_points: Sequence[ecs.CfnTaskDefinition.MountPointProperty] = (),
     log: ecs.CfnTaskDefinition.LogConfigurationProperty | None = None,
     after: str | None = None,
 ) -> ecs.CfnTaskDefinition.ContainerDefinitionProperty | None:
-    """Return the container that ends with 0 only when the model at `path` is what the server asks for.
+    """Return a container that exits with 0 only if the model at `path` meets the server's requirements.
 
-    The server's container waits for it (`dependsOn`, `SUCCESS`), so that a model that was exchanged since the
-    deployment stops the task in a second and with the reason in the log, and not after minutes of loading. It runs
-    Python of the server's own `image`, which the host needs anyway, as nobody, without a way to write anything. `None`
-    for a model of the Hub, of which nothing is there yet. `asked`: see `asked_of_model`. `mount_points`: what
-    shows the model at `path`. `log`: default, the container's output is kept nowhere.
-    `after`: a container that must end well before. Default: none.
+    The server's container depends on it (`dependsOn`, `SUCCESS`), so that a model that was replaced after the
+    deployment stops the task in a second, with the reason in the log, instead of after minutes of loading. It runs
+    Python in the server's own `image`, which the host needs anyway, as an unprivileged user without write access.
+    `None` for a model on the Hub, which is not downloaded yet. `requested`: see `requested_of_model`. `mount_points`:
+    of the model at `path`. `log`: default, the container's output is not stored.
+    `after`: a container that must exit successfully before. Default: none.
     """
     if source is ModelSource.HUB:
         return None
-    environment = {"LLM_FLEET_MODEL_ASKED": json.dumps(dict(asked), sort_keys=True), "LLM_FLEET_MODEL_PATH": path}
+    environment = {
+        "LLM_FLEET_MODEL_REQUESTED": json.dumps(dict(requested), sort_keys=True),
+        "LLM_FLEET_MODEL_PATH": path,
+    }
     return ecs.CfnTaskDefinition.ContainerDefinitionProperty(
         name=CHECK_CONTAINER,
         image=image,
-        # ECS takes SUCCESS as a condition only of containers that are not essential.
+        # ECS allows the condition SUCCESS only for containers that are not essential.
         essential=False,
         entry_point=["python3", "-c"],
         command=[check_source()],
@@ -268,7 +268,7 @@ def check_container(
         else None,
         privileged=False,
         readonly_root_filesystem=True,
-        user=_NOBODY,
+        user=_NO_ONE,
         linux_parameters=ecs.CfnTaskDefinition.LinuxParametersProperty(
             capabilities=ecs.CfnTaskDefinition.KernelCapabilitiesProperty(drop=["ALL"]), init_process_enabled=True
         ),
@@ -276,6 +276,6 @@ def check_container(
 
 
 def check_source() -> str:
-    """Return the check's source, for `python3 -c`."""
+    """Return the source code of the check, for `python3 -c`."""
     (folder,) = model_checker.__path__
     return Path(folder, "check.py").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Watches the Neuron devices of a service's hosts."""
+"""Monitors the Neuron devices of a service's hosts."""
 
 import json
 import shlex
@@ -19,7 +19,7 @@ _RESTART_SECONDS = 60
 
 
 def detector_rules() -> dict[str, object]:
-    """Return what the detector looks for: what the Neuron driver writes into the kernel's log for a broken device."""
+    """Return the detector's rules: messages of the Neuron driver in the kernel log for a broken device."""
     return {
         "plugin": "kmsg",
         "logPath": _KMSG,
@@ -44,10 +44,10 @@ def detector_rules() -> dict[str, object]:
 def detector_container(
     *, image: str | None, log: ecs.CfnTaskDefinition.LogConfigurationProperty
 ) -> ecs.CfnTaskDefinition.ContainerDefinitionProperty:
-    """Return the node problem detector, which reads the kernel's log.
+    """Return the container of the node problem detector, which reads the kernel log.
 
-    Neuron's own task definition makes it privileged. Reading /dev/kmsg takes the device and, where `dmesg_restrict` is
-    set, the capability SYSLOG (Linux, kernel/printk), so it gets these two and no more. Not run on AWS:
+    Neuron's own task definition makes it privileged. Reading /dev/kmsg needs the device and, with `dmesg_restrict`, the
+    capability SYSLOG (Linux, kernel/printk), so it gets only these two. Not tested on AWS:
     assumption: neuron-health-without-privilege
     """
     facts = neuron_health_facts()
@@ -74,9 +74,9 @@ def detector_container(
 def recovery_container(
     *, image: str | None, log: ecs.CfnTaskDefinition.LogConfigurationProperty
 ) -> ecs.CfnTaskDefinition.ContainerDefinitionProperty:
-    """Return Neuron's recovery program, which asks the detector, tells CloudWatch and gives the host up.
+    """Return Neuron's recovery container: it queries the detector, publishes a metric and replaces the host.
 
-    It is not essential, other than in Neuron's own task definition: what the detector finds is told by its log, too.
+    It is not essential, unlike in Neuron's own task definition: the detector also logs the errors.
     """
     facts = neuron_health_facts()
     return _Task.ContainerDefinitionProperty(
@@ -97,16 +97,16 @@ def recovery_container(
 class NeuronHealth(Construct):
     """The Neuron problem detector as a daemon: one task on each EC2 host of a cluster.
 
-    It reads the kernel's log for hardware errors that do not mend themselves and writes them to the service's log, of
-    which `ServiceAlarms` makes an alarm. It has no network and no role.
+    It reads hardware errors that are not recoverable from the kernel log and writes them to the service's log, on which
+    `ServiceAlarms` creates an alarm. It has no network and no role.
 
-    With `recover` Neuron's recovery program stands beside it: it tells CloudWatch (namespace `NeuronHealthCheck`) and
-    declares the host unhealthy, so that its auto scaling group replaces it. That task is in the host's network, for it
-    must ask the instance metadata which host it is on, which tasks of their own network may not. Off by default, as in
-    Neuron's own task definition: the host ends without draining, and a small fleet may not get another at once.
+    With `recover`, Neuron's recovery program runs next to it: it publishes metrics (namespace `NeuronHealthCheck`) and
+    sets the host unhealthy, so that its Auto Scaling group replaces it. That task uses the host's network, because it
+    reads the instance id from the metadata service, which tasks with their own network cannot reach. Off by default, as
+    in Neuron's own task definition: the host ends without draining, and capacity for a new one may be unavailable.
 
-    Source: aws-neuron-sdk, deploy/ecs/npd.rst. Not on ECS Managed Instances: AWS replaces impaired hosts there itself,
-    and no device of the host is to be had.
+    Source: aws-neuron-sdk, deploy/ecs/npd.rst. Not on ECS Managed Instances: AWS replaces impaired hosts there,
+    and tasks cannot use devices of the host.
     """
 
     def __init__(
@@ -123,16 +123,16 @@ class NeuronHealth(Construct):
         detector_image: str | None = None,
         recovery_image: str | None = None,
     ) -> None:
-        """Make task definition and daemon service `<service_name>-neuron-health`, and with `recover` a role.
+        """Create the task definition and the daemon service `<service_name>-neuron-health`, and with `recover` a role.
 
-        - `execution_role_arn`: writes the log.
-        - `log`: where the containers write.
-        - `auto_scaling_group_name`: of the hosts; with `recover` it must be told (`ValueError`).
-        - `detector_image`, `recovery_image`: default Neuron's, of registries that a closed network cannot reach.
+        - `execution_role_arn`: the role that writes the log.
+        - `log`: log group of the containers.
+        - `auto_scaling_group_name`: of the hosts; required with `recover` (`ValueError`).
+        - `detector_image`, `recovery_image`: default: Neuron's, whose registries need internet access.
         """
         super().__init__(scope, id)
         self.role: ServiceRole | None = None
-        """What the recovery program acts with; `None` without it."""
+        """Task role of the recovery program; `None` without it."""
         containers = [detector_container(image=detector_image, log=log)]
         if recover:
             self.role = self._role(service_name, auto_scaling_group_name)
@@ -148,7 +148,7 @@ class NeuronHealth(Construct):
             task_role_arn=self.role.role.role_arn if self.role else None,
             execution_role_arn=execution_role_arn,
         )
-        """The L1 of the task."""
+        """The L1 construct of the task definition."""
         if recover:
             _explain_host_network(self.task_definition)
         self.service = ecs.CfnService(
@@ -165,51 +165,51 @@ class NeuronHealth(Construct):
             enable_ecs_managed_tags=True,
             propagate_tags="SERVICE",
         )
-        """The L1 of the daemon service."""
+        """The L1 construct of the daemon service."""
 
     def _role(self, service_name: str, group_name: str | None) -> ServiceRole:
         if group_name is None:
-            raise ValueError("recover=True replaces hosts of an auto scaling group: tell auto_scaling_group_name")
+            raise ValueError("recover=True requires auto_scaling_group_name")
         place = Place.of(self)
         return ecs_role(
             self,
             "Role",
-            description=f"Neuron problem detector beside {service_name}",
+            description=f"Neuron problem detector of {service_name}",
             permissions=_permissions(place.arn("autoscaling", f"autoScalingGroup:*:autoScalingGroupName/{group_name}")),
         )
 
 
 def _explain_host_network(task_definition: ecs.CfnTaskDefinition) -> None:
-    acknowledge(task_definition, "the one variable switches recovery on; nothing is secret", "AwsSolutions-ECS2")
+    acknowledge(task_definition, "the only variable enables recovery; it is not a secret", "AwsSolutions-ECS2")
     acknowledge(
         task_definition,
-        "only in the host's network may the recovery program ask the instance metadata which host it is on; its own "
-        "task definition has no user but root",
+        "the recovery program reads the instance id from the metadata service, which only the host's network reaches; "
+        "its own task definition has only the user root",
         "NIST.800.53.R5-ECSTaskDefinitionUserForHostMode",
     )
 
 
 def _permissions(group_arn: str) -> list[Permission]:
-    """What Neuron's documents give the recovery program (its page on IRSA)."""
+    """Permissions of the recovery program in Neuron's documentation (its page on IRSA)."""
     return [
         Permission(
             sid="TellNeuronHealth",
             actions=("cloudwatch:PutMetricData",),
             resources=("*",),
-            reason="PutMetricData knows no resource; the condition leaves it the detector's namespace alone",
+            reason="PutMetricData supports no resource; the condition limits it to the detector's namespace",
             conditions={"StringEquals": {"cloudwatch:namespace": neuron_health_facts().namespace}},
         ),
         Permission(
             sid="FindOwnHost",
             actions=("ec2:DescribeInstances", "autoscaling:DescribeAutoScalingInstances"),
             resources=("*",),
-            reason="the program looks up the host that it runs on; both actions know no resource",
+            reason="the program looks up the host that it runs on; both actions support no resource",
         ),
         Permission(
             sid="GiveUpBrokenHost",
             actions=("autoscaling:SetInstanceHealth",),
             resources=(group_arn,),
-            reason="a host with a broken device is declared unhealthy, so that its group replaces it; the `*` is the "
-            "group's id, which nobody knows beforehand",
+            reason="a host with a broken device is set unhealthy, so that its group replaces it; the `*` is the "
+            "group's id, which AWS generates",
         ),
     ]

@@ -1,4 +1,4 @@
-"""How the container of a model server is started, and which repository its image is pulled from."""
+"""Container settings of a model server, and the ECR repository of its image."""
 
 import hashlib
 import json
@@ -28,27 +28,27 @@ from llm_fleet.spec.model_shape import Model, ModelSource
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerProcess:
-    """One container of a model server, as its task definition tells it."""
+    """Settings of a model server's container in its task definition."""
 
     image: str
     entry_point: tuple[str, ...]
-    """In place of the image's own script: that of TGI's image in ECR and AWS's do not hand SIGTERM on, so that every
-    answer would be cut off when a task stops, and Hugging Face's of vLLM takes arguments apart at blanks."""
+    """Replaces the image's entry point: those of TGI's image in ECR and of AWS's images do not forward SIGTERM, so that
+    all answers would be cut off when a task stops, and that of Hugging Face's vLLM splits arguments at spaces."""
     command: tuple[str, ...]
     environment: Mapping[str, str]
     capabilities: tuple[str, ...]
-    """Linux capabilities beyond Docker's default ones."""
+    """Linux capabilities in addition to Docker's defaults."""
     api_key_variable: str
-    """The environment variable whose value clients must have as bearer token; its value comes from a secret."""
+    """The environment variable with the bearer token of clients; its value comes from a secret."""
     hub_token_variable: str
     """The environment variable with the Hub's token; its value comes from a secret."""
     port: int
     health_path: str
     metrics_path: str
     termination_seconds: int
-    """How long it takes to end at most, once it is asked to."""
+    """Maximum seconds from SIGTERM to its exit."""
     ecr_account: str | None
-    """Whose private registry the image is in; `None` for one that needs no credentials, or an image of one's own."""
+    """Account of the image's private registry; `None` for one without credentials, or a user's own image."""
 
 
 def server_process(
@@ -64,13 +64,13 @@ def server_process(
     load_seconds: int | None = None,
     managed: bool = False,
 ) -> ServerProcess:
-    """Return how `server` is started on `instance` for the model that its container sees at `model_path`.
+    """Return the container settings of `server` on `instance` for the model at `model_path`.
 
-    `model_path`: a path in the container, or an id of the Hub. `served_name`: what clients write as `model`; TGI takes
-    any. `region`: may be a token only where the image is the same in every region. `idle_timeout_seconds`: how long the
-    load balancer keeps a connection on which nothing happens; the server must not end it first, or a request now and
-    then meets a connection that is gone, and its client a 502. Default: nobody told; the server's own. `load_seconds`:
-    how long the server may take to load and compile; it must not give up itself before that. Default: its own limits.
+    `model_path`: a path in the container, or an id on the Hub. `served_name`: value of `model` in requests; TGI accepts
+    any. `region`: may be a token only if the image is the same in all regions. `idle_timeout_seconds`: idle timeout of
+    the load balancer; the server must not close a connection earlier, or some requests use a closed connection and
+    their clients get a 502. Default: the server's own. `load_seconds`: time for loading and compiling, in which the
+    server must not time out. Default: its own limits.
     """
     facts = model_servers()[server.kind]
     account = image_account(facts.accounts, region) if facts.accounts and server.image is None else None
@@ -110,22 +110,22 @@ _DIGITS = 16
 _TOKEN = re.compile(r"\$\{Token\[[^\]]*\]\}")
 _Words = tuple[tuple[str, ...], tuple[str, ...], Mapping[str, str]]
 _VLLM_ENVIRONMENT = {"VLLM_NO_USAGE_STATS": "1"}
-"""vLLM's own default reports to its makers, as TGI's does."""
+"""Disables usage statistics, which vLLM and TGI send to their makers by default."""
 _TGI_LOG_LEVEL = "info,text_generation_launcher=warn,text_generation_launcher[shard-manager]=info"
-"""All but what the launcher says by itself at `info`: its arguments are there, and the API key is one of them. How far
-the model is loaded stays."""
+"""The log level hides the launcher's own lines at `info`, since they have its arguments with the API key. The progress
+of loading the model is still logged."""
 
 
 def _tgi(server: ModelServer, instance: NeuronInstance, model: Model, model_path: str) -> _Words:
-    """Tell TGI all that its entry script would work out, so that it compiles and serves exactly these sizes.
+    """Set everything that TGI's entry script would derive, so that it compiles and serves exactly these sizes.
 
-    Left to itself the script takes the largest configuration that the Hub's cache has (text-generation-inference issue
-    3299), and of a model that is there already it only compares.
+    Without this, the script uses the largest configuration in the Hub's cache (text-generation-inference issue 3299),
+    and only compares the sizes of a compiled model.
     """
     longest = server.settings.get("max_input_tokens") or server.sequence_length // 2
     environment = {
         "MODEL_ID": model_path,
-        "HOSTNAME": "0.0.0.0",  # noqa: S104 - else the launcher takes the container's name for what it listens at
+        "HOSTNAME": "0.0.0.0",  # noqa: S104 - otherwise the launcher listens on the container's name
         "PORT": str(model_servers()[server.kind].port),
         "HF_NUM_CORES": str(cores_of(server, instance)),
         "HF_AUTO_CAST_TYPE": "bf16",
@@ -154,16 +154,16 @@ def _vllm(server: ModelServer, instance: NeuronInstance, model_path: str, served
         return ("optimum-cli", "neuron", "serve"), (*command, *_arguments(server)), _VLLM_ENVIRONMENT
     sizes = ("--tensor-parallel-size", cores, "--max-num-seqs", batch, "--max-model-len", length)
     own = _arguments(server)
-    # Of the plugin for trn2 vLLM's defaults are kept: assumption: aws-vllm-neuron-prefill-by-default
+    # The plugin for trn2 uses vLLM's defaults: assumption: aws-vllm-neuron-prefill-by-default
     more = (*_blocks(server.batch_size, own), *own) if server.kind is ServerKind.AWS_VLLM else own
     return ("vllm", "serve"), (model_path, *name, *port, *sizes, *more), _VLLM_ENVIRONMENT
 
 
 def _blocks(batch_size: int, own: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what NxD Inference asks of vLLM's cache: no prefix caching, vLLM's default, and one block for each place.
+    """Return vLLM's cache arguments for NxD Inference: no prefix caching, and one block for each sequence.
 
-    Where the user's own words switch on prefix caching or chunked prefill, the number of blocks is another, and theirs
-    to say. assumption: aws-vllm-needs-block-flags
+    If the user's own arguments enable prefix caching or chunked prefill, the number of blocks differs, and the user
+    must set it. assumption: aws-vllm-needs-block-flags
     """
     said = {word.partition("=")[0].lstrip("-").replace("_", "-") for word in own if word.startswith("--")}
     words: list[str] = []
@@ -175,9 +175,9 @@ def _blocks(batch_size: int, own: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _shared_memory(server: ModelServer, *, managed: bool) -> Mapping[str, str]:
-    """Return what makes vLLM's queue of requests fit into 64 MiB: it has ten pieces of this size.
+    """Return the chunk size with which vLLM's request queue fits into 64 MiB: it has ten chunks.
 
-    The queues of answers, one a worker, keep their size; they take only the pages that are written.
+    The response queues, one for each worker, keep their size; they use only pages that are written.
     assumption: managed-instances-shared-memory
     """
     if not managed or server.kind is ServerKind.TGI:
@@ -188,32 +188,32 @@ def _shared_memory(server: ModelServer, *, managed: bool) -> Mapping[str, str]:
 def _neuron(server: ModelServer, model: Model, instance: NeuronInstance, image: str) -> Mapping[str, str]:
     """Return the variables of AWS's plugins.
 
-    NxD Inference keeps what it compiles beside the model unless it is told another place, and the model is mounted
-    read-only (assumption: aws-vllm-compiled-artifacts). The other plugin ends at start on a host without EFA, which a
-    task on one host does not use (assumption: aws-vllm-neuron-needs-no-efa), and keeps what it compiles below
-    `VLLM_CACHE_ROOT`, which is in the container's home unless it is set (assumption: aws-vllm-neuron-cache-root).
+    NxD Inference stores compiled artifacts next to the model by default, and the model is mounted read-only
+    (assumption: aws-vllm-compiled-artifacts). The other plugin exits at start on a host without EFA, which a task on
+    one host does not need (assumption: aws-vllm-neuron-needs-no-efa), and stores compiled artifacts under
+    `VLLM_CACHE_ROOT`, by default in the container's home (assumption: aws-vllm-neuron-cache-root).
     """
     if server.kind is ServerKind.AWS_VLLM_NEURON:
         return {"NEURON_SKIP_EFA_AFFINITY": "1", "VLLM_CACHE_ROOT": f"{CONTAINER_PATH}/vllm"}
     if server.kind is not ServerKind.AWS_VLLM:
         return {}
-    told = [
+    settings = [
         *(model.location, model.revision, image, instance.target),
         *(cores_of(server, instance), server.batch_size, server.sequence_length),
         *_arguments(server),
         *sorted(server.environment.items()),
     ]
-    # The compiler's flags are variables: what was compiled with others is not to be loaded.
-    # A CDK token is written by a number that another resource may change.
-    text = _TOKEN.sub("", json.dumps(told, default=str))
+    # The compiler's flags are variables, since artifacts compiled with other flags must not be loaded.
+    # The text of a CDK token has a number that depends on other resources.
+    text = _TOKEN.sub("", json.dumps(settings, default=str))
     digest = hashlib.sha256(text.encode()).hexdigest()
     return {"NEURON_COMPILED_ARTIFACTS": f"{CONTAINER_PATH}/compiled/{digest[:_DIGITS]}"}
 
 
 def _timeouts(server: ModelServer, load_seconds: int | None) -> Mapping[str, str]:
-    """Return how long vLLM and its plugin for trn2 wait for a compilation; by default each gives up after 5 to 10 min.
+    """Return the timeouts of vLLM and its plugin for trn2 for a compilation; their defaults are 5 to 10 min.
 
-    One execution may wait for a compilation too; a device that hangs is noticed no sooner, so it is not the whole time.
+    An execution can include a compilation. A hanging device is detected only after it, so it is shorter than the whole.
     assumption: aws-vllm-neuron-timeouts
     """
     if server.kind is not ServerKind.AWS_VLLM_NEURON or load_seconds is None:
@@ -243,7 +243,7 @@ def _arguments(server: ModelServer) -> tuple[str, ...]:
 
 
 def _variables(server: ModelServer) -> dict[str, str]:
-    """Return the settings that are environment variables."""
+    """Return the settings that are environment variables, by name."""
     known = server_settings(server.kind)
     given = {name: value for name, value in server.settings.items() if value is not None}
     return {variable: _text(value) for name, value in given.items() if (variable := known[name].variable)}
@@ -258,20 +258,20 @@ def _text(value: Any) -> str:
 
 
 def _keep_alive(server: ModelServer, idle_timeout_seconds: int | None) -> dict[str, str]:
-    """Make vLLM keep idle connections longer than its own 5 s (`vllm/envs.py`); TGI never ends one itself."""
+    """Make vLLM keep idle connections longer than its default of 5 s (`vllm/envs.py`); TGI never closes one."""
     if server.kind is ServerKind.TGI or idle_timeout_seconds is None:
         return {}
     return {"VLLM_HTTP_TIMEOUT_KEEP_ALIVE": str(idle_timeout_seconds + keep_alive_margin_seconds())}
 
 
 def _hub(model: Model) -> dict[str, str]:
-    """Keep a server whose model is at hand from asking the Hub: it would wait for it in a network without a way out."""
+    """Prevent requests to the Hub when the model is mounted: without internet access they would time out."""
     return {} if model.source is ModelSource.HUB else {"HF_HUB_OFFLINE": "1"}
 
 
 def _termination_seconds(server: ModelServer) -> int:
-    told = server.settings.get("graceful_termination_seconds")
-    return termination_seconds(server.kind) if told is None else told
+    seconds = server.settings.get("graceful_termination_seconds")
+    return termination_seconds(server.kind) if seconds is None else seconds
 
 
 _PRIVATE = re.compile(
@@ -280,10 +280,10 @@ _PRIVATE = re.compile(
 
 
 def repository_arn(image: str, *, partition: str) -> str | None:
-    """Return the ARN of the private repository of ECR that `image` is in.
+    """Return the ARN of the private ECR repository of `image`.
 
-    `None` for an image elsewhere, public.ecr.aws included, which is pulled without credentials, and for a token, which
-    tells nothing at synth.
+    `None` for an image elsewhere, public.ecr.aws included, which is pulled without credentials, and for a CDK token,
+    whose value is unknown at synth.
     """
     found = None if is_unresolved(image) else _PRIVATE.fullmatch(image)
     if found is None:
@@ -292,9 +292,9 @@ def repository_arn(image: str, *, partition: str) -> str | None:
 
 
 def server_repository_arn(kind: ServerKind, process: ServerProcess, stack: cdk.Stack) -> str | None:
-    """Return the ARN of the private repository that the image of a server of `kind` is in, for a task of `stack`.
+    """Return the ARN of the private ECR repository of the image of a server of `kind`, for a task of `stack`.
 
-    The catalog's image has tokens in its name, which `repository_arn` cannot read; its parts are known here.
+    The catalog's image has tokens in its name, which `repository_arn` cannot parse; here its parts are known.
     """
     if process.ecr_account is None:
         return repository_arn(process.image, partition=stack.partition)

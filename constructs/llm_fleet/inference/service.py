@@ -1,4 +1,4 @@
-"""A model served behind a load balancer, by ECS on Neuron instances."""
+"""A model served behind a load balancer by ECS on Neuron instances."""
 
 from typing import cast
 
@@ -18,7 +18,7 @@ from llm_fleet.inference.capacity import Ec2Capacity, add_capacity
 from llm_fleet.inference.cluster import ServiceLog, render_cluster
 from llm_fleet.inference.front import LoadBalancerFront
 from llm_fleet.inference.model import ModelCheck
-from llm_fleet.inference.service_monitoring import ServiceSight, watch_devices
+from llm_fleet.inference.service_monitoring import ServiceMonitoring, watch_devices
 from llm_fleet.inference.service_plan import NETWORK, ServicePlan, service_name_of
 from llm_fleet.inference.task import SERVER, ServingTask
 from llm_fleet.network.network import Network
@@ -34,34 +34,34 @@ _ALL = 100
 
 
 def least_healthy_percent(tasks: int) -> int:
-    """Return the share of `tasks` that goes on while an update replaces the others: all but one, or none of one.
+    """Return `minimumHealthyPercent` for `tasks`: all but one task keep running, or none of one.
 
-    A host's accelerator holds one task, and there may be no further accelerator to be had: an update that must start a
-    task before it stops one would wait for ever. ECS rounds the share up to whole tasks, so it is rounded down here.
+    A host's accelerator is for one task, and another accelerator may be unavailable: an update that must start a task
+    before it stops one would wait forever. ECS rounds up to whole tasks, so this rounds down.
     """
     return _ALL * (tasks - 1) // tasks
 
 
 class ServiceGrants:
-    """What others may do with a service. Each method returns the `Grant`, whose `success` tells an imported role."""
+    """Grants on a service. Each method returns the `Grant`; its `success` is `False` for an imported role."""
 
     def __init__(self, service: "ServiceBase") -> None:
-        """Grant on `service`, in its stack."""
+        """Create grants on `service`, in its stack."""
         self._stack = cdk.Stack.of(service)
         self._service = service
 
     def read_api_key(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let `grantee` read the API key that clients show, and decrypt it.
+        """Let `grantee` read and decrypt the API key.
 
-        Raises `FleetError` (LF764) for a service that asks for no key.
+        Raises `FleetError` (LF764) for a service without an API key.
         """
         secret = self._service.api_key_secret
         if secret is None:
             problem = Problem(
                 code=Code.SERVICE_WITHOUT_KEY,
-                message="this service asks its clients for no API key, so there is none to read",
+                message="this service has no API key",
                 path=("front", "authentication"),
-                remedy="leave the grant out, or give the Front Authentication.API_KEY",
+                remedy="remove the grant, or set Authentication.API_KEY in the Front",
             )
             raise_problems([problem], subject=self._service.node.path)
         assert secret is not None
@@ -84,9 +84,9 @@ class ServiceGrants:
         )
 
     def redeploy(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let `grantee` see the service and replace its tasks, as `aws ecs update-service --force-new-deployment` does.
+        """Let `grantee` see the service and replace its tasks (`aws ecs update-service --force-new-deployment`).
 
-        It may also change what else `UpdateService` changes; IAM cannot tell those apart.
+        This includes all other changes of `UpdateService`, which IAM cannot limit.
         """
         update = iam.Grant.add_to_principal(
             grantee=grantee, actions=["ecs:UpdateService"], resource_arns=[self._service.service_arn]
@@ -96,30 +96,30 @@ class ServiceGrants:
 
 @jsii.implements(ec2.IConnectable)
 class ServiceBase(Construct):
-    """A service for those who use it. `InferenceService` sets what is here."""
+    """The attributes and grants of a service, which `InferenceService` sets."""
 
     service_name: str
     """Its name, and its cluster's."""
     model_name: str
-    """What clients write as `model`."""
+    """Value of `model` in requests of clients."""
     front: LoadBalancerFront
-    """The load balancer with all that belongs to it."""
+    """The load balancer with security group, listeners, API key, AWS WAF and logs."""
     service: ecs.CfnService
-    """The L1 of the ECS service."""
+    """The L1 construct of the ECS service."""
     log_group: logs.CfnLogGroup
-    """What its hosts and containers log into."""
-    sight: ServiceSight
+    """Log group of its hosts and containers."""
+    monitoring: ServiceMonitoring
     """Its metrics, alarms, dashboard and scaling."""
     _connections: ec2.Connections | None = None
 
     @property
     def url(self) -> str:
-        """What clients take as base URL: it ends with `/v1`. A token, unless the front has a `domain_name`."""
+        """Base URL of clients; it ends with `/v1`. A CDK token, unless the front has a `domain_name`."""
         return self.front.url
 
     @property
     def api_key_secret(self) -> secretsmanager.ISecret | None:
-        """The secret whose text is the API key; `None` where the front asks for none."""
+        """The secret whose value is the API key; `None` without one."""
         return self.front.api_key_secret
 
     @property
@@ -129,52 +129,52 @@ class ServiceBase(Construct):
 
     @property
     def service_arn(self) -> str:
-        """ARN of the ECS service, a token."""
+        """ARN of the ECS service, a CDK token."""
         return self.service.ref
 
     @property
     def grants(self) -> ServiceGrants:
-        """What others may do with it."""
+        """Grants for other roles and users."""
         return ServiceGrants(self)
 
     @property
     @jsii.member(jsii_name="connections")
     def connections(self) -> ec2.Connections:
-        """The load balancer's security group, and the port it serves at as default: who may come in, and from where."""
+        """The load balancer's security group, with its port as default port, for ingress rules."""
         if self._connections is None:
             port = ec2.Port.tcp(int(self.front.listener.port or 0))
             self._connections = ec2.Connections(security_groups=[self.front.security_group], default_port=port)
         return self._connections
 
     def metric_waiting(self) -> cloudwatch.IMetric:
-        """Return how many requests wait in a task on average."""
-        return self.sight.metrics.waiting().as_cloudwatch()
+        """Return the average number of waiting requests per task."""
+        return self.monitoring.metrics.waiting().as_cloudwatch()
 
     def metric_requests_in_task(self) -> cloudwatch.IMetric:
-        """Return how many requests a task has on average, waiting and running: what scaling follows."""
-        return self.sight.metrics.requests_in_task().as_cloudwatch()
+        """Return the average number of requests per task, waiting and running: the scaling metric."""
+        return self.monitoring.metrics.requests_in_task().as_cloudwatch()
 
     def metric_time_to_first_token(self) -> cloudwatch.IMetric:
         """Return the average seconds until the first token."""
-        return self.sight.metrics.time_to_first_token().as_cloudwatch()
+        return self.monitoring.metrics.time_to_first_token().as_cloudwatch()
 
     def metric_server_errors(self) -> cloudwatch.IMetric:
-        """Return how many requests servers answered with 5xx."""
-        return self.sight.metrics.server_errors().as_cloudwatch()
+        """Return the number of 5xx responses of servers."""
+        return self.monitoring.metrics.server_errors().as_cloudwatch()
 
     def metric_unhealthy_hosts(self) -> cloudwatch.IMetric:
-        """Return how many tasks did not answer the load balancer's health checks."""
-        return self.sight.metrics.unhealthy_hosts().as_cloudwatch()
+        """Return the number of tasks that failed the load balancer's health checks."""
+        return self.monitoring.metrics.unhealthy_hosts().as_cloudwatch()
 
     def add_outputs(self) -> None:
-        """Give the stack outputs: base URL, model name, how to read the key, and what else an operator asks for."""
+        """Add stack outputs: base URL, model name, a command that prints the key, and names of resources."""
         key = self.api_key_secret
         outputs = {
             "Url": (self.url, "Base URL for OpenAI clients"),
-            "ModelName": (self.model_name, "What clients write as model"),
-            "ApiKeySecretArn": (key.secret_arn if key else None, "Secret whose text is the API key"),
+            "ModelName": (self.model_name, "Value of model in requests"),
+            "ApiKeySecretArn": (key.secret_arn if key else None, "Secret whose value is the API key"),
             "ApiKeyCommand": (self.front.key_command, "Prints the API key"),
-            "LoadBalancerDnsName": (self.front.load_balancer_dns_name, "Where a DNS name of your own leads"),
+            "LoadBalancerDnsName": (self.front.load_balancer_dns_name, "Target of your own DNS record"),
             "ClusterName": (self.cluster_name, "Name of the ECS cluster"),
             "ServiceName": (self.service.attr_name, "Name of the ECS service"),
             "LogGroupName": (self.log_group.ref, "CloudWatch log group of hosts and containers"),
@@ -183,11 +183,11 @@ class ServiceBase(Construct):
 
 
 class InferenceService(ServiceBase):
-    """An OpenAI-compatible endpoint for one model: a load balancer, an ECS service, and Neuron instances under it.
+    """An OpenAI-compatible endpoint for one model: a load balancer, an ECS service, and Neuron instances.
 
-    What would fail only once it is deployed is checked when the construct is made, and told at once in one
-    `FleetError`, before any resource is in the template: a model that does not fit, a server that does not run on the
-    instance, a host driver that the server's runtime refuses. It is an `ec2.IConnectable` (its load balancer).
+    The constructor checks what would otherwise fail only at deployment, and raises all problems in one `FleetError`
+    before it adds a resource to the template: a model that does not fit, a server that does not support the instance, a
+    host driver that the server's runtime does not support. It is an `ec2.IConnectable` (its load balancer).
     """
 
     def __init__(
@@ -200,13 +200,12 @@ class InferenceService(ServiceBase):
         encryption_key: kms.IKey | None = None,
         access_log_bucket: s3.IBucket | s3.Bucket | None = None,
     ) -> None:
-        """Make `service`; raise `FleetError` with all that is wrong with it (LF700 to LF789).
+        """Create `service`. Raises `FleetError` with all problems (LF700 to LF789).
 
-        - `network`: where it stands: hosts in the compute subnets of all its AZs, the load balancer in two AZs at
-          least.
-        - `encryption_key`: of the logs and the API key's secret; its policy must let CloudWatch Logs use it, as that of
-          `FleetKey` does. Default: keys of AWS's own.
-        - `access_log_bucket`: where the load balancer writes who asked what. Default: a bucket of its own.
+        - `network`: hosts are in the compute subnets of all its AZs, the load balancer in at least two AZs.
+        - `encryption_key`: encrypts the logs and the API key; its policy must let CloudWatch Logs use it, as that of
+          `FleetKey` does. Default: keys that AWS owns.
+        - `access_log_bucket`: for the load balancer's access logs. Default: a new one.
         """
         super().__init__(scope, id)
         raise_problems(
@@ -217,7 +216,7 @@ class InferenceService(ServiceBase):
         plan.check(network, subject=self.node.path)
         execute_command = service.execute_command
         self.spec = service
-        """What it was made of."""
+        """The specification."""
         self.service_name = plan.name
         self.model_name = plan.served_name
         log = ServiceLog(
@@ -246,7 +245,7 @@ class InferenceService(ServiceBase):
             access_log_bucket=cast(s3.IBucket | None, access_log_bucket),
         )
         self.capacity = add_capacity(self, plan, network=network, cluster=self.cluster, log=log)
-        """The hosts under it."""
+        """The capacity for its tasks."""
         self._check_model(plan, encryption_key)
         self.task = ServingTask(
             self,
@@ -260,19 +259,19 @@ class InferenceService(ServiceBase):
             api_key=self.front.api_key_secret,
             execute_command=execute_command,
         )
-        """The task definition with its roles and its security group."""
+        """The task definition with its roles and security group."""
         self.front.allow_targets(self.task.security_group)
         self.service = self._make_service(plan, network, port=process.port, grace_seconds=grace_seconds)
-        # Gone before any of these goes, and not there before all of these are: a service without its capacity provider
-        # or its listener is refused, and hosts that go first leave tasks behind that nobody can stop.
+        # Created after and deleted before all of these: ECS rejects a service without its capacity provider or its
+        # listener, and if hosts are deleted first, their tasks cannot be stopped.
         needed = [self.capacity.dependencies, self.front.dependencies, self.task, network.connectivity]
         self.service.node.add_dependency(*needed)
         if isinstance(self.capacity, Ec2Capacity) and self.capacity.first_host is not None:
-            # Its time begins when the service's tasks ask for hosts.
+            # Its timeout starts when the service's tasks need hosts.
             self.capacity.first_host.node.add_dependency(*needed)
-        self.sight = ServiceSight(
+        self.monitoring = ServiceMonitoring(
             self,
-            "Sight",
+            "Sight",  # codespell:ignore sight
             plan=plan,
             service=self.service,
             cluster=self.cluster,
@@ -287,21 +286,21 @@ class InferenceService(ServiceBase):
             task=self.task,
             log=log,
         )
-        """The daemon that watches the devices; `None` without one."""
+        """The daemon that monitors Neuron devices; `None` without one."""
 
     def _check_model(self, plan: ServicePlan, encryption_key: kms.IKey | None) -> None:
-        """Look at a model in S3 before any host is paid for."""
+        """Check a model in S3 before any host starts."""
         if plan.model.source is ModelSource.S3:
             check = ModelCheck(
-                self, "ModelCheck", model=plan.model, asked=plan.asked, log_encryption_key=encryption_key
+                self, "ModelCheck", model=plan.model, requested=plan.requested, log_encryption_key=encryption_key
             )
             self.capacity.node.add_dependency(check)
 
     def _make_service(self, plan: ServicePlan, network: Network, *, port: int, grace_seconds: int) -> ecs.CfnService:
-        """Return the service; plain fields of the description name the property that they become.
+        """Return the service; metadata of plain fields of the specification have the property name.
 
-        Tasks are replaced one by one, never more than there are hosts for, and back when they do not start. With that
-        no AZ can be rebalanced, which starts a task before it stops one.
+        Tasks are replaced one by one, without additional hosts, with a rollback if they do not start. This excludes AZ
+        rebalancing, which starts a task before it stops one.
         """
         tasks, of_fields = plan.spec.tasks, in_request(plan.spec)
         deployment = of_fields.pop("deployment_configuration", {})
@@ -311,7 +310,7 @@ class InferenceService(ServiceBase):
             service_name=plan.name,
             cluster=self.cluster.ref,
             task_definition=self.task.definition.ref,
-            # CloudFormation would set a number of tasks that follows the load back at every update of the service.
+            # With scaling, a fixed number would reset the number of tasks at every update of the service.
             desired_count=None if tasks.scales else tasks.desired,
             capacity_provider_strategy=[
                 ecs.CfnService.CapacityProviderStrategyItemProperty(

@@ -1,6 +1,6 @@
-"""How a service is watched, and what follows from it: metrics, alarms, a dashboard, scaling, the devices' health.
+"""Monitoring and scaling of a service: metrics, alarms, dashboard, auto scaling and Neuron device health.
 
-The dashboard's form: docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html
+Dashboard format: docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html
 """
 
 from collections.abc import Sequence
@@ -41,25 +41,25 @@ _Policy = autoscaling.CfnScalingPolicy
 
 
 class ServiceScaling(Construct):
-    """Target tracking on an ECS service; nothing at all where the number of tasks is fixed.
+    """Target tracking on an ECS service; creates nothing for a fixed number of tasks.
 
-    What is followed is the number of requests in a task, waiting and running, towards the batch and the queue's target:
-    it grows with the load and shrinks with each task, as target tracking asks of a metric. The queue alone would be 0
-    at any load that the batch holds, and tasks would be thrown away until it is not.
+    The metric is the number of requests per task, waiting and running; the target is the batch size plus the target of
+    the queue. It grows with the load and falls with each new task, as target tracking requires. The queue alone would
+    be 0 at any load within the batch size, and tasks would be removed until it is not.
 
-    Application Auto Scaling acts with its service-linked role, which it makes itself. Where the collector is silent
-    there is no metric, and the number stays as it is.
+    Application Auto Scaling uses its service-linked role, which it creates itself. Without data of the collector there
+    is no metric, and the number of tasks does not change.
     """
 
     def __init__(
         self, scope: Construct, id: str, *, spec: ServiceSpec, metrics: ServiceMetrics, service: ecs.CfnService
     ) -> None:
-        """Scale `service`, whose metrics are `metrics`, within the bounds of `spec`."""
+        """Scale `service` by its `metrics` within the bounds of `spec`."""
         super().__init__(scope, id)
         self.target: autoscaling.CfnScalableTarget | None = None
-        """The L1 beneath; `None` where nothing scales."""
+        """The L1 construct of the scalable target; `None` without scaling."""
         self.policy: autoscaling.CfnScalingPolicy | None = None
-        """The L1 of the policy; `None` where nothing scales."""
+        """The L1 construct of the policy; `None` without scaling."""
         tasks = spec.tasks
         if not tasks.scales:
             return
@@ -102,7 +102,7 @@ def _configuration(
 
 
 def _queries(math: MetricMath) -> list[autoscaling.CfnScalingPolicy.TargetTrackingMetricDataQueryProperty]:
-    """Return `math` as Application Auto Scaling takes it: only the result is returned, a point each minute."""
+    """Return `math` as queries of Application Auto Scaling: only the result is returned, one point per minute."""
     parts = [
         _Policy.TargetTrackingMetricDataQueryProperty(
             id=id, metric_stat=_statistic(metric), label=metric.label, return_data=False
@@ -130,13 +130,13 @@ def _statistic(metric: ServiceMetric) -> autoscaling.CfnScalingPolicy.TargetTrac
 
 
 _PRINCIPALS = ["events.amazonaws.com", "delivery.logs.amazonaws.com"]
-"""Who writes events into log groups (docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html)."""
+"""Writers of events to log groups (docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html)."""
 
 
 class TaskEvents(Construct):
-    """Writes each stopped task of a service into a log group: its stop code, its reason, its containers' exit codes.
+    """Logs each stopped task of a service: stop code, reason and exit codes of its containers.
 
-    EventBridge writes there by a resource policy of CloudWatch Logs, of which a region has ten in an account.
+    EventBridge needs a CloudWatch Logs resource policy; the quota is ten for each region of an account.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class TaskEvents(Construct):
         service_name: str,
         log_group: logs.CfnLogGroup,
     ) -> None:
-        """Record the tasks of `service_name` in the cluster at `cluster_arn` to `log_group`."""
+        """Log stopped tasks of `service_name` in the cluster `cluster_arn` to `log_group`."""
         super().__init__(scope, id)
         arn = log_group_arn(self, log_group.ref)
         self.rule = events.CfnRule(
@@ -166,18 +166,18 @@ class TaskEvents(Construct):
             },
             targets=[events.CfnRule.TargetProperty(id="LogGroup", arn=arn)],
         )
-        """The L1 of the rule."""
+        """The L1 construct of the rule."""
         self.policy = logs.CfnResourcePolicy(
             self,
             "Policy",
             policy_name=f"llm-fleet-{service_name}-task-events",
             policy_document=cdk.Stack.of(self).to_json_string(_policy(f"{arn}:*", rule_arn=self.rule.attr_arn)),
         )
-        """The L1 of the policy that lets EventBridge write."""
+        """The L1 construct of the resource policy for EventBridge."""
 
 
 def _policy(streams: str, *, rule_arn: str) -> dict[str, object]:
-    """Creating a stream carries no source, so only writing is bound to the rule, as EventBridge's guide has it."""
+    """CreateLogStream sends no source ARN, so only PutLogEvents is limited to the rule (EventBridge's guide)."""
     who = {"Effect": "Allow", "Principal": {"Service": _PRINCIPALS}, "Resource": streams}
     return {
         "Version": "2012-10-17",
@@ -196,9 +196,9 @@ def _policy(streams: str, *, rule_arn: str) -> dict[str, object]:
 def service_dashboard(
     metrics: ServiceMetrics, plans: Sequence[AlarmPlan], *, alarm_arns: Sequence[str], tasks_at_most: int
 ) -> list[list[dict[str, Any]]]:
-    """Return the rows of the dashboard: alarms, what clients feel, what servers do, hosts, and what to do about alarms.
+    """Return the rows of the dashboard: alarms, client metrics, server metrics, hosts, and remedies of alarms.
 
-    `tasks_at_most`: how many tasks there may be, drawn as a line.
+    `tasks_at_most`: maximum number of tasks, drawn as a line.
     """
     neuron_health = any(plan.id == NEURON_ERROR for plan in plans)
     return [
@@ -211,7 +211,7 @@ def service_dashboard(
 
 
 def _of_clients(metrics: ServiceMetrics, plans: Sequence[AlarmPlan]) -> list[dict[str, Any]]:
-    told = [measure for measure in (metrics.failed(), metrics.rejected()) if measure]
+    failures = [measure for measure in (metrics.failed(), metrics.rejected()) if measure]
     return [
         graph(
             "Time to first token, average (s)",
@@ -219,13 +219,13 @@ def _of_clients(metrics: ServiceMetrics, plans: Sequence[AlarmPlan]) -> list[dic
             lines=alarm_lines("TimeToFirstToken", plans),
         ),
         graph("Time per token, average (s)", metrics.time_per_token()),
-        graph("Requests and finished answers, a minute", metrics.requests(), metrics.answers()),
+        graph("Requests and finished answers per minute", metrics.requests(), metrics.answers()),
         graph(
-            "Errors, a minute",
+            "Errors per minute",
             metrics.server_errors(),
             metrics.load_balancer_errors(),
             metrics.client_errors(),
-            *told,
+            *failures,
         ),
     ]
 
@@ -233,17 +233,17 @@ def _of_clients(metrics: ServiceMetrics, plans: Sequence[AlarmPlan]) -> list[dic
 def _of_servers(metrics: ServiceMetrics, plans: Sequence[AlarmPlan]) -> list[dict[str, Any]]:
     batch = [{"label": "batch", "value": metrics.batch_size}]
     return [
-        graph("Requests waiting in a task", metrics.waiting(), lines=alarm_lines("Queue", plans)),
-        graph("Requests in a task: what scaling follows", metrics.requests_in_task(), metrics.running(), lines=batch),
-        graph("Tokens of finished answers, a minute", metrics.tokens()),
-        graph("Whole answer, average (s)", metrics.answer_time()),
+        graph("Waiting requests per task", metrics.waiting(), lines=alarm_lines("Queue", plans)),
+        graph("Requests per task (scaling metric)", metrics.requests_in_task(), metrics.running(), lines=batch),
+        graph("Tokens of finished answers per minute", metrics.tokens()),
+        graph("End-to-end latency, average (s)", metrics.answer_time()),
     ]
 
 
 def _of_hosts(metrics: ServiceMetrics, *, tasks_at_most: int, neuron_health: bool) -> list[dict[str, Any]]:
-    most = [{"label": "tasks at most", "value": tasks_at_most}]
+    most = [{"label": "maximum tasks", "value": tasks_at_most}]
     refused = metrics.of_log(HOST_REFUSED, label="hosts refused")
-    stopped = metrics.of_log(TASK_STOPPED, label="tasks stopped by themselves")
+    stopped = metrics.of_log(TASK_STOPPED, label="tasks stopped unexpectedly")
     widgets = [
         graph("Targets", metrics.healthy_hosts(), metrics.unhealthy_hosts(), lines=most),
         graph("Hosts refused, tasks stopped", refused, stopped),
@@ -251,12 +251,12 @@ def _of_hosts(metrics: ServiceMetrics, *, tasks_at_most: int, neuron_health: boo
     ]
     if not neuron_health:
         return widgets
-    found = metrics.of_log(NEURON_ERROR, label="found in the kernel's log")
+    found = metrics.of_log(NEURON_ERROR, label="found in the kernel log")
     return [*widgets, graph("Neuron hardware errors", found)]
 
 
-class ServiceSight(Construct):
-    """Metrics of a service and of its load balancer, with alarms, a dashboard and scaling made of the same."""
+class ServiceMonitoring(Construct):
+    """Metrics of a service and its load balancer, with alarms, a dashboard and scaling based on them."""
 
     def __init__(
         self,
@@ -269,7 +269,7 @@ class ServiceSight(Construct):
         front: LoadBalancerFront,
         log: ServiceLog,
     ) -> None:
-        """Make it."""
+        """Create the alarms, the dashboard and the scaling."""
         super().__init__(scope, id)
         self.metrics = ServiceMetrics(
             server=plan.server.kind,
@@ -279,9 +279,9 @@ class ServiceSight(Construct):
             load_balancer=front.load_balancer_full_name,
             target_group=front.target_group_full_name,
         )
-        """Every metric, as data."""
+        """All metrics of the service."""
         self.scaling = ServiceScaling(self, "Scaling", spec=plan.spec, metrics=self.metrics, service=service)
-        """What the number of tasks follows."""
+        """Auto scaling of the tasks."""
         TaskEvents(self, "TaskEvents", cluster_arn=cluster.attr_arn, service_name=plan.name, log_group=log.log_group)
         alarms = plan.spec.alarms
         topic = sns.Topic.from_topic_arn(self, "AlarmTopic", alarms.topic_arn) if alarms.topic_arn else None
@@ -294,12 +294,12 @@ class ServiceSight(Construct):
             topic=topic,
             neuron_health=plan.spec.watches_devices,
         )
-        """The alarms."""
+        """The alarms of the service."""
         arns = [alarm.attr_arn for alarm in self.alarms.alarms.values()]
         most = plan.spec.tasks.maximum
         rows = service_dashboard(self.metrics, self.alarms.plans, alarm_arns=arns, tasks_at_most=most)
         self.dashboard = render_dashboard(Construct(self, "Dashboard"), "Resource", plan.name, rows)
-        """The L1 of the dashboard."""
+        """The L1 construct of the dashboard."""
 
 
 def watch_devices(
@@ -311,7 +311,7 @@ def watch_devices(
     task: ServingTask,
     log: ServiceLog,
 ) -> NeuronHealth | None:
-    """Return the daemon `NeuronHealth` in `scope`; nothing where nobody asked, or AWS watches the devices itself."""
+    """Return the daemon `NeuronHealth` in `scope`; `None` if it is off, or AWS monitors the devices itself."""
     if not plan.spec.watches_devices or not isinstance(capacity, Ec2Capacity):
         return None
     images = plan.spec.sidecar_images
@@ -327,6 +327,6 @@ def watch_devices(
         detector_image=images.image("problem_detector"),
         recovery_image=images.image("recovery"),
     )
-    # Gone before the hosts go: a cluster with a service is not deleted.
+    # Deleted before the hosts: ECS does not delete a cluster with a service.
     health.service.node.add_dependency(capacity.dependencies, task.execution_role)
     return health

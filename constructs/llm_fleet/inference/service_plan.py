@@ -1,4 +1,4 @@
-"""An inference service checked and with every default filled in, before any resource of it exists."""
+"""A checked inference service with all defaults set, before its resources exist."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import Form
 from llm_fleet.rules.inference.fit import GIB, weight_bytes
 from llm_fleet.rules.inference.front import check_front_place
-from llm_fleet.rules.inference.model import asked_of_model
+from llm_fleet.rules.inference.model import requested_of_model
 from llm_fleet.rules.inference.service import address_claims, check_service, check_service_name
 from llm_fleet.rules.problem import Problem, is_unresolved, raise_problems
 from llm_fleet.spec.model_server import ModelServer
@@ -24,14 +24,14 @@ from llm_fleet.spec.model_shape import Model
 from llm_fleet.spec.service import ServiceSpec
 
 _SAFE = "llm-"
-"""Before a name that begins as ECS allows no name of a capacity provider to begin."""
+"""Prefix for names that begin with a prefix that ECS does not allow for capacity providers."""
 
 
 NETWORK = Form(
-    wanted="a network of llm-fleet",
+    wanted="a FleetNetwork",
     has=("availability_zone_ids", "compute_subnets", "reserve_addresses"),
     remedy='write FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az1", "usw2-az2"])), or '
-    "FleetNetwork.from_attributes(…) for a VPC that there is",
+    "FleetNetwork.from_attributes(…) for an existing VPC",
 )
 
 
@@ -44,7 +44,7 @@ class ServicePlan:
     region: str | None
 
     def check(self, network: Network, *, subject: str) -> None:
-        """Raise `FleetError` with all that is wrong with it."""
+        """Raise `FleetError` with all problems."""
         internet, spec = network.internet, self.spec
         place = check_front_place(
             spec.front,
@@ -57,59 +57,59 @@ class ServicePlan:
             *check_service_name(self.name),
             *check_service(spec.narrowed(ServiceSpec, name=None), region=self.region, internet=internet),
         ]
-        told = {problem.path for problem in of_service}
+        paths = {problem.path for problem in of_service}
         problems = [
             *of_service,
-            # A closed network has no public subnets either: that is one mistake.
-            *(problem for problem in place if problem.path not in told),
+            # A network without internet access also has no public subnets: report only one problem.
+            *(problem for problem in place if problem.path not in paths),
             *self._image_needs_region(),
             *self._type_is_known(),
         ]
         if not problems:
-            # Only a service that can exist takes addresses: a second try must not find those of the first.
+            # Claim addresses only for a valid service, so that a second attempt does not find claims of the first.
             zones = network.availability_zone_ids
             problems += network.reserve_addresses(address_claims(spec, owner=self.name, zones=zones))
         raise_problems(problems, subject=subject)
 
     @property
     def server(self) -> ModelServer:
-        """What serves."""
+        """The model server."""
         return self.spec.server
 
     @property
     def model(self) -> Model:
-        """What is served."""
+        """The model."""
         return self.spec.model
 
     @property
     def served_name(self) -> str:
-        """What clients write as `model`."""
+        """Value of `model` in requests of clients."""
         return self.model.served_name or self.name
 
     @property
     def instance(self) -> NeuronInstance:
-        """The facts of its instance type, which the rules have found to be there."""
+        """The facts of its instance type; the rules have checked that it exists."""
         facts = neuron_instance(self.spec.instance_type)
         assert facts is not None
         return facts
 
     @property
     def memory_mib(self) -> int:
-        """What a task may have of its host's memory."""
+        """MiB of the host's memory that a task can use."""
         return task_memory_mib(self.instance, managed=self.spec.hosts.managed)
 
     @property
     def cpu_units(self) -> int:
-        """What a task may have of its host's processors."""
+        """CPU units of the host that a task can use."""
         return task_cpu_units(self.instance)
 
     @property
-    def asked(self) -> Mapping[str, Any]:
-        """What its server asks of the model: what it must have been compiled for."""
-        return asked_of_model(self.server, self.model, self.instance)
+    def requested(self) -> Mapping[str, Any]:
+        """The server's requirements for the model: the settings that it must be compiled with."""
+        return requested_of_model(self.server, self.model, self.instance)
 
     def process(self, stack: cdk.Stack, *, load_seconds: int) -> ServerProcess:
-        """Return how the server is started; it gives up loading no sooner than after `load_seconds`."""
+        """Return the container settings of the server, which does not time out before `load_seconds`."""
         return server_process(
             self.server,
             instance=self.instance,
@@ -124,20 +124,20 @@ class ServicePlan:
         )
 
     def load_seconds(self) -> int:
-        """Return how long a server may load, by the catalog; a model of unknown size is as large as the devices are."""
+        """Return the catalog's maximum load time; a model of unknown size counts as large as the devices' memory."""
         shape = self.model.size
         weights = self.instance.hbm_gib if shape is None else weight_bytes(shape) / GIB
         return load_seconds(weights_gib=weights, source=self.model.source, compiled=self.model.is_compiled)
 
     def _type_is_known(self) -> list[Problem]:
-        """Tell of an instance type that is a token: it decides devices, memory and CPU of the task definition."""
+        """Return a problem for an instance type that is a token: devices, memory and CPU of the task depend on it."""
         if not is_unresolved(self.spec.instance_type):
             return []
         return [
             Problem(
                 code=Code.HOST_WITHOUT_NEURON,
-                message="the instance type is not known at synth, and the task lists its devices and takes its memory",
-                remedy="write it, e.g. 'inf2.xlarge'; what differs by stage can be chosen in the app, by its context",
+                message="the instance type is a CDK token, but devices and memory of the task depend on it",
+                remedy="write the name, e.g. 'inf2.xlarge'; for values by stage, use CDK context in the app",
                 path=("instance_type",),
                 allowed=", ".join(neuron_instance_names()),
             )
@@ -151,15 +151,15 @@ class ServicePlan:
             Problem(
                 code=Code.SERVICE_REGION,
                 path=("server", "image"),
-                message=f"the image of {facts.title} is in another account in each region, and this stack's region is "
-                "not known",
-                remedy="give the stack an env with its region, or name the image yourself",
+                message=f"the image of {facts.title} is in a different account in each region, but the stack's region "
+                "is unknown",
+                remedy="set the region in the stack's env, or set the image",
             )
         ]
 
 
 def service_name_of(scope: Construct, given: str | None) -> str:
-    """Return the name as given, or one made of the construct's path, the same from deployment to deployment."""
+    """Return `given`, or a stable name that is generated from the construct's path."""
     if given is not None:
         return given
     limits = task_limits()

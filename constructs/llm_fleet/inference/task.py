@@ -1,4 +1,4 @@
-"""The task of a service: its containers, its definition, the roles that it acts with, and its security group."""
+"""The task of a service: containers, task definition, roles and security group."""
 
 from collections.abc import Mapping
 
@@ -49,11 +49,11 @@ def server_container(
     log: ecs.CfnTaskDefinition.LogConfigurationProperty,
     after: str | None,
 ) -> ecs.CfnTaskDefinition.ContainerDefinitionProperty:
-    """Return the container.
+    """Return the server's container.
 
-    `secrets`: environment variable to the ARN of the secret whose text it gets when the task starts; no secret is in
-    the environment of the task definition, which everybody may read who may describe it. `memory_mib`: above it the
-    kernel ends the server, and not a program of the host. `after`: a container that must have ended well before.
+    `secrets`: secret ARNs by environment variable; ECS reads their values when the task starts, so that they are not in
+    the task definition, which all users with DescribeTaskDefinition can read. `memory_mib`: above it, the kernel kills
+    the server instead of a program of the host. `after`: a container that must exit successfully before.
     """
     limits = task_limits()
     return ecs.CfnTaskDefinition.ContainerDefinitionProperty(
@@ -74,11 +74,11 @@ def server_container(
         linux_parameters=_linux(instance, capacity, process.capabilities),
         resource_requirements=_all_devices() if capacity is Capacity.MANAGED_INSTANCES else None,
         ulimits=[
-            # Every stream of an answer is an open file.
+            # Each streamed answer uses a file descriptor.
             ecs.CfnTaskDefinition.UlimitProperty(
                 name="nofile", soft_limit=limits.open_files, hard_limit=limits.open_files
             ),
-            # The runtime pins memory for its devices' DMA.
+            # The Neuron runtime pins memory for DMA of its devices.
             ecs.CfnTaskDefinition.UlimitProperty(name="memlock", soft_limit=_NO_LIMIT, hard_limit=_NO_LIMIT),
         ],
         mount_points=[*model_mounts(mount), cache_mount()],
@@ -93,10 +93,10 @@ def server_container(
 
 
 def stop_seconds(process: ServerProcess) -> int:
-    """Return how long ECS waits between SIGTERM and SIGKILL: as long as the server takes to end, and a little longer.
+    """Return the seconds between SIGTERM and SIGKILL: a little longer than the server needs to stop.
 
-    Streams are over by then: ECS stops a task only when the load balancer has let go of it, which is at the end of
-    the deregistration delay at the latest.
+    Streams are finished by then: ECS stops a task only after the load balancer has deregistered it, at the latest at
+    the end of the deregistration delay.
     """
     return process.termination_seconds + task_limits().stop_margin_seconds
 
@@ -104,9 +104,9 @@ def stop_seconds(process: ServerProcess) -> int:
 def _linux(
     instance: NeuronInstance, capacity: Capacity, capabilities: tuple[str, ...]
 ) -> ecs.CfnTaskDefinition.LinuxParametersProperty:
-    """Return the devices, one by one: on EC2 hosts ECS knows no Neuron device as a resource.
+    """Return a list of the devices, because ECS has no Neuron resource type on EC2 hosts.
 
-    `capabilities`: only those that the user asked for. assumption: aws-vllm-needs-no-capabilities
+    `capabilities`: only those that the user set. assumption: aws-vllm-needs-no-capabilities
     """
     devices = [
         ecs.CfnTaskDefinition.DeviceProperty(host_path=path, container_path=path, permissions=["read", "write"])
@@ -115,9 +115,9 @@ def _linux(
     return ecs.CfnTaskDefinition.LinuxParametersProperty(
         capabilities=ecs.CfnTaskDefinition.KernelCapabilitiesProperty(add=list(capabilities)) if capabilities else None,
         devices=devices if capacity is Capacity.EC2 else None,
-        # A first process that hands signals on and buries the dead: the servers start others.
+        # An init process forwards signals and reaps zombies, since the servers start child processes.
         init_process_enabled=True,
-        # Not valid on Managed Instances, which leave Docker's 64 MiB (ECS guide, task definition differences).
+        # Not valid on Managed Instances, which use Docker's 64 MiB (ECS guide, task definition differences).
         shared_memory_size=task_limits().shared_memory_mib if capacity is Capacity.EC2 else None,
     )
 
@@ -128,16 +128,16 @@ def _all_devices() -> list[ecs.CfnTaskDefinition.ResourceRequirementProperty]:
 
 
 def _platform(capacity: Capacity) -> ecs.CfnTaskDefinition.RuntimePlatformProperty | None:
-    """Return what Managed Instances choose the image of the host by; on EC2 hosts there is nothing to choose."""
+    """Return the platform, by which Managed Instances select the host's AMI; `None` on EC2 hosts."""
     if capacity is not Capacity.MANAGED_INSTANCES:
         return None
     return ecs.CfnTaskDefinition.RuntimePlatformProperty(cpu_architecture="X86_64", operating_system_family="LINUX")
 
 
 class ServingTask(Construct):
-    """One server with all devices of its host. What it may do in AWS is what its collector needs, and nothing else.
+    """One server with all devices of its host. Its task role has only the permissions of the collector.
 
-    The model in S3 is read by the host, so the task's role has no S3; secrets are read by the role that starts it.
+    The host reads the model in S3, so the task role has no S3 permissions; the execution role reads secrets.
     """
 
     def __init__(
@@ -154,9 +154,9 @@ class ServingTask(Construct):
         api_key: secretsmanager.ISecret | None,
         execute_command: bool,
     ) -> None:
-        """Make it. `compatibility`: of the capacity that it is for. `api_key`: what clients must show, if anything."""
+        """Create the task. `compatibility`: that of its capacity. `api_key`: the clients' API key, if any."""
         super().__init__(scope, id)
-        # The Hub, CloudWatch and Session Manager speak HTTPS; a server has no business at any other port.
+        # The Hub, CloudWatch and Session Manager use HTTPS; a server needs no other port.
         self.security_group: ec2.ISecurityGroup = HttpsOutSecurityGroup(
             self,
             "SecurityGroup",
@@ -164,12 +164,12 @@ class ServingTask(Construct):
             description=f"Tasks of the inference service {plan.name}",
             reaches="HTTPS to AWS and the Hub",
         )
-        """Lets the load balancer in, and HTTPS out."""
+        """Allows ingress from the load balancer, and HTTPS egress."""
         secrets = _secrets(plan, process, api_key)
         self._task_role = ecs_role(
             self,
             "TaskRole",
-            description=f"What the tasks of the inference service {plan.name} may do",
+            description=f"Task role of the inference service {plan.name}",
             permissions=[
                 *collector_permissions(log_group_arn=log.group_arn),
                 *(shell_permissions(log_group_arn=log.arn) if execute_command else ()),
@@ -178,22 +178,22 @@ class ServingTask(Construct):
         self._execution_role = ecs_role(
             self,
             "ExecutionRole",
-            description=f"What ECS may do to start a task of the inference service {plan.name}",
+            description=f"Execution role of the inference service {plan.name}",
             permissions=self._to_start(plan, process, log, api_key, list(secrets.values())),
         )
         self.definition = self._define(
             plan, process, compatibility=compatibility, cluster_name=cluster_name, log=log, secrets=secrets
         )
-        """The L1 beneath."""
+        """The L1 construct."""
 
     @property
     def role(self) -> iam.IRole:
-        """What the containers act with."""
+        """Task role of the containers."""
         return self._task_role.role
 
     @property
     def execution_role(self) -> iam.IRole:
-        """What ECS acts with to start a task: grant it a repository whose name is a token, or a secret's key."""
+        """Execution role: grant it access to a repository whose name is a token, or to a secret's key."""
         return self._execution_role.role
 
     @property
@@ -236,7 +236,7 @@ class ServingTask(Construct):
         check = check_container(
             source=plan.model.source,
             path=model_path(plan.model),
-            asked=plan.asked,
+            requested=plan.requested,
             image=process.image,
             mount_points=model_mounts(mount),
             log=driver,
@@ -268,10 +268,10 @@ class ServingTask(Construct):
             self,
             "Definition",
             family=plan.name,
-            # An interface and a security group for the task alone: only the load balancer reaches the server.
+            # The task has its own network interface and security group: only the load balancer reaches the server.
             network_mode="awsvpc",
             requires_compatibilities=[compatibility],
-            # On an EC2 host the task's own limit on CPU would only hold it back: nobody else is there.
+            # On an EC2 host a CPU limit would only slow the task down: it is alone on the host.
             cpu=str(plan.cpu_units) if plan.spec.hosts.managed else None,
             memory=str(plan.memory_mib),
             runtime_platform=_platform(capacity),
@@ -282,14 +282,14 @@ class ServingTask(Construct):
         )
         acknowledge(
             resource,
-            "the environment holds sizes, paths and names; what is secret comes from Secrets Manager by `secrets`",
+            "the environment has sizes, paths and names; secrets come from Secrets Manager through `secrets`",
             "AwsSolutions-ECS2",
         )
         return resource
 
 
 def _secrets(plan: ServicePlan, process: ServerProcess, api_key: secretsmanager.ISecret | None) -> dict[str, str]:
-    """Return the secrets of the server by the environment variable that gets each."""
+    """Return the secret ARNs of the server by environment variable."""
     secrets = {} if api_key is None else {process.api_key_variable: api_key.secret_arn}
     if plan.model.token_secret_arn is not None:
         secrets[process.hub_token_variable] = plan.model.token_secret_arn

@@ -1,1 +1,1 @@
-"""Jobs that clusters run: what is asked for, checked, and the batch files that do it."""
+"""Jobs of clusters: training runs, their checks, and their batch files."""

@@ -1,4 +1,4 @@
-"""The batch file of a training run, and what Slurm would refuse in it."""
+"""The batch file of a training run, and its checks."""
 
 import re
 import shutil
@@ -30,11 +30,11 @@ ORDER = (
     "export",
     "tensorboard",
 )
-"""The stages, in the order in which they are run."""
+"""The stages, in the order in which they run."""
 
 
 def jobs_folder() -> Path:
-    """Return the folder of the batch files: in the package of a wheel, beside it in a checkout."""
+    """Return the folder of the batch files: inside the package in a wheel, next to it in a checkout."""
     return default_folder() / "jobs"
 
 
@@ -46,7 +46,7 @@ def template(name: str) -> str:
 
 
 BEGIN, END = "# Settings", "# End of settings"
-"""The lines that the settings stand between."""
+"""The lines before and after the settings."""
 _DIRECTIVE = "#SBATCH"
 
 
@@ -55,37 +55,37 @@ class Directive:
     """An option in a line `#SBATCH --name=value`."""
 
     name: str
-    """Its long name without dashes, e.g. `nodes`; as it stands when it is a short one, e.g. `-N`."""
+    """Its long name without dashes, e.g. `nodes`, or its short name with one, e.g. `-N`."""
     value: str | None
-    """Its value; `None` for an option without."""
+    """Its value; `None` for an option without a value."""
     line: int
-    """Which line of the file, from 1."""
+    """Line number in the file, from 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchFile:
-    """`run.sh`, or the batch file of a stage. Taken apart without judgement: `check_batch_file` judges."""
+    """`run.sh`, or the batch file of a stage, parsed. `check_batch_file` checks it."""
 
     lines: tuple[str, ...]
-    """All lines, without their ends."""
+    """All lines, without line ends."""
     directives: tuple[Directive, ...]
-    """What sbatch reads: options in lines before the first command."""
+    """Options that sbatch reads: those in lines before the first command."""
     late_directives: tuple[int, ...]
-    """Lines with options that sbatch passes over, since a command stands before them."""
+    """Lines with options that sbatch ignores, because a command is before them."""
     summary: str
-    """Its first comment, in one line."""
+    """Its first comment, on one line."""
     begin: int | None
     """Index of the line `# Settings` in `lines`; `None` when there is none, or more than one."""
     end: int | None
     """Index of the line `# End of settings`; `None` when there is none after `begin`, or more than one."""
     settings: tuple[Setting, ...]
-    """What stands between the two."""
+    """The settings between the two lines."""
     strangers: tuple[int, ...]
     """Lines between the two that are no setting, no comment and not empty."""
 
     @classmethod
     def parse(cls, text: str) -> "BatchFile":
-        """Take `text` apart."""
+        """Parse `text`."""
         lines = tuple(text.split("\n"))
         begin, end = _block(lines)
         inside = range(begin + 1, end) if begin is not None and end is not None else range(0)
@@ -153,10 +153,10 @@ _LONGEST = 10
 
 
 def check_bash(text: str) -> list[Problem]:
-    """Return what bash cannot read in `text`; nothing where no bash is installed, e.g. on Windows.
+    """Return bash's syntax errors in `text`; empty where bash is not installed, e.g. on Windows.
 
-    `bash -n` reads the whole script and runs nothing of it. It knows no file, so a script that is fetched by name on
-    the node is not looked at.
+    `bash -n` reads the whole script and runs nothing of it. It does not read other files, so a script that is sourced
+    on the node is not checked.
     """
     bash = shutil.which("bash")
     if bash is None:
@@ -178,7 +178,7 @@ def check_bash(text: str) -> list[Problem]:
         Problem(
             code=Code.BATCH_FILE,
             message=f"bash cannot read it: {first['what'] if first else done.stderr.strip()}",
-            remedy="mend that line, or one before it where a quote or bracket is left open",
+            remedy="fix that line, or an earlier line with an open quote or bracket",
             path=(f"line {first['line']}",) if first else (),
         )
     ]
@@ -191,16 +191,16 @@ _NODES = re.compile(r"[1-9][0-9]*[kKmM]?([,:-][0-9]+[kKmM]?)*")
 def check_batch_file(text: str, *, known: Iterable[str] | None = None) -> list[Problem]:
     """Check the text of `run.sh` or of a stage's batch file.
 
-    `known`: names of the settings that it may have; `None` leaves them alone. bash is asked whether it can read it,
-    where there is a bash; nothing of it is run.
+    `known`: names of the settings that it may have; `None` accepts all. The syntax is checked with bash, if it is
+    installed; nothing is run.
     """
     if "\r" in text:
         line = text[: text.index("\r")].count("\n") + 1
         return [
             Problem(
                 code=Code.BATCH_FILE,
-                message="its lines end as on Windows (CR LF), which bash on the nodes does not take",
-                remedy="save it with line ends of Unix, e.g. `sed -i 's/\\r$//' FILE`",
+                message="the file has Windows line ends (CR LF), which bash on the nodes does not accept",
+                remedy="save it with Unix line ends, e.g. `sed -i 's/\\r$//' FILE`",
                 path=(f"line {line}",),
             )
         ]
@@ -221,12 +221,12 @@ def check_directive(name: str) -> list[Problem]:
         return []
     shown = option if option.startswith("-") else f"--{option}"
     known = sorted(sbatch_options())
-    remedy = remedy_elsewhere(option) or did_you_mean(option, known, otherwise="see `man sbatch` for what it has")
+    remedy = remedy_elsewhere(option) or did_you_mean(option, known, otherwise="see `man sbatch` for its options")
     return [Problem(code=Code.BATCH_DIRECTIVE, message=f"sbatch has no option {shown}", remedy=remedy, path=(option,))]
 
 
 def node_count(file: BatchFile) -> int | None:
-    """Return the nodes that the file asks for, the least of them, or `None` when it does not say."""
+    """Return the number of nodes that the file requests, the minimum of a range, or `None` if it sets none."""
     for one in file.directives:
         least = (one.value or "").partition("-")[0]
         if long_name(one.name) == "nodes" and least.isdigit():
@@ -235,15 +235,15 @@ def node_count(file: BatchFile) -> int | None:
 
 
 def check_nodes(file: BatchFile, *, partition: str, nodes: int) -> list[Problem]:
-    """Check that the file asks for no more nodes than its partition has."""
-    asked = node_count(file)
-    if asked is None or asked <= nodes:
+    """Check that the file requests no more nodes than its partition has."""
+    requested = node_count(file)
+    if requested is None or requested <= nodes:
         return []
     return [
         Problem(
             code=Code.BATCH_DIRECTIVE,
-            message=f"more nodes than partition {partition!r} has: the job would wait for ever",
-            value=asked,
+            message=f"the job requests more nodes than partition {partition!r} has, so it would never start",
+            value=requested,
             allowed=f"at most {nodes}",
             remedy=f"write --nodes={nodes}, or give the partition more nodes",
             path=("nodes",),
@@ -257,8 +257,8 @@ def _check_block(file: BatchFile) -> Iterator[Problem]:
     missing = END if file.begin is not None else BEGIN
     yield Problem(
         code=Code.BATCH_SETTINGS,
-        message=f"there is not exactly one line {missing!r}, so it cannot be told what its settings are",
-        remedy=f"have the settings, and nothing else, between the lines {BEGIN!r} and {END!r}",
+        message=f"the file must have exactly one line {missing!r}, to mark its settings",
+        remedy=f"write the settings, and nothing else, between the lines {BEGIN!r} and {END!r}",
     )
 
 
@@ -266,9 +266,9 @@ def _check_strangers(file: BatchFile) -> Iterator[Problem]:
     for line in file.strangers:
         yield Problem(
             code=Code.BATCH_SETTINGS,
-            message="this is no setting of the form NAME=value  # what it is",
+            message="this line is not a setting of the form NAME=value  # description",
             value=file.lines[line - 1].strip(),
-            remedy=f"quote a value that holds spaces or signs; what is no setting belongs below {END!r}",
+            remedy=f"quote a value with spaces or special characters; move lines that are not settings below {END!r}",
             path=(f"line {line}",),
         )
 
@@ -279,7 +279,7 @@ def _check_names(file: BatchFile, known: Iterable[str] | None) -> Iterator[Probl
         if one.name in seen:
             yield Problem(
                 code=Code.BATCH_SETTING,
-                message="this setting is there twice: the job would go by the last one",
+                message="this setting is set twice: the job would use the last value",
                 remedy="keep one of them",
                 path=(f"line {one.line}", one.name),
             )
@@ -296,16 +296,16 @@ def _check_directives(file: BatchFile) -> Iterator[Problem]:
         if long_name(one.name) == "nodes" and not _NODES.fullmatch(one.value or ""):
             yield Problem(
                 code=Code.BATCH_DIRECTIVE,
-                message="this is no number of nodes: sbatch would refuse the file",
+                message="this is not a number of nodes: sbatch would reject the file",
                 remedy="write e.g. --nodes=4",
                 path=(f"line {one.line}", "nodes"),
                 value=one.value,
-                allowed="a number, or several as in 2-4",
+                allowed="a number, or a range as in 2-4",
             )
     for line in file.late_directives:
         yield Problem(
             code=Code.BATCH_DIRECTIVE,
-            message="sbatch passes over this line, since a command stands above it",
+            message="sbatch ignores this line, because a command is above it",
             value=file.lines[line - 1],
             remedy="move it up to the other #SBATCH lines",
             path=(f"line {line}",),
@@ -315,19 +315,19 @@ def _check_directives(file: BatchFile) -> Iterator[Problem]:
 def _missing(name: str) -> Problem:
     return Problem(
         code=Code.BATCH_SETTING,
-        message="this setting is missing: the job would end at once",
-        remedy=f"write it again, e.g. '{name}=' for nothing",
+        message="this setting is missing: the job would fail immediately",
+        remedy=f"add it, e.g. '{name}=' for an empty value",
         path=(name,),
     )
 
 
 def unknown_setting(name: str, known: Iterable[str], *, line: int | None = None) -> Problem:
-    """Return the problem that no setting is called `name`."""
+    """Return the problem that `name` is not a setting."""
     names = sorted(known)
     return Problem(
         code=Code.BATCH_SETTING,
-        message="the batch file has no setting of this name",
+        message="unknown setting: the batch file does not have it",
         value=name,
-        remedy=did_you_mean(name, names, otherwise=f"write one of {', '.join(names)}" if names else "leave it out"),
+        remedy=did_you_mean(name, names, otherwise=f"write one of {', '.join(names)}" if names else "remove it"),
         path=() if line is None else (f"line {line}",),
     )

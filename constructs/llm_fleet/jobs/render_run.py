@@ -28,7 +28,8 @@ from llm_fleet.spec.jobs import TrainingRunSpec
 from llm_fleet.spec.smp import SmpConfiguration
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+=\[\]~*-]+")
-"""What a value in a line #SBATCH may be without quotes, and so at all: sbatch's quoting differs by version."""
+"""Characters of a value in a line #SBATCH that need no quotes; others are not allowed, because quoting differs by
+version."""
 
 
 def render_batch_file(
@@ -40,9 +41,10 @@ def render_batch_file(
 ) -> str:
     """Return the batch file `text` with other `settings` and `directives` (options of sbatch by their long names).
 
-    A value is text: bash on the node reads it as it stands here, and never runs anything in it. A directive of value
-    `None` is an option without one, e.g. `{"exclusive": None}`; one that the file has not yet is added. What is not
-    told stays. Raises `FleetError` (LF881 to LF883) with everything that the file does not have or cannot carry.
+    A value is text: bash on the node reads it unchanged, and never executes anything in it. A directive with value
+    `None` is an option without a value, e.g. `{"exclusive": None}`; an option that the file does not have is added.
+    Other settings and options stay. Raises `FleetError` (LF881 to LF883) with all settings and values that the file
+    cannot have.
     """
     file = BatchFile.parse(text)
     wanted = {name: _text(value) for name, value in (settings or {}).items()}
@@ -60,8 +62,8 @@ def _check_settings(file: BatchFile, wanted: Mapping[str, str]) -> Iterable[Prob
     if wanted and (file.begin is None or file.end is None):
         yield Problem(
             code=Code.BATCH_SETTINGS,
-            message="the batch file has no block of settings to write into",
-            remedy="render from the batch files of llm-fleet, or mend the lines around its settings",
+            message="the batch file has no block of settings",
+            remedy="use llm-fleet's batch files, or fix the lines around its settings",
         )
         return
     names = [one.name for one in file.settings]
@@ -77,10 +79,10 @@ def _check_directives(options: Mapping[str, str | None]) -> Iterable[Problem]:
         if value is not None and not _PLAIN.fullmatch(value):
             yield Problem(
                 code=Code.BATCH_DIRECTIVE,
-                message="this value cannot stand in a line #SBATCH",
+                message="this value is not allowed in a line #SBATCH",
                 value=value,
                 allowed="letters, digits and _ . / : , @ % + = [ ] ~ * -",
-                remedy="give it to sbatch on the command line instead",
+                remedy="pass it to sbatch on the command line instead",
                 path=(name,),
             )
 
@@ -89,10 +91,10 @@ def _with_settings(file: BatchFile, wanted: Mapping[str, str]) -> list[str]:
     lines = list(file.lines)
     if not wanted:
         return lines
-    told = {one.name: quoted(wanted[one.name]) if one.name in wanted else one.text for one in file.settings}
-    width = max((len(one.name) + 1 + len(told[one.name]) for one in file.settings if one.comment), default=0)
+    values = {one.name: quoted(wanted[one.name]) if one.name in wanted else one.text for one in file.settings}
+    width = max((len(one.name) + 1 + len(values[one.name]) for one in file.settings if one.comment), default=0)
     for one in file.settings:
-        lines[one.line - 1] = _line(one, told[one.name], width)
+        lines[one.line - 1] = _line(one, values[one.name], width)
     return lines
 
 
@@ -112,39 +114,40 @@ def _with_directives(file: BatchFile, lines: list[str], options: Mapping[str, st
 
 
 SMP = "smp_config.json"
-"""What the SageMaker model parallel library reads."""
+"""Configuration file of the SageMaker model parallel library."""
 
 
 def render_run(
     run: TrainingRun, *, stages: Sequence[str] | None = None, settings: Mapping[str, str] | None = None
 ) -> Mapping[str, str]:
-    """Return the files of `run` by their names: `run.sh`, and a batch file for each of `stages` (default: all it has).
+    """Return the files of `run` by name: `run.sh`, and a batch file for each of `stages` (default: all stages of the
+    run).
 
-    `settings` are those that the run itself does not tell, e.g. `COMPILE_STEPS`. The files belong together in one
-    folder. Raises `FleetError` (LF882 to LF884) with all that is wrong.
+    `settings` are those that the run itself does not set, e.g. `COMPILE_STEPS`. The files must stay together in one
+    folder. Raises `FleetError` (LF882 to LF884) with all errors.
     """
     chosen = stages_of(run) if stages is None else tuple(stages)
     own = dict(settings or {})
     shared = dict(run_settings(run))
-    told = {name: dict(stage_settings(run, name)) for name in job_stages()}
+    of_stages = {name: dict(stage_settings(run, name)) for name in job_stages()}
     raise_problems(
         [
             *check_stages(chosen, stages_of(run), why=f"run {run.name!r} has no such stage"),
-            *_check_own(own, {*shared, *(name for one in told.values() for name in one)}),
+            *_check_own(own, {*shared, *(name for one in of_stages.values() for name in one)}),
             *check_known(own, chosen),
         ],
         subject=f"run {run.name}",
     )
-    files = _render(chosen, shared, told, own, {name: directives(run, name) for name in chosen})
+    files = _render(chosen, shared, of_stages, own, {name: directives(run, name) for name in chosen})
     if run.smp is not None:
         files[SMP] = render_smp(run.smp, run)
     return files
 
 
 def render_smp(smp: SmpConfiguration, run: TrainingRunSpec) -> str:
-    """Return the text of `smp_config.json`: what is set in `smp`, and what it leaves to `run`.
+    """Return the text of `smp_config.json`: the values of `smp`, completed with those of `run`.
 
-    Raises `FleetError` where both have a degree and differ.
+    Raises `FleetError` if both set a degree and the values differ.
     """
     raise_problems(check_smp_run(smp, run), subject="smp")
     return json.dumps(smp.model_copy(update=run_values(smp, run)).for_library, indent=2) + "\n"
@@ -156,10 +159,10 @@ def render_stages(
     settings: Mapping[str, str] | None = None,
     options: Mapping[str, str | None] | None = None,
 ) -> Mapping[str, str]:
-    """Return the same without a run: what is not in `settings` is as the batch files are shipped.
+    """Return the same files without a run: values that are not in `settings` stay as in llm-fleet's batch files.
 
-    `options` are those of sbatch, for all stages. Whether values go together is not judged. Raises `FleetError`
-    (LF882 to LF884).
+    `options` are those of sbatch, for all stages. Combinations of values are not checked. Raises `FleetError` (LF882 to
+    LF884).
     """
     chosen = tuple(job_stages()) if stages is None else tuple(stages)
     own = dict(settings or {})
@@ -168,45 +171,45 @@ def render_stages(
 
 
 def check_known(settings: Iterable[str], stages: Iterable[str]) -> list[Problem]:
-    """Check that each of `settings` is one of `run.sh` or of one of `stages`."""
+    """Check that each of `settings` is a setting of `run.sh` or of one of `stages`."""
     known = set(shared_settings().settings)
     for stage in stages:
         known |= set(job_stages()[stage].settings if stage in job_stages() else ())
     return [
         Problem(
             code=Code.BATCH_SETTING,
-            message="none of the batch files has a setting of this name",
+            message="unknown setting: no batch file has it",
             value=name,
-            remedy=did_you_mean(name, known, otherwise="`llm-fleet jobs list --json` tells all that there are"),
+            remedy=did_you_mean(name, known, otherwise="`llm-fleet jobs list --json` prints all settings"),
         )
         for name in settings
         if name not in known
     ]
 
 
-def _check_own(settings: Iterable[str], told: set[str]) -> list[Problem]:
+def _check_own(settings: Iterable[str], of_run: set[str]) -> list[Problem]:
     return [
         Problem(
             code=Code.BATCH_SETTING,
-            message="the run in the fleet file tells this already",
+            message="the run in the fleet file already sets this",
             value=name,
-            remedy="change it there, so that it is checked with all the rest",
+            remedy="change it in the fleet file, so that it is checked together with the other settings",
         )
         for name in settings
-        if name in told
+        if name in of_run
     ]
 
 
 def _render(
     stages: Sequence[str],
     shared: Mapping[str, str],
-    told: Mapping[str, Mapping[str, str]],
+    of_stages: Mapping[str, Mapping[str, str]],
     own: Mapping[str, str],
     options: Mapping[str, Mapping[str, str | None]],
 ) -> dict[str, str]:
     files = {RUN: render_batch_file(template(RUN), settings={**shared, **_of(own, shared_settings().settings)})}
     for name in stages:
-        settings = {**told.get(name, {}), **_of(own, job_stages()[name].settings)}
+        settings = {**of_stages.get(name, {}), **_of(own, job_stages()[name].settings)}
         text = render_batch_file(template(name), settings=settings, directives=options[name], subject=f"stage {name}")
         files[job_stages()[name].file] = text
     return files
@@ -217,12 +220,13 @@ def _of(own: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
 
 
 def training_runs(fleet: Fleet) -> Mapping[str, TrainingRun]:
-    """Return the jobs of `fleet`, which was loaded and so is right, as runs by name."""
+    """Return the jobs of `fleet`, which must be loaded without errors, as runs by name."""
     return {name: training_run(job, fleet) for name, job in fleet.jobs.items()}
 
 
 def training_run(job: JobConfig, fleet: Fleet) -> TrainingRun:
-    """Return `job` of `fleet` as a run. Raises `FleetError` for one of a fleet that no loader has judged."""
+    """Return `job` of `fleet` as a run. Raises `FleetError` if the fleet has not been checked by the loader and has
+    errors."""
     found = find_partition(job, fleet)
     if isinstance(found, Problem):
         raise FleetError([found.under("jobs", job.name)])

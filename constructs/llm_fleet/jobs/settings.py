@@ -1,4 +1,4 @@
-"""A training run and its settings: the file that its job reads."""
+"""A training run, and the settings that its job reads."""
 
 import re
 import shlex
@@ -18,17 +18,17 @@ from llm_fleet.spec.model_shape import ModelSource
 
 
 class TrainingRun(PlacedRun):
-    """A training run: the model, what it learns from, on what, and how it is spread over the processes there.
+    """A training run: model, training data, partition, and parallelism.
 
-    What is left out is worked out from the partition. Raises `FleetError` with everything that would fail on the
-    cluster: degrees that do not divide, a batch that does not, a model that does not fit the memory of its
-    accelerators (an estimate), each with what to write instead.
+    Values that are left out are derived from the partition. Raises `FleetError` with all errors that would make the job
+    fail on the cluster: degrees or batch sizes that do not divide, a model that does not fit into the memory of its
+    accelerators (an estimate), each with a remedy.
     """
 
     if not TYPE_CHECKING:
 
         def __init__(self, **given: Any) -> None:
-            """Take the shape that the model's name tells; raise `FleetError` for everything that is wrong."""
+            """Derive the shape from the model's name; raise `FleetError` with all errors."""
             if given.get("shape") is None and isinstance(given.get("model"), str):
                 given["shape"] = known_trained_shape(given["model"])
             super().__init__(**given)
@@ -44,7 +44,7 @@ class TrainingRun(PlacedRun):
 
     @property
     def memory(self) -> MemoryEstimate | None:
-        """What a process keeps in memory, as estimated; `None` where size or memory are not known."""
+        """Estimated memory of a process; `None` if the size of the model or of the memory is not known."""
         return estimate(self.plan, self.shape)
 
 
@@ -52,7 +52,7 @@ _LINE = re.compile(r"(?P<name>[A-Z][A-Z0-9_]*)=(?P<rest>.*)")
 _VALUE = re.compile(
     r"""(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\#;&|<>()`])(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\;&|<>()`])*"""
 )
-"""A word as bash reads it, quoted or not, without what would end it and begin a command."""
+"""A word for bash, quoted or not, without characters that would end it and begin a command."""
 _EXPANDS = re.compile(r"[$`]")
 
 
@@ -63,15 +63,15 @@ class Setting:
     name: str
     """Upper case."""
     text: str
-    """The value as bash reads it, with its quotes; empty for none."""
+    """The value as bash reads it, with its quotes; empty for no value."""
     comment: str
-    """What it is, without the `#`."""
+    """The description, without the `#`."""
     line: int
-    """Which line of the file, from 1."""
+    """Line number in the file, from 1."""
 
     @property
     def value(self) -> str | None:
-        """The value that the job gets, or `None` when only bash on the node knows it, e.g. `"${RUN}/x"`."""
+        """The value for the job, or `None` if only bash on the node can expand it, e.g. `"${RUN}/x"`."""
         single = self.text.startswith("'") and self.text.count("'") == 2 and self.text.endswith("'")
         if _EXPANDS.search(self.text) and not single:
             return None
@@ -79,7 +79,7 @@ class Setting:
 
     @classmethod
     def parse(cls, line: str, number: int) -> "Setting | None":
-        """Return the setting that `line` is, or `None` when it is something else."""
+        """Return the setting in `line`, or `None` if there is none."""
         match = _LINE.fullmatch(line.strip())
         if match is None:
             return None
@@ -94,33 +94,33 @@ class Setting:
 
 
 def quoted(value: str) -> str:
-    """Return `value` as one word of bash that expands to nothing else, whatever is in it; nothing for nothing."""
+    """Return `value` as one word of bash that is not expanded, whatever it contains; empty for an empty value."""
     return shlex.quote(value) if value else ""
 
 
 def check_value(name: str, value: str) -> list[Problem]:
-    """Check that a line of bash can carry `value`."""
+    """Check that `value` fits on one line of bash."""
     if all(character.isprintable() for character in value):
         return []
     return [
         Problem(
             code=Code.BATCH_SETTING,
-            message="a setting is one line of text: this has a line end or another character that does not print",
+            message="a setting is one line of text: this value has a line end or a non-printable character",
             value=value,
-            remedy="leave it out",
+            remedy="remove this character",
             path=(name,),
         )
     ]
 
 
 TRAIN = ("train", "train-nemo-megatron")
-"""The stages that train; of a run, one of them."""
+"""The stages that train; a run has one of them."""
 _ON_ALL_NODES = frozenset({*TRAIN, "compile", "test-nccl", "test-nccom"})
-"""Stages that take as many nodes as the run; all others take one."""
+"""Stages that use as many nodes as the run; all others use one."""
 
 
 def run_settings(run: TrainingRun) -> Mapping[str, str]:
-    """Return what all stages of `run` share: the settings of `run.sh`."""
+    """Return the settings that all stages of `run` share, those of `run.sh`."""
     plan = run.plan
     return {
         "RUN": run.name,
@@ -144,7 +144,7 @@ def run_settings(run: TrainingRun) -> Mapping[str, str]:
 
 
 def stage_settings(run: TrainingRun, stage: str) -> Mapping[str, str]:
-    """Return what only `stage` of `run` sets; nothing for a stage that has no settings of a run's."""
+    """Return the settings that only `stage` of `run` has; empty for a stage without settings of a run."""
     if stage in TRAIN:
         begin = {"FROM_WEIGHTS": str(run.from_weights).lower()} if stage == "train" else {}
         return {
@@ -174,7 +174,7 @@ def stage_settings(run: TrainingRun, stage: str) -> Mapping[str, str]:
 
 
 def directives(run: TrainingRun, stage: str) -> Mapping[str, str]:
-    """Return what `stage` of `run` asks of Slurm: the values of its `#SBATCH --<key>=` lines."""
+    """Return the sbatch options of `stage` of `run`: the values of its `#SBATCH --<key>=` lines."""
     nodes = run.plan.nodes if stage in _ON_ALL_NODES else 1
     return {"job-name": f"{run.name}-{stage}", "partition": run.partition.name, "nodes": str(nodes)}
 
@@ -183,11 +183,11 @@ _OF_NEURON = frozenset({"test-nccom", "compile"})
 _OF_GPU = frozenset({"test-nccl"})
 _OF_NEMO = frozenset({"train-nemo-megatron"})
 _NOT_OF_NEMO = frozenset({"tokenize", "train", "convert", "export"})
-"""neuronx-nemo-megatron has its own form of tokens and checkpoints."""
+"""neuronx-nemo-megatron has its own format of tokens and checkpoints."""
 
 
 def stages_of(run: TrainingRun) -> tuple[str, ...]:
-    """Return the stages that `run` has, in the order in which they are run."""
+    """Return the stages of `run`, in the order in which they run."""
     left_out: set[str] = set()
     backend = run.plan.backend
     if backend not in (Backend.NEURON, Backend.NEMO_MEGATRON):
@@ -201,15 +201,15 @@ def stages_of(run: TrainingRun) -> tuple[str, ...]:
 
 
 def check_stages(stages: Iterable[str], allowed: Iterable[str], *, why: str = "") -> list[Problem]:
-    """Check that each of `stages` is one of `allowed`; `why` says why others are not."""
+    """Check that each of `stages` is one of `allowed`; `why` is the message for the others."""
     names = list(allowed)
     return [
         Problem(
             code=Code.BATCH_STAGE,
-            message=why if stage in job_stages() and why else "there is no such stage",
+            message=why if stage in job_stages() and why else "unknown stage",
             value=stage,
             allowed=", ".join(names),
-            remedy=did_you_mean(stage, names, otherwise="name one of these"),
+            remedy=did_you_mean(stage, names, otherwise="choose one of the allowed stages"),
         )
         for stage in stages
         if stage not in names

@@ -1,4 +1,4 @@
-"""Metrics, logs and reports of nodes, and how nodes read of them."""
+"""Metrics, logs and reports of nodes, and their part of the node manifest."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from llm_fleet.spec.monitoring import ClusterMetrics, MetricsDestination
 
 
 def _remote_write_url(workspace_arn: str | None) -> str | None:
-    """Return where nodes write to; `None` for CloudWatch. A token when the ARN is one."""
+    """Return the Prometheus workspace of nodes; `None` for CloudWatch. A token when the ARN is one."""
     if workspace_arn is None:
         return None
     region, workspace = _parts(workspace_arn)
@@ -31,9 +31,9 @@ def _parts(arn: str) -> tuple[str, str]:
 
 
 class MetricsLog(Construct):
-    """The log group `/llm-fleet/metrics/<cluster>`, of whose lines CloudWatch makes metrics.
+    """The log group `/llm-fleet/metrics/<cluster>`, from whose lines CloudWatch extracts metrics.
 
-    It goes with its cluster: the metrics stay, for the 15 months that CloudWatch keeps any.
+    It is deleted with its cluster; CloudWatch keeps the metrics for 15 months.
     """
 
     def __init__(self, scope: Construct, id: str, *, cluster_name: str, retention_days: int) -> None:
@@ -44,13 +44,13 @@ class MetricsLog(Construct):
             "Resource",
             name=metrics_log_group(cluster_name),
             retention_days=retention_days,
-            holds="; the lines hold numbers, names of nodes and the reasons that Slurm has for drained ones",
+            holds="; the lines contain numbers, names of nodes, and Slurm's reasons of drained nodes",
         )
         """The L1 beneath."""
 
     @classmethod
     def of(cls, scope: Construct, metrics: ClusterMetrics | None, *, cluster_name: str) -> "MetricsLog | None":
-        """Return the log that `metrics` ask for; `None` where they go elsewhere, or nowhere."""
+        """Return the log that `metrics` require; `None` for other destinations, or no metrics."""
         if metrics is None or metrics.destination is not MetricsDestination.CLOUDWATCH:
             return None
         return cls(scope, "MetricsLog", cluster_name=cluster_name, retention_days=metrics.log_days)
@@ -58,7 +58,7 @@ class MetricsLog(Construct):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportPlace:
-    """Where a node leaves the report of its start, and tells that it failed."""
+    """Destinations of the report of a node's start, and of the metric and event of a failed start."""
 
     s3_uri: str
     """`s3://…` with a slash at its end; may be a token. Nodes write below it and never read."""
@@ -69,22 +69,22 @@ class ReportPlace:
 
 
 def report_place(wanted: NodeReports, bucket: s3.IBucket, prefix: str) -> ReportPlace | None:
-    """Return where nodes leave reports: in `bucket` below `prefix`; `None` where they leave none."""
+    """Return where nodes write reports: in `bucket` below `prefix`; `None` for no reports."""
     if wanted == NodeReports.NONE:
         return None
     facts = load("lifecycle")
-    told = wanted == NodeReports.ALL
+    reported = wanted == NodeReports.ALL
     return ReportPlace(
         s3_uri=f"s3://{bucket.bucket_name}/{prefix}/",
-        metric_namespace=facts["metric_namespace"] if told else None,
-        event_bus=facts["event_bus"] if told else None,
+        metric_namespace=facts["metric_namespace"] if reported else None,
+        event_bus=facts["event_bus"] if reported else None,
     )
 
 
 def render_metrics(metrics: ClusterMetrics | None, *, cluster_name: str | None) -> dict[str, Any]:
-    """Return the part of the manifest with its key; nothing at all where nothing is measured.
+    """Return the part of the manifest with its key; empty without metrics.
 
-    `cluster_name`: as its owner gave it, which on ParallelCluster is without the hash; may be a token.
+    `cluster_name`: as the user wrote it: on ParallelCluster without the hash; may be a token.
     """
     if metrics is None or metrics.destination is MetricsDestination.NONE:
         return {}
@@ -103,7 +103,7 @@ def render_metrics(metrics: ClusterMetrics | None, *, cluster_name: str | None) 
 
 
 def metrics_rights(metrics: ClusterMetrics | None, *, cluster_name: str) -> dict[str, Any]:
-    """Return the features of nodes (`NodeFeatures`) that `metrics` ask for."""
+    """Return the features of nodes (`NodeFeatures`) that `metrics` require."""
     if metrics is None:
         return {}
     if metrics.workspace_arn is not None:

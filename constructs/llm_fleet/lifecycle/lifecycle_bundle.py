@@ -1,4 +1,4 @@
-"""The node scripts and their settings in S3: the bundle, the bucket that holds it, and what puts it there."""
+"""The node scripts and their settings in S3: the bundle, its bucket, and the function that publishes it."""
 
 import hashlib
 import json
@@ -39,7 +39,7 @@ _SOURCES = Path(__file__).parent / "publisher"
 
 
 class BundlePublisher(DeploymentFunction):
-    """A small Lambda function of our own: it copies, verifies and fills in, and needs no layer.
+    """A small Lambda function that copies, verifies and resolves values; it needs no layer.
 
     The CDK's BucketDeployment would cost a 22 MB layer and cannot verify what it wrote.
     """
@@ -75,7 +75,7 @@ class BundlePublisher(DeploymentFunction):
                     resources=[bucket.encryption_key.key_arn],
                 )
             )
-        reason = "the rest of the key is the bundle's hash, worked out when it is published"
+        reason = "the rest of the key is the bundle's hash, computed at publication"
         self.allow_statements(statements, wildcards={objects: reason})
 
 
@@ -86,10 +86,10 @@ class LifecycleBucket(Construct):
     """A private, versioned bucket for lifecycle bundles, named `sagemaker-<name_part>-<8 characters>`.
 
     The last part is of the stack's own id, so that a new stack does not clash with the bucket that an earlier one
-    left behind. Retained when the stack goes: nodes of a running cluster may still start from it.
+    left behind. Retained when the stack is deleted: nodes of a running cluster may still start from it.
 
-    It is retained even when the stack's first deployment fails, unless `removal_policy` says otherwise: by then a
-    bundle may lie in it, and CloudFormation, which cannot delete a bucket with objects, would be stuck half way back.
+    It is retained even when the stack's first deployment fails, unless `removal_policy` says otherwise: by then it
+    may hold a bundle, and CloudFormation, which cannot delete a bucket with objects, would fail to roll back.
     """
 
     def __init__(
@@ -104,11 +104,11 @@ class LifecycleBucket(Construct):
     ) -> None:
         """Make the bucket.
 
-        `name_part`: what it is for, e.g. the fleet's name; a long one is cut and ends with a hash.
+        `name_part`: what it is for, e.g. the fleet's name; a long one is truncated and ends with a hash.
         `encryption_key`: default, S3's own keys. `access_log_bucket`: default, no server access logs; the bundle
         holds no secret and CloudTrail records who changes it. `removal_policy`: `RETAIN_ON_UPDATE_OR_DELETE` suits a
         stack that publishes no bundle itself.
-        Raises `FleetError` when S3 would refuse the name.
+        Raises `FleetError` when S3 would reject the name.
         """
         super().__init__(scope, id)
         facts = load("lifecycle")
@@ -143,7 +143,7 @@ class LifecycleBucket(Construct):
     def _acknowledge(self, *, logged: bool, encrypted: bool) -> None:
         acknowledge(
             self,
-            "every deployment writes the bundle anew from the scripts in the package",
+            "every deployment writes the bundle again from the scripts in the package",
             "NIST.800.53.R5-S3BucketReplicationEnabled",
         )
         if not logged:
@@ -162,7 +162,7 @@ class LifecycleBucket(Construct):
 
 
 def _fit(name_part: str) -> str:
-    """Return `name_part`, cut with a hash at its end where the bucket name would be too long."""
+    """Return `name_part`, truncated, with a hash at its end, if the bucket name would be too long."""
     facts = load("lifecycle")
     room = facts["bucket_name_max"] - len(facts["bucket_prefix"]) - facts["bucket_name_unique_part"] - len("-")
     if is_unresolved(name_part) or len(name_part) <= room:
@@ -182,13 +182,13 @@ class LifecycleBundle(Construct):
 
     Its prefix in the bucket comes from its contents: a changed script, a changed manifest, or a value that changed
     between two deployments makes a new prefix, and so updates the cluster. Old bundles stay in the bucket, so that
-    nodes can start while a cluster is being updated and an old bundle can be put back.
+    nodes can start while a cluster is being updated and the cluster can go back to an old bundle.
 
     `source_s3_uri` is an attribute of the finished upload, so a cluster that names it is created afterwards. An
     explicit dependency on this construct means the same.
 
-    On ParallelCluster, head and login nodes keep for ever the script and arguments that they were created with. So
-    there `entry_s3_uri` and `pointer_s3_uri` never change, and each deployment rewrites what lies at them, the pointer
+    On ParallelCluster, head and login nodes always keep the script and arguments that they were created with. So
+    there `entry_s3_uri` and `pointer_s3_uri` never change, and each deployment rewrites these objects, the pointer
     last: a node that starts later takes the bundle that was published last. A deployment that is rolled back publishes
     the old bundle again, and the pointer with it.
     """
@@ -207,8 +207,8 @@ class LifecycleBundle(Construct):
         `bucket`: on HyperPod its name must begin with `sagemaker-`; see `LifecycleBucket`.
         `log_encryption_key`: default, CloudWatch's own encryption of the publisher's log.
 
-        Raises `FleetError` with everything that is wrong with scripts and bucket, and `NotADirectoryError` when a
-        folder of the manifest's scripts is none.
+        Raises `FleetError` with all problems of scripts and bucket, and `NotADirectoryError` when a
+        folder of the manifest's scripts is not a folder.
         """
         super().__init__(scope, id)
         scripts = manifest.scripts
@@ -223,7 +223,7 @@ class LifecycleBundle(Construct):
         raise_problems(problems, subject=self.node.path)
 
         self.content_hash = content_hash(files, rendered)
-        """Hash of scripts and manifest as far as synth knows them, in hex; also in `fleet.json`."""
+        """Hash of scripts and manifest with tokens unresolved, in hex; also in `fleet.json`."""
         self.root = f"bundles/{_name(manifest.fleet_name, self)}/{_name(manifest.cluster_name, self)}"
         """The part of the bucket that holds this and all earlier bundles of the cluster; no slash at either end."""
         self.bucket = bucket
@@ -238,26 +238,26 @@ class LifecycleBundle(Construct):
 
     @property
     def source_s3_uri(self) -> str:
-        """`s3://bucket/prefix/`, a token that waits for the upload: what `LifeCycleConfig.SourceS3Uri` takes."""
+        """`s3://bucket/prefix/`, a token that depends on the upload: what `LifeCycleConfig.SourceS3Uri` takes."""
         return self._resource.get_att_string("SourceS3Uri")
 
     @property
     def prefix(self) -> str:
-        """The prefix of this very bundle, below `root`; a token that waits for the upload."""
+        """The prefix of this bundle, below `root`; a token that depends on the upload."""
         return self._resource.get_att_string("Prefix")
 
     @property
     def checksums_sha256(self) -> str:
-        """SHA-256 of the published `SHA256SUMS` in hex, a token that waits for the upload.
+        """SHA-256 of the published `SHA256SUMS` in hex, a token that depends on the upload.
 
-        It stands for every byte of the bundle, what was filled in at deployment too: the second argument of
+        It covers every byte of the bundle, including values resolved at deployment: the second argument of
         `on_node_configured.sh s3://BUCKET/PREFIX SHA256 GROUP`.
         """
         return self._resource.get_att_string("ChecksumsSha256")
 
     @property
     def entry_s3_uri(self) -> str:
-        """`s3://bucket/root/on_node_configured.sh`, a token that waits for the upload and never changes.
+        """`s3://bucket/root/on_node_configured.sh`, a token that depends on the upload and never changes.
 
         `Script` of head node and login pools. Raises `ValueError` for a manifest of HyperPod, which runs none.
         """
@@ -265,7 +265,7 @@ class LifecycleBundle(Construct):
 
     @property
     def pointer_s3_uri(self) -> str:
-        """`s3://bucket/root/current`, a token that waits for the upload and never changes.
+        """`s3://bucket/root/current`, a token that depends on the upload and never changes.
 
         First argument of `on_node_configured.sh s3://BUCKET/ROOT/current GROUP`. Raises `ValueError` as
         `entry_s3_uri` does.
@@ -318,7 +318,7 @@ class LifecycleBundle(Construct):
         )
 
     def _stable_entry(self) -> dict[str, str]:
-        """Return what makes the publisher write the entry script and the pointer, too."""
+        """Return the properties for which the publisher also writes the entry script and the pointer."""
         if not self._has_stable_keys:
             return {}
         return {
@@ -327,19 +327,19 @@ class LifecycleBundle(Construct):
 
 
 def _entry_points(manifest: NodeManifest) -> set[str]:
-    """Return the scripts that the platform is told to run on some group."""
+    """Return the scripts that the platform runs on at least one group."""
     facts = load("lifecycle")
     names = {**facts["entry_points"], **facts["parallelcluster_entry_points"]}
     return {group.script or cast(str, names[group.hook.value]) for group in manifest.groups if group.hook}
 
 
 def _name(given: str | None, construct: Construct) -> str:
-    """Return `given` for a path in S3; the construct's own address when it is not known yet."""
+    """Return `given` for a path in S3; the construct's address if it is a token."""
     return construct.node.addr[-8:] if given is None or is_unresolved(given) else given
 
 
 def _asset(scope: Construct, files: tuple[ScriptFile, ...]) -> s3_assets.Asset:
-    """Return the archive of the scripts, named by what is in it: zlib's output differs between machines."""
+    """Return the archive of the scripts, named by the hash of its content: zlib's output differs between machines."""
     modes = "".join(f"{file.executable}" for file in files)
     with TemporaryDirectory() as folder:
         archive = Path(folder, "scripts.zip")

@@ -1,4 +1,4 @@
-"""The file from which a node learns what it is."""
+"""The node manifest `fleet.json`: the configuration of a cluster's nodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -32,10 +32,10 @@ from llm_fleet.spec.spec import in_request
 
 
 def render_instance_type(name: str, platform: NodePlatform, *, efa: bool = True) -> dict[str, Any]:
-    """What a node of this type is expected to have; `None` for what nobody told.
+    """What a node of this type is expected to have; `None` for what is unknown.
 
-    `efa`: whether the platform attaches the type's EFA interfaces. The type is called as the catalog calls it, with
-    `ml.`, on every platform: the node adds that to what its firmware says.
+    `efa`: whether the platform attaches the type's EFA interfaces. The type has the catalog's name, with
+    `ml.`, on every platform: the node adds that to the type in its firmware.
     """
     if platform is NodePlatform.PARALLELCLUSTER and not name.startswith("ml."):
         name = f"ml.{name}"
@@ -61,12 +61,12 @@ def render_efa_systems() -> list[dict[str, str | None]]:
 
 
 def render_s3_mount(mount: S3Mount) -> dict[str, Any]:
-    """The prefix ends with a slash, as Mountpoint wants it: `a` alone would show `ab` too."""
+    """The prefix ends with a slash, as Mountpoint requires: `a` alone would include `ab` too."""
     return {"prefix": None, "groups": None, **in_request(mount)}
 
 
 def render_accounting(accounting: AccountingDatabase | Literal["local"] | None) -> dict[str, Any] | None:
-    """`None` for a cluster that keeps none."""
+    """`None` for a cluster without accounting."""
     if accounting is None:
         return None
     database = None if accounting == "local" else accounting
@@ -80,7 +80,7 @@ def render_accounting(accounting: AccountingDatabase | Literal["local"] | None) 
 
 
 def render_user(user: ClusterUser) -> dict[str, Any]:
-    """With its group spelt out."""
+    """With its group filled in."""
     return {
         "name": user.name,
         "uid": user.uid,
@@ -88,13 +88,13 @@ def render_user(user: ClusterUser) -> dict[str, Any]:
         "sudo": user.sudo,
         "ssh_public_keys": [key.strip() for key in user.ssh_public_keys],
         "slurm_account": user.slurm_account,
-        # Left out unless told, so that what nodes are told stays as it was.
+        # Omitted unless set, so that the configuration of existing nodes does not change.
         **({} if user.home is None else {"home": user.home}),
     }
 
 
 def render_neuron(neuron: NeuronHost | None) -> dict[str, Any] | None:
-    """The release with all that the catalog knows of its packages."""
+    """The release with the catalog's data of its packages."""
     if neuron is None:
         return None
     release = neuron_release(neuron.release)
@@ -119,7 +119,7 @@ def render_neuron(neuron: NeuronHost | None) -> dict[str, Any] | None:
 
 
 def render_reports(place: ReportPlace | None) -> dict[str, Any] | None:
-    """`None` for nodes that leave nothing behind."""
+    """`None` for nodes without reports."""
     if place is None:
         return None
     return {"s3_uri": place.s3_uri, "metric_namespace": place.metric_namespace, "event_bus": place.event_bus}
@@ -147,30 +147,30 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeManifest:
-    """A fleet's cluster as its nodes see it. Checked when made: raises `FleetError` with every problem at once."""
+    """The configuration of a cluster's nodes. Checked when created: raises one `FleetError` with all problems."""
 
     fleet_name: str
     """Name of the fleet."""
     region: str
     """Region of the cluster; may be a token."""
     groups: Sequence[NodeGroup]
-    """All instance groups, so that every node knows every other's role."""
+    """All instance groups, so that every node can find the role of the others."""
     platform: NodePlatform = NodePlatform.HYPERPOD
-    """Who starts the nodes."""
+    """The platform that starts the nodes."""
     cluster_name: str | None = None
     """`ClusterName`. `None` (a generated name) makes nodes skip the check that they are in the right cluster."""
     mounts: Sequence[NodeMount] = ()
     """File systems, each on a path of its own."""
     shared_folders: Sequence[SharedFolder] = ()
-    """Further file systems that all nodes share, mounted by their platform. Default: none."""
+    """More file systems that all nodes share, mounted by their platform. Default: none."""
     accounting: AccountingDatabase | Literal["local"] | None = "local"
     """Where Slurm's accounting is kept. Default: in a database on the controller. `None` for no accounting."""
     spec: ClusterSpec = field(default_factory=ClusterSpec)
-    """What nodes are set up with. Metrics are of its name; ParallelCluster's own, with a hash, is `cluster_name`."""
+    """Software and users of nodes. Metrics have its name; ParallelCluster's own, with a hash, is `cluster_name`."""
     scripts: NodeScripts = field(default_factory=NodeScripts)
-    """Which steps they skip, and which of the user's own they take."""
+    """The steps that they skip, and the user's own steps."""
     report_place: ReportPlace | None = None
-    """Where nodes leave reports. Default: only on the node, and in its log group."""
+    """Where nodes write reports. Default: only on the node, and in its log group."""
 
     def __post_init__(self) -> None:
         problems = check_manifest(
@@ -184,7 +184,7 @@ class NodeManifest:
 
     @property
     def training_place(self) -> TrainingPlace:
-        """What training asks of the cluster, but whether nodes reach the internet, and their system."""
+        """The cluster's properties that the training rules need."""
         mounted = [SharedFolder(kind=each.kind, path=each.mount_path, groups=each.groups) for each in self.mounts]
         files = files_of(self.spec.downloads)
         return TrainingPlace.of(
@@ -218,7 +218,7 @@ def render(manifest: NodeManifest, *, content_hash: str, scripts_sha256: str) ->
         "downloads": render_downloads(spec.downloads),
         "reports": render_reports(manifest.report_place),
         **render_metrics(spec.metrics, cluster_name=spec.cluster_name or manifest.cluster_name),
-        # A field with an `InRequest` is read here; a list that is empty is there all the same.
+        # A field with an `InRequest` is read here; an empty list is written too.
         "steps": {
             "skip": list(scripts.skip_steps),
             "own": [{"needs": [], **in_request(step)} for step in scripts.own_steps],

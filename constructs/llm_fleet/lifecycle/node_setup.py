@@ -1,4 +1,4 @@
-"""What a cluster's nodes are set up with: whether it is right, and what they make of a file system with EFA."""
+"""Checks of the software and users of a cluster's nodes, and of the EFA connections to its file system."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from llm_fleet.named_files.named_file import certificate_text, check_own_folder,
 from llm_fleet.rules.downloads_lock import check_mirror
 from llm_fleet.rules.lustre_network import EfaClients, connections, why_efa_is_unused, why_too_many_connections
 from llm_fleet.rules.monitoring import check_metrics
-from llm_fleet.rules.node_setup import check_node_setup, check_nodes_told
+from llm_fleet.rules.node_setup import check_node_settings_used, check_node_setup
 from llm_fleet.rules.own_steps import check_neuron_pinned
 from llm_fleet.rules.people import check_people
 from llm_fleet.rules.problem import Problem
@@ -28,10 +28,10 @@ def check_nodes(
     has_accounting: bool,
     on_parallelcluster: bool,
 ) -> list[Problem]:
-    """Return everything that is wrong with what nodes of `cluster` are set up with, and with the files that it names.
+    """Return all problems of the software and users of nodes of `cluster`, and of the files that it refers to.
 
-    `place`: the cluster as training asks of it. `mount_paths`: where file systems are mounted. `has_accounting`:
-    whether Slurm keeps records.
+    `place`: the cluster's properties for the training rules. `mount_paths`: where file systems are mounted.
+    `has_accounting`: whether Slurm keeps records.
     """
     setup = check_node_setup(
         cluster, scripts, groups=place.groups, mount_paths=mount_paths, home_is_shared=on_parallelcluster
@@ -55,12 +55,12 @@ def check_nodes(
         *(problem.under("metrics") for problem in metrics),
         *people,
         *(problem.under("training") for problem in training),
-        *check_nodes_told(cluster, scripts, place.groups),
+        *check_node_settings_used(cluster, scripts, place.groups),
     ]
 
 
 def check_downloads(downloads: Downloads | None) -> list[Problem]:
-    """Return what is wrong with `downloads` and their lock file."""
+    """Return the problems of `downloads` and their lock file."""
     if downloads is None:
         return []
     locked = [problem.under("lock") for problem in lock_problems(downloads.lock_path)]
@@ -68,7 +68,7 @@ def check_downloads(downloads: Downloads | None) -> list[Problem]:
 
 
 def _downloads(cluster: ClusterSpec) -> list[Problem]:
-    """Return what is wrong with the downloads of `cluster`, and what its Neuron SDK misses among them."""
+    """Return the problems of the downloads of `cluster`, and the packages of its Neuron SDK that they lack."""
     problems = check_downloads(cluster.downloads)
     if problems or cluster.neuron is None or not cluster.neuron.install:
         return problems
@@ -81,7 +81,7 @@ _CONNECTIONS, _UNUSED = "llm-fleet:efa-connections", "llm-fleet:efa-unused"
 
 
 def count_efa_clients(cluster: Construct, lustre: object, clients: Sequence[EfaClients]) -> None:
-    """Note what `clients` make of `lustre`, a file system with EFA; warn where they open too many connections.
+    """Record `clients` of `lustre`, a file system with EFA; warn if they open too many connections.
 
     Clusters of this app are added up, whichever stacks they are in. That no node of any of them can use EFA is known
     when the app is synthesized, and is a warning on the file system then.
@@ -102,18 +102,18 @@ def count_efa_clients(cluster: Construct, lustre: object, clients: Sequence[EfaC
 
 @jsii.implements(cdk.IAspect)
 class _UnusedEfa:
-    """Warns where no cluster of the app can use the EFA of a file system."""
+    """Warns if no cluster of the app can use the EFA of a file system."""
 
     def __init__(self, lustre: Construct) -> None:
         self._path = lustre.node.path
 
     def visit(self, node: IConstruct) -> None:
-        """Look at the file system itself, once all its clusters are there."""
+        """Check the file system after all its clusters are created."""
         if node.node.path != self._path:
             return
-        told = [str(claim.node.try_get_context(_UNUSED) or "") for claim in _claims(node)]
-        if all(told):
-            cdk.Annotations.of(node).add_warning_v2("llm-fleet:lustre-efa-unused", "; ".join(told))
+        reported = [str(claim.node.try_get_context(_UNUSED) or "") for claim in _claims(node)]
+        if all(reported):
+            cdk.Annotations.of(node).add_warning_v2("llm-fleet:lustre-efa-unused", "; ".join(reported))
 
 
 def _claims(lustre: IConstruct) -> list[IConstruct]:

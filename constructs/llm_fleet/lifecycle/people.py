@@ -1,4 +1,4 @@
-"""People of a cluster: their ids on shared file systems, and how nodes read of Slurm's accounts and a directory."""
+"""Users of a cluster: their ids on shared file systems, and the manifest's Slurm accounts and directory."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -15,7 +15,7 @@ _SCHEMAS = {"ldap": "rfc2307", "active_directory": "AD"}
 
 
 def sssd_options(directory: Directory) -> dict[str, str]:
-    """Return the options of SSSD's domain that ParallelCluster has no key for; nodes of HyperPod write the same."""
+    """Return the SSSD domain options for which ParallelCluster has no key; HyperPod nodes write the same ones."""
     options = {
         "ldap_search_base": directory.base_dn,
         "ldap_schema": _SCHEMAS[directory.kind],
@@ -25,7 +25,7 @@ def sssd_options(directory: Directory) -> dict[str, str]:
         "ldap_id_use_start_tls": str(directory.start_tls),
     }
     if directory.maps_ids:
-        # Only then: the range is cut into slices, and every node must cut it alike.
+        # Only then: the range is divided into slices, and every node must divide it in the same way.
         options |= {
             "ldap_idmap_range_min": str(directory.first_id),
             "ldap_idmap_range_max": str(directory.last_id),
@@ -40,33 +40,33 @@ def sssd_options(directory: Directory) -> dict[str, str]:
 
 
 def render_people(accounts: Sequence[SlurmAccount], directory: Directory | None) -> dict[str, Any]:
-    """Return the keys that a manifest has for them; none without them, so that other manifests stay as they are."""
-    told: dict[str, Any] = {}
+    """Return the keys that a manifest has for them; none without them, so that other manifests do not change."""
+    reported: dict[str, Any] = {}
     if accounts:
-        told["slurm_accounts"] = {
+        reported["slurm_accounts"] = {
             "image_account": slurm_limit_facts().image_account,
             "enforce": list(slurm_limit_facts().enforce),
             "counted": counted_resources(accounts),
             "tree": [_account(account) for account in _from_the_root(accounts)],
         }
     if directory is not None:
-        told["directory"] = _directory(directory)
-    return told
+        reported["directory"] = _directory(directory)
+    return reported
 
 
 def counted_resources(accounts: Sequence[SlurmAccount]) -> list[str]:
-    """Return the resources that Slurm must be told to count (`AccountingStorageTRES`) before it can limit them."""
+    """Return the resources that Slurm must count (`AccountingStorageTRES`) before it can limit them."""
     named = {name for account in accounts for limits in (account.grp_tres, account.max_tres_per_job) for name in limits}
     return sorted(named - {*slurm_limit_facts().counted})
 
 
 def _from_the_root(accounts: Sequence[SlurmAccount]) -> list[SlurmAccount]:
-    """Return `accounts` with each behind the one above it: sacctmgr makes none below one that is not there."""
+    """Return `accounts` with parents first: sacctmgr rejects an account whose parent does not exist."""
     ordered: list[SlurmAccount] = []
     waiting = list(accounts)
     while waiting:
         placed = {account.name for account in ordered}
-        # One above that is a token, known at deploy time alone, holds nobody up.
+        # A parent that is a CDK token, resolved at deployment, does not delay the others.
         ready = [one for one in waiting if one.parent in (None, *placed)] or waiting
         ordered += ready
         waiting = [account for account in waiting if account not in ready]
@@ -118,7 +118,7 @@ _CONTEXT = "llm-fleet:users"
 
 
 def claim_ids(cluster: Construct, users: Sequence[ClusterUser], file_systems: Sequence[object | None]) -> None:
-    """Note `users` on each of `file_systems`; raise `FleetError` (LF1200, LF1201) where another cluster contradicts.
+    """Record `users` on each of `file_systems`; raise `FleetError` (LF1200, LF1201) for a conflict with another.
 
     Two clusters that share no file system may give one id to two people, though a fleet file allows no one two ids.
     """

@@ -22,7 +22,7 @@ from llm_fleet.lifecycle.script_folder import ScriptFile, read_folder, write_zip
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionCode:
-    """What a function runs, and what is told of it."""
+    """A function's code, and its description."""
 
     archive: str
     """Name of the archive's file."""
@@ -42,7 +42,7 @@ class FunctionCode:
     """Why its log may be encrypted by CloudWatch's own key."""
 
     @classmethod
-    def of_package(cls, name: str, **told: Any) -> Self:
+    def of_package(cls, name: str, **reported: Any) -> Self:
         """Return the code of the package `name` of `llm_fleet.functions`, whose module `handler` has the handler."""
         folder = Path(next(iter(functions.__path__)), name)
         return cls(
@@ -50,7 +50,7 @@ class FunctionCode:
             files=lambda: read_folder(folder),
             below=f"{name}/",
             handler=f"{name}.handler.handler",
-            **told,
+            **reported,
         )
 
 
@@ -145,7 +145,7 @@ class PythonFunction(Construct):
         )
 
     def _make_archive(self) -> s3_assets.Asset:
-        """Return the function's archive, the same from wheel and checkout, whatever caches lie beside the sources."""
+        """Return the function's archive, the same from wheel and checkout, without caches next to the sources."""
         files = self._code.files()
         digest = hashlib.sha256(b"".join(file.path.encode() + file.data for file in files)).hexdigest()
         with TemporaryDirectory() as folder:
@@ -170,7 +170,7 @@ class PythonFunction(Construct):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentCode(FunctionCode):
-    """What tells one such function from another."""
+    """The settings in which such functions differ."""
 
     id: str
     """Id of the construct in its stack."""

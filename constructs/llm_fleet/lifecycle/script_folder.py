@@ -26,14 +26,14 @@ _CACHE_SUFFIXES = (".pyc",)
 
 
 def default_folder() -> Path:
-    """Return llm-fleet's own scripts: inside the package in a wheel, beside it in a checkout.
+    """Return llm-fleet's own scripts: inside the package in a wheel, next to it in a checkout.
 
     Raises `FileNotFoundError` when neither is there, which is a broken installation.
     """
     for candidate in (_PACKAGE / _FOLDER, _PACKAGE.parent.parent / _FOLDER):
         if candidate.is_dir():
             return candidate
-    raise FileNotFoundError(f"llm-fleet's {_FOLDER} are neither in {_PACKAGE} nor beside it: install it anew")
+    raise FileNotFoundError(f"llm-fleet's {_FOLDER} are neither in {_PACKAGE} nor next to it: install llm-fleet again")
 
 
 def read_scripts(folder: Path) -> tuple[ScriptFile, ...]:
@@ -65,8 +65,8 @@ def bundle_files(scripts: Path, own: Path | None) -> tuple[ScriptFile, ...]:
     if own is None:
         return files
     below = load("lifecycle")["own_steps_folder"]
-    beside = [replace(file, path=f"{below}/{file.path}") for file in read_folder(own)]
-    return tuple(sorted([*files, *beside], key=lambda file: file.path))
+    next_to = [replace(file, path=f"{below}/{file.path}") for file in read_folder(own)]
+    return tuple(sorted([*files, *next_to], key=lambda file: file.path))
 
 
 def _files(folder: str, below: str) -> Iterator[ScriptFile]:

@@ -31,7 +31,7 @@ _TOKEN = re.compile(r"\$\{Token\[[^\]]*\]\}")
 
 
 def render_training(runtime: TrainingRuntime | None, place: TrainingPlace) -> dict[str, Any] | None:
-    """Return `runtime`, of which the rules have found nothing wrong, as nodes of `place` are told it."""
+    """Return `runtime`, which the rules have checked, as it is written to the configuration of nodes of `place`."""
     folder = None if runtime is None else folder_of(runtime, place)
     if runtime is None or folder is None:
         return None
@@ -79,12 +79,12 @@ def _python(planned: PlannedEnvironment) -> str | None:
 
 
 def _hash(content: dict[str, Any]) -> str:
-    """Return what tells two environments apart: all that determines their content, and not whom they are for."""
+    """Return a hash of everything that determines an environment's content, but not of its users."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:_HASH_LENGTH]
 
 
 def _stem(planned: PlannedEnvironment, image: str | None) -> str:
-    """Return the readable part of the name: as told, else what is in it."""
+    """Return the readable part of the name: the given name, otherwise the content."""
     if planned.given.name is not None:
         return planned.given.name
     if planned.kind is EnvironmentKind.NEURON:

@@ -1,1 +1,1 @@
-"""How clusters are: metrics, dashboards, alarms that someone can act on, logs that are kept, and a budget."""
+"""Monitoring of clusters: metrics, dashboards, actionable alarms, log retention, and a budget."""

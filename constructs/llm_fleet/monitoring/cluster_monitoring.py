@@ -45,10 +45,10 @@ from llm_fleet.sagemaker.watch_events import text_at_synth
 from llm_fleet.spec.monitoring import Chat, ClusterAlarms, MonitoringSpec
 
 _FORMS: Mapping[str, Form] = {
-    "name": Form(wanted="a text", types=(str,), remedy='write a name, e.g. "my-fleet"'),
+    "name": Form(wanted="a string", types=(str,), remedy='write a name, e.g. "my-fleet"'),
     "clusters": Form(wanted="a list of clusters", types=(list, tuple), remedy="write clusters=[cluster]"),
     "log_encryption_key": Form(
-        wanted="a KMS key", has=("key_arn",), optional=True, remedy='write FleetKey(self, "Key"), or leave it out'
+        wanted="a KMS key", has=("key_arn",), optional=True, remedy='write FleetKey(self, "Key"), or omit it'
     ),
     "lustre": Form(
         wanted="a file system",
@@ -60,10 +60,10 @@ _FORMS: Mapping[str, Form] = {
         wanted="a file system",
         has=("file_system_id",),
         optional=True,
-        remedy="write open_zfs=file_system, or leave it out",
+        remedy="write open_zfs=file_system, or omit it",
     ),
     "database": Form(
-        wanted="a SlurmDatabase", has=("metric",), optional=True, remedy="write database=database, or leave it out"
+        wanted="a SlurmDatabase", has=("metric",), optional=True, remedy="write database=database, or omit it"
     ),
 }
 _CLUSTER = Form(
@@ -72,7 +72,7 @@ _CLUSTER = Form(
 
 
 def check_monitoring(path: str, spec: MonitoringSpec, **arguments: Any) -> None:
-    """Raise `FleetError` with everything that is wrong with `spec` and `arguments` of the monitoring at `path`."""
+    """Raise `FleetError` with all problems of `spec` and `arguments` of the monitoring at `path`."""
     problems = check_is_spec(spec, MonitoringSpec, "spec") or check_monitoring_spec(spec)
     problems += check_forms(arguments, _FORMS)
     wrong = {problem.path[0] for problem in problems}
@@ -98,11 +98,11 @@ def _check_cluster(item: Any, index: int) -> list[Problem]:
 
 
 class ClusterMonitoring(Construct):
-    """Alarms on clusters that someone can act on, and who is told of them.
+    """Actionable alarms on clusters, with a topic, a dashboard, a budget and chat channels.
 
-    It knows clusters by name and stands before they do: so a cluster's log group has its retention before its first
-    node writes, and a first creation that fails is seen. What is not there publishes nothing, and rings nothing. Events
-    of HyperPod are told by `TrainingWatch(clusters=…)`, give it this `topic`; here only what lasts rings.
+    It refers to clusters by name and can be deployed before them, so that a cluster's log group has its retention
+    before its first node writes, and a failed first creation is visible. A missing cluster publishes nothing and causes
+    no alarm. For HyperPod events use `TrainingWatch(clusters=…)` with this `topic`; these alarms are on lasting states.
     """
 
     def __init__(
@@ -118,18 +118,18 @@ class ClusterMonitoring(Construct):
         database: WatchedDatabase | None = None,
         log_encryption_key: kms.IKey | None = None,
     ) -> None:
-        """Watch over `clusters` and what they stand on.
+        """Monitor `clusters`, their file systems and their database.
 
-        - `spec`: who is told, thresholds, dashboard, retention and budget. Default: the usual alarms and a topic.
-        - `name`: 1 to 63 letters, digits and hyphens, unique in account and region: alarms' names begin with it.
-        - `clusters`: `MonitoredCluster.hyperpod("train", node_metrics=True)`, or clusters as constructs, of which only
-          what the account tells is watched.
-        - `lustre`, `open_zfs`, `database`: what fills up. Default: nothing; more by `add_lustre` and the like.
-        - `log_encryption_key`: of the log groups of HyperPod, which are kept when this goes. Default: CloudWatch's own
+        - `spec`: topic, thresholds, dashboard, retention and budget. Default: default alarms and a new topic.
+        - `name`: 1 to 63 letters, digits and hyphens, unique in account and region: prefix of alarm names.
+        - `clusters`: `MonitoredCluster.hyperpod("train", node_metrics=True)`, or cluster constructs, of which only
+          metrics of the account are monitored.
+        - `lustre`, `open_zfs`, `database`: monitors their capacity. Default: none; add more with `add_lustre` etc.
+        - `log_encryption_key`: encrypts HyperPod's log groups, which are retained. Default: CloudWatch's own
           encryption.
 
         Raises `FleetError` with all of: LF113 for a value of another class, LF1180 and LF1182 to LF1188 for `spec`,
-        LF1189 for the name, LF1181 for a cluster twice, LF1190 where there is nothing to watch.
+        LF1189 for the name, LF1181 for a duplicate cluster, LF1190 for nothing to monitor.
         """
         super().__init__(scope, id)
         check_monitoring(
@@ -148,15 +148,18 @@ class ClusterMonitoring(Construct):
         self._alarms: dict[str, cloudwatch.CfnAlarm] = {}
         self._storage_plans: list[AlarmPlan] = []
         self.clusters: tuple[MonitoredCluster, ...] = tuple(monitored(cluster) for cluster in clusters)
-        """What is watched."""
-        self.topic: sns.ITopic = topic_of(self, "Told", spec.alarms.topic) or AlarmTopic(self, "Topic")
-        """Who is told. Subscribe to it for more."""
-        self._tell(spec.alarms)
+        """The monitored clusters."""
+        self.topic: sns.ITopic = (
+            topic_of(self, "Told", spec.alarms.topic)  # codespell:ignore told
+            or AlarmTopic(self, "Topic")
+        )
+        """Receives notifications; subscribe to it to add recipients."""
+        self._report(spec.alarms)
         self._cluster_plans = [self._watch(number, cluster) for number, cluster in enumerate(self.clusters)]
         self.observer: ClusterObserver | None = self._observe(
             usual_retention() if spec.log_retention_days is None else spec.log_retention_days, log_encryption_key
         )
-        """The function that looks at clusters; `None` without a cluster."""
+        """The function that checks clusters; `None` without clusters."""
         if lustre is not None:
             self.add_lustre("Lustre", lustre)
         if open_zfs is not None:
@@ -166,20 +169,20 @@ class ClusterMonitoring(Construct):
         self.budget: BudgetWithAction | None = spec.budget and BudgetWithAction(
             self, "Budget", budget=spec.budget, topic=self.topic
         )
-        """The budget, where one was asked for."""
+        """The budget; `None` without one."""
         self.dashboard: cloudwatch.CfnDashboard | None = self._make_dashboard() if spec.dashboard else None
-        """The L1 of the dashboard, `<name>-clusters-<region>`; `None` where none was wanted."""
+        """The L1 construct of the dashboard, `<name>-clusters-<region>`; `None` without one."""
 
     @property
     def alarms(self) -> Mapping[str, cloudwatch.CfnAlarm]:
-        """The L1s of all alarms: of clusters by `<cluster>/<id>`, e.g. `train/NodeFailed`; of the rest by id."""
+        """The L1 constructs of all alarms: by `<cluster>/<id>` for clusters, e.g. `train/NodeFailed`; others by id."""
         return MappingProxyType(self._alarms)
 
     def add_lustre(self, id: str, file_system: WatchedFileSystem, *, storage_capacity_gib: int | None = None) -> None:
-        """Watch the space of a Lustre file system; `id`: letters and digits, the end of its alarm's name.
+        """Monitor the capacity of a Lustre file system; `id`: letters and digits, the suffix of the alarm's name.
 
-        `storage_capacity_gib`: default, that of one made here; of one that nobody tells, the alarm is on bytes. Storage
-        that grows by itself (INTELLIGENT_TIERING) has none, and no alarm.
+        `storage_capacity_gib`: default, that of a file system of this app. Without it, the alarm is on free bytes.
+        Elastic storage (INTELLIGENT_TIERING) has no capacity and no alarm.
         """
         elastic, capacity = capacity_of(file_system)
         if not elastic:
@@ -187,21 +190,21 @@ class ClusterMonitoring(Construct):
             self._add_storage(id, [lustre_plan(id, file_system.file_system_id, size, self._limits)])
 
     def add_open_zfs(self, id: str, file_system: WatchedFileSystem) -> None:
-        """Watch the space of an OpenZFS file system; `id`: letters and digits, the end of its alarm's name."""
+        """Monitor the capacity of an OpenZFS file system; `id`: letters and digits, the suffix of the alarm's name."""
         self._add_storage(id, [open_zfs_plan(id, file_system.file_system_id, self._limits)])
 
     def add_database(self, id: str, database: WatchedDatabase) -> None:
-        """Watch Slurm's accounting database; `id`: letters and digits, with which its alarms' names end."""
+        """Monitor Slurm's accounting database; `id`: letters and digits, the suffix of its alarms' names."""
         self._add_storage(id, database_plans(id, dimensions_of(database)))
 
     def add_chat(self, channel: Chat) -> None:
-        """Send alarms to one more channel of Slack or Teams. Raises `FleetError` (LF1183) for ids of another form."""
+        """Send alarms to another Slack or Teams channel. Raises `FleetError` (LF1183) for invalid ids."""
         raise_problems(check_chat(channel), subject=self.node.path)
         name = f"{self._name}-alarms-{self._chats}"
         ChatConfiguration(self, f"Chat{self._chats}", name=name, channel=channel, topic=self.topic)
         self._chats += 1
 
-    def _tell(self, alarms: ClusterAlarms) -> None:
+    def _report(self, alarms: ClusterAlarms) -> None:
         for number, email in enumerate(alarms.emails):
             sns.CfnSubscription(
                 self, f"Email{number}", topic_arn=self.topic.topic_arn, protocol="email", endpoint=email

@@ -1,4 +1,4 @@
-"""The function that looks at clusters: its role, its metrics and their alarms."""
+"""The Lambda function that checks clusters: its role, rules and alarms."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from llm_fleet.sagemaker.watch_events import CLUSTER_EVENTS
 def observer_permissions(
     place: Place, clusters: Mapping[str, ClusterKind], *, key_arn: str | None
 ) -> tuple[Permission, ...]:
-    """Return what it may do for `clusters`, by name; `key_arn` encrypts their log groups."""
+    """Return the function's permissions for `clusters` by name; `key_arn` encrypts their log groups."""
     kinds = set(clusters.values())
     return (
         Permission(
@@ -30,7 +30,7 @@ def observer_permissions(
             actions=("cloudwatch:PutMetricData",),
             resources=("*",),
             conditions={"StringEquals": {"cloudwatch:namespace": account_metrics().namespace}},
-            reason="what it finds becomes metrics; CloudWatch knows no resource here, but the namespace",
+            reason="it publishes metrics; the action supports no resource, so the namespace is the condition",
         ),
         *(_hyperpod(place, clusters, key_arn) if ClusterKind.HYPERPOD in kinds else ()),
         *(_parallelcluster() if ClusterKind.PARALLELCLUSTER in kinds else ()),
@@ -46,19 +46,19 @@ def _hyperpod(place: Place, clusters: Mapping[str, ClusterKind], key_arn: str | 
             sid="AskClusters",
             actions=("sagemaker:DescribeCluster", "sagemaker:ListClusterNodes"),
             resources=(place.arn("sagemaker", "cluster/*"),),
-            reason="a cluster's ARN ends with an id that is known only once it is there, and this comes before it",
+            reason="a cluster's ARN ends with a generated id, and the cluster may not exist yet",
         ),
         Permission(
             sid="FindLogGroups",
             actions=("logs:DescribeLogGroups",),
             resources=(place.arn("logs", "log-group:*"),),
-            reason="log groups are found by the beginning of their names, for which IAM has no narrower form",
+            reason="log groups are found by their name prefix, for which IAM has no narrower resource",
         ),
         Permission(
             sid="KeepLogGroups",
             actions=("logs:CreateLogGroup", "logs:PutRetentionPolicy", *encrypt),
             resources=groups,
-            reason="a cluster's log group has a retention before its first node writes; its name ends with an id",
+            reason="it sets a log group's retention before the first node writes; the name ends with an id",
         ),
     )
 
@@ -69,17 +69,17 @@ def _parallelcluster() -> tuple[Permission, ...]:
             sid="LookAtHeadNodes",
             actions=("ec2:DescribeInstances", "ec2:DescribeInstanceStatus"),
             resources=("*",),
-            reason="a head node is found by its tags; EC2 knows no resource for looking",
+            reason="a head node is found by its tags; EC2's Describe actions support no resource",
         ),
     )
 
 
 _HALF_HOUR = 6
-"""In periods of five minutes: as many runs."""
+"""Number of periods of five minutes, which is the number of runs."""
 
 
 def observer_plans(function_name: str) -> tuple[AlarmPlan, ...]:
-    """Return when somebody must look at the function itself."""
+    """Return the alarms on the function itself."""
 
     return (
         AlarmPlan(
@@ -88,8 +88,8 @@ def observer_plans(function_name: str) -> tuple[AlarmPlan, ...]:
             threshold=1,
             periods=_HALF_HOUR,
             ringing=3,
-            meaning="The function that counts nodes has failed in three of its last six runs: alarms on nodes may be "
-            "blind. Its log says which cluster it could not look at, and why; a right that is missing is named there.",
+            meaning="The function that counts nodes failed in three of its last six runs: alarms on nodes may have no "
+            "data. Its log has the cluster and the reason; for a missing permission, it has the IAM action.",
         ),
         AlarmPlan(
             id="ObserverAsleep",
@@ -98,9 +98,9 @@ def observer_plans(function_name: str) -> tuple[AlarmPlan, ...]:
             below=True,
             periods=_HALF_HOUR,
             missing="missing",
-            tells_silence=True,
-            meaning="The function that counts nodes has not run for half an hour: alarms on nodes are blind. Look "
-            "whether its rule is enabled, and whether the account's Lambda functions are throttled.",
+            reports_silence=True,
+            meaning="The function that counts nodes has not run for 30 minutes: alarms on nodes have no data. Check "
+            "that its rule is enabled, and that the account's Lambda functions are not throttled.",
         ),
     )
 
@@ -109,18 +109,18 @@ _STATE = CLUSTER_EVENTS[0]
 _CODE = FunctionCode.of_package(
     "cluster_observer",
     timeout=account_metrics().timeout_seconds,
-    description="Counts the nodes of clusters that are missing or failed, and keeps their logs no longer than wanted",
-    policy_description="What the function that looks at clusters may do",
-    role_description="Role of the function that looks at clusters",
-    unencrypted_log="its log holds names of clusters and log groups, encrypted by CloudWatch",
+    description="Counts missing and failed nodes of clusters, and sets the retention of their logs",
+    policy_description="Permissions of the function that checks clusters",
+    role_description="Role of the function that checks clusters",
+    unencrypted_log="its log has names of clusters and log groups, encrypted by CloudWatch",
 )
 
 
 class ClusterObserver(Construct):
-    """A function that publishes how clusters stand every five minutes, and gives HyperPod's log groups their retention.
+    """Publishes metrics of clusters every five minutes, and sets the retention of HyperPod's log groups.
 
-    It knows clusters by name, and stands before they do: of a cluster that is being created it hears by EventBridge,
-    and makes its log group before the first node writes. What it did not hear, the next run finds.
+    It refers to clusters by name and can be deployed before them: EventBridge invokes it when a cluster is created, and
+    it creates the log group before the first node writes. The next scheduled run handles missed events.
     """
 
     def __init__(
@@ -132,9 +132,9 @@ class ClusterObserver(Construct):
         retention_days: int,
         log_encryption_key: kms.IKey | None = None,
     ) -> None:
-        """Make them. `clusters`: kinds by name, one at least.
+        """Create the function and its rules. `clusters`: kinds by name, at least one.
 
-        `retention_days`: of HyperPod's log groups. `log_encryption_key`: of those and of its own; it must let
+        `retention_days`: of HyperPod's log groups. `log_encryption_key`: for these and its own; its policy must let
         CloudWatch Logs use it. Default: CloudWatch's own encryption.
         """
         super().__init__(scope, id)
@@ -156,14 +156,14 @@ class ClusterObserver(Construct):
             },
             log_encryption_key=log_encryption_key,
         )
-        """The function, its role and its log."""
+        """The function with its role and log group."""
         self._allow(key_arn)
-        self._make_rule("Clock", "Looks how clusters stand", schedule=f"rate({facts.minutes} minutes)")
+        self._make_rule("Clock", "Checks the state of clusters", schedule=f"rate({facts.minutes} minutes)")
         if ClusterKind.HYPERPOD in clusters.values():
             self._hear()
         acknowledge(
             self,
-            f"it runs every {facts.minutes} minutes, looks at what is there, and the next run does what one has missed",
+            f"it runs every {facts.minutes} minutes, and the next run completes what a failed one missed",
             "NIST.800.53.R5-LambdaConcurrency",
             "NIST.800.53.R5-LambdaDLQ",
         )
@@ -173,7 +173,7 @@ class ClusterObserver(Construct):
         names = [name for name, kind in self._clusters.items() if kind == ClusterKind.HYPERPOD]
         self._make_rule(
             "States",
-            "Hears of a cluster that is being created, before its first node writes",
+            "Reports that a cluster is being created, before its first node writes",
             pattern={"source": ["aws.sagemaker"], "detail-type": [_STATE], "detail": {"ClusterName": names}},
         )
 

@@ -1,6 +1,6 @@
-"""Managed Prometheus and Grafana, and the dashboard there.
+"""Amazon Managed Service for Prometheus, Amazon Managed Grafana, and a Grafana dashboard.
 
-Grafana's dashboard of clusters, made of the catalog's metrics.
+The dashboard of clusters is generated from the catalog's metrics. Format:
 
 grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model
 """
@@ -22,50 +22,50 @@ from llm_fleet.spec.monitoring import ClusterMetrics
 class PrometheusWorkspace(Construct):
     """A workspace of Amazon Managed Service for Prometheus (`AWS::APS::Workspace`).
 
-    It is retained when its stack goes: what was measured bears witness of runs that are over. Prometheus keeps samples
-    for 150 days.
+    It is retained when its stack is deleted, since it has the history of past runs. Prometheus keeps samples for 150
+    days.
     """
 
     def __init__(
         self, scope: Construct, id: str, *, alias: str | None = None, encryption_key: kms.IKey | None = None
     ) -> None:
-        """Make a workspace.
+        """Create a workspace.
 
-        `alias`: what the console shows of it; default, none. `encryption_key`: default one of its own, which rotates
-        every year and is retained too: without it nothing can be read any more.
+        `alias`: its name in the console; default: none. `encryption_key`: default: a new one, which rotates every year
+        and is retained, too: without it the data is unreadable.
         """
         super().__init__(scope, id)
         key = encryption_key or kms.Key(
             self,
             "Key",
-            description="Encrypts what nodes of LLM clusters measure of themselves",
+            description="Encrypts metrics of nodes of LLM clusters",
             enable_key_rotation=True,
             removal_policy=cdk.RemovalPolicy.RETAIN,
         )
         self.encryption_key = cast(kms.IKey, key)
-        """What encrypts it."""
+        """KMS key of the workspace."""
         self.resource = aps.CfnWorkspace(self, "Resource", alias=alias, kms_key_arn=self.encryption_key.key_arn)
-        """The L1 beneath, as the way out."""
+        """The L1 construct, as escape hatch."""
         self.resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
 
     @property
     def workspace_arn(self) -> str:
-        """Its ARN, a token."""
+        """The ARN, a CDK token."""
         return self.resource.attr_arn
 
     @property
     def metrics(self) -> ClusterMetrics:
-        """Where metrics go, for `metrics` of a cluster in the same region: the nodes may then write to it."""
+        """Return the value for `metrics` of a cluster in the same region, which lets its nodes write to it."""
         return ClusterMetrics.prometheus(workspace_arn=self.workspace_arn)
 
     def add_outputs(self) -> None:
-        """Give the stack outputs: its ARN, and the address that Grafana asks."""
+        """Add stack outputs: its ARN, and its query endpoint for Grafana."""
         cdk.CfnOutput(self, "WorkspaceArn", value=self.workspace_arn, description="ARN of the Prometheus workspace")
         cdk.CfnOutput(
             self,
             "QueryEndpoint",
             value=self.resource.attr_prometheus_endpoint,
-            description="Address of the workspace, as a Prometheus data source of Grafana with SigV4 takes it",
+            description="URL of the workspace for a Prometheus data source of Grafana with SigV4",
         )
 
 
@@ -78,13 +78,13 @@ _ROWS = {
     "lustre": "Lustre",
 }
 _ADDED_UP = ("nodes_reporting", "accelerators", "accelerators_idle", "accelerator_errors")
-"""Values of which only the sum over the nodes says something, beside rates and counts of EFA."""
+"""Metrics that are summed over the nodes, in addition to rates and counts of EFA."""
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 _WIDTH, _HEIGHT, _COLUMNS = 8, 7, 24
 
 
 def grafana_dashboard() -> dict[str, Any]:
-    """Return the dashboard as JSON has it, to be imported: it asks for its data source, and offers every cluster."""
+    """Return the dashboard's JSON for import, with variables for data source and cluster."""
     return {
         "uid": "llm-fleet-cluster",
         "title": "llm-fleet: a cluster",
@@ -129,9 +129,9 @@ def _panel(id: int, metric: ClusterMetric, place: dict[str, int]) -> dict[str, A
 
 
 def _queries(metric: ClusterMetric) -> list[tuple[str, str]]:
-    """Return what is asked, and how the lines are called: of the queue one line, of nodes groups and extremes.
+    """Return queries and legends: one line for the queue; groups and extremes for nodes.
 
-    Not a line a node: a cluster of 2,000 would be a wall of lines. The worst one is drawn with its name.
+    Not one line for each node: a cluster with 2,000 would be unreadable. The worst node is drawn with its name.
     """
     if metric.source == "slurm":
         return [(f'{metric.prometheus_name}{{cluster="$cluster"}}', metric.name)]
@@ -165,25 +165,25 @@ def _choice_of_group() -> dict[str, Any]:
 
 _SERVICE = "grafana.amazonaws.com"
 _QUERIES = ("aps:QueryMetrics", "aps:GetLabels", "aps:GetSeries", "aps:GetMetricMetadata", "aps:DescribeWorkspace")
-_WHY = "Grafana's page of data sources lists the workspaces of the account; the action knows no single one"
+_WHY = "Grafana's data source page lists the workspaces of the account; the action supports no resource"
 
 
 class GrafanaWorkspace(Construct):
-    """A workspace of Amazon Managed Grafana (`AWS::Grafana::Workspace`) with the right to ask one Prometheus workspace.
+    """A workspace of Amazon Managed Grafana (`AWS::Grafana::Workspace`) that can query one Prometheus workspace.
 
-    People sign in by IAM Identity Center, which must be there in the account's organisation: who may is told in the
-    console or by `aws grafana update-permissions`, since CloudFormation has nothing for it. Grafana is paid for each
-    person who signs in. The dashboard to import is `examples/grafana/llm-fleet-cluster.json`.
+    Users sign in through IAM Identity Center, which the account's organization must have. Assign users in the console
+    or with `aws grafana update-permissions`, since CloudFormation does not support it. Grafana is billed for each user
+    who signs in. Import the dashboard `examples/grafana/llm-fleet-cluster.json`.
     """
 
     def __init__(self, scope: Construct, id: str, *, name: str, prometheus_arn: str) -> None:
-        """Make a workspace called `name` that may ask the Prometheus workspace `prometheus_arn`, and no other."""
+        """Create a workspace `name` that can query only the Prometheus workspace `prometheus_arn`."""
         super().__init__(scope, id)
         account = cdk.Stack.of(self).account
         policy = iam.ManagedPolicy(
             self,
             "Policy",
-            description="What Grafana may ask of a Prometheus workspace",
+            description="Lets Grafana query one Prometheus workspace",
             statements=[
                 iam.PolicyStatement(sid="Ask", actions=list(_QUERIES), resources=[prometheus_arn]),
                 iam.PolicyStatement(sid="Find", actions=["aps:ListWorkspaces"], resources=["*"]),
@@ -194,7 +194,7 @@ class GrafanaWorkspace(Construct):
         role = iam.Role(
             self,
             "Role",
-            description="Lets Grafana ask a Prometheus workspace",
+            description="Role of Grafana, to query a Prometheus workspace",
             assumed_by=cast(iam.IPrincipal, principal),
             managed_policies=[cast(iam.IManagedPolicy, policy)],
         )
@@ -208,8 +208,8 @@ class GrafanaWorkspace(Construct):
             data_sources=["PROMETHEUS"],
             role_arn=role.role_arn,
         )
-        """The L1 beneath, as the way out."""
+        """The L1 construct, as escape hatch."""
 
     def add_outputs(self) -> None:
-        """Give the stack an output: where people sign in."""
-        cdk.CfnOutput(self, "Address", value=self.resource.attr_endpoint, description="Where people open Grafana")
+        """Add a stack output: the URL for sign-in."""
+        cdk.CfnOutput(self, "Address", value=self.resource.attr_endpoint, description="URL of Grafana")

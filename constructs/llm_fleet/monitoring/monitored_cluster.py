@@ -1,4 +1,4 @@
-"""A cluster that is monitored: its measures, and the dashboard of clusters and of what they stand on."""
+"""A monitored cluster and its metrics, and the dashboard of clusters and their storage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from llm_fleet.notifications.metric_alarms import (
 
 
 class ClusterKind(StrEnum):
-    """What runs a cluster."""
+    """The service of a cluster."""
 
     HYPERPOD = "hyperpod"
     PARALLELCLUSTER = "parallelcluster"
@@ -34,28 +34,27 @@ class ClusterKind(StrEnum):
 
 @runtime_checkable
 class NamedCluster(Protocol):
-    """A cluster made here or elsewhere: `HyperPodCluster` or `ParallelCluster`."""
+    """A cluster of this app, or an imported one: `HyperPodCluster` or `ParallelCluster`."""
 
     @property
     def cluster_name(self) -> str:
-        """Its name, as the service has it."""
+        """The cluster's name in the service."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitoredCluster:
-    """A cluster by its name, and what there is to watch of it. It need not exist yet: alarms wait for it."""
+    """A cluster by name, with its available metrics. It does not need to exist yet."""
 
     name: str
-    """As SageMaker or ParallelCluster has it; of a ParallelCluster that was made here, with its hash."""
+    """Name in SageMaker or ParallelCluster; for a ParallelCluster of this app, with its hash."""
     kind: ClusterKind
     node_metrics: bool = False
-    """Whether its nodes publish metrics to CloudWatch. Default: no, and alarms on nodes' own figures are left out."""
+    """Whether its nodes publish metrics to CloudWatch. Default: no, without alarms on node metrics."""
     accelerators: bool = True
-    """Whether it has accelerators; only of `node_metrics`. Default: yes."""
+    """Whether it has accelerators; used only with `node_metrics`. Default: yes."""
     published_as: str | None = None
-    """What its nodes call it in their metrics. Default: `name`; of a ParallelCluster made here, that without its hash.
-    """
+    """Its name in metrics of its nodes. Default: `name`; for a ParallelCluster of this app, `name` without the hash."""
 
     @classmethod
     def hyperpod(cls, name: str, *, node_metrics: bool = False, accelerators: bool = True) -> "MonitoredCluster":
@@ -77,12 +76,12 @@ class MonitoredCluster:
 
     @property
     def nodes_name(self) -> str:
-        """What its nodes call it in their metrics."""
+        """Its name in metrics of its nodes."""
         return self.published_as or self.name
 
 
 def monitored(cluster: Any) -> MonitoredCluster:
-    """Return `cluster`, a construct or a MonitoredCluster, as the latter; only a HyperPod cluster has an ARN here."""
+    """Return a cluster construct or MonitoredCluster as a MonitoredCluster; only HyperPod constructs have an ARN."""
     if isinstance(cluster, MonitoredCluster):
         return cluster
     kind = ClusterKind.HYPERPOD if hasattr(cluster, "cluster_arn") else ClusterKind.PARALLELCLUSTER
@@ -92,11 +91,11 @@ def monitored(cluster: Any) -> MonitoredCluster:
 _CLUSTER = "Cluster"
 _STATISTIC = "Maximum"
 PERIOD = 300
-"""Seconds: our function looks so often, and nothing here changes faster than somebody is called."""
+"""Period in seconds, the interval of the function; alarms do not need a shorter one."""
 
 
 def account_metric(key: str, cluster: str, *, label: str = "") -> ServiceMetric:
-    """Return what our function publishes of `cluster` under our `key`, e.g. `nodes_failed`."""
+    """Return the metric that the cluster observer publishes for `cluster` under `key`, e.g. `nodes_failed`."""
     facts = account_metrics()
     return ServiceMetric(
         namespace=facts.namespace,
@@ -109,25 +108,25 @@ def account_metric(key: str, cluster: str, *, label: str = "") -> ServiceMetric:
 
 
 def node_metric(key: str, cluster: str, *, statistic: str = _STATISTIC, label: str = "") -> ServiceMetric:
-    """Return what the nodes of `cluster` publish under `key` of the catalog's metrics, over all of them."""
+    """Return the node metric `key` of the catalog over all nodes of `cluster`."""
     metric = cluster_metrics()[key]
     if (_CLUSTER,) not in metric.dimensions:
-        raise KeyError(f"{key} is not published by cluster alone, and an alarm looks at nothing else")
+        raise KeyError(f"{key} is not published with the dimension Cluster alone, which alarms require")
     return _measured_of_nodes(metric.name, cluster, statistic, label)
 
 
 def failed_starts(cluster: str) -> ServiceMetric:
-    """Return how many starts of nodes of `cluster` have failed in a step of their configuration."""
+    """Return the number of node starts of `cluster` that failed in a step of the node configuration."""
     return _measured_of_nodes(start_failures_metric(), cluster, "Sum", "failed starts")
 
 
 def degraded_starts(cluster: str) -> ServiceMetric:
-    """Return how many nodes of `cluster` have started without something that jobs do not need, e.g. Lustre over EFA."""
+    """Return the number of nodes of `cluster` that started without an optional part, e.g. Lustre over EFA."""
     return _measured_of_nodes(starts_degraded_metric(), cluster, "Sum", "degraded starts")
 
 
 def parallelcluster_metric(name: str, cluster: str, *, label: str = "") -> ServiceMetric:
-    """Return what ParallelCluster counts in its logs of `cluster`."""
+    """Return a metric that ParallelCluster creates from its logs of `cluster`."""
     facts = parallelcluster_metrics()
     return ServiceMetric(
         namespace=facts.namespace,
@@ -151,7 +150,7 @@ def _measured_of_nodes(name: str, cluster: str, statistic: str, label: str) -> S
 
 
 _MOST_ALARMS = 100
-"""A widget shows no more (CloudWatch-Dashboard-Body-Structure)."""
+"""Maximum number of alarms in a widget (CloudWatch-Dashboard-Body-Structure)."""
 _A_ROW = 3
 Row = list[dict[str, Any]]
 
@@ -164,9 +163,9 @@ def monitoring_dashboard(
     alarm_arns: Sequence[str],
     region: str,
 ) -> dict[str, Any]:
-    """Return the dashboard: alarms, each cluster, what they stand on, and what to do about each alarm.
+    """Return the dashboard: alarms, each cluster, storage, and what to do about each alarm.
 
-    `cluster_plans`: of each of `clusters`, in their order.
+    `cluster_plans`: plans for each of `clusters`, in the same order.
     """
     every = [*(plan for plans in cluster_plans for plan in plans), *storage_plans]
     rows = [
@@ -192,7 +191,7 @@ def _hyperpod(name: str) -> Row:
             account_metric("nodes_missing", name, label="missing"),
             account_metric("nodes_failed", name, label="in Failure"),
         ),
-        graph(f"{name}: starts that failed", failed_starts(name), degraded_starts(name)),
+        graph(f"{name}: failed starts", failed_starts(name), degraded_starts(name)),
     ]
 
 
@@ -200,12 +199,12 @@ def _parallelcluster(cluster: MonitoredCluster) -> Row:
     name = cluster.name
     return [
         graph(
-            f"{name}: head node impaired (1), instances refused",
+            f"{name}: head node impaired (1), insufficient capacity",
             account_metric("head_node_impaired", name, label="head node impaired"),
             parallelcluster_metric(parallelcluster_metrics().no_capacity, name, label="no capacity"),
         ),
         graph(
-            f"{name}: starts that failed",
+            f"{name}: failed starts",
             failed_starts(cluster.nodes_name),
             degraded_starts(cluster.nodes_name),
         ),
@@ -216,7 +215,7 @@ def _of_nodes(cluster: MonitoredCluster, plans: Sequence[AlarmPlan]) -> Row:
     name = cluster.nodes_name
     accelerators = [
         graph(
-            f"{name}: accelerators (%), mean of all nodes",
+            f"{name}: accelerators (%), average of all nodes",
             node_metric("accelerator_utilization", name, statistic="Average", label="used"),
             node_metric("accelerator_memory_used", name, statistic="Average", label="memory"),
             lines=alarm_lines("IdleAllocated", plans),

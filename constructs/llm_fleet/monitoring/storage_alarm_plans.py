@@ -15,7 +15,7 @@ _ELASTIC = "INTELLIGENT_TIERING"
 
 @runtime_checkable
 class WatchedFileSystem(Protocol):
-    """A file system of FSx, made here or elsewhere."""
+    """An FSx file system of this app, or an imported one."""
 
     @property
     def file_system_id(self) -> str:
@@ -25,17 +25,17 @@ class WatchedFileSystem(Protocol):
 
 @runtime_checkable
 class WatchedDatabase(Protocol):
-    """A database for accounting that was made here: `SlurmDatabase`. Of one that was imported, nobody told the id."""
+    """An accounting database of this app: `SlurmDatabase`. An imported one has no id."""
 
     def metric(self, name: str) -> Any:
-        """Return a metric of RDS."""
+        """Return the RDS metric `name`."""
         ...
 
 
 def capacity_of(file_system: Any) -> tuple[bool, float | None]:
-    """Return whether a Lustre file system grows by itself, and its GiB; `None` where nobody tells, as of one imported.
+    """Return whether a Lustre file system is elastic, and its GiB; `None` if unknown, as for an imported one.
 
-    Only a file system that was made here has an L1 that says so.
+    Only a file system of this app has an L1 construct with both.
     """
     resource = getattr(file_system, "resource", None)
     if resource is None:
@@ -56,9 +56,9 @@ _MINUTE = 60
 
 
 def lustre_plan(id: str, file_system: str, capacity_gib: float | None, limits: ClusterAlarmThresholds) -> AlarmPlan:
-    """Return the alarm on the fullest target (OST) of a Lustre file system by its id, which may be a token.
+    """Return the alarm on the fullest storage target (OST) of a Lustre file system; its id may be a token.
 
-    `capacity_gib`: of all targets together; `None` where nobody knows, and the alarm is on bytes then.
+    `capacity_gib`: of all OSTs together; `None` if unknown, then the alarm is on free bytes.
     """
     percent = limits.figure("file_system_percent")
     facts = storage_facts()
@@ -66,13 +66,13 @@ def lustre_plan(id: str, file_system: str, capacity_gib: float | None, limits: C
         gib = facts.lustre_free_gib_of_a_target
         return steady(
             id,
-            _of_file_system(facts.lustre_free, file_system, "Minimum", "free on the fullest target"),
+            _of_file_system(facts.lustre_free, file_system, "Minimum", "free on the fullest OST"),
             threshold=gib * _GIB,
             below=True,
             minutes=_MINUTES,
-            meaning=_lustre_meaning(f"has less than {gib} GiB free on one of its targets"),
+            meaning=_lustre_meaning(f"has less than {gib} GiB free on one of its OSTs"),
         )
-    # FSx tells a value of each target every minute: their number is the sample count, and the least is the fullest's.
+    # FSx publishes one value for each OST every minute: SampleCount is their number, Minimum that of the fullest.
     free = MetricMath(
         expression=f"100 - 100 * free * targets / {capacity_gib * _GIB:.0f}",
         metrics={
@@ -80,19 +80,19 @@ def lustre_plan(id: str, file_system: str, capacity_gib: float | None, limits: C
             "targets": _of_file_system(facts.lustre_free, file_system, "SampleCount", "targets"),
         },
         period_seconds=_MINUTE,
-        label="fullest target (%)",
+        label="fullest OST (%)",
     )
     return AlarmPlan(
         id=id,
         measure=free,
         threshold=percent,
         periods=_MINUTES,
-        meaning=_lustre_meaning(f"is {percent:g} % full on one of its targets"),
+        meaning=_lustre_meaning(f"is {percent:g} % full on one of its OSTs"),
     )
 
 
 def open_zfs_plan(id: str, file_system: str, limits: ClusterAlarmThresholds) -> AlarmPlan:
-    """Return the alarm on the space of an OpenZFS file system by its id, which may be a token."""
+    """Return the alarm on the capacity of an OpenZFS file system; its id may be a token."""
     percent = limits.figure("file_system_percent")
     facts = storage_facts()
     used = MetricMath(
@@ -109,8 +109,8 @@ def open_zfs_plan(id: str, file_system: str, limits: ClusterAlarmThresholds) -> 
         used,
         threshold=percent,
         minutes=_MINUTES,
-        meaning=f"The file system of the home directories is {percent:g} % full: at 100 % nobody can write or log in "
-        "well. Raise its `size`, which takes minutes and no downtime, and look whose files grow.",
+        meaning=f"The file system of the home directories is {percent:g} % full: at 100 %, users cannot write, and "
+        "logins can fail. Raise its `size`, which takes minutes without downtime, and find out whose files grow.",
     )
 
 
@@ -134,9 +134,9 @@ def database_plans(prefix: str, dimensions: Mapping[str, str]) -> tuple[AlarmPla
         metric(facts.database_connections, "Maximum"),
         threshold=most,
         minutes=_MINUTES,
-        meaning=f"More than {most:g} clients are signed in to the accounting database, where each cluster needs a few: "
-        "soon slurmdbd gets no connection, and Slurm records nothing. Look who they are with `SHOW PROCESSLIST`, and "
-        "restart the slurmdbd that leaks.",
+        meaning=f"The accounting database has more than {most:g} connections, although each cluster needs only a few: "
+        "soon slurmdbd cannot connect, and Slurm records nothing. Find them with `SHOW PROCESSLIST`, and restart the "
+        "slurmdbd that leaks connections.",
     )
     if "DBInstanceIdentifier" not in dimensions:
         return (connections,)
@@ -146,7 +146,7 @@ def database_plans(prefix: str, dimensions: Mapping[str, str]) -> tuple[AlarmPla
         threshold=facts.database_free_gib * _GIB,
         below=True,
         minutes=_MINUTES,
-        meaning=f"The accounting database has less than {facts.database_free_gib} GiB free: full, it stops, and "
+        meaning=f"The accounting database has less than {facts.database_free_gib} GiB free: if full, it stops, and "
         "slurmctld keeps records in memory until it restarts. Raise its storage, or let slurmdbd purge old records.",
     )
     return (space, connections)
@@ -154,9 +154,9 @@ def database_plans(prefix: str, dimensions: Mapping[str, str]) -> tuple[AlarmPla
 
 def _lustre_meaning(what: str) -> str:
     return (
-        f"The Lustre file system {what}: writes that land there fail with `No space left on device` while others have "
-        "room. `lfs df -h` on a node shows which; delete old checkpoints, release what S3 has (`lfs hsm_release`), or "
-        "raise its `size`."
+        f"The Lustre file system {what}: writes to it fail with `No space left on device`, even if others have space. "
+        "`lfs df -h` on a node shows which; delete old checkpoints, release files that are in S3 (`lfs hsm_release`), "
+        "or raise its `size`."
     )
 
 

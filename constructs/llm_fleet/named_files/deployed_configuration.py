@@ -126,11 +126,11 @@ class DeployedConfiguration:
     configuration: Mapping[str, Any]
     """ParallelCluster's configuration, intrinsic functions as they are in the template."""
     cluster_name: str | None = None
-    """ParallelCluster's name of the cluster; `None` where the file does not tell, as a configuration does not."""
+    """ParallelCluster's name of the cluster; `None` if the file does not contain it; a configuration does not."""
     version: str | None = None
-    """Version of ParallelCluster, e.g. `3.16.1`; `None` where the file does not tell."""
+    """Version of ParallelCluster, e.g. `3.16.1`; `None` if the file does not contain it."""
     script_digests: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Of each custom resource of the template, by logical id, to tell published scripts apart."""
+    """Of each custom resource of the template, by logical id, to distinguish published scripts."""
     source: str = ""
     """Where it comes from, for messages."""
     logical_id: str = ""
@@ -145,9 +145,9 @@ class DeployedConfiguration:
     def from_file(cls, path: str | Path, *, cluster: str | None = None) -> "DeployedConfiguration":
         """Read the file at `path`: a stack's template, or ParallelCluster's own YAML.
 
-        A template is what `llm-fleet deployed-configuration` or `aws cloudformation get-template` wrote, or one of
-        an old `cdk.out`; JSON or YAML. `cluster` tells which of several clusters in it is meant: by its name, with or
-        without the hash, or by its logical id. Raises `FleetError` (LF680 to LF682).
+        A template is what `llm-fleet parallelcluster deployed-configuration` or `aws cloudformation get-template`
+        wrote, or one of an old `cdk.out`; JSON or YAML. `cluster` selects one of several clusters in it: by its name,
+        with or without the hash, or by its logical id. Raises `FleetError` (LF680 to LF682).
         """
         found = cls._candidates(path, cluster)
         if len(found) == 1:
@@ -176,7 +176,8 @@ class DeployedConfiguration:
                 raise _error(
                     Code.PC_DEPLOYED_SHAPE,
                     "this is neither a template with `Resources` nor a configuration with a `HeadNode`",
-                    "give what `llm-fleet deployed-configuration` wrote, a template of cdk.out, or a configuration",
+                    "use a file of `llm-fleet parallelcluster deployed-configuration`, a template of cdk.out, or a "
+                    "ParallelCluster configuration",
                     subject=str(path),
                 )
             return [cls(configuration=document, source=str(path))]  # pyright: ignore[reportUnknownArgumentType]
@@ -186,7 +187,7 @@ class DeployedConfiguration:
 def comparable(
     old: DeployedConfiguration, new: DeployedConfiguration
 ) -> tuple[DeployedConfiguration, DeployedConfiguration]:
-    """Return both with published scripts told apart by their digests, where both come from templates."""
+    """Return both with published scripts distinguished by their digests, if both come from templates."""
     if not (old.script_digests and new.script_digests):
         return old, new
     return (

@@ -35,7 +35,7 @@ def certificate_text(directory: Directory) -> str | None:
     if directory.certificate_on_nodes is not None:
         return None
     if not directory.is_placed:
-        return CERTIFICATE  # It is not known where the fleet file lies, so nothing can be said of it.
+        return CERTIFICATE  # The folder of the fleet file is unknown, so the file cannot be checked.
     try:
         return read_regular_file(directory.path_of(directory.certificate), encoding="ascii")
     except (OSError, ValueError):
@@ -43,13 +43,13 @@ def certificate_text(directory: Directory) -> str | None:
 
 
 def read_shape(path: Path) -> tuple[ModelShape | None, list[Problem]]:
-    """Return the size that the `config.json` at `path` tells, or what is wrong with the file."""
+    """Return the size in the `config.json` at `path`, or the problems of the file."""
     document, problems = _document(path)
     return (None, problems) if document is None else shape_of_config(document)
 
 
 def shape_from_config(path: Path | str) -> ModelShape:
-    """Return the shape that the `config.json` at `path` tells, as transformers write it beside a model.
+    """Return the shape in the `config.json` at `path`, which transformers saves with a model.
 
     Raises `FleetError` (LF718) when it cannot be read, or is of a model whose weights cannot be counted: then the
     message says which, and the numbers can be given.
@@ -61,7 +61,7 @@ def shape_from_config(path: Path | str) -> ModelShape:
 
 
 def read_trained_shape(path: Path) -> tuple[TrainedShape | None, list[Problem]]:
-    """Return the size of a model that is trained, as its `config.json` at `path` tells it, or what is wrong with it."""
+    """Return the size of a model that is trained, from its `config.json` at `path`, or the problems of the file."""
     # What reads only scripts and locks has no use for the rules of training.
     from llm_fleet.rules.training.run import trained_shape_of_config
 
@@ -87,7 +87,7 @@ def _unreadable(path: Path, reason: str) -> Problem:
     return Problem(
         code=Code.MODEL_CONFIG,
         message=f"the model's config.json cannot be read: {reason}",
-        remedy="give the path of the file that lies beside the model's weights, on this machine",
+        remedy="set the path of the file next to the model's weights, on this machine",
         value=str(path),
     )
 
@@ -134,7 +134,7 @@ def pinned_names(downloads: Downloads | None) -> Sequence[str] | None:
     files = files_of(downloads)
     if downloads is None:
         return None
-    # A lock that cannot be read is told where it is named.
+    # A lock file that cannot be read is reported where it is set.
     return SSSD_PACKAGES if files is None else [str(file["name"]) for file in files]
 
 

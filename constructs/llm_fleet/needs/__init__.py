@@ -1,1 +1,1 @@
-"""What a fleet takes of an account: instances, addresses, interfaces, money. Known before it is deployed."""
+"""What a fleet needs of an account, before deployment: instances, addresses, network interfaces, costs."""

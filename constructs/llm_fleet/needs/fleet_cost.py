@@ -1,4 +1,4 @@
-"""What a fleet costs: machines, storage, network."""
+"""Costs of a fleet: instances, storage, network."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,35 +14,35 @@ from llm_fleet.spec.storage import LustreSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostLine:
-    """So many like things, at one price."""
+    """A number of equal items with one price."""
 
     owner: str
-    """Whose they are, e.g. `train/trn1` or `storage.fsx`."""
+    """Part of the fleet, e.g. `train/trn1` or `storage.fsx`."""
     what: str
-    """What is paid for, for people, e.g. `ml.trn1.32xlarge` or `Lustre PERSISTENT_2 SSD, 250 MB/s/TiB`."""
+    """Description for users, e.g. `ml.trn1.32xlarge` or `Lustre PERSISTENT_2 SSD, 250 MB/s/TiB`."""
     services: tuple[str, ...]
-    """Whose prices count in the price table, the fitting one first."""
+    """Services whose prices apply in the price table, the best match first."""
     item: str
     """Its name in the price table."""
     minimum: Decimal
-    """How many there always are; GB of storage."""
+    """Number of items that always run; GB for storage."""
     maximum: Decimal
-    """How many there are at most."""
+    """Maximum number of items."""
     price: Price | None
     """`None` where no price is known."""
     paid_before: bool = False
-    """Whether it was paid when it was bought, so that it costs nothing more."""
+    """Whether it was paid at purchase, so that running costs nothing more."""
     note: str = ""
-    """What else is to be known of the price."""
+    """Additional information about the price."""
 
     @property
     def hourly_minimum(self) -> Decimal | None:
-        """USD an hour of what always runs; `None` where no price is known."""
+        """USD per hour of the items that always run; `None` if no price is known."""
         return self._hourly(self.minimum)
 
     @property
     def hourly_maximum(self) -> Decimal | None:
-        """USD an hour when all of them run; `None` where no price is known."""
+        """USD per hour of all items; `None` if no price is known."""
         return self._hourly(self.maximum)
 
     def _hourly(self, quantity: Decimal) -> Decimal | None:
@@ -55,7 +55,7 @@ class CostLine:
 
 
 _ANY_SAGEMAKER = "sagemaker"
-"""A price of an `ml.` type of which nobody told for which use."""
+"""The price of an `ml.` type without a known use."""
 
 _MACHINE_COST_SERVICES = {
     MachineService.HYPERPOD: "sagemaker-cluster",
@@ -68,15 +68,15 @@ _MACHINE_COST_SERVICES = {
 }
 
 _NOTES = {
-    CapacitySource.SPOT: "at most: this is the price on demand, and spot costs less",
+    CapacitySource.SPOT: "upper limit: this is the on-demand price, and Spot costs less",
     CapacitySource.TRAINING_PLAN: "paid when the training plan was bought",
     CapacitySource.CAPACITY_BLOCK: "paid when the capacity block was bought",
-    CapacitySource.RESERVATION: "the reservation costs as much while nothing runs in it",
+    CapacitySource.RESERVATION: "the reservation costs the same when it is not used",
 }
 
 
 def machine_costs(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
-    """Return a line for each kind of machines of each owner, and for the second volumes of HyperPod's."""
+    """Return a line for each kind of instances of each part, and for the second volumes of HyperPod's nodes."""
     for machines in machines_of(fleet):
         if machines.count:
             yield _machine_cost_line(machines, fleet.region, table)
@@ -84,7 +84,7 @@ def machine_costs(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
 
 
 def services_of(service: MachineService) -> tuple[str, ...]:
-    """Return whose prices count for machines of `service`, the fitting one first."""
+    """Return the services whose prices apply to machines of `service`, the best match first."""
     own = _MACHINE_COST_SERVICES[service]
     return (own,) if service.on_ec2 else (own, _ANY_SAGEMAKER)
 
@@ -107,9 +107,11 @@ def _machine_cost_line(machines: Machines, region: str, table: PriceTable) -> Co
 def _note(machines: Machines) -> str:
     notes = [_NOTES.get(machines.capacity, "")]
     if machines.at_first > machines.minimum:
-        notes.append(f"{machines.at_first} run at first: ECS starts no fewer, and the idle one goes after 15 minutes")
+        notes.append(
+            f"{machines.at_first} start at first, the minimum of ECS; the idle one is terminated after 15 minutes"
+        )
     if machines.other_types and not machines.capacity.paid_before:
-        notes.append(f"the price is that of {machines.instance_type}, the most wanted")
+        notes.append(f"the price is that of {machines.instance_type}, the first choice")
     return "; ".join(note for note in notes if note)
 
 
@@ -137,7 +139,7 @@ def network_costs(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
     """Return a line for NAT gateways, one for interface endpoints in all AZs, and one for load balancers."""
     counts = {
         ("network", "NAT gateways", "nat-gateway"): _gateways(fleet),
-        ("network", "interface endpoints, one an AZ", "interface-endpoint"): _endpoints(fleet),
+        ("network", "interface endpoints, one in each AZ", "interface-endpoint"): _endpoints(fleet),
         ("services", "load balancers", "load-balancer"): len(fleet.services),
         ("clusters", "load balancers of login pools", "load-balancer"): sum(
             len(cluster.login_pools) for cluster in fleet.parallelclusters.values()
@@ -173,11 +175,11 @@ def _endpoints(fleet: Fleet) -> int:
 
 
 _INSTANCE_CLASS = "db.t4g.medium"
-"""The construct's default, as `SlurmDatabaseSettings` tells."""
+"""The construct's default, as in `SlurmDatabaseSettings`."""
 
 
 def storage_costs(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
-    """Return a line for each kind of storage that is made; what exists already is paid for elsewhere."""
+    """Return a line for each kind of new storage; the costs of existing storage are not included."""
     storage = fleet.storage
     if storage.fsx is not None and storage.fsx.existing is None:
         yield _lustre(storage.fsx, fleet.region, table)
@@ -199,7 +201,7 @@ def _lustre(spec: LustreSpec, region: str, table: PriceTable) -> CostLine:
     kind, storage = spec.deployment_type, spec.storage_type
     item = f"{kind}/{storage}" + (f"/{throughput}" if throughput is not None else "")
     size = spec.effective_capacity_gib
-    elastic = "" if size is not None else "elastic: paid by what lies in it, and by the throughput"
+    elastic = "" if size is not None else "elastic: billed by the stored data and the throughput"
     return CostLine(
         owner="storage.fsx",
         what=f"Lustre {kind} {storage}" + (f", {throughput} MB/s/TiB" if throughput is not None else ""),
@@ -247,52 +249,51 @@ def _database(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
 
 
 NOT_IN_THE_PRICE = (
-    "data transfer, and what NAT gateways, endpoints and load balancers take for each GB",
+    "data transfer, and the charges of NAT gateways, endpoints and load balancers for each GB",
     "root volumes, and volumes of notebooks, Studio, endpoints and training jobs",
-    "file systems and volumes under `storage` of a ParallelCluster, what exports a model, and the fee of managed "
-    "instances",
+    "file systems and volumes under `storage` of a ParallelCluster, model exports, and the fee of managed instances",
     "buckets, backups, snapshots, and requests to S3",
     "logs, metrics, keys, secrets, functions and state machines",
     "tax, support, discounts, savings plans and free tiers",
 )
-"""What AWS asks money for and the plan has no number for."""
+"""Charges of AWS that the plan does not include."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetCost:
-    """All lines, and what they come to."""
+    """All cost lines and their sums."""
 
     region: str
     lines: tuple[CostLine, ...]
 
     @property
     def hourly_minimum(self) -> Decimal:
-        """USD an hour of all that always runs and has a price."""
+        """USD per hour of everything that always runs and has a price."""
         return _sum(line.hourly_minimum for line in self.lines)
 
     @property
     def hourly_maximum(self) -> Decimal:
-        """USD an hour of all that may run and has a price."""
+        """USD per hour of everything that can run and has a price."""
         return _sum(line.hourly_maximum for line in self.lines)
 
     @property
     def unpriced(self) -> tuple[CostLine, ...]:
-        """What no price is known of, and what the sums leave out."""
+        """Lines without a known price, which the sums do not include."""
         return tuple(line for line in self.lines if line.hourly_maximum is None)
 
     @property
     def of_another_region(self) -> tuple[CostLine, ...]:
-        """What has no price in the fleet's region, and is in the sums at that of another."""
+        """Lines without a price in the fleet's region, for which the sums use that of another region."""
         return tuple(line for line in self.lines if line.price is not None and line.price.region != self.region)
 
     @property
     def unverified(self) -> tuple[CostLine, ...]:
-        """What has a price that AWS itself has not told."""
+        """Lines whose price is not from AWS itself."""
         return tuple(line for line in self.lines if line.price is not None and not line.price.verified)
 
 
 def cost_of(fleet: Fleet, table: PriceTable) -> FleetCost:
-    """Return what `fleet` costs by `table`: machines, the network, storage."""
+    """Return the costs of `fleet` according to `table`: instances, network, storage."""
     lines = (*machine_costs(fleet, table), *network_costs(fleet, table), *storage_costs(fleet, table))
     return FleetCost(region=fleet.region, lines=lines)
 

@@ -1,4 +1,4 @@
-"""The machines and the Lustre file system that a fleet needs."""
+"""Instances and the Lustre file system that a fleet needs."""
 
 import math
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from llm_fleet.spec.storage import LustreSpec
 
 
 class MachineService(StrEnum):
-    """Who rents the machines out: price and quota depend on it."""
+    """Service that provides the instances; price and quota depend on it."""
 
     HYPERPOD = "hyperpod"
     PARALLELCLUSTER = "parallelcluster"
@@ -36,62 +36,62 @@ class MachineService(StrEnum):
 
     @property
     def on_ec2(self) -> bool:
-        """Whether they are instances of the account's own EC2, without `ml.` in their type."""
+        """Whether they are EC2 instances of the account, without `ml.` in their type."""
         return self in (MachineService.PARALLELCLUSTER, MachineService.ECS)
 
 
 class CapacitySource(StrEnum):
-    """By what right they run."""
+    """Purchase option of the capacity."""
 
     ON_DEMAND = "on-demand"
     SPOT = "spot"
     TRAINING_PLAN = "training-plan"
     RESERVATION = "reservation"
-    """A capacity reservation of EC2, paid at the on-demand price, used or not."""
+    """An EC2 capacity reservation, billed at the on-demand price, whether used or not."""
     CAPACITY_BLOCK = "capacity-block"
-    """Paid when it was bought."""
+    """Paid at purchase."""
 
     @property
     def paid_before(self) -> bool:
-        """Whether it was paid when it was bought, so that running costs nothing more."""
+        """Whether it was paid at purchase, so that running costs nothing more."""
         return self in (CapacitySource.TRAINING_PLAN, CapacitySource.CAPACITY_BLOCK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machines:
-    """Like machines that one part of a fleet file asks for."""
+    """Equal instances that one part of a fleet file requests."""
 
     owner: str
-    """Whose they are, in words, e.g. `train/trn1` or `service chat`."""
+    """Part of the fleet, e.g. `train/trn1` or `service chat`."""
     path: tuple[str, ...]
-    """Where in the fleet file, by its own words, e.g. `("clusters", "train", "groups", "trn1")`."""
+    """Path in the fleet file, in its own keys, e.g. `("clusters", "train", "groups", "trn1")`."""
     service: MachineService
     instance_type: str
-    """With `ml.` where SageMaker rents it out; the most wanted where there are several. Empty where a capacity block
-    decides."""
+    """With `ml.` for SageMaker; the first choice if there are several. Empty if a Capacity Block decides it."""
     other_types: tuple[str, ...] = ()
-    """What is taken where there is none of `instance_type`."""
+    """Types that are used when `instance_type` has no capacity."""
     count: int
-    """At most."""
+    """Maximum number."""
     minimum: int
-    """How many always run."""
+    """Number of instances that always run."""
     at_first: int = 0
-    """How many are started at least where none runs, if that is more than `minimum`; they go when nothing needs them.
+    """Minimum number of instances that start when none runs, if more than `minimum`; they are terminated when not
+    needed.
     """
     availability_zone_ids: tuple[str, ...] = ()
-    """Where they may stand; empty where nobody told, or in subnets of their own."""
+    """AZs of the instances; empty if unknown, or if they have their own subnets."""
     capacity: CapacitySource = CapacitySource.ON_DEMAND
     capacity_id: str | None = None
     """ARN of the training plan, or the id or ARN of the reservation or the capacity block."""
 
     @property
     def instance_types(self) -> tuple[str, ...]:
-        """All types, the most wanted first."""
+        """All types, the first choice first."""
         return (self.instance_type, *self.other_types) if self.instance_type else self.other_types
 
     @property
     def ec2_type(self) -> str:
-        """The most wanted type by EC2's name, without `ml.`."""
+        """The first choice by its EC2 name, without `ml.`."""
         return self.instance_type.removeprefix("ml.")
 
 
@@ -100,7 +100,7 @@ _MIB_OF_GIB = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineFacts:
-    """What one machine has. `None` stands for what no source tells."""
+    """Facts of one instance. `None` means that no source has the value."""
 
     vcpus: int | None
     memory_gib: float | None
@@ -108,21 +108,21 @@ class MachineFacts:
     accelerators: int
     """GPUs or Neuron devices."""
     accelerator_mib: int | None
-    """Memory of one of them."""
+    """Memory of one of them in MiB."""
     efa_interfaces: int | None
     efa_gbps: float | None
-    """Gbit/s of all its network cards over EFA, at most; `None` without EFA."""
+    """Maximum Gbit/s of all its network cards over EFA; `None` without EFA."""
 
     @property
     def accelerator_gib(self) -> int | None:
-        """Memory of all its accelerators together, in whole GiB; `None` without any."""
+        """Memory of all its accelerators together, in whole GiB; `None` without accelerators."""
         if self.accelerator_mib is None:
             return None
         return self.accelerators * self.accelerator_mib // _MIB_OF_GIB
 
 
 def facts_of_machines(machines: Machines) -> MachineFacts | None:
-    """Return the facts of the most wanted type of `machines`; `None` for one that the catalog does not have."""
+    """Return the facts of the first choice of `machines`; `None` if it is not in the catalog."""
     known = instances().get(machines.instance_type) or ec2_instance(machines.ec2_type)
     if known is None:
         return None
@@ -143,7 +143,7 @@ def _memory_mib(ec2_type: str) -> int | None:
 
 
 def machines_of_clusters(fleet: Fleet) -> Iterator[Machines]:
-    """Return those of HyperPod clusters and of ParallelClusters, in the order of the file."""
+    """Return the instances of HyperPod clusters and ParallelClusters, in the order of the file."""
     for name in fleet.clusters:
         if name in fleet.hyperpod_clusters:
             yield from _of_hyperpod(name, placed_cluster(fleet, fleet.hyperpod_clusters[name]))
@@ -152,7 +152,7 @@ def machines_of_clusters(fleet: Fleet) -> Iterator[Machines]:
 
 
 def _of_hyperpod(name: str, cluster: PlacedCluster) -> Iterator[Machines]:
-    """HyperPod keeps as many as were asked for: none comes and goes with the jobs."""
+    """Return the instances of a HyperPod cluster, which always run: none is started or stopped for jobs."""
     for group in cluster.groups:
         first, *others = group.types
         source, bought = _capacity_of_group(group)
@@ -239,8 +239,8 @@ _HOSTS_FROM_ZERO = 2
 
 
 def machines_of_services(fleet: Fleet) -> Iterator[Machines]:
-    """Return those of inference services: a task has an instance to itself. What an export runs on is left out: it runs
-    by hand, once."""
+    """Return the instances of inference services: each task has its own. The instance of an export is left out,
+    because it runs once, started by hand."""
     for name, service in fleet.services.items():
         tasks = service.tasks
         yield Machines(
@@ -257,9 +257,9 @@ def machines_of_services(fleet: Fleet) -> Iterator[Machines]:
 
 
 def machines_of_sagemaker(fleet: Fleet) -> Iterator[Machines]:
-    """Return those that SageMaker rents out beside clusters; jobs, notebooks and Studio may have none for long."""
+    """Return the instances of SageMaker besides clusters; jobs, notebooks and Studio may have none for a long time."""
     for name, endpoint in fleet.endpoints.items():
-        inside = endpoint.stands_in_network(fleet_has_one=fleet.network is not None)
+        inside = endpoint.is_in_network(fleet_has_one=fleet.network is not None)
         yield _of_endpoint(name, endpoint, _network_zones(fleet) if inside else ())
     for name, job in fleet.training_jobs.items():
         yield _of_job(name, job, _zones_of_job(job, fleet))
@@ -314,7 +314,7 @@ def _of_job(name: str, job: TrainingJobConfig, zones: tuple[str, ...]) -> Machin
 
 
 def _zones_of_job(job: TrainingJobConfig, fleet: Fleet) -> tuple[str, ...]:
-    """With a channel on FSx it runs in that AZ, else in any of the network."""
+    """Return the AZ of FSx if a channel is on it, otherwise all AZs of the network."""
     zone = fleet.zone_of_fsx if any(channel.fsx is not None for channel in job.channels.values()) else None
     return _network_zones(fleet) if zone is None else (zone,)
 
@@ -324,7 +324,7 @@ def _network_zones(fleet: Fleet) -> tuple[str, ...]:
 
 
 def machines_of(fleet: Fleet) -> tuple[Machines, ...]:
-    """Return the machines of `fleet`, by owner: clusters, services, then what SageMaker runs beside them."""
+    """Return the machines of `fleet`, by part: clusters, services, then other parts of SageMaker."""
     return (*machines_of_clusters(fleet), *machines_of_services(fleet), *machines_of_sagemaker(fleet))
 
 
@@ -334,15 +334,15 @@ _SECONDS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LustreSupply:
-    """The throughput of the fleet's file system."""
+    """Throughput of the fleet's file system."""
 
     spec: LustreSpec
     mb_per_second: int
-    """MB/s of the whole file system, at all times."""
+    """Baseline MB/s of the whole file system."""
 
 
 def lustre_supply(fleet: Fleet) -> LustreSupply | None:
-    """Return what the file system of `fleet` gives; `None` without one, and for an existing one."""
+    """Return the throughput of the file system of `fleet`; `None` without one, and for an existing one."""
     fsx = fleet.storage.fsx
     if fsx is None or fsx.existing is not None:
         return None
@@ -351,7 +351,7 @@ def lustre_supply(fleet: Fleet) -> LustreSupply | None:
 
 
 def mb_per_second(spec: LustreSpec) -> int | None:
-    """Return MB/s of the whole file system; `None` where the description does not say."""
+    """Return MB/s of the whole file system; `None` if the description does not determine it."""
     whole, size = spec.effective_throughput_capacity, spec.effective_capacity_gib
     if whole is not None or size is None:
         return whole
@@ -362,36 +362,36 @@ def mb_per_second(spec: LustreSpec) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointNeed:
-    """One run, and how long it stands still for each checkpoint."""
+    """A run, and how long each of its checkpoints stops the training."""
 
     run: str
     nodes: int
     checkpoint_bytes: int
-    """Estimated: weights and the optimizer's state."""
+    """Estimate: weights and optimizer state."""
     supply: LustreSupply
 
     @property
     def seconds(self) -> float:
-        """How long a checkpoint takes to be written, when nobody else writes."""
+        """Time to write a checkpoint, when no other job writes."""
         return self.checkpoint_bytes / _MB / self.supply.mb_per_second
 
     @property
     def wanted_mb_per_second(self) -> int:
-        """MB/s with which it would be written within the rule of thumb's time."""
+        """MB/s to write it within the time of the rule of thumb."""
         return math.ceil(self.checkpoint_bytes / _MB / (lustre_need_facts().checkpoint_minutes * _SECONDS))
 
     @property
     def short(self) -> bool:
-        """Whether the file system gives less."""
+        """Whether the file system is slower than this."""
         return self.wanted_mb_per_second > self.supply.mb_per_second
 
     @property
     def remedy(self) -> str:
-        """What to write under `storage.fsx` so that it suffices: a throughput that is sold, else a larger size."""
+        """What to write under `storage.fsx` for this throughput: an available throughput, otherwise a larger size."""
         spec, wanted = self.supply.spec, self.wanted_mb_per_second
         variant, size = spec.variant, spec.effective_capacity_gib
         if variant is None or size is None:
-            return f"write `throughput: {_sold(variant and variant.throughput_capacity, wanted)} MB/s`"
+            return f"write `throughput: {_offered(variant and variant.throughput_capacity, wanted)} MB/s`"
         tib = size / lustre_need_facts().gib_per_tib
         for throughput in sorted(variant.throughputs):
             tier = variant.tier(throughput)
@@ -400,13 +400,13 @@ class CheckpointNeed:
         most = max(variant.throughputs, default=lustre_need_facts().scratch_mb_per_tib)
         tier = variant.tier(most) or variant.tiers[0]
         needed = math.ceil(wanted / most * lustre_need_facts().gib_per_tib)
-        larger = _sold(tier.capacity, needed)
-        told = f"`throughput: {most} MB/s/TiB` and " if variant.throughputs else ""
-        return f"write {told}`size: {larger} GiB`"
+        larger = _offered(tier.capacity, needed)
+        prefix = f"`throughput: {most} MB/s/TiB` and " if variant.throughputs else ""
+        return f"write {prefix}`size: {larger} GiB`"
 
 
-def _sold(steps: Steps | None, wanted: int) -> int:
-    """Return the least amount on the ladder that is `wanted` or more."""
+def _offered(steps: Steps | None, wanted: int) -> int:
+    """Return the smallest available amount that is at least `wanted`."""
     if steps is None or steps.accepts(wanted):
         return wanted
     return steps.nearest(wanted)[1] or wanted

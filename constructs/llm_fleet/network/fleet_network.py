@@ -45,14 +45,15 @@ class FleetNetwork(Network):
         endpoint_features: Collection[EndpointFeature] = (),
         encryption_key: IKeyRef | None = None,
     ) -> None:
-        """Make the network, or raise `FleetError` with all that is wrong with it (LF201 to LF222, LF758).
+        """Create the network, or raise `FleetError` with all its problems (LF201 to LF222, LF758).
 
-        - `spec`: what it is, e.g. `NetworkSpec(az="usw2-az4")`. AZs are named by id, because an AZ's name stands for
-          another place in each account, and capacity is bought by id. By default there is a NAT gateway in each AZ, so
-          that no AZ depends on another, and no traffic pays for crossing; its price is small beside one accelerated
-          node's. Interface endpoints that nodes need are there without being named: all of them in a closed network;
-          with NAT those of Session Manager and of logs, by which a node whose way out is broken can still be entered
-          and read. With a way to the internet, an endpoint that `without_endpoints` leaves no AZ for is not made.
+        - `spec`: what it is, e.g. `NetworkSpec(az="usw2-az4")`. AZs are named by id, because an AZ's name means
+          another AZ in each account, and capacity is bought by id. By default there is a NAT gateway in each AZ, so
+          that no AZ depends on another, and no cross-AZ traffic is billed; its price is small compared with an
+          accelerated node. Interface endpoints that nodes need are created by default: all of them in a closed network;
+          with NAT, those of Session Manager and of logs, so that users can log in to a node without internet access
+          and read its logs. With a way to the internet, an endpoint that `without_endpoints` leaves no AZ for is not
+          made.
         - `endpoint_features`: what else nodes do that needs an endpoint. Default: nothing else.
         - `encryption_key`: key of the flow logs; its policy must let CloudWatch Logs use it. Default: CloudWatch
           Logs' own encryption.
@@ -133,11 +134,11 @@ class FleetNetwork(Network):
 
     @property
     def address_plan(self) -> AddressPlan:
-        """What has been set aside of the compute subnets so far."""
+        """The addresses of the compute subnets that are reserved so far."""
         return self._book.plan
 
     def database_subnets(self) -> list[ec2.ISubnet]:
-        """Return two subnets for databases, made when they are first asked for; see `DatabaseSubnets`."""
+        """Return two subnets for databases, created on the first call; see `DatabaseSubnets`."""
         if self._database_subnets is None:
             self._database_subnets = DatabaseSubnets(self, "Database", self._ground, zones=len(self.zones))
         return self._database_subnets.subnets
@@ -150,31 +151,31 @@ class FleetNetwork(Network):
         )
         inner = self._vpc.private_subnets or self._vpc.isolated_subnets
         own = self._vpc.public_subnets if public else inner[: len(self._zone_ids)]
-        further = self._load_balancer_subnets
+        additional = self._load_balancer_subnets
         return MappingProxyType(
             {
                 **dict(zip(self._zone_ids, own, strict=bool(own))),
-                **((further.public if public else further.private) if further else {}),
+                **((additional.public if public else additional.private) if additional else {}),
             }
         )
 
     @property
     def subnet_ids(self) -> tuple[str, ...]:
-        """The ids of all its subnets, those for load balancers and databases too, as far as they are made by now."""
+        """The ids of all its subnets, those for load balancers and databases too, if they are created already."""
         zones = [
             (zone.compute.ref, zone.private.ref, *([zone.public.subnet_id] if zone.public else []))
             for zone in self.zones
         ]
-        further = self._load_balancer_subnets
+        additional = self._load_balancer_subnets
         others = [
-            *(further.private.values() if further else ()),
-            *(further.public.values() if further else ()),
+            *(additional.private.values() if additional else ()),
+            *(additional.public.values() if additional else ()),
             *(self._database_subnets.subnets if self._database_subnets else ()),
         ]
         return (*(id for ids in zones for id in ids), *(subnet.subnet_id for subnet in others))
 
     def keep(self) -> None:
-        """Keep, when the stack is deleted, all that a retained file system or database still stands in. Idempotent.
+        """Keep, when the stack is deleted, everything that a retained file system or database uses. Idempotent.
 
         A file system that is retained keeps its network interfaces, and with them its subnet, security group and VPC:
         to delete those would fail, and leave the stack half deleted. Its port stays open to the kept group as well,

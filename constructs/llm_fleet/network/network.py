@@ -23,7 +23,7 @@ from llm_fleet.spec.references import SecurityGroup, Subnet
 
 @jsii.implements(IValidation)
 class AddressBook:
-    """All claims on a network, and whether they fit together. Also the network's validation at synth."""
+    """The reserved addresses of a network, and its validation at synth."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class AddressBook:
         region: str | None = None,
         existing: bool = False,
     ) -> None:
-        """Open an empty book; the parameters are those of `plan_addresses` and `check_addresses`."""
+        """Start without claims; the parameters are those of `plan_addresses` and `check_addresses`."""
         self._subnet_cidrs = subnet_cidrs
         self._other_interfaces = other_interfaces
         self._interface_quota = None if is_unresolved(interface_quota) else interface_quota
@@ -54,7 +54,7 @@ class AddressBook:
         )
 
     def reserve(self, claims: Iterable[AddressClaim]) -> list[Problem]:
-        """Enter `claims` and return what does not fit now."""
+        """Add `claims` and return what does not fit."""
         self._claims += claims
         return self.problems()
 
@@ -70,7 +70,7 @@ class AddressBook:
 def zone_construct_id(availability_zone_id: str, index: int) -> str:
     """Return the construct id of an AZ: its own id, so that naming another AZ first moves no resource.
 
-    An id known only at deploy time cannot name a construct; its place does.
+    A CDK token cannot name a construct; its index is used.
     """
     return f"Az{index + 1}" if is_unresolved(availability_zone_id) else availability_zone_id
 
@@ -92,17 +92,17 @@ class Network(Construct):
 
     @property
     def vpc(self) -> ec2.IVpc:
-        """The VPC. One that is made has the subnet groups `Public`, `Private` and `Compute`; of ids, `Compute`."""
+        """The VPC. A created one has the subnet groups `Public`, `Private` and `Compute`; of ids, `Compute`."""
         return self._vpc
 
     @property
     def internet(self) -> InternetAccess | None:
-        """Whether its compute subnets have a way to the internet; `None` where nobody told."""
+        """Whether its compute subnets have a way to the internet; `None` if unknown."""
         return None
 
     @property
     def availability_zone_ids(self) -> tuple[str, ...]:
-        """AZ ids with a compute subnet, e.g. `("usw2-az4",)`; the first is where things go unless told otherwise."""
+        """AZ ids with a compute subnet, e.g. `("usw2-az4",)`; the first is the default AZ."""
         return tuple(self._compute_subnets)
 
     @property
@@ -142,7 +142,7 @@ class Network(Construct):
 
     @property
     def security_group_rules(self) -> IDependable:
-        """The standing rules of a group made here. A file system must depend on them: FSx tests its port when made."""
+        """The self-rules of a group created here. A file system must depend on them: FSx tests its port at creation."""
         return self._own_group.rules if self._own_group else DependencyGroup()
 
     @property
@@ -151,46 +151,47 @@ class Network(Construct):
         return DependencyGroup()
 
     def reserve_addresses(self, claims: Iterable[AddressClaim]) -> list[Problem]:
-        """Set addresses of the compute subnets aside, and return what does not fit with all that others have set aside.
+        """Reserve addresses of the compute subnets, and return what does not fit with all other reservations.
 
-        The caller raises the problems together with its own, as `raise_problems([...])`. One that forgets is still
-        told, by the network's own validation at synth. Each problem's path begins with `network`. Claims in a subnet
-        whose size nobody told (an existing network) always fit.
+        The caller raises the problems together with its own, as `raise_problems([...])`. If it does not, the
+        network's own validation reports them at synth. Each problem's path begins with `network`. Claims in a subnet
+        of unknown size (an existing network) always fit.
         """
         return self._book.reserve(claims)
 
     def database_subnets(self) -> list[ec2.ISubnet]:
-        """Return subnets in different AZs for databases: two, or fewer where an existing network has no more."""
+        """Return subnets in different AZs for databases: two, or fewer if an existing network has no more."""
         raise NotImplementedError
 
     def load_balancer_subnets(self, *, public: bool) -> Mapping[str, ec2.ISubnet]:
         """Return the subnets for load balancers, by AZ id: public ones, or private ones.
 
-        Empty where a network has none, or nobody told of them. Raises `FleetError` (LF756) where there is no room.
+        Empty where a network has none, or they are unknown. Raises `FleetError` (LF756) if the VPC has no free
+        addresses.
         """
         raise NotImplementedError
 
     @property
     def cidrs(self) -> tuple[str, ...]:
-        """The blocks of the VPC; empty where nobody told."""
+        """The blocks of the VPC; empty if unknown."""
         return self._cidrs
 
     def keep(self) -> None:
-        """Keep, when the stack is deleted, all that a retained file system still stands in. Idempotent."""
+        """Keep, when the stack is deleted, everything that a retained file system uses. Idempotent."""
         if self._own_group:
             self._own_group.keep()
 
 
 class ExistingNetwork(Network):
-    """A VPC and compute subnets made elsewhere, which must reach S3 and what else nodes need by themselves."""
+    """A VPC and compute subnets created elsewhere, with their own routes to S3 and other services that nodes need."""
 
     def __init__(self, scope: Construct, id: str, existing: ExistingNetworkSpec) -> None:
-        """Take the network as it is; nothing is looked up.
+        """Import the network; nothing is looked up.
 
         The self-rules of a group given by id are its owner's, and so is what it lets out. What is added to it are rules
-        inward, from file systems and further groups, which go with those. That a group lets all traffic in from, and
-        out to, itself cannot be checked at synth. Without a group an `EfaSecurityGroup` is made.
-        Raises `FleetError` (LF201, LF206 to LF215) for ids, AZs and blocks that are none.
+        inward, from file systems and other groups, which are deleted with them. That a group lets all traffic in from,
+        and out to, itself cannot be checked at synth. Without a group an `EfaSecurityGroup` is made.
+        Raises `FleetError` (LF201, LF206 to LF215) for invalid ids, AZs and CIDR blocks.
         """
         path = f"{scope.node.path}/{id}"
         raise_problems(check_is_spec(existing, ExistingNetworkSpec, "existing"), subject=path)
@@ -219,12 +220,12 @@ class ExistingNetwork(Network):
         return list(self._compute_subnets.values())[:2]
 
     def load_balancer_subnets(self, *, public: bool) -> Mapping[str, ec2.ISubnet]:
-        """Return those that were told; private ones are the compute subnets unless others were."""
+        """Return those that were given; by default, the private ones are the compute subnets."""
         return MappingProxyType(dict(self._load_balancer_subnets[public]))
 
 
 def _vpc(scope: Construct, existing: ExistingNetworkSpec) -> ec2.IVpc:
-    """Return the VPC; of an id, with a subnet group `Compute`. AZ ids stand where the CDK asks for names: not known."""
+    """Return the VPC; of an id, with a subnet group `Compute`. AZ ids are used as AZ names, which are unknown."""
     if not isinstance(existing.vpc, str):
         return cast(ec2.IVpc, existing.vpc)
     vpc = ec2.Vpc.from_vpc_attributes(

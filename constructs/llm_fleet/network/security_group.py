@@ -16,7 +16,7 @@ from llm_fleet.rules.problem import Problem, is_unresolved, raise_problems
 
 
 def rule_description(text: str) -> str:
-    """Return `text` as EC2 takes it for the description of a security group or a rule of one.
+    """Return `text` as EC2 accepts it for the description of a security group or a rule of one.
 
     Source: botocore's ec2 model, `UserIdGroupPair.Description`; a test compares.
     """
@@ -29,12 +29,12 @@ _DESCRIPTION_LENGTH = 255
 def node_connections(security_groups: Sequence[ec2.ISecurityGroup], *, subject: str, remedy: str) -> ec2.Connections:
     """Return the connections of nodes in `security_groups`.
 
-    Raises `FleetError` (LF572) for the cluster `subject` when there are none; `remedy` says how it would have some.
+    Raises `FleetError` (LF572) for the cluster `subject` when there are none; `remedy` says how to give it some.
     """
     if not security_groups:
         problem = Problem(
             code=Code.CLUSTER_WITHOUT_CONNECTIONS,
-            message="the cluster has no security group that anything could be opened to",
+            message="the cluster has no security group to open ports to",
             path=("connections",),
             remedy=remedy,
         )
@@ -43,7 +43,7 @@ def node_connections(security_groups: Sequence[ec2.ISecurityGroup], *, subject: 
 
 
 class HttpsOutSecurityGroup(ec2.SecurityGroup):
-    """Lets nothing in, and HTTPS out. Name servers and clock of the VPC are not subject to security groups."""
+    """A group without ingress, with HTTPS egress. Security groups do not apply to the VPC's DNS servers and clock."""
 
     def __init__(self, scope: Construct, id: str, *, vpc: ec2.IVpc, description: str, reaches: str) -> None:
         """Make the group; `reaches`: what its members open connections to, for the description of the rule."""
@@ -103,10 +103,10 @@ def let_in(
 def let_through(
     home: IConstruct, source: ec2.ISecurityGroup, target: ec2.ISecurityGroup, *, what: str, port: int | None = None
 ) -> Construct:
-    """Let `source` open connections to `target`, on a TCP `port` or on all there is, and return the rules.
+    """Let `source` open connections to `target`, on a TCP `port` or on all ports, and return the rules.
 
-    The rules stand in the stack of `home`, so that the CDK's own choice ties no two stacks into a knot. Clusters that
-    ask for the same rules share them: EC2 refuses a rule that is there already. What an existing `source` lets out
+    The rules are in the stack of `home`, so that the CDK's own choice causes no circular dependency. Clusters that
+    need the same rules share them: EC2 refuses a rule that is there already. What an existing `source` lets out
     stays as it is; see `takes_rules_outward`.
     """
     stack = cdk.Stack.of(home)
@@ -130,7 +130,7 @@ def let_through(
 
 
 def takes_rules_outward(group: ec2.ISecurityGroup) -> bool:
-    """Return whether rules outward are added to `group`: not to one that exists already and is known by its id.
+    """Return whether egress rules are added to `group`: not to an existing one imported by its id.
 
     Such a group usually lets everything out, and CloudFormation takes that away when it adds a rule outward. The CDK
     leaves imported groups alone for the same reason. assumption: cloudformation-egress-removes-everything-out
@@ -139,7 +139,7 @@ def takes_rules_outward(group: ec2.ISecurityGroup) -> bool:
 
 
 def _key(group: ec2.ISecurityGroup) -> str:
-    """Return what tells `group` from others: its id where that is known, however often it is imported."""
+    """Return a key that identifies `group`: its id if known, even if it is imported several times."""
     return group.node.addr[-8:] if is_unresolved(group.security_group_id) else group.security_group_id
 
 
@@ -169,12 +169,12 @@ class EfaSecurityGroup(ec2.SecurityGroup):
         description: str = "Nodes and file systems: all traffic among themselves, as EFA needs",
         allow_internet: bool = True,
     ) -> None:
-        """Make the group and its standing rules.
+        """Create the group and its self-rules.
 
         - `vpc`: where it is.
-        - `description`: what people read in the console; a change replaces the group. Default: says what it is for.
+        - `description`: shown in the console; a change replaces the group. Default: its purpose.
         - `allow_internet`: whether members may open connections to any address. Default: they may, which without a
-          route out reaches no further than the VPC. `False` leaves HTTPS only: interface endpoints have addresses of
+          route out reaches only the VPC. `False` leaves HTTPS only: interface endpoints have addresses of
           the VPC, but S3 keeps its public ones behind a gateway endpoint.
         """
         super().__init__(scope, id, vpc=vpc, description=description, allow_all_outbound=False)
@@ -210,7 +210,7 @@ class EfaSecurityGroup(ec2.SecurityGroup):
             )
         self._standing_rules = (ingress, egress)
         self.rules: IDependable = DependencyGroup(ingress, egress)
-        """The rules between members. Whatever needs them at once, a file system above all, depends on this."""
+        """The rules between members. Resources that need them from the start, e.g. a file system, depend on this."""
 
     def keep(self) -> None:
         """Keep the group and the rules between its members when the stack is deleted. Idempotent."""

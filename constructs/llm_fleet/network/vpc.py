@@ -1,4 +1,4 @@
-"""A VPC with its two blocks, its endpoints to AWS's services, and the record of which connections it saw."""
+"""A VPC with its two CIDR blocks, VPC endpoints, and flow logs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,8 +20,8 @@ def vpc_of_zones(
 ) -> tuple[ec2.IVpc, list[ec2.ISubnet]]:
     """Return the VPC, with subnet groups `Public`, `Private` and `Compute`, and its compute subnets in `zones`' order.
 
-    The CDK's own `Vpc` is not used because it chooses AZs by name, never by id. Without public subnets the inner ones
-    count as isolated: nothing leads out of them.
+    The CDK's own `Vpc` is not used because it chooses AZs by name, never by id. Without public subnets the others
+    are isolated: they have no route out.
     """
     inner = [zone.private for zone in zones] + [zone.compute for zone in zones]
     public = [zone.public for zone in zones if zone.public]
@@ -83,9 +83,9 @@ class Endpoints(Construct):
         route_table_ids: Sequence[str],
         name: str,
     ) -> None:
-        """Make them.
+        """Create them.
 
-        - `cidrs`: who may call the interface endpoints: the blocks of the VPC.
+        - `cidrs`: sources that may call the interface endpoints: the CIDR blocks of the VPC.
         - `subnet_ids`: of each interface endpoint, by its name after `com.amazonaws.<region>.`, the subnets that it has
           an interface in: one an AZ.
         - `route_table_ids`: the tables that lead to S3.
@@ -95,7 +95,7 @@ class Endpoints(Construct):
         self._service_prefix = f"com.amazonaws.{cdk.Stack.of(self).region}."
         self._account = cdk.Stack.of(self).account
         # No policy here: nodes fetch container layers and the service's own files from AWS's buckets, whose list
-        # AWS does not publish. What a node may read and write is for its role to say.
+        # AWS does not publish. The node's role limits what it can read and write.
         self.s3 = ec2.CfnVPCEndpoint(
             self,
             "s3",
@@ -146,9 +146,9 @@ class Endpoints(Construct):
         )
 
     def _own_principals_policy(self) -> dict[str, Any]:
-        """Return a policy that admits principals of this account only.
+        """Return a policy that allows principals of this account only.
 
-        Credentials that somebody carries into the VPC, to send secrets or data to another account, do not pass.
+        Credentials of another account, which could send secrets or data out of the VPC, are denied.
         """
         return {
             "Version": "2012-10-17",
@@ -169,7 +169,7 @@ _SERVICE = "vpc-flow-logs.amazonaws.com"
 
 
 class FlowLogs(Construct):
-    """Flow logs of a VPC in a CloudWatch log group. The log group is retained: it outlives what it bears witness to."""
+    """Flow logs of a VPC in a CloudWatch log group. The log group is retained: its records must outlive the VPC."""
 
     def __init__(
         self,
@@ -193,8 +193,8 @@ class FlowLogs(Construct):
             "LogGroup",
             retention_days=retention_days,
             encryption_key=encryption_key,
-            holds=". Flow logs hold addresses and byte counts, no payload; give encryption_key where a key of yours is "
-            "asked for",
+            holds=". Flow logs hold addresses and byte counts, no payload; set encryption_key if your own key is "
+            "required",
             removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         )
         self.role = iam.CfnRole(
@@ -226,7 +226,7 @@ class FlowLogs(Construct):
         self.flow_log.add_resource_dependency(self.policy)
 
     def _trust(self) -> dict[str, Any]:
-        """Only flow logs of this account may take the role: another account's could not be led to it."""
+        """Only flow logs of this account may assume the role, not those of another account (confused deputy)."""
         stack = cdk.Stack.of(self)
         return {
             "Version": "2012-10-17",
@@ -253,7 +253,7 @@ class FlowLogs(Construct):
                     "Sid": "WriteFlowRecords",
                     "Effect": "Allow",
                     "Action": ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
-                    # The attribute ends in `:*`: all streams of the group, whose names the service makes up.
+                    # The attribute ends in `:*`: all streams of the group, whose names the service generates.
                     "Resource": self.log_group.attr_arn,
                 }
             ],

@@ -1,4 +1,4 @@
-"""Availability Zones: the way to the internet, CIDR blocks, subnets, those for databases and load balancers alone."""
+"""Availability Zones: internet access, CIDR blocks, and subnets, also those for databases and load balancers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,11 +31,12 @@ class InternetExit(Construct):
     """An internet gateway attached to a VPC, and a route table for public subnets.
 
     NAT gateways, their addresses and the default route name the attachment as a dependency: nothing in their
-    properties refers to it, and without it CloudFormation makes them, and fails, before the gateway is attached.
+    properties refers to it, and without it CloudFormation would create them too early, before the gateway is attached,
+    and fail.
     """
 
     def __init__(self, scope: Construct, id: str, *, vpc_id: str, name: str) -> None:
-        """Make it in the VPC `vpc_id`; `name` is what Name tags begin with."""
+        """Create it in the VPC `vpc_id`; `name` is the prefix of Name tags."""
         super().__init__(scope, id)
         gateway = ec2.CfnInternetGateway(self, "Resource", tags=_name(name))
         self.attachment = ec2.CfnVPCGatewayAttachment(
@@ -46,8 +47,8 @@ class InternetExit(Construct):
         self.route.add_resource_dependency(self.attachment)
         acknowledge(
             self.route,
-            "Only the public subnets use this table. Nothing but NAT gateways and load balancers that are asked to be "
-            "public stands in them, and they give out no public addresses: nodes reach package mirrors and registries "
+            "Only the public subnets use this table. Only NAT gateways and public load balancers "
+            "are in them, and they assign no public addresses: nodes reach package mirrors and registries "
             "through NAT alone.",
             "NIST.800.53.R5-VPCNoUnrestrictedRouteToIGW",
         )
@@ -55,7 +56,7 @@ class InternetExit(Construct):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What subnets are made in."""
+    """The VPC in which subnets are created."""
 
     vpc_id: str
     cidr: str
@@ -86,7 +87,7 @@ def _route_table(scope: Construct, id: str, ground: Ground, tag: str) -> ec2.Cfn
 
 
 def _default_route(scope: Construct, table: ec2.CfnRouteTable, **way: Any) -> ec2.CfnRoute:
-    """Return the route by `way`, `nat_gateway_id` or `gateway_id`, of all that is not for the VPC."""
+    """Return the default route by `way`: `nat_gateway_id` or `gateway_id`."""
     return ec2.CfnRoute(scope, "DefaultRoute", route_table_id=table.ref, destination_cidr_block="0.0.0.0/0", **way)
 
 
@@ -107,7 +108,7 @@ class ZoneCidrs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicSubnet:
-    """The public subnet of an AZ and how it is led out."""
+    """The public subnet of an AZ and its route to the internet."""
 
     subnet_id: str
     route_table_id: str
@@ -115,10 +116,10 @@ class PublicSubnet:
 
 
 class Zone(Construct):
-    """A private and a compute subnet with one route table, and a public subnet where there is a way out."""
+    """A private and a compute subnet with one route table, and a public subnet if the network has internet access."""
 
     def __init__(self, scope: Construct, id: str, ground: Ground, *, availability_zone_id: str, index: int) -> None:
-        """Make the subnets in the AZ of that id, the network's AZ at `index`.
+        """Create the subnets in the AZ of that id, the network's AZ at `index`.
 
         The compute subnet waits for its block to be associated.
         """
@@ -159,7 +160,7 @@ class Zone(Construct):
         return gateway
 
     def route_out(self, nat_gateway: ec2.CfnNatGateway) -> ec2.CfnRoute:
-        """Lead everything that is not for the VPC to `nat_gateway`."""
+        """Add the default route to `nat_gateway`."""
         return _default_route(self, self.route_table, nat_gateway_id=nat_gateway.ref)
 
     def _subnet(self, kind: str, cidr: str) -> ec2.CfnSubnet:
@@ -178,7 +179,7 @@ def zone_cidrs(cidr: str, compute_cidr: str, *, zone: int) -> ZoneCidrs:
 
 
 def database_cidrs(cidr: str, *, zones: int, subject: str) -> list[str]:
-    """Return the CIDRs of the two subnets for databases, beside those of `zones` AZs; raise `FleetError` (LF699)."""
+    """Return the CIDRs of the two database subnets, next to those of `zones` AZs; raise `FleetError` (LF699)."""
     slots = database_slots()
     if zones > slots[0]:
         raise_problems(
@@ -187,9 +188,9 @@ def database_cidrs(cidr: str, *, zones: int, subject: str) -> list[str]:
                     code=Code.DATABASE_SUBNETS,
                     path=("availability_zone_ids",),
                     value=zones,
-                    message=f"a network of {zones} AZs has no room for the subnets of a database",
+                    message=f"a network of {zones} AZs has no free CIDR block for the subnets of a database",
                     allowed=f"up to {slots[0]} AZs",
-                    remedy="name subnets of your own for the database, as `subnets`",
+                    remedy="set your own subnets for the database, as `subnets`",
                 )
             ],
             subject=subject,
@@ -233,18 +234,18 @@ def lead_out(
 
 
 class DatabaseSubnets(Construct):
-    """Two subnets without a way out, in two AZs of the region.
+    """Two subnets without internet access, in two AZs of the region.
 
-    RDS asks for two AZs, and a fleet mostly has one, where its capacity is. So these stand in the account's first two
+    RDS requires two AZs, and a fleet mostly has one, where its capacity is. So these are in the account's first two
     AZs by name, whichever those are: a database is reached across AZs as well, and a fleet that gets or loses an AZ
     moves no subnet under a database. They take the last two of the parts of the primary block that are kept for private
     subnets of AZs, the seventh and the eighth.
     """
 
     def __init__(self, scope: Construct, id: str, ground: Ground, *, zones: int) -> None:
-        """Make them, beside the subnets of `zones` AZs.
+        """Create them, in addition to the subnets of `zones` AZs.
 
-        Raises `FleetError` (LF699) in a network of so many AZs that no part of the block is free.
+        Raises `FleetError` (LF699) in a network with so many AZs that the block has no free part.
         """
         super().__init__(scope, id)
         self._made: list[ec2.CfnSubnet] = []
@@ -269,7 +270,7 @@ class DatabaseSubnets(Construct):
 
 
 class LoadBalancerSubnets(Construct):
-    """A private subnet, and a public one where there is a way out, in each of some further AZs.
+    """A private subnet, and a public one if the network has internet access, in each of some more AZs.
 
     A load balancer needs two AZs, and a fleet mostly has one, where its capacity is. These take parts of the primary
     block from its end, so that an AZ that is added here or there moves no subnet.
@@ -286,16 +287,16 @@ class LoadBalancerSubnets(Construct):
     ) -> None:
         """Make them in the AZs of these ids.
 
-        `nat_gateway_id`: the way out of the private ones; a load balancer in them may have to fetch an issuer's keys.
+        `nat_gateway_id`: internet access of the private ones; a load balancer in them may download an issuer's keys.
         """
         super().__init__(scope, id)
         self._ground = ground
         self.private: dict[str, ec2.ISubnet] = {}
         """By AZ id."""
         self.public: dict[str, ec2.ISubnet] = {}
-        """By AZ id; none without a way out."""
+        """By AZ id; none without internet access."""
         self.ways: list[IDependable] = []
-        """Routes and what binds subnets to them."""
+        """Routes and their associations with subnets."""
         for index, zone_id in enumerate(availability_zone_ids):
             private, public = load_balancer_cidrs(ground.cidr, index=index)
             zone = Construct(self, zone_construct_id(zone_id, index))

@@ -1,1 +1,1 @@
-"""What is watched, and who is told: metrics, alarms, dashboards, and topics that services of AWS may write to."""
+"""Metrics, alarms, dashboards, budgets, and topics that AWS services can publish to."""

@@ -1,6 +1,6 @@
-"""Who is told: the topic of alarms, and a monthly budget with the action that stops new machines.
+"""The SNS topic of alarms, chat channels, and a monthly budget with the action that prevents new instances.
 
-A chat is told by Amazon Q Developer in chat applications (once AWS Chatbot).
+Chat channels use Amazon Q Developer in chat applications (formerly AWS Chatbot).
 
 assumption: chats-and-mails-arrive
 """
@@ -29,22 +29,22 @@ _CLOUDWATCH = "cloudwatch.amazonaws.com"
 
 
 class AlarmTopic(sns.Topic):
-    """An encrypted SNS topic that CloudWatch's alarms of this account may write to; `allow` lets other services.
+    """An encrypted SNS topic that CloudWatch alarms of this account can publish to; `allow` adds other services.
 
-    With SNS's own key, `alias/aws/sns`, alarms would be lost without a word: CloudWatch may not use it
-    (docs.aws.amazon.com/sns/latest/dg/sns-key-management.html). It holds nothing, and goes with its stack.
+    With SNS's own key, `alias/aws/sns`, alarms would be lost without an error: CloudWatch cannot use it
+    (docs.aws.amazon.com/sns/latest/dg/sns-key-management.html). It has no data, and is deleted with its stack.
     """
 
     def __init__(self, scope: Construct, id: str, *, encryption_key: kms.IKey | None = None) -> None:
-        """Make a topic; subscribe to it with `add_subscription`.
+        """Create a topic; subscribe to it with `add_subscription`.
 
-        `encryption_key`: default one of its own, which rotates every year. One that was imported must let CloudWatch
-        decrypt and make data keys: its policy cannot be changed from here.
+        `encryption_key`: default: a new one, which rotates every year. An imported key must let CloudWatch
+        decrypt and generate data keys: its policy cannot be changed in this app.
         """
         key = encryption_key or kms.Key(
             scope,
             f"{id}Key",
-            description="Encrypts alarms on their way",
+            description="Encrypts alarm notifications",
             enable_key_rotation=True,
             pending_window=cdk.Duration.days(7),
             removal_policy=cdk.RemovalPolicy.DESTROY,
@@ -57,9 +57,9 @@ class AlarmTopic(sns.Topic):
         self.allow(_CLOUDWATCH, sid="AlarmsOfThisAccount")
 
     def allow(self, service: str, *, sid: str) -> None:
-        """Let `service`, e.g. `budgets.amazonaws.com`, publish here for this account; `sid` is of its statements.
+        """Let `service`, e.g. `budgets.amazonaws.com`, publish here for this account; `sid`: statement id.
 
-        The condition on the account stands in the topic's policy alone: without `sns:Publish` the key is of no use to
+        Only the topic's policy has the condition on the account: without `sns:Publish` the key is of no use to
         another account, and a key's condition that a service does not send would lose alarms without an error.
         assumption: sns-key-source-account
         """
@@ -84,7 +84,7 @@ class AlarmTopic(sns.Topic):
         )
 
     if TYPE_CHECKING:
-        # The CDK names these parameters otherwise in Topic than in ITopic: no type checker takes one for the other.
+        # The CDK's parameter names differ between Topic and ITopic, so type checkers report an incompatibility.
         # fmt: off
         def add_subscription(self, subscription: sns.ITopicSubscription) -> sns.Subscription: ...  # pyright: ignore[reportIncompatibleMethodOverride]  # noqa: D102
         def bind_as_notification_rule_target(self, scope: Construct) -> "NotificationRuleTargetConfig": ...  # pyright: ignore[reportIncompatibleMethodOverride]  # noqa: D102
@@ -98,30 +98,30 @@ _LEVEL = "ERROR"
 
 
 class ChatConfiguration(Construct):
-    """A channel that hears a topic. Who writes there can look at alarms and graphs, and change nothing.
+    """A chat channel with a topic's notifications. Its members can view alarms and graphs, but change nothing.
 
-    The role's policy is the channel's guardrail too: were a wider one attached to the role, the channel gained nothing.
+    The role's policy is also the channel's guardrail: a wider policy on the role would have no effect.
     """
 
     def __init__(self, scope: Construct, id: str, *, name: str, channel: Chat, topic: sns.ITopic) -> None:
-        """Make it. `name`: the configuration's, one of a name in an account."""
+        """Create it. `name`: configuration name, unique in an account."""
         super().__init__(scope, id)
         policy = iam.ManagedPolicy(
             self,
             "Looks",
-            description="What a chat that is told of alarms may look at",
+            description="Permissions of a chat channel with alarms",
             statements=[iam.PolicyStatement(sid="LookAtAlarms", actions=list(chat_facts().reads), resources=["*"])],
         )
         acknowledge(
             policy,
-            "CloudWatch knows no resource for metrics, and shows composite alarms to who may look at all.",
+            "CloudWatch supports no resource for metrics, and returns composite alarms only for the resource `*`.",
             "AwsSolutions-IAM5[Resource::*]",
         )
         account = {"StringEquals": {"aws:SourceAccount": cdk.Stack.of(self).account}}
         role = iam.Role(
             self,
             "Role",
-            description="What a chat that is told of alarms acts as",
+            description="Role of a chat channel with alarms",
             assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal(_CHATBOT).with_conditions(account)),
             managed_policies=[cast(iam.IManagedPolicy, policy)],
         )
@@ -156,9 +156,9 @@ _Budget = budgets.CfnBudget
 
 
 class CostBudget(Construct):
-    """A budget over what a month costs, by filters.
+    """A monthly cost budget with filters.
 
-    CloudFormation names it: a changed notification replaces a budget, which no name of ours would let it.
+    CloudFormation generates its name: a changed notification replaces the budget, which a fixed name would prevent.
     """
 
     def __init__(
@@ -170,9 +170,9 @@ class CostBudget(Construct):
         filters: Mapping[str, list[str]] | None = None,
         topic: sns.ITopic | None = None,
     ) -> None:
-        """Make it. `filters`: in AWS Budgets' words. Default: all of the account.
+        """Create it. `filters`: cost filters of AWS Budgets. Default: the whole account.
 
-        `topic`: told beside the e-mail addresses; one that was imported must let Budgets write.
+        `topic`: notified in addition to the email addresses; an imported one must let AWS Budgets publish.
         """
         super().__init__(scope, id)
         if isinstance(topic, AlarmTopic):
@@ -205,7 +205,7 @@ class CostBudget(Construct):
                 for kind, share in kinds
             ],
         )
-        """The L1 beneath."""
+        """The L1 construct."""
 
 
 def _reader(kind: str, address: str) -> _Budget.SubscriberProperty:
@@ -217,13 +217,13 @@ _BUDGETS = "budgets.amazonaws.com"
 
 
 class BudgetWithAction(CostBudget):
-    """A budget that tells, and takes from roles the right to start machines where the fleet wants that.
+    """A budget that sends notifications, and can deny roles the permission to start instances.
 
-    The denial stays until the action is reversed in the console of AWS Budgets, or the next period begins.
+    The deny policy remains until the action is reversed in the AWS Budgets console, or the next period begins.
     """
 
     def __init__(self, scope: Construct, id: str, *, budget: FleetBudget, topic: sns.ITopic) -> None:
-        """Make it. `topic`: who is told; one that was imported must let Budgets write."""
+        """Create it. `topic`: receives notifications; an imported one must let AWS Budgets publish."""
         tag = budget.tag
         super().__init__(
             scope,
@@ -232,10 +232,10 @@ class BudgetWithAction(CostBudget):
             filters={"TagKeyValue": [f"user:{tag[0]}${tag[1]}"]} if tag else None,
             topic=topic,
         )
-        # With the topic's policy, without which AWS Budgets may not write to it.
+        # It depends on the topic's policy, without which AWS Budgets cannot publish to it.
         self.budget.node.add_dependency(topic)
         self.denial: iam.ManagedPolicy | None = None
-        """What is attached to the roles; `None` for a budget that only tells."""
+        """The deny policy for the roles; `None` for a budget with notifications only."""
         if budget.deny_roles:
             self.denial = self._make_denial()
             self._make_action(budget, self.denial, topic)
@@ -244,7 +244,7 @@ class BudgetWithAction(CostBudget):
         policy = iam.ManagedPolicy(
             self,
             "Denial",
-            description="Attached by AWS Budgets when the fleet's budget is spent: nothing new may be started",
+            description="AWS Budgets attaches it when the fleet's budget is exceeded: it denies new instances",
             statements=[
                 iam.PolicyStatement(
                     sid="StartNothingMore",
@@ -254,7 +254,7 @@ class BudgetWithAction(CostBudget):
                 )
             ],
         )
-        acknowledge(policy, "It denies, and what it denies is denied everywhere.", "AwsSolutions-IAM5[Resource::*]")
+        acknowledge(policy, "It is a Deny, so it applies to all resources.", "AwsSolutions-IAM5[Resource::*]")
         return policy
 
     def _make_action(self, budget: FleetBudget, denial: iam.ManagedPolicy, topic: sns.ITopic) -> None:
@@ -289,7 +289,7 @@ class BudgetWithAction(CostBudget):
         policy = iam.ManagedPolicy(
             self,
             "MayDeny",
-            description="Lets AWS Budgets attach the denial to the roles that the fleet names, and nothing else",
+            description="Lets AWS Budgets attach the deny policy to the roles of the fleet",
             statements=[
                 iam.PolicyStatement(
                     sid="AttachTheDenial",
@@ -302,7 +302,7 @@ class BudgetWithAction(CostBudget):
         return iam.Role(
             self,
             "ActsAs",
-            description="What AWS Budgets runs as when the fleet's budget is spent",
+            description="Role of AWS Budgets for the action when the budget is exceeded",
             assumed_by=cast(iam.IPrincipal, mine),
             managed_policies=[cast(iam.IManagedPolicy, policy)],
         )

@@ -1,6 +1,6 @@
-"""Metrics, the alarms on them, and pages of CloudWatch's dashboards with both and what to do about them.
+"""Metrics, alarms on them, and CloudWatch dashboards with both and what to do.
 
-The form of a page: docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html
+Dashboard format: docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html
 """
 
 import re
@@ -20,7 +20,7 @@ from llm_fleet.rules.problem import is_unresolved
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceMetric:
-    """One metric with one statistic. Names and values of dimensions may be tokens."""
+    """One metric with one statistic. Names and values of dimensions may be CDK tokens."""
 
     namespace: str
     name: str
@@ -29,14 +29,14 @@ class ServiceMetric:
     """`Average`, `Sum`, `Minimum`, `Maximum` or `SampleCount`."""
     period_seconds: int = 60
     label: str = ""
-    """What a dashboard calls it."""
+    """Label on dashboards."""
 
     def over(self, *, seconds: int) -> Self:
-        """Return the same with a point every `seconds`."""
+        """Return a copy with a period of `seconds`."""
         return replace(self, period_seconds=seconds)
 
     def as_cloudwatch(self) -> cloudwatch.IMetric:
-        """Return it as the CDK's metric, for alarms and dashboards of one's own."""
+        """Return a CDK metric, for your own alarms and dashboards."""
         return cloudwatch.Metric(
             namespace=self.namespace,
             metric_name=self.name,
@@ -48,7 +48,7 @@ class ServiceMetric:
 
 
 def function_metric(function_name: str, name: str, *, label: str, period_seconds: int) -> ServiceMetric:
-    """Return a sum of Lambda's for a function: `Errors` or `Invocations`."""
+    """Return the sum of a Lambda metric of a function: `Errors` or `Invocations`."""
     return ServiceMetric(
         namespace="AWS/Lambda",
         name=name,
@@ -65,23 +65,23 @@ def _no_metrics() -> Mapping[str, ServiceMetric]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricMath:
-    """What is calculated of metrics, in CloudWatch's metric math."""
+    """An expression of CloudWatch metric math."""
 
     expression: str
     """E.g. `a + b`; `a` and `b` are keys of `metrics`."""
     metrics: Mapping[str, ServiceMetric] = field(default_factory=_no_metrics)
-    """By their ids in `expression`, which begin with a small letter."""
+    """Metrics by their ids in `expression`, which begin with a lowercase letter."""
     period_seconds: int = 60
     label: str = ""
-    """What a dashboard calls it."""
+    """Label on dashboards."""
 
     def over(self, *, seconds: int) -> Self:
-        """Return the same with a point every `seconds`."""
+        """Return a copy with a period of `seconds`."""
         metrics = {id: metric.over(seconds=seconds) for id, metric in self.metrics.items()}
         return replace(self, metrics=MappingProxyType(metrics), period_seconds=seconds)
 
     def as_cloudwatch(self) -> cloudwatch.IMetric:
-        """Return it as the CDK's expression, for alarms and dashboards of one's own."""
+        """Return a CDK math expression, for your own alarms and dashboards."""
         return cloudwatch.MathExpression(
             expression=self.expression,
             using_metrics={id: metric.as_cloudwatch() for id, metric in self.metrics.items()},
@@ -91,44 +91,44 @@ class MetricMath:
 
 
 Measure = ServiceMetric | MetricMath
-"""A number over time."""
+"""A metric or a metric math expression."""
 
 
 def average_sum(metrics: Mapping[str, ServiceMetric], *, label: str) -> Measure:
-    """Return the sum of `metrics`, by their ids; the one metric itself when there is one."""
+    """Return the sum of `metrics`, by their ids; a single metric is returned itself."""
     if len(metrics) == 1:
         return replace(next(iter(metrics.values())), label=label)
     return MetricMath(expression=" + ".join(metrics), metrics=MappingProxyType(dict(metrics)), label=label)
 
 
 def threshold_words(figure: float, unit: str) -> str:
-    """Return the threshold as it stands in a description; nothing of one that only the deployment knows."""
+    """Return the threshold for a description; empty for a CDK token."""
     return "" if is_unresolved(figure) else f" ({figure:g}{unit} or more)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmPlan:
-    """One alarm. It rings when `ringing` of the last `periods` values are beyond `threshold`."""
+    """One alarm. It changes to ALARM when `ringing` of the last `periods` values are beyond `threshold`."""
 
     id: str
-    """Construct id, and the end of the alarm's name."""
+    """Construct id, and suffix of the alarm's name."""
     measure: Measure
-    """What is looked at, with its period."""
+    """The metric with its period."""
     threshold: float
     below: bool = False
-    """Whether it rings below the threshold; else at it and above."""
+    """Whether values below the threshold are bad; otherwise those at or above it."""
     periods: int = 1
     ringing: int | None = None
-    """Default: all `periods`."""
+    """Datapoints to alarm. Default: all `periods`."""
     missing: str = "notBreaching"
-    """What no value means: `notBreaching` all is well, `breaching` it is not, `missing` nobody knows."""
+    """Missing data: `notBreaching` (OK), `breaching` (ALARM), or `missing` (INSUFFICIENT_DATA)."""
     meaning: str
-    """What has happened, and what to do. One line, for whoever is called at night."""
-    tells_silence: bool = False
-    """Whether it tells when it no longer knows anything; only with `missing` for no value.
+    """What has happened, and what to do, in one paragraph."""
+    reports_silence: bool = False
+    """Whether it also notifies on INSUFFICIENT_DATA; only with `missing`.
 
-    For what must speak: an alarm on no value as `breaching` rings at its own deployment, before anything could speak.
-    This one begins without knowledge, and CloudWatch acts only on a change.
+    For metrics that must always have data: with `breaching`, the alarm would change to ALARM at its own deployment,
+    before there can be data. This alarm begins in INSUFFICIENT_DATA, and CloudWatch notifies only on state changes.
     """
 
 
@@ -139,9 +139,9 @@ _DESCRIPTION_LENGTH = 1024
 
 
 class MetricAlarms(Construct):
-    """An alarm for each plan, which tells a topic when it rings and when it is quiet again.
+    """An alarm for each plan, which notifies a topic when it changes to ALARM and to OK.
 
-    With no topic they are to be seen in CloudWatch and on dashboards only.
+    Without a topic they are visible only in CloudWatch and on dashboards.
     """
 
     def __init__(
@@ -153,24 +153,24 @@ class MetricAlarms(Construct):
         name_prefix: str,
         topic: sns.ITopic | None = None,
     ) -> None:
-        """Make the alarms `<name_prefix>-<id of the plan>`.
+        """Create the alarms `<name_prefix>-<id of the plan>`.
 
-        `topic`: who is told. Default nobody. An encrypted one needs a key that CloudWatch may use, which
-        `alias/aws/sns` is not: `AlarmTopic` makes one.
+        `topic`: receives notifications. Default: none. An encrypted topic needs a KMS key that CloudWatch can use,
+        which `alias/aws/sns` is not: `AlarmTopic` creates one.
         """
         super().__init__(scope, id)
         self.plans: tuple[AlarmPlan, ...] = tuple(plans)
-        """What each alarm looks at and means."""
+        """Metric and meaning of each alarm."""
         self.alarms: Mapping[str, cloudwatch.CfnAlarm] = MappingProxyType(
             {plan.id: metric_alarm(self, plan, name_prefix=name_prefix, topic=topic) for plan in plans}
         )
-        """The L1s by the ids of their plans."""
+        """The L1 constructs by plan id."""
         if topic is None:
             acknowledge_silence(self)
 
 
 def metric_alarm(scope: Construct, plan: AlarmPlan, *, name_prefix: str, topic: sns.ITopic | None) -> _Alarm:
-    """Return the alarm `<name_prefix>-<id of the plan>` below `scope`, by the id of the plan."""
+    """Return the alarm `<name_prefix>-<id of the plan>` in `scope`, with the plan's id."""
     actions = [topic.topic_arn] if topic else None
     return _Alarm(
         scope,
@@ -184,23 +184,23 @@ def metric_alarm(scope: Construct, plan: AlarmPlan, *, name_prefix: str, topic: 
         treat_missing_data=plan.missing,
         metrics=_queries(plan.measure),
         alarm_actions=actions,
-        # Of an alarm's first minutes: assumption: first-ok-sends-a-message
+        # On the first state change of a new alarm, assumption: first-ok-sends-a-message
         ok_actions=actions,
-        insufficient_data_actions=actions if plan.tells_silence else None,
+        insufficient_data_actions=actions if plan.reports_silence else None,
     )
 
 
 def acknowledge_silence(holder: Construct) -> None:
-    """Say why the alarms below `holder` tell nobody."""
+    """Acknowledge cdk-nag findings on alarms in `holder` without actions."""
     acknowledge(
         holder,
-        "Nobody was told to be called; `alarm_topic` takes an SNS topic.",
+        "No topic is set; set `alarm_topic` to an SNS topic.",
         "NIST.800.53.R5-CloudWatchAlarmAction",
     )
 
 
 def _queries(measure: Measure) -> list[cloudwatch.CfnAlarm.MetricDataQueryProperty]:
-    """Return `measure` as an alarm takes it, with one result."""
+    """Return `measure` as metric queries of an alarm, with one result."""
     if isinstance(measure, ServiceMetric):
         return [_query(_RESULT, measure, is_result=True)]
     parts = [_query(id, metric, is_result=False) for id, metric in measure.metrics.items()]
@@ -242,7 +242,7 @@ def page(rows: Sequence[Sequence[dict[str, Any]]], region: str) -> dict[str, Any
 def render_dashboard(
     scope: Construct, id: str, name: str, rows: Sequence[Sequence[dict[str, Any]]]
 ) -> cloudwatch.CfnDashboard:
-    """Return the dashboard `<name>-<region>`: an account has one of a name in all its regions (API_PutDashboard)."""
+    """Return the dashboard `<name>-<region>`: names are unique in an account across all regions (API_PutDashboard)."""
     stack = cdk.Stack.of(scope)
     return cloudwatch.CfnDashboard(
         scope,
@@ -273,7 +273,7 @@ def graph(title: str, *measures: Measure, lines: Sequence[dict[str, Any]] = ()) 
 
 
 def _rows(measure: Measure, prefix: str) -> list[list[Any]]:
-    """Return the rows of `measure` in a graph, its ids with `prefix`, since all rows of a graph share their ids."""
+    """Return the rows of `measure` in a graph, with `prefix` before its ids, since ids are unique in a graph."""
     if isinstance(measure, ServiceMetric):
         return [_row(measure, {"label": measure.label})]
     expression = measure.expression
@@ -289,19 +289,19 @@ def _row(metric: ServiceMetric, options: dict[str, Any]) -> list[Any]:
 
 
 def alarm_widget(alarm_arns: Sequence[str]) -> dict[str, Any]:
-    """Return how alarms stand."""
+    """Return a widget with the state of alarms."""
     return {"type": "alarm", "height": 3, "properties": {"title": "Alarms", "alarms": list(alarm_arns)}}
 
 
 def text_widget(plans: Sequence[AlarmPlan]) -> dict[str, Any]:
-    """Return what to do about each alarm."""
+    """Return a text widget with what to do about each alarm."""
     rows = "\n".join(f"| {plan.id} | {plan.meaning} |" for plan in plans)
     text = f"## What to do\n\n| alarm | meaning and remedy |\n|---|---|\n{rows}"
     return {"type": "text", "height": 2 + len(plans), "properties": {"markdown": text}}
 
 
 def _placed(rows: Sequence[Sequence[dict[str, Any]]], region: str) -> list[dict[str, Any]]:
-    """Give each widget its place: a row's widgets share the width."""
+    """Set the position of each widget: the widgets of a row share its width."""
     placed: list[dict[str, Any]] = []
     y = 0
     for row in rows:

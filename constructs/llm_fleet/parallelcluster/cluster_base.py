@@ -1,4 +1,4 @@
-"""What a stack can know of a ParallelCluster, made here or elsewhere, and who may do what with it."""
+"""The attributes of a ParallelCluster, created here or imported, and IAM permissions on it."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -18,10 +18,10 @@ NAME_TAG = "parallelcluster:cluster-name"
 
 
 class ClusterGrants(SessionGrants):
-    """What others may do with a cluster. Each method returns the `Grant`, whose `success` tells an imported role."""
+    """IAM permissions on a cluster. Each method returns a `Grant`; `success` can be false for an imported role."""
 
     def __init__(self, scope: IConstruct, cluster_name: str, *, users: Sequence[str] | None = None) -> None:
-        """Grant on the cluster of that name, in the stack of `scope`. `users`: its nodes'; default, not known."""
+        """Grant on the cluster of that name, in the stack of `scope`. `users`: its nodes'; default, unknown."""
         super().__init__(scope, users)
         self._cluster_name = cluster_name
 
@@ -36,7 +36,7 @@ class ClusterGrants(SessionGrants):
             grantee=grantee,
             actions=["ssm:StartSession"],
             resource_arns=list(documents),
-            # Without it Session Manager does not ask whether the caller may use the default document.
+            # Without it Session Manager does not check whether the caller may use the default document.
             conditions={"BoolIfExists": {"ssm:SessionDocumentAccessCheck": "true"}},
         )
         return start.combine(use)
@@ -44,8 +44,8 @@ class ClusterGrants(SessionGrants):
     def submit_jobs(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let `grantee` run commands on every node by Session Manager, which `llm-fleet jobs submit` and `logs` do.
 
-        It can find the head node, too, for which EC2 lets it see all instances of the account: the action knows no
-        resource. A session's commands may be run as root: whoever has this can do all that a node can.
+        It can find the head node, too, for which EC2 lets it see all instances of the account: the action supports no
+        resource. A session's commands can run as root: a principal with this grant has all permissions of a node.
         """
         session = self.ssm_session(grantee, documents=[self._command_arn()])
         find = iam.Grant.add_to_principal(grantee=grantee, actions=["ec2:DescribeInstances"], resource_arns=["*"])
@@ -62,34 +62,34 @@ class Cluster(Protocol):
 
     @property
     def grants(self) -> ClusterGrants:
-        """What others may do with it."""
+        """IAM permissions on it."""
         ...
 
     @property
     def connections(self) -> ec2.Connections:
-        """Its nodes' security groups. Raises `FleetError` (LF572) when nobody told them."""
+        """Its nodes' security groups. Raises `FleetError` (LF572) if they are unknown."""
         ...
 
 
 _METRICS = "ParallelCluster"
 
-_REMEDY = "give from_cluster_name the security_groups"
+_REMEDY = "pass `security_groups` to from_cluster_name"
 
 
 @jsii.implements(ec2.IConnectable)
 class ClusterBase(Construct):
-    """What every ParallelCluster can do. Subclasses set `cluster_name` and `_security_groups`."""
+    """The base of all ParallelClusters. Subclasses set `cluster_name` and `_security_groups`."""
 
     cluster_name: str
     """Its name, which is also that of its own stack."""
     _security_groups: Sequence[ec2.ISecurityGroup] = ()
     _users: Sequence[str] | None = None
-    """Login names that its nodes know; `None` where nobody can tell."""
+    """Login names that exist on its nodes; `None` if unknown."""
     _connections: ec2.Connections | None = None
 
     @property
     def grants(self) -> ClusterGrants:
-        """What others may do with it."""
+        """IAM permissions on it."""
         return ClusterGrants(self, self.cluster_name, users=self._users)
 
     @property
@@ -97,7 +97,7 @@ class ClusterBase(Construct):
     def connections(self) -> ec2.Connections:
         """Security groups that its nodes are in, to open ports from and to them.
 
-        Raises `FleetError` (LF572) for an imported one whose security groups nobody told.
+        Raises `FleetError` (LF572) for an imported one whose security groups are unknown.
         """
         if self._connections is None:
             self._connections = node_connections(self._security_groups, subject=self.node.path, remedy=_REMEDY)
@@ -123,7 +123,7 @@ class ImportedCluster(ClusterBase):
     def __init__(
         self, scope: Construct, id: str, *, cluster_name: str, security_groups: Sequence[ec2.ISecurityGroup] = ()
     ) -> None:
-        """Know the cluster by its name, and its nodes' security groups where told."""
+        """Import the cluster by its name, and its nodes' security groups if given."""
         super().__init__(scope, id)
         self.cluster_name = cluster_name
         self._security_groups = tuple(security_groups)
@@ -131,14 +131,14 @@ class ImportedCluster(ClusterBase):
 
 @jsii.implements(iam.IPrincipal)
 class NodesPrincipal:
-    """All nodes of a cluster, as whom something is granted to.
+    """All nodes of a cluster, as a grantee.
 
     Their roles are ParallelCluster's and have no name here, so what is granted goes into the policies that the cluster
     attaches to them. A resource in another account, whose own policy must name the nodes too, cannot be granted so.
     """
 
     def __init__(self, policies: Sequence[NamedPolicy], *, account: str) -> None:
-        """Stand for the nodes that have one of `policies`."""
+        """Represent the nodes that have one of `policies`."""
         self._policies = tuple(policies)
         self._account = account
 
@@ -156,7 +156,7 @@ class NodesPrincipal:
     @property
     @jsii.member(jsii_name="assumeRoleAction")
     def assume_role_action(self) -> str:
-        """Never used: nobody assumes a role as these nodes."""
+        """Never used: no role is assumed as these nodes."""
         return "sts:AssumeRole"
 
     @property
@@ -164,7 +164,7 @@ class NodesPrincipal:
     def policy_fragment(self) -> iam.PrincipalPolicyFragment:
         """Raises `ValueError`: no policy of a resource can name roles that do not exist yet."""
         raise ValueError(
-            "the nodes' roles are made by ParallelCluster and have no name at synth, so a resource's own policy cannot "
+            "the nodes' roles are made by ParallelCluster and have no name at synth, so a resource policy cannot "
             "name them: grant the account, with a condition on the tag parallelcluster:cluster-name"
         )
 
@@ -185,6 +185,6 @@ class NodesPrincipal:
 
 
 _NO_POLICIES = (
-    "the nodes have no policy that could be added to, because they run no scripts: give the cluster read_buckets or "
-    "write_buckets, or let them run scripts"
+    "the nodes have no policy to add to, because they run no scripts: set read_buckets or "
+    "write_buckets, or set scripts, on the cluster"
 )

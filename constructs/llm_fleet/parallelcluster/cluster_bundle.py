@@ -1,4 +1,4 @@
-"""What nodes of a ParallelCluster are told, which scripts they run, and what they may do."""
+"""The configuration, scripts and IAM permissions of the nodes of a ParallelCluster."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from llm_fleet.lifecycle.cluster_metrics import metrics_rights, report_place
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeManifest
 from llm_fleet.lifecycle.training_runtime import image_repositories
-from llm_fleet.parallelcluster.cluster_plan import ClusterPlan, further_shared_folders
+from llm_fleet.parallelcluster.cluster_plan import ClusterPlan, additional_shared_folders
 from llm_fleet.parallelcluster.provider import keys_of_storage, own_scripts
 from llm_fleet.parallelcluster.render_configuration import Hooks, NodeHooks, NodePolicies, NodeScript
 from llm_fleet.references import bucket_of
@@ -31,9 +31,9 @@ from llm_fleet.spec.cluster import NodeScripts
 def manifest_of(
     scope: Construct, plan: ClusterPlan, scripts: NodeScripts, bucket: s3.IBucket, *, cluster_name: str
 ) -> NodeManifest:
-    """Return what the nodes of `plan` are told; they leave their reports in `bucket`.
+    """Return the configuration of the nodes of `plan`; they write their reports to `bucket`.
 
-    `cluster_name` is ParallelCluster's own, with the hash: nodes compare it with what they were started as.
+    `cluster_name` is ParallelCluster's own, with the hash: nodes compare it with the name that they were started with.
     """
     return NodeManifest(
         platform=NodePlatform.PARALLELCLUSTER,
@@ -42,8 +42,8 @@ def manifest_of(
         region=plan.shape.region,
         groups=node_groups(plan.shape),
         mounts=plan.mounts.node_mounts(),
-        shared_folders=further_shared_folders(plan.shape, plan.mounts),
-        # ParallelCluster sets its own accounting up, from `Database` or `ExternalSlurmdbd`.
+        shared_folders=additional_shared_folders(plan.shape, plan.mounts),
+        # ParallelCluster configures its own accounting, from `Database` or `ExternalSlurmdbd`.
         accounting=None,
         spec=plan.shape,
         scripts=scripts,
@@ -52,31 +52,31 @@ def manifest_of(
 
 
 def reports_prefix(scope: Construct, plan: ClusterPlan, cluster_name: str) -> str:
-    """Return the part of the scripts' bucket below which nodes leave reports; no slash at either end."""
-    # A name that only the deployment knows cannot be checked, nor read by people: the construct's address then.
+    """Return the part of the scripts' bucket below which nodes write reports; no slash at either end."""
+    # A CDK token cannot be checked or read in a key: the construct's address is used then.
     names = [scope.node.addr[-8:] if is_unresolved(name) else name for name in (plan.fleet_name, cluster_name)]
     return "/".join([load("lifecycle")["reports_prefix"], *names])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedScripts:
-    """The scripts in their bucket. Their URIs are tokens that wait for the upload."""
+    """The scripts in their bucket. Their URIs are tokens that depend on the upload."""
 
     bundle: LifecycleBundle
     hooks: Hooks
-    """Which node runs what."""
+    """The scripts of each kind of nodes."""
     access: BucketAccess
     """What nodes read: all bundles of this cluster, as a node may start with the last one during an update."""
     reports: BucketAccess | None
-    """Where nodes leave reports; `None` for nowhere."""
+    """Where nodes write reports; `None` for no reports."""
 
 
 def scripts_bucket(scope: Construct, plan: ClusterPlan) -> s3.IBucket | None:
-    """Return the bucket of the scripts of `plan`, made at `scope` unless told; `None` when no node runs any."""
+    """Return the bucket of the scripts of `plan`, created at `scope` unless given; `None` when no node runs any."""
     if plan.shape.scripts is None:
         return None
-    told = bucket_of(scope, plan.shape.scripts.bucket)
-    return told or LifecycleBucket(scope, "LifecycleBucket", name_part=_name_part(scope, plan)).bucket
+    reported = bucket_of(scope, plan.shape.scripts.bucket)
+    return reported or LifecycleBucket(scope, "LifecycleBucket", name_part=_name_part(scope, plan)).bucket
 
 
 def add_bundle(
@@ -98,10 +98,10 @@ def add_bundle(
 
 
 def _hooks(plan: ClusterPlan, bundle: LifecycleBundle) -> Hooks:
-    """Return which node runs what.
+    """Return the scripts of each kind of nodes.
 
-    ParallelCluster never changes `OnNodeConfigured` of the head node and of login pools, so those start at keys that
-    stay, and read there which bundle is the newest. A changed bundle changes the arguments of `OnNodeUpdated` there,
+    ParallelCluster never changes `OnNodeConfigured` of the head node and of login pools, so those start with fixed
+    S3 keys, and read the newest bundle from there. A changed bundle changes the arguments of `OnNodeUpdated` there,
     and of `OnNodeConfigured` of queues, whose nodes are then replaced.
     """
     return Hooks(
@@ -127,7 +127,7 @@ def _newest(bundle: LifecycleBundle, group: str) -> NodeScript:
 
 
 def _name_part(scope: Construct, plan: ClusterPlan) -> str:
-    """Return what the bucket is called after: the cluster, or its construct when the name is a token."""
+    """Return the base of the bucket's name: the cluster's name, or the construct's id if the name is a token."""
     name = plan.shape.cluster_name
     if is_unresolved(name):
         name = cdk.Names.unique_resource_name(scope, separator="-")
@@ -148,7 +148,7 @@ _KINDS = {
 class NodeRights:
     """The policies of a cluster's nodes: one for the head node, one for all queues, one for all login pools.
 
-    One that would say nothing is not there: IAM takes no empty policy.
+    An empty policy is omitted: IAM rejects it.
     """
 
     head_node: NamedPolicy | None
@@ -157,11 +157,11 @@ class NodeRights:
 
     @property
     def all(self) -> tuple[NamedPolicy, ...]:
-        """Every one that there is."""
+        """All of them."""
         return tuple(policy for policy in (self.head_node, self.queues, self.login_pools) if policy is not None)
 
     def attached(self, scope: Construct, plan: ClusterPlan) -> NodePolicies:
-        """Return which node has which policies, Session Manager's among them."""
+        """Return the policies of each kind of nodes, including Session Manager's."""
         sessions = f"arn:{cdk.Stack.of(scope).partition}:iam::aws:policy/{_SESSIONS}"
 
         def of(policy: NamedPolicy | None) -> tuple[str, ...]:
@@ -188,12 +188,12 @@ def add_node_rights(
     place = Place.of(scope)
     data = tuple(map(BucketAccess.of, read_buckets)), tuple(map(BucketAccess.of, write_buckets))
 
-    def make(id: str, kind: str, groups: set[str], section: Any, *further: Permission) -> NamedPolicy | None:
+    def make(id: str, kind: str, groups: set[str], section: Any, *additional: Permission) -> NamedPolicy | None:
         features = _features(scope, plan, scripts, data, groups)
         if kind == "queues":
             features = replace(features, **_of_jobs(plan, place))
         own = own_scripts(section or {}, place, why="the node fetches the scripts and files that the user has named")
-        permissions = [*parallelcluster_permissions(features, place), *own, *further]
+        permissions = [*parallelcluster_permissions(features, place), *own, *additional]
         statements = _of_accounting(plan) if kind == "head" else []
         if not permissions and not statements:
             return None

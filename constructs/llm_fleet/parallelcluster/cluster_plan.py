@@ -1,4 +1,4 @@
-"""What a ParallelCluster will be: its storage, its nodes, its name."""
+"""A checked ParallelCluster before its resources exist: storage, nodes and name."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -53,11 +53,11 @@ class FleetMounts:
 
     @property
     def file_systems(self) -> tuple[MountableLustre | MountableOpenZfs, ...]:
-        """Those that there are."""
+        """The mounts that are set."""
         return tuple(known for known in (self.lustre, self.open_zfs) if known is not None)
 
     def shared_storage(self) -> tuple[list[SharedStorage], list[Problem]]:
-        """Return what ParallelCluster mounts, and what keeps it from mounting the rest."""
+        """Return the file systems that ParallelCluster mounts, and the problems of the others."""
         mounted: list[SharedStorage] = []
         problems = [*self._without_volume(), *self._paths()]
         for name in (_LUSTRE, _OPEN_ZFS):
@@ -68,7 +68,7 @@ class FleetMounts:
         return mounted, problems
 
     def node_mounts(self) -> list[NodeMount]:
-        """Return what nodes are told of them."""
+        """Return their mounts for the nodes' configuration."""
         mounts: list[NodeMount] = []
         if self.lustre is not None:
             mounts.append(
@@ -98,13 +98,13 @@ class FleetMounts:
         if self.open_zfs is not None and self.open_zfs.volume_id is None:
             yield Problem(
                 code=Code.PC_OPEN_ZFS_VOLUME,
-                message="ParallelCluster mounts OpenZFS by a volume, and nobody told which",
+                message="ParallelCluster mounts an OpenZFS volume, and `volume_id` is not set",
                 path=("open_zfs", "volume_id"),
-                remedy="give from_attributes the volume_id, as `aws fsx describe-volumes` shows it ('fsvol-…')",
+                remedy="pass `volume_id` to from_attributes, as `aws fsx describe-volumes` shows it ('fsvol-…')",
             )
 
     def _paths(self) -> Iterator[Problem]:
-        """Nodes want whole paths; ParallelCluster alone would put a slash before half a one."""
+        """Nodes require absolute paths; ParallelCluster would only prepend a slash to a relative one."""
         names = {"lustre": _LUSTRE, "open_zfs": _OPEN_ZFS}
         for mount in self.node_mounts():
             yield from (
@@ -115,8 +115,8 @@ class FleetMounts:
 
 def by_parameter(problems: Sequence[Problem]) -> list[Problem]:
     """Return `problems` with those of the fleet's mounts at the parameters that the user gave, each once."""
-    told = [replace(problem, path=_PARAMETERS.get(problem.path, problem.path)) for problem in problems]
-    return list({(problem.code, problem.path, problem.message): problem for problem in told}.values())
+    reported = [replace(problem, path=_PARAMETERS.get(problem.path, problem.path)) for problem in problems]
+    return list({(problem.code, problem.path, problem.message): problem for problem in reported}.values())
 
 
 def resolve_head_node(head_node: HeadNode, network: Network, subnet: ec2.ISubnet | None) -> HeadNode:
@@ -181,8 +181,8 @@ def iam_overrides(spec: ParallelClusterSpec) -> dict[str, Any]:
     return {**spec.overrides, "Iam": {**spec.overrides.get("Iam", {}), **section}}
 
 
-def tells_directory_twice(overrides: Mapping[str, Any], directory: Directory | None) -> bool:
-    """Return whether `overrides` have a section of the user's own beside `directory`."""
+def reports_directory_twice(overrides: Mapping[str, Any], directory: Directory | None) -> bool:
+    """Return whether `overrides` have the user's own section in addition to `directory`."""
     return directory is not None and overrides.get(_SECTION) != directory_section(directory)
 
 
@@ -213,14 +213,14 @@ def with_limits(slurm: SlurmSettings, accounts: Sequence[SlurmAccount]) -> Slurm
     return slurm.model_copy(update={"custom_settings": (*slurm.custom_settings, *lines)})
 
 
-def further_shared_folders(shape: PlacedParallelCluster, mounts: FleetMounts) -> list[SharedFolder]:
+def additional_shared_folders(shape: PlacedParallelCluster, mounts: FleetMounts) -> list[SharedFolder]:
     """Return the file systems of the cluster besides those of the fleet: ParallelCluster mounts each on every node."""
     of_fleet = {mount.mount_path for mount in mounts.node_mounts()}
     return [shared_folder(each) for each in shape.shared_storage if each.mount_dir not in of_fleet]
 
 
 def cluster_problems(shape: PlacedParallelCluster) -> list[Problem]:
-    """Return everything that is wrong with `shape` and with what its nodes are set up with."""
+    """Return all problems of `shape` and of its nodes' software and users."""
     place = TrainingPlace.of(
         shape,
         node_groups(shape),
@@ -246,18 +246,18 @@ def cluster_problems(shape: PlacedParallelCluster) -> list[Problem]:
 def _people(shape: PlacedParallelCluster) -> Iterator[Problem]:
     if shape.slurm_accounts:
         yield from check_parallelcluster_enforces(shape.slurm.custom_settings, shape.slurm.custom_settings_file)
-    if tells_directory_twice(shape.overrides, shape.directory):
+    if reports_directory_twice(shape.overrides, shape.directory):
         yield directory_twice("directory")
 
 
 _NAME_LENGTH = 20
-"""Of the name that we make up. It is part of every host name, and must not change when a queue is added: with the hash
+"""Of the generated name. It is part of every host name, and must not change when a queue is added: with the hash
 it leaves 24 characters to the names of queue, compute resource and node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterPlan:
-    """A checked cluster, and the neighbours that it will be tied to."""
+    """A checked cluster, and the constructs that it will be connected to."""
 
     shape: PlacedParallelCluster
     fleet_name: str
@@ -274,7 +274,7 @@ class ClusterPlan:
         mounts: FleetMounts,
         fleet_name: str | None,
     ) -> "ClusterPlan":
-        """Return the plan of the cluster at `scope`; raise `FleetError` with all that is wrong with it."""
+        """Return the plan of the cluster at `scope`; raise `FleetError` with all its problems."""
         name = spec.cluster_name or cdk.Names.unique_resource_name(scope, max_length=_NAME_LENGTH, separator="-")
         zone = spec.availability_zone_id or _zone(network, mounts.lustre)
         subnet, problems = _subnet(network, zone)
@@ -298,10 +298,10 @@ class ClusterPlan:
         problems += check_prefix_path(spec.iam_resource_prefix, "iam_resource_prefix")
         problems += check_place(has_network=True, internet=network.internet)
         problems += cluster_problems(shape)
-        # The schema has its say only on what the rules take: both would tell most mistakes.
+        # The schema checks only what the rules accept: otherwise both would report most mistakes.
         problems = problems or _rendered_problems(shape)
         if not problems:
-            # Only a cluster that can exist takes addresses: a second try must not find those of the first.
+            # Only a valid cluster reserves addresses: a second try must not find those of the first.
             problems += network.reserve_addresses(
                 address_claims(
                     head_node=spec.head_node,
@@ -327,13 +327,13 @@ def _rendered_problems(shape: PlacedParallelCluster) -> list[Problem]:
 
 
 def _zone(network: Network, lustre: MountableLustre | None) -> str:
-    """Where the cluster stands unless told: beside its data, so that training does not read across AZs."""
+    """The default AZ: that of the cluster's data, so that training does not read across AZs."""
     zone = lustre.availability_zone_id if lustre else None
     return zone if zone is not None and zone in network.availability_zone_ids else network.availability_zone_ids[0]
 
 
 def _subnet(network: Network, zone: str) -> tuple[ec2.ISubnet | None, list[Problem]]:
-    """Return the subnet of the cluster, or the network's word that it has none in that AZ."""
+    """Return the subnet of the cluster, or the network's error that it has none in that AZ."""
     try:
         return network.compute_subnet(zone), []
     except FleetError as error:

@@ -1,4 +1,4 @@
-"""The resources of a cluster, its name, and its ties to what it stands on."""
+"""The resources of a cluster, its name, and its dependencies."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,23 +29,23 @@ from llm_fleet.rules.parallelcluster.update_plan import new_cluster_text, plan_t
 from llm_fleet.rules.problem import Problem, is_unresolved, raise_problems
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec
 from llm_fleet.spec.references import BUCKET, SECURITY_GROUP
-from llm_fleet.storage.file_systems import beside_primary
+from llm_fleet.storage.file_systems import next_to_primary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterIdentity:
-    """The hash of what no update changes, and the name that carries it."""
+    """The hash of the settings that no update can change, and the name with this hash."""
 
     digits: str
     """Eight hexadecimal digits."""
     cluster_name: str
     """ParallelCluster's name of the cluster: the user's with the digits."""
     configuration: dict[str, Any]
-    """What it was made of: the configuration without scripts and policies, which hold the name themselves."""
+    """The input of the hash: the configuration without scripts and policies, which hold the name themselves."""
 
     @property
     def id(self) -> str:
-        """The construct id below which everything of this very cluster stands.
+        """The construct id of the parent of all constructs of this cluster.
 
         Another hash is another id, and so another logical id: CloudFormation makes the new cluster with all that
         belongs to it, and then deletes the old one with all that belonged to that.
@@ -62,7 +62,7 @@ class ClusterIdentity:
 
 
 def _place_of_scripts(plan: ClusterPlan) -> dict[str, str] | None:
-    """Return what the keys of the scripts begin with, before the cluster's own name."""
+    """Return the prefix of the scripts' S3 keys, before the cluster's own name."""
     if plan.shape.scripts is None:
         return None
     bucket = plan.shape.scripts.bucket
@@ -70,7 +70,7 @@ def _place_of_scripts(plan: ClusterPlan) -> dict[str, str] | None:
 
 
 def security_groups_of(scope: Construct, plan: ClusterPlan) -> tuple[ec2.ISecurityGroup, ...]:
-    """Return the security groups of ours that nodes are in, each once, the network's first: all nodes are in that.
+    """Return the security groups of nodes that llm-fleet sets, each once; first the network's, in which all nodes are.
 
     One that is named by its id is imported below `scope`.
     """
@@ -88,7 +88,7 @@ def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
     """Let the nodes of the cluster at `scope` reach their files, and the head node its accounting.
 
     Return the rules that the nodes need as soon as they boot. Among themselves they talk by ParallelCluster's own
-    security groups, EFA included; the network's group, which they all share, is what neighbours let in.
+    security groups, EFA included; the network's group, which they all share, is what file systems and databases allow.
     """
     group = plan.network.security_group
     for file_system in plan.mounts.file_systems:
@@ -97,10 +97,11 @@ def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
 
 
 def wait_for(resource: cdk.CfnResource, plan: ClusterPlan, others: Sequence[IDependable]) -> None:
-    """Make the cluster wait for what its nodes need, and go before any of it does.
+    """Make the cluster depend on what its nodes need, so that it is deleted before any of that.
 
-    CloudFormation sees what the configuration names by reference; what stands besides is named here, since a network
-    or a rule that went first would leave nodes that cannot end, and network interfaces that cannot be deleted.
+    CloudFormation sees what the configuration names by reference; other dependencies are named here, because a network
+    or a rule that is deleted first would leave nodes that cannot terminate, and network interfaces that cannot be
+    deleted.
     """
     resource.node.add_dependency(*_unnamed(plan), *others)
 
@@ -111,7 +112,7 @@ def _unnamed(plan: ClusterPlan) -> Iterator[IDependable]:
     if plan.shape.accounting is not None:
         yield from plan.shape.accounting.servers
     for file_system in plan.mounts.file_systems:
-        yield from beside_primary(file_system)
+        yield from next_to_primary(file_system)
 
 
 _TYPE = "Custom::PclusterCluster"
@@ -121,8 +122,8 @@ _RETAINED = (cdk.RemovalPolicy.RETAIN, cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DEL
 class ClusterResources(Construct):
     """The scripts, policies, provider and custom resource of a cluster, below an id with its hash.
 
-    Another hash makes all of it anew beside the old, whose names carry the old hash. Only the bucket of the scripts is
-    the same: each cluster has its own part of it.
+    Another hash creates all of it again in addition to the old one, whose names have the old hash. Only the bucket of
+    the scripts is the same: each cluster has its own part of it.
     """
 
     def __init__(
@@ -198,7 +199,7 @@ class ClusterResources(Construct):
         )
 
     def _retain(self, plan: ClusterPlan, removal_policy: cdk.RemovalPolicy) -> None:
-        """Keep all that the cluster needs to live, the provider too: who else could update or delete it."""
+        """Retain everything that the cluster needs, including the provider, which updates and deletes it."""
         for construct in self.node.find_all():
             if isinstance(construct, cdk.CfnResource):
                 construct.apply_removal_policy(removal_policy)
@@ -206,7 +207,7 @@ class ClusterResources(Construct):
 
 
 def _with_schema(plan: ClusterPlan, scope: Construct, cluster_name: str) -> ClusterPlan:
-    """Return `plan` with its accounting's schema named after the cluster, which has its name only now."""
+    """Return `plan` with its accounting's schema named after the cluster, which has its name only at this point."""
     accounting = plan.shape.accounting
     if accounting is None:
         return plan
@@ -218,10 +219,10 @@ _PREFIX = "LlmFleetParallelCluster"
 
 
 def claim_name(scope: Construct, name: str) -> None:
-    """Take `name` for the cluster at `scope`; raise `FleetError` (LF610) when another one of the app has it.
+    """Reserve `name` for the cluster at `scope`; raise `FleetError` (LF610) when another one of the app has it.
 
-    A name is taken once in an account and region. What is deployed second fails, and on its way back CloudFormation
-    has the provider delete the cluster of that name, which is the first. A name that only the deployment knows passes.
+    A name is unique in an account and region. The second deployment fails, and during the rollback the provider
+    deletes the cluster of that name, which is the first one. A name that is a CDK token is not checked.
     """
     if is_unresolved(name):
         return
@@ -235,7 +236,7 @@ def claim_name(scope: Construct, name: str) -> None:
 
 
 def _where(scope: Construct) -> str:
-    """Return account and region; where they are not known, the stack, which is in one of each."""
+    """Return account and region; if unknown, the stack's address."""
     stack = cdk.Stack.of(scope)
     known = not is_unresolved((stack.account, stack.region))
     return f"{stack.account} {stack.region}" if known else stack.node.addr
@@ -244,8 +245,8 @@ def _where(scope: Construct) -> str:
 def _taken(name: str, path: str) -> Problem:
     return Problem(
         code=Code.PC_CLUSTER_NAME,
-        message=f"the cluster at {path} is in the same account and region, and is {name}, too",
-        remedy="give one of them another cluster_name",
+        message=f"the cluster at {path} in the same account and region also has the name {name}",
+        remedy="set another `cluster_name` for one of them",
         path=("cluster_name",),
         value=name,
     )
@@ -267,7 +268,7 @@ class UpdateCheck:
         cluster_name: str,
         spec: ParallelClusterSpec,
     ) -> None:
-        """Compare `configuration`, as it stands in the template of `cluster`, with `deployed`."""
+        """Compare `configuration`, as the template of `cluster` has it, with `deployed`."""
         self._cluster = cluster
         self._configuration = configuration
         self._deployed = deployed
@@ -275,11 +276,11 @@ class UpdateCheck:
         self._spec = spec
 
     def attach(self) -> None:
-        """Have it run with the app's validation."""
+        """Add it to the app's validation."""
         self._cluster.node.add_validation(cast(IValidation, self))
 
     def validate(self) -> list[str]:
-        """Tell the whole plan as a note, and return what would be refused, both as text for the CDK."""
+        """Add the whole plan as an annotation, and return what would be rejected, both as text for the CDK."""
         stack = cdk.Stack.of(self._cluster)
         configuration = stack.resolve(self._configuration)
         name = str(stack.resolve(self._cluster_name))
@@ -297,7 +298,7 @@ class UpdateCheck:
     def _plan(self, configuration: Mapping[str, Any], name: str) -> str:
         known = self._deployed.cluster_name
         is_new = known not in (None, name)
-        what = f"a new cluster {name} beside {known}" if is_new else f"an update of {name}"
+        what = f"a new cluster {name} in addition to {known}" if is_new else f"an update of {name}"
         plan = plan_update(
             self._deployed.configuration,
             configuration,
@@ -306,4 +307,4 @@ class UpdateCheck:
             fleet_is_stopped=self._spec.fleet_is_stopped,
         )
         text = new_cluster_text(plan, known, name) if is_new else plan_text(plan)
-        return f"{what}; what published scripts change, `llm-fleet update-plan` tells\n{text}"
+        return f"{what}; `llm-fleet parallelcluster update-plan` shows changes of published scripts\n{text}"

@@ -34,13 +34,13 @@ from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 class ParallelCluster(ClusterBase):
     """A cluster of AWS ParallelCluster that runs Slurm (`Custom::PclusterCluster`), made by AWS's own provider.
 
-    Everything that ParallelCluster checks offline is checked when the construct is made, and told at once in one
+    Everything that ParallelCluster checks offline is checked when the construct is created, and reported in one
     `FleetError`, before any resource exists in the template. It is an `ec2.IConnectable` and an `iam.IGrantable` (its
     nodes).
 
     ParallelCluster can never change some settings of a cluster, all of the head node's hardware among them. They have
-    a hash, which is part of the cluster's name and of its logical id, so that such a change makes a new cluster beside
-    the old one, which then goes.
+    a hash, which is part of the cluster's name and of its logical id, so that such a change creates a new cluster in
+    addition to the old one, which is then deleted.
     """
 
     def __init__(
@@ -60,26 +60,26 @@ class ParallelCluster(ClusterBase):
         deployed: DeployedLike | None = None,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> None:
-        """Make the cluster; raise `FleetError` with all that is wrong with it.
+        """Create the cluster; raise `FleetError` with all its problems.
 
-        `spec`: its nodes, storage and settings, and what nodes are set up with. ParallelCluster's name of it is
-        `cluster_name` with a hyphen and eight digits behind.
+        `spec`: its nodes, storage and settings, and the software and users of its nodes. Its name in ParallelCluster is
+        `cluster_name` followed by a hyphen and eight digits.
 
-        `network`: where its nodes live: in compute subnets, which are private. All of them are in its security group,
-        beside ParallelCluster's own, so that file systems and databases know them.
+        `network`: the network of its nodes, which are in its private compute subnets. All of them are in its security
+        group, in addition to ParallelCluster's own, so that file systems and databases allow them.
 
-        `lustre`, `open_zfs`: the fleet's file systems, handed over by id, so that they outlive the cluster; mounted at
-        `/fsx` and `/home` unless told otherwise. Default: none; /home is then on the head node.
+        `lustre`, `open_zfs`: the fleet's file systems, passed by id, so that they outlive the cluster; mounted at
+        `/fsx` and `/home` by default. Default: none; /home is then on the head node.
 
-        `fleet_name`: the fleet that it belongs to, told to its nodes. Default: the cluster's name.
+        `fleet_name`: the fleet that it belongs to, written to its nodes' configuration. Default: the cluster's name.
 
         `read_buckets`, `write_buckets`: data for jobs, on every node. Default: none.
 
-        `deployed`: the cluster as it was deployed last; synth then says what an update would refuse. Default: nobody
-        knows, and a change that no update can make makes a new cluster.
+        `deployed`: the cluster as it was deployed last; synth then reports what an update would reject. Default:
+        unknown, and a change that no update can apply creates a new cluster.
 
-        `removal_policy`: default, the cluster goes with its stack; its data is in the file systems, which stay. When it
-        is retained, so is all that it needs to live.
+        `removal_policy`: default, the cluster is deleted with its stack; its data is in the file systems, which are
+        retained. If it is retained, so is everything that it needs.
         """
         super().__init__(scope, id)
         plan = ClusterPlan.make(
@@ -120,7 +120,7 @@ class ParallelCluster(ClusterBase):
         self.configuration: Mapping[str, Any] = resources.configuration
         """ParallelCluster's configuration, as its YAML file would have it; may hold tokens."""
         self.resource: cdk.CfnResource = resources.resource
-        """The L1 beneath, as the way out."""
+        """The L1, as an escape hatch."""
         self.provider: cdk.CfnStack = resources.provider.resource
         """The nested stack of AWS's provider."""
         self.node.default_child = self.resource
@@ -149,7 +149,7 @@ class ParallelCluster(ClusterBase):
         return self.resource.get_att("headNode.privateIpAddress").to_string()
 
     def add_outputs(self) -> None:
-        """Give the stack outputs: name, head node, and the provider's log group, where it says what went wrong."""
+        """Add stack outputs: name, head node, and the provider's log group, which has its errors."""
         outputs = {
             "ClusterName": (self.cluster_name, "Name of the ParallelCluster, and of its own stack"),
             "HeadNodeInstanceId": (self.head_node_instance_id, "--target of aws ssm start-session"),
@@ -165,7 +165,7 @@ class ParallelCluster(ClusterBase):
     ) -> Cluster:
         """Return the existing cluster of that name, whose nodes are in `security_groups`.
 
-        `cluster_name`: ParallelCluster's own, with the hash if it was made here. Default of `security_groups`: nobody
-        knows them, and `connections` raises.
+        `cluster_name`: ParallelCluster's own, with the hash if it was made here. Default of `security_groups`:
+        unknown, and `connections` raises.
         """
         return ImportedCluster(scope, id, cluster_name=cluster_name, security_groups=security_groups)

@@ -1,10 +1,10 @@
-"""AWS's provider of `Custom::PclusterCluster`, and what it may do.
+"""AWS's provider of `Custom::PclusterCluster`, and its IAM permissions.
 
-What the provider lacks for one cluster: one small function a need, each statement with its reason.
+Permissions that the provider lacks for a cluster: one function for each, every statement with its reason.
 
-The provider's own rights are in cloudformation/policies/parallelcluster-policies.yaml and in
+The provider's own permissions are in cloudformation/policies/parallelcluster-policies.yaml and in
 custom_resource/cluster.yaml of aws/aws-parallelcluster; which calls its validators make is in pcluster/validators of
-the package aws-parallelcluster. Nothing that is there is repeated here.
+the package aws-parallelcluster. They are not repeated here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,18 +21,18 @@ from llm_fleet.rules.problem import is_unresolved
 class ClusterProvider(Construct):
     """The provider of AWS ParallelCluster's custom resource, for one cluster.
 
-    One provider a cluster: the function keeps what it answered last between calls, and a warm one that serves two
-    clusters may give one the other's public address (`flatten` in custom_resource/cluster.yaml). It also can update
+    One provider a cluster: the function caches its last answer between calls, and a warm one that serves two
+    clusters may give one the other's public address (`flatten` in custom_resource/cluster.yaml). It can also update
     only clusters of its own version.
 
-    The template makes IAM roles and has a transform: who deploys must grant CAPABILITY_NAMED_IAM and
+    The template makes IAM roles and has a transform: a deployment must pass CAPABILITY_NAMED_IAM and
     CAPABILITY_AUTO_EXPAND. `cdk deploy` does.
     """
 
     def __init__(self, scope: Construct, id: str, *, version: str, policy: NamedPolicy | None) -> None:
-        """Make the provider of ParallelCluster `version`, which may do what `policy` says besides its own policies.
+        """Create the provider of ParallelCluster `version`, with `policy` in addition to its own policies.
 
-        `policy`: `None` where those are enough.
+        `policy`: `None` if those are enough.
         """
         super().__init__(scope, id)
         self.resource = CfnStack(
@@ -50,7 +50,7 @@ class ClusterProvider(Construct):
 
     @property
     def log_group_arn(self) -> str:
-        """The ARN of the function's log group. It is kept for 90 days, and when the cluster goes."""
+        """The ARN of the function's log group. It is kept for 90 days, and retained when the cluster is deleted."""
         return self.resource.get_att("Outputs.LogGroupArn").to_string()
 
 
@@ -130,9 +130,9 @@ _FSX_READS = (
 def provider_permissions(
     configuration: Mapping[str, Any], place: Place, *, bundle: BucketAccess | None, boundary: bool = False
 ) -> tuple[Permission, ...]:
-    """Return what the provider must be allowed for the cluster of `configuration`, in a stable order.
+    """Return the permissions that the provider needs for the cluster of `configuration`, in a stable order.
 
-    `bundle`: where the scripts of llm-fleet lie; `None` when no node runs any. `boundary`: whether the roles of the
+    `bundle`: the location of llm-fleet's scripts; `None` when no node runs any. `boundary`: whether the roles of the
     cluster have a permissions boundary.
     """
     return (
@@ -140,7 +140,7 @@ def provider_permissions(
         *_scripts(configuration, place),
         *_existing_fsx(configuration),
         *_linked_buckets(configuration, place),
-        *keys_of_storage(configuration, place, why="the provider makes encrypted file systems and volumes"),
+        *keys_of_storage(configuration, place, why="the provider creates encrypted file systems and volumes"),
         *_directory(configuration),
         *(_boundary(place) if boundary else ()),
     )
@@ -188,7 +188,7 @@ def _key_uses(
             actions=("kms:CreateGrant",),
             resources=resources,
             conditions=grants,
-            reason=f"{why}, and hands the use of their keys to the service that stores them",
+            reason=f"{why}, and grants the use of their keys to the service that stores them",
         ),
     ]
 
@@ -200,8 +200,8 @@ def _bundle(bundle: BucketAccess | None) -> tuple[Permission, ...]:
         sid="Scripts",
         actions=("s3:GetObject",),
         resources=(bundle.objects_arn,),
-        reason="its validators ask S3 for every script (UrlValidator), which S3 allows to whom may read it; the rest "
-        "of the key is the bundle's hash, worked out when it is published",
+        reason="its validators request every script from S3 (UrlValidator), which requires read access; the rest "
+        "of the key is the bundle's hash, which is computed at publication",
     )
     if bundle.key_arn is None:
         return (head,)
@@ -209,13 +209,15 @@ def _bundle(bundle: BucketAccess | None) -> tuple[Permission, ...]:
         sid="ScriptsKey",
         actions=("kms:Decrypt",),
         resources=(bundle.key_arn,),
-        reason="the scripts' bucket is encrypted with a key of its own",
+        reason="the scripts' bucket is encrypted with its own KMS key",
     )
     return (head, decrypt)
 
 
 def _scripts(configuration: Mapping[str, Any], place: Place) -> tuple[Permission, ...]:
-    return own_scripts(configuration, place, why="its validators ask S3 for the scripts that the user has named")
+    return own_scripts(
+        configuration, place, why="its validators request the scripts in the user's configuration from S3"
+    )
 
 
 def _existing_fsx(configuration: Mapping[str, Any]) -> tuple[Permission, ...]:
@@ -227,7 +229,7 @@ def _existing_fsx(configuration: Mapping[str, Any]) -> tuple[Permission, ...]:
             sid="ExistingFsx",
             actions=_FSX_READS,
             resources=("*",),
-            reason="its validators look existing file systems up; these actions know no resource in the service "
+            reason="its validators look existing file systems up; these actions support no resource in the service "
             "authorization reference, and the provider's own statement names ARNs",
         ),
     )
@@ -244,8 +246,8 @@ def _linked_buckets(configuration: Mapping[str, Any], place: Place) -> tuple[Per
             sid="LinkedBuckets",
             actions=("s3:Get*", "s3:List*", "s3:PutObject"),
             resources=tuple(arn for bucket in arns for arn in (bucket, f"{bucket}/*")),
-            reason="FSx links a file system to a bucket with the rights of who makes it; which reads that takes, AWS "
-            "tells by these wildcards only",
+            reason="FSx links a file system to a bucket with the permissions of its creator; AWS documents the "
+            "required reads by these wildcards only",
         ),
         Permission(
             sid="LinkedBucketsRole",
@@ -278,6 +280,6 @@ def _boundary(place: Place) -> tuple[Permission, ...]:
             actions=("iam:PutRolePermissionsBoundary",),
             resources=(f"arn:{place.partition}:iam::{place.account}:role/parallelcluster/*",),
             reason="an update that changes the permissions boundary sets it on the roles of the cluster, whose names "
-            "are made up when they are",
+            "are generated at their creation",
         ),
     )

@@ -23,12 +23,12 @@ from llm_fleet.spec.slurm_database import Accounting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeScript:
-    """A script and its arguments (`Script`, `Args`). Arguments are logged: no secret may be among them."""
+    """A script and its arguments (`Script`, `Args`). Arguments are logged: they must not contain secrets."""
 
     script: str
     """Where it is, `s3://…`."""
     args: Sequence[str] = ()
-    """What it is called with."""
+    """Its arguments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,14 +36,14 @@ class NodeHooks:
     """The scripts of a head node or a login pool (`CustomActions`)."""
 
     on_node_configured: NodeScript | None = None
-    """After ParallelCluster has configured the node. It can never be changed: neither place nor arguments."""
+    """After ParallelCluster has configured the node. Its URI and arguments can never be changed."""
     on_node_updated: NodeScript | None = None
     """After an update of the cluster. It may change with every update."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
-    """What runs on which nodes (`CustomActions`)."""
+    """The scripts of all nodes (`CustomActions`)."""
 
     head_node: NodeHooks = field(default_factory=NodeHooks)
     queues: Mapping[str, NodeScript] = field(default_factory=dict[str, NodeScript])
@@ -69,12 +69,12 @@ def efa_clients(shape: PlacedParallelCluster) -> list[EfaClients]:
 
 
 def pruned(section: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `section` without what says nothing: `None`, empty sections and empty lists."""
+    """Return `section` without `None`, empty sections and empty lists."""
     return {key: value for key, value in section.items() if not _is_empty(value)}
 
 
 def merged(rendered: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `rendered` with `overrides`: section into section, items behind items, any other value in its place."""
+    """Return `rendered` with `overrides`: sections merged, items appended, any other value replaced."""
     result = dict(rendered)
     for key, value in overrides.items():
         result[key] = _laid_over(result.get(key), value)
@@ -104,12 +104,12 @@ class NodePolicies:
     """By login pool."""
 
 
-_NOBODY = "127.0.0.1/32"
-"""A block that no packet comes from: without one, ParallelCluster lets the whole internet in."""
+_NO_ONE = "127.0.0.1/32"
+"""A CIDR block without traffic: without one, ParallelCluster allows the whole internet."""
 
 
 def render_local_storage(root_volume: RootVolume | None, scratch_mount_dir: str | None) -> dict[str, Any]:
-    """Return `LocalStorage`. It says that the root volume is encrypted, so that whoever audits need not know."""
+    """Return `LocalStorage`. It sets the root volume's encryption explicitly, for auditors."""
     return pruned(
         {
             "RootVolume": _root_volume(root_volume),
@@ -136,12 +136,12 @@ def render_dcv(dcv: Dcv | None) -> dict[str, Any] | None:
     """Return `Dcv`."""
     if dcv is None:
         return None
-    return pruned({"Enabled": True, "Port": dcv.port, "AllowedIps": dcv.allowed_ips or _NOBODY})
+    return pruned({"Enabled": True, "Port": dcv.port, "AllowedIps": dcv.allowed_ips or _NO_ONE})
 
 
 def render_ssh(allowed_ips: str | None, key_name: str | None = None) -> dict[str, Any]:
     """Return `Ssh`."""
-    return pruned({"KeyName": key_name, "AllowedIps": allowed_ips or _NOBODY})
+    return pruned({"KeyName": key_name, "AllowedIps": allowed_ips or _NO_ONE})
 
 
 def render_placement_group(group: PlacementGroup | None) -> dict[str, Any] | None:
@@ -179,7 +179,7 @@ def render_tags(tags: Mapping[str, str]) -> list[dict[str, Any]]:
 def render_policies(arns: Sequence[str], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Return `Iam` with the policies `arns`.
 
-    Without them where `overrides` give a role or profile of the user's own: ParallelCluster takes no policies beside
+    Without them where `overrides` give a role or profile of the user's own: ParallelCluster accepts no policies with
     it, and the role must hold what the nodes need.
     """
     own = _section(overrides, "Iam")
@@ -189,9 +189,10 @@ def render_policies(arns: Sequence[str], overrides: Mapping[str, Any]) -> dict[s
 
 
 def render_security_groups(ids: Sequence[str], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of `Networking` with the security groups `ids`, beside ParallelCluster's own.
+    """Return the part of `Networking` with the security groups `ids`, in addition to ParallelCluster's own.
 
-    Where `overrides` give `SecurityGroups` in place of ParallelCluster's, these join them: it takes no others beside.
+    Where `overrides` give `SecurityGroups` in place of ParallelCluster's, these are appended to them: ParallelCluster
+    accepts no others.
     """
     replaced = bool(_section(overrides, "Networking").get("SecurityGroups"))
     return {"SecurityGroups" if replaced else "AdditionalSecurityGroups": list(ids)}
@@ -293,7 +294,7 @@ def render_compute_resource(queue: Queue, resource: ComputeResource) -> dict[str
 
 
 def _instances(queue: Queue, resource: ComputeResource) -> dict[str, Any]:
-    """ParallelCluster refuses `InstanceType` in several subnets (its SingleInstanceTypeSubnetValidator)."""
+    """ParallelCluster rejects `InstanceType` in several subnets (its SingleInstanceTypeSubnetValidator)."""
     names = [str(name) for name in resource.types]
     if len(names) == 1 and len(queue.subnet_ids) <= 1:
         return {"InstanceType": names[0]}
@@ -301,7 +302,7 @@ def _instances(queue: Queue, resource: ComputeResource) -> dict[str, Any]:
 
 
 def _efa(resource: ComputeResource) -> dict[str, Any] | None:
-    """An explicit `False` is written down: whoever reads the configuration sees that it is meant."""
+    """An explicit `False` is rendered: it shows in the configuration that EFA is off on purpose."""
     enabled = efa_of(resource)
     return {"Enabled": enabled} if enabled or resource.efa is not None else None
 
@@ -389,7 +390,7 @@ def render_storage(storage: SharedStorage) -> dict[str, Any]:
 def render_configuration(
     cluster: PlacedParallelCluster, hooks: Hooks | None = None, policies: NodePolicies | None = None
 ) -> dict[str, Any]:
-    """Return `ClusterConfiguration`: no `None`, no empty section, and what the user overrides in its place."""
+    """Return `ClusterConfiguration`: no `None`, no empty section, with the user's overrides applied."""
     actions, rights = hooks or Hooks(), policies or NodePolicies()
     rendered = {
         "Region": cluster.region,

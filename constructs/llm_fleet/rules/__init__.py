@@ -1,1 +1,1 @@
-"""Floor 1: pure functions, value in, list of problems out. No CDK, no AWS, no I/O."""
+"""Layer 1: pure functions that take values and return problems. No CDK, no AWS calls, no I/O."""

@@ -1,4 +1,4 @@
-"""The address plan: instance types and counts in; addresses, interfaces, subnet sizes, headroom and quota out."""
+"""The address plan: from instance types and counts to IP addresses, network interfaces, subnet sizes and quota."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,33 +13,33 @@ from llm_fleet.rules.problem import Problem, is_unresolved
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressClaim:
-    """Addresses of one compute subnet, and network interfaces in it, that `owner` needs."""
+    """IP addresses and network interfaces that `owner` needs in one compute subnet."""
 
     owner: str
-    """Who needs them, in the user's words, e.g. `train/worker-group`."""
+    """The cluster, group or file system that needs them, as the user named it, e.g. `train/worker-group`."""
     what: str
-    """What takes them, e.g. `ml.p5.48xlarge` or `FSx for Lustre`."""
+    """The resource that uses them, e.g. `ml.p5.48xlarge` or `FSx for Lustre`."""
     count: int
-    """How many of them."""
+    """The number of these resources."""
     addresses_each: int
-    """Addresses that each takes."""
+    """Addresses per resource."""
     interfaces_each: int | None = None
-    """Network interfaces that each takes. Default: one for each address."""
+    """Network interfaces per resource. Default: one for each address."""
     availability_zone_id: str | None = None
-    """Where, e.g. `usw2-az4`. Default: the first AZ of the network."""
+    """The AZ id, e.g. `usw2-az4`. Default: the first AZ of the network."""
     replaceable: bool = False
-    """Whether one of them may be replaced while the others run, so that the subnet must have room for one more."""
+    """Whether one may be replaced while the others run, so that the subnet needs addresses for one more."""
     assumption: str = ""
-    """What had to be assumed, because no source tells the number; empty when nothing."""
+    """The assumption about an unknown number; empty for none."""
 
     @property
     def addresses(self) -> int:
-        """Addresses of all of them."""
+        """Addresses of all these resources."""
         return self.count * self.addresses_each
 
     @property
     def interfaces(self) -> int:
-        """Network interfaces of all of them."""
+        """Network interfaces of all these resources."""
         return self.count * (self.addresses_each if self.interfaces_each is None else self.interfaces_each)
 
     @classmethod
@@ -51,15 +51,15 @@ class AddressClaim:
         count: int,
         availability_zone_id: str | None = None,
     ) -> "AddressClaim":
-        """Return what `count` nodes of a Slurm group take: an address for each network card of the instance type.
+        """Return the claim of `count` nodes of a Slurm group: one address for each network card of the instance type.
 
-        Of several types (a flexible group) the one with the most cards counts. `instance_types` are `ml.` names. A type
-        whose cards no source tells counts as one card, and the claim's `assumption` says so. A count or type that
-        is known only at deploy time claims nothing.
+        For several types (a flexible group) the type with most cards counts. `instance_types` are `ml.` names. A type
+        with an unknown number of cards counts as one card, which is the claim's `assumption`. A count or type that
+        is a CDK token claims nothing.
         """
         types = [instance_types] if isinstance(instance_types, str) else list(instance_types)
         if is_unresolved(count) or is_unresolved(types) or not types:
-            return cls(owner=owner, what="nodes known at deploy time", count=0, addresses_each=0)
+            return cls(owner=owner, what="nodes resolved at deployment", count=0, addresses_each=0)
         cards = {name: facts.network_cards for name in types if (facts := facts_of(name))}
         default = address_facts().addresses_of_unknown_instance
         unknown = [name for name in types if cards.get(name) is None]
@@ -71,7 +71,7 @@ class AddressClaim:
             addresses_each=cards.get(largest) or default,
             availability_zone_id=availability_zone_id,
             replaceable=True,
-            assumption=f"no source tells the network cards of {', '.join(unknown)}: taken as {default}"
+            assumption=f"the number of network cards of {', '.join(unknown)} is unknown: assumed to be {default}"
             if unknown
             else "",
         )
@@ -80,7 +80,7 @@ class AddressClaim:
     def for_file_system(
         cls, *, owner: str, what: str = "FSx", availability_zone_id: str | None = None
     ) -> "AddressClaim":
-        """Return what an FSx file system takes at the least; no source tells how many more a large one takes."""
+        """Return the minimum claim of an FSx file system; a large one may use more addresses."""
         return cls(
             owner=owner,
             what=what,
@@ -96,25 +96,25 @@ class ZonePlan:
 
     availability_zone_id: str
     claims: tuple[AddressClaim, ...]
-    """Who takes addresses of the compute subnet."""
+    """The claims on addresses of the compute subnet."""
     subnet_cidr: str | None
-    """The compute subnet; `None` when nobody told its size (an existing subnet, or a CIDR known at deploy time)."""
+    """The compute subnet; `None` when its size is unknown (an existing subnet, or a CIDR that is a CDK token)."""
     other_interfaces: int = 0
     """Interfaces in this AZ outside the compute subnet: endpoints and NAT."""
 
     @property
     def addresses(self) -> int:
-        """Addresses that the claims take."""
+        """Addresses of all claims."""
         return sum(claim.addresses for claim in self.claims)
 
     @property
     def headroom(self) -> int:
-        """Addresses kept free for a replacement: one more instance of the largest kind."""
+        """Addresses reserved for replacing nodes: those of one more instance of the largest type."""
         return max((claim.addresses_each for claim in self.claims if claim.replaceable and claim.count), default=0)
 
     @property
     def addresses_needed(self) -> int:
-        """What the subnet must hold: claims, headroom, and what AWS reserves of every subnet."""
+        """Required addresses: claims, headroom, and those that AWS reserves in every subnet."""
         return self.addresses + self.headroom + address_facts().reserved_per_subnet
 
     @property
@@ -124,7 +124,7 @@ class ZonePlan:
 
     @property
     def prefix_needed(self) -> int | None:
-        """Prefix length of the smallest subnet that holds it all; `None` when no subnet can."""
+        """Prefix length of the smallest subnet that is large enough; `None` when none is."""
         prefix = 32 - (self.addresses_needed - 1).bit_length()
         prefix = min(prefix, address_facts().smallest_block_prefix)
         return prefix if prefix >= address_facts().largest_block_prefix else None
@@ -141,30 +141,30 @@ class ZonePlan:
 
     @property
     def fits(self) -> bool:
-        """Whether the subnet holds what it must; true when its size is unknown."""
+        """Whether the subnet is large enough; true when its size is unknown."""
         return self.addresses_given is None or self.addresses_needed <= self.addresses_given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressPlan:
-    """What all claims together need of the compute subnets, AZ by AZ."""
+    """The required size of each compute subnet, by AZ."""
 
     zones: tuple[ZonePlan, ...]
     """One for each AZ of the network, in its order."""
     interface_quota: int
-    """Network interfaces that the account may have in each AZ (quota L-DF5E4CA3)."""
+    """Network interfaces that the account may have per AZ (quota L-DF5E4CA3)."""
     unplaced: tuple[AddressClaim, ...] = ()
     """Claims in an AZ in which the network has no compute subnet."""
     existing: bool = False
-    """Whether the subnets exist already, so that nothing here can make them larger."""
+    """Whether the subnets exist already, so that llm-fleet cannot make them larger."""
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What had to be assumed, each once."""
+        """The assumptions of all claims, each once."""
         return tuple(dict.fromkeys(c.assumption for zone in self.zones for c in zone.claims if c.assumption))
 
     def quota_share(self, zone: ZonePlan) -> float:
-        """Return the part of the quota that `zone` takes: 1.0 is all of it."""
+        """Return the fraction of the quota that `zone` uses: 1.0 is all of it."""
         return zone.interfaces / self.interface_quota
 
 
@@ -176,12 +176,12 @@ def plan_addresses(
     interface_quota: int | None = None,
     existing: bool = False,
 ) -> AddressPlan:
-    """Return what `claims` need.
+    """Return the address plan for `claims`.
 
-    `subnet_cidrs` has the compute subnet of each AZ id, `None` where its size is unknown; a claim without an AZ goes
+    `subnet_cidrs` has the compute subnet of each AZ id, `None` where its size is unknown; a claim without an AZ belongs
     to the first. `other_interfaces` counts endpoints and NAT gateways of each AZ (default: none), `interface_quota` is
-    what the account has been granted (default: the quota's default, 5000). `existing` says that the subnets are not
-    ours to make (default: they are). A claim in an AZ that is known only at deploy time is left out.
+    the account's quota (default: the quota's default, 5000). `existing`: the subnets are not created by
+    llm-fleet. A claim in an AZ that is a CDK token is ignored.
     """
     placed: dict[str, list[AddressClaim]] = {zone: [] for zone in subnet_cidrs}
     unplaced: list[AddressClaim] = []
@@ -207,9 +207,9 @@ def plan_addresses(
 
 
 def check_addresses(plan: AddressPlan, *, region: str | None = None) -> list[Problem]:
-    """Return where the plan does not fit: no subnet, too small a subnet, more interfaces than the quota.
+    """Return a problem for each AZ without a subnet, with a too small one, or with more interfaces than the quota.
 
-    Paths are attribute names of the network. `region` only completes the command that asks for more quota.
+    Paths are attribute names of the network. `region` only completes the command in the remedy for the quota.
     """
     problems = [_unplaced(claim, plan) for claim in plan.unplaced]
     for zone in plan.zones:
@@ -225,18 +225,18 @@ def _unplaced(claim: AddressClaim, plan: AddressPlan) -> Problem:
     return Problem(
         code=Code.ZONE_WITHOUT_SUBNET,
         path=("availability_zone_ids",),
-        message=f"{claim.owner} is to stand in {claim.availability_zone_id}, where the network has no compute subnet",
+        message=f"{claim.owner} is in {claim.availability_zone_id}, where the network has no compute subnet",
         value=claim.availability_zone_id,
         allowed=zones,
-        remedy=f"put it into one of {zones}, or add {claim.availability_zone_id} to the network's AZs",
+        remedy=f"move it to one of {zones}, or add {claim.availability_zone_id} to the network's AZs",
     )
 
 
 def _too_small(zone: ZonePlan, plan: AddressPlan) -> Problem:
     parts = [f"{claim.addresses} for {claim.count} x {claim.what} ({claim.owner})" for claim in _takers(zone)]
     if zone.headroom:
-        parts.append(f"{zone.headroom} to replace one while the others run")
-    parts.append(f"{address_facts().reserved_per_subnet} that AWS reserves")
+        parts.append(f"{zone.headroom} reserved to replace a node while the others run")
+    parts.append(f"{address_facts().reserved_per_subnet} reserved by AWS")
     return Problem(
         code=Code.SUBNET_TOO_SMALL,
         path=("compute_cidrs", zone.availability_zone_id) if plan.existing else ("compute_cidr",),
@@ -253,23 +253,23 @@ def _takers(zone: ZonePlan) -> list[AddressClaim]:
 
 
 def _larger(zone: ZonePlan, plan: AddressPlan) -> str:
-    """Say what to write: the size of the whole block, of which the AZ has a part."""
+    """Return the remedy: the required size of the whole block, of which the AZ has a part."""
     largest = address_facts().largest_block_prefix
     if zone.prefix_needed is None:
         return f"spread the nodes over several AZs: a subnet is at most a /{largest}"
     if plan.existing:
-        return f"the smallest CIDR that fits is a /{zone.prefix_needed}: use a subnet of that size, or fewer nodes"
+        return f"use a subnet with a /{zone.prefix_needed} or larger, or fewer nodes"
     slots, _ = compute_slot(plan.zones.index(zone))
     share = "half" if slots == 2 else f"one part in {slots}"
     block = zone.prefix_needed - (slots - 1).bit_length()
     if block < largest:
         return (
-            f"it would need a /{zone.prefix_needed}, and {zone.availability_zone_id} has {share} of a /{largest} at "
-            "most: name the AZ with the most nodes first in a new network, or use fewer nodes"
+            f"write the AZ with the most nodes first in a new network, or use fewer nodes: {zone.availability_zone_id} "
+            f"needs a /{zone.prefix_needed}, and gets at most {share} of a /{largest}"
         )
     return (
-        f"the smallest subnet that fits is a /{zone.prefix_needed}, and {zone.availability_zone_id} has {share} of "
-        f"compute_cidr: give that a /{block} or larger"
+        f"set compute_cidr to a /{block} or larger: {zone.availability_zone_id} gets {share} of it and needs a "
+        f"/{zone.prefix_needed}"
     )
 
 
@@ -281,8 +281,8 @@ def _over_quota(zone: ZonePlan, plan: AddressPlan, region: str | None) -> Proble
         message=f"{zone.availability_zone_id} needs {zone.interfaces} network interfaces, and the quota "
         f"{facts.interface_quota_name!r} ({facts.interface_quota_code}) allows {plan.interface_quota}",
         value=plan.interface_quota,
-        allowed=f"{zone.interfaces} or more, once AWS has granted them",
-        remedy=f"ask for more with `aws service-quotas request-service-quota-increase --service-code vpc --quota-code "
-        f"{facts.interface_quota_code} --desired-value {zone.interfaces} --region {region or '<region>'}`, "
-        "then write what was granted as interface_quota",
+        allowed=f"{zone.interfaces} or more, after AWS has increased the quota",
+        remedy="request an increase with `aws service-quotas request-service-quota-increase --service-code vpc "
+        f"--quota-code {facts.interface_quota_code} --desired-value {zone.interfaces} "
+        f"--region {region or '<region>'}`, then set interface_quota to the new quota",
     )

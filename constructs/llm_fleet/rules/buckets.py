@@ -1,4 +1,4 @@
-"""What S3 refuses of a general purpose bucket and of a prefix of keys, and FSx for Lustre of its links to buckets."""
+"""Rules of S3 general purpose buckets, of key prefixes, and of FSx for Lustre's data repository associations."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,10 +18,10 @@ _ALLOWED = "3 to 63 lower-case letters, digits and hyphens, beginning and ending
 
 @rule
 def check_bucket_name(name: str | None) -> Iterator[Problem]:
-    """Return a problem unless `name` may be a bucket's. `None` stands for a name that CloudFormation makes up.
+    """Return a problem unless `name` is valid for a bucket. `None` is a name that CloudFormation generates.
 
-    Source: S3 User Guide, general purpose bucket naming rules. A dot is legal there, but breaks TLS to the
-    bucket's own host name, so that it is refused too.
+    Source: S3 User Guide, general purpose bucket naming rules. A dot is allowed there, but breaks TLS to the
+    host name of the bucket, so it is a problem as well.
     """
     if name is None or is_unresolved(name):
         return
@@ -33,17 +33,17 @@ def check_bucket_name(name: str | None) -> Iterator[Problem]:
             value=name,
             message=reason,
             allowed=_ALLOWED,
-            remedy="choose another name, or leave it out and let CloudFormation make one up",
+            remedy="write another name, or remove it to let CloudFormation generate one",
         )
 
 
 def check_bucket(bucket: BucketSpec) -> list[Problem]:
-    """Return everything that S3 refuses of `bucket`."""
+    """Return what is wrong with name and lifecycle of `bucket`."""
     return [*check_bucket_name(bucket.bucket_name), *_check_lifecycle(bucket)]
 
 
 def _check_lifecycle(bucket: BucketSpec) -> Iterator[Problem]:
-    """Return a problem for each number of days that S3 refuses."""
+    """Return a problem for each number of days below 1."""
     days = {
         "noncurrent_version_days": bucket.noncurrent_version_days,
         "incomplete_upload_days": bucket.incomplete_upload_days,
@@ -54,20 +54,20 @@ def _check_lifecycle(bucket: BucketSpec) -> Iterator[Problem]:
                 code=Code.BUCKET_LIFECYCLE,
                 path=(name,),
                 value=value,
-                message="a lifecycle acts after whole days",
+                message=f"`{name}` must be at least 1 day",
                 allowed="1 or more",
-                remedy="take at least 1",
+                remedy="write at least 1",
             )
 
 
 def _reason(name: str) -> str | None:
     if not _NAME.fullmatch(name) or ".." in name or _ADDRESS.fullmatch(name):
-        return "not a name that S3 accepts for a bucket"
+        return "S3 rejects this bucket name"
     if "." in name:
-        return "a dot in a bucket's name breaks TLS to it"
+        return "a dot in the bucket name breaks TLS to the bucket"
     for part in (*_RESERVED_PREFIXES, *_RESERVED_SUFFIXES):
         if name.startswith(part) if part in _RESERVED_PREFIXES else name.endswith(part):
-            return f"S3 keeps names with {part!r} for itself"
+            return f"S3 reserves bucket names with {part!r}"
     return None
 
 
@@ -78,22 +78,22 @@ def bucket_and_prefix(uri: str) -> tuple[str, str]:
 
 
 _PATTERN = "*?$"
-"""What policies read as any text, any character, or the beginning of a variable."""
+"""Characters with a special meaning in IAM policies: wildcards, and the beginning of a variable."""
 
 
 @rule
 def check_key_prefix(prefix: str | None, code: AnyCode) -> Iterator[Problem]:
-    """Return a problem unless keys can lie below `prefix`; `None` stands for the whole bucket."""
+    """Return a problem unless `prefix` is a valid prefix of keys; `None` is the whole bucket."""
     fault = None if prefix is None or is_unresolved(prefix) else _fault(prefix)
     if prefix is None or fault is None:
         return
-    mended = prefix.partition("://")[2].partition("/")[2] if "://" in prefix else prefix
-    mended = "".join(character for character in mended if character not in _PATTERN)
-    mended = "/".join(part for part in mended.split("/") if part not in ("", ".", ".."))
+    repaired = prefix.partition("://")[2].partition("/")[2] if "://" in prefix else prefix
+    repaired = "".join(character for character in repaired if character not in _PATTERN)
+    repaired = "/".join(part for part in repaired.split("/") if part not in ("", ".", ".."))
     yield Problem(
         code=code,
         message=f"the prefix {fault}",
-        remedy=f"write {mended!r}" if mended else "leave it out for the whole bucket",
+        remedy=f"write {repaired!r}" if repaired else "remove it to use the whole bucket",
         path=("prefix",),
         value=prefix,
     )
@@ -103,13 +103,13 @@ def _fault(prefix: str) -> str | None:
     if not prefix.strip("/"):
         return "is empty"
     if "://" in prefix:
-        return "is an address, not a part of the bucket's keys"
+        return "is a URI, not a prefix of keys"
     if prefix.startswith("/"):
-        return "begins with a slash, as no key does"
+        return "must not begin with a slash"
     if {"", ".", ".."} & set(prefix.removesuffix("/").split("/")):
-        return "has an empty part, `.` or `..` in it, which no folder can show"
+        return "must not contain an empty part, `.` or `..`"
     if any(character in prefix for character in _PATTERN):
-        return "has one of `* ? $` in it, by which IAM would grant more than what lies below it"
+        return "must not contain `*`, `?` or `$`, which IAM policies interpret as wildcards or variables"
     return None
 
 
@@ -117,7 +117,7 @@ _S3_PATH = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/.*)?")
 
 
 def check_data_repositories(spec: LustreSpec, repositories: Sequence[DataRepository]) -> list[Problem]:
-    """Return everything that FSx would refuse of `repositories` on a file system of `spec`.
+    """Return everything that FSx would reject in `repositories` on a file system of `spec`.
 
     Paths of the problems begin with `data_repositories` and an index, or name an attribute of `spec`.
     """
@@ -143,12 +143,12 @@ def _check_support(spec: LustreSpec) -> Iterator[Problem]:
         return
     if is_unresolved(spec.version) or spec.version in versions:
         return
-    if spec.version in lustre_limits().versions:  # `check_lustre` reports another.
+    if spec.version in lustre_limits().versions:  # `check_lustre` reports other versions.
         yield spec.wrong(
             "version",
             Code.DATA_REPOSITORY_UNSUPPORTED,
             f"Lustre {spec.version} cannot be linked to S3",
-            f"take Lustre {versions[-1]}, or leave it out",
+            f"write {versions[-1]}, or remove it",
             allowed=words(versions),
         )
 
@@ -160,22 +160,22 @@ def _check_count(repositories: Sequence[DataRepository]) -> Iterator[Problem]:
             code=Code.DATA_REPOSITORY_LIMIT,
             path=("data_repositories",),
             value=len(repositories),
-            message=f"a file system takes no {len(repositories)} data repositories",
+            message=f"a file system can have at most {most} data repositories, and this one has {len(repositories)}",
             allowed=f"at most {most}",
-            remedy="link a common prefix of some of them instead",
+            remedy="replace some of them with their common prefix",
         )
 
 
 def _check_backups(spec: LustreSpec) -> Iterator[Problem]:
     backups = spec.backups or LustreBackups()
-    asked = {"retention_days": backups.retention_days, "copy_tags": backups.copy_tags}
-    for name, value in asked.items():
+    settings = {"retention_days": backups.retention_days, "copy_tags": backups.copy_tags}
+    for name, value in settings.items():
         if value and not is_unresolved(value):
             yield spec.wrong(
                 ("backups", name),
                 Code.FILE_SYSTEM_BACKUP,
-                "a file system that is linked to S3 has no backups: S3 is its primary copy",
-                "leave it out where nothing is deployed yet, or link a second file system to S3",
+                "FSx does not support backups of a file system that is linked to S3",
+                "remove it if nothing is deployed yet, or link a second file system to S3",
                 value=value,
             )
 
@@ -186,8 +186,8 @@ def _check_one(repository: DataRepository) -> Iterator[Problem]:
         yield repository.wrong(
             "s3",
             Code.DATA_REPOSITORY_PATH,
-            "not the path of a bucket or a prefix",
-            "write it as s3://bucket/prefix/",
+            "this is not the S3 URI of a bucket or prefix",
+            "write s3://bucket/prefix/",
             allowed="s3://bucket or s3://bucket/prefix/",
             value=s3_path,
         )
@@ -195,15 +195,15 @@ def _check_one(repository: DataRepository) -> Iterator[Problem]:
         yield repository.wrong(
             "file_system_path",
             Code.DATA_REPOSITORY_PATH,
-            "a path on the file system begins with a slash",
+            "a path on the file system must begin with a slash",
             f"write '/{path}'",
         )
     if repository.prefix and isinstance(repository.s3, str):
         yield repository.wrong(
             "prefix",
             Code.DATA_REPOSITORY_PATH,
-            "a prefix goes with a bucket of the CDK: an s3:// path has its own",
-            "write it behind the bucket, s3://bucket/prefix/",
+            "`prefix` cannot be used with an s3:// URI, which contains the prefix",
+            "write the prefix in the URI, s3://bucket/prefix/",
         )
 
 
@@ -220,12 +220,13 @@ def _check_overlaps(repositories: Sequence[DataRepository]) -> Iterator[Problem]
                         code=Code.DATA_REPOSITORY_OVERLAP,
                         path=("data_repositories", later, name),
                         value=paths[later],
-                        message=f"overlaps with {paths[earlier]!r}; {what} of one file system must lie apart",
-                        remedy="choose one beside the other, not inside it",
+                        message=f"this overlaps with {paths[earlier]!r}: {what} of one file system must not contain "
+                        "each other",
+                        remedy="write a path next to the other, not inside it",
                     )
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Tokens are compared as they are: two that look alike are the same bucket, of others nothing can be told."""
+    """CDK tokens are compared as text: equal tokens are the same bucket; of different ones nothing is known."""
     first, second = (path.rstrip("/") + "/" for path in (one, other))
     return first.startswith(second) or second.startswith(first)

@@ -1,4 +1,4 @@
-"""What must hold of the lifecycle bundle, of the bucket that holds it, and of scripts of the user's own."""
+"""Rules of the bundle of lifecycle scripts, of its bucket, and of the user's own scripts."""
 
 import re
 from collections import Counter
@@ -22,17 +22,17 @@ class ScriptFile:
     """One file of the bundle."""
 
     path: str
-    """Path below the folder, with `/`."""
+    """Path relative to the folder, with `/`."""
     data: bytes
-    """What is in it; empty for a link."""
+    """Content; empty for a link."""
     executable: bool
-    """Whether its run bit is set."""
+    """Whether it has the executable permission."""
     link: bool = False
     """Whether it is a symbolic link, to a file or a folder."""
 
 
 def bucket_name(name: str, *, platform: NodePlatform = NodePlatform.HYPERPOD) -> list[Problem]:
-    """Return what keeps `name` from being a bucket of lifecycle scripts on `platform`. A token passes."""
+    """Return why `name` cannot be the bucket of lifecycle scripts on `platform`. A CDK token passes."""
     if is_unresolved(name):
         return []
     facts = load("lifecycle")
@@ -41,47 +41,47 @@ def bucket_name(name: str, *, platform: NodePlatform = NodePlatform.HYPERPOD) ->
         problems.append(
             Problem(
                 code=Code.LIFECYCLE_BUCKET_PREFIX,
-                message="HyperPod takes lifecycle scripts only from a bucket whose name begins with "
+                message="HyperPod requires that the name of the bucket of lifecycle scripts begins with "
                 f"{facts['bucket_prefix']}",
                 value=name,
                 allowed=f"{facts['bucket_prefix']}…",
-                remedy=f"name it {facts['bucket_prefix']}{name}, or leave it out and let one be made",
+                remedy=f"use a bucket named {facts['bucket_prefix']}{name}, or remove it to let llm-fleet create one",
             )
         )
     if reason := _s3_objection(name):
         problems.append(
             Problem(
                 code=Code.LIFECYCLE_BUCKET_NAME,
-                message=f"S3 refuses this bucket name: {reason}",
+                message=f"S3 rejects this bucket name: {reason}",
                 value=name,
                 allowed=f"{facts['bucket_name_min']} to {facts['bucket_name_max']} lower-case letters, digits, "
                 "hyphens and dots, with a letter or digit at both ends",
-                remedy="choose a name of that form",
+                remedy="write a name of that form",
             )
         )
     return problems
 
 
 def _s3_objection(name: str) -> str | None:
-    """Return what S3 has against `name`, or nothing."""
+    """Return why S3 rejects `name`, or `None`."""
     facts = load("lifecycle")
     if not facts["bucket_name_min"] <= len(name) <= facts["bucket_name_max"]:
         return f"it has {len(name)} characters"
     if not _BUCKET_NAME.fullmatch(name):
-        return "it holds a character that S3 does not take, or a hyphen or dot at an end"
+        return "it contains an invalid character, or begins or ends with a hyphen or dot"
     if ".." in name:
-        return "it has two dots in a row"
+        return "it contains two consecutive dots"
     for prefix in facts["bucket_name_reserved_prefixes"]:
         if name.startswith(prefix):
-            return f"names that begin with {prefix} are kept for AWS"
+            return f"names that begin with {prefix} are reserved"
     for suffix in facts["bucket_name_reserved_suffixes"]:
         if name.endswith(suffix):
-            return f"names that end with {suffix} are kept for AWS"
+            return f"names that end with {suffix} are reserved"
     return None
 
 
 def scripts(files: Sequence[ScriptFile], *, entry_points: Collection[str]) -> list[Problem]:
-    """Return what is wrong with the bundle's `files`, of which HyperPod is told to run `entry_points`."""
+    """Return what is wrong with the bundle's `files`; HyperPod runs those of `entry_points`."""
     present = Counter(file.path for file in files)
     problems = [_missing(entry) for entry in sorted(entry_points) if entry not in present]
     problems += [_twice(path) for path, count in present.items() if count > 1]
@@ -95,17 +95,17 @@ def scripts(files: Sequence[ScriptFile], *, entry_points: Collection[str]) -> li
 
 
 def manifest_size(characters: int) -> list[Problem]:
-    """Return a problem when a manifest of so many characters cannot travel to the bucket."""
+    """Return a problem when a manifest of this number of characters is too long for its deployment."""
     limit = load("lifecycle")["max_manifest_kib"]
     if characters <= limit * 1024:
         return []
     return [
         Problem(
             code=Code.BUNDLE_SIZE,
-            message="what nodes are told is too long for the request that CloudFormation makes when it deploys it",
+            message="the node configuration is too long for the request with which CloudFormation deploys it",
             value=f"{characters // 1024} KiB",
             allowed=f"at most {limit} KiB",
-            remedy="lock downloads for fewer systems, or name fewer users",
+            remedy="create the lock file for fewer operating systems, or reduce the number of users",
         )
     ]
 
@@ -113,16 +113,16 @@ def manifest_size(characters: int) -> list[Problem]:
 def _missing(entry: str) -> Problem:
     return Problem(
         code=Code.BUNDLE_ENTRY_MISSING,
-        message=f"the bundle has no {entry}, which HyperPod is told to run on every node",
+        message=f"the bundle does not contain {entry}, which HyperPod runs on every node",
         path=(entry,),
-        remedy=f"put {entry} at the top of the scripts' folder, or leave `scripts` out to ship llm-fleet's own",
+        remedy=f"add {entry} to the top level of the scripts' folder, or remove `scripts` to use llm-fleet's scripts",
     )
 
 
 def _twice(path: str) -> Problem:
     return Problem(
         code=Code.BUNDLE_NAME,
-        message="both folders of scripts bring this file, and a bundle has room for one",
+        message="both folders of scripts contain this file",
         value=path,
         path=(path,),
         remedy="rename one of the two",
@@ -135,9 +135,9 @@ def _file(file: ScriptFile) -> list[Problem]:
         return [
             Problem(
                 code=Code.BUNDLE_SYMLINK,
-                message="S3 holds no links, so nodes would not get what this one points at",
+                message="this is a symbolic link, which S3 does not support",
                 path=(file.path,),
-                remedy="put the file itself in the bundle",
+                remedy="replace the link with the file",
             )
         ]
     problems: list[Problem] = []
@@ -146,18 +146,19 @@ def _file(file: ScriptFile) -> list[Problem]:
         problems.append(
             Problem(
                 code=Code.BUNDLE_RUN_BIT,
-                message="this script has no run bit",
+                message="this script is not executable",
                 path=(file.path,),
-                remedy=f"chmod +x {file.path}, and git update-index --chmod=+x where git forgets it",
+                remedy=f"run chmod +x {file.path}, and git update-index --chmod=+x {file.path} if git does not "
+                "record it",
             )
         )
     if suffix in facts["text_suffixes"] and b"\r\n" in file.data:
         problems.append(
             Problem(
                 code=Code.BUNDLE_LINE_ENDS,
-                message="this file has Windows line ends, on which bash and the #! line fail",
+                message="this file has Windows line endings, with which bash and the #! line fail",
                 path=(file.path,),
-                remedy=f"sed -i 's/\\r$//' {file.path}, and `* text=auto eol=lf` in .gitattributes",
+                remedy=f"run sed -i 's/\\r$//' {file.path}, and write `* text=auto eol=lf` to .gitattributes",
             )
         )
     if len(file.data) > facts["max_file_kib"] * 1024:
@@ -169,9 +170,9 @@ def _name(path: str) -> list[Problem]:
     facts = load("lifecycle")
     taken = (facts["manifest_name"], facts["checksums_name"])
     if path in taken:
-        message, remedy = "llm-fleet writes this file itself when the bundle is deployed", "remove or rename it"
+        message, remedy = "llm-fleet writes a file with this name at deployment", "remove or rename it"
     elif not _PLAIN_NAME.fullmatch(path):
-        message, remedy = "this name does not survive S3 and a shell alike", "use letters, digits, `.`, `_` and `-`"
+        message, remedy = "this file name is not safe in S3 and shells", "use only letters, digits, `.`, `_` and `-`"
     else:
         return []
     return [Problem(code=Code.BUNDLE_NAME, message=message, value=path, path=(path,), remedy=remedy)]
@@ -180,16 +181,16 @@ def _name(path: str) -> list[Problem]:
 def _too_big(what: str, size: int, limit_kib: int, path: tuple[str, ...]) -> Problem:
     return Problem(
         code=Code.BUNDLE_SIZE,
-        message=f"{what} is too big: every node of the fleet copies it before it can start",
+        message=f"{what} is too large: every node downloads it before it can start",
         value=f"{size // 1024} KiB",
         allowed=f"at most {limit_kib} KiB",
         path=path,
-        remedy="keep data, packages and images in a bucket of their own and fetch them from there",
+        remedy="move data, packages and images to a separate bucket, and download them from there",
     )
 
 
 def check_scripts_place(scripts: LifecycleScripts) -> list[Problem]:
-    """Check the bucket's name, that a prefix has a bucket, and that scripts are not both there and to be uploaded."""
+    """Check the bucket's name, that a prefix has a bucket, and that scripts have only one source."""
     problems: list[Problem] = []
     if scripts.bucket is not None:
         problems += [problem.under("bucket") for problem in bucket_name(BUCKET.name_of(scripts.bucket))]
@@ -198,8 +199,8 @@ def check_scripts_place(scripts: LifecycleScripts) -> list[Problem]:
             scripts.wrong(
                 "prefix",
                 Code.CLUSTER_SCRIPTS_PLACE,
-                "a prefix is given without the bucket that it is in",
-                "give the bucket, whose name begins with `sagemaker-`, or leave the prefix out",
+                "`prefix` requires `bucket`",
+                "set `bucket` to a bucket whose name begins with `sagemaker-`, or remove `prefix`",
             )
         )
     if scripts.prefix is not None and scripts.scripts is not None:
@@ -207,8 +208,8 @@ def check_scripts_place(scripts: LifecycleScripts) -> list[Problem]:
             scripts.wrong(
                 "scripts",
                 Code.CLUSTER_SCRIPTS_PLACE,
-                "scripts are given both as a folder to upload and as a prefix where they lie already",
-                "give one of the two",
+                "set only one of `scripts`, a folder to upload, and `prefix`, which contains scripts already",
+                "remove one of the two",
             )
         )
     return problems

@@ -1,4 +1,4 @@
-"""What nodes may fetch: the lock file of downloads, each file with its checksum, and where a mirror has it."""
+"""Rules of downloads of nodes: the lock file, with a checksum for each file, and the mirror."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,20 +15,22 @@ from llm_fleet.spec.cluster import Downloads
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _URL = re.compile(r"https?://[^\s/]+/\S+")
-_MAKE_ANEW = "make the file anew with `llm-fleet mirror lock`; it is never written by hand"
+_MAKE_AGAIN = "create the lock file again with `llm-fleet mirror lock`; do not edit it"
 
 
 def check_lock(document: Any) -> list[Problem]:
-    """Return what is wrong with `document`, the parsed lock file: its form first, then what its files ask for."""
+    """Return what is wrong with `document`, the parsed lock file: its form, and if it is right, its content."""
     if not isinstance(document, dict):
-        return [_problem("a lock file is an object with `files`", document)]
+        return [_problem("the lock file must be an object with `files`", document)]
     given = cast("dict[str, Any]", document)
     version, known = given.get("schema_version"), load("downloads")["schema_version"]
     if version != known:
-        return [_problem(f"this release reads lock files of version {known}", version, "schema_version")]
+        return [
+            _problem(f"this release of llm-fleet requires lock files of version {known}", version, "schema_version")
+        ]
     files = given.get("files")
     if not isinstance(files, list):
-        return [_problem("the lock file has no list of files", files, "files")]
+        return [_problem("`files` must be a list", files, "files")]
     entries = cast("list[Any]", files)
     problems = [problem.under("files", index) for index, entry in enumerate(entries) for problem in _check_file(entry)]
     return problems or [*_twice(entries), *_requirements(entries), *_total(entries)]
@@ -36,53 +38,59 @@ def check_lock(document: Any) -> list[Problem]:
 
 def _check_file(entry: Any) -> Iterator[Problem]:
     if not isinstance(entry, dict):
-        yield _problem("a file is an object", entry)
+        yield _problem("a file must be an object", entry)
         return
     file = cast("dict[str, Any]", entry)
     for key in [key for key in _FIELDS if key not in file]:
-        yield _problem("this is missing", None, key)
+        yield _problem(f"`{key}` is required for a file", None, key)
     for key, value in file.items():
         check = _FIELDS.get(key)
         if check is None:
-            yield _problem(f"there is no key {key!r} of a file", value, key)
+            yield _problem(f"unknown key `{key}`", value, key)
         elif (fault := check(value)) is not None:
             yield _problem(fault, value, key)
 
 
 def _text(value: Any) -> str | None:
-    return None if isinstance(value, str) and value else "this is text that is not empty"
+    return None if isinstance(value, str) and value else "this must be text that is not empty"
 
 
 def _kind(value: Any) -> str | None:
     kinds = load("downloads")["kinds"]
-    return None if value in kinds else f"a file is one of {', '.join(kinds)}"
+    return None if value in kinds else f"the kind of a file must be one of {', '.join(kinds)}"
 
 
 def _system(value: Any) -> str | None:
     facts = load("downloads")
     if value is None or (isinstance(value, str) and re.fullmatch(facts["system_pattern"], value)):
         return None
-    return f"a system is called like {facts['system_examples'][0]}, or null for any"
+    return f"a system must have a name such as {facts['system_examples'][0]}, or be null for any system"
 
 
 def _url(value: Any) -> str | None:
-    return None if isinstance(value, str) and _URL.fullmatch(value) else "this is no address of a file"
+    return None if isinstance(value, str) and _URL.fullmatch(value) else "this is not the URL of a file"
 
 
 def _sha256(value: Any) -> str | None:
-    return None if isinstance(value, str) and _SHA256.fullmatch(value) else "this is no SHA-256 in lower-case hex"
+    return (
+        None
+        if isinstance(value, str) and _SHA256.fullmatch(value)
+        else "this is not a SHA-256 checksum in lower-case hexadecimal"
+    )
 
 
 def _size(value: Any) -> str | None:
     most = load("downloads")["max_file_gib"]
     if type(value) is not int or value < 1:
-        return "a size is a whole number of bytes, and no file is empty"
-    return None if value <= most << 30 else f"a node fetches no file above {most} GiB before it starts"
+        return "the size must be a whole number of bytes above 0"
+    return None if value <= most << 30 else f"a file must be at most {most} GiB, as nodes download it before they start"
 
 
 def _requires(value: Any) -> str | None:
     names = cast("list[Any]", value) if isinstance(value, list) else [None]
-    return None if all(isinstance(name, str) and name for name in names) else "this is a list of names of other files"
+    return (
+        None if all(isinstance(name, str) and name for name in names) else "this must be a list of names of other files"
+    )
 
 
 _FIELDS: Mapping[str, Callable[[Any], str | None]] = {
@@ -102,7 +110,7 @@ def _twice(files: Sequence[dict[str, Any]]) -> Iterator[Problem]:
     for index, file in enumerate(files):
         identity = (file["name"], file["version"], file["system"])
         if seen.setdefault(identity, index) != index:
-            yield _problem("this file is there twice", file["name"], "files", index, "name")
+            yield _problem("this file is listed twice", file["name"], "files", index, "name")
 
 
 def _requirements(files: Sequence[dict[str, Any]]) -> Iterator[Problem]:
@@ -110,35 +118,35 @@ def _requirements(files: Sequence[dict[str, Any]]) -> Iterator[Problem]:
     for index, file in enumerate(files):
         for place, name in enumerate(file["requires"]):
             if name not in names:
-                problem = _problem("no file of the lock is called so", name, "files", index, "requires", place)
+                problem = _problem("the lock file has no file with this name", name, "files", index, "requires", place)
                 yield Problem(
                     code=problem.code,
                     message=problem.message,
                     path=problem.path,
                     value=name,
-                    remedy=did_you_mean(name, names, otherwise=_MAKE_ANEW),
+                    remedy=did_you_mean(name, names, otherwise=_MAKE_AGAIN),
                 )
 
 
 def _total(files: Sequence[dict[str, Any]]) -> Iterator[Problem]:
-    """Judge all that one system could fetch: it must fit on the root volume."""
+    """The downloads of each system must fit on the root volume."""
     most = load("downloads")["max_total_gib"]
     for system in sorted({file["system"] for file in files if file["system"] is not None}) or [None]:
         total = sum(file["size"] for file in files if file["system"] in (None, system))
         if total > most << 30:
             what = f"the files for {system}" if system else "the files"
-            yield _problem(f"{what} are {total >> 30} GiB; a node keeps at most {most} GiB", total, "files")
+            yield _problem(f"{what} have {total >> 30} GiB in total, and must have at most {most} GiB", total, "files")
 
 
 def _problem(message: str, value: Any, *path: str | int) -> Problem:
-    return Problem(code=Code.DOWNLOADS_LOCK, message=message, remedy=_MAKE_ANEW, path=path, value=value)
+    return Problem(code=Code.DOWNLOADS_LOCK, message=message, remedy=_MAKE_AGAIN, path=path, value=value)
 
 
 _S3 = re.compile(r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(?P<prefix>.*))?")
 
 
 def check_mirror(downloads: Downloads) -> Iterator[Problem]:
-    """Return what is wrong with where the mirror of `downloads` is."""
+    """Return what is wrong with the location of the mirror of `downloads`."""
     mirror = downloads.mirror
     if not isinstance(mirror, str):
         yield from check_key_prefix(downloads.prefix, Code.DOWNLOADS_MIRROR)
@@ -146,8 +154,8 @@ def check_mirror(downloads: Downloads) -> Iterator[Problem]:
         yield downloads.wrong(
             "mirror",
             Code.DOWNLOADS_MIRROR,
-            "this is no place in S3",
-            "write `s3://`, the name of a bucket, and a prefix if the mirror is not the whole of it",
+            "this is not an S3 URI",
+            "write s3://bucket or s3://bucket/prefix",
         )
     else:
         for problem in check_key_prefix(downloads.mirror_prefix, Code.DOWNLOADS_MIRROR):
@@ -155,7 +163,7 @@ def check_mirror(downloads: Downloads) -> Iterator[Problem]:
 
 
 def mirror_key(url: str, sha256: str) -> str:
-    """Return the file's key below the mirror's prefix: its checksum, so that none takes another's place; its name."""
+    """Return the file's key below the mirror's prefix: its checksum, which makes it unique, and its name."""
     name = url.split("?")[0].split("#")[0].rstrip("/").rsplit("/", 1)[-1]
     return f"{sha256}/{unquote(name).replace('/', '_')}"
 
@@ -167,14 +175,14 @@ def split_s3_uri(uri: str) -> tuple[str, str] | None:
 
 
 def check_mirror_place(place: str) -> list[Problem]:
-    """Check that `place` is a folder or `s3://bucket/prefix`."""
+    """Return a problem unless `place` is a folder or `s3://bucket/prefix`."""
     if split_s3_uri(place) or (place and "://" not in place and not place.startswith("s3:")):
         return []
     return [
         Problem(
             code=Code.MIRROR_PLACE,
-            message="a mirror is a folder, or a bucket with a prefix",
-            remedy="write a path, or s3://bucket/prefix",
+            message="a mirror must be a folder or an S3 URI",
+            remedy="write a path or s3://bucket/prefix",
             value=place,
         )
     ]

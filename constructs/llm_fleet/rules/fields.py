@@ -1,6 +1,6 @@
-"""What is wrong with a value by itself: another class or form, and numbers outside the range that their field has.
+"""Rules of single values: wrong types, and numbers outside the range of their field.
 
-Types forbid wrong classes, but not every user has a type checker, and a traceback tells nobody.
+Not every user has a type checker, and a traceback would not explain the mistake.
 """
 
 from collections.abc import Collection, Mapping
@@ -15,30 +15,30 @@ from llm_fleet.spec.spec import Spec, Within
 
 _PLAIN = (str, int, float, bool)
 _PASSED_OVER = "${Token[wrong]}"
-"""What rules pass over, as they pass over every value that is not known yet."""
+"""A CDK token, which rules do not check."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """What a value may be."""
+    """The type that a value must have."""
 
     wanted: str
-    """In the user's words, e.g. `a text`."""
+    """Its description in messages, e.g. `a bucket`."""
     remedy: str
     """What to write instead, in Python."""
     types: tuple[type, ...] = ()
-    """Of which of these it must be."""
+    """The allowed types; empty for any."""
     has: tuple[str, ...] = ()
-    """Attributes that it must have, where it is of no class that could be named here."""
+    """Attributes that it must have, for values whose class cannot be imported here."""
     optional: bool = False
     """Whether it may be `None`."""
     secret: bool = False
-    """Whether it may be a secret, which no message repeats."""
+    """Whether it may be a secret, which no message shows."""
     code: AnyCode = Code.WRONG_TYPE
-    """The code of the mistake."""
+    """The error code of the problem."""
 
     def holds(self, value: Any) -> bool:
-        """Return whether `value` is of this form; a token is of every plain one."""
+        """Return whether `value` is of this form; a CDK token is of every plain one."""
         if value is None:
             return self.optional
         if isinstance(value, _PLAIN) and is_unresolved(value):
@@ -51,18 +51,18 @@ class Form:
 
 
 def network_form(remedy: str, *, optional: bool = True) -> Form:
-    """Return what a network is, as the argument of a construct."""
+    """Return the form of a network, as the argument of a construct."""
     has = ("availability_zone_ids", "compute_subnets", "reserve_addresses")
     return Form(wanted="a network of llm-fleet", has=has, optional=optional, remedy=remedy)
 
 
 def topic_form(remedy: str) -> Form:
-    """Return what an SNS topic is, as the argument of a construct that need not have one."""
+    """Return the form of an SNS topic, as an optional argument of a construct."""
     return Form(wanted="an SNS topic", has=("topic_arn",), optional=True, remedy=remedy)
 
 
-def key_form(remedy: str = 'write FleetKey(self, "Key"), or leave it out') -> Form:
-    """Return what a KMS key is, as the argument of a construct that need not have one."""
+def key_form(remedy: str = 'write FleetKey(self, "Key"), or remove it') -> Form:
+    """Return the form of a KMS key, as an optional argument of a construct."""
     return Form(wanted="a KMS key", has=("key_arn",), optional=True, remedy=remedy)
 
 
@@ -74,11 +74,11 @@ def check_form(value: Any, form: Form, *path: str | int) -> list[Problem]:
     """Return a problem at `path` when `value` is not of `form`."""
     if form.holds(value):
         return []
-    given = "None" if value is None else f"of type {type(value).__name__}"
+    given = "None" if value is None else type(value).__name__
     return [
         Problem(
             code=form.code,
-            message=f"this must be {form.wanted}, and is {given}",
+            message=f"this must be {form.wanted}, not {given}",
             remedy=form.remedy,
             path=path,
             value=None if form.secret else value,
@@ -103,12 +103,12 @@ def wrong_names(problems: Collection[Problem]) -> frozenset[str]:
 
 
 def passing_over(part: Any, names: Collection[str]) -> Any:
-    """Return `part` as one in which `names` are not known yet, so that rules judge the rest; itself without any."""
+    """Return `part` with CDK tokens for `names`, so that rules check only the rest; `part` itself without names."""
     return _PassingOver(part, names) if names else part
 
 
 def member_of(choices: type[StrEnum], value: Any) -> Any:
-    """Return the member of `choices` that `value` is, or is the text of; `value` where it is none."""
+    """Return the member of `choices` with this value; `value` itself when there is none."""
     try:
         return choices(value)
     except ValueError:
@@ -129,7 +129,7 @@ def check_is_spec(given: Any, spec: type[Spec], name: str) -> list[Problem]:
 
 
 def check_fields(spec: Spec) -> list[Problem]:
-    """Return a problem for each number of `spec`, and of the descriptions in it, that its field's `Within` excludes."""
+    """Return a problem for each number of `spec`, and of the descriptions in it, outside its field's `Within`."""
     found: list[Problem] = []
     for name, field in type(spec).model_fields.items():
         value: Any = getattr(spec, name)
@@ -144,7 +144,7 @@ def check_fields(spec: Spec) -> list[Problem]:
 
 
 def _remedy(value: Any, within: Within) -> str:
-    """Return what the field itself offers for a number outside its range; nothing for the usual remedy."""
+    """Return the field's own remedy for a number outside its range; empty for the default remedy."""
     if type(value) is not int or is_unresolved(value):
         return ""
     too_small = within.limit.minimum is not None and value < within.limit.minimum

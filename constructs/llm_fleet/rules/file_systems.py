@@ -1,4 +1,4 @@
-"""File systems that exist or are made: how they are mounted, and an FSx for OpenZFS."""
+"""Rules of FSx file systems: common settings, mounts of existing ones, and FSx for OpenZFS."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,37 +19,37 @@ _FIELDS = {
     "mount_name": ("MountName", "the mount name", "abcd1234"),
 }
 LOG_GROUP_PREFIX = "/aws/fsx"
-"""The service refuses to log elsewhere."""
+"""The required prefix of FSx's log groups."""
 MADE_UP = "(made up by CloudFormation)"
-"""Stands for the name of a log group that was given none."""
+"""The value in messages for a log group without a name."""
 
 
 @rule
 def check_has_network(network: object | None, kind: str) -> Iterator[Problem]:
-    """Return a problem when a file system is to be made without a network, which types forbid, but not every user's."""
+    """Return a problem when a file system has no network; not every user has a type checker that would report it."""
     if network is None:
         yield Problem(
             code=Code.MOUNT_WITHOUT_VPC,
             path=("network",),
-            message=f"{kind} stands in a VPC, and no network is given",
-            remedy="give it a FleetNetwork, or one from FleetNetwork.from_attributes(…)",
+            message=f"`network` is required for {kind}",
+            remedy="set it to a FleetNetwork, or to FleetNetwork.from_attributes(…)",
         )
 
 
 def words(values: Iterable[object]) -> str:
-    """Return `values` as a reader would list them: `a, b or c`."""
+    """Return `values` as text: `a, b or c`."""
     texts = [str(value) for value in values]
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
 
 
 def nearest_of(below: int | None, above: int | None, unit: str) -> str:
-    """Return the remedy that offers the nearest legal amounts."""
-    return f"take {words(f'{amount} {unit}' for amount in (below, above) if amount is not None)}"
+    """Return the remedy with the nearest allowed amounts."""
+    return f"write {words(f'{amount} {unit}' for amount in (below, above) if amount is not None)}"
 
 
 @rule
 def check_choice(value: str | None, allowed: Sequence[str], *, code: Code, name: str, what: str) -> Iterator[Problem]:
-    """Return a problem unless `value` is one of `allowed`, `None` or a token. `what` begins the message."""
+    """Return a problem unless `value` is one of `allowed`, `None` or a token. The message is `what` and the value."""
     if value is not None and not is_unresolved(value) and value not in allowed:
         yield Problem(
             code=code,
@@ -62,56 +62,58 @@ def check_choice(value: str | None, allowed: Sequence[str], *, code: Code, name:
 
 
 def check_compression(value: str, allowed: Sequence[str]) -> list[Problem]:
-    """Return a problem unless the service knows this compression."""
+    """Return a problem unless the service supports this compression."""
     return check_choice(
-        value, allowed, code=Code.FILE_SYSTEM_COMPRESSION, name="compression", what="there is no compression"
+        value, allowed, code=Code.FILE_SYSTEM_COMPRESSION, name="compression", what="unknown compression"
     )
 
 
 def check_daily_time(value: str | None, *path: str) -> list[Problem]:
-    """Return a problem unless `value` is a time of day as FSx reads it."""
+    """Return a problem unless `value` is a time of day in FSx's format, `HH:MM`."""
     return _check_time(value, path, _DAILY, "HH:MM in UTC, e.g. 05:00", "a time of day")
 
 
 def check_weekly_time(value: str | None, name: str) -> list[Problem]:
-    """Return a problem unless `value` is a time of the week as FSx reads it."""
+    """Return a problem unless `value` is a time of the week in FSx's format, `d:HH:MM`."""
     return _check_time(value, (name,), _WEEKLY, "d:HH:MM in UTC with 1 for Monday, e.g. 7:03:00", "a time of the week")
 
 
 @rule
 def check_backups(days: int | None, copy_tags: bool | None, *, longest: int, owner: str) -> Iterator[Problem]:
-    """Return what is wrong with automatic backups kept for `days`; `longest` 0 stands for none possible."""
+    """Return what is wrong with automatic backups kept for `days`; with `longest` 0, backups are not supported."""
     if days is not None and not is_unresolved(days) and not 0 <= days <= longest:
         never = longest == 0
         yield Problem(
             code=Code.FILE_SYSTEM_BACKUP,
             path=("backups", "retention_days"),
             value=days,
-            message=f"{owner} file systems have no backups" if never else f"backups cannot be kept for {days} days",
+            message=f"{owner} file systems do not support backups"
+            if never
+            else f"backups must be kept for at most {longest} days",
             allowed="0" if never else f"0 (none) to {longest} days",
-            remedy="leave it out, or use a persistent deployment type" if never else f"take at most {longest}",
+            remedy="remove it, or use a persistent deployment type" if never else f"write at most {longest}",
         )
     if longest == 0 and copy_tags is True:
         yield Problem(
             code=Code.FILE_SYSTEM_BACKUP,
             path=("backups", "copy_tags"),
             value=copy_tags,
-            message=f"{owner} file systems have no backups to copy tags to",
-            remedy="leave it out",
+            message=f"`copy_tags` has no effect: {owner} file systems do not support backups",
+            remedy="remove it",
         )
 
 
 @rule
 def check_log_group_name(name: str | None) -> Iterator[Problem]:
-    """Return a problem unless FSx may log to a log group of this name."""
+    """Return a problem unless `name` begins with the prefix that FSx requires."""
     if name is not None and not is_unresolved(name) and not name.startswith(LOG_GROUP_PREFIX):
         yield Problem(
             code=Code.FILE_SYSTEM_LOG,
             path=("log_group",),
             value=name,
-            message="FSx refuses to log to a log group of this name",
+            message="FSx cannot write to a log group with this name",
             allowed=f"a name that begins with {LOG_GROUP_PREFIX}",
-            remedy=f"name it {LOG_GROUP_PREFIX}/{'lustre-events' if name == MADE_UP else name.strip('/')}",
+            remedy=f"use the name {LOG_GROUP_PREFIX}/{'lustre-events' if name == MADE_UP else name.strip('/')}",
         )
 
 
@@ -124,7 +126,7 @@ def _check_time(
             code=Code.FILE_SYSTEM_TIME,
             path=path,
             value=value,
-            message=f"{value!r} is not {what} that FSx can read",
+            message=f"{value!r} is not {what} in FSx's format",
             allowed=allowed,
             remedy=f"write it as {allowed}",
         )
@@ -132,7 +134,7 @@ def _check_time(
 
 @rule
 def check_mount_source(existing: ExistingLustre | ExistingOpenZfs) -> Iterator[Problem]:
-    """Check the id of an FSx file system that exists, and DNS name and mount name against HyperPod's limits."""
+    """Check the id of an existing FSx file system, and its DNS name and mount name by HyperPod's limits."""
     file_system_id = existing.file_system_id
     mount_name = existing.mount_name if isinstance(existing, ExistingLustre) else None
     if not is_unresolved(file_system_id) and not _ID.fullmatch(file_system_id):
@@ -151,7 +153,7 @@ def check_mount_source(existing: ExistingLustre | ExistingOpenZfs) -> Iterator[P
 def _wrong(attribute: str, value: str, what: str, remedy: str) -> Problem:
     return Problem(
         code=Code.MOUNT_SOURCE,
-        message=f"{what} has not the form that FSx gives it",
+        message=f"{what} is invalid",
         remedy=remedy,
         path=(attribute,),
         value=value,
@@ -159,7 +161,7 @@ def _wrong(attribute: str, value: str, what: str, remedy: str) -> Problem:
 
 
 def check_open_zfs(spec: OpenZfsSpec) -> list[Problem]:
-    """Return everything that FSx would refuse of `spec`, by the attribute names of `OpenZfsSpec`."""
+    """Return everything that FSx would reject in `spec`, by the attribute names of `OpenZfsSpec`."""
     limits, backups = open_zfs_limits(), spec.backups or Backups()
     return [
         *check_choice(
@@ -167,7 +169,7 @@ def check_open_zfs(spec: OpenZfsSpec) -> list[Problem]:
             tuple(limits.throughputs),
             code=Code.OPEN_ZFS_TYPE,
             name="deployment_type",
-            what="llm-fleet makes no OpenZFS file system of type",
+            what="unknown or unsupported OpenZFS deployment type",
         ),
         *_check_capacity(spec),
         *_check_throughput(spec),
@@ -187,8 +189,8 @@ def _check_capacity(spec: OpenZfsSpec) -> Iterator[Problem]:
         yield spec.wrong(
             "storage_capacity_gib",
             Code.OPEN_ZFS_CAPACITY,
-            f"OpenZFS is not sold in {value} GiB",
-            f"take {least if value < least else most} GiB",
+            f"OpenZFS file systems must have {least} to {most} GiB",
+            f"write {least if value < least else most} GiB",
             allowed=f"{least} to {most} GiB",
         )
 
@@ -200,7 +202,7 @@ def _check_throughput(spec: OpenZfsSpec) -> Iterator[Problem]:
         yield spec.wrong(
             "throughput_capacity",
             Code.OPEN_ZFS_THROUGHPUT,
-            f"{spec.deployment_type} is not sold with {value} MB/s",
+            f"{spec.deployment_type} does not support {value} MB/s",
             nearest_of(*steps.nearest(value), "MB/s"),
             allowed=steps.describe("MB/s"),
         )
@@ -215,8 +217,8 @@ def _check_iops(spec: OpenZfsSpec) -> Iterator[Problem]:
         yield spec.wrong(
             "disk_iops",
             Code.OPEN_ZFS_OPTION,
-            f"{capacity} GiB come with {included} disk IOPS already",
-            "leave it out",
+            f"{capacity} GiB include {included} disk IOPS, and fewer cannot be set",
+            "remove it",
             allowed=f"{included} or more",
         )
 
@@ -227,8 +229,8 @@ def _check_record_size(spec: OpenZfsSpec) -> Iterator[Problem]:
         yield spec.wrong(
             "record_size_kib",
             Code.OPEN_ZFS_OPTION,
-            f"there is no record size of {value} KiB",
-            "leave it out for 128 KiB",
+            f"OpenZFS does not support a record size of {value} KiB",
+            "remove it to use 128 KiB",
             allowed=f"{words(sizes)} KiB",
         )
 
@@ -240,27 +242,27 @@ def check_volume(
     capacity_gib: int,
     taken: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Problem]:
-    """Return what is wrong with `volume`, which is called `name`, by its attributes.
+    """Return what is wrong with the volume `name`, by its attributes.
 
-    `capacity_gib`: of its file system. `taken`: names that it cannot have, each with why.
+    `capacity_gib`: of its file system. `taken`: names that it cannot have, with the message for each.
     """
     return [*_check_name(name), *_check_taken(name, taken), *_check_quota(volume.quota_gib, capacity_gib)]
 
 
 def _check_name(name: str) -> Iterator[Problem]:
-    """The name ends the path that clients mount, so that it holds what such a path may (`VolumePath` of the API)."""
+    """The name is the end of the path that clients mount, with the same characters (`VolumePath` of the API)."""
     limits = open_zfs_limits()
     longest = limits.volume_name_length
     if is_unresolved(name) or (re.fullmatch(limits.volume_name, name, re.ASCII) and len(name) <= longest):
         return
-    mended = re.sub(r"[^A-Za-z0-9_.:-]+", "-", name).lstrip(".:-")[:longest]
+    repaired = re.sub(r"[^A-Za-z0-9_.:-]+", "-", name).lstrip(".:-")[:longest]
     yield Problem(
         code=Code.OPEN_ZFS_VOLUME_NAME,
         path=("name",),
         value=name,
-        message="this is no name of an OpenZFS volume",
+        message="this is not a valid name of an OpenZFS volume",
         allowed=f"1 to {longest} letters, digits and _ . : -, of which the first is a letter, a digit or _",
-        remedy=f"write {mended!r}" if mended else "write a name such as 'apps'",
+        remedy=f"write {repaired!r}" if repaired else "write a name such as 'apps'",
     )
 
 
@@ -276,7 +278,7 @@ def _check_taken(name: str, taken: Mapping[str, str]) -> Iterator[Problem]:
 
 
 def _check_quota(quota: int | None, capacity: int) -> Iterator[Problem]:
-    """Stricter than FSx, which takes a quota that is larger than the file system, and thus limits nothing."""
+    """Stricter than FSx, which accepts a quota above the size of the file system, where it has no effect."""
     if quota is None or is_unresolved([quota, capacity]) or 1 <= quota <= capacity:
         return
     small = quota < 1
@@ -284,11 +286,11 @@ def _check_quota(quota: int | None, capacity: int) -> Iterator[Problem]:
         code=Code.OPEN_ZFS_QUOTA,
         path=("quota_gib",),
         value=quota,
-        message="nothing could be written to this volume"
+        message="with this quota nothing could be written to the volume"
         if small
-        else f"a volume never grows to {quota} GiB in a file system of {capacity} GiB",
+        else f"the quota has no effect: the file system has only {capacity} GiB",
         allowed=f"1 to {capacity} GiB",
-        remedy="leave it out for no limit but the file system's own"
+        remedy="remove it to limit the volume only by the size of the file system"
         if small
-        else f"take {capacity} GiB or less, or a larger file system",
+        else f"write at most {capacity} GiB, or use a larger file system",
     )

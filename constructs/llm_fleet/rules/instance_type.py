@@ -1,4 +1,4 @@
-"""One name of an instance type."""
+"""The rule of an instance type of HyperPod, and proposals for misspelled ones."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -13,7 +13,7 @@ PREFIX = "ml."
 
 @rule
 def check_instance_type(name: str) -> Iterator[Problem]:
-    """Check that HyperPod offers `name`. A type made by `InstanceType.of` passes: its maker knows better."""
+    """Check that HyperPod offers `name`. A type made by `InstanceType.of` passes: it may be newer than the catalog."""
     if is_unresolved(name) or facts_of(name) is not None:
         return
     bare = name.strip().removeprefix(PREFIX)
@@ -21,16 +21,16 @@ def check_instance_type(name: str) -> Iterator[Problem]:
         neuron = ", ".join(each.name for each in instances().values() if each.accelerator == "neuron")
         yield Problem(
             code=Code.INSTANCE_TYPE_INFERENTIA,
-            message="HyperPod has no Inferentia instances: they serve models, and do not train them",
-            remedy="put inf1 and inf2 into an inference service on ECS, outside this cluster; "
-            "to train on Neuron write 'ml.trn1.32xlarge'",
+            message="HyperPod does not support Inferentia instances, which are for inference only",
+            remedy="use inf1 and inf2 in an inference service on ECS, outside this cluster; "
+            "to train on Neuron, write 'ml.trn1.32xlarge'",
             value=name,
             allowed=f"for Neuron: {neuron}",
         )
     elif PREFIX + bare in instances() and name.strip() == bare:
         yield Problem(
             code=Code.INSTANCE_TYPE_PREFIX,
-            message="this is EC2's name of the instance type; SageMaker's begins with 'ml.'",
+            message="this is the instance type's name in EC2; names in SageMaker begin with 'ml.'",
             remedy=f"write {PREFIX + name.strip()!r}",
             value=name,
         )
@@ -39,7 +39,7 @@ def check_instance_type(name: str) -> Iterator[Problem]:
 
 
 def nearest_type(name: str) -> str | None:
-    """Return the type that `name` is most likely meant to be: its family first, then its size."""
+    """Return the type that is nearest to `name`, by family first, then by size."""
     family, dot, size = name.strip().casefold().removeprefix(PREFIX).partition(".")
     if not dot:
         return nearest(name, instances())
@@ -50,9 +50,9 @@ def nearest_type(name: str) -> str | None:
 def nearest_size(
     family: str, size: str, families: Collection[str], sizes: Callable[[str], Sequence[str]]
 ) -> str | None:
-    """Return the type most like `<family>.<size>`, of one of `families`; `None` where no family is like it.
+    """Return the type nearest to `<family>.<size>` in `families`; `None` when no family is similar.
 
-    A like size of an unlike family would mislead. `sizes` returns those of a family.
+    The size of a different family would mislead. `sizes` returns the sizes of a family.
     """
     near_family = family if family in families else nearest(family, families)
     near = None if near_family is None else nearest(re.sub(r"xl$", "xlarge", size), sizes(near_family))
@@ -70,17 +70,17 @@ def _unknown(name: str) -> Problem:
     sizes = ", ".join(f"{PREFIX}{family}.{size}" for size in sizes_of(family))
     offer = nearest_type(name)
     miswritten = offer == name.strip().casefold()
-    newer = "InstanceType.of(…), in Python, for one newer than this release of llm-fleet"
+    newer = "in Python use InstanceType.of(…) for a type newer than this release of llm-fleet"
     return Problem(
         code=Code.INSTANCE_TYPE_UNKNOWN,
-        message="instance types are written in lower case, without spaces around them"
+        message="instance types must be written in lower case, without spaces"
         if miswritten
-        else "HyperPod offers no instance type of this name",
+        else "HyperPod offers no instance type with this name",
         remedy=f"write {offer!r}"
         if miswritten
         else f"write {offer!r}, or {newer}"
         if offer
-        else f"write one of the allowed, or {newer}",
+        else f"write one of the allowed types, or {newer}",
         value=name,
         allowed=sizes or "families " + ", ".join(sorted({instance.family for instance in instances().values()})),
     )

@@ -1,4 +1,4 @@
-"""What the FSx for Lustre API refuses, reported before anything is deployed."""
+"""Rules of the FSx for Lustre API, checked before deployment."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ from llm_fleet.spec.storage import LustreBackups, LustreSpec
 
 
 def check_lustre(spec: LustreSpec) -> list[Problem]:
-    """Return everything that FSx would refuse of `spec`, by the attribute names of `LustreSpec`."""
+    """Return everything that FSx would reject in `spec`, by the attribute names of `LustreSpec`."""
     limits, backups = lustre_limits(), spec.backups or LustreBackups()
     free = [
         *check_fields(spec),
@@ -62,14 +62,14 @@ def _check_type(spec: LustreSpec) -> Iterator[Problem]:
     yield spec.wrong(
         "storage_type",
         Code.LUSTRE_TYPE,
-        f"{deployment} is not sold on {storage} storage",
+        f"{deployment} is not available with {storage} storage",
         f"write {storages[0]!r}{move}",
         allowed=words(storages),
     )
 
 
 def _check_throughput(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:
-    """Return a problem unless the deployment type is sold with this throughput per TiB."""
+    """Return a problem unless the deployment type supports this throughput per TiB."""
     value = spec.throughput.per_tib if spec.throughput is not None else None
     if value is None or is_unresolved(value) or value in variant.throughputs:
         return
@@ -78,12 +78,12 @@ def _check_throughput(spec: LustreSpec, variant: LustreVariant) -> Iterator[Prob
         yield spec.wrong(
             "throughput",
             Code.LUSTRE_THROUGHPUT,
-            f"the throughput of {_name(variant)} does not go by the TiB"
+            f"the throughput of {_name(variant)} cannot be set per TiB"
             if elastic
-            else f"the throughput of {variant.deployment_type} is fixed and cannot be asked for",
-            "set the throughput of the whole file system in MB/s instead"
+            else f"the throughput of {variant.deployment_type} is fixed and cannot be set",
+            "set the throughput of the whole file system in MB/s"
             if elastic
-            else "leave it out, or use PERSISTENT_2 to choose a throughput",
+            else "remove it, or use PERSISTENT_2 to choose a throughput",
             value=value,
         )
         return
@@ -92,7 +92,7 @@ def _check_throughput(spec: LustreSpec, variant: LustreVariant) -> Iterator[Prob
     yield spec.wrong(
         "throughput",
         Code.LUSTRE_THROUGHPUT,
-        f"{_name(variant)} is not sold with {value} MB/s/TiB",
+        f"{_name(variant)} does not support {value} MB/s/TiB",
         nearest_of(below, above, "MB/s/TiB"),
         allowed=f"{words(variant.throughputs)} MB/s/TiB",
         value=value,
@@ -100,7 +100,7 @@ def _check_throughput(spec: LustreSpec, variant: LustreVariant) -> Iterator[Prob
 
 
 def _check_capacity(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:
-    """Return a problem unless the deployment type, with its throughput, is sold in this size."""
+    """Return a problem unless the deployment type supports this size with its throughput."""
     value = spec.storage_capacity_gib
     if value is None or is_unresolved(value):
         return
@@ -108,11 +108,11 @@ def _check_capacity(spec: LustreSpec, variant: LustreVariant) -> Iterator[Proble
         yield spec.wrong(
             "storage_capacity_gib",
             Code.LUSTRE_CAPACITY,
-            f"{_name(variant)} is elastic and takes no capacity",
-            "leave the size out, or use SSD storage",
+            f"{_name(variant)} is elastic: its size cannot be set",
+            "remove the size, or use SSD storage",
         )
         return
-    # A throughput that is not sold has its own problem; sizes are then judged by the first tier.
+    # An unsupported throughput has its own problem; the size is then checked with the first tier.
     tier = variant.tier(spec.effective_throughput) or variant.tiers[0]
     if tier.capacity.accepts(value):
         return
@@ -120,36 +120,36 @@ def _check_capacity(spec: LustreSpec, variant: LustreVariant) -> Iterator[Proble
     yield spec.wrong(
         "storage_capacity_gib",
         Code.LUSTRE_CAPACITY,
-        f"{_name(variant)}{with_throughput} is not sold in {value} GiB",
+        f"{_name(variant)}{with_throughput} is not available with {value} GiB",
         nearest_of(*tier.capacity.nearest(value), "GiB"),
         allowed=tier.capacity.describe("GiB"),
     )
 
 
 def _check_throughput_capacity(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:
-    """Return a problem unless the whole file system is sold with this throughput."""
+    """Return a problem unless the file system supports this total throughput."""
     value, steps = spec.throughput.whole if spec.throughput is not None else None, variant.throughput_capacity
     if value is None or is_unresolved(value) or (steps is not None and steps.accepts(value)):
         return
     yield spec.wrong(
         "throughput",
         Code.LUSTRE_THROUGHPUT,
-        f"{_name(variant)} is not sold with {value} MB/s"
+        f"{_name(variant)} does not support {value} MB/s"
         if steps
-        else f"the throughput of {_name(variant)} is not set for the whole file system",
-        nearest_of(*steps.nearest(value), "MB/s") if steps else "leave it out",
+        else f"the throughput of {_name(variant)} cannot be set for the whole file system",
+        nearest_of(*steps.nearest(value), "MB/s") if steps else "remove it",
         allowed=steps.describe("MB/s") if steps else "",
         value=value,
     )
 
 
 def _name(variant: LustreVariant) -> str:
-    """`PERSISTENT_2` for SSD storage, which is what everyone means by it, else with the storage type."""
+    """The deployment type, with the storage type unless that is SSD, the usual one."""
     return variant.deployment_type + ("" if variant.storage_type == "SSD" else f" on {variant.storage_type} storage")
 
 
 def _check_version(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:
-    """Return a problem unless the deployment type runs this server version."""
+    """Return a problem unless the deployment type supports this Lustre version."""
     version = spec.version
     if is_unresolved(version) or version in variant.versions:
         return
@@ -157,30 +157,30 @@ def _check_version(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem
     yield spec.wrong(
         "version",
         Code.LUSTRE_VERSION,
-        f"{variant.deployment_type} on {variant.storage_type} does not run Lustre {version}"
+        f"{variant.deployment_type} on {variant.storage_type} does not support Lustre {version}"
         if known
-        else f"FSx sells no Lustre {version}",
-        f"take {variant.versions[-1]}, or leave it out",
+        else f"FSx does not support Lustre {version}",
+        f"write {variant.versions[-1]}, or remove it",
         allowed=words(variant.versions),
     )
 
 
 def _check_efa(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:
-    """Return a problem when EFA is asked for and the service would refuse it, or silently leave it off.
+    """Return a problem when EFA is enabled and the service would reject or ignore it.
 
-    It is decided when the file system is created and cannot be changed later.
+    EFA cannot be changed after the file system is created.
     """
     if spec.efa_enabled is not True:
         return
     if not variant.efa:
         yield _efa(
-            f"{variant.deployment_type} has no EFA; the service ignores the wish without a word",
-            "use PERSISTENT_2, or leave EFA out",
+            f"{variant.deployment_type} does not support EFA, and FSx would ignore the setting",
+            "use PERSISTENT_2, or remove EFA",
         )
         return
     wanted = lustre_limits().metadata_version
     if _is_older(spec.version):
-        yield _efa(f"Lustre {spec.version} has no EFA", f"take Lustre {wanted}, or leave EFA out")
+        yield _efa(f"Lustre {spec.version} does not support EFA", f"use Lustre {wanted}, or remove EFA")
         return
     tier, capacity = variant.tier(spec.effective_throughput), spec.effective_capacity_gib
     if tier is None or tier.efa_capacity is None or capacity is None or is_unresolved(capacity):
@@ -189,14 +189,14 @@ def _check_efa(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:
         return
     sizes = nearest_of(*tier.efa_capacity.nearest(capacity), "GiB")
     yield _efa(
-        f"EFA at {tier.throughput} MB/s/TiB is not sold in {capacity} GiB",
-        f"{sizes}, a higher throughput (its steps are smaller), or leave EFA out",
+        f"with EFA, {tier.throughput} MB/s/TiB is not available with {capacity} GiB",
+        f"{sizes}, use a higher throughput, whose steps are smaller, or remove EFA",
         allowed=tier.efa_capacity.describe("GiB"),
     )
 
 
 def _check_metadata(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:
-    """Return a problem unless metadata IOPS can be provisioned as asked."""
+    """Return a problem unless this number of metadata IOPS can be provisioned."""
     value, steps = spec.metadata_iops, variant.metadata_iops
     if value is None or is_unresolved(value):
         return
@@ -205,21 +205,21 @@ def _check_metadata(spec: LustreSpec, variant: LustreVariant) -> Iterator[Proble
         yield spec.wrong(
             "metadata_iops",
             Code.LUSTRE_METADATA,
-            f"{variant.deployment_type} with Lustre {spec.version} has no metadata configuration",
-            f"leave it out, or use PERSISTENT_2 with Lustre {wanted}",
+            f"{variant.deployment_type} with Lustre {spec.version} does not support metadata IOPS",
+            f"remove it, or use PERSISTENT_2 with Lustre {wanted}",
         )
     elif not steps.accepts(value):
         yield spec.wrong(
             "metadata_iops",
             Code.LUSTRE_METADATA,
-            f"{variant.deployment_type} on {variant.storage_type} is not sold with {value} metadata IOPS",
+            f"{variant.deployment_type} on {variant.storage_type} does not support {value} metadata IOPS",
             nearest_of(*steps.nearest(value), "IOPS"),
             allowed=steps.describe("IOPS"),
         )
 
 
 def _is_older(version: str) -> bool:
-    """Whether `version` is sold, but without EFA and metadata IOPS. `_check_version` tells one that is not sold."""
+    """Whether `version` is supported, but without EFA and metadata IOPS. `_check_version` reports unsupported ones."""
     limits = lustre_limits()
     return not is_unresolved(version) and version in limits.versions and version != limits.metadata_version
 
@@ -230,48 +230,54 @@ def _check_drive_cache(spec: LustreSpec, variant: LustreVariant) -> list[Problem
     if value is None or is_unresolved(value):
         return []
     if not variant.drive_cache:
-        return [_cache("drive_cache", value, "only HDD storage has a drive cache", "leave it out")]
+        return [
+            _cache("drive_cache", value, "`drive_cache` has no effect: only HDD storage has a drive cache", "remove it")
+        ]
     return check_choice(
         value,
         lustre_limits().drive_caches,
         code=Code.LUSTRE_CACHE,
         name="drive_cache",
-        what="there is no drive cache type",
+        what="unknown drive cache type",
     )
 
 
 def _check_read_cache(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:
-    """Return what is wrong with the SSD read cache, which only Intelligent-Tiering has."""
+    """Return what is wrong with the SSD read cache, which only Intelligent-Tiering supports."""
     mode, size, steps = spec.read_cache, spec.read_cache_gib, variant.throughput_capacity
     if steps is None:
         for name, value in {"read_cache": mode, "read_cache_gib": size}.items():
             if value is not None:
-                yield _cache(name, value, "only Intelligent-Tiering has an SSD read cache", "leave it out")
+                yield _cache(
+                    name, value, f"`{name}` has no effect: only Intelligent-Tiering has an SSD read cache", "remove it"
+                )
         return
-    modes, what = lustre_limits().read_cache_modes, "there is no read cache mode"
+    modes, what = lustre_limits().read_cache_modes, "unknown read cache mode"
     yield from check_choice(mode, modes, code=Code.LUSTRE_CACHE, name="read_cache", what=what)
     sized = mode in (None, "USER_PROVISIONED")
     if mode == "USER_PROVISIONED" and size is None:
-        yield _cache("read_cache_gib", None, "a user-provisioned read cache needs a size", "set its GiB")
+        yield _cache(
+            "read_cache_gib", None, "the size is required for a user-provisioned read cache", "set its size in GiB"
+        )
     if size is not None and not sized and not is_unresolved(mode):
-        yield _cache("read_cache_gib", size, f"{mode} takes no size", "leave the size out")
+        yield _cache("read_cache_gib", size, f"the size of the read cache has no effect with {mode}", "remove the size")
     throughput = spec.effective_throughput_capacity
     if size is None or throughput is None or steps.step is None or is_unresolved([size, throughput]) or not sized:
         return
     least, most = (gib * (throughput // steps.step) for gib in lustre_limits().read_cache_gib_per_step)
     if not least <= size <= most and steps.accepts(throughput):
-        message = f"{throughput} MB/s does not go with a read cache of {size} GiB"
-        yield _cache("read_cache_gib", size, message, f"take {least} to {most} GiB")
+        message = f"with {throughput} MB/s the read cache must have {least} to {most} GiB"
+        yield _cache("read_cache_gib", size, message, f"write {least} to {most} GiB")
 
 
 def _check_key(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:
-    """Return a problem when a scratch file system is to be encrypted with a key of one's own."""
+    """Return a problem when a scratch file system has a customer managed key."""
     if spec.encryption_key is not None and not variant.own_key:
         yield spec.wrong(
             "encryption_key",
             Code.FILE_SYSTEM_KEY,
-            f"{variant.deployment_type} is encrypted with a key of the service and takes no other",
-            "leave the key out, or use a persistent deployment type",
+            f"{variant.deployment_type} supports only the encryption key of the service",
+            "remove the key, or use a persistent deployment type",
             value=None,
         )
 
@@ -287,15 +293,15 @@ def _cache(name: str, value: object, message: str, remedy: str) -> Problem:
 
 
 def _check_log(spec: LustreSpec) -> Iterator[Problem]:
-    """Return a problem when a log group is named for events that are not logged, or FSx may not log there."""
+    """Return a problem when a log group is set without logging, or has a name that FSx rejects."""
     if spec.log_group is None:
         return
     if spec.log_level == "DISABLED":
         yield spec.wrong(
             "log_group",
             Code.FILE_SYSTEM_LOG,
-            "a log group does not go with log level DISABLED",
-            "leave one of the two out",
+            "`log_group` has no effect with log level DISABLED",
+            "remove one of the two",
             value=None,
         )
     if isinstance(spec.log_group, str):

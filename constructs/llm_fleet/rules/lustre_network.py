@@ -1,4 +1,4 @@
-"""What a Lustre file system takes of its network, whether its region has it, and who reaches it over EFA."""
+"""IP addresses of a Lustre file system, its availability in regions, and the use of EFA by its clients."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from llm_fleet.spec.storage import LustreDeploymentType, LustreSpec
 
 
 def lustre_addresses(spec: LustreSpec, *, region: str | None = None) -> int | None:
-    """Return the number of file servers, each of which has an address; `None` when it cannot be told.
+    """Return the number of file servers, each of which has an IP address; `None` when unknown.
 
-    `region`: default, one that has all that FSx sells.
+    `region`: default, one with all features of FSx for Lustre.
 
-    Source: FSx for Lustre User Guide, IP addresses for file systems: one for each storage server, which holds one step
+    Source: FSx for Lustre User Guide, IP addresses for file systems: one for each storage server, which has one step
     of capacity, and one for each metadata server.
     """
     variant = spec.variant
@@ -30,9 +30,9 @@ def lustre_addresses(spec: LustreSpec, *, region: str | None = None) -> int | No
 def lustre_claim(
     spec: LustreSpec, *, owner: str, availability_zone_id: str | None = None, region: str | None = None
 ) -> AddressClaim:
-    """Return what the file system takes of its compute subnet; the least that any takes when it cannot be told.
+    """Return the claim of the file system in its compute subnet; the minimum of any file system when unknown.
 
-    `owner` says whose it is in the user's words. Used by the fleet file and the construct alike.
+    `owner`: the file system as the user named it. Used by both the fleet file and the construct.
     """
     addresses, what = lustre_addresses(spec, region=region), "FSx for Lustre"
     if addresses is None:
@@ -67,65 +67,65 @@ def _metadata_servers(spec: LustreSpec, variant: LustreVariant) -> int | None:
 
 
 def doubt_about_region(spec: LustreSpec, region: str | None) -> str | None:
-    """Return what makes it doubtful that the region has such a file system; `None` when nothing does.
+    """Return a warning when the region may not support this file system; `None` when it does.
 
-    No problem that is refused: regions gain deployment types faster than a table learns of it.
+    It is not an error: regions get new deployment types faster than the catalog is updated.
     """
     limits = lustre_limits()
     if spec.deployment_type != LustreDeploymentType.PERSISTENT_2 or region is None:
         return None
     if region in limits.regions_without_persistent_2:
         return (
-            f"FSx for Lustre is not known to have PERSISTENT_2 in {region}: if it still has not, creation will fail; "
-            "take PERSISTENT_1 or SCRATCH_2 there"
+            f"FSx for Lustre is not known to support PERSISTENT_2 in {region}: if creation fails, use PERSISTENT_1 or "
+            "SCRATCH_2"
         )
     if region not in limits.regions_without_efa:
         return None
     if spec.efa_enabled:
-        return f"FSx for Lustre is not known to have EFA in {region}: leave efa_enabled out if creation fails"
+        return f"FSx for Lustre is not known to support EFA in {region}: if creation fails, remove efa_enabled"
     most = limits.throughput_without_efa
     if (spec.effective_throughput or 0) > most:
-        return f"FSx for Lustre is not known to go beyond {most} MB/s/TiB in {region}: take that if creation fails"
+        return f"FSx for Lustre is not known to support more than {most} MB/s/TiB in {region}: use it if creation fails"
     return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EfaClients:
-    """Like nodes that mount the file system."""
+    """Nodes of one group or queue that mount the file system."""
 
     name: str
-    """Of their group or queue, as the user wrote it."""
+    """Name of the group or queue, as the user wrote it."""
     instance_types: Sequence[str]
     """With or without `ml.`."""
     nodes: int
-    """How many there are at most."""
+    """The maximum number of nodes."""
     efa: bool = True
-    """Whether their EFA interfaces are attached, where the type has some."""
+    """Whether EFA interfaces are attached, if the instance type has any."""
     system: str | None = None
-    """ParallelCluster's name of their operating system; `None` where nobody knows it before they start."""
+    """ParallelCluster's name of their operating system; `None` when it is unknown before they start."""
 
 
 def why_efa_is_unused(clients: Sequence[EfaClients]) -> str | None:
-    """Return why no node of a cluster can use the file system's EFA; `None` where one can, or nobody knows."""
+    """Return why no node of a cluster can use EFA to the file system; `None` when one can, or it is unknown."""
     most = [_interfaces(group) for group in clients]
     if not clients or any(number is None or number > 0 for number in most):
         return None
     named = ", ".join(f"{group.name} ({' or '.join(group.instance_types)})" for group in clients)
     refused = sorted({group.system for group in clients if group.system is not None and _is_refused(group.system)})
     why = (
-        f"It serves {', '.join(refused)} over TCP only; EFA needs one of {', '.join(_systems())}"
+        f"It supports only TCP with {', '.join(refused)}; EFA requires one of {', '.join(_systems())}"
         if refused
-        else "FSx for Lustre serves trn2 and what is older than Nitro v4 over TCP only"
+        else "FSx for Lustre supports only TCP for trn2 and for instance types older than Nitro v4"
     )
     return (
-        "the Lustre file system has EFA, whose capacity comes in far bigger steps, and no node of the cluster can use "
-        f"it: {named}. {why}. Make the file system without (efa: false in the fleet file, efa_enabled=False): FSx "
-        "decides it once"
+        "EFA of the Lustre file system has no effect, and requires much larger capacity steps: no node of the cluster "
+        f"can use it: {named}. {why}. Disable EFA (efa: false in the fleet file, efa_enabled=False in Python) before "
+        "the file system is created: it cannot be changed later"
     )
 
 
 def connections(clients: Sequence[EfaClients]) -> int:
-    """Return how many EFA connections the nodes open at most; those of types that nobody knows are not counted."""
+    """Return the maximum number of EFA connections of the nodes; unknown instance types are not counted."""
     return sum(
         (_interfaces(group) or 0) * group.nodes
         for group in clients
@@ -134,9 +134,9 @@ def connections(clients: Sequence[EfaClients]) -> int:
 
 
 def why_too_many_connections(clients: Sequence[EfaClients], *, elsewhere: int) -> str | None:
-    """Return what happens when nodes of a cluster open more EFA connections than the file system has; else `None`.
+    """Return a warning when nodes of a cluster open more EFA connections than the file system supports, or `None`.
 
-    `elsewhere`: connections that the nodes of the app's other clusters open to it.
+    `elsewhere`: connections of the nodes of the app's other clusters.
     """
     most, opened = lustre_efa().connections, connections(clients)
     if opened + elsewhere <= most:
@@ -144,16 +144,16 @@ def why_too_many_connections(clients: Sequence[EfaClients], *, elsewhere: int) -
     groups = ", ".join(
         f"{group.name} {_interfaces(group)} on each of {group.nodes} nodes" for group in clients if _interfaces(group)
     )
-    others = f", besides {elsewhere} of other clusters" if elsewhere else ""
+    others = f", in addition to {elsewhere} from other clusters" if elsewhere else ""
     return (
-        f"the cluster opens up to {opened} EFA connections to the Lustre file system{others}, which takes {most}: "
-        f"{groups}. Nodes beyond that use TCP and are reported as degraded (LFN52); have fewer nodes at a time mount "
-        "it, or give some groups another file system"
+        f"the cluster opens up to {opened} EFA connections to the Lustre file system{others}, which supports {most}: "
+        f"{groups}. Additional nodes use TCP and are reported as degraded (LFN52). Mount it on fewer nodes, or use "
+        "another file system for some groups"
     )
 
 
 def _interfaces(group: EfaClients) -> int | None:
-    """Return the most that a node of the group gives to LNet; `None` where that of a type is not known."""
+    """Return the maximum number of a node's EFA interfaces for LNet; `None` when it is unknown for a type."""
     if not group.efa or (group.system is not None and _is_refused(group.system)):
         return 0
     facts = [None if is_unresolved(name) else facts_of(_called(name)) for name in group.instance_types]

@@ -1,4 +1,4 @@
-"""Alarms of clusters, who is told of them, what nodes measure, and the budget of a month."""
+"""Rules of monitoring: alarms of clusters, their recipients, metrics of nodes, and the monthly budget."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from llm_fleet.spec.monitoring import (
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _ROLE = re.compile(r"([\x21-\x7F]+/)?[\w+=,.@-]{1,64}")
-"""Of a role by its name, with its path: botocore 1.44.5, budgets Role."""
+"""Name of a role, with its path (botocore 1.44.5, budgets Role)."""
 
 
 def check_monitoring_spec(monitoring: MonitoringSpec) -> list[Problem]:
@@ -43,13 +43,13 @@ def check_monitoring_spec(monitoring: MonitoringSpec) -> list[Problem]:
 
 @rule
 def check_monitoring_name(name: str) -> Iterator[Problem]:
-    """Return a problem for a name that alarms, a dashboard and a chat's configuration cannot all bear."""
+    """Return a problem for a name that is invalid for alarms, a dashboard or a chat configuration."""
     if not is_unresolved(name) and not _NAME.fullmatch(name):
         yield Problem(
             code=AlarmCode.MONITORING_NAME,
             path=("name",),
             value=name,
-            message="alarms and a dashboard cannot bear this name",
+            message="this name is not valid for alarms and a dashboard",
             allowed="1 to 63 letters, digits and hyphens, no hyphen at either end",
             remedy='write e.g. name="my-fleet"',
         )
@@ -57,14 +57,14 @@ def check_monitoring_name(name: str) -> Iterator[Problem]:
 
 @rule
 def check_watched_names(names: Sequence[str], *, known: Collection[str]) -> Iterator[Problem]:
-    """Return a problem for each of `names` that is none of the fleet's clusters `known`, or is there twice."""
+    """Return a problem for each of `names` that is not one of the fleet's clusters `known`, or is repeated."""
     for index, name in enumerate(names):
         if name not in known or name in names[:index]:
             yield Problem(
                 code=AlarmCode.MONITORING_CLUSTER,
                 path=("clusters", index),
                 value=name,
-                message="this cluster is there twice" if name in known else "the fleet has no such cluster",
+                message="this cluster is listed twice" if name in known else "the fleet has no cluster with this name",
                 allowed=", ".join(known) or "no cluster: the fleet has none",
                 remedy=_remedy(name, known),
             )
@@ -74,17 +74,17 @@ def _remedy(name: str, known: Collection[str]) -> str:
     if name in known:
         return "write it once"
     near = nearest(name, known)
-    return f"write `{near}`" if near else "leave it out, or write the key of a cluster"
+    return f"write `{near}`" if near else "remove it, or write the key of a cluster"
 
 
 @rule
 def check_something_watched(*, parts: int, budget: bool) -> Iterator[Problem]:
-    """Return a problem when there is nothing to watch and no budget: the stack would hold a topic alone."""
+    """Return a problem when there is nothing to monitor and no budget: the stack would have only an SNS topic."""
     if not parts and not budget:
         yield Problem(
             code=AlarmCode.NOTHING_WATCHED,
-            message="there is nothing to watch: no cluster, no file system, no database, no budget",
-            remedy="add a cluster or a budget, or leave `monitoring` out",
+            message="there is nothing to monitor: no cluster, no file system, no database, no budget",
+            remedy="add a cluster or a budget, or remove `monitoring`",
         )
 
 
@@ -98,7 +98,7 @@ def _check_alarms(alarms: ClusterAlarms) -> list[Problem]:
 
 
 def _check_thresholds(thresholds: ClusterAlarmThresholds) -> Iterator[Problem]:
-    """Return a problem for each threshold at which an alarm would always ring, or never."""
+    """Return a problem for each threshold with which an alarm would always ring, or never."""
     for name, value in thresholds:
         percent = name.endswith("_percent")
         if value is None or is_unresolved(value) or (0 < value < 100 if percent else alarm_minutes().holds(value)):
@@ -106,30 +106,30 @@ def _check_thresholds(thresholds: ClusterAlarmThresholds) -> Iterator[Problem]:
         yield thresholds.wrong(
             name,
             AlarmCode.MONITORING_THRESHOLD,
-            "with this the alarm would ring always, or never",
-            f"leave it out, for {alarm_thresholds()[name]:g}{'' if percent else ' minutes'}",
+            "with this threshold the alarm would always ring, or never",
+            f"remove it to use the default, {alarm_thresholds()[name]:g}{'' if percent else ' minutes'}",
             allowed="above 0 and below 100" if percent else f"{alarm_minutes().range} minutes",
         )
 
 
 @rule
 def check_chat(channel: SlackChannel | TeamsChannel) -> Iterator[Problem]:
-    """Return a problem for each id of `channel` that is of another form than the chat's."""
-    facts, no_channel = chat_facts(), "this is no id of a channel"
+    """Return a problem for each id of `channel` that does not have the form of Slack or Microsoft Teams."""
+    facts, no_channel = chat_facts(), "this is not the id of a channel"
     if isinstance(channel, SlackChannel):
         console = "the console of Amazon Q Developer in chat applications"
-        remedy = f"write its id; authorize the workspace once in {console}, which shows its id"
-        no_workspace = "this is no id of a workspace of Slack"
+        remedy = f"write the workspace id, which {console} shows after you authorize the workspace there"
+        no_workspace = "this is not the id of a Slack workspace"
         yield from _check_id(channel, "workspace_id", facts.slack_workspace, no_workspace, "T0123456789", remedy)
-        remedy = "write the channel's id, not its name: the end of the link that Slack copies of it"
+        remedy = "write the channel's id, not its name: it is the end of the channel's link in Slack"
         yield from _check_id(channel, "channel_id", facts.slack_channel, no_channel, "C0123456789", remedy)
         return
     uuid = "01234567-89ab-cdef-0123-456789abcdef"
-    remedy = "write the groupId and the tenantId of the channel's link"
-    yield from _check_id(channel, "team_id", facts.uuid, "this is no id of a team", uuid, remedy)
-    yield from _check_id(channel, "tenant_id", facts.uuid, "this is no id of a tenant", uuid, remedy)
+    remedy = "write the groupId and the tenantId from the channel's link in Teams"
+    yield from _check_id(channel, "team_id", facts.uuid, "this is not the id of a team", uuid, remedy)
+    yield from _check_id(channel, "tenant_id", facts.uuid, "this is not the id of a tenant", uuid, remedy)
     example = "19%3a0123abcd%40thread.tacv2"
-    remedy = "write what stands after /channel/ in the channel's link, with its %3a and %40"
+    remedy = "write the part after /channel/ of the channel's link in Teams, with its %3a and %40"
     yield from _check_id(channel, "channel_id", facts.teams_channel, no_channel, example, remedy)
 
 
@@ -149,8 +149,8 @@ def check_fleet_budget(budget: FleetBudget) -> list[Problem]:
             budget.monthly_usd,
             AlarmCode.FLEET_BUDGET_AMOUNT,
             "monthly_usd",
-            what="the budget of a month",
-            remedy="write US dollars, or leave the budget out",
+            what="the monthly budget",
+            remedy="write an amount in US dollars, or remove the budget",
         ),
         *_check_shares(budget),
         *check_emails(budget.emails, AlarmCode.MONITORING_EMAIL, "emails"),
@@ -161,7 +161,7 @@ def check_fleet_budget(budget: FleetBudget) -> list[Problem]:
 
 @rule
 def check_budget_tag(tag: str | None, tags: Mapping[str, str]) -> Iterator[Problem]:
-    """Return a problem when the fleet does not bear the tag that its budget counts by: it would count nothing."""
+    """Return a problem when the fleet does not have the tag by which its budget counts costs."""
     if tag is None or tag in tags:
         return
     named = ", ".join(sorted(tags)) or "none"
@@ -169,36 +169,38 @@ def check_budget_tag(tag: str | None, tags: Mapping[str, str]) -> Iterator[Probl
         code=AlarmCode.FLEET_BUDGET_TAG,
         path=("tag",),
         value=tag,
-        message="the fleet does not bear this tag, so the budget would count nothing",
-        allowed=f"a key of `tags`; there are {named}" if tags else "a key of `tags`, of which there are none",
-        remedy=f"add `{tag}: …` to `tags` of the fleet, or leave `tag` out to count the whole account",
+        message="the fleet does not have this tag, so the budget would count no costs",
+        allowed=f"a key of `tags`: {named}" if tags else "a key of `tags` (it is empty)",
+        remedy=f"add `{tag}: …` to `tags` of the fleet, or remove `tag` to count the costs of the whole account",
     )
 
 
 def _check_shares(budget: FleetBudget) -> Iterator[Problem]:
-    told = budget.at_percent
-    if is_list_token(told):
+    thresholds = budget.at_percent
+    if is_list_token(thresholds):
         return
     wrong = [
         problem.under("at_percent", index)
-        for index, value in enumerate(told)
+        for index, value in enumerate(thresholds)
         for problem in check_positive(
             value,
             AlarmCode.FLEET_BUDGET_SHARE,
-            what="the share of the budget at which it tells",
+            what="the threshold of the budget",
             remedy="write a percentage above 0; 100 is the whole budget",
         )
     ]
     yield from wrong
     room = (fleet_budget_facts().notifications.maximum or 0) - int(bool(budget.forecast))
-    twice = len(set(told)) != len(told)
-    if not wrong and (twice or not 0 < len(told) <= room):
+    twice = len(set(thresholds)) != len(thresholds)
+    if not wrong and (twice or not 0 < len(thresholds) <= room):
         yield budget.wrong(
             "at_percent",
             AlarmCode.FLEET_BUDGET_SHARE,
-            "a share is there twice" if twice else f"a budget tells at 1 to {room} shares, not {len(told)}",
-            "write each share once, e.g. 50, 80 and 100",
-            allowed=f"1 to {room} different shares",
+            "a threshold is repeated"
+            if twice
+            else f"a budget must have 1 to {room} thresholds, and this one has {len(thresholds)}",
+            "write each threshold once, e.g. 50, 80 and 100",
+            allowed=f"1 to {room} different percentages",
         )
 
 
@@ -208,8 +210,8 @@ def _check_number_of_emails(budget: FleetBudget) -> Iterator[Problem]:
         yield budget.wrong(
             "emails",
             AlarmCode.MONITORING_EMAIL,
-            f"a budget has {limit.maximum} e-mail addresses at most, and here are {len(budget.emails)}",
-            "write the address of a list; the topic is told anyway",
+            f"a budget can have at most {limit.maximum} email addresses, and this one has {len(budget.emails)}",
+            "write the address of a mailing list; the SNS topic is always notified",
             allowed=limit.range,
         )
 
@@ -220,8 +222,8 @@ def _check_roles(roles: Sequence[str]) -> Iterator[Problem]:
     if not roles:
         yield Problem(
             code=AlarmCode.FLEET_BUDGET_ROLE,
-            message="nothing would be denied to anybody: there is no role",
-            remedy="write `roles: [ml-engineers]`, with names of your own, or leave `deny` out",
+            message="`deny` has no effect without roles",
+            remedy="write `roles: [ml-engineers]` with the names of your roles, or remove `deny`",
         )
     wrong = [
         index
@@ -233,18 +235,18 @@ def _check_roles(roles: Sequence[str]) -> Iterator[Problem]:
             code=AlarmCode.FLEET_BUDGET_ROLE,
             path=(index,),
             value=roles[index],
-            message="this is no name of a role, or is there twice",
+            message="this is not the name of an IAM role, or is repeated",
             allowed="the name of a role, e.g. `ml-engineers`, each once",
-            remedy="write the role's name; of an ARN, what stands after `:role/`",
+            remedy="write each role once, by its name: the part of the ARN after `:role/`",
         )
     most = fleet_budget_facts().roles.maximum or 0
     if not wrong and len(roles) > most:
         yield Problem(
             code=AlarmCode.FLEET_BUDGET_ROLE,
             value=list(roles),
-            message=f"an action of AWS Budgets reaches {most} roles at most, and here are {len(roles)}",
+            message=f"an action of AWS Budgets can have at most {most} roles, and this one has {len(roles)}",
             allowed=f"up to {most}",
-            remedy="name the roles that start most",
+            remedy="keep the roles that start the most instances",
         )
 
 
@@ -253,7 +255,7 @@ _OWNERS = {
     "workspace_arn": MetricsDestination.PROMETHEUS,
     "grafana": MetricsDestination.PROMETHEUS,
 }
-"""Settings of metrics, each with the one destination that has it."""
+"""Settings of metrics that only one destination supports, and this destination."""
 
 
 @rule
@@ -265,8 +267,9 @@ def check_metrics(metrics: ClusterMetrics, *, region: str | None) -> Iterator[Pr
             yield metrics.wrong(
                 name,
                 MetricsCode.OTHER_DESTINATION,
-                f"this is of metrics that go to {owner}, and these go to {metrics.destination.value}",
-                f"remove it, or send them to {owner}",
+                f"`{name}` has no effect: it is for the destination {owner}, and this one is "
+                f"{metrics.destination.value}",
+                f"remove it, or write the destination {owner}",
             )
     yield from _check_workspace(metrics, region)
 
@@ -279,8 +282,8 @@ def _check_workspace(metrics: ClusterMetrics, region: str | None) -> Iterator[Pr
         yield metrics.wrong(
             "workspace_arn",
             MetricsCode.WORKSPACE,
-            "this is no ARN of a workspace of Amazon Managed Service for Prometheus",
-            "take one from `aws amp list-workspaces`, or leave it out in a fleet file and have one made",
+            "this is not the ARN of a workspace of Amazon Managed Service for Prometheus",
+            "write an ARN that `aws amp list-workspaces` shows, or remove it in a fleet file to create a workspace",
             allowed="arn:aws:aps:<region>:<account>:workspace/ws-<id>",
         )
         return
@@ -289,6 +292,6 @@ def _check_workspace(metrics: ClusterMetrics, region: str | None) -> Iterator[Pr
         yield metrics.wrong(
             "workspace_arn",
             MetricsCode.OTHER_REGION,
-            f"the workspace is in {there} and the cluster in {region}: nodes sign for their own region",
-            f"name a workspace in {region}",
+            f"the workspace is in {there}, and the cluster in {region}: both must be in the same region",
+            f"write a workspace in {region}",
         )

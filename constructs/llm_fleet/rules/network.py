@@ -1,6 +1,6 @@
-"""A network as a whole, one to be made or one that exists, its endpoints, and where its load balancers stand.
+"""Rules of new and existing networks, their VPC endpoints, and the subnets of load balancers.
 
-Source of the places of load balancers:
+Source for the subnets of load balancers:
 https://docs.aws.amazon.com/elasticloadbalancing/latest/application/application-load-balancers.html (subnets)
 """
 
@@ -32,17 +32,17 @@ _ID = r"-(?:[0-9a-f]{8}|[0-9a-f]{17})"
 def check_network(
     spec: NetworkSpec, *, endpoint_features: Collection[EndpointFeature] = (), region: str | None = None
 ) -> list[Problem]:
-    """Return all that is wrong with a network to be made, by the attribute names of `NetworkSpec`.
+    """Return all that is wrong with a new network, by the attribute names of `NetworkSpec`.
 
-    `endpoint_features`: what else nodes do that needs an endpoint. `region`: left out where only a deployment knows it.
+    `endpoint_features`: additional uses that need VPC endpoints. `region`: `None` when it is resolved at deployment.
     """
     if spec.az is not None and spec.availability_zone_ids:
         return [
             spec.wrong(
                 "availability_zone_ids",
                 Code.CONTRADICTION,
-                "`az` and `azs` say the same thing twice",
-                "keep `azs` for several AZs, `az` for one",
+                "set only one of `az` and `azs`",
+                "keep `azs` for several AZs, or `az` for one",
             )
         ]
     zones = spec.zones
@@ -66,11 +66,11 @@ def check_network(
 
 @rule
 def check_existing_network(spec: ExistingNetworkSpec, *, region: str | None = None) -> Iterator[Problem]:
-    """Return all that is wrong with what is told of an existing network, by the attribute names of its description."""
-    told = {"subnets": spec.subnets, "private_subnets": spec.private_subnets, "public_subnets": spec.public_subnets}
-    named = {name: zones for name, zones in told.items() if zones or name == "subnets"}
+    """Return all that is wrong with the description of an existing network, by its attribute names."""
+    given = {"subnets": spec.subnets, "private_subnets": spec.private_subnets, "public_subnets": spec.public_subnets}
+    named = {name: zones for name, zones in given.items() if zones or name == "subnets"}
     for name, zones in named.items():
-        for problem in check_zones(tuple(zones), region=region):  # Each is placed where the subnet is named.
+        for problem in check_zones(tuple(zones), region=region):  # Each problem gets the path of the subnet.
             where = (tuple(zones)[part] for part in problem.path if isinstance(part, int))
             yield replace(problem, path=(name, *where))
     yield from _check_id(("vpc",), "vpc", spec.vpc)
@@ -83,17 +83,17 @@ def check_existing_network(spec: ExistingNetworkSpec, *, region: str | None = No
 
 
 def _of_one(spec: NetworkSpec, problem: Problem) -> Problem:
-    """Return `problem` of the AZs where the only AZ was named, if one was."""
+    """Return `problem` of the AZs at the path `az`, if that was set."""
     return problem if spec.az is None else replace(problem, path=("az",))
 
 
 def _check_id(path: tuple[str, ...], kind: str, value: object) -> Iterator[Problem]:
-    """Return what is wrong with an id; nothing of what is no text: an object of the CDK, or nothing at all."""
+    """Return what is wrong with an id; a CDK object, or `None`, passes."""
     if isinstance(value, str) and not is_unresolved(value) and not re.fullmatch(kind + _ID, value):
         yield Problem(
             code=Code.EXISTING_ID,
             path=path,
-            message=f"{value!r} is no id of a {kind}",
+            message=f"{value!r} is not the id of a {kind}",
             value=value,
             allowed=f"{kind}- and 8 or 17 hexadecimal digits",
             remedy=f"write the id as the console or `aws ec2` shows it, e.g. {kind}-0123456789abcdef0",
@@ -105,28 +105,28 @@ def _check_quota(quota: int | None) -> Iterator[Problem]:
         yield Problem(
             code=Code.INTERFACE_QUOTA_VALUE,
             path=("interface_quota",),
-            message="no account has a quota of that many network interfaces",
+            message="the quota of network interfaces must be above 0",
             value=quota,
             allowed="a positive number",
-            remedy=f"leave it out for the default of {address_facts().interface_quota}",
+            remedy=f"remove it to use the default of {address_facts().interface_quota}",
         )
 
 
 def _check_primary_split(cidr: str, endpoints: int) -> list[Problem]:
-    """Ask of the primary CIDR that each part holds an endpoint of every service, or the NAT gateway."""
+    """Each part of the primary CIDR must be large enough for all interface endpoints, or for the NAT gateway."""
     facts = address_facts()
     needed = endpoints + facts.reserved_per_subnet
     subnet = min(facts.smallest_block_prefix, 32 - (needed - 1).bit_length())
-    what = f"{primary_slots()} subnets that each have room for {endpoints} interface endpoints"
+    what = f"{primary_slots()} subnets with {endpoints} interface endpoints each"
     return _check_split("cidr", cidr, primary_slots(), subnet, what)
 
 
 def _check_compute_split(compute_cidr: str, zones: int) -> list[Problem]:
-    """Ask of the compute CIDR that the last AZ, which has the smallest part, has a subnet."""
+    """The compute CIDR must be large enough for a subnet in the last AZ, which has the smallest part."""
     smallest = address_facts().smallest_block_prefix
     slots, _ = compute_slot(zones - 1)
     count = "one AZ" if zones == 1 else f"{zones} AZs"
-    what = f"{count}: each takes half of the addresses that are left, so that another AZ can be added later"
+    what = f"{count}: each AZ gets half of the remaining addresses, so that another AZ can be added later"
     return _check_split("compute_cidr", compute_cidr, slots, smallest, what)
 
 
@@ -142,30 +142,30 @@ def _check_split(name: str, cidr: str, slots: int, subnet_prefix: int, what: str
             message=f"{cidr} is too small for {what}",
             value=cidr,
             allowed=f"/{address_facts().largest_block_prefix} to /{most}",
-            remedy=f"choose a /{most} or larger",
+            remedy=f"write a block of /{most} or larger",
         )
 
 
 def interface_endpoints(
     internet: str, features: Collection[EndpointFeature] = (), extra: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return the endpoints' names: those that nodes need, those of `features`, then `extra`, each once.
+    """Return the names of the interface endpoints: for nodes, for `features`, then `extra`, each once.
 
-    Without internet, nodes need one for every service that they call; with it, only those by which a node whose way
-    out is broken can still be entered and its logs read.
+    Without internet access, nodes need one for every service that they call; with it, only those for sessions on nodes
+    and their logs, which work even when the NAT gateway does not.
     """
     closed = internet == InternetAccess.NONE
     needed = [
         endpoint.name
         for endpoint in node_endpoints()
-        if ("always" in endpoint.needed_by and (closed or endpoint.beside_nat))
+        if ("always" in endpoint.needed_by and (closed or endpoint.even_with_nat))
         or any(feature in endpoint.needed_by for feature in features)
     ]
     return tuple(dict.fromkeys([*needed, *extra]))
 
 
 def nat_gateways(internet: str, zones: int) -> int:
-    """Return how many NAT gateways a network of so many AZs has; they stand in its first AZs, one in each."""
+    """Return the number of NAT gateways of a network with `zones` AZs; they are in the first AZs, one in each."""
     return {InternetAccess.NONE: 0, InternetAccess.SHARED_NAT: 1}.get(InternetAccess(internet), zones)
 
 
@@ -176,7 +176,7 @@ def other_interfaces(
     extra: Sequence[str] = (),
     without: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> dict[str, int]:
-    """Return how many network interfaces each AZ has outside its compute subnet: endpoints and NAT gateways."""
+    """Return the number of network interfaces per AZ outside its compute subnet: endpoints and NAT gateways."""
     placed = endpoint_zones(interface_endpoints(internet, features, extra), availability_zone_ids, without)
     gateways = nat_gateways(internet, len(availability_zone_ids))
     return {
@@ -188,10 +188,10 @@ def other_interfaces(
 def endpoint_zones(
     names: Sequence[str], availability_zone_ids: Sequence[str], without: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the AZs in which each endpoint of `names` has an interface; one that no AZ is left for is left out.
+    """Return the AZs in which each endpoint of `names` has an interface; endpoints without an AZ are omitted.
 
-    `without`: for an AZ id, the endpoints whose service AWS does not offer there. Interfaces in the other AZs answer
-    for it: private DNS names lead to all of them, and the route tables of the VPC reach every subnet of it.
+    `without`: AZ ids and the endpoints whose service AWS does not offer there. Interfaces in the other AZs are used
+    instead: private DNS names resolve to all of them, and all subnets of the VPC are reachable.
     """
     left = {name: tuple(one for one in availability_zone_ids if name not in without.get(one, ())) for name in names}
     return {name: zones for name, zones in left.items() if zones}
@@ -201,7 +201,7 @@ def endpoint_zones(
 def check_without_endpoints(
     without: Mapping[str, Sequence[str]], *, availability_zone_ids: Sequence[str], internet: str, names: Sequence[str]
 ) -> Iterator[Problem]:
-    """Return what is wrong with the endpoints that AZs are to be without; `names`: all endpoints of the network."""
+    """Return what is wrong with `without`, endpoints that AZs do not have; `names`: all endpoints of the network."""
     unknown = [zone for zone in without if not is_unresolved(zone) and zone not in availability_zone_ids]
     for zone in unknown:
         yield Problem(
@@ -210,7 +210,9 @@ def check_without_endpoints(
             message=f"the network has no AZ {zone}",
             value=zone,
             allowed=", ".join(availability_zone_ids),
-            remedy=did_you_mean(zone, availability_zone_ids, otherwise="name an AZ of the network, or remove the line"),
+            remedy=did_you_mean(
+                zone, availability_zone_ids, otherwise="write an AZ of the network, or remove the line"
+            ),
         )
     problems = [
         problem
@@ -224,16 +226,17 @@ def check_without_endpoints(
         yield Problem(
             code=Code.ENDPOINT_WITHOUT_ZONE,
             path=("without_endpoints",),
-            message=f"no AZ is left for the endpoint {name}, and nodes of a closed network have no other way to it",
+            message=f"no AZ has the endpoint {name}, and nodes without internet access cannot reach its service "
+            "otherwise",
             value=", ".join(availability_zone_ids),
-            allowed="an AZ at least that is not listed with it",
-            remedy="add an AZ to `azs` in which AWS offers it: interfaces there answer for all AZs of the network",
+            allowed="at least one AZ that is not listed with it",
+            remedy="add an AZ to `azs` in which AWS offers it: nodes in all AZs of the network can use it",
         )
 
 
 @rule
 def check_endpoints(endpoints: Sequence[str], *, path: tuple[str, ...] = ("endpoints",)) -> Iterator[Problem]:
-    """Return which of the names, as they stand after `com.amazonaws.<region>.`, AWS offers no endpoint for."""
+    """Return a problem for each name for which AWS offers no interface endpoint. Names have no `com.amazonaws.…`."""
     for index, name in enumerate(endpoints):
         if not is_unresolved(name) and name not in endpoint_names():
             yield Problem(
@@ -241,17 +244,19 @@ def check_endpoints(endpoints: Sequence[str], *, path: tuple[str, ...] = ("endpo
                 path=(*path, index),
                 message=f"AWS offers no interface endpoint {name!r}",
                 value=name,
-                allowed="what follows `com.amazonaws.<region>.` in the name of an endpoint service",
+                allowed="the part after `com.amazonaws.<region>.` of the name of an endpoint service",
                 remedy=_remedy(name),
             )
 
 
 def _remedy(name: str) -> str:
     if name in {"s3", "dynamodb"}:
-        return "leave it out: S3 has its gateway endpoint already" if name == "s3" else "add a gateway endpoint for it"
+        return (
+            "remove it: the network has a gateway endpoint for S3" if name == "s3" else "add a gateway endpoint for it"
+        )
     plain = name.split(".", 3)[-1] if name.startswith("com.amazonaws.") else name
     return did_you_mean(
-        plain, endpoint_names(), otherwise="look the name up with `aws ec2 describe-vpc-endpoint-services`"
+        plain, endpoint_names(), otherwise="write a name that `aws ec2 describe-vpc-endpoint-services` shows"
     )
 
 
@@ -262,7 +267,7 @@ _PATH = "load_balancer_zone_ids"
 def check_load_balancer_zones(
     load_balancer_zone_ids: Sequence[str], *, availability_zone_ids: Sequence[str], region: str | None = None
 ) -> Iterator[Problem]:
-    """Return what is wrong with the AZs that a network to be made has for load balancers alone."""
+    """Return what is wrong with the AZs that a new network has only for load balancers."""
     if not load_balancer_zone_ids:
         return
     for problem in check_zones(load_balancer_zone_ids, region=region):
@@ -274,9 +279,9 @@ def check_load_balancer_zones(
                 code=Code.LOAD_BALANCER_ZONE,
                 path=(_PATH, index),
                 value=zone,
-                message=f"{zone} is one of the network's AZs already, and load balancers stand there as well",
+                message=f"{zone} is already one of the network's AZs, which load balancers also use",
                 allowed="AZs without compute subnets",
-                remedy="leave it out, or name another AZ",
+                remedy="remove it, or write another AZ",
             )
     room = most_load_balancer_zones(len(availability_zone_ids))
     if len(load_balancer_zone_ids) > room:
@@ -284,17 +289,17 @@ def check_load_balancer_zones(
             code=Code.LOAD_BALANCER_ZONE,
             path=(_PATH,),
             value=list(load_balancer_zone_ids),
-            message=f"beside {len(availability_zone_ids)} AZs there is room for {room} more for load balancers",
+            message=f"a network with {len(availability_zone_ids)} AZs can have at most {room} more for load balancers",
             allowed=f"up to {room}",
-            remedy="name none: load balancers stand in the network's own AZs"
+            remedy="remove them: load balancers use the network's own AZs"
             if len(availability_zone_ids) >= front_facts().zones
-            else "keep one: a load balancer needs two AZs in all",
+            else "keep one: a load balancer needs two AZs in total",
         )
 
 
 @rule
 def check_load_balancer_room(cidr: str, *, others: int) -> Iterator[Problem]:
-    """Return whether a part of the primary block has room for a load balancer beside `others` interfaces in it."""
+    """Return a problem when a part of the primary block is too small for a load balancer and `others` interfaces."""
     if is_unresolved(cidr):
         return
     facts = front_facts()
@@ -306,11 +311,11 @@ def check_load_balancer_room(cidr: str, *, others: int) -> Iterator[Problem]:
             code=Code.FRONT_SUBNET_SIZE,
             path=("network", "cidr"),
             value=cidr,
-            message=f"a load balancer wants subnets of /{facts.smallest_subnet_prefix} or larger with "
-            f"{facts.addresses_per_subnet} free addresses; {cidr} is cut into {primary_slots()} subnets, with {others} "
-            "network interfaces in some already",
+            message=f"{cidr} is too small for a load balancer, which needs subnets of "
+            f"/{facts.smallest_subnet_prefix} or larger with {facts.addresses_per_subnet} free addresses. It is split "
+            f"into {primary_slots()} subnets, some with {others} network interfaces",
             allowed=f"/{address_facts().largest_block_prefix} to /{most}",
-            remedy=f"choose a /{most} or larger",
+            remedy=f"write a block of /{most} or larger",
         )
 
 
@@ -318,9 +323,9 @@ def check_load_balancer_room(cidr: str, *, others: int) -> Iterator[Problem]:
 def check_load_balancer_place(
     zones: Sequence[str], *, target_zones: Sequence[str], public: bool, new_network: bool
 ) -> Iterator[Problem]:
-    """Return why no load balancer can stand in `zones`, before targets in `target_zones`.
+    """Return why a load balancer cannot be in `zones` with targets in `target_zones`.
 
-    `new_network`: whether the network is made here, which says what to do about it.
+    `new_network`: whether llm-fleet creates the network, on which the remedy depends.
     """
     kind = "public" if public else "private"
     if public and not zones:
@@ -328,11 +333,11 @@ def check_load_balancer_place(
             code=Code.FRONT_PUBLIC_SUBNETS,
             path=("front", "public"),
             value=True,
-            message="the network has no public subnets, or nobody told of them",
-            allowed="a network with a way to the internet",
-            remedy="leave the front private, or give the network a NAT gateway"
+            message="a public load balancer needs public subnets, and the network has none, or they are not set",
+            allowed="a network with internet access",
+            remedy="remove `public`, or give the network a NAT gateway"
             if new_network
-            else "leave the front private, or name the network's public subnets (`public_subnets`)",
+            else "remove `public`, or set the network's `public_subnets`",
         )
         return
     least = front_facts().zones
@@ -342,20 +347,19 @@ def check_load_balancer_place(
             code=Code.FRONT_ZONES,
             path=("network", "availability_zone_ids"),
             value=list(zones),
-            message=f"a load balancer stands in {least} AZs at least, and the network has {kind} subnets in "
+            message=f"a load balancer needs {kind} subnets in at least {least} AZs, and the network has them in "
             f"{len(zones)}",
             allowed=f"{least} AZs or more",
-            remedy="add an AZ, or name one for load balancers alone (`load_balancer_zone_ids`), which moves nothing"
+            remedy="add an AZ, or one only for load balancers (`load_balancer_zone_ids`), which changes no other subnet"
             if new_network
-            else f"name the {kind} subnet of another AZ too (`{kind}_subnets`)",
+            else f"add the {kind} subnet of another AZ to `{kind}_subnets`",
         )
     if missing:
         yield Problem(
             code=Code.FRONT_ZONES,
             path=("network", f"{kind}_subnets"),
             value=list(zones),
-            message=f"hosts stand in {', '.join(missing)}, where the load balancer does not, and it sends nothing "
-            "to AZs that it is not in",
+            message=f"hosts in {', '.join(missing)} would get no requests: the load balancer has no subnet there",
             allowed=f"subnets in {', '.join(target_zones)}",
-            remedy=f"name a {kind} subnet there too",
+            remedy=f"add a {kind} subnet in {', '.join(missing)}",
         )

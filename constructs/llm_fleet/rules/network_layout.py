@@ -15,15 +15,15 @@ _ZONE_NAME = re.compile(r"[a-z]+(-[a-z]+)+-\d[a-z]")
 
 @rule
 def check_zones(availability_zone_ids: Sequence[str], *, region: str | None = None) -> Iterator[Problem]:
-    """Return what is wrong with the AZs. `region` is left out where it is known only at deploy time."""
+    """Return what is wrong with the AZs. `region` is `None` when it is resolved at deployment."""
     most = address_facts().most_zones
     if not availability_zone_ids:
         yield Problem(
             code=Code.ZONE_MISSING,
             path=("availability_zone_ids",),
-            message="the network has no AZ",
+            message="at least one AZ is required",
             allowed=f"1 to {most} AZ ids",
-            remedy=f"name the AZ in which your capacity is, by id{_example(region)}",
+            remedy=f"write the id of the AZ in which your capacity is{_example(region)}",
         )
         return
     for index, zone in enumerate(availability_zone_ids):
@@ -34,16 +34,16 @@ def check_zones(availability_zone_ids: Sequence[str], *, region: str | None = No
             yield Problem(
                 code=Code.ZONE_TWICE,
                 path=("availability_zone_ids", index),
-                message=f"{zone} is named twice",
+                message=f"{zone} is listed twice",
                 value=zone,
                 allowed="each AZ once",
-                remedy="leave one of them out: all groups of an AZ share its compute subnet",
+                remedy="remove one of them: all groups in an AZ share its compute subnet",
             )
     if len(availability_zone_ids) > most:
         yield Problem(
             code=Code.ZONE_LIMIT,
             path=("availability_zone_ids",),
-            message=f"a network has room for {most} AZs, not for {len(availability_zone_ids)}",
+            message=f"a network can have at most {most} AZs, and this one has {len(availability_zone_ids)}",
             value=list(availability_zone_ids),
             allowed=f"1 to {most} AZ ids",
             remedy="keep the AZs in which you have capacity",
@@ -58,13 +58,13 @@ def _check_zone(index: int, zone: str, region: str | None) -> Iterator[Problem]:
         yield Problem(
             code=Code.ZONE_ID,
             path=path,
-            message=f"{zone} is an AZ's name, which stands for another place in each account"
+            message=f"{zone} is the name of an AZ, which means a different AZ in each account"
             if name
-            else f"{zone!r} is no AZ id",
+            else f"{zone!r} is not an AZ id",
             value=zone,
             allowed=f"an AZ id{_example(region)}",
-            remedy="write the AZ's id: `aws ec2 describe-availability-zones --query "
-            f"'AvailabilityZones[].[ZoneName,ZoneId]'{f' --region {region}' if region else ''}` tells it",
+            remedy="write the AZ id, which `aws ec2 describe-availability-zones --query "
+            f"'AvailabilityZones[].[ZoneName,ZoneId]'{f' --region {region}' if region else ''}` shows",
         )
         return
     expected = _prefix_of(region)
@@ -81,7 +81,7 @@ def _check_zone(index: int, zone: str, region: str | None) -> Iterator[Problem]:
 
 
 def _prefix_of(region: str | None) -> str | None:
-    """Return what AZ ids of `region` begin with; `None` where it is not told, a token, or not in the catalog."""
+    """Return the prefix of AZ ids in `region`; `None` when it is `None`, a CDK token, or not in the catalog."""
     facts = regions().get(region) if region and not is_unresolved(region) else None
     return facts.az_id_prefix if facts else None
 
@@ -92,7 +92,7 @@ def _example(region: str | None) -> str:
 
 @rule
 def check_cidrs(cidr: str, compute_cidr: str) -> Iterator[Problem]:
-    """Return what is wrong with the primary block and the secondary one, alone and beside each other."""
+    """Return what is wrong with the primary and the secondary CIDR block, and with their combination."""
     good: list[IPv4Network] = []
     for name, text in (("cidr", cidr), ("compute_cidr", compute_cidr)):
         if not is_unresolved(text):
@@ -107,13 +107,13 @@ def check_cidrs(cidr: str, compute_cidr: str) -> Iterator[Problem]:
 
 
 def check_vpc_cidrs(cidrs: Sequence[str]) -> list[Problem]:
-    """Return which of the blocks that were told of an existing VPC are none."""
+    """Return a problem for each of an existing VPC's blocks that is not a CIDR block."""
     return [problem for text in cidrs for problem in check_block(text, "vpc_cidrs")]
 
 
 @rule
 def check_subnet_cidrs(cidrs: Mapping[str, str], zones: Collection[str]) -> Iterator[Problem]:
-    """Return which blocks of an existing network's compute subnets are none, or are of an AZ without such a subnet."""
+    """Return a problem for each invalid block of an existing network, and for blocks of AZs without compute subnet."""
     for zone, text in cidrs.items():
         if zone in zones:
             yield from check_block(text, "compute_cidrs", zone)
@@ -121,7 +121,7 @@ def check_subnet_cidrs(cidrs: Mapping[str, str], zones: Collection[str]) -> Iter
             yield Problem(
                 code=Code.ZONE_WITHOUT_SUBNET,
                 path=("compute_cidrs", zone),
-                message=f"the network has no compute subnet in {zone}, whose block this would be",
+                message=f"the network has no compute subnet in {zone}",
                 value=zone,
                 allowed=", ".join(zones),
                 remedy=did_you_mean(zone, zones, otherwise="write an AZ of `subnets`, or remove it"),
@@ -141,7 +141,7 @@ def check_block(text: str, *path: str) -> Iterator[Problem]:
         yield Problem(
             code=Code.CIDR_INVALID,
             path=path,
-            message=f"{text!r} is no IPv4 CIDR block",
+            message=f"{text!r} is not an IPv4 CIDR block",
             value=text,
             allowed="an address and a prefix length, e.g. 10.0.0.0/16",
             remedy="write the block with its prefix length, e.g. 10.0.0.0/16",
@@ -150,7 +150,7 @@ def check_block(text: str, *path: str) -> Iterator[Problem]:
         yield Problem(
             code=Code.CIDR_INVALID,
             path=path,
-            message=f"{text!r} does not say where a block begins and how long it is",
+            message=f"{text!r} has bits set outside its prefix length",
             value=text,
             allowed="the first address of the block and its prefix length",
             remedy=f"write {str(block)!r}",
@@ -165,33 +165,33 @@ def _check_size(name: str, block: IPv4Network) -> Iterator[Problem]:
     yield Problem(
         code=Code.CIDR_SIZE,
         path=(name,),
-        message=f"a VPC has no CIDR block of /{block.prefixlen}",
+        message=f"a VPC cannot have a CIDR block of /{block.prefixlen}",
         value=str(block),
         allowed=sizes,
-        remedy=f"choose a block from {sizes}",
+        remedy=f"write a block of {sizes}",
     )
 
 
 def _check_range(name: str, block: IPv4Network) -> Iterator[Problem]:
-    """Refuse public ranges, and the one that Docker gives its bridge on every node (Amazon VPC User Guide)."""
+    """Public ranges, and the range of Docker's bridge network on every node, are problems (Amazon VPC User Guide)."""
     docker, private = address_facts().docker_bridge, address_facts().private_ranges
     if block.overlaps(IPv4Network(docker)):
         yield Problem(
             code=Code.CIDR_RANGE,
             path=(name,),
-            message=f"{block} takes in {docker}, where Docker puts its bridge on every node",
+            message=f"{block} overlaps {docker}, the range of Docker's bridge network on every node",
             value=str(block),
             allowed=f"{', '.join(private)}, without {docker}",
-            remedy="choose another private block, e.g. 10.0.0.0/16",
+            remedy="write another private block, e.g. 10.0.0.0/16",
         )
     elif not _home(block, private):
         yield Problem(
             code=Code.CIDR_RANGE,
             path=(name,),
-            message=f"{block} is not private",
+            message=f"{block} is not a private range",
             value=str(block),
             allowed=", ".join(private),
-            remedy="choose a block inside one of these, e.g. 10.0.0.0/16",
+            remedy="write a block inside one of the allowed ranges, e.g. 10.0.0.0/16",
         )
 
 
@@ -207,17 +207,17 @@ def _check_together(primary: IPv4Network, secondary: IPv4Network) -> Iterator[Pr
             path=("compute_cidr",),
             message=f"compute_cidr {secondary} overlaps cidr {primary}",
             value=str(secondary),
-            allowed=f"a block without addresses of {primary}",
-            remedy="choose a block apart from it, e.g. the next of the same size",
+            allowed=f"a block that does not overlap {primary}",
+            remedy="write a block that does not overlap, e.g. the next one of the same size",
         )
     elif refused := next(refusals, None):
         yield Problem(
             code=Code.CIDR_ASSOCIATION,
             path=("compute_cidr",),
-            message=f"AWS refuses {secondary} as a second block of a VPC whose first one is {primary}",
+            message=f"AWS rejects {secondary} as secondary CIDR block of a VPC with the primary block {primary}",
             value=str(secondary),
-            allowed=f"nothing from {', '.join(refused.refused)}",
-            remedy=f"choose compute_cidr from {refused.instead}",
+            allowed=f"a block outside {', '.join(refused.refused)}",
+            remedy=f"write a compute_cidr from {refused.instead}",
         )
 
 
@@ -226,50 +226,50 @@ def _home(block: IPv4Network, ranges: Iterable[str]) -> bool:
 
 
 def primary_slots() -> int:
-    """Return into how many equal parts the primary CIDR is cut: a private and a public one for each possible AZ.
+    """Return the number of equal parts of the primary CIDR: a private and a public one for each possible AZ.
 
-    The number does not depend on the AZs in use, so that one more AZ moves no subnet.
+    The number does not depend on the AZs in use, so that adding an AZ changes no subnet.
     """
     return 2 * address_facts().most_zones
 
 
 def private_slot(zone: int) -> int:
-    """Return which part is the private subnet of the AZ at index `zone`."""
+    """Return the part of the private subnet of the AZ at index `zone`."""
     return zone
 
 
 def public_slot(zone: int) -> int:
-    """Return which part is the public subnet of the AZ at index `zone`."""
+    """Return the part of the public subnet of the AZ at index `zone`."""
     return address_facts().most_zones + zone
 
 
 def database_slots() -> tuple[int, int]:
-    """Return the zones' indexes whose private parts the subnets for databases take: the last two."""
+    """Return the zone indexes whose private parts are the subnets for databases: the last two."""
     most = address_facts().most_zones
     return most - 2, most - 1
 
 
 def load_balancer_zone(index: int) -> tuple[int, int]:
-    """Return the zones' indexes whose private and whose public part the AZ at `index` for load balancers takes.
+    """Return the zone indexes of the private and the public part of the AZ at `index` for load balancers.
 
-    From the end, where the next AZ with nodes does not come: the private parts before those for databases, of which the
-    public ones are free.
+    They are taken from the end, and AZs with nodes from the start: private parts before those for databases, whose
+    public parts are free.
     """
     most = address_facts().most_zones
     return most - len(database_slots()) - 1 - index, most - 1 - index
 
 
 def most_load_balancer_zones(zones: int) -> int:
-    """Return for how many AZs of load balancers there is room beside `zones` AZs with nodes."""
+    """Return the maximum number of AZs for load balancers in addition to `zones` AZs with nodes."""
     return max(0, address_facts().most_zones - len(database_slots()) - zones)
 
 
 def compute_slot(zone: int) -> tuple[int, int]:
-    """Return into how many equal parts the compute CIDR is cut for the AZ at index `zone`, and which of them it takes.
+    """Return the number of equal parts of the compute CIDR for the AZ at index `zone`, and the index of its part.
 
-    Each AZ takes half of what those before it have left: the first a half of the block, the second a quarter. So the
-    first one, where the capacity is, keeps a large subnet, and an AZ that is appended later finds room without moving
-    the others. A subnet that moves is replaced, and made before the old one is deleted: EC2 would refuse it
+    Each AZ gets half of the remaining addresses: the first half of the block, the second a quarter. So the
+    first one, where the capacity is, has a large subnet, and an AZ can be appended later without changing
+    the others. CloudFormation creates a changed subnet before it deletes the old one, which EC2 would reject
     (`InvalidSubnet.Conflict`).
     """
     slots = 2 ** (zone + 1)
@@ -277,7 +277,7 @@ def compute_slot(zone: int) -> tuple[int, int]:
 
 
 def slice_cidr(cidr: str, slots: int, slot: int) -> str:
-    """Return part `slot` of `cidr` cut into `slots` equal parts (a power of two).
+    """Return part `slot` of `cidr` split into `slots` equal parts (a power of two).
 
     Raises `ValueError` when a part would be smaller than one address; `check_cidrs` reports that beforehand.
     """

@@ -1,4 +1,4 @@
-"""What nodes are told: their set-up and their manifest."""
+"""Rules of the configuration of nodes: setup and manifest."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -30,7 +30,7 @@ def check_manifest(
     mounts: Sequence[NodeMount],
     platform: NodePlatform,
 ) -> list[Problem]:
-    """Return what nodes could not use: groups first, then mounts, then all else that they are told."""
+    """Return what is wrong with the manifest: groups, then mounts, then the other settings of nodes."""
     names = [group.name for group in groups]
     problems = [*_manifest_groups(groups, platform), *_platform(groups, platform)]
     for index, mount in enumerate(mounts):
@@ -56,7 +56,8 @@ def _platform(groups: Sequence[NodeGroup], platform: NodePlatform) -> list[Probl
             problems.append(
                 Problem(
                     code=Code.MANIFEST_PLATFORM,
-                    message=f"{platform.value} never runs {group.hook.value}, so these nodes would stay bare",
+                    message=f"{platform.value} does not support {group.hook.value}, so these nodes would not be "
+                    "configured",
                     value=group.hook.value,
                     allowed=", ".join(hooks),
                     path=("groups", index, "hook"),
@@ -68,7 +69,7 @@ def _platform(groups: Sequence[NodeGroup], platform: NodePlatform) -> list[Probl
                 problems.append(
                     Problem(
                         code=Code.MANIFEST_PLATFORM,
-                        message="HyperPod's instance types begin with ml., and its nodes are compared with them",
+                        message="names of HyperPod's instance types must begin with ml.",
                         value=name,
                         path=("groups", index, "instance_types", place),
                         remedy=f"write 'ml.{name}'",
@@ -81,11 +82,13 @@ def _mount_groups(mount: NodeMount, known: Sequence[str]) -> list[Problem]:
     return [
         Problem(
             code=Code.MANIFEST_MOUNT,
-            message=f"there is no group {name!r} to mount it",
+            message=f"the cluster has no group {name!r}",
             value=name,
             allowed=", ".join(known),
             path=("groups", index),
-            remedy=did_you_mean(name, known, otherwise="name one of the groups, or leave them out for all"),
+            remedy=did_you_mean(
+                name, known, otherwise="write one of the groups, or remove `groups` to mount it on all"
+            ),
         )
         for index, name in enumerate(mount.groups or ())
         if name not in known
@@ -99,28 +102,28 @@ def _manifest_groups(groups: Sequence[NodeGroup], platform: NodePlatform) -> lis
             problems.append(
                 Problem(
                     code=Code.MANIFEST_GROUP,
-                    message=f"{count} groups are called the same, so a node cannot tell which one it is of",
+                    message=f"{count} groups have the same name, so that a node could not find its group",
                     value=name,
                     path=("groups",),
-                    remedy="give each group a name of its own",
+                    remedy="give each group a different name",
                 )
             )
     for index, group in enumerate(groups):
-        # A queue of ParallelCluster may have the type of its capacity reservation, which nobody here knows.
+        # A queue of ParallelCluster may use the type of its capacity reservation, which is unknown here.
         if not group.instance_types and platform is NodePlatform.HYPERPOD:
             problems.append(
                 Problem(
                     code=Code.MANIFEST_GROUP,
                     message=f"group {group.name} has no instance type",
                     path=("groups", index, "instance_types"),
-                    remedy="name the ml. type or types that its nodes are made of",
+                    remedy="write the ml. instance type or types of its nodes",
                 )
             )
     return problems
 
 
 def check_mount(mount: NodeMount) -> list[Problem]:
-    """Return what is wrong with one file system, whatever else is mounted."""
+    """Return what is wrong with one mount by itself."""
     problems: list[Problem] = []
     path = mount.mount_path
     if not is_unresolved(path) and (not path.startswith("/") or path.rstrip("/") == "" or ".." in path.split("/")):
@@ -137,10 +140,10 @@ def check_mount(mount: NodeMount) -> list[Problem]:
         problems.append(
             Problem(
                 code=Code.MANIFEST_MOUNT,
-                message="Lustre is mounted by its generated mount name, OpenZFS has none",
+                message="a mount name is required for Lustre, and not allowed for OpenZFS",
                 value=mount.mount_name,
                 path=("mount_name",),
-                remedy="take the mount name from the Lustre file system, leave it out for OpenZFS",
+                remedy="write the mount name of the Lustre file system, or remove it for OpenZFS",
             )
         )
     return problems
@@ -151,10 +154,10 @@ def _shared_paths(mounts: Sequence[NodeMount]) -> list[Problem]:
     return [
         Problem(
             code=Code.MANIFEST_MOUNT,
-            message=f"{count} file systems are mounted on one path, so one hides the other",
+            message=f"{count} file systems have the same mount path, so that one would hide the other",
             value=path,
             path=("mounts",),
-            remedy="give each file system a mount path of its own",
+            remedy="give each file system a different mount path",
         )
         for path, count in paths.items()
         if count > 1
@@ -165,9 +168,9 @@ _S3 = "s3://"
 
 
 def check_neuron_release(name: str, families: Collection[str]) -> list[Problem]:
-    """Check that the release `name` exists and is made for the instance `families` of the cluster's groups.
+    """Check that the release `name` exists and supports the instance `families` of the cluster's groups.
 
-    `families` holds those with Neuron devices, e.g. `trn1`; empty when the cluster has none.
+    `families`: those with Neuron devices, e.g. `trn1`; empty when the cluster has none.
     """
     problems = check_neuron_name(name)
     if problems or is_unresolved(name):
@@ -176,8 +179,8 @@ def check_neuron_release(name: str, families: Collection[str]) -> list[Problem]:
         return [
             Problem(
                 code=Code.NEURON_WITHOUT_DEVICES,
-                message="no group of this cluster has instances with Neuron devices",
-                remedy="leave the Neuron release out, or use instances such as ml.trn1.32xlarge",
+                message="the Neuron release has no effect: no group of this cluster has instances with Neuron devices",
+                remedy="remove the Neuron release, or use instances such as ml.trn1.32xlarge",
                 path=("release",),
                 value=name,
             )
@@ -187,14 +190,14 @@ def check_neuron_release(name: str, families: Collection[str]) -> list[Problem]:
 
 
 def check_neuron_name(name: str) -> list[Problem]:
-    """Check that there is a release called `name`."""
+    """Return a problem unless the catalog has the Neuron release `name`."""
     return [] if is_unresolved(name) or name in neuron_releases() else [_unknown(name)]
 
 
 def _unknown(name: str) -> Problem:
     return Problem(
         code=Code.NEURON_RELEASE_UNKNOWN,
-        message="there is no such Neuron release in the catalog",
+        message="unknown Neuron release",
         remedy=_offer(name),
         path=("release",),
         value=name,
@@ -203,7 +206,7 @@ def _unknown(name: str) -> Problem:
 
 
 def _offer(name: str) -> str:
-    """Offer the last repair of the minor release named, e.g. 2.28.1 for 2.28, else what is spelt most alike."""
+    """Return the remedy: the last patch of the minor release, e.g. 2.28.1 for 2.28, or the most similar name."""
     try:
         minor = parts(name.strip().removeprefix("v"))[:2]
     except ValueError:
@@ -211,15 +214,15 @@ def _offer(name: str) -> str:
     same = [each.name for each in neuron_releases().values() if parts(each.name)[:2] == minor]
     if same:
         return f"write {same[0]!r}"
-    return did_you_mean(name, neuron_releases(), otherwise="write one of the allowed")
+    return did_you_mean(name, neuron_releases(), otherwise="write one of the allowed releases")
 
 
 def _misfit(release: NeuronRelease, family: str) -> Problem:
     fitting = [each.name for each in neuron_releases().values() if family in each.families]
     return Problem(
         code=Code.NEURON_RELEASE_FAMILY,
-        message=f"Neuron {release.name} is not made for {family}",
-        remedy=f"take {_nearest_release(release.name, fitting)!r}" if fitting else f"leave {family} out",
+        message=f"Neuron {release.name} does not support {family}",
+        remedy=f"write {_nearest_release(release.name, fitting)!r}" if fitting else f"remove {family}",
         path=("release",),
         value=release.name,
         allowed=", ".join(fitting),
@@ -227,7 +230,7 @@ def _misfit(release: NeuronRelease, family: str) -> Problem:
 
 
 def _nearest_release(name: str, fitting: list[str]) -> str:
-    """Return the oldest of `fitting` that is newer than `name`, else the newest: forward is safer than back."""
+    """Return the oldest of `fitting` that is newer than `name`, or else the newest: upgrades are safer."""
     newer = [each for each in fitting if parts(each) > parts(name)]
     return min(newer, key=parts) if newer else max(fitting, key=parts)
 
@@ -237,7 +240,7 @@ def check_s3_mounts(
 ) -> list[Problem]:
     """Return what is wrong with `mounts`, each under its index.
 
-    `taken_paths`: where file systems are mounted. `group_names`: all instance groups of the cluster.
+    `taken_paths`: mount paths of file systems. `group_names`: all instance groups of the cluster.
     """
     problems: list[Problem] = []
     for index, mount in enumerate(mounts):
@@ -253,13 +256,13 @@ def check_s3_mounts(
 
 
 def check_bucket_address(bucket: object, *path: PathPart) -> Iterator[Problem]:
-    """Return a problem at `path` where `bucket` is text, and no address of a whole bucket; without `s3://` it passes.
+    """Return a problem at `path` when `bucket` is an S3 URI, but not of a whole bucket; without `s3://` it passes.
 
-    A fleet file has names of its own buckets there.
+    In a fleet file it may be the name of one of the fleet's buckets.
     """
     if isinstance(bucket, str) and bucket.startswith(_S3):
         for problem in check_bucket_name(bucket.removeprefix(_S3).removesuffix("/")):
-            remedy = "write `s3://` and the name of a bucket; nodes are given the whole bucket, not a folder in it"
+            remedy = "write `s3://` and the name of a bucket, without a prefix: nodes get access to the whole bucket"
             yield replace(problem, path=path, remedy=remedy)
 
 
@@ -274,8 +277,8 @@ def _path(mount: S3Mount, earlier: Sequence[str]) -> Iterator[Problem]:
         yield mount.wrong(
             "mount_path",
             Code.S3_MOUNT_PATH,
-            f"{path} and {other} overlap: one mount would hide the other",
-            "mount them side by side, e.g. below /s3",
+            f"the mount paths {path} and {other} overlap, so that one mount would hide the other",
+            "write paths next to each other, e.g. below /s3",
         )
 
 
@@ -286,8 +289,8 @@ def _groups(mount: S3Mount, known: Sequence[str]) -> Iterator[Problem]:
         yield mount.wrong(
             "groups",
             Code.S3_MOUNT,
-            "no group mounts it",
-            "name the groups that do, or leave `groups` out for all",
+            "no group mounts this bucket",
+            "write the groups that mount it, or remove `groups` to mount it on all",
             allowed=", ".join(known),
         )
     for index, name in enumerate(mount.groups):
@@ -296,7 +299,7 @@ def _groups(mount: S3Mount, known: Sequence[str]) -> Iterator[Problem]:
                 ("groups", index),
                 Code.S3_MOUNT,
                 f"the cluster has no group {name!r}",
-                did_you_mean(name, known, otherwise="name one of its groups, or leave `groups` out for all"),
+                did_you_mean(name, known, otherwise="write one of its groups, or remove `groups` to mount it on all"),
                 allowed=", ".join(known),
             )
 
@@ -309,10 +312,10 @@ def check_node_setup(
     mount_paths: Sequence[str],
     home_is_shared: bool,
 ) -> list[Problem]:
-    """Return everything that is wrong with what nodes of `cluster` are set up with, whatever lies in files.
+    """Return everything that is wrong with the node settings of `cluster`, without reading files.
 
-    `groups`: all groups of its nodes. `mount_paths`: where file systems are mounted. `home_is_shared`: the platform
-    shares /home by itself, as ParallelCluster does the head node's.
+    `groups`: all groups of its nodes. `mount_paths`: mount paths of file systems. `home_is_shared`: the platform
+    shares /home itself, as ParallelCluster does with that of the head node.
     """
     s3_mounts = check_s3_mounts(
         cluster.s3_mounts, taken_paths=mount_paths, group_names=[group.name for group in groups]
@@ -336,7 +339,7 @@ def _neuron(cluster: ClusterSpec, groups: Sequence[NodeGroup]) -> list[Problem]:
         if known is not None and known.accelerator == "neuron"
     }
     if not families and None in facts.values():
-        # A type that nobody knows may have Neuron devices, or be misspelt, which is told elsewhere.
+        # An unknown type may have Neuron devices, or be misspelled, which another rule reports.
         return check_neuron_name(cluster.neuron.release)
     return check_neuron_release(cluster.neuron.release, families)
 
@@ -353,23 +356,25 @@ _READ_BY_SCRIPTS = (
 )
 
 
-def check_nodes_told(cluster: ClusterSpec, scripts: NodeScripts, groups: Sequence[NodeGroup]) -> list[Problem]:
-    """Return what is given and no node of `groups` would be told of."""
+def check_node_settings_used(cluster: ClusterSpec, scripts: NodeScripts, groups: Sequence[NodeGroup]) -> list[Problem]:
+    """Return a problem for each setting that has no effect on any node of `groups`."""
     steps = [("scripts", name) for name in ("skip_steps", "own") if getattr(scripts, name)]
     if not any(group.hook for group in groups):
-        why, remedy = "no node runs a script, which would read it", "let nodes run the lifecycle scripts, or remove it"
+        why, remedy = "no node runs lifecycle scripts", "let nodes run the lifecycle scripts, or remove it"
     elif isinstance(scripts, LifecycleScripts) and scripts.prefix is not None:
-        why = "the scripts lie in S3 already, so nothing is written beside them for nodes to read"
+        why = "the scripts are already in S3, and llm-fleet writes no settings next to them"
         remedy = "remove it, or let the scripts be uploaded"
     elif scripts.scripts is not None:
-        why = "the scripts are your own, and llm-fleet knows the steps of its own ones only"
-        remedy = "remove it, or leave the folder out and have llm-fleet's scripts run with own steps among theirs"
-        return [_not_told(path, why, remedy) for path in steps]
+        why = "`scripts` replaces llm-fleet's scripts, and with them their steps"
+        remedy = "remove it, or remove `scripts` and add your own steps to llm-fleet's scripts"
+        return [_unused(path, why, remedy) for path in steps]
     else:
         return []
     given = [(name,) for name in _READ_BY_SCRIPTS if getattr(cluster, name)]
-    return [_not_told(path, why, remedy) for path in (*given, *steps)]
+    return [_unused(path, why, remedy) for path in (*given, *steps)]
 
 
-def _not_told(path: tuple[PathPart, ...], why: str, remedy: str) -> Problem:
-    return Problem(code=Code.NODES_NOT_TOLD, message=f"no node is told of this: {why}", remedy=remedy, path=path)
+def _unused(path: tuple[PathPart, ...], why: str, remedy: str) -> Problem:
+    return Problem(
+        code=Code.NODE_SETTINGS_UNUSED, message=f"this setting has no effect: {why}", remedy=remedy, path=path
+    )

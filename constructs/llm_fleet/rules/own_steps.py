@@ -1,4 +1,4 @@
-"""Steps of nodes: those to skip, those of the user's own, and the packages that they may install."""
+"""Rules of node steps: skipped steps, the user's own steps, and pinned packages."""
 
 import re
 from collections import Counter
@@ -17,9 +17,9 @@ from llm_fleet.spec.cluster import NodeGroup, NodeScripts, OwnStep
 
 
 def circle(needs: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return names each of which needs the next, and the last the first; empty when there are none.
+    """Return a dependency cycle: each name needs the next, and the last the first; empty without a cycle.
 
-    Names that are no keys need nothing. Of several circles the first in the order of the keys is returned.
+    Names that are not keys need nothing. Of several cycles the first in the order of the keys is returned.
     """
     left = {name: [need for need in wanted if need in needs] for name, wanted in needs.items()}
     while free := [name for name, wanted in left.items() if not any(need in left for need in wanted)]:
@@ -34,7 +34,7 @@ def circle(needs: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def check_steps(scripts: NodeScripts, groups: Sequence[NodeGroup]) -> list[Problem]:
-    """Return what is wrong with the steps that nodes of `groups` skip or take, whatever is in their scripts."""
+    """Return what is wrong with skipped and own steps for nodes of `groups`, without reading the scripts."""
     names = Counter(step.name for step in scripts.own_steps)
     own = [
         problem.under("own", "steps", step.name)
@@ -45,9 +45,9 @@ def check_steps(scripts: NodeScripts, groups: Sequence[NodeGroup]) -> list[Probl
 
 
 def check_own_scripts(scripts: NodeScripts, files: Mapping[str, bytes]) -> list[Problem]:
-    """Return which scripts of own steps a node could not run.
+    """Return a problem for each script of an own step that a node could not run.
 
-    `files`: those of the folder of own scripts, by their paths below it.
+    `files`: the files in the folder of own scripts, by relative path.
     """
     return [problem.under("own", "steps", step.name) for step in scripts.own_steps for problem in _script(step, files)]
 
@@ -56,22 +56,22 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def _form(step: OwnStep) -> Iterator[Problem]:
-    """Return what is wrong with `step` whatever else there is."""
+    """Return what is wrong with `step` by itself."""
     if not _NAME.fullmatch(step.name):
-        mended = re.sub(r"[^a-z0-9]+", "_", step.name.lower()).strip("_").lstrip("0123456789_")
+        repaired = re.sub(r"[^a-z0-9]+", "_", step.name.lower()).strip("_").lstrip("0123456789_")
         yield step.wrong(
             "name",
             Code.STEP_NAME,
-            "this is no name of a step",
-            f"write {mended!r}" if mended else "write a word of lower-case letters",
+            "this is not a valid name of a step",
+            f"write {repaired!r}" if repaired else "write a word of lower-case letters",
             allowed="lower-case letters, digits and underscores; a letter first",
         )
     if not step.roles:
         yield step.wrong(
             "roles",
             Code.STEP_ROLE,
-            f"no node takes the step {step.name!r}, since it names no role",
-            "name one role or more",
+            f"no node would run the step {step.name!r}: it has no roles",
+            "write at least one role",
             allowed=", ".join(NodeType),
         )
     yield from check_fields(step)
@@ -83,8 +83,8 @@ def _skipped(scripts: NodeScripts) -> list[Problem]:
         scripts.wrong(
             ("skip_steps", index),
             Code.STEP_UNKNOWN,
-            f"llm-fleet ships no step {name!r}",
-            did_you_mean(name, known, otherwise="take a name from those allowed"),
+            f"llm-fleet has no step {name!r}",
+            did_you_mean(name, known, otherwise="write one of the allowed names"),
             allowed=", ".join(known),
         )
         for index, name in enumerate(scripts.skip_steps)
@@ -93,9 +93,9 @@ def _skipped(scripts: NodeScripts) -> list[Problem]:
 
 
 def _without_steps(scripts: NodeScripts, groups: Sequence[NodeGroup]) -> list[Problem]:
-    """Return which groups are left without any step.
+    """Return a problem for each group without any step.
 
-    A node that takes no step refuses to start, since it could not say what it has verified.
+    A node without steps does not start, since it would have verified nothing.
     """
     if not scripts.skip_steps:
         return []
@@ -104,7 +104,7 @@ def _without_steps(scripts: NodeScripts, groups: Sequence[NodeGroup]) -> list[Pr
         scripts.wrong(
             "skip_steps",
             Code.STEP_ROLE,
-            f"with these skipped, the {group.role.value} nodes of group {group.name!r} take no step at all",
+            f"with these steps skipped, the {group.role.value} nodes of group {group.name!r} would run no step",
             "skip fewer, or run no scripts on these nodes",
         )
         for group in groups
@@ -117,9 +117,9 @@ def _without_steps(scripts: NodeScripts, groups: Sequence[NodeGroup]) -> list[Pr
 def _name(step: OwnStep, names: Mapping[str, int]) -> Iterator[Problem]:
     name = step.name
     fault = (
-        "llm-fleet ships a step of this name"
+        "llm-fleet has a step with this name"
         if name in node_steps()
-        else f"{names[name]} steps are called so"
+        else f"{names[name]} steps have this name"
         if names[name] > 1
         else None
     )
@@ -127,8 +127,8 @@ def _name(step: OwnStep, names: Mapping[str, int]) -> Iterator[Problem]:
         yield step.wrong(
             "name",
             Code.STEP_NAME,
-            f"a step of one's own needs a name of its own, and {fault}",
-            f"write e.g. 'own_{name}'" if name in node_steps() else "give each a name of its own",
+            f"the name of an own step must be unique, and {fault}",
+            f"write e.g. 'own_{name}'" if name in node_steps() else "give each step a different name",
         )
 
 
@@ -139,22 +139,22 @@ def _needs(step: OwnStep, own: Mapping[str, int]) -> Iterator[Problem]:
             yield step.wrong(
                 ("needs", index),
                 Code.STEP_UNKNOWN,
-                f"the step {step.name!r} needs {need!r}, and there is no such step",
-                did_you_mean(need, known, otherwise="take a name from those allowed"),
+                f"the step {step.name!r} needs {need!r}, which does not exist",
+                did_you_mean(need, known, otherwise="write one of the allowed names"),
                 allowed=", ".join(known),
             )
 
 
 def _circle(scripts: NodeScripts) -> Iterator[Problem]:
-    """No shipped step needs one of the user's own, so only these can make a circle."""
+    """Steps of llm-fleet never need own steps, so that only own steps can form a cycle."""
     found = circle({step.name: step.needs for step in scripts.own_steps})
     if found:
         first = next(step for step in scripts.own_steps if step.name == found[0])
         yield first.wrong(
             "needs",
             Code.STEP_CIRCLE,
-            f"each of these waits for the next: {' -> '.join([*found, found[0]])}",
-            "take one of them out of the `needs` of another",
+            f"these steps need each other in a cycle: {' -> '.join([*found, found[0]])}",
+            "remove one of them from the `needs` of another",
         ).under("own", "steps", first.name)
 
 
@@ -162,25 +162,28 @@ def _script(step: OwnStep, files: Mapping[str, bytes]) -> Iterator[Problem]:
     script = step.script
     path = PurePosixPath(script)
     if path.is_absolute() or ".." in path.parts or not script:
-        fault, remedy = "is no path below the folder of own scripts", "write the file's name in that folder"
+        fault, remedy = "must be a path in the folder of own scripts", "write the path relative to that folder"
     elif script not in files:
         fault = "is not in the folder of own scripts"
-        remedy = did_you_mean(script, files, otherwise="put it there")
+        remedy = did_you_mean(script, files, otherwise="add it to the folder")
     elif b"\r\n" in files[script]:
-        fault = "has Windows line ends, on which shells fail"
-        remedy = f"sed -i 's/\\r$//' {script}, and `* text=auto eol=lf` in .gitattributes"
+        fault = "has Windows line endings, with which shells fail"
+        remedy = f"run sed -i 's/\\r$//' {script}, and write `* text=auto eol=lf` to .gitattributes"
     elif not files[script].startswith(b"#!") and path.suffix not in (".sh", ".py"):
-        fault, remedy = "has no #! line and ends neither in .sh nor in .py", "begin it with e.g. `#!/usr/bin/env bash`"
+        fault, remedy = (
+            "has no #! line, and its name ends neither in .sh nor in .py",
+            "add a first line such as `#!/usr/bin/env bash`",
+        )
     else:
         return
     yield step.wrong("script", Code.STEP_SCRIPT, f"the script {fault}", remedy)
 
 
 def check_neuron_pinned(release: str, files: Sequence[dict[str, Any]] | None) -> list[Problem]:
-    """Return a problem when the packages of Neuron `release` are not all among `files`, those of a right lock file.
+    """Return a problem when the packages of Neuron `release` are not all among `files`, those of a valid lock file.
 
-    `files` is `None` when nodes fetch nothing. The driver may be missing: images bring it. An unknown release passes,
-    since that is told elsewhere.
+    `files` is `None` when nodes download nothing. The driver may be missing: images contain it. An unknown release
+    passes, since another rule reports it.
     """
     if release not in neuron_releases():
         return []
@@ -188,8 +191,8 @@ def check_neuron_pinned(release: str, files: Sequence[dict[str, Any]] | None) ->
         return [
             Problem(
                 code=Code.NEURON_NOT_PINNED,
-                message="nodes are to install Neuron's packages, and fetch nothing",
-                remedy="say with `downloads` where they come from, or have nodes only verify what their image carries",
+                message="`downloads` is required to install Neuron packages on nodes",
+                remedy="set `downloads` to their source, or let nodes only verify the packages in their image",
                 value=release,
             )
         ]
@@ -200,8 +203,9 @@ def check_neuron_pinned(release: str, files: Sequence[dict[str, Any]] | None) ->
     return [
         Problem(
             code=Code.NEURON_NOT_PINNED,
-            message=f"nodes are to install Neuron {release}, and the lock file has no {', '.join(missing)}",
-            remedy=f"make it anew with `llm-fleet mirror lock` for Neuron {release}",
+            message=f"the lock file does not contain {', '.join(missing)}, which nodes must install for Neuron "
+            f"{release}",
+            remedy=f"create the lock file again with `llm-fleet mirror lock` for Neuron {release}",
             value=release,
         )
     ]

@@ -1,6 +1,6 @@
-"""People of one cluster: Slurm's accounts with their limits, whether these hold, and a directory that knows people.
+"""Rules of Slurm accounts with their limits, the enforcement of limits, and an LDAP directory of users.
 
-Users and their homes are in `node_users`, the user of a session in `session_document`.
+Rules of users, their home folders and sessions are in `node_users`.
 """
 
 import re
@@ -25,22 +25,24 @@ def check_people(
     on_parallelcluster: bool,
     pinned: Sequence[str] | None,
 ) -> list[Problem]:
-    """Return everything that is wrong with the people of a cluster, by these names and by indices.
+    """Return everything that is wrong with users, accounts and directory of a cluster, by these names and indices.
 
-    - `certificate_text`: the authority of the directory, where it goes to the nodes; empty for a file that cannot be
-      read.
-    - `has_accounting`: whether Slurm keeps records.
-    - `on_parallelcluster`: whether the platform asks a directory by itself.
-    - `pinned`: names of the packages that nodes may fetch; `None` where they fetch nothing, or the lock file cannot be
+    - `certificate_text`: the certificate of the directory's CA, if it is copied to nodes; empty for a file that cannot
+      be read.
+    - `has_accounting`: whether Slurm accounting is enabled.
+    - `on_parallelcluster`: whether the platform queries the directory itself.
+    - `pinned`: names of the packages that nodes may download; `None` without downloads, or when the lock file cannot be
       read.
     """
     found = check_slurm_accounts(slurm_accounts, users, has_accounting=has_accounting)
     if directory is None:
         return found
-    told = check_directory(directory, users, certificate_text=certificate_text, on_parallelcluster=on_parallelcluster)
+    of_directory = check_directory(
+        directory, users, certificate_text=certificate_text, on_parallelcluster=on_parallelcluster
+    )
     if not (on_parallelcluster or directory.sssd_on_image):
-        told += check_sssd_packages(pinned)
-    return [*found, *(problem.under("directory") for problem in told)]
+        of_directory += check_sssd_packages(pinned)
+    return [*found, *(problem.under("directory") for problem in of_directory)]
 
 
 _COUNTS = ("fairshare", "grp_jobs", "grp_submit_jobs", "max_jobs", "max_submit_jobs", "max_wall_minutes")
@@ -50,9 +52,9 @@ _RESOURCES = ("grp_tres", "max_tres_per_job")
 def check_slurm_accounts(
     accounts: Sequence[SlurmAccount], users: Sequence[ClusterUser], *, has_accounting: bool
 ) -> list[Problem]:
-    """Return what is wrong with `accounts`, under `slurm_accounts` and their index, and with who has which of them.
+    """Return what is wrong with `accounts`, under `slurm_accounts` and their index, and with the accounts of users.
 
-    `has_accounting`: Slurm keeps records, without which there are no accounts at all.
+    `has_accounting`: Slurm accounting is enabled, which accounts require.
     """
     if not accounts or is_unresolved(accounts):
         return []
@@ -60,16 +62,16 @@ def check_slurm_accounts(
         *_tree(accounts),
         *(problem.under(index) for index, account in enumerate(accounts) for problem in _check_account(account)),
     ]
-    told = [*_no_accounting(has_accounting), *(problem.under("slurm_accounts") for problem in own)]
-    return [*told, *(problem.under("users") for problem in _members(accounts, users))]
+    of_accounts = [*_no_accounting(has_accounting), *(problem.under("slurm_accounts") for problem in own)]
+    return [*of_accounts, *(problem.under("users") for problem in _members(accounts, users))]
 
 
 def _no_accounting(has_accounting: bool) -> Iterator[Problem]:
     if not has_accounting:
         yield Problem(
             code=PeopleCode.NO_ACCOUNTING,
-            message="Slurm keeps accounts and their limits in its accounting, and this cluster has none",
-            remedy="give the cluster `accounting`, e.g. the fleet's own `slurm_database`, or leave the accounts out",
+            message="`slurm_accounts` requires Slurm accounting, which this cluster does not have",
+            remedy="set the cluster's `accounting`, e.g. to the fleet's `slurm_database`, or remove the accounts",
             path=("slurm_accounts",),
         )
 
@@ -79,15 +81,15 @@ def _check_account(account: SlurmAccount) -> Iterator[Problem]:
         yield account.wrong(
             "name",
             PeopleCode.ACCOUNT_NAME,
-            "Slurm keeps account names in lower case and reads blanks and commas as the name's end",
+            "account names in Slurm must be in lower case, without spaces and commas",
             "write lower-case letters, digits, dots, hyphens and underscores",
         )
     if account.name in (slurm_limit_facts().root_account, slurm_limit_facts().image_account):
         yield account.wrong(
             "name",
             PeopleCode.ACCOUNT_NAME,
-            "this account is there already: limits on it would bind administrators, or whoever repairs nodes",
-            "choose another name",
+            "this account exists in every cluster: its limits would also apply to administrators",
+            "write another name",
         )
     for attribute in _COUNTS:
         largest = slurm_limit_facts().largest
@@ -102,8 +104,8 @@ def _count(attribute: str, number: int | None, largest: int) -> Iterator[Problem
     if not 0 <= number <= largest:
         yield Problem(
             code=PeopleCode.ACCOUNT_LIMIT,
-            message="a limit is a whole number; to Slurm, 0 means none at all, and no limit is told by leaving it out",
-            remedy="write a number from 0 on, or leave it out for no limit",
+            message=f"`{attribute}` must be a whole number from 0, where 0 allows nothing",
+            remedy="write a number from 0, or remove it for no limit",
             path=(attribute,),
             value=number,
             allowed=f"0 to {largest}",
@@ -111,11 +113,11 @@ def _count(attribute: str, number: int | None, largest: int) -> Iterator[Problem
 
 
 def _resources(attribute: str, given: Mapping[str, int]) -> Iterator[Problem]:
-    # A token may stand for the whole: which resources Slurm has to count must be known when the scripts are made.
+    # It must not be a CDK token: the resources that Slurm counts must be known when the scripts are written.
     if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         yield Problem(
             code=PeopleCode.ACCOUNT_TRES,
-            message="what may be had is told by resource",
+            message=f"`{attribute}` must be a mapping from resources to numbers",
             remedy="write e.g. {'node': 16, 'gres/gpu': 128}",
             path=(attribute,),
             value=given,
@@ -125,7 +127,7 @@ def _resources(attribute: str, given: Mapping[str, int]) -> Iterator[Problem]:
         if not slurm_limit_facts().tres_form.fullmatch(name):
             yield Problem(
                 code=PeopleCode.ACCOUNT_TRES,
-                message="Slurm counts no such resource (TRES)",
+                message="unknown trackable resource (TRES) of Slurm",
                 remedy=did_you_mean(
                     name, (*slurm_limit_facts().counted, "gres/gpu"), otherwise="write e.g. 'node', or 'gres/gpu'"
                 ),
@@ -143,16 +145,18 @@ def _tree(accounts: Sequence[SlurmAccount]) -> Iterator[Problem]:
     names: set[str] = set()
     for index, account in enumerate(accounts):
         if account.name in names:
-            yield _of_tree("two accounts have this name", "give each a name of its own", index, "name", account.name)
+            yield _of_tree(
+                "two accounts have this name", "give each account a different name", index, "name", account.name
+            )
         names.add(account.name)
         if account.parent is None or is_unresolved(account.parent):
             continue
         if account.parent not in parents:
-            remedy = did_you_mean(account.parent, list(parents), otherwise="write it among the accounts, too")
-            yield _of_tree("there is no such account to be below", remedy, index, "parent", account.parent)
+            remedy = did_you_mean(account.parent, list(parents), otherwise="add it to the accounts")
+            yield _of_tree("the parent account does not exist", remedy, index, "parent", account.parent)
         elif _is_above_itself(account.name, parents):
-            message = "the account is below itself, so the tree has no root"
-            yield _of_tree(message, "leave `parent` out at the topmost account", index, "parent", account.parent)
+            message = "the account is its own ancestor"
+            yield _of_tree(message, "remove `parent` of the topmost account", index, "parent", account.parent)
 
 
 def _is_above_itself(name: str, parents: Mapping[str, str | None]) -> bool:
@@ -176,16 +180,16 @@ def _members(accounts: Sequence[SlurmAccount], users: Sequence[ClusterUser]) -> 
         if user.slurm_account is None:
             yield Problem(
                 code=PeopleCode.USER_WITHOUT_ACCOUNT,
-                message=f"where limits hold, who has no Slurm account can submit no job, and {user.name} has none",
-                remedy=f"give {user.name} an account, e.g. {names[0]!r}",
+                message=f"{user.name} has no Slurm account, and so cannot submit jobs when limits are enforced",
+                remedy=f"set the account of {user.name}, e.g. {names[0]!r}",
                 path=(index, "slurm_account"),
                 allowed=", ".join(names),
             )
         elif user.slurm_account not in names and not is_unresolved((user.slurm_account, names)):
             yield Problem(
                 code=PeopleCode.ACCOUNT_UNKNOWN,
-                message="there is no such account in `slurm_accounts`",
-                remedy=did_you_mean(user.slurm_account, names, otherwise="write it among the accounts, too"),
+                message="`slurm_accounts` has no account with this name",
+                remedy=did_you_mean(user.slurm_account, names, otherwise="add it to the accounts"),
                 path=(index, "slurm_account"),
                 value=user.slurm_account,
                 allowed=", ".join(names),
@@ -197,25 +201,25 @@ _ENFORCE = "accountingstorageenforce"
 
 @rule
 def check_hyperpod_enforces(hook: str | None, strategy: SlurmConfigStrategy | None) -> Iterator[Problem]:
-    """Return a problem where HyperPod would not let our line in slurm.conf stand.
+    """Return a problem when HyperPod would remove llm-fleet's line from slurm.conf.
 
-    `hook`: when the controller runs our scripts; `OnCreate` makes slurm.conf ours. Else the AMI has written it, and
-    with `Merge`, which Continuous provisioning implies, what is added to it stays.
+    `hook`: when the controller runs the scripts; with `OnCreate` llm-fleet writes slurm.conf. Otherwise the AMI does,
+    and additions are kept only with `Merge`, the strategy of Continuous provisioning.
     """
     if hook == LifecycleHook.ON_INIT_COMPLETE and strategy not in (None, SlurmConfigStrategy.MERGE):
         yield _unenforced(
-            f"limits hold only where slurm.conf has AccountingStorageEnforce, and {strategy} takes such a line out "
-            "again, or has every update refused",
-            "use Continuous provisioning or the strategy Merge, or let the controller run scripts by OnCreate",
+            f"limits require AccountingStorageEnforce in slurm.conf, and with {strategy} HyperPod removes that line or "
+            "rejects updates",
+            "use Continuous provisioning or the strategy Merge, or run the controller's scripts with OnCreate",
         )
 
 
 def check_parallelcluster_enforces(lines: Sequence[Mapping[str, Any]], file: str | None) -> Iterator[Problem]:
-    """Yield what keeps ParallelCluster from enforcing limits: settings of the user's own, `lines` or in a `file`."""
+    """Yield a problem for each of the user's Slurm settings, in `lines` or in a `file`, that may disable limits."""
     if file is not None:
         yield _unenforced(
-            "limits hold only where slurm.conf has AccountingStorageEnforce, and nobody looks into a file of settings",
-            "write the settings themselves in place of the file",
+            "limits require AccountingStorageEnforce in slurm.conf, and llm-fleet cannot check it in a settings file",
+            "write the settings themselves instead of the file",
         )
     if is_unresolved(lines):
         return
@@ -224,8 +228,9 @@ def check_parallelcluster_enforces(lines: Sequence[Mapping[str, Any]], file: str
             missing = {*slurm_limit_facts().enforce} - {*str(value).lower().split(",")}
             if key.lower() == _ENFORCE and missing and not is_unresolved(value):
                 yield _unenforced(
-                    f"your own AccountingStorageEnforce lacks {' and '.join(sorted(missing))}, so no limit would hold",
-                    "leave it out: it is written for you",
+                    f"your AccountingStorageEnforce does not contain {' and '.join(sorted(missing))}, which limits "
+                    "require",
+                    "remove it: llm-fleet sets it",
                 )
 
 
@@ -239,15 +244,15 @@ _DN = re.compile(r"\s*[A-Za-z][A-Za-z0-9-]*\s*=.+")
 _ATTRIBUTE = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 _GROUP = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]*")
 CERTIFICATE = "-----BEGIN CERTIFICATE-----"
-"""Begins every certificate in PEM."""
+"""The first line of every PEM certificate."""
 _PRIVATE = "PRIVATE KEY-----"
 SSSD_PACKAGES = ("sssd", "sssd-ldap")
-"""What nodes install where the image has no SSSD."""
+"""The packages that nodes install when the image has no SSSD."""
 _FORMS = {
     "domain": (_DOMAIN, "a directory's DNS name", "corp.example.com"),
     "base_dn": (_DN, "a distinguished name", "dc=corp,dc=example,dc=com"),
     "bind_dn": (_DN, "a distinguished name", "cn=reader,ou=services,dc=corp,dc=example,dc=com"),
-    "ssh_public_key_attribute": (_ATTRIBUTE, "an attribute of LDAP", "sshPublicKey"),
+    "ssh_public_key_attribute": (_ATTRIBUTE, "an LDAP attribute", "sshPublicKey"),
     "home": (re.compile(r"(/[A-Za-z0-9_.@%+-]+)*/%u"), "a path that ends with `/%u`, the login name", "/home/%u"),
     "test_user": (re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*"), "a login name", "ada"),
 }
@@ -256,9 +261,9 @@ _FORMS = {
 def check_directory(
     directory: Directory, users: Sequence[ClusterUser], *, certificate_text: str | None, on_parallelcluster: bool
 ) -> list[Problem]:
-    """Return what is wrong with `directory`, by its attributes; `users` are those that nodes make themselves.
+    """Return what is wrong with `directory`, by its attributes; `users` are those that nodes create themselves.
 
-    `certificate_text`: of the file that goes to the nodes; empty for one that cannot be read.
+    `certificate_text`: of the file that is copied to the nodes; empty for a file that cannot be read.
     """
     return [
         *_uris(directory),
@@ -272,48 +277,50 @@ def check_directory(
 
 @rule
 def check_sssd_packages(names: Sequence[str] | None) -> Iterator[Problem]:
-    """Return a problem when no file pinned for nodes is SSSD's; `names`: of the lock file, `None` for no downloads."""
+    """Return a problem when the packages of SSSD are not in the lock file; `names`: its files, `None` without one."""
     if names is None or not all(package in names for package in SSSD_PACKAGES):
         yield Problem(
             code=PeopleCode.DIRECTORY_PACKAGES,
-            message="nodes ask a directory by SSSD, which AWS's HyperPod images do not promise, and nodes fetch nothing"
+            message="a directory requires SSSD, which HyperPod images may not contain, and nodes download no packages"
             if names is None
-            else f"nodes ask a directory by SSSD, and the lock file has no {' and no '.join(SSSD_PACKAGES)}",
-            remedy="use an image with SSSD and say `sssd_on_image`, or pin "
-            f"{' and '.join(SSSD_PACKAGES)} with `llm-fleet mirror lock` and name the lock file under `downloads`",
+            else f"a directory requires SSSD, and the lock file does not contain {' and '.join(SSSD_PACKAGES)}",
+            remedy="use an image with SSSD and set `sssd_on_image`, or add "
+            f"{' and '.join(SSSD_PACKAGES)} to the lock file with `llm-fleet mirror lock` and set `downloads`",
             path=("sssd_on_image",),
         )
 
 
 def directory_twice(key: str) -> Problem:
-    """Return the problem of a ParallelCluster whose own section says something else than `key`."""
+    """Return the problem of a ParallelCluster with both `key` and its own section in `overrides`."""
     return Problem(
         code=PeopleCode.DIRECTORY_TWICE,
-        message="the directory is told here, and once more in the section `DirectoryService` of `overrides`",
-        remedy="keep one of the two",
+        message=f"set only one of `{key}` and the section `DirectoryService` of `overrides`",
+        remedy="remove one of the two",
         path=(key,),
     )
 
 
 def _uris(directory: Directory) -> Iterator[Problem]:
     if not directory.uris:
-        yield _uri((), "nobody tells where the directory is", "write e.g. ['ldaps://ldap.corp.example.com']", None)
+        yield _uri((), "`uris` is required for a directory", "write e.g. ['ldaps://ldap.corp.example.com']", None)
     for index, uri in enumerate(directory.uris):
         if is_unresolved(uri):
             continue
         form = _URI.fullmatch(uri)
         if form is None:
-            yield _uri((index,), "this is no address of a directory", "write e.g. 'ldaps://ldap.corp.example.com'", uri)
+            yield _uri(
+                (index,), "this is not the URI of an LDAP server", "write e.g. 'ldaps://ldap.corp.example.com'", uri
+            )
         elif form[1] == "ldap" and not directory.start_tls:
             yield _uri(
                 (index,),
-                "passwords and ids would go over the network in the clear, and anyone there could give answers",
-                f"write 'ldaps://{uri.partition('://')[2]}', or say `start_tls` where the server has it",
+                "ldap:// without `start_tls` is not encrypted: passwords could be read, and responses could be forged",
+                f"write 'ldaps://{uri.partition('://')[2]}', or set `start_tls` if the server supports it",
                 uri,
             )
         elif form[1] == "ldaps" and directory.start_tls:
-            yield _uri((index,), "ldaps:// is TLS from the first byte on, so there is nothing to start", "leave "
-                       "`start_tls` out, or write ldap:// for a server that starts TLS itself", uri)  # fmt: skip
+            yield _uri((index,), "`start_tls` cannot be used with ldaps://, which always uses TLS", "remove "
+                       "`start_tls`, or write ldap:// for a server that supports StartTLS", uri)  # fmt: skip
 
 
 def _uri(where: tuple[int, ...], what: str, how: str, value: object) -> Problem:
@@ -325,7 +332,7 @@ def _form(attribute: str, value: str | None) -> Iterator[Problem]:
     if value is None or is_unresolved(value):
         return
     form, what, example = _FORMS[attribute]
-    # A line end would begin another setting of sssd.conf.
+    # A line break would begin another setting in sssd.conf.
     if not value.isprintable() or not form.fullmatch(value):
         yield _value(attribute, value, f"this is not {what}", f"write e.g. {example!r}")
 
@@ -336,13 +343,18 @@ def _filter(attribute: str, value: str | None) -> Iterator[Problem]:
     whole = value.isprintable() and value.startswith("(") and value.endswith(")")
     if not whole or value.count("(") != value.count(")"):
         example = "(memberOf=cn=fleet,ou=groups,dc=corp,dc=example,dc=com)"
-        yield _value(attribute, value, "an LDAP filter stands in round brackets", f"write e.g. {example!r}")
+        yield _value(attribute, value, "an LDAP filter must be in parentheses", f"write e.g. {example!r}")
 
 
 def _groups(names: Sequence[str]) -> Iterator[Problem]:
     for name in names:
         if not is_unresolved(name) and not _GROUP.fullmatch(name):
-            yield _value("sudo_groups", name, "sudo could not tell where this group's name ends", "write plain names")
+            yield _value(
+                "sudo_groups",
+                name,
+                "this group name contains characters that are not allowed in sudoers",
+                "write a plain name",
+            )
 
 
 def _value(attribute: str, value: object, what: str, how: str) -> Problem:
@@ -358,19 +370,19 @@ def _certificate(directory: Directory, text: str | None, on_parallelcluster: boo
 
 
 def _certificate_fault(text: str | None, on_parallelcluster: bool) -> tuple[str, str]:
-    """Return what is wrong with the file of authorities, and what to do; two empty words for nothing."""
+    """Return fault and remedy of the file with CA certificates; two empty strings when it is right."""
     if not text:
-        return "there is no such file, and without it nodes would believe anyone who calls himself the directory", (
-            "write the path of a PEM file with the authority of its certificate, from where the fleet file or the "
-            "program lies, or an absolute path in the image"
+        return "the file does not exist, and nodes need it to verify the identity of the LDAP server", (
+            "write the path of a PEM file with the CA certificate, relative to the fleet file or the program, or an "
+            "absolute path in the image"
         )
     if _PRIVATE in text:
-        return "this file holds a private key", "write the file of the authority's certificate, and no more"
+        return "this file contains a private key", "write a file that contains only the CA certificate"
     if CERTIFICATE not in text:
-        return "this file holds no certificate in PEM", f"write a file that has a line {CERTIFICATE}"
+        return "this file contains no PEM certificate", f"write a file with the line {CERTIFICATE}"
     if on_parallelcluster:
-        return "ParallelCluster asks the directory before it runs any script, so its nodes have no such file yet", (
-            "build it into the image, and write the absolute path that it has there"
+        return "ParallelCluster queries the directory before scripts could copy this file to the nodes", (
+            "add the file to the image, and write its absolute path there"
         )
     return "", ""
 
@@ -380,8 +392,8 @@ def _ids(directory: Directory, users: Sequence[ClusterUser]) -> Iterator[Problem
     if is_unresolved((first, last)):
         return
     if not 0 < first <= last:
-        yield _value("first_id", first, "the ids of the directory's people begin after they end", "write first and "
-                     "last id, from the lower to the higher")  # fmt: skip
+        yield _value("first_id", first, "`first_id` must be above 0 and at most `last_id`", "write the "
+                     "lowest and the highest id of the directory's users")  # fmt: skip
         return
     inside = [user for user in users if not is_unresolved(user.uid) and _meets(user, first, last)]
     if inside:
@@ -389,8 +401,8 @@ def _ids(directory: Directory, users: Sequence[ClusterUser]) -> Iterator[Problem
         yield directory.wrong(
             "first_id",
             PeopleCode.DIRECTORY_IDS,
-            f"{names} of `users` would have an id that the directory gives others, and own their files",
-            f"give them ids below {first}, or begin the directory's own above {max(u.uid for u in inside)}",
+            f"{names} of `users` have ids in the range of the directory, so that they would own files of its users",
+            f"give them ids below {first}, or set `first_id` above {max(u.uid for u in inside)}",
         )
 
 

@@ -1,4 +1,4 @@
-"""What a problem is: its code, place, value and remedy; and what a CDK token is, which rules pass over."""
+"""`Problem`: what is wrong, where, and the fix. `is_unresolved`: whether a value is a CDK token, which rules skip."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -12,9 +12,9 @@ _NUMBER_TOKEN_CEILING = -1.8e289
 
 
 def is_unresolved(value: Any) -> bool:
-    """Return whether `value` is, or holds, a CDK token, whose value is known only at deploy time.
+    """Return whether `value` is or contains a CDK token, which is resolved at deployment.
 
-    A rule passes over such a value. Tokens cross jsii as marked strings, as hugely negative numbers
+    Rules skip such a value. Tokens cross jsii as marked strings, as hugely negative numbers
     (aws-cdk-lib core/lib/private/encoding: -1.8881545897087e+289 and below) or as objects with `resolve`.
     """
     if isinstance(value, str):
@@ -30,12 +30,12 @@ def is_unresolved(value: Any) -> bool:
     try:
         return hasattr(value, "creation_stack")
     except RuntimeError:
-        # jsii's answer of a token that has the property, without a value.
+        # jsii raises it for a token that has the property without a value.
         return True
 
 
 def is_list_token(value: Any) -> bool:
-    """Return whether `value` is a token for a whole list, whose length as well is known only at deploy time."""
+    """Return whether `value` is a token for a list, whose length is resolved at deployment, too."""
     if not isinstance(value, list | tuple):
         return False
     items: list[Any] = [*value]
@@ -43,10 +43,10 @@ def is_list_token(value: Any) -> bool:
 
 
 class AnyCode(StrEnum):
-    """One mistake, one code; lists of them are its subclasses. No two lists have a code in common."""
+    """The base of the enums of error codes. Each mistake has one code, and no two enums share a code."""
 
     def __new__(cls, code: str, title: str) -> Self:
-        """Make a member whose value is `code` and whose `title_` says in short what the mistake is."""
+        """Make a member whose value is `code` and whose `title_` is its title in the docs."""
         member = str.__new__(cls, code)
         member._value_ = code
         member.title_ = title
@@ -60,27 +60,27 @@ PathPart = str | int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One mistake, told so that its reader can mend it without looking anything up."""
+    """One mistake, with all that its reader needs to fix it."""
 
     code: AnyCode
     message: str
-    """What is wrong, in the user's words: lower case, no full stop."""
+    """What is wrong, with the user's keys and units: lower case, no full stop."""
     remedy: str
-    """What to write or do instead."""
+    """An instruction: what to write or do instead."""
     path: tuple[PathPart, ...] = ()
-    """Where, from the value that the rule was given, by attribute name or index."""
+    """Where: attribute names and indexes, from the value that the rule checks."""
     value: Any = None
-    """The value given; `None` when the mistake is that there is none."""
+    """The value that was given; `None` when it is missing."""
     allowed: str = ""
-    """What would be accepted; empty when the message says it all."""
+    """What is allowed; empty when the message says it."""
 
     def under(self, *prefix: PathPart) -> "Problem":
-        """Return the same problem, seen from further out."""
+        """Return the same problem with a path that begins with `prefix`."""
         return replace(self, path=(*prefix, *self.path))
 
     @property
     def where(self) -> str:
-        """The path as the user would write it, e.g. `clusters.train.groups.workers.type` or `groups[2].count`."""
+        """The path as text, e.g. `clusters.train.groups.workers.type` or `groups[2].count`."""
         text = ""
         for part in self.path:
             text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -100,7 +100,7 @@ _Arguments = ParamSpec("_Arguments")
 
 
 def rule(check: Callable[_Arguments, Iterable[Problem]]) -> Callable[_Arguments, list[Problem]]:
-    """Let `check` be written as a generator, which yields each problem where it finds it; callers get the list."""
+    """Turn `check`, a generator that yields problems, into a function that returns their list."""
 
     @wraps(check)
     def listed(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> list[Problem]:
@@ -110,13 +110,13 @@ def rule(check: Callable[_Arguments, Iterable[Problem]]) -> Callable[_Arguments,
 
 
 class FleetError(ValueError):
-    """Everything that is wrong with what the user gave, at once.
+    """All mistakes in what the user gave, reported together.
 
-    `problems` has each mistake as data; the text is made for a terminal.
+    `problems` has each mistake as data; the text is for a terminal.
     """
 
     def __init__(self, problems: Sequence[Problem], *, subject: str = "") -> None:
-        """Take one problem or more, found in `subject` (a file's name or a construct's path)."""
+        """Take at least one problem, found in `subject` (a file name or a construct path)."""
         self.problems = tuple(problems)
         self.subject = subject
         count = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
@@ -132,11 +132,11 @@ def raise_problems(problems: Iterable[Problem], *, subject: str = "") -> None:
 
 
 def under(problems: Iterable[Problem], *prefix: PathPart) -> list[Problem]:
-    """Return `problems`, seen from further out: their paths begin with `prefix`."""
+    """Return `problems` with paths that begin with `prefix`."""
     return [problem.under(*prefix) for problem in problems]
 
 
 def _short(value: Any, limit: int = 120) -> str:
-    """`value` as Python would write it, cut where it is longer than `limit` characters."""
+    """`repr` of `value`, cut after `limit` characters."""
     text = repr(value)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -1,4 +1,4 @@
-"""Regions and the zones in them."""
+"""Rules of AWS Regions and AZ ids."""
 
 from collections.abc import Iterator
 
@@ -10,18 +10,18 @@ from llm_fleet.rules.values import did_you_mean, nearest
 
 @rule
 def check_region(region: str | None) -> Iterator[Problem]:
-    """Check that `region` is one of AWS's; `None` passes: the deployment's environment says it."""
+    """Check that `region` is an AWS Region; `None` passes: it is set by the environment of the deployment."""
     if region is None or is_unresolved(region) or region in regions():
         return
     zone_of = region.rstrip("abcdefgh")
     remedy = (
         f"write {zone_of!r}: {region!r} is an AZ of it"
         if zone_of in regions()
-        else did_you_mean(region, regions(), otherwise="write one of the allowed")
+        else did_you_mean(region, regions(), otherwise="write one of the allowed regions")
     )
     yield Problem(
         code=Code.REGION_UNKNOWN,
-        message="AWS has no region of this name",
+        message="unknown AWS Region",
         remedy=remedy,
         path=("region",),
         value=region,
@@ -30,7 +30,7 @@ def check_region(region: str | None) -> Iterator[Problem]:
 
 
 def check_hyperpod_region(region: str | None) -> list[Problem]:
-    """Check that `region` is one of AWS's, and has HyperPod."""
+    """Check that `region` is an AWS Region with HyperPod."""
     problems = check_region(region)
     if problems or region is None or is_unresolved(region) or regions()[region].hyperpod:
         return problems
@@ -38,8 +38,8 @@ def check_hyperpod_region(region: str | None) -> list[Problem]:
     return [
         Problem(
             code=Code.REGION_WITHOUT_HYPERPOD,
-            message=f"HyperPod is not in {region}",
-            remedy=f"take one of the allowed, e.g. {nearest(region, having) or having[-1]!r}",
+            message=f"AWS does not offer HyperPod in {region}",
+            remedy=f"write one of the allowed regions, e.g. {nearest(region, having) or having[-1]!r}",
             path=("region",),
             value=region,
             allowed=", ".join(having),
@@ -49,9 +49,9 @@ def check_hyperpod_region(region: str | None) -> list[Problem]:
 
 @rule
 def check_az_id(region: str | None, az_id: str | None) -> Iterator[Problem]:
-    """Check that `az_id` has the form of an AZ id, and lies in `region` where that is known.
+    """Check that `az_id` has the form of an AZ id, and is in `region` if that is known.
 
-    Local Zones (`usw2-lax1-az1`) pass. Whether the region has a zone of this number is not checked: AWS adds zones.
+    Local Zones (`usw2-lax1-az1`) pass. The number of the AZ is not checked, since AWS adds AZs.
     """
     if az_id is None or is_unresolved(az_id):
         return
@@ -62,10 +62,11 @@ def check_az_id(region: str | None, az_id: str | None) -> Iterator[Problem]:
         is_name = any(az_id.startswith(name) for name in regions())
         yield Problem(
             code=Code.ZONE_ID,
-            message="this is the name of an AZ, which is another place in every account; its id is the same in all"
+            message="this is the name of an AZ, which means a different AZ in each account; AZ ids are the same in "
+            "all accounts"
             if is_name
-            else "this is no AZ id",
-            remedy=f"write the id, e.g. {example!r}; "
+            else "this is not an AZ id",
+            remedy=f"write the AZ id, e.g. {example!r}; "
             "`aws ec2 describe-availability-zones` shows both, as ZoneName and ZoneId",
             path=("availability_zone_id",),
             value=az_id,

@@ -1,6 +1,6 @@
-"""Slurm's accounting: what RDS refuses of a database for it, and what `SlurmSettings` of a ParallelCluster is told.
+"""Rules of Slurm accounting: the RDS database, and the accounting settings of a cluster.
 
-Sources of the latter: DatabaseUriValidator, PasswordSecretArnValidator and the two validators of ExternalSlurmdbd in
+Sources for the latter: DatabaseUriValidator, PasswordSecretArnValidator and the two validators of ExternalSlurmdbd in
 the package aws-parallelcluster, DatabaseSchema in its schemas/cluster_schema.py.
 """
 
@@ -21,14 +21,14 @@ _CLASS = re.compile(r"db(\.[a-z0-9-]+){2,3}")
 
 
 def check_slurm_database(spec: SlurmDatabaseSpec) -> list[Problem]:
-    """Return everything that RDS would refuse of `spec`, by attribute names."""
+    """Return everything that RDS would reject in `spec`, by attribute names."""
     facts = slurm_database_facts()
     problems = check_choice(
         spec.engine,
         tuple(facts.engines),
         code=Code.DATABASE_ENGINE,
         name="engine",
-        what="slurmdbd speaks MySQL's protocol, and llm-fleet makes no database",
+        what="slurmdbd requires a MySQL database, and llm-fleet does not support the engine",
     )
     engine = facts.engines.get(spec.engine)
     if engine is not None:
@@ -44,14 +44,14 @@ def check_slurm_database(spec: SlurmDatabaseSpec) -> list[Problem]:
 
 @rule
 def check_subnets(zones: int, *, remedy: str) -> Iterator[Problem]:
-    """Return a problem unless there are subnets in as many AZs as a DB subnet group must have."""
+    """Return a problem unless subnets are in the number of AZs that a DB subnet group requires."""
     least = slurm_database_facts().least_zones
     if zones < least:
         yield Problem(
             code=Code.DATABASE_SUBNETS,
             path=("subnets",),
-            message=f"RDS makes no database without subnets in {least} Availability Zones, however many it uses",
-            allowed=f"{least} subnets or more, in different AZs",
+            message=f"RDS requires subnets in at least {least} Availability Zones, even for a database in one of them",
+            allowed=f"at least {least} subnets, in different AZs",
             remedy=remedy,
         )
 
@@ -59,9 +59,9 @@ def check_subnets(zones: int, *, remedy: str) -> Iterator[Problem]:
 _SETTING = Code.DATABASE_SETTING
 _WORDS = {
     "instance_class": "instance class",
-    "storage_gib": "size of storage",
-    "min_capacity": "least capacity",
-    "max_capacity": "greatest capacity",
+    "storage_gib": "storage size",
+    "min_capacity": "minimum capacity",
+    "max_capacity": "maximum capacity",
 }
 _TIME = "([01]\\d|2[0-3]):[0-5]\\d"
 _DAY = "(mon|tue|wed|thu|fri|sat|sun)"
@@ -79,23 +79,23 @@ def _check_version(spec: SlurmDatabaseSpec, engine: EngineFacts) -> Iterator[Pro
     yield spec.wrong(
         "engine_version",
         Code.DATABASE_ENGINE,
-        f"{version} is no version of {spec.engine} that llm-fleet knows",
-        f"leave it out for {engine.default}, or name the `parameter_group_family` of a newer one",
+        f"unknown version {version} of {spec.engine}",
+        f"remove it to use {engine.default}, or set `parameter_group_family` of a newer version",
         allowed=", ".join(f"{known}.…" for known in engine.families),
     )
 
 
 def _check_kind(spec: SlurmDatabaseSpec) -> Iterator[Problem]:
-    """Return what belongs to the other kind of database, and what is wrong with this kind's own size."""
+    """Return problems for settings of the other kind of database, and for the size of this kind."""
     for name in ("instance_class", "storage_gib") if spec.serverless else ("min_capacity", "max_capacity"):
         if getattr(spec, name) is not None:
             yield spec.wrong(
                 name,
                 _SETTING,
-                f"{spec.engine} has no {_WORDS[name]} to choose",
-                "leave it out: capacity follows the load, and storage grows by itself"
+                f"the {_WORDS[name]} has no effect with {spec.engine}",
+                "remove it: capacity and storage scale automatically"
                 if spec.serverless
-                else "leave it out, or choose an instance class",
+                else "remove it, or set the instance class",
             )
     yield from _check_capacity(spec) if spec.serverless else _check_instance(spec)
 
@@ -103,27 +103,27 @@ def _check_kind(spec: SlurmDatabaseSpec) -> Iterator[Problem]:
 def _check_capacity(spec: SlurmDatabaseSpec) -> list[Problem]:
     least, most = spec.effective_capacity
     lowest, highest = slurm_database_facts().capacity_units
-    floors = {"min_capacity": lowest, "max_capacity": 1}
+    minimums = {"min_capacity": lowest, "max_capacity": 1}
     problems = [
         spec.wrong(
             name,
             _SETTING,
-            f"{value} is no {_WORDS[name]} that Aurora Serverless v2 has",
-            "leave it out, or take the nearest step",
-            allowed=f"{floor:g} to {highest:g} capacity units, in steps of 0.5",
+            f"Aurora Serverless v2 does not support {value} as {_WORDS[name]}",
+            "remove it, or write the nearest step",
+            allowed=f"{least_allowed:g} to {highest:g} capacity units, in steps of 0.5",
         )
-        for name, floor in floors.items()
+        for name, least_allowed in minimums.items()
         if (value := getattr(spec, name)) is not None
         and not is_unresolved(value)
-        and not _is_capacity(value, floor, highest)
+        and not _is_capacity(value, least_allowed, highest)
     ]
     if not problems and not is_unresolved([least, most]) and least > most:
         return [
             spec.wrong(
                 "max_capacity",
                 _SETTING,
-                f"the database would have {most:g} capacity units at most and {least:g} at least",
-                f"write {least:g} or more",
+                f"the maximum capacity is below the minimum capacity, {least:g}",
+                f"write at least {least:g}",
                 value=most,
             )
         ]
@@ -138,30 +138,31 @@ def _is_capacity(value: object, least: float, most: float) -> bool:
 
 @rule
 def _check_pause(spec: SlurmDatabaseSpec) -> Iterator[Problem]:
-    """Return a problem when a version that is told cannot pause and is asked to."""
+    """Return a problem when the set version does not support automatic pause, which a minimum of 0 enables."""
     found = _AURORA.search(spec.engine_version or "")
     first = slurm_database_facts().pauses_from_aurora
     if spec.min_capacity == 0 and found is not None and tuple(map(int, found.groups())) < first:
         yield spec.wrong(
             "min_capacity",
             _SETTING,
-            f"Aurora MySQL {'.'.join(found.groups())} cannot pause",
-            "write 0.5, or take a later version",
-            allowed="0.5 or more; 0 from version {}.{:02}.{} on".format(*first),
+            f"Aurora MySQL {'.'.join(found.groups())} does not support automatic pause, and so no minimum capacity "
+            "of 0",
+            "write 0.5, or use a later version",
+            allowed="0.5 or more; 0 from version {}.{:02}.{}".format(*first),
         )
 
 
 def _check_instance(spec: SlurmDatabaseSpec) -> Iterator[Problem]:
     least, most = slurm_database_facts().storage_gib
     limit = Limit(minimum=least, maximum=most)
-    yield from check_number(spec.storage_gib, limit, _SETTING, "storage_gib", what="the storage")
+    yield from check_number(spec.storage_gib, limit, _SETTING, "storage_gib", what="`size` (in GiB)")
     chosen = spec.instance_class
     if chosen is not None and not is_unresolved(chosen) and not _CLASS.fullmatch(chosen):
         yield spec.wrong(
             "instance_class",
             _SETTING,
-            "this is no instance class of RDS",
-            f"write `db.{chosen.removeprefix('db.')}`" if "." in chosen else "leave it out",
+            "this is not a DB instance class of RDS",
+            f"write `db.{chosen.removeprefix('db.')}`" if "." in chosen else "remove it",
             allowed="e.g. db.t4g.medium, db.m7g.large",
         )
 
@@ -170,7 +171,7 @@ def _check_backups(spec: SlurmDatabaseSpec, engine: EngineFacts) -> list[Problem
     least, most = engine.backup_days
     limit = Limit(minimum=least, maximum=most)
     days = spec.backup_retention_days
-    return check_number(days, limit, _SETTING, "backup_retention_days", what="the number of days of backups")
+    return check_number(days, limit, _SETTING, "backup_retention_days", what="the retention of backups, in days,")
 
 
 def _check_user(name: str) -> Iterator[Problem]:
@@ -182,9 +183,9 @@ def _check_user(name: str) -> Iterator[Problem]:
         code=Code.ACCOUNTING_USER,
         path=("user_name",),
         value=name,
-        message="RDS keeps this name for itself" if reserved else "RDS takes no user of this name",
+        message="RDS reserves this user name" if reserved else "RDS rejects this user name",
         allowed="1 to 16 letters and digits, a letter first",
-        remedy="leave it out for `slurm`",
+        remedy="remove it to use `slurm`",
     )
 
 
@@ -194,23 +195,23 @@ def _check_window(value: str | None, name: str, form: re.Pattern[str], example: 
             code=_SETTING,
             path=(name,),
             value=value,
-            message="RDS does not read this as a window of time",
+            message="this is not a valid time window for RDS",
             allowed=f"e.g. {example}, in UTC",
             remedy=f"write it as in `{example}`",
         )
 
 
 SCHEMA_PREFIX = "slurm_acct_db_"
-"""What the names of schemas begin with, as HyperPod's own do."""
+"""The prefix of database schemas, the same as HyperPod's."""
 _PORTS = Limit(minimum=1, maximum=65535)
 _ADDRESS = re.compile(r"(?P<host>[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(:(?P<port>[0-9]{1,5}))?")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _USER = re.compile(r"[^\s#'\"\\]{1,32}")
-"""MySQL's own limit; slurmdbd.conf ends a value at a blank and at `#`."""
+"""MySQL's limit; in slurmdbd.conf a value ends at a space and at `#`."""
 
 
 def check_accounting_fields(accounting: Accounting) -> list[Problem]:
-    """Return what is wrong with accounting outside a cluster by itself, by attribute names."""
+    """Return what is wrong with external accounting by itself, by attribute names."""
     return [
         *_check_one_place(accounting),
         *_check_address(accounting.database_uri),
@@ -221,7 +222,7 @@ def check_accounting_fields(accounting: Accounting) -> list[Problem]:
 
 
 def keeps_records(accounting: Accounting | None) -> bool:
-    """Return whether Slurm keeps accounts of a cluster with `accounting`."""
+    """Return whether Slurm accounting is enabled in a cluster with `accounting`."""
     return accounting is not None and accounting.keeps_records
 
 
@@ -233,25 +234,25 @@ def _check_one_place(accounting: Accounting) -> Iterator[Problem]:
         yield accounting.wrong(
             "slurmdbd_host",
             Code.ACCOUNTING_PLACE,
-            "both a database and a slurmdbd elsewhere are named",
-            "keep one: the slurmdbd has a database of its own",
+            "set only one of a database and an external slurmdbd",
+            "remove one of the two: an external slurmdbd has its own database",
         )
     elif there:
         for attribute, value in given.items():
             yield accounting.wrong(
                 attribute,
                 Code.ACCOUNTING_PLACE,
-                "this is for a database, and a slurmdbd elsewhere is named, which has one of its own",
+                "this setting of a database has no effect: the external slurmdbd has its own database",
                 "remove it",
                 value=value,
             )
     elif not here and (given or accounting.munge_key_secret is None):
-        # With a munge key alone the cluster keeps no records: ParallelCluster takes the user's key by itself.
+        # With only a munge key accounting is disabled: ParallelCluster accepts the user's key without accounting.
         yield accounting.wrong(
             "endpoint",
             Code.ACCOUNTING_PLACE,
-            "neither a database nor a slurmdbd elsewhere is named",
-            "name one of the two, or the secret of a munge key and nothing else",
+            "a database or an external slurmdbd is required",
+            "set one of the two, or only the secret of a munge key",
         )
 
 
@@ -263,26 +264,26 @@ def _check_address(uri: str | None) -> Iterator[Problem]:
     if found and (port is None or _PORTS.holds(int(port))):
         return
     scheme = _SCHEME.match(uri)
-    fault = f"begins with a scheme, {scheme[0]}" if scheme else "is no host name with a port"
-    mended = _ADDRESS.search(uri[scheme.end() :] if scheme else uri.lstrip("/"))
+    fault = f"must not begin with a scheme, {scheme[0]}" if scheme else "is not a host name with a port"
+    repaired = _ADDRESS.search(uri[scheme.end() :] if scheme else uri.lstrip("/"))
     yield Problem(
         code=Code.ACCOUNTING_ADDRESS,
         path=("endpoint",),
         value=uri,
         message=f"the address of the database {fault}",
         allowed="<host> or <host>:<port>, with a port of 1 to 65535",
-        remedy=f"write `{mended['host']}:{slurm_database_facts().port}`" if mended else "write its host name",
+        remedy=f"write `{repaired['host']}:{slurm_database_facts().port}`" if repaired else "write its host name",
     )
 
 
 def _check_sign_in(accounting: Accounting) -> Iterator[Problem]:
-    """Return what is missing beside a database, and a user name that slurmdbd could not be told."""
+    """Return a problem for a database without secret, and for a user name that slurmdbd.conf cannot contain."""
     if accounting.database_uri is not None and accounting.password_secret is None:
         yield accounting.wrong(
             "password_secret",
             Code.ACCOUNTING_SECRET,
-            "the database has no secret with its password",
-            "name the secret whose text is the password and nothing else",
+            "the secret with the password is required for a database",
+            "set the secret whose text is the password and nothing else",
             value=None,
         )
     user = accounting.user_name
@@ -290,23 +291,23 @@ def _check_sign_in(accounting: Accounting) -> Iterator[Problem]:
         yield accounting.wrong(
             "user_name",
             Code.ACCOUNTING_USER,
-            "the database has no user name that slurmdbd could sign in with",
-            "write the name of a database user who may create the schema",
-            allowed="1 to 32 characters without blanks, quotes, backslashes and #",
+            "slurmdbd cannot use this database user name",
+            "write the name of a database user with the permission to create the schema",
+            allowed="1 to 32 characters without spaces, quotes, backslashes and #",
         )
 
 
 def _check_database_name(name: str | None) -> Iterator[Problem]:
     if name is None or is_unresolved(name) or re.fullmatch(slurm_database_facts().database_name, name):
         return
-    mended = re.sub("[^0-9a-z_]", "_", name.lower())[:64]
+    repaired = re.sub("[^0-9a-z_]", "_", name.lower())[:64]
     yield Problem(
         code=Code.ACCOUNTING_SCHEMA,
         path=("database_name",),
         value=name,
-        message="ParallelCluster refuses this name of a schema",
+        message="ParallelCluster rejects this schema name",
         allowed="1 to 64 lower-case letters, digits and underscores",
-        remedy=f"write {mended!r}" if mended else "leave it out: the cluster is given a schema of its own",
+        remedy=f"write {repaired!r}" if repaired else "remove it to use a schema of the cluster's own",
     )
 
 
@@ -320,20 +321,20 @@ def _check_slurmdbd(accounting: Accounting) -> Iterator[Problem]:
         Code.ACCOUNTING_ADDRESS,
         "port",
         what="the port of slurmdbd",
-        remedy=f"leave it out for {slurm_database_facts().slurmdbd_port}, slurmdbd's own",
+        remedy=f"remove it to use {slurm_database_facts().slurmdbd_port}, slurmdbd's default",
     )
     found = None if is_unresolved(host) else _ADDRESS.fullmatch(host)
     if not is_unresolved(host) and (found is None or found["port"] is not None):
         yield accounting.wrong(
             "slurmdbd_host",
             Code.ACCOUNTING_ADDRESS,
-            "the host of slurmdbd is no host name or address",
-            "write it alone, without scheme and port; the port has a key of its own",
+            "the host of slurmdbd must be a host name or an IP address",
+            "write only the host, without scheme and port; the port has its own key",
         )
     if accounting.munge_key_secret is None:
         yield accounting.wrong(
             "munge_key_secret",
             Code.ACCOUNTING_MUNGE_KEY,
-            "a slurmdbd elsewhere trusts a cluster only by a munge key that both have, and none is named",
-            "name the secret that holds its munge key in Base64",
+            "a munge key is required for an external slurmdbd: it must be the same in both",
+            "set the secret that contains slurmdbd's munge key in Base64",
         )

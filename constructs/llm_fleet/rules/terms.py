@@ -1,10 +1,10 @@
-"""The closed vocabularies of the services, spelt as their APIs spell them. Compared with botocore by a test."""
+"""Enums of the services, spelled as in their APIs. A test compares them with botocore."""
 
 from enum import StrEnum
 
 
 class NodeType(StrEnum):
-    """What a HyperPod instance group does in Slurm (`SlurmConfig.NodeType`)."""
+    """The role of a HyperPod instance group in Slurm (`SlurmConfig.NodeType`)."""
 
     CONTROLLER = "Controller"
     LOGIN = "Login"
@@ -17,32 +17,32 @@ class LifecycleHook(StrEnum):
     ON_INIT_COMPLETE = "OnInitComplete"
     """After the AMI has configured Slurm, Docker, Enroot, Pyxis and accounting."""
     ON_CREATE = "OnCreate"
-    """In place of it: HyperPod configures nothing and starts no Slurm daemon."""
+    """Instead of that: HyperPod configures nothing and starts no Slurm daemon."""
 
 
 class ParallelClusterHook(StrEnum):
     """When a node of AWS ParallelCluster runs the bundle (`CustomActions`)."""
 
     ON_NODE_CONFIGURED = "OnNodeConfigured"
-    """Once ParallelCluster has configured it; slurmd is started afterwards."""
+    """After ParallelCluster has configured it, and before slurmd is started."""
 
 
 class NodePlatform(StrEnum):
-    """Who starts the nodes, as `fleet.json` spells it."""
+    """The service that starts the nodes, as `fleet.json` spells it."""
 
     HYPERPOD = "hyperpod"
     PARALLELCLUSTER = "parallelcluster"
 
 
 class NodeReports(StrEnum):
-    """What a node leaves behind of its start."""
+    """Where a node writes reports of its start."""
 
     ALL = "all"
     """Its report and log in S3; a metric and an event when the start failed."""
     S3 = "s3"
-    """Its report and log in S3, and nothing else."""
+    """Only its report and log in S3."""
     NONE = "none"
-    """Nothing outside the node and its own log group."""
+    """Only the node itself and its log group."""
 
 
 class SlurmConfigStrategy(StrEnum):
@@ -54,20 +54,20 @@ class SlurmConfigStrategy(StrEnum):
 
 
 class NodeRecovery(StrEnum):
-    """Whether HyperPod replaces a sick node by itself."""
+    """Whether HyperPod replaces unhealthy nodes automatically."""
 
     AUTOMATIC = "Automatic"
     NONE = "None"
 
 
 class NodeProvisioningMode(StrEnum):
-    """How HyperPod brings up instances. `CONTINUOUS` is the only value that the API knows; else it is left out."""
+    """How HyperPod provisions instances. `CONTINUOUS` is the only value in the API; the other mode is its absence."""
 
     CONTINUOUS = "Continuous"
 
 
 class DeepHealthCheck(StrEnum):
-    """Stress tests that a node passes before it may join (`OnStartDeepHealthChecks`)."""
+    """Stress tests that a node must pass before it joins (`OnStartDeepHealthChecks`)."""
 
     INSTANCE_STRESS = "InstanceStress"
     INSTANCE_CONNECTIVITY = "InstanceConnectivity"
@@ -75,7 +75,7 @@ class DeepHealthCheck(StrEnum):
 
 
 class PatchingStrategy(StrEnum):
-    """How HyperPod patches the nodes of a group by itself (`AutoPatchConfig.PatchingStrategy`)."""
+    """How HyperPod patches the nodes of a group automatically (`AutoPatchConfig.PatchingStrategy`)."""
 
     WHEN_IDLE = "WhenIdle"
     WHEN_ALL_IDLE = "WhenAllIdle"
@@ -90,25 +90,25 @@ class OnDrainTimeout(StrEnum):
 
 
 class CapacityUnit(StrEnum):
-    """What the size of an update's batch counts (`CapacitySizeConfig.Type`)."""
+    """The unit of an update's batch size (`CapacitySizeConfig.Type`)."""
 
     INSTANCE_COUNT = "INSTANCE_COUNT"
     CAPACITY_PERCENTAGE = "CAPACITY_PERCENTAGE"
 
 
 class InternetAccess(StrEnum):
-    """Whether the nodes of a network reach the internet."""
+    """The internet access of a network's nodes."""
 
     NAT = "nat"
-    """Outwards only, through a NAT gateway in each AZ."""
+    """Outbound only, through a NAT gateway in each AZ."""
     SHARED_NAT = "shared-nat"
-    """Outwards only, through one NAT gateway in the first AZ."""
+    """Outbound only, through one NAT gateway in the first AZ."""
     NONE = "none"
-    """Not at all: every service that the nodes need has an endpoint in the VPC."""
+    """None: every service that the nodes need has a VPC endpoint."""
 
 
 class EndpointFeature(StrEnum):
-    """What nodes without internet may do, each with an endpoint of its own."""
+    """Features that need additional VPC endpoints in a network without internet access."""
 
     ACCOUNTING = "accounting"
     """Slurm accounting in a database outside the cluster, whose password is a secret."""
@@ -119,7 +119,7 @@ class EndpointFeature(StrEnum):
     INFERENCE = "inference"
     """Inference services on Amazon ECS."""
     SAGEMAKER_WORK = "sagemaker-work"
-    """People who work in notebooks or in Studio."""
+    """Notebook instances and Studio."""
 
 
 class CapacityType(StrEnum):
@@ -131,7 +131,7 @@ class CapacityType(StrEnum):
 
 
 class AllocationStrategy(StrEnum):
-    """Which of several instance types EC2 gives (`SlurmQueues/AllocationStrategy`)."""
+    """How EC2 chooses among several instance types (`SlurmQueues/AllocationStrategy`)."""
 
     LOWEST_PRICE = "lowest-price"
     CAPACITY_OPTIMIZED = "capacity-optimized"
@@ -141,18 +141,18 @@ class AllocationStrategy(StrEnum):
 
 
 class QueueUpdateStrategy(StrEnum):
-    """What an update does to nodes that it must replace (`SlurmSettings/QueueUpdateStrategy`)."""
+    """How an update replaces nodes (`SlurmSettings/QueueUpdateStrategy`)."""
 
     DRAIN = "DRAIN"
-    """Nodes are replaced once their jobs have ended."""
+    """Nodes are replaced after their jobs have ended."""
     TERMINATE = "TERMINATE"
-    """Nodes are ended at once, and their jobs requeued."""
+    """Nodes are terminated immediately, and their jobs requeued."""
     COMPUTE_FLEET_STOP = "COMPUTE_FLEET_STOP"
-    """The update is refused until someone stops the fleet."""
+    """The update fails unless the compute fleet is stopped."""
 
 
 class ScalingStrategy(StrEnum):
-    """What becomes of a job whose nodes are not all to be had (`Scheduling/ScalingStrategy`)."""
+    """How a job is handled when not all of its nodes can be launched (`Scheduling/ScalingStrategy`)."""
 
     ALL_OR_NOTHING = "all-or-nothing"
     GREEDY_ALL_OR_NOTHING = "greedy-all-or-nothing"
@@ -174,15 +174,15 @@ class InternalStorage(StrEnum):
     """Where ParallelCluster keeps its own shared folders (`HeadNode/SharedStorageType`)."""
 
     EBS = "Ebs"
-    """On the head node's volume: they go with it."""
+    """On the head node's volume, with which they are deleted."""
     EFS = "Efs"
-    """On an EFS of their own."""
+    """On a separate EFS file system."""
 
 
 class ImmutableChanges(StrEnum):
-    """What becomes of a change that no update of the cluster can make."""
+    """How a change is handled that no update of the cluster supports."""
 
     REFUSE = "refuse"
-    """It is refused, before anything is deployed."""
+    """It is an error before deployment."""
     NEW_CLUSTER = "new-cluster"
-    """It makes another cluster beside the old one, which is deleted once the new one stands."""
+    """It creates another cluster, and deletes the old one after the new one is complete."""

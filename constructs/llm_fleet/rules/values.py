@@ -1,4 +1,4 @@
-"""Rules of plain values: names, numbers, choices, addresses of mail, days that logs are kept, secrets, cron."""
+"""Rules of plain values: names, numbers, choices, email addresses, log retention, secrets, cron."""
 
 import math
 import re
@@ -17,21 +17,21 @@ _NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9-]")
 
 
 def check_hyphenated_name(value: str | None, limit: Limit, code: AnyCode, *path: str, what: str) -> list[Problem]:
-    """Return one problem that tells everything wrong with `value`; `None` passes. The remedy is a mended name.
+    """Return one problem with everything that is wrong with `value`; `None` passes. The remedy is a fixed name.
 
-    `limit` bounds the length; its pattern must be that of letters, digits and hyphens inside.
+    `limit`: the range of the length, with a pattern of letters, digits and hyphens.
     """
     if value is None or is_unresolved(value):
         return []
     faults = _faults(value, limit)
     if not faults:
         return []
-    mended = mend_hyphenated_name(value, limit)
+    repaired = fix_hyphenated_name(value, limit)
     return [
         Problem(
             code=code,
             message=f"the {what} {' and '.join(faults)}",
-            remedy=f"write {mended!r}" if mended else f"give the {what} a letter or a digit",
+            remedy=f"write {repaired!r}" if repaired else f"give the {what} a letter or a digit",
             path=path,
             value=value,
             allowed=f"{limit.range} letters (a to z, A to Z), digits and hyphens; no hyphen at either end",
@@ -39,8 +39,8 @@ def check_hyphenated_name(value: str | None, limit: Limit, code: AnyCode, *path:
     ]
 
 
-def mend_hyphenated_name(value: str, limit: Limit) -> str:
-    """Return the name most like `value` that has the form; empty when nothing of it can stay."""
+def fix_hyphenated_name(value: str, limit: Limit) -> str:
+    """Return the valid name nearest to `value`; empty when there is none."""
     hyphenated = re.sub(r"-+", "-", _NOT_ALLOWED.sub("-", value))
     return hyphenated.strip("-")[: limit.maximum].rstrip("-")
 
@@ -50,45 +50,43 @@ def _faults(value: str, limit: Limit) -> list[str]:
         return ["is empty"]
     faults: list[str] = []
     if not limit.holds(len(value)):
-        faults.append(f"is {len(value)} characters long, {len(value) - (limit.maximum or 0)} too many")
+        faults.append(f"has {len(value)} characters, {len(value) - (limit.maximum or 0)} too many")
     wrong = dict.fromkeys(_NOT_ALLOWED.findall(value))
     if wrong:
-        faults.append(f"holds {', '.join(map(_say, wrong))}")
+        faults.append(f"contains {', '.join(map(_word, wrong))}")
     if value.startswith("-") or value.endswith("-"):
         faults.append("begins or ends with a hyphen")
     if not faults and not limit.matches(value):
-        faults.append("has not the form that AWS asks")
+        faults.append("does not have the form that AWS requires")
     return faults
 
 
-def _say(character: str) -> str:
-    """`character` by a word where it is hard to see."""
+def _word(character: str) -> str:
+    """`character`, or a word for one that is hard to see."""
     return {"_": "an underscore", " ": "a space", ".": "a dot", "/": "a slash"}.get(character, repr(character))
 
 
 def check_number(
     value: int | None, limit: Limit, code: AnyCode, *path: str, what: str, remedy: str = ""
 ) -> list[Problem]:
-    """Return a problem at `path` when `value` is a known number outside `limit`; `what` names it, e.g. `port`.
+    """Return a problem at `path` when `value` is a number outside `limit`; `what` names it, e.g. `the port`.
 
-    `None` passes: it stands for the service's default. What is no whole number is refused, though types forbid it: not
-    every user has a type checker, and a comparison would fail with a traceback.
+    `None` and CDK tokens pass. A value that is not a whole number is a problem: not every user has a type checker.
     """
     if value is None or is_unresolved(value):
         return []
     if type(value) is not int:
-        return [_no_number(value, limit, code, *path, what=what)]
+        return [_no_number(value, code, *path, what=what, allowed=limit.range)]
     if limit.holds(value):
         return []
     if limit.minimum is not None and value < limit.minimum:
-        fault = "is negative" if value < 0 <= limit.minimum else f"is below {limit.minimum}"
-        nearest_allowed = limit.minimum
+        nearest_allowed, fault = limit.minimum, "must be at least"
     else:
-        fault, nearest_allowed = f"is above {limit.maximum}", limit.maximum
+        nearest_allowed, fault = limit.maximum or 0, "must be at most"
     return [
         Problem(
             code=code,
-            message=f"{what} {fault}",
+            message=f"{what} {fault} {nearest_allowed}",
             remedy=remedy or f"write {nearest_allowed}, or another number in the range",
             path=path,
             value=value,
@@ -97,19 +95,19 @@ def check_number(
     ]
 
 
-def _no_number(value: object, limit: Limit, code: AnyCode, *path: str, what: str) -> Problem:
+def _no_number(value: object, code: AnyCode, *path: str, what: str, allowed: str) -> Problem:
     return Problem(
         code=code,
-        message=f"{what} is no whole number",
+        message=f"{what} must be a whole number",
         remedy="write a whole number without quotes",
         path=path,
         value=value,
-        allowed=limit.range,
+        allowed=allowed,
     )
 
 
 def check_retention_days(days: int | None, code: AnyCode, *path: str) -> list[Problem]:
-    """Check that CloudWatch Logs can keep a log for `days`; `None` passes: it stands for the default."""
+    """Check that CloudWatch Logs supports a retention of `days`; `None` is the default."""
     choices = address_facts().log_retention_days
     if days is None or is_unresolved(days) or days in choices:
         return []
@@ -117,7 +115,7 @@ def check_retention_days(days: int | None, code: AnyCode, *path: str) -> list[Pr
         Problem(
             code=code,
             path=path,
-            message=f"CloudWatch Logs cannot keep a log for {days} days",
+            message=f"CloudWatch Logs does not support a retention of {days} days",
             value=days,
             allowed=", ".join(map(str, choices)),
             remedy=f"write {min(choices, key=lambda choice: (abs(choice - days), choice))}",
@@ -128,9 +126,9 @@ def check_retention_days(days: int | None, code: AnyCode, *path: str) -> list[Pr
 def check_positive(
     value: float | None, code: AnyCode, *path: str, what: str, remedy: str, most: float = math.inf
 ) -> list[Problem]:
-    """Return a problem at `path` unless `value` is a number above 0, `most` at most.
+    """Return a problem at `path` unless `value` is a number above 0 and at most `most`.
 
-    `None` and what is not known yet pass. `what` names it, e.g. `the share of errors`.
+    `None` and CDK tokens pass. `what` names it, e.g. `the percentage of errors`.
     """
     if is_positive(value, most=most):
         return []
@@ -148,7 +146,7 @@ def check_positive(
 
 
 def is_positive(value: float | None, *, most: float = math.inf) -> bool:
-    """Return whether `value` is a number above 0, `most` at most. `None` and what is not known yet pass."""
+    """Return whether `value` is a number above 0 and at most `most`. `None` and CDK tokens pass."""
     if value is None or is_unresolved(value):
         return True
     return _is_number(value) and math.isfinite(value) and 0 < value <= most
@@ -156,12 +154,12 @@ def is_positive(value: float | None, *, most: float = math.inf) -> bool:
 
 def _fault(value: object, most: float) -> str:
     if not _is_number(value):
-        return "is no number"
-    return f"is above {most:g}" if value > most else "is not above 0"
+        return "must be a number"
+    return f"must be at most {most:g}" if value > most else "must be above 0"
 
 
 def is_above(left: float | None, right: float | None) -> bool:
-    """Return whether both are known numbers, and `left` is the greater."""
+    """Return whether both are known numbers, and `left` is greater."""
     if not _is_number(left) or not _is_number(right) or is_unresolved(left) or is_unresolved(right):
         return False
     return left > right
@@ -171,22 +169,22 @@ def _is_number(value: object) -> TypeGuard[int | float]:
     return type(value) in (int, float)
 
 
-_LIKENESS = 0.6
-"""difflib's own default: below it an offer misleads more often than it helps."""
+_SIMILARITY = 0.6
+"""difflib's default: less similar proposals are usually wrong."""
 
 
 def nearest(value: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate most like `value`, whatever the case of either, or `None` when none is like it.
+    """Return the candidate nearest to `value`, ignoring case, or `None` when none is similar.
 
-    Of equally like candidates the first in sorted order wins, so that a message is always the same.
+    Of equally similar candidates the first in sorted order is returned, so that messages do not vary.
     """
     by_folded = {candidate.casefold(): candidate for candidate in sorted(candidates, reverse=True)}
-    matches = get_close_matches(value.strip().casefold(), sorted(by_folded), n=1, cutoff=_LIKENESS)
+    matches = get_close_matches(value.strip().casefold(), sorted(by_folded), n=1, cutoff=_SIMILARITY)
     return by_folded[matches[0]] if matches else None
 
 
 def did_you_mean(value: str, candidates: Iterable[str], *, otherwise: str) -> str:
-    """Return the remedy that offers the nearest of `candidates`, or `otherwise` when none is near."""
+    """Return the remedy with the nearest of `candidates`, or `otherwise` when none is similar."""
     offer = nearest(value, candidates)
     return f"write {offer!r}" if offer else otherwise
 
@@ -194,7 +192,7 @@ def did_you_mean(value: str, candidates: Iterable[str], *, otherwise: str) -> st
 def check_known(
     value: str, known: Collection[str], code: AnyCode, *path: PathPart, message: str, otherwise: str
 ) -> list[Problem]:
-    """Return a problem at `path` unless `value` is one of `known`; the remedy offers the nearest, or is `otherwise`."""
+    """Return a problem at `path` unless `value` is one of `known`; the remedy is the nearest one, or `otherwise`."""
     if is_unresolved(value) or value in known:
         return []
     return [
@@ -213,7 +211,7 @@ _Value = TypeVar("_Value", bound=Hashable)
 
 
 def repeated(values: Iterable[_Value]) -> dict[_Value, int]:
-    """Return which of `values` are there more than once, in their order, and how often; tokens are not compared."""
+    """Return the `values` that are repeated, in their order, and their counts; CDK tokens are not compared."""
     counts = Counter(value for value in values if not is_unresolved(value))
     return {value: count for value, count in counts.items() if count > 1}
 
@@ -222,7 +220,7 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
 def check_emails(emails: Sequence[str], code: AnyCode, *path: str) -> list[Problem]:
-    """Return a problem below `path` for each of `emails` that is no address, or is there twice. Tokens pass."""
+    """Return a problem below `path` for each of `emails` that is not an email address, or is repeated. Tokens pass."""
     if is_list_token(emails):
         return []
     return [
@@ -230,9 +228,9 @@ def check_emails(emails: Sequence[str], code: AnyCode, *path: str) -> list[Probl
             code=code,
             path=(*path, index),
             value=email,
-            message="this is no e-mail address, or is there twice",
+            message="this is not an email address, or is repeated",
             allowed="name@example.com, each once",
-            remedy="write the address alone, without a name before it",
+            remedy="write only the address, without a name, and each address once",
         )
         for index, email in enumerate(emails)
         if not is_unresolved(email)
@@ -241,39 +239,39 @@ def check_emails(emails: Sequence[str], code: AnyCode, *path: str) -> list[Probl
 
 
 SECRET_VARIABLE = re.compile(r"(^|_)(TOKEN|PASSWORD|SECRET|CREDENTIALS?|(API|ACCESS|SECRET|PRIVATE)_?KEY)(_|$)")
-"""The name of an environment variable, in capital letters."""
+"""Names of environment variables, in upper case, that suggest a secret."""
 SECRET_VALUE = re.compile(r"\b(hf_[A-Za-z]{30,}|A(KIA|SIA)[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{36,})\b")
-"""A token of the Hugging Face Hub, an access key of AWS, a token of GitHub; SageMaker itself looks for some (botocore's
+"""A token of the Hugging Face Hub, an AWS access key, a GitHub token; SageMaker itself checks for some (botocore's
 documentation of CreateTrainingJob)."""
 SECRET_REFERENCE = re.compile(r"\{\{resolve:(secretsmanager|ssm-secure):")
-"""A dynamic reference, whose text CloudFormation would write into the property."""
+"""A dynamic reference: CloudFormation would write the secret's text to the property."""
 
 
 CRON_EXAMPLE = "cron(0 3 ? * SUN *)"
 
 
 def cron_fault(expression: str) -> str | None:
-    """Return what is wrong with `expression`, AWS's cron, in words that go on from "the schedule", or `None`.
+    """Return what is wrong with the AWS cron `expression`, as the predicate of a sentence about "the schedule".
 
     Six fields: minute, hour, day of the month, month, day of the week, year; `?` in one of the two days.
     """
     if not (expression.startswith("cron(") and expression.endswith(")")):
-        return "is not inside cron(…)"
+        return "must have the form cron(…)"
     fields = expression.removeprefix("cron(").removesuffix(")").split()
     known = tuple(hyperpod_facts().cron.values())
     if len(fields) != len(known):
         missing = " (the sixth is the year)" if len(fields) == len(known) - 1 else ""
-        return f"has {len(fields)} fields, and AWS's cron has {len(known)}{missing}"
+        return f"has {len(fields)} fields, and must have {len(known)}{missing}"
     for text, field in zip(fields, known, strict=True):
         if not all(_is_cron_part(part, field) for part in text.split(",")):
-            return f"has {text!r} as {field.name}, which is {_cron_range(field)}"
+            return f"has {text!r} as {field.name}, which must be {_cron_range(field)}"
     if (fields[2] == "?") == (fields[4] == "?"):
-        return "needs ? in exactly one of its two days, of the month and of the week"
+        return "must have ? in exactly one of its day-of-month and day-of-week fields"
     return None
 
 
 def _is_cron_part(part: str, field: CronField) -> bool:
-    """Whether `part`, which has no comma, is something that `field` may hold."""
+    """Whether `part`, without a comma, is valid in `field`."""
     if "day" in field.name and _is_cron_day(part, field):
         return True
     base, slash, step = part.partition("/")
@@ -287,7 +285,7 @@ def _is_cron_part(part: str, field: CronField) -> bool:
 
 
 def _is_cron_day(part: str, field: CronField) -> bool:
-    """Whether `part` is of the forms that only days have: `?`, `L`, `3W`, `6L`, `TUE#2`."""
+    """Whether `part` has a form for days only: `?`, `L`, `3W`, `6L`, `TUE#2`."""
     if part in ("?", "L"):
         return True
     if field.names:
@@ -303,17 +301,17 @@ def _cron_range(field: CronField) -> str:
 
 
 def policy_size(characters: int) -> list[Problem]:
-    """Return what is wrong with a policy of that many `characters`, white space not counted."""
+    """Return a problem when a policy with this number of `characters`, without white space, is too long for IAM."""
     limit = load("node_permissions")["managed_policy_characters"]
     if characters <= limit:
         return []
     return [
         Problem(
             code=Code.NODE_POLICY_SIZE,
-            message="these features make a longer policy than IAM takes",
+            message="the IAM policy for these features is longer than IAM allows",
             value=characters,
             allowed=f"at most {limit} characters",
             path=("features",),
-            remedy="name fewer buckets, repositories and alarms: gather data below prefixes of one bucket",
+            remedy="use fewer buckets, repositories and alarms, e.g. several prefixes of one bucket",
         )
     ]

@@ -1,1 +1,1 @@
-"""The SageMaker pieces around clusters: notebooks, Studio, endpoints, training jobs and their watch."""
+"""SageMaker constructs besides HyperPod clusters: notebooks, Studio, endpoints, training jobs and their watch."""

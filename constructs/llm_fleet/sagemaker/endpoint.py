@@ -1,4 +1,4 @@
-"""A model of Hugging Face behind an endpoint of SageMaker."""
+"""A Hugging Face model on a SageMaker endpoint."""
 
 import json
 import shlex
@@ -27,7 +27,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import Form, check_forms, check_is_spec, key_form, network_form, topic_form
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.sagemaker.endpoint import check_endpoint, warning_of
-from llm_fleet.sagemaker.endpoint_monitoring import EndpointSight
+from llm_fleet.sagemaker.endpoint_monitoring import EndpointMonitoring
 from llm_fleet.sagemaker.endpoint_operations import EndpointAfterwards
 from llm_fleet.sagemaker.endpoint_permissions import EndpointCapture, endpoint_permissions
 from llm_fleet.sagemaker.render_endpoint import EndpointPlan, render_config, render_endpoint, render_model
@@ -35,18 +35,18 @@ from llm_fleet.spec.endpoint import EndpointImageKind, EndpointSpec
 
 
 class EndpointGrants:
-    """What others may do with an endpoint. Each method returns the `Grant`, whose `success` tells an imported role."""
+    """Grants on an endpoint. Each method returns the `Grant`; its `success` is `False` for an imported role."""
 
     def __init__(self, endpoint_arn: str) -> None:
-        """Grant on the endpoint of that ARN."""
+        """Create grants on the endpoint with this ARN."""
         self._arn = endpoint_arn
 
     def invoke(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let `grantee` ask the model, for a whole answer or for a stream."""
+        """Let `grantee` invoke the endpoint, with or without response streaming."""
         return self._grant(grantee, "sagemaker:InvokeEndpoint", "sagemaker:InvokeEndpointWithResponseStream")
 
     def describe(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let `grantee` see the endpoint and its state."""
+        """Let `grantee` call DescribeEndpoint."""
         return self._grant(grantee, "sagemaker:DescribeEndpoint")
 
     def _grant(self, grantee: iam.IGrantable, *actions: str) -> iam.Grant:
@@ -59,10 +59,10 @@ _QUESTION = "The capital of Japan is"
 
 @jsii.implements(ec2.IConnectable)
 class EndpointBase(Construct):
-    """An endpoint for those who use it. `HuggingFaceEndpoint` sets what is here."""
+    """The attributes and grants of an endpoint, which `HuggingFaceEndpoint` sets."""
 
     endpoint_name: str
-    """What callers name: `InvokeEndpoint` takes it."""
+    """Callers pass it to `InvokeEndpoint`."""
     model: sagemaker.CfnModel
     """The L1 of the model."""
     endpoint_config: sagemaker.CfnEndpointConfig
@@ -70,34 +70,34 @@ class EndpointBase(Construct):
     endpoint: sagemaker.CfnEndpoint
     """The L1 of the endpoint."""
     log_group: logs.CfnLogGroup
-    """What its containers log into."""
+    """Log group of its containers."""
     role: iam.IRole
-    """What SageMaker acts as to fetch image and model."""
+    """Execution role: SageMaker pulls image and model with it."""
     security_group: ec2.ISecurityGroup | None
-    """Of its instances; `None` for one that stands in no network of yours."""
+    """Security group of its instances; `None` without a VPC."""
     _plan: EndpointPlan
     _connections: ec2.Connections | None = None
 
     @property
     def endpoint_arn(self) -> str:
-        """Its ARN, a token."""
+        """The ARN, a CDK token."""
         return self.endpoint.ref
 
     @property
     def grants(self) -> EndpointGrants:
-        """What others may do with it."""
+        """Grants for other roles and users."""
         return EndpointGrants(self.endpoint_arn)
 
     def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let `grantee` ask the model, as `grants.invoke` does."""
+        """Let `grantee` invoke the endpoint; the same as `grants.invoke`."""
         return self.grants.invoke(grantee)
 
     @property
     @jsii.member(jsii_name="connections")
     def connections(self) -> ec2.Connections:
-        """The security group of its instances, for where they may connect to; none without a network.
+        """The security group of its instances, for egress rules; empty without a network.
 
-        Nothing connects to the instances: callers ask SageMaker, which asks them.
+        No ingress rules are needed: callers invoke SageMaker, which forwards requests to the instances.
         """
         if self._connections is None:
             groups = [self.security_group] if self.security_group else []
@@ -105,7 +105,7 @@ class EndpointBase(Construct):
         return self._connections
 
     def metric(self, name: str, *, statistic: str = "Average", period_seconds: int = 60) -> cloudwatch.Metric:
-        """Return the metric `name` of the endpoint, of the namespace `AWS/SageMaker`."""
+        """Return the metric `name` of the endpoint in the namespace `AWS/SageMaker`."""
         return cloudwatch.Metric(
             namespace=_NAMESPACE,
             metric_name=name,
@@ -115,20 +115,20 @@ class EndpointBase(Construct):
         )
 
     def metric_invocations(self) -> cloudwatch.Metric:
-        """Return how many requests there were."""
+        """Return the number of requests."""
         return self.metric("Invocations", statistic="Sum")
 
     def metric_model_latency(self) -> cloudwatch.Metric:
-        """Return how long the container took to answer, in microseconds, on average."""
+        """Return the average response time of the container in microseconds."""
         return self.metric("ModelLatency")
 
     def metric_server_errors(self) -> cloudwatch.Metric:
-        """Return how many requests were answered with 5xx."""
+        """Return the number of 5xx responses."""
         return self.metric("Invocation5XXErrors", statistic="Sum")
 
     @property
     def invoke_command(self) -> str:
-        """A line for the AWS CLI that asks the model something and prints the answer."""
+        """An AWS CLI command that sends a prompt to the model and prints the response."""
         body = shlex.quote(json.dumps(_body(self._plan.kind)))
         return (
             f"aws sagemaker-runtime invoke-endpoint --region {cdk.Stack.of(self).region} "
@@ -137,17 +137,17 @@ class EndpointBase(Construct):
         )
 
     def add_outputs(self) -> None:
-        """Give the stack outputs: the endpoint's name, how to ask it, and what else an operator asks for."""
+        """Add stack outputs: the endpoint's name, a command that invokes it, log group and more."""
         outputs = {
             "EndpointName": (self.endpoint_name, "Name of the endpoint, for InvokeEndpoint"),
-            "InvokeCommand": (self.invoke_command, "Asks the model something"),
+            "InvokeCommand": (self.invoke_command, "Sends a prompt to the model"),
             "LogGroupName": (self.log_group.ref, "CloudWatch log group of the containers"),
         }
         add_outputs(self, outputs)
 
 
 def _body(kind: EndpointImageKind | None) -> dict[str, object]:
-    """Return a request as the image takes it: vLLM an OpenAI completion, the others `inputs`."""
+    """Return a request in the format of the image: an OpenAI completion for vLLM, `inputs` for the others."""
     if kind is EndpointImageKind.VLLM:
         return {"prompt": _QUESTION, "max_tokens": 16}
     return {"inputs": _QUESTION}
@@ -156,24 +156,24 @@ def _body(kind: EndpointImageKind | None) -> dict[str, object]:
 _FORMS: Mapping[str, Form] = {
     "network": network_form(
         'write FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az1", "usw2-az2"])), '
-        "or leave it out"
+        "or omit `network`"
     ),
     "encryption_key": key_form(),
     "alarm_topic": topic_form('write AlarmTopic(self, "Topic"), or sns.Topic.from_topic_arn(…)'),
 }
 _LOGS = "/aws/sagemaker/Endpoints"
-_DESCRIPTION = "Execution role of a SageMaker endpoint: its image, its model, its log"
+_DESCRIPTION = "Execution role of a SageMaker endpoint: image, model and logs"
 
 
 class HuggingFaceEndpoint(EndpointBase):
-    """A model of Hugging Face on GPUs, Inferentia, Trainium or processors, asked by `InvokeEndpoint`.
+    """A Hugging Face model on GPUs, Inferentia, Trainium or CPUs, called with `InvokeEndpoint`.
 
-    What would fail only once it is deployed is checked when the construct is made, and told at once in one
-    `FleetError`, before any resource is in the template: a model that does not fit, an image that does not run on the
-    instance, a host driver that is too old for the image. It is an `ec2.IConnectable` (its instances).
+    The constructor checks what would otherwise fail only at deployment, and raises all problems in one `FleetError`
+    before it adds a resource to the template: a model that does not fit, an image that does not support the instance,
+    a host driver that is too old for the image. The endpoint is an `ec2.IConnectable` (its instances).
 
-    The endpoint keeps its name; model and configuration are made anew when something of them changes, and an update
-    brings them up on fresh instances before the old ones go.
+    The endpoint keeps its name. A change replaces model and configuration, and the update starts new instances before
+    it ends the old ones.
     """
 
     def __init__(
@@ -186,13 +186,13 @@ class HuggingFaceEndpoint(EndpointBase):
         encryption_key: kms.IKey | None = None,
         alarm_topic: sns.ITopic | sns.Topic | None = None,
     ) -> None:
-        """Make what `endpoint` describes; raise `FleetError` with all that is wrong with it.
+        """Create the endpoint of the specification `endpoint`. Raises `FleetError` with all problems.
 
-        - `network`: where the instances have an interface, in its compute subnets. Default: none, they stand in
-          SageMaker's own network.
-        - `encryption_key`: of the log, of an EBS volume, and of what goes on around the endpoint; its policy must let
-          CloudWatch Logs use it, as that of `FleetKey` does. Default: keys of AWS's own.
-        - `alarm_topic`: what alarms, the budget and the endpoint's end go to. Default: `endpoint.alarms.topic_arn`.
+        - `network`: the instances get network interfaces in its compute subnets. Default: none, they are in
+          a VPC of SageMaker.
+        - `encryption_key`: encrypts the log, the EBS volume and related resources; its policy must let
+          CloudWatch Logs use it, as that of `FleetKey` does. Default: keys that AWS owns.
+        - `alarm_topic`: receives all notifications of the endpoint. Default: `endpoint.alarms.topic_arn`.
         """
         super().__init__(scope, id)
         raise_problems(
@@ -212,7 +212,7 @@ class HuggingFaceEndpoint(EndpointBase):
         if topic is None and endpoint.alarms.topic_arn is not None:
             topic = sns.Topic.from_topic_arn(self, "AlarmTopic", endpoint.alarms.topic_arn)
         self.endpoint_name = plan.name
-        # Made beforehand, since one that SageMaker makes is kept for ever; its name is that of SageMaker's guide.
+        # Created here because a log group that SageMaker creates is never deleted. SageMaker's guide defines the name.
         self.log_group = log_group(
             Construct(self, "Log"),
             "Resource",
@@ -224,18 +224,24 @@ class HuggingFaceEndpoint(EndpointBase):
         self.capture = EndpointCapture(
             self, "Capture", capture=endpoint.data_capture, endpoint_name=plan.name, encryption_key=encryption_key
         )
-        """Where requests and answers are kept."""
-        self.sight = EndpointSight(self, "Sight", plan=plan, log_group=self.log_group, topic=topic)
-        """Its alarms and its dashboard."""
+        """Data capture of requests and responses."""
+        self.monitoring = EndpointMonitoring(
+            self,
+            "Sight",  # codespell:ignore sight
+            plan=plan,
+            log_group=self.log_group,
+            topic=topic,
+        )
+        """Alarms and dashboard."""
         self._make(plan, network, encryption_key, topic)
 
     def _make(
         self, plan: EndpointPlan, network: Network | None, encryption_key: kms.IKey | None, topic: sns.ITopic | None
     ) -> None:
-        """Make role, model, configuration and endpoint, and what lives after them."""
+        """Create role, model, configuration, endpoint, and the resources that depend on it."""
         volume_key = encryption_key.key_arn if encryption_key and not plan.instance.local_disk_gb else None
-        # Its trust has no `aws:SourceAccount`: SageMaker's page on the confused deputy does not list endpoints among
-        # what sends that key. assumption: sagemaker-sends-no-source-account
+        # The trust has no `aws:SourceAccount`: SageMaker's page on the confused deputy does not list endpoints among
+        # the resources that send this key. assumption: sagemaker-sends-no-source-account
         made = ServiceRole(
             self,
             "Role",
@@ -256,13 +262,13 @@ class HuggingFaceEndpoint(EndpointBase):
             self,
             plan,
             config_name=self.endpoint_config.attr_endpoint_config_name,
-            rollout=self.sight.deployment_config(),
-            update=self.sight.update_arguments(),
+            rollout=self.monitoring.deployment_config(),
+            update=self.monitoring.update_arguments(),
         )
-        # Gone before any of these goes, and not there before all of these are: SageMaker would make a log group of its
-        # own, and instances without the role cannot be taken down.
+        # The endpoint is created after these and deleted before them: otherwise SageMaker would create its own log
+        # group, and could not delete instances without the role.
         self.endpoint.node.add_dependency(self.log_group, made, *([network.connectivity] if network else ()))
-        self.sight.before(self.endpoint)
+        self.monitoring.before(self.endpoint)
         self.afterwards = EndpointAfterwards(
             self,
             "Afterwards",
@@ -273,7 +279,7 @@ class HuggingFaceEndpoint(EndpointBase):
             encryption_key=encryption_key,
             topic=topic,
         )
-        """Its scaling, its end and its budget."""
+        """Scaling, time to live and budget."""
 
     def _permissions(self, plan: EndpointPlan, *, in_network: bool, volume_key_arn: str | None) -> list[Permission]:
         place = Place.of(self)
@@ -284,27 +290,27 @@ class HuggingFaceEndpoint(EndpointBase):
             in_network=in_network,
             volume_key_arn=volume_key_arn,
         )
-        return [*of_endpoint, *self.capture.permissions, *self.sight.permissions]
+        return [*of_endpoint, *self.capture.permissions, *self.monitoring.permissions]
 
     def _vpc(self, network: Network | None) -> sagemaker.CfnModel.VpcConfigProperty | None:
-        """Return where the instances stand; make their security group there."""
+        """Return the VPC configuration of the instances; create their security group."""
         if network is None:
             self.security_group = None
             return None
-        # Callers reach an endpoint by SageMaker's own address, not through this group.
+        # Callers reach an endpoint through SageMaker's API, not through this group.
         group = HttpsOutSecurityGroup(
             self,
             "SecurityGroup",
             vpc=network.vpc,
             description="Instances of a SageMaker endpoint: nothing in, HTTPS out",
-            reaches="S3, services of AWS, and the Hub where a route leads",
+            reaches="S3, AWS services, and the Hugging Face Hub if there is a route",
         )
         self.security_group = cast(ec2.ISecurityGroup, group)
         subnets = [subnet.subnet_id for subnet in network.compute_subnets.values()]
         return sagemaker.CfnModel.VpcConfigProperty(subnets=subnets, security_group_ids=[group.security_group_id])
 
     def _check(self, plan: EndpointPlan, network: Network | None, alarm_topic: sns.ITopic | sns.Topic | None) -> None:
-        """Raise all that is wrong; warn of what was reported of the image."""
+        """Raise all problems; add a warning about known problems of the image."""
         problems = [
             *check_endpoint(
                 plan.spec,
@@ -317,7 +323,7 @@ class HuggingFaceEndpoint(EndpointBase):
             *_one_topic(plan.spec, alarm_topic),
         ]
         if not problems and network is not None:
-            # Only an endpoint that can exist takes addresses: a second try must not find those of the first.
+            # Claim addresses only for a valid endpoint, so that a second attempt does not find claims of the first.
             problems += network.reserve_addresses(plan.claims(network))
         raise_problems(problems, subject=self.node.path)
         warning = warning_of(plan.spec)
@@ -331,18 +337,18 @@ def _one_topic(spec: EndpointSpec, alarm_topic: object) -> list[Problem]:
     return [
         Problem(
             code=Code.CONTRADICTION,
-            message="alarms go to one topic, and `alarm_topic` is another",
-            remedy="leave one of them out",
+            message="alarms use one topic, and `alarm_topic` is a different one",
+            remedy="set only one of them",
             path=("alarms", "topic_arn"),
             value=spec.alarms.topic_arn,
         )
     ]
 
 
-_INSTEAD = "take EndpointImage.vllm() for a model that writes text, or try this one on one instance first"
+_INSTEAD = "use EndpointImage.vllm() for a text generation model, or test this image on one instance first"
 
 
 def _name_of(scope: Construct) -> str:
     longest = endpoint_settings().name.maximum or 0
-    # In small letters: ARNs of SageMaker have them so, and policies tell large ones apart.
+    # In lowercase: SageMaker's ARNs have lowercase names, and IAM policies are case-sensitive.
     return cdk.Names.unique_resource_name(scope, max_length=longest, separator="-").strip("-").lower()

@@ -1,4 +1,4 @@
-"""How an endpoint is seen: metrics, alarms, which also roll updates back, and a dashboard."""
+"""Monitoring of an endpoint: metrics, alarms (two of them roll back updates), and a dashboard."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,31 +44,31 @@ class EndpointMetrics:
     variant_name: str
 
     def requests(self) -> ServiceMetric:
-        """Return requests."""
+        """Return the number of requests."""
         return self._of_requests("Invocations", "Sum", "requests")
 
     def requests_per_instance(self) -> ServiceMetric:
-        """Return requests of each instance."""
-        return self._of_requests("InvocationsPerInstance", "Sum", "requests of an instance")
+        """Return the number of requests per instance."""
+        return self._of_requests("InvocationsPerInstance", "Sum", "requests per instance")
 
     def server_errors(self) -> ServiceMetric:
-        """Return requests that failed in the model."""
+        """Return the number of requests that failed in the model (5xx)."""
         return self._of_requests("Invocation5XXErrors", "Sum", "5xx")
 
     def client_errors(self) -> ServiceMetric:
-        """Return requests that the model refused."""
+        """Return the number of requests that the model rejected (4xx)."""
         return self._of_requests("Invocation4XXErrors", "Sum", "4xx")
 
     def server_error_share(self) -> ServiceMetric:
-        """Return the share of requests that failed in the model, 0 to 1: each has a point of 0 or 1."""
+        """Return the share of requests that failed in the model, 0 to 1: each request is a data point of 0 or 1."""
         return self._of_requests("Invocation5XXErrors", "Average", "share of 5xx")
 
     def model_latency(self, statistic: str = "Average") -> ServiceMetric:
-        """Return how long the model takes for an answer, in microseconds."""
+        """Return the response time of the model in microseconds."""
         return self._of_requests("ModelLatency", statistic, f"model, {statistic}")
 
     def overhead_latency(self) -> ServiceMetric:
-        """Return what SageMaker adds to it, in microseconds."""
+        """Return SageMaker's overhead in microseconds, in addition to the model latency."""
         return self._of_requests("OverheadLatency", "Average", "overhead, Average")
 
     def of_instances(self, name: str, label: str) -> ServiceMetric:
@@ -76,13 +76,13 @@ class EndpointMetrics:
         return self._metric(endpoint_alarm_facts().instances_namespace, name, "Average", label)
 
     def requests_while_running(self) -> MetricMath:
-        """Return the requests of each hour in which an instance ran: 0 where none came, no value where none ran."""
+        """Return the requests of each hour with running instances: 0 without requests, no value without instances."""
         running = self._metric(endpoint_alarm_facts().instances_namespace, "CPUUtilization", "SampleCount", "")
         metrics = {"requests": self.requests(), "running": running}
         return MetricMath(
             expression="FILL(requests, 0) + 0 * running",
             metrics=MappingProxyType(metrics),
-            label="requests while instances ran",
+            label="requests while instances run",
         ).over(seconds=_HOUR)
 
     def _of_requests(self, name: str, statistic: str, label: str) -> ServiceMetric:
@@ -103,13 +103,13 @@ LATENCY = "Latency"
 IDLE = "Idle"
 TIME_TO_LIVE = "TimeToLive"
 ROLLBACK = (SERVER_ERRORS, LATENCY)
-"""Which of them roll an update back."""
+"""The alarms that roll back an update."""
 MINUTES, BAD_MINUTES = 5, 3
-"""Over how many minutes those look, and how many bad ones let them ring."""
+"""Evaluation periods in minutes, and datapoints to alarm."""
 
 
 def endpoint_alarm_plans(metrics: EndpointMetrics, thresholds: EndpointAlarms) -> tuple[AlarmPlan, ...]:
-    """Return every alarm on an endpoint itself."""
+    """Return all alarms on the endpoint itself."""
     facts = endpoint_alarm_facts()
     percent = thresholds.server_error_percent or facts.server_error_percent
     seconds = thresholds.model_latency_seconds or facts.model_latency_seconds
@@ -121,9 +121,9 @@ def endpoint_alarm_plans(metrics: EndpointMetrics, thresholds: EndpointAlarms) -
             threshold=percent if is_unresolved(percent) else percent / 100,
             periods=MINUTES,
             ringing=BAD_MINUTES,
-            meaning=f"Too many requests have failed in the model{threshold_words(percent, ' %')}. The reason is in the "
-            "endpoint's log; often a model does not fit its instance's memory. During an update this rolls back to "
-            "what ran before.",
+            meaning=f"Too many requests have failed in the model{threshold_words(percent, ' %')}. Look for the reason "
+            "in the endpoint's log; often a model does not fit into the memory of its instance. During an update, this "
+            "alarm rolls back to the previous configuration.",
         ),
         AlarmPlan(
             id=LATENCY,
@@ -131,9 +131,9 @@ def endpoint_alarm_plans(metrics: EndpointMetrics, thresholds: EndpointAlarms) -
             threshold=seconds if is_unresolved(seconds) else seconds * MICROSECONDS,
             periods=MINUTES,
             ringing=BAD_MINUTES,
-            meaning=f"Answers take too long on average{threshold_words(seconds, ' s')}; SageMaker breaks off after "
-            "60 s. Fewer tokens an answer, more instances, or a larger one. During an update this rolls back to what "
-            "ran before.",
+            meaning=f"The average response time is too long{threshold_words(seconds, ' s')}; SageMaker times out after "
+            "60 s. Reduce the output tokens, add instances, or use a larger instance type. During an update, this "
+            "alarm rolls back to the previous configuration.",
         ),
         AlarmPlan(
             id=IDLE,
@@ -141,16 +141,16 @@ def endpoint_alarm_plans(metrics: EndpointMetrics, thresholds: EndpointAlarms) -
             threshold=1,
             below=True,
             periods=hours,
-            # No instance, no value: an endpoint that is gone costs nothing, and must not ring.
+            # No value without instances: a deleted endpoint costs nothing and must not cause an alarm.
             missing="notBreaching",
-            meaning=f"Instances have run for {hours} hours and nobody has asked: they cost as if somebody had. Delete "
+            meaning=f"Instances have run for {hours} hours without any request, and they are billed. Delete "
             "the endpoint by destroying its stack, or give it a time to live.",
         ),
     )
 
 
 def time_to_live_plan(function_name: str) -> AlarmPlan:
-    """Return the alarm on the function that ends an endpoint."""
+    """Return the alarm on the function that deletes an endpoint after its time to live."""
     period = 60 * time_to_live_facts().check_minutes
     failed = function_metric(function_name, "Errors", label="failed runs", period_seconds=period)
     return AlarmPlan(
@@ -159,15 +159,15 @@ def time_to_live_plan(function_name: str) -> AlarmPlan:
         threshold=1,
         periods=4,
         ringing=2,
-        meaning="The function that is to delete the endpoint when its time has come has failed again and again: the "
-        "endpoint may cost on. The reason is in the function's log group; delete the endpoint by destroying its stack.",
+        meaning="The function that deletes the endpoint after its time to live has failed repeatedly, so the endpoint "
+        "may still be billed. Look for the reason in its log group, or destroy the stack to delete the endpoint.",
     )
 
 
 def endpoint_dashboard(
     metrics: EndpointMetrics, plans: Sequence[AlarmPlan], *, alarm_arns: Sequence[str], log_group_name: str, region: str
 ) -> list[list[dict[str, Any]]]:
-    """Return the rows of the dashboard: alarms, what callers feel, what instances do, last errors, and what to do."""
+    """Return the rows of the dashboard: alarms, requests, instances, last errors, and what to do."""
     seconds = [
         _in_seconds(metric)
         for metric in (metrics.model_latency(), metrics.model_latency("p90"), metrics.overhead_latency())
@@ -175,20 +175,20 @@ def endpoint_dashboard(
     return [
         [alarm_widget(alarm_arns)],
         [
-            graph("Requests, a minute", metrics.requests(), metrics.requests_per_instance()),
-            graph("Errors, a minute", metrics.server_errors(), metrics.client_errors()),
+            graph("Requests per minute", metrics.requests(), metrics.requests_per_instance()),
+            graph("Errors per minute", metrics.server_errors(), metrics.client_errors()),
             graph("Share of failed requests", metrics.server_error_share(), lines=alarm_lines(SERVER_ERRORS, plans)),
-            graph("Time of an answer (s)", *seconds),
+            graph("Response time (s)", *seconds),
         ],
         [
             graph(
-                "Processor, memory, disk (%; processor: of one core)",
+                "CPU, memory, disk (%; CPU: of one core)",
                 metrics.of_instances("CPUUtilization", "processor"),
                 metrics.of_instances("MemoryUtilization", "memory"),
                 metrics.of_instances("DiskUtilization", "disk"),
             ),
             graph(
-                "GPUs (% of one; nothing on other instances)",
+                "GPUs (% of one GPU; no data on instances without GPUs)",
                 metrics.of_instances("GPUUtilization", "GPU"),
                 metrics.of_instances("GPUMemoryUtilization", "GPU memory"),
             ),
@@ -216,8 +216,8 @@ def _last_errors(log_group_name: str, region: str) -> dict[str, Any]:
 _RETAINED_BUT = "DataCaptureConfig"
 
 
-class EndpointSight(Construct):
-    """Alarms and dashboard of an endpoint, known by its name alone: they are there before it, to watch its updates."""
+class EndpointMonitoring(Construct):
+    """Alarms and dashboard of an endpoint. They need only its name, and exist before it to monitor its updates."""
 
     def __init__(
         self,
@@ -228,56 +228,56 @@ class EndpointSight(Construct):
         log_group: logs.CfnLogGroup,
         topic: sns.ITopic | None,
     ) -> None:
-        """Make them. `log_group`: where it writes. `topic`: what alarms go to."""
+        """`log_group`: the log group of the endpoint. `topic`: receives the alarms."""
         super().__init__(scope, id)
         self._spec, endpoint_name = plan.spec, plan.name
-        # Some instances cannot be updated under the eyes of alarms.
+        # SageMaker does not check alarms during updates of some instance families.
         self._guarded = has_guardrails(plan.spec.instance_type)
         self.metrics = EndpointMetrics(endpoint_name=endpoint_name, variant_name=endpoint_settings().variant)
-        """What SageMaker publishes of it."""
+        """Its metrics in CloudWatch."""
         self.plans = endpoint_alarm_plans(self.metrics, plan.spec.alarms)
-        """What each alarm looks at and means."""
+        """Metric and meaning of each alarm."""
         made = MetricAlarms(self, "Alarms", plans=self.plans, name_prefix=endpoint_name, topic=topic)
         self.alarms = made.alarms
-        """The L1s by the ids of their plans: `ServerErrors`, `Latency`, `Idle`."""
+        """The L1 constructs by plan id: `ServerErrors`, `Latency`, `Idle`."""
         self.rollback_alarm_names = tuple(f"{endpoint_name}-{id}" for id in ROLLBACK) if self._guarded else ()
-        """Names of those that roll an update back."""
+        """Names of the alarms that roll back an update."""
         self.dashboard = self._make_dashboard(endpoint_name, log_group)
-        """The L1 of the dashboard."""
+        """The L1 construct of the dashboard."""
 
     def deployment_config(self) -> sagemaker.CfnEndpoint.DeploymentConfigProperty | None:
-        """Return how updates reach the endpoint; `None` for instances that SageMaker updates in one way only."""
+        """Return the deployment configuration; `None` for instances that SageMaker always updates all-at-once."""
         if not self._guarded:
             return None
         return render_rollout(self._spec.rollout, self.rollback_alarm_names)
 
     def update_arguments(self) -> dict[str, Any]:
-        """Return what keeps an update of a scaling endpoint from putting its number of instances back."""
+        """Return arguments with which an update keeps the number of instances that scaling set."""
         if self._spec.scaling is None:
             return {}
         changed = sagemaker.CfnEndpoint.VariantPropertyProperty(variant_property_type=_RETAINED_BUT)
         return {"retain_all_variant_properties": True, "exclude_retained_variant_properties": [changed]}
 
     def before(self, endpoint: sagemaker.CfnEndpoint) -> None:
-        """Let `endpoint` come after the alarms that roll it back, and go before them."""
+        """Make `endpoint` depend on the alarms that roll it back."""
         for id in ROLLBACK if self._guarded else ():
             endpoint.add_resource_dependency(self.alarms[id])
 
     @property
     def permissions(self) -> tuple[Permission, ...]:
-        """What the endpoint's role must be allowed, so that updates are rolled back (SageMaker's guide says so)."""
+        """Permissions of the endpoint's role that rollbacks require (SageMaker's guide)."""
         if not self._guarded:
             return ()
-        # Of composite alarms CloudWatch tells nothing to who may not look at all (DescribeAlarms), and of an alarm of
-        # the user's nobody knows here whether it is one.
+        # CloudWatch returns composite alarms only with DescribeAlarms on all resources, and a user's own alarm may be
+        # composite.
         others = bool(len(self._spec.rollout.alarm_names))
         return (
             Permission(
                 sid="RollbackAlarms",
                 actions=("cloudwatch:DescribeAlarms",),
                 resources=("*",) if others else tuple(self._alarm_arn(name) for name in self.rollback_alarm_names),
-                reason="SageMaker looks at the alarms that roll an update back"
-                + ("; CloudWatch shows composite ones to who may look at all, only" if others else ""),
+                reason="SageMaker checks the alarms that roll back an update"
+                + ("; CloudWatch returns composite alarms only with permission for all alarms" if others else ""),
             ),
         )
 
@@ -288,7 +288,7 @@ class EndpointSight(Construct):
 
     def _make_dashboard(self, endpoint_name: str, log_group: logs.CfnLogGroup) -> cloudwatch.CfnDashboard:
         arns = [alarm.attr_arn for alarm in self.alarms.values()]
-        if self._spec.time_to_live_seconds:  # made after the endpoint, so told by its name
+        if self._spec.time_to_live_seconds:  # created after the endpoint, so it is referred to by name
             arns.append(self._alarm_arn(f"{endpoint_name}-{TIME_TO_LIVE}"))
         region = cdk.Stack.of(self).region
         rows = endpoint_dashboard(

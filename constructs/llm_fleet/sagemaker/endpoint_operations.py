@@ -1,4 +1,4 @@
-"""What comes after an endpoint: what scales it, what ends it, and what it may cost."""
+"""Operations of an endpoint: scaling, time to live and budget."""
 
 import hashlib
 
@@ -25,15 +25,15 @@ _Policy = autoscaling.CfnScalingPolicy
 
 
 def scaled_id(endpoint_name: str) -> str:
-    """Return Application Auto Scaling's name of the endpoint's variant."""
+    """Return Application Auto Scaling's resource id of the endpoint's variant."""
     return f"endpoint/{endpoint_name}/variant/{endpoint_settings().variant}"
 
 
 class EndpointScaler(Construct):
     """Target tracking on an endpoint's variant.
 
-    Application Auto Scaling acts with its service-linked role, which it makes itself. It goes with the endpoint: who
-    deletes that must be allowed to deregister it.
+    Application Auto Scaling uses its service-linked role, which it creates itself. The scalable target is deleted with
+    the endpoint, so a role that deletes the endpoint must be allowed to deregister the target.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class EndpointScaler(Construct):
         endpoint_name: str,
         endpoint: sagemaker.CfnEndpoint,
     ) -> None:
-        """Scale `endpoint`, which `spec` describes."""
+        """Scale `endpoint` as set in `spec`."""
         super().__init__(scope, id)
         facts = endpoint_scaling_facts()
         self.target = autoscaling.CfnScalableTarget(
@@ -57,10 +57,10 @@ class EndpointScaler(Construct):
             resource_id=scaled_id(endpoint_name),
             min_capacity=spec.least_instance_count,
             max_capacity=scaling.maximum,
-            # By this tag the function that ends the endpoint may deregister this target, and no other.
+            # The function that deletes the endpoint can deregister only a target with this tag.
             tags=[cdk.CfnTag(key=budget_facts().tag, value=endpoint_name)],
         )
-        """The L1 beneath."""
+        """The L1 construct of the scalable target."""
         self.target.add_resource_dependency(endpoint)
         self.policy = _Policy(
             self,
@@ -70,7 +70,7 @@ class EndpointScaler(Construct):
             scaling_target_id=self.target.ref,
             target_tracking_scaling_policy_configuration=_configuration(scaling),
         )
-        """The L1 of its policy."""
+        """The L1 construct of the scaling policy."""
 
 
 def _configuration(scaling: EndpointScaling) -> _Policy.TargetTrackingScalingPolicyConfigurationProperty:
@@ -101,10 +101,10 @@ def reaper_permissions(
     scaled: str,
     topic: sns.ITopic | None,
 ) -> list[Permission]:
-    """Return what the function may do that ends one endpoint.
+    """Return the permissions of the function that deletes one endpoint.
 
-    The ARNs are as SageMaker writes them: in small letters, which a name need not be. `scaled`: Application Auto
-    Scaling's name of the variant; empty when nothing scales.
+    The ARNs are as SageMaker writes them: with names in lowercase. `scaled`: Application Auto Scaling's resource id of
+    the variant; empty without scaling.
     """
     hosting = {
         "EndEndpoint": ("Endpoint", endpoint_arn),
@@ -117,7 +117,7 @@ def reaper_permissions(
                 sid=sid,
                 actions=(f"sagemaker:Describe{kind}", f"sagemaker:Delete{kind}"),
                 resources=(arn,),
-                reason="it looks whether this is there still, and deletes it",
+                reason="it checks whether this exists, and deletes it",
             )
             for sid, (kind, arn) in hosting.items()
         ),
@@ -125,13 +125,13 @@ def reaper_permissions(
             sid="Mark",
             actions=("sagemaker:AddTags", "sagemaker:ListTags"),
             resources=(config_arn, model_arn),
-            reason="a configuration or model is deleted only if this function has marked it before",
+            reason="it deletes only a configuration or model that it has tagged before",
         ),
         Permission(
             sid="RunNoMore",
             actions=("events:DisableRule",),
             resources=(place.arn("events", f"rule/{rule_name}"),),
-            reason="when all is gone, it runs no more",
+            reason="it disables its rule when everything is deleted",
         ),
         *(_stop_scaling(place, endpoint_name, scaled) if scaled else ()),
         *(_publish(place, topic) if topic else ()),
@@ -139,7 +139,7 @@ def reaper_permissions(
 
 
 def _stop_scaling(place: Place, endpoint_name: str, scaled: str) -> tuple[Permission, ...]:
-    """SageMaker deletes no endpoint that scales for who may not deregister its target (its guide says so)."""
+    """DeleteEndpoint on a scaled endpoint requires permission to deregister its target (SageMaker's guide)."""
     return (
         Permission(
             sid="StopScaling",
@@ -152,15 +152,15 @@ def _stop_scaling(place: Place, endpoint_name: str, scaled: str) -> tuple[Permis
                     "application-autoscaling:scalable-dimension": endpoint_scaling_facts().dimension,
                 }
             },
-            reason="ids of scalable targets are made up; the condition holds it to its own by tag",
+            reason="AWS generates ids of scalable targets; the condition limits it to its own by tag",
         ),
-        # Its guide asks this of the caller who deletes a target tracking policy, beside its own role.
+        # The guide requires this of the caller that deletes a target tracking policy, in addition to the service role.
         # assumption: scaling-policy-delete-by-caller
         Permission(
             sid="PolicyAlarms",
             actions=("cloudwatch:DeleteAlarms",),
             resources=(place.arn("cloudwatch", f"alarm:TargetTracking-{scaled}-*"),),
-            reason="Application Auto Scaling makes up the ends of these names",
+            reason="Application Auto Scaling generates the suffixes of these names",
         ),
     )
 
@@ -170,7 +170,7 @@ def _publish(place: Place, topic: sns.ITopic) -> tuple[Permission, ...]:
     context = {"StringEquals": {"kms:EncryptionContext:aws:sns:topicArn": topic.topic_arn}}
     return (
         Permission(
-            sid="Tell", actions=("sns:Publish",), resources=(topic.topic_arn,), reason="the end is told to the topic"
+            sid="Notify", actions=("sns:Publish",), resources=(topic.topic_arn,), reason="it publishes the deletion"
         ),
         Permission(
             sid="TellKey",
@@ -179,7 +179,7 @@ def _publish(place: Place, topic: sns.ITopic) -> tuple[Permission, ...]:
             conditions={} if known else context,
             reason="the topic is encrypted"
             if known
-            else "the key of a topic that exists is not known; the condition holds it to that topic",
+            else "the key of an existing topic is unknown; the condition limits it to that topic",
         ),
     )
 
@@ -189,11 +189,11 @@ _LONGEST_RULE = 64
 
 
 class EndpointReaper(Construct):
-    """A function, and the rule that runs it every 15 minutes, which delete an endpoint after its time to live.
+    """A Lambda function that deletes an endpoint after its time to live, and a rule that runs it every 15 minutes.
 
-    It deletes the endpoint, its configuration and its model, and what scales it; nothing else, and it may do nothing
-    else. It looks at what is there each time, so that a run that fails or comes twice changes nothing. Then it tells
-    the topic, and switches its rule off.
+    It deletes the endpoint, its configuration, its model and its scaling, and has no permission for anything else.
+    Each run checks which of them exist, so failed and repeated runs are harmless. When all are deleted, it publishes
+    to the topic and disables its rule.
     """
 
     def __init__(
@@ -210,7 +210,7 @@ class EndpointReaper(Construct):
         encryption_key: kms.IKey | None,
         topic: sns.ITopic | None,
     ) -> None:
-        """Make them; they come after `endpoint`, so that one which is still being made is not taken for gone."""
+        """The rule depends on `endpoint`, so that the function does not take one in creation for a deleted one."""
         super().__init__(scope, id)
         rule_name = _rule_name(endpoint_name)
         scaled = scaled_id(endpoint_name) if scales else ""
@@ -220,10 +220,10 @@ class EndpointReaper(Construct):
             code=FunctionCode.of_package(
                 "endpoint_reaper",
                 timeout=time_to_live_facts().timeout_seconds,
-                description="Deletes an endpoint of SageMaker when its time to live is over",
-                policy_description="Lets the function that ends an endpoint delete it, and what belongs to it",
-                role_description="Runs the function that ends an endpoint",
-                unencrypted_log="it writes names and times only; `encryption_key` takes a key that CloudWatch Logs may "
+                description="Deletes a SageMaker endpoint after its time to live",
+                policy_description="Lets the function delete the endpoint and its resources after the time to live",
+                role_description="Role of the function that deletes an endpoint after its time to live",
+                unencrypted_log="it has only names and times; set `encryption_key` to a key that CloudWatch Logs can "
                 "use",
             ),
             environment={
@@ -237,7 +237,7 @@ class EndpointReaper(Construct):
             },
             log_encryption_key=encryption_key,
         )
-        """The function, its role and its log."""
+        """The function with its role and log group."""
         allowed = reaper_permissions(
             Place.of(self),
             endpoint_name=endpoint_name,
@@ -250,13 +250,13 @@ class EndpointReaper(Construct):
         )
         self.function.allow_statements([*map(statement_of, allowed)], wildcards=reasons_of(allowed))
         self.rule = self._make_rule(rule_name, endpoint)
-        """The rule that runs it."""
+        """The rule that runs the function."""
         plan = time_to_live_plan(self.function.function.ref)
         self.alarms = MetricAlarms(self, "Alarms", plans=[plan], name_prefix=endpoint_name, topic=topic).alarms
-        """The alarm `TimeToLive`: it rings when the function fails again and again."""
+        """The alarm `TimeToLive` on repeated failures of the function."""
         acknowledge(
             self,
-            "it runs every 15 minutes, looks at what is there, and the next run does what one has missed",
+            "it runs every 15 minutes, and the next run completes what a failed one missed",
             "NIST.800.53.R5-LambdaConcurrency",
             "NIST.800.53.R5-LambdaDLQ",
         )
@@ -267,7 +267,7 @@ class EndpointReaper(Construct):
             self,
             "Rule",
             name=name,
-            description="Looks whether the endpoint's time to live is over",
+            description="Checks whether the endpoint's time to live is over",
             schedule_expression=f"rate({time_to_live_facts().check_minutes} minutes)",
             targets=[events.CfnRule.TargetProperty(arn=function.attr_arn, id="Reaper")],
         )
@@ -293,7 +293,7 @@ def _rule_name(endpoint_name: str) -> str:
 
 
 def _filters(budget: EndpointBudget, endpoint_name: str) -> dict[str, list[str]]:
-    """Without an activated tag, a filter by it counts nothing: so the default is all of SageMaker."""
+    """A filter by a cost allocation tag that is not activated matches nothing, so the default is all of SageMaker."""
     facts = budget_facts()
     service = {"Service": [facts.service]}
     if not budget.tagged_only:
@@ -302,7 +302,7 @@ def _filters(budget: EndpointBudget, endpoint_name: str) -> dict[str, list[str]]
 
 
 class EndpointAfterwards(Construct):
-    """Scaling, end and budget of an endpoint, each where it was asked for."""
+    """Scaling, time to live and budget of an endpoint, if set."""
 
     def __init__(
         self,
@@ -316,9 +316,9 @@ class EndpointAfterwards(Construct):
         encryption_key: kms.IKey | None,
         topic: sns.ITopic | None,
     ) -> None:
-        """Make what `spec` asks for around `endpoint`; tag that and its parts, so that a budget can count them.
+        """Create the operations of `spec` for `endpoint`, and tag its resources for a budget.
 
-        `encryption_key`: of the log of the function that ends it. `None`: CloudWatch's own encryption.
+        `encryption_key`: encrypts the log of the function that deletes it. `None`: CloudWatch's own encryption.
         """
         super().__init__(scope, id)
         assert spec.name is not None
@@ -327,7 +327,7 @@ class EndpointAfterwards(Construct):
         self.scaler = spec.scaling and EndpointScaler(
             self, "Scaling", spec=spec, scaling=spec.scaling, endpoint_name=spec.name, endpoint=endpoint
         )
-        """What scales it; `None` where its number of instances is fixed."""
+        """Scaling; `None` for a fixed number of instances."""
         self.reaper = spec.time_to_live_seconds and EndpointReaper(
             self,
             "TimeToLive",
@@ -340,7 +340,7 @@ class EndpointAfterwards(Construct):
             encryption_key=encryption_key,
             topic=topic,
         )
-        """What ends it; `None` where it stays."""
+        """The function that deletes it; `None` without a time to live."""
         self.budget = spec.budget and CostBudget(
             self,
             "Budget",
@@ -348,4 +348,4 @@ class EndpointAfterwards(Construct):
             filters=_filters(spec.budget, spec.name),
             topic=topic,
         )
-        """What it may cost; `None` where there is no budget."""
+        """The budget; `None` without one."""

@@ -1,4 +1,4 @@
-"""What the role of an endpoint may do, and what is kept of its requests and answers."""
+"""IAM permissions of an endpoint's execution role, and data capture of its requests and responses."""
 
 from collections.abc import Sequence
 
@@ -11,9 +11,9 @@ from constructs import Construct
 from llm_fleet.catalog.endpoint import capture_facts
 from llm_fleet.iam.resource_permissions import (
     grant_volumes,
+    network_interface_permissions,
     pull_images,
     read_bucket,
-    stand_in_network,
 )
 from llm_fleet.iam.statements import BucketAccess, Permission, Place
 from llm_fleet.sagemaker.render_endpoint import EndpointPlan
@@ -28,19 +28,19 @@ _METRICS = "/aws/sagemaker/*"
 def endpoint_permissions(
     plan: EndpointPlan, place: Place, *, log_group_name: str, in_network: bool, volume_key_arn: str | None
 ) -> list[Permission]:
-    """Return the statements for what `plan` asks, each with its reason."""
+    """Return the statements that `plan` requires, each with its reason."""
     return [
         *pull_images(
             [plan.repository_arn(partition=place.partition)],
-            reason="SageMaker pulls the container's image with this role, out of this repository only",
+            reason="SageMaker pulls the container image with this role, from this repository only",
         ),
         *_model(plan, place),
-        *_sight(place, log_group_name),
+        *_monitoring(place, log_group_name),
         *(
-            stand_in_network(
+            network_interface_permissions(
                 place,
-                reason="each instance gets an interface in the compute subnets; their ids do not exist before",
-                lookup_reason="SageMaker looks at the VPC before it places an instance; EC2's Describe actions know no "
+                reason="each instance gets a network interface in the compute subnets; the ids do not exist yet",
+                lookup_reason="SageMaker checks the VPC before placing an instance; EC2's Describe actions support no "
                 "resource",
             )
             if in_network
@@ -63,34 +63,34 @@ def _model(plan: EndpointPlan, place: Place) -> Sequence[Permission]:
         sid="ModelKey",
         actions=("kms:Decrypt",),
         resources=(plan.spec.model.key_arn or "",),
-        reason="the bucket is encrypted with a key of its own",
+        reason="the bucket is encrypted with its own key",
     )
     return (
         Permission(
             sid="ModelArchive",
             actions=("s3:GetObject",),
             resources=(f"{bucket_arn}/{path}",),
-            reason="SageMaker copies this one archive to each instance and unpacks it there",
+            reason="SageMaker copies only this archive to each instance and unpacks it there",
         ),
         *((key,) if plan.spec.model.key_arn else ()),
     )
 
 
-def _sight(place: Place, log_group_name: str) -> Sequence[Permission]:
+def _monitoring(place: Place, log_group_name: str) -> Sequence[Permission]:
     group = place.arn("logs", f"log-group:{log_group_name}")
     return (
         Permission(
             sid="Log",
             actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
             resources=(group, f"{group}:*"),
-            reason="each instance writes a stream of the endpoint's log group, which is there before",
+            reason="each instance writes a stream of the endpoint's log group, which already exists",
         ),
         Permission(
             sid="Metrics",
             actions=("cloudwatch:PutMetricData",),
             resources=("*",),
             conditions={"StringLike": {"cloudwatch:namespace": _METRICS}},
-            reason="instances tell of processor, memory and GPU; the action knows no resource, so the namespace is "
+            reason="instances publish CPU, memory and GPU; the action supports no resource, so the namespace is "
             "limited",
         ),
     )
@@ -102,7 +102,7 @@ def _volume_key(key_arn: str) -> Sequence[Permission]:
         grant_volumes(
             "VolumeKey",
             (key_arn,),
-            reason="the volumes of the instances are encrypted with this key, by a grant for EBS",
+            reason="the volumes of the instances are encrypted with this key through a grant for EBS",
         ),
     )
 
@@ -112,9 +112,9 @@ _CAPTURED = "captured"
 
 
 class EndpointCapture(Construct):
-    """Where captured requests and answers go, and what the endpoint's role needs for it; nothing without a capture.
+    """The bucket for captured requests and responses, and the permissions for it; empty without data capture.
 
-    A bucket of the endpoint's own is retained: what users wrote is not thrown away with a stack.
+    A bucket that this construct creates is retained, so that users' data is not deleted with the stack.
     """
 
     def __init__(
@@ -126,14 +126,14 @@ class EndpointCapture(Construct):
         endpoint_name: str,
         encryption_key: kms.IKey | None = None,
     ) -> None:
-        """Make a bucket where `capture` names none. `encryption_key`: of that bucket; default a key of its own."""
+        """Create a bucket if `capture` names none. `encryption_key`: encrypts it; default a new key."""
         super().__init__(scope, id)
         self.bucket: s3.IBucket | None = None
-        """The endpoint's own bucket; `None` where another one was named, or nothing is captured."""
+        """The created bucket; `None` if `capture` names one, or without data capture."""
         self.config: sagemaker.CfnEndpointConfig.DataCaptureConfigProperty | None = None
-        """What the endpoint's configuration says of it."""
+        """The property of the endpoint's configuration."""
         self.permissions: tuple[Permission, ...] = ()
-        """What the endpoint's role must be allowed."""
+        """Permissions that the endpoint's role requires."""
         if capture is None:
             return
         key_arn = capture.encryption_key_arn
@@ -158,7 +158,7 @@ def _config(capture: DataCapture, *, uri: str, key_arn: str | None) -> _Config.D
         destination_s3_uri=uri,
         kms_key_id=key_arn,
         capture_options=[_Config.CaptureOptionProperty(capture_mode=side) for side in sides],
-        # Otherwise SageMaker writes base64, which nobody can read or search.
+        # Otherwise SageMaker writes base64, which users cannot read or search.
         capture_content_type_header=_Config.CaptureContentTypeHeaderProperty(
             json_content_types=list(capture_facts().json_content_types)
         ),
@@ -170,11 +170,11 @@ def _permissions(objects: str, key_arn: str | None) -> tuple[Permission, ...]:
         sid="Capture",
         actions=("s3:PutObject",),
         resources=(objects,),
-        reason="SageMaker names each file of captured data by variant and time, below the endpoint's name",
+        reason="SageMaker names each file of captured data by variant and time, under the endpoint's name",
     )
     if key_arn is None:
         return (put,)
-    # Decrypt: S3 puts large objects in parts, and reads the key of the first one (S3's "multipart upload and KMS").
+    # Decrypt: a multipart upload of S3 decrypts the data key of its first part (S3's "multipart upload and KMS").
     encrypt = Permission(
         sid="CaptureKey",
         actions=("kms:GenerateDataKey", "kms:Decrypt"),

@@ -1,4 +1,4 @@
-"""A notebook instance of SageMaker."""
+"""A SageMaker notebook instance."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -44,24 +44,24 @@ _PROGRAMS = "usr/local/bin/"
 
 
 def notebook_settings(*, pins: Sequence[str], bucket: str, idle_minutes: int | None) -> dict[str, Any]:
-    """Return what the instance is told. `bucket` may be a token. No minutes at all are told as 0: the CDK leaves out
-    what is `None`.
+    """Return the settings that are written to the instance. `bucket` may be a token. `idle_minutes` `None` becomes 0,
+    because the CDK omits `None`.
     """
     return {"pins": list(pins), "bucket": bucket, "idle_minutes": idle_minutes or 0}
 
 
 def lifecycle_script(scope: Construct, settings: Mapping[str, Any], *, files: Mapping[str, str]) -> str:
-    """Return what SageMaker runs at each start. `settings` may hold tokens.
+    """Return the script that SageMaker runs at each start. `settings` can have tokens.
 
-    `files`: what else is laid down, by absolute paths; programs are those in `/usr/local/bin`. Without tokens.
+    `files`: more files to write, by absolute path; those in `/usr/local/bin` are executable. No tokens.
     """
     script = (default_folder() / _FOLDER / _SCRIPT).read_text(encoding="utf-8")
-    told = cdk.Stack.of(scope).to_json_string(dict(settings))
-    return script.replace("@FILES@", _packed(files)).replace("@SETTINGS@", told)
+    written = cdk.Stack.of(scope).to_json_string(dict(settings))
+    return script.replace("@FILES@", _packed(files)).replace("@SETTINGS@", written)
 
 
 def check_lifecycle_script(script: str) -> list[Problem]:
-    """Return whether the script is longer than SageMaker takes."""
+    """Return a problem if the script is longer than SageMaker allows."""
     facts = notebook_facts()
     return check_script_size(script, facts.script_characters_max, SageMakerCode.NOTEBOOK_SCRIPT)
 
@@ -83,7 +83,7 @@ _CODE_COMMIT = re.compile(r"/v1/repos/(?P<name>[^/]+)/?")
 def itself(place: Place, name: str, *, stops: bool) -> tuple[Permission, ...]:
     """`stops`: whether it stops itself when it is idle."""
     actions = ("sagemaker:DescribeNotebookInstance", *(("sagemaker:StopNotebookInstance",) if stops else ()))
-    # SageMaker writes the name of an instance into its ARN in small letters, as those of endpoints.
+    # The instance name is in lowercase in its ARN, as with endpoints.
     # assumption: sagemaker-arns-in-small-letters
     names = dict.fromkeys((name, name.lower()))
     return (
@@ -91,22 +91,21 @@ def itself(place: Place, name: str, *, stops: bool) -> tuple[Permission, ...]:
             sid="Itself",
             actions=actions,
             resources=tuple(place.arn("sagemaker", f"notebook-instance/{each}") for each in names),
-            reason="the SDK asks for the instance's role" + ("; idle, it stops itself" if stops else ""),
+            reason="the SDK reads the instance's role" + ("; it stops itself when idle" if stops else ""),
         ),
         *work.own_streams(
             place,
             notebook_facts().log_group,
             name,
             sid="Its",
-            reason="the first notebook instance of an account makes the group of all; who writes looks for its stream",
-            streams_reason="Jupyter, the lifecycle script and what stops it when idle write streams that begin with "
-            "its name",
+            reason="the first notebook instance of an account creates the log group; writers look up their stream",
+            streams_reason="Jupyter, the lifecycle script and the idle check write streams that begin with its name",
         ),
     )
 
 
 def repositories(place: Place, cloned: Sequence[GitRepository]) -> tuple[Permission, ...]:
-    """Read what repositories ask for."""
+    """Return the permissions that the repositories require."""
     secrets = tuple(dict.fromkeys(one.secret_arn for one in cloned if one.secret_arn is not None))
     keys = tuple(dict.fromkeys(one.secret_key_arn for one in cloned if one.secret_key_arn is not None))
     code_commit = tuple(
@@ -114,7 +113,7 @@ def repositories(place: Place, cloned: Sequence[GitRepository]) -> tuple[Permiss
             sid=f"Repository{index}",
             actions=("codecommit:GitPull", "codecommit:GitPush"),
             resources=(arn,),
-            reason="it is cloned at the start, and work is pushed to it",
+            reason="it is cloned at the start, and users push to it",
         )
         for index, one in enumerate(cloned)
         if (arn := _code_commit_arn(place, one.url)) is not None
@@ -123,13 +122,13 @@ def repositories(place: Place, cloned: Sequence[GitRepository]) -> tuple[Permiss
         sid="RepositorySecrets",
         actions=("secretsmanager:GetSecretValue",),
         resources=secrets,
-        reason="user name and password of repositories that not everybody may read",
+        reason="user name and password of private repositories",
     )
     of_keys = Permission(
         sid="RepositorySecretKeys",
         actions=("kms:Decrypt",),
         resources=keys,
-        reason="the secrets are encrypted with keys of their own",
+        reason="the secrets are encrypted with their own keys",
     )
     return (*code_commit, *((of_secrets,) if secrets else ()), *((of_keys,) if keys else ()))
 
@@ -149,7 +148,7 @@ def notebook_role(
     network: Network | None,
     security_group: ec2.ISecurityGroup | None,
 ) -> work.WorkbenchRole:
-    """Make the role of the instance called `name`, that may use these buckets, this key and this network."""
+    """Create the role of the instance `name`, with permissions for these buckets, this key and this network."""
     place = Place.of(scope)
     prefixes = tuple(notebook.name_prefixes) or (name, *notebook_facts().sdk_name_prefixes)
     in_network: tuple[Permission, ...] = ()
@@ -160,7 +159,7 @@ def notebook_role(
         "Role",
         description=f"Notebook instance {name}",
         permissions={
-            "Surroundings": [
+            "Surroundings": [  # codespell:ignore surroundings
                 *itself(place, name, stops=notebook.idle_minutes is not None),
                 *repositories(place, notebook.repositories),
                 *work.buckets([BucketAccess.of(bucket) for bucket in buckets]),
@@ -174,18 +173,18 @@ def notebook_role(
 
 @jsii.implements(iam.IGrantable, ec2.IConnectable)
 class NotebookBase(Construct):
-    """A notebook instance for those who use it. `TrainingNotebook` sets what is here."""
+    """The attributes and grants of a notebook instance, which `TrainingNotebook` sets."""
 
     notebook_instance_name: str
-    """Its name."""
+    """Physical name of the instance."""
     role: iam.Role
-    """What people act with on it, and what their jobs and endpoints are given."""
+    """Execution role of its users, their jobs and their endpoints."""
     bucket: s3.IBucket
-    """The first of its buckets: what the SDK takes for its default one."""
+    """The first of its buckets, the default bucket of the SageMaker SDK."""
     instance: sagemaker.CfnNotebookInstance
-    """The L1 beneath."""
+    """The L1 construct."""
     security_group: ec2.SecurityGroup | None
-    """Its own; `None` without a network."""
+    """Its own security group; `None` without a network."""
     _connections: ec2.Connections | None = None
 
     @property
@@ -205,11 +204,11 @@ class NotebookBase(Construct):
 
     @property
     def notebook_instance_arn(self) -> str:
-        """Its ARN, a token."""
+        """The ARN, a CDK token."""
         return self.instance.ref
 
     def grant_open(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let `grantee` open it, start it and stop it, and no other."""
+        """Let `grantee` open, start and stop only this instance."""
         return iam.Grant.add_to_principal(
             grantee=grantee,
             actions=[
@@ -222,7 +221,7 @@ class NotebookBase(Construct):
         )
 
     def add_outputs(self) -> None:
-        """Give the stack outputs: how to start and open it, its bucket and its role."""
+        """Add stack outputs: commands that start and open it, its bucket and its role."""
         name = self.notebook_instance_name
         region = cdk.Stack.of(self).region
         of_it = f"--region {region} --notebook-instance-name {name}"
@@ -231,34 +230,34 @@ class NotebookBase(Construct):
             "StartCommand": (f"aws sagemaker start-notebook-instance {of_it}", "Starts it after it was stopped"),
             "OpenCommand": (
                 f"aws sagemaker create-presigned-notebook-instance-url {of_it} --query AuthorizedUrl --output text",
-                "Prints an address of JupyterLab that is good for a few minutes",
+                "Prints a URL of JupyterLab that is valid for a few minutes",
             ),
-            "BucketName": (self.bucket.bucket_name, "What the SageMaker SDK takes for its default bucket"),
-            "RoleArn": (self.role.role_arn, "What people act with on it, and what their jobs are given"),
+            "BucketName": (self.bucket.bucket_name, "Default bucket of the SageMaker SDK"),
+            "RoleArn": (self.role.role_arn, "Execution role of its users and their jobs"),
         }
         add_outputs(self, outputs)
 
 
 _FACTS = notebook_facts()
 _NETWORK = network_form(
-    'write FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az1"])), or internet=True without one'
+    'write FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az1"])), or internet=True'
 )
 _ON, _OFF = "Enabled", "Disabled"
 _IMDS_V2 = "2"
 
 
 class TrainingNotebook(NotebookBase):
-    """A notebook instance on a living platform, private unless asked, that stops itself when nobody uses it.
+    """A notebook instance on a supported platform, private by default, that stops itself when it is idle.
 
-    Nothing is downloaded when it starts. Published notebooks begin with `pip install sagemaker --upgrade`, which by now
-    brings version 3, without `Session` and `Estimator`; here pip is held to `sagemaker<3`, so that they run.
+    It downloads nothing at its start. Published notebooks begin with `pip install sagemaker --upgrade`, which now
+    installs version 3, without `Session` and `Estimator`; a pip constraint of `sagemaker<3` keeps them working.
 
-    The work lies on its volume, below `/home/ec2-user/SageMaker`; all else is new at each start. The volume goes with
-    the instance: what must stay goes into the bucket or a repository. The instance has a fixed name, so CloudFormation
-    refuses, in place of doing it, a change that would replace it and its volume (subnet, key, internet).
+    Work is stored on its volume, under `/home/ec2-user/SageMaker`; everything else is reset at each start. The volume
+    is deleted with the instance, so keep important files in the bucket or a repository. The instance has a fixed name,
+    so CloudFormation rejects a change that would replace it and its volume (subnet, key, internet).
 
-    People come in with `grant_open` or the console. Grants by others take the notebook itself
-    (`repository.grant_pull(notebook)`), as do connections.
+    Users get access with `grant_open` or through the console. Pass the notebook itself to the grants and connections
+    of other constructs (`repository.grant_pull(notebook)`).
     """
 
     def __init__(
@@ -273,16 +272,16 @@ class TrainingNotebook(NotebookBase):
         encryption_key: kms.IKey | None = None,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> None:
-        """Make the instance, its role, its lifecycle script, and a bucket where none is given.
+        """Create the instance, its role, its lifecycle script, and a bucket if `buckets` is not set.
 
-        - `notebook`: default, one with its defaults.
-        - `network`: where it has its interface, in a compute subnet, without a public address. Default: none, which
-          needs `notebook.internet`.
-        - `buckets`: what people and their jobs read and write; the first is the SDK's default bucket. Default: one of
-          its own, which is retained.
-        - `clusters`: on whose nodes people open shells from it (`cluster-shell`). Default: none.
-        - `encryption_key`: of volume and bucket, unless `notebook.kms_key_arn` is set. Default: one of its own.
-        - `removal_policy`: default, it goes with the stack, its volume too.
+        - `notebook`: default: all defaults of `NotebookSpec`.
+        - `network`: its network interface is in a compute subnet, without a public IP address. Default: none, which
+          requires `notebook.internet`.
+        - `buckets`: users and their jobs read and write them; the first is the SDK's default bucket. Default: a new
+          one, which is retained.
+        - `clusters`: users can open shells on their nodes from it (`cluster-shell`). Default: none.
+        - `encryption_key`: encrypts volume and bucket, unless `notebook.kms_key_arn` is set. Default: a new key.
+        - `removal_policy`: default: the instance and its volume are deleted with the stack.
 
         Raises `FleetError` (LF900 to LF902, LF910 to LF919; LF206 for an AZ that the network does not have).
         """
@@ -296,8 +295,8 @@ class TrainingNotebook(NotebookBase):
         ]
         raise_problems(found, subject=subject)
         internet = network.internet if network is not None else None
-        judged = check_notebook(notebook, has_network=network is not None, network_internet=internet)
-        raise_problems(judged, subject=subject)
+        checked = check_notebook(notebook, has_network=network is not None, network_internet=internet)
+        raise_problems(checked, subject=subject)
         zone = notebook.availability_zone_id
         subnet = network.compute_subnet(zone) if network is not None else None
         claims = [notebook_claim(subject, availability_zone_id=zone)]
@@ -312,19 +311,19 @@ class TrainingNotebook(NotebookBase):
             or encryption_key
             or FleetKey(self, "Key", description="Encrypts the volume and the bucket of a notebook instance")
         )
-        """Encrypts the volume, and the bucket if it is its own."""
+        """Encrypts the volume, and the bucket if this construct creates it."""
         self.buckets: tuple[s3.IBucket | s3.Bucket, ...] = tuple(buckets or ()) or (
             DataBucket(self, "Bucket", BucketSpec(encryption_key=self.encryption_key)),
         )
-        """What people and their jobs read and write."""
+        """Buckets that users and their jobs read and write."""
         self.bucket = cast(s3.IBucket, self.buckets[0])
-        # People come by SageMaker's own way, which needs no open port.
+        # Users connect through SageMaker, which needs no open port.
         self.security_group = network and HttpsOutSecurityGroup(
             self,
             "SecurityGroup",
             vpc=network.vpc,
             description="Notebook instance: nothing in, HTTPS out",
-            reaches="services of AWS, repositories of code and packages",
+            reaches="AWS services, code and package repositories",
         )
         permitted = notebook_role(
             self,
@@ -338,7 +337,7 @@ class TrainingNotebook(NotebookBase):
         self.role = permitted.role
         grant_cluster_reach(self, clusters)
         self.lifecycle_config: sagemaker.CfnNotebookInstanceLifecycleConfig = self._lifecycle_config(notebook, clusters)
-        """What runs at each start; a changed one runs at the next."""
+        """Script that runs at each start; a changed script runs at the next start."""
         self.instance = self._instance(notebook, subnet_id=subnet.subnet_id if subnet else None)
         self.instance.apply_removal_policy(removal_policy)
         self.instance.node.add_dependency(permitted)
@@ -385,16 +384,16 @@ class TrainingNotebook(NotebookBase):
         if notebook.internet:
             acknowledge(
                 instance,
-                "who made this notebook asked for it by `internet`: it fetches code and packages without a network",
+                "`internet` is set: it downloads code and packages without a VPC",
                 "AwsSolutions-SM3",
                 "NIST.800.53.R5-SageMakerNotebookNoDirectInternetAccess",
             )
         if subnet_id is None:
-            acknowledge(instance, "it was asked for without a network, by `internet`", "AwsSolutions-SM1")
+            acknowledge(instance, "`internet` is set without a network", "AwsSolutions-SM1")
         return instance
 
     def _repository(self, index: int, repository: GitRepository) -> str:
-        """Return the name of the code repository that is made for one with a secret or a branch, else its address."""
+        """Create a code repository for one with a secret or branch and return its name, otherwise return the URL."""
         if repository.secret_arn is None and repository.branch is None:
             return repository.url
         made = sagemaker.CfnCodeRepository(

@@ -1,4 +1,4 @@
-"""What follows from the description of an endpoint, and its model, configuration and endpoint in CloudFormation."""
+"""Values derived from an endpoint's specification, and its model, configuration and endpoint in CloudFormation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,20 +24,20 @@ from llm_fleet.spec.endpoint_operations import EndpointRollout, RolloutKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointPlan:
-    """What follows from the description of an endpoint, where it stands."""
+    """Values derived from the specification of an endpoint in a region."""
 
     spec: EndpointSpec
-    """Judged, and with a name."""
+    """The checked specification, with a name."""
     region: str | None
 
     @property
     def name(self) -> str:
-        """What callers name."""
+        """The endpoint name that callers use."""
         assert self.spec.name is not None
         return self.spec.name
 
     def claims(self, network: Network) -> list[AddressClaim]:
-        """Return what its instances take of each compute subnet: twice as many, while an update runs."""
+        """Return the addresses of its instances in each compute subnet: twice as many during an update."""
         zones, most = network.availability_zone_ids, self.spec.greatest_instance_count
         if is_unresolved(most) or not zones:
             return []
@@ -54,51 +54,51 @@ class EndpointPlan:
 
     @property
     def instance(self) -> EndpointInstance:
-        """The facts of its instance type, which the rules have found to be there."""
+        """The facts of its instance type; the rules have checked that it exists."""
         facts = endpoint_instance(self.spec.instance_type)
         assert facts is not None
         return facts
 
     @property
     def kind(self) -> EndpointImageKind | None:
-        """What serves; `None` for an image of the user's own."""
+        """The kind of image; `None` for a user's own image."""
         return image_kind(self.spec.image, self.instance)
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The container's environment."""
+        """Environment variables of the container."""
         return {**variables(self.spec, self.instance), **self.spec.environment}
 
     @property
     def ami(self) -> str | None:
-        """What the instances boot from; `None` for SageMaker's own choice."""
+        """The inference AMI version; `None` for SageMaker's default."""
         chosen = ami_for(self.spec.image, self.instance)
         return self.spec.inference_ami or (chosen.name if chosen else None)
 
     @property
     def startup_seconds(self) -> int:
-        """How long a container may take until it answers."""
+        """Timeout of the container startup health check."""
         return startup_seconds(self.spec, self.instance)
 
     @property
     def download_seconds(self) -> int | None:
-        """How long the model's files may take; `None` where SageMaker fetches none."""
+        """Timeout of the model download; `None` where SageMaker downloads none."""
         return download_seconds(self.spec, self.instance)
 
     @property
     def volume(self) -> int | None:
-        """The size of an instance's EBS volume, in GiB; `None` where it has disks of its own."""
+        """GiB of an instance's EBS volume; `None` where it has local disks."""
         return volume_gib(self.spec, self.instance)
 
     @property
     def bucket_and_path(self) -> tuple[str, str] | None:
-        """Where in S3 the model is; `None` for one on the Hub."""
+        """Bucket and path of the model in S3; `None` for a model on the Hub."""
         return (
             None if self.spec.model.source is EndpointModelSource.HUB else bucket_and_prefix(self.spec.model.location)
         )
 
     def image_uri(self, *, url_suffix: str) -> str:
-        """Return the image's address; `url_suffix` is that of the partition."""
+        """Return the image URI; `url_suffix` is that of the partition."""
         facts = image_facts(self.spec.image, self.instance)
         if facts is None:
             assert self.spec.image.uri is not None
@@ -107,7 +107,7 @@ class EndpointPlan:
         return f"{image_account_of(self.region)}.dkr.ecr.{self.region}.{url_suffix}/{facts.repository}:{facts.tag}"
 
     def repository_arn(self, *, partition: str) -> str:
-        """Return the ARN of the one repository that is pulled from."""
+        """Return the ARN of the image's ECR repository."""
         if self.spec.image.repository_arn is not None:
             return self.spec.image.repository_arn
         registry, _, path = self.image_uri(url_suffix="").partition("/")
@@ -115,7 +115,7 @@ class EndpointPlan:
         return f"arn:{partition}:ecr:{region}:{account}:repository/{path.partition('@')[0].partition(':')[0]}"
 
     def repository_is_known(self) -> list[Problem]:
-        """Return a problem unless it is known at synth what the role may pull from."""
+        """Return a problem unless the image's repository is known at synth."""
         if (
             self.spec.image.uri is None
             or self.spec.image.repository_arn is not None
@@ -126,19 +126,19 @@ class EndpointPlan:
             Problem(
                 code=SageMakerCode.ENDPOINT_IMAGE,
                 path=("image", "uri"),
-                message="the URI is known only at deploy time, and the role may pull from one repository only",
+                message="the image URI is a CDK token, so the repository for the role's permissions is unknown",
                 remedy="write EndpointImage.from_ecr(repository, tag)",
             )
         ]
 
 
 _ROUTING = "LEAST_OUTSTANDING_REQUESTS"
-"""To the instance with the fewest requests: answers of a language model take very different times."""
+"""Route to the instance with the fewest requests: response times of a language model vary widely."""
 _Vpc = sagemaker.CfnModel.VpcConfigProperty
 
 
 def render_model(scope: Construct, plan: EndpointPlan, *, role_arn: str, vpc: _Vpc | None) -> sagemaker.CfnModel:
-    """Make the model, under a name of CloudFormation's: each change makes another one, which an update rolls out."""
+    """Create the model with a generated name: each change replaces it, and an update rolls it out."""
     stack = cdk.Stack.of(scope)
     model = plan.spec.model
     in_s3 = model.source is EndpointModelSource.S3
@@ -166,7 +166,7 @@ def render_config(
     volume_key_arn: str | None,
     capture: sagemaker.CfnEndpointConfig.DataCaptureConfigProperty | None,
 ) -> sagemaker.CfnEndpointConfig:
-    """Make the configuration; it too is another one after each change."""
+    """Create the configuration; each change replaces it."""
     variant = sagemaker.CfnEndpointConfig.ProductionVariantProperty(
         variant_name=endpoint_settings().variant,
         model_name=model_name,
@@ -195,7 +195,7 @@ def render_endpoint(
     rollout: sagemaker.CfnEndpoint.DeploymentConfigProperty | None,
     update: Mapping[str, Any],
 ) -> sagemaker.CfnEndpoint:
-    """Make the endpoint, under the name that callers know."""
+    """Create the endpoint with the name that callers use."""
     return sagemaker.CfnEndpoint(
         scope,
         "Endpoint",
@@ -218,12 +218,12 @@ def _files(location: str) -> sagemaker.CfnModel.ModelDataSourceProperty:
 def _why_no_key(plan: EndpointPlan) -> str:
     if plan.instance.local_disk_gb:
         return (
-            "The instances have no EBS volume: image and model are on local NVMe disks, which the hardware encrypts; a "
+            "The instances have no EBS volume: image and model are on local NVMe disks with hardware encryption; a "
             "key here would not encrypt them (CreateEndpointConfig, KmsKeyId)"
         )
     return (
-        "SageMaker encrypts the volume with a key of its own; image and model are all that is on it, and both lie "
-        "elsewhere as well; `encryption_key` takes another"
+        "SageMaker encrypts the volume with its own key; the volume has only image and model, which are also stored "
+        "elsewhere; set `encryption_key` to use another key"
     )
 
 
@@ -231,7 +231,7 @@ _Endpoint = sagemaker.CfnEndpoint
 
 
 def render_rollout(rollout: EndpointRollout, alarm_names: Sequence[str]) -> _Endpoint.DeploymentConfigProperty:
-    """Return how updates reach the endpoint; `alarm_names`: its own, which roll back beside those of `rollout`."""
+    """Return the deployment configuration; `alarm_names`: own alarms for rollbacks, in addition to `rollout`'s."""
     alarms = [_Endpoint.AlarmProperty(alarm_name=name) for name in [*alarm_names, *rollout.alarm_names]]
     rolling = rollout.kind is RolloutKind.ROLLING
     return _Endpoint.DeploymentConfigProperty(

@@ -1,4 +1,4 @@
-"""From the description to the L1s of a domain, its user profiles and its lifecycle scripts."""
+"""The L1 constructs of a Studio domain, its user profiles and its lifecycle configurations."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from llm_fleet.spec.studio import StudioSpec, StudioUser
 
 _SCRIPT = "studio/on_start.sh"
 _SHARED = ("__init__", "places", "prepare")
-"""Modules of `notebook_instance` that pin packages and configure the SDK, in Studio as there."""
+"""Modules of `notebook_instance` that pin packages and configure the SDK; Studio uses them, too."""
 _PROGRAMS = "usr/local/bin/"
 _KINDS = ("JupyterLab", "CodeEditor")
 _DIGITS = 8
@@ -27,7 +27,7 @@ _DIGITS = 8
 class StudioScripts(Construct):
     """A lifecycle configuration for JupyterLab, and one for Code Editor.
 
-    SageMaker changes none: another text is another configuration, so the name ends with digits of the text's hash.
+    A lifecycle configuration cannot be changed: a new script is a new configuration, so the name ends with its hash.
     """
 
     def __init__(
@@ -40,11 +40,10 @@ class StudioScripts(Construct):
         bucket_name: str | None,
         files: Mapping[str, str],
     ) -> None:
-        """Make them, called `name` with the kind and digits.
+        """Create both, named `name` with the kind and the hash.
 
-        `pins`: what pip may install of packages. `bucket_name`: what the SageMaker SDK takes by default; may be a
-        token. `files`: what else is laid down, by absolute paths. Raises `FleetError` (LF927) for a script that is too
-        long.
+        `pins`: pip constraints. `bucket_name`: default bucket of the SageMaker SDK; may be a token. `files`: more files
+        to write, by absolute path. Raises `FleetError` (LF927) for a script that is too long.
         """
         super().__init__(scope, id)
         script = _script(self, pins=pins, bucket_name=bucket_name, files=files)
@@ -63,7 +62,7 @@ class StudioScripts(Construct):
             for kind in _KINDS
         }
         for resource in self._made.values():
-            # Another tag would be another configuration, too, and of the same name, which SageMaker refuses.
+            # A changed tag would also replace the configuration with one of the same name, which SageMaker rejects.
             resource.add_property_deletion_override("Tags")
 
     def arn(self, kind: str) -> str:
@@ -91,9 +90,9 @@ _Domain = sagemaker.CfnDomain
 _Profile = sagemaker.CfnUserProfile
 _LANDING = "studio::"
 _HIDDEN_APPLICATIONS = ("JupyterServer", "RStudioServerPro", "Canvas")
-"""Studio Classic, and what wants a setting up, or a licence, that a domain of ours does not have."""
+"""Studio Classic, and apps that need setup or a license that this domain does not have."""
 _NEED_HOME = ("TensorBoard",)
-"""What works with home directories alone."""
+"""Apps that require home directories."""
 
 
 def render_domain(
@@ -109,7 +108,7 @@ def render_domain(
     file_system_id: str | None,
     scripts: StudioScripts,
 ) -> sagemaker.CfnDomain:
-    """Make the domain at `scope`. Without `key_arn` AWS's own keys encrypt; without `file_system_id` none is there."""
+    """Create the domain in `scope`. Without `key_arn`, AWS owned keys encrypt it."""
     storage = _Domain.DefaultSpaceStorageSettingsProperty(
         default_ebs_storage_settings=_Domain.DefaultEbsStorageSettingsProperty(
             default_ebs_volume_size_in_gb=settings.volume_gib,
@@ -154,7 +153,7 @@ def render_domain(
 def render_profile(
     scope: Construct, name: str, user: StudioUser, *, domain_id: str, role_arn: str
 ) -> sagemaker.CfnUserProfile:
-    """Make the profile of `user` called `name` below `scope`; what it does not say is the domain's."""
+    """Create the profile `name` of `user` in `scope`; the domain's settings are its defaults."""
     posix = None
     if user.uid is not None:
         posix = _Profile.CustomPosixUserConfigProperty(uid=user.uid, gid=user.uid if user.gid is None else user.gid)
@@ -195,7 +194,7 @@ def _idle(settings: StudioSpec) -> sagemaker.CfnDomain.AppLifecycleManagementPro
     if settings.idle_minutes is None:
         idle = _Domain.IdleSettingsProperty(lifecycle_management="DISABLED")
     else:
-        # Who could choose a longer time would be shut down by nobody.
+        # Otherwise users could set a longer time and keep apps running.
         idle = _Domain.IdleSettingsProperty(
             lifecycle_management="ENABLED",
             idle_timeout_in_minutes=settings.idle_minutes,
@@ -220,7 +219,7 @@ def _file_systems(
 
 
 def _hidden_types(settings: StudioSpec) -> list[str] | None:
-    """Return what is not allowed: the page offers the rest. The role is what refuses."""
+    """Return the instance types to hide in Studio. Hiding is for convenience; the role denies them."""
     facts, allowed = studio_facts(), settings.allowed_instance_types
     if not allowed:
         return None

@@ -1,4 +1,4 @@
-"""SageMaker Studio."""
+"""SageMaker Studio: a domain with user profiles."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -42,14 +42,14 @@ _KEY = key_form('write kms.Key.from_key_arn(self, "Key", "arn:aws:kms:…")')
 
 @jsii.implements(ec2.IConnectable, iam.IGrantable)
 class StudioDomain(Construct):
-    """A domain of SageMaker Studio with its users, in the VPC alone, whose applications end when they are idle.
+    """A SageMaker Studio domain with its users, in VPC only mode, whose apps shut down when they are idle.
 
-    People get JupyterLab and Code Editor in spaces, each with an EBS volume of its own, and no shared home directories
-    on EFS unless asked for. With `lustre`, what they attach to a space is `/fsx`, as on the clusters' nodes. Published
-    notebooks run, because pip is held to `sagemaker<3`. Nothing is downloaded when an application starts.
+    Users get JupyterLab and Code Editor in spaces, each with its own EBS volume, and no shared home directories on EFS
+    by default. With `lustre`, users can attach the file system to a space as `/fsx`, as on the clusters' nodes.
+    Published notebooks work, because pip has the constraint `sagemaker<3`. Apps download nothing at their start.
 
-    A domain with spaces or applications cannot be deleted, nor can a user profile: SageMaker refuses, and so the stack,
-    until people have deleted theirs. Volumes go with their spaces.
+    SageMaker does not delete a domain or user profile that has spaces or apps, so deleting the stack fails until users
+    have deleted theirs. Volumes are deleted with their spaces.
     """
 
     def __init__(
@@ -65,21 +65,21 @@ class StudioDomain(Construct):
         encryption_key: kms.IKey | None = None,
         removal_policy: cdk.RemovalPolicy | None = None,
     ) -> None:
-        """Make the domain, its users' profiles, what they act with, and a bucket where none is given.
+        """Create the domain, user profiles, execution role, and a bucket if `buckets` is not set.
 
-        - `studio`: default, one with its defaults and without users.
-        - `network`: where applications have their interfaces, in compute subnets: that of the file system's AZ, else
+        - `studio`: default: all defaults of `StudioSpec`, without users.
+        - `network`: apps have network interfaces in its compute subnets: in that of the file system's AZ, or in
           all.
-        - `lustre`: FSx for Lustre that people may attach to spaces. Default: none.
-        - `buckets`: what people and their jobs read and write; the first is the SDK's default bucket. Default: one of
-          its own, which is retained.
-        - `clusters`: on whose nodes people open shells (`cluster-shell`) and submit jobs. Default: none.
-        - `encryption_key`: of volumes, home directories and the bucket, unless `studio.kms_key_arn` is set. Default:
-          one of its own, which is retained.
-        - `removal_policy`: default, it goes with the stack; with `home_efs` it stays, with all that it works with and
-          what of the network it stands in.
+        - `lustre`: FSx for Lustre that users can attach to spaces. Default: none.
+        - `buckets`: users and their jobs read and write them; the first is the SDK's default bucket. Default: a new
+          one, which is retained.
+        - `clusters`: users can open shells on their nodes (`cluster-shell`) and submit jobs. Default: none.
+        - `encryption_key`: for volumes, home directories and the bucket, unless `studio.kms_key_arn` is set. Default:
+          a new key, which is retained.
+        - `removal_policy`: default: the domain is deleted with the stack; with `home_efs` it is retained, with all
+          resources that it uses, including those of the network.
 
-        Raises `FleetError` (LF900 to LF903, LF920 to LF929; LF220 and LF221 where addresses do not suffice).
+        Raises `FleetError` (LF900 to LF903, LF920 to LF929; LF220 and LF221 for too few IP addresses).
         """
         subject = f"{scope.node.path}/{id}"
         raise_problems(
@@ -103,20 +103,20 @@ class StudioDomain(Construct):
         self.domain_name: str = studio.domain_name or cdk.Names.unique_resource_name(
             self, max_length=studio_facts().domain_name.maximum, separator="-"
         )
-        """Its name, which no other domain of the account and region has."""
+        """Domain name, unique in the account and region."""
         own_key = studio.kms_key_arn and kms.Key.from_key_arn(self, "OwnKey", studio.kms_key_arn)
         self.encryption_key: kms.IKey = (
             own_key
             or encryption_key
             or FleetKey(self, "Key", description="Encrypts the volumes and the bucket of SageMaker Studio")
         )
-        """Encrypts volumes, home directories, and the bucket if it is its own."""
+        """Encrypts volumes, home directories, and the bucket if this construct creates it."""
         self.buckets: tuple[s3.IBucket | s3.Bucket, ...] = tuple(buckets or ()) or (
             DataBucket(self, "Bucket", BucketSpec(encryption_key=self.encryption_key)),
         )
-        """What people and their jobs read and write; the first is the SDK's default."""
+        """Buckets that users and their jobs read and write; the first is the SDK's default bucket."""
         self.security_group = StudioSecurityGroup(self, "SecurityGroup", vpc=network.vpc, home_efs=studio.home_efs)
-        """That of applications."""
+        """Security group of the apps."""
         subnets = [network.compute_subnet(zone) for zone in zones]
         permitted = StudioRole(
             self,
@@ -130,7 +130,7 @@ class StudioDomain(Construct):
             reaches_clusters=bool(clusters),
         )
         self.role: iam.IRole | iam.Role = permitted.role
-        """What people act with who have no role of their own."""
+        """Execution role of users without their own role."""
         grant_cluster_reach(self, clusters)
         scripts = StudioScripts(
             self,
@@ -152,7 +152,7 @@ class StudioDomain(Construct):
             file_system_id=lustre.file_system_id if lustre is not None else None,
             scripts=scripts,
         )
-        """The L1 beneath."""
+        """The L1 construct."""
         if lustre is not None:
             lustre.allow_mount_from(cast(ec2.ISecurityGroup, self.security_group))
         self.resource.node.add_dependency(permitted, network.connectivity)
@@ -165,55 +165,55 @@ class StudioDomain(Construct):
             )
             for name, user in studio.users.items()
         }
-        """The L1s of the users' profiles, by name."""
+        """The L1 constructs of the user profiles, by name."""
         kept = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if studio.home_efs else cdk.RemovalPolicy.DESTROY
         self._apply(removal_policy or kept, network)
 
     @property
     def domain_id(self) -> str:
-        """Its id, `d-…`, a token."""
+        """The domain id, `d-…`, a CDK token."""
         return self.resource.attr_domain_id
 
     @property
     def user_names(self) -> tuple[str, ...]:
-        """Those who have profiles."""
+        """Names of users with a profile."""
         return self._user_names
 
     @property
     def grants(self) -> StudioGrants:
-        """What others may do with it."""
+        """Grants for other roles and users."""
         return StudioGrants(self, domain_id=self.domain_id, user_names=self.user_names)
 
     @property
     @jsii.member(jsii_name="connections")
     def connections(self) -> ec2.Connections:
-        """Those of applications, to open ports from them."""
+        """The security group of the apps, for rules that let them connect."""
         return ec2.Connections(security_groups=[cast(ec2.ISecurityGroup, self.security_group)])
 
     @property
     @jsii.member(jsii_name="grantPrincipal")
     def grant_principal(self) -> iam.IPrincipal:
-        """The domain's role, so that `bucket.grant_read(studio)` lets people read who have none of their own."""
+        """The domain's role: `bucket.grant_read(studio)` applies to users without their own role."""
         return self.role.grant_principal
 
     def add_outputs(self) -> None:
-        """Give the stack outputs: the domain's id, its page, and the command that opens it for each user."""
+        """Add stack outputs: the domain id, its URL, and a command that opens it for each user."""
         outputs = {
-            "DomainId": (self.domain_id, "Id of the domain of SageMaker Studio"),
-            "Url": (self.resource.attr_url, "Where SageMaker Studio is"),
+            "DomainId": (self.domain_id, "Id of the SageMaker Studio domain"),
+            "Url": (self.resource.attr_url, "URL of SageMaker Studio"),
             "BucketName": (self.buckets[0].bucket_name, "Default bucket of the SageMaker SDK"),
         }
         add_outputs(self, outputs)
 
     def _apply(self, policy: cdk.RemovalPolicy, network: Network) -> None:
-        """Have the domain go with its stack, or stay, with what it works with and stands in."""
+        """Apply the policy to the domain and the resources that it uses."""
         stays = policy != cdk.RemovalPolicy.DESTROY
         for child in self.node.find_all() if stays else (self.resource, *self.profiles.values()):
             if isinstance(child, cdk.CfnResource):
                 child.apply_removal_policy(policy)
             if isinstance(child, sagemaker.CfnStudioLifecycleConfig):
-                # What another text takes the place of goes: its name is the text's, and would be taken when that is
-                # deployed again.
+                # A replaced lifecycle configuration is deleted even so: its name has the script's hash, and would be in
+                # use when the same script is deployed again.
                 child.cfn_options.update_replace_policy = cdk.CfnDeletionPolicy.DELETE
         if stays:
             network.keep()
@@ -222,7 +222,7 @@ class StudioDomain(Construct):
 def _check(
     studio: StudioSpec, *, network: Network | None, lustre: MountableLustre | None, subject: str
 ) -> tuple[str, ...]:
-    """Return the AZ ids of the domain's subnets, in which its addresses are set aside; raise all that is wrong."""
+    """Return the AZ ids of the domain's subnets, in which it claims addresses; raise all problems."""
     lustre_zone = lustre.availability_zone_id if lustre is not None else None
     there = network.availability_zone_ids if network is not None else ()
     problems = [

@@ -1,9 +1,9 @@
-"""What people in Studio may do: permissions, role, security group, and what others may do with the domain.
+"""IAM permissions of Studio users: statements, role, security group, and grants on the domain.
 
-People run their own spaces and the shared ones, and no one else's. The statements are those for Studio of
-AmazonSageMakerFullAccess, narrowed to one domain: the web page acts with the person's execution role.
-`${aws:SourceIdentity}` is the profile's name too, since the domain hands it on; which of the two variables each call
-of the page fills is not published, and one that is not filled matches nothing.
+Users run their own and shared spaces, not those of others. The statements are those for Studio in
+AmazonSageMakerFullAccess, limited to one domain: the Studio UI uses the user's execution role.
+`${aws:SourceIdentity}` also has the profile name, since the domain propagates it. AWS does not document which of the
+two variables each call of the UI sets; an unset variable matches nothing.
 assumption: studio-fills-policy-variables
 """
 
@@ -34,16 +34,16 @@ _SHARING = "sagemaker:SpaceSharingType"
 
 
 def studio_permissions(place: Place, domain_id: str, *, instance_types: Sequence[str]) -> tuple[Permission, ...]:
-    """Return the statements for the domain. `instance_types`: what applications may run on; empty: anything."""
+    """Return the statements for the domain. `instance_types`: allowed for apps; empty: all."""
     return (
-        # AWS's own constructs for Studio (MDAA) give execution roles this.
+        # AWS's own constructs for Studio (MDAA) grant this to execution roles.
         *work.own_streams(
             place,
             studio_facts().log_group,
             domain_id,
             sid="Studio",
-            reason="the first application of an account makes the group of all; who writes looks for its stream",
-            streams_reason="applications and the lifecycle script write streams that begin with the domain's id",
+            reason="the first app of an account creates the shared log group; writers look up their stream",
+            streams_reason="apps and the lifecycle script write streams that begin with the domain id",
         ),
         *_look(place, domain_id),
         *_spaces(place, domain_id),
@@ -52,26 +52,26 @@ def studio_permissions(place: Place, domain_id: str, *, instance_types: Sequence
 
 
 def lustre_permissions() -> tuple[Permission, ...]:
-    """Return what mounting FSx asks for."""
+    """Return the permissions that mounting FSx requires."""
     return (
         Permission(
             sid="FileSystem",
             actions=("fsx:DescribeFileSystems",),
             resources=("*",),
             # With this role: assumption: studio-looks-up-file-systems
-            reason="Studio looks the file system of a space up; the action knows no resource",
+            reason="Studio looks up the file system of a space; the action supports no resource",
         ),
     )
 
 
 def cluster_list_permissions() -> tuple[Permission, ...]:
-    """Return what Studio's page of HyperPod clusters asks for, beside the grants of each cluster."""
+    """Return the permissions of Studio's HyperPod clusters page, in addition to the grants of each cluster."""
     return (
         Permission(
             sid="ClusterList",
             actions=("sagemaker:ListClusters",),
             resources=("*",),
-            reason="Studio's page of HyperPod clusters begins with the list; the action knows no resource",
+            reason="Studio's HyperPod clusters page lists them; the action supports no resource",
         ),
     )
 
@@ -93,7 +93,7 @@ def _look(place: Place, domain: str) -> tuple[Permission, ...]:
                 place.arn("sagemaker", f"space/{domain}/*"),
                 place.arn("sagemaker", f"user-profile/{domain}/*"),
             ),
-            reason="Studio's page shows the domain, its people, spaces and applications",
+            reason="the Studio UI shows the domain, its users, spaces and apps",
         ),
         Permission(
             sid="StudioLists",
@@ -104,13 +104,13 @@ def _look(place: Place, domain: str) -> tuple[Permission, ...]:
                 "sagemaker:ListUserProfiles",
             ),
             resources=("*",),
-            reason="Studio's page lists them; the actions know no resource",
+            reason="the Studio UI lists them; the actions support no resource",
         ),
         Permission(
             sid="StudioOpen",
             actions=("sagemaker:CreatePresignedDomainUrl",),
             resources=tuple(place.arn("sagemaker", f"user-profile/{domain}/{who}") for who in _WHO),
-            reason="opening an application from the page, as oneself and nobody else",
+            reason="users open their own apps in the Studio UI",
         ),
     )
 
@@ -122,7 +122,7 @@ def _spaces(place: Place, domain: str) -> tuple[Permission, ...]:
             actions=("sagemaker:CreateSpace", "sagemaker:DeleteSpace", "sagemaker:UpdateSpace"),
             resources=(place.arn("sagemaker", f"space/{domain}/*"),),
             conditions={"ArnLike": _own(place, domain), "StringEquals": {_SHARING: ["Private", "Shared"]}},
-            reason="people make, change and delete the spaces that they own; their names do not exist before",
+            reason="users create, change and delete their own spaces; the names do not exist yet",
         ),
         Permission(
             sid="SpaceTags",
@@ -132,7 +132,7 @@ def _spaces(place: Place, domain: str) -> tuple[Permission, ...]:
                 place.arn("sagemaker", f"space/{domain}/*"),
             ),
             conditions={"StringEquals": {"sagemaker:TaggingAction": ["CreateApp", "CreateSpace"]}},
-            reason="Studio puts the domain's tags on what is made in it, while it is made",
+            reason="Studio adds the domain's tags to resources when it creates them",
         ),
     )
 
@@ -143,40 +143,40 @@ def _applications(place: Place, domain: str, types: Sequence[str]) -> tuple[Perm
     private = {_SHARING: ["Private"]}
     capped: dict[str, dict[str, list[str] | str]] = {}
     if types:
-        # "ForAllValues" holds of a request that names no type, too: "Null" refuses that.
+        # "ForAllValues" also matches a request without a type; "Null" denies that.
         capped = {
             "ForAllValues:StringEquals": {"sagemaker:InstanceTypes": list(types)},
             "Null": {"sagemaker:InstanceTypes": "false"},
         }
-    cap = f"; on {', '.join(types)} alone" if types else ""
+    cap = f"; only on {', '.join(types)}" if types else ""
     return (
         Permission(
             sid="OwnAppsStart",
             actions=("sagemaker:CreateApp",),
             resources=applications,
             conditions={"ArnLike": _own(place, domain), "StringEquals": private, **capped},
-            reason=f"people start applications in spaces of their own{cap}",
+            reason=f"users start apps in their own spaces{cap}",
         ),
         Permission(
             sid="SharedAppsStart",
             actions=("sagemaker:CreateApp",),
             resources=applications,
             conditions={"StringEquals": shared, **capped},
-            reason=f"everybody starts applications in shared spaces{cap}",
+            reason=f"all users start apps in shared spaces{cap}",
         ),
         Permission(
             sid="OwnAppsEnd",
             actions=("sagemaker:DeleteApp",),
             resources=applications,
             conditions={"ArnLike": _own(place, domain), "StringEquals": private},
-            reason="people end applications in spaces of their own",
+            reason="users delete apps in their own spaces",
         ),
         Permission(
             sid="SharedAppsEnd",
             actions=("sagemaker:DeleteApp",),
             resources=applications,
             conditions={"StringEquals": shared},
-            reason="everybody ends applications in shared spaces",
+            reason="all users delete apps in shared spaces",
         ),
     )
 
@@ -189,7 +189,7 @@ _IDENTITY = "sts:SetSourceIdentity"
 
 
 class StudioRole(WorkbenchRole):
-    """A `WorkbenchRole` that says in CloudTrail who acts with it."""
+    """A `WorkbenchRole` that records the user's profile name in CloudTrail."""
 
     def __init__(
         self,
@@ -204,14 +204,14 @@ class StudioRole(WorkbenchRole):
         mounts_lustre: bool,
         reaches_clusters: bool,
     ) -> None:
-        """Make the role, for work with these buckets, this key and this network."""
+        """Create the role, with permissions for these buckets, this key and this network."""
         self._place = Place.of(scope)
         super().__init__(
             scope,
             id,
-            description="People in SageMaker Studio",
+            description="Users of SageMaker Studio",
             permissions={
-                "Surroundings": [
+                "Surroundings": [  # codespell:ignore surroundings
                     *work.buckets([BucketAccess.of(bucket) for bucket in buckets]),
                     *work.own_keys([key.key_arn]),
                     *work.interfaces(self._place, subnets, security_group),
@@ -223,7 +223,7 @@ class StudioRole(WorkbenchRole):
         )
         policy = self.role.assume_role_policy
         assert policy is not None
-        # The domain hands the profile's name on (ExecutionRoleIdentityConfig), which the role must trust it to do.
+        # The domain propagates the profile name (ExecutionRoleIdentityConfig); the role's trust policy must allow it.
         policy.add_statements(
             iam.PolicyStatement(
                 actions=[_IDENTITY],
@@ -232,13 +232,13 @@ class StudioRole(WorkbenchRole):
         )
 
     def add_of_domain(self, scope: Construct, domain_id: str, *, instance_types: Sequence[str]) -> None:
-        """Add the statements that name the domain, which itself waits for this construct: in a policy at `scope`."""
+        """Add the statements with the domain's ARN in a policy in `scope`: the domain depends on this construct."""
         permissions = studio_permissions(self._place, domain_id, instance_types=instance_types)
         permission_policy(
             scope,
             "Spaces",
             permissions,
-            description="People in SageMaker Studio: their spaces and applications",
+            description="Users of SageMaker Studio: their spaces and apps",
             roles=[self.role],
         )
 
@@ -247,51 +247,50 @@ _NFS = PortRange(first=2049, last=2049)
 
 
 class StudioSecurityGroup(HttpsOutSecurityGroup):
-    """Lets HTTPS out, and the home directories' NFS between members where there are any; nothing in.
+    """Allows HTTPS egress, and NFS between members for home directories; no other ingress.
 
-    Not the network's own group: its members may do anything with each other, and nodes are members. Applications reach
-    a cluster by Session Manager, and file systems by rules of theirs. Studio Classic's ports are not open: its server
-    and kernels talk to each other, JupyterLab and Code Editor have all in one place.
+    It is not the network's own group, whose members have full access to each other and include nodes. Apps reach a
+    cluster through Session Manager, and file systems through rules of those. Studio Classic's ports are not open: only
+    its server and kernels communicate over the network, not those of JupyterLab and Code Editor.
     """
 
     def __init__(self, scope: Construct, id: str, *, vpc: ec2.IVpc, home_efs: bool) -> None:
-        """Make the group in `vpc`. `home_efs`: whether applications mount home directories."""
+        """Create the group in `vpc`. `home_efs`: whether apps mount home directories."""
         super().__init__(
             scope,
             id,
             vpc=vpc,
             description="Applications of SageMaker Studio: HTTPS out, nothing in",
-            reaches="endpoints of AWS, and where there is a way out, repositories",
+            reaches="AWS endpoints, and repositories if there is internet access",
         )
         if home_efs:
-            # The service gives mount targets and applications groups of its own for this; its API asks for rules
-            # besides: "NFS traffic over TCP on port 2049 needs to be allowed in both inbound and outbound rules"
-            # (CreateDomain).
+            # The service creates its own groups of mount targets and apps for this; but its API also requires rules:
+            # "NFS traffic over TCP on port 2049 needs to be allowed in both inbound and outbound rules" (CreateDomain).
             own = cast(ec2.ISecurityGroup, self)
             let_in(self, "NfsIn", own, own, _NFS, what="home directories")
             let_out(self, "NfsOut", own, own, _NFS, what="home directories")
 
 
 class StudioGrants:
-    """What others may do with a domain. Each method returns the `Grant`, whose `success` tells an imported role."""
+    """Grants on a domain. Each method returns the `Grant`; its `success` is `False` for an imported role."""
 
     def __init__(self, domain: Construct, *, domain_id: str, user_names: Sequence[str]) -> None:
-        """Grant on the construct `domain`, in which `user_names` have profiles."""
+        """Create grants on the construct `domain`, in which `user_names` have profiles."""
         self._domain = domain
         self._domain_id = domain_id
         self._user_names = user_names
 
     def open(self, grantee: iam.IGrantable, *, user: str) -> iam.Grant:
-        """Let `grantee` open Studio as `user`, by the console or a presigned URL, and see the domain and the profile.
+        """Let `grantee` open Studio as `user`, by console or presigned URL, and see the domain and the profile.
 
-        One who opens it acts with the profile's role. Raises `FleetError` (LF119) for a user whom the domain lacks.
+        In Studio, `grantee` has the permissions of the profile's role. Raises `FleetError` (LF119) for an unknown user.
         """
         names = self._user_names
         if user not in names:
             problem = Problem(
                 code=Code.UNKNOWN_REFERENCE,
                 message="the domain has no user of this name",
-                remedy=did_you_mean(user, names, otherwise="give the domain such a StudioUser"),
+                remedy=did_you_mean(user, names, otherwise="add a StudioUser with this name to the domain"),
                 path=("user",),
                 value=user,
                 allowed=", ".join(names),

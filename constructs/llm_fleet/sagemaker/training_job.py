@@ -1,4 +1,4 @@
-"""A training job of SageMaker that can be started again and again: its construct, what it shows, its commands."""
+"""A SageMaker training job that can be started repeatedly: its construct, monitoring and commands."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
@@ -58,15 +58,15 @@ if TYPE_CHECKING:
     from llm_fleet.sagemaker.watch import TrainingWatch
 
 _JOB = "JOB"
-"""What somebody puts a job's name for."""
+"""Placeholder for a job's name in commands."""
 
 
 _HOST = ("GPUUtilization", "GPUMemoryUtilization", "CPUUtilization", "MemoryUtilization", "DiskUtilization")
 _FIVE_MINUTES = 300
 
 
-class JobSight(Construct):
-    """Alarms on runs that failed, outlasted their machine or were ended, and a dashboard of all runs by their names."""
+class JobMonitoring(Construct):
+    """Alarms on failed, timed out and aborted executions, and a dashboard of all runs."""
 
     def __init__(
         self,
@@ -78,13 +78,13 @@ class JobSight(Construct):
         stop_command: str,
         topic: sns.ITopic | None,
     ) -> None:
-        """Watch the machine of `job`."""
+        """Monitor the state machine of `job`."""
         super().__init__(scope, id)
         plans = run_plans(state_machine_arn, stop_command=stop_command)
         self.alarms = MetricAlarms(self, "Alarms", plans=plans, name_prefix=f"runs-{job.name}", topic=topic)
-        """On executions; those on metrics of single jobs come and go with the jobs."""
+        """Alarms on executions; those on metrics of one job are created and deleted with the job."""
         self.dashboard: cloudwatch.CfnDashboard | None = None
-        """The L1 beneath; `None` without one."""
+        """The L1 construct; `None` without a dashboard."""
         if job.dashboard:
             rows = [
                 [alarm_widget([alarm.attr_arn for alarm in self.alarms.alarms.values()])],
@@ -99,7 +99,7 @@ _KINDS = ("ExecutionsStarted", "ExecutionsSucceeded", "ExecutionsFailed", "Execu
 
 
 def execution_metric(state_machine_arn: str, kind: str) -> ServiceMetric:
-    """Return how many executions of a machine were of a kind, e.g. `ExecutionsFailed`."""
+    """Return the metric `kind` of a state machine, e.g. `ExecutionsFailed`."""
     return ServiceMetric(
         namespace="AWS/States",
         name=kind,
@@ -111,12 +111,12 @@ def execution_metric(state_machine_arn: str, kind: str) -> ServiceMetric:
 
 
 def run_plans(state_machine_arn: str, *, stop_command: str) -> tuple[AlarmPlan, ...]:
-    """Return the alarms on runs."""
+    """Return the alarms on executions."""
     meanings = {
-        "Failed": ("ExecutionsFailed", "A run of the job failed; the execution's error and cause say why."),
+        "Failed": ("ExecutionsFailed", "A run of the job failed; the execution's error and cause have the reason."),
         "Aborted": (
             "ExecutionsAborted",
-            f"Somebody ended a run's execution, and its job goes on. To stop that: {stop_command}",
+            f"A user aborted the execution of a run, but its job still runs. To stop the job: {stop_command}",
         ),
     }
     return tuple(
@@ -131,9 +131,9 @@ def run_plans(state_machine_arn: str, *, stop_command: str) -> tuple[AlarmPlan, 
 
 
 def _metric_rows(name: str, metrics: Sequence[str]) -> list[list[dict[str, object]]]:
-    """Return graphs of all jobs of the name, two a row: no job is known when the page is made, so they are searched.
+    """Return graphs of all jobs with the name, two per row. They use search expressions, since no job exists at synth.
 
-    A search takes words: another job whose name has all words of this one's is found, too.
+    A search matches words, so it also finds other jobs whose names have all words of this one.
     """
     graphs = [graph(metric, _search(JOB_DIMENSION, metric, name)) for metric in metrics]
     graphs += [graph(metric, _search("Host", metric, name)) for metric in _HOST]
@@ -149,15 +149,15 @@ _NETWORK = network_form("write network=FleetNetwork(…), or FleetNetwork.from_a
 
 
 class TrainingJob(Construct):
-    """A state machine that runs one training job from start to end, each time it is started: by a schedule or by hand.
+    """A state machine that runs one training job from start to end, each time it is started by a schedule or a user.
 
-    CloudFormation starts no job: deploying costs nothing but the key. Each run has a name of its own,
-    `<name>-YYYYMMDD-HHMMSS-xxxx`, and a place for its checkpoints below that name; an execution's input may say
-    otherwise (`{"hyperparameters": {…}, "checkpoints": "s3://…", "name_suffix": "…"}`). Ending an execution does not
-    stop its job: `stop_command` does.
+    CloudFormation starts no job: deploying costs nothing except the key. Each run has its own name,
+    `<name>-YYYYMMDD-HHMMSS-xxxx`, and its own prefix for checkpoints; the execution's input can change both
+    (`{"hyperparameters": {…}, "checkpoints": "s3://…", "name_suffix": "…"}`). Aborting an execution does not stop its
+    job: use `stop_command`.
 
-    Jobs write to the log group `/aws/sagemaker/TrainingJobs`, which all training jobs of an account share; it is not
-    this construct's.
+    Jobs write to the log group `/aws/sagemaker/TrainingJobs`, which all training jobs of an account share. This
+    construct does not create it.
     """
 
     def __init__(
@@ -173,18 +173,18 @@ class TrainingJob(Construct):
         watched: JobWatch | None = None,
         alarm_topic: sns.ITopic | None = None,
     ) -> None:
-        """Make what runs `job`.
+        """Create the state machine that runs `job`.
 
-        - `network`: where the job's instances get an interface; each takes two addresses. Default: SageMaker's own
-          network, from which it reaches the internet. A channel on FSx needs one.
-        - `bucket`: for results and checkpoints. Default: one of its own, which is retained.
-        - `encryption_key`: of volumes, the bucket that is made, and the log; its policy must let CloudWatch Logs use
-          it. Default: one of its own, retained.
-        - `watch`: what starts failed jobs again; the machine then follows those. `watched`: what this job has
-          differently from what the watch says.
-        - `alarm_topic`: who is told of failed runs, and of thresholds of `job.metrics`. Default nobody.
+        - `network`: the job's instances have network interfaces in it, two addresses each. Default: a VPC of
+          SageMaker with internet access. A channel on FSx requires a network.
+        - `bucket`: for results and checkpoints. Default: a new one, which is retained.
+        - `encryption_key`: encrypts volumes, the new bucket, and the log; its policy must let CloudWatch Logs use
+          it. Default: a new one, which is retained.
+        - `watch`: restarts failed jobs; the state machine then follows the successors. `watched`: this job's settings
+          that differ from the watch's.
+        - `alarm_topic`: receives alarms on failed runs and on thresholds of `job.metrics`. Default: none.
 
-        Raises `FleetError` with everything that is wrong with the job and with where it runs.
+        Raises `FleetError` with all problems of the job and its network, bucket, key and watch.
         """
         subject = f"{scope.node.path}/{id}"
         raise_problems(
@@ -205,21 +205,21 @@ class TrainingJob(Construct):
         raise_problems(problems, subject=subject)
         super().__init__(scope, id)
         self.job = job
-        """What is run."""
+        """The specification of the job."""
         self.encryption_key: kms.IKey = encryption_key or FleetKey(
             self, "Key", description=f"Encrypts volumes, results and the log of the training job {job.name}"
         )
-        """Encrypts volumes, the bucket if it is its own, and the machine's log."""
+        """Encrypts volumes, the state machine's log, and the bucket if this construct creates it."""
         self.bucket: s3.IBucket = bucket or cast(
             s3.IBucket, DataBucket(self, "Bucket", BucketSpec(encryption_key=self.encryption_key))
         )
-        """Where results and checkpoints go, unless the job says otherwise."""
+        """Default bucket of results and checkpoints."""
         self._network = network
         self._source = self._make_source()
         self._place = Place.of(scope)
         role = self._make_role()
         self.role: iam.IRole = role.role
-        """What the job's containers act with, and SageMaker for them."""
+        """Execution role of the job."""
         tags = self._follow(watch, watched)
         self._plan = machine_plan(
             job,
@@ -245,80 +245,80 @@ class TrainingJob(Construct):
             log_retention_days=job.log_retention_days,
             encryption_key=self.encryption_key,
         )
-        """The state machine, its role and its log."""
+        """The state machine with its role and log group."""
         self.machine.machine.node.add_dependency(role)
         self.schedule = job.schedule and ScheduledStart(
             self, "Schedule", schedule=job.schedule, name=job.name, state_machine_arn=self.state_machine_arn
         )
-        """What starts it by itself; `None` when nothing does."""
-        self.sight = JobSight(
+        """Its schedule; `None` without one."""
+        self.monitoring = JobMonitoring(
             self,
-            "Sight",
+            "Sight",  # codespell:ignore sight
             job=job,
             state_machine_arn=self.state_machine_arn,
             stop_command=self.stop_command,
             topic=alarm_topic,
         )
-        """Alarms on runs, and the dashboard."""
+        """Alarms on executions, and the dashboard."""
         self.warm_pool_cap = job.warm_pool and WarmPoolCap(self, "WarmPoolCap", cap_seconds=job.warm_pool.cap_seconds)
-        """A policy for people who start jobs of their own; `None` for a job without a warm pool."""
+        """A policy to attach to users who create training jobs; `None` without a warm pool."""
         self.grants = JobGrants(
             self, name=job.name, state_machine_arn=self.state_machine_arn, remote_debug=job.remote_debug
         )
-        """What others may do with it."""
+        """Grants for other roles and users."""
 
     @property
     def name(self) -> str:
-        """What the names of its jobs begin with; the state machine's name."""
+        """Prefix of its jobs' names, and the state machine's name."""
         return self.job.name
 
     @property
     def remote_debug(self) -> bool:
-        """Whether its containers let a shell be opened."""
+        """Whether users can open a shell in its containers."""
         return self.job.remote_debug
 
     @property
     def state_machine_arn(self) -> str:
-        """ARN of the machine that runs it, a token."""
+        """ARN of the state machine, a CDK token."""
         return self.machine.arn
 
     @property
     def start_command(self) -> str:
-        """The line that starts it, a token; `--input` takes hyperparameters, checkpoints and name_suffix."""
+        """Command that starts it, a CDK token; `--input` takes hyperparameters, checkpoints and name_suffix."""
         machine = f"--region {self._place.region} --state-machine-arn {self.state_machine_arn}"
         return f"aws stepfunctions start-execution {machine} --input '{{}}'"
 
     @property
     def stop_command(self) -> str:
-        """The line that stops a job, with its name in place of JOB: ending the execution alone does not."""
+        """Command that stops a job; replace JOB with its name. Aborting the execution does not stop the job."""
         return f"aws sagemaker stop-training-job --region {self._place.region} --training-job-name {_JOB}"
 
     @property
     def list_command(self) -> str:
-        """The line that lists its jobs, the newest first."""
+        """Command that lists its jobs, newest first."""
         listed = f"--name-contains {self.name}- --max-results 10"
         return f"aws sagemaker list-training-jobs --region {self._place.region} {listed}"
 
     @property
     def shell_command(self) -> str | None:
-        """The line that opens a shell in the first container of a job, with its name in place of JOB.
+        """Command that opens a shell in the first container of a job; replace JOB with its name.
 
-        `None` without `remote_debug`. The target's form is the developer guide's:
+        `None` without `remote_debug`. Source of the target's format:
         docs.aws.amazon.com/sagemaker/latest/dg/train-remote-debugging.html.
         """
         target = f"sagemaker-training-job:{_JOB}_algo-1"
         return f"aws ssm start-session --region {self._place.region} --target {target}" if self.remote_debug else None
 
     def grant_start(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let `grantee` start it and see its runs; see `grants`."""
+        """Let `grantee` start the job and see its runs; the same as `grants.start`."""
         return self.grants.start(grantee)
 
     def grant_debug(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let `grantee` open a shell in its containers; see `grants`."""
+        """Let `grantee` open a shell in its containers; the same as `grants.debug`."""
         return self.grants.debug(grantee)
 
     def metric(self, kind: str) -> cloudwatch.IMetric:
-        """Return how many runs were of a kind, e.g. `ExecutionsFailed`, in five minutes."""
+        """Return the execution metric `kind`, e.g. `ExecutionsFailed`, with a period of five minutes."""
         return execution_metric(self.state_machine_arn, kind).as_cloudwatch()
 
     def _make_source(self) -> SourceArchive | None:
@@ -341,7 +341,7 @@ class TrainingJob(Construct):
             "Role",
             service="sagemaker.amazonaws.com",
             description=f"Containers of the training job {self.job.name}",
-            # Its trust has no condition on the account: assumption: sagemaker-sends-no-source-account
+            # The trust policy has no condition on the account. assumption: sagemaker-sends-no-source-account
             permissions=job_permissions(features, self._place),
         )
 
@@ -380,7 +380,7 @@ class TrainingJob(Construct):
         )
 
     def _keys(self) -> list[kms.IKey]:
-        """Return the keys of the volumes and of the checkpoints, once each."""
+        """Return the keys of volumes and checkpoints without duplicates."""
         checkpoints = self.job.checkpoints
         keys = [self.encryption_key]
         if checkpoints is not None and checkpoints.uri is None and self.bucket.encryption_key is not None:

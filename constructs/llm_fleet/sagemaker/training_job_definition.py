@@ -1,13 +1,12 @@
 """The definition of the state machine that runs a training job.
 
-The state machine that runs a training job, as a pure function of its plan.
+`render_machine` is a pure function of the plan.
 
-It asks by `aws-sdk:sagemaker:createTrainingJob` and polls, in place of `sagemaker:createTrainingJob.sync`: the latter's
-page lists what it supports, and checkpoints, spot, remote debugging, health checks, retries and environment are not
-among it (docs.aws.amazon.com/step-functions/latest/dg/connect-sagemaker.html). So, too, the machine is the same in the
-embedded AWS, which runs it.
+The machine calls `aws-sdk:sagemaker:createTrainingJob` and polls, because `sagemaker:createTrainingJob.sync` does not
+support checkpoints, spot, remote debugging, health checks, retries and environment
+(docs.aws.amazon.com/step-functions/latest/dg/connect-sagemaker.html). The emulator of the tests also runs this form.
 
-JSONPath with plain state data, no variables: everything a state needs is in its input.
+It uses JSONPath without variables: the input of a state has everything that the state needs.
 """
 
 from typing import Any
@@ -28,20 +27,20 @@ from llm_fleet.sagemaker.training_job_states import (
 )
 
 EXECUTION = "LLM_FLEET_EXECUTION"
-"""Environment variable of a job: the execution whose it is."""
+"""Environment variable of a job with the ARN of its execution."""
 IN_USE = "SageMaker.ResourceInUseException"
 QUOTA = "SageMaker.ResourceLimitExceededException"
 QUOTA_PACE = {"IntervalSeconds": 60, "BackoffRate": 2.0, "MaxDelaySeconds": 900}
-"""Another job must end before the quota has room: at most a quarter of an hour between two tries."""
+"""Another job must end before the quota allows this one: at most 15 minutes between two attempts."""
 SERVICE = ("SageMaker.SageMakerException", "SageMaker.SdkClientException", "States.TaskFailed")
-"""What throttling comes as: SageMaker's model has no exception for it (botocore), so the SDK gives the service's own.
-The documentation of Step Functions names none of these: they are the names that users report."""
+"""Errors of throttled calls: SageMaker's model has no exception for throttling (botocore), so the SDK uses a generic
+one. Step Functions' documentation does not list the names; users report these."""
 
 
 def job_states(plan: MachinePlan, *, ended: str) -> States:
-    """Return the states from `PutAlarms` on: alarms, the job, how it goes.
+    """Return the states from `PutAlarms` on: creating alarms, running and polling the job.
 
-    `ended` finds `$.ended`: `kind` (completed, failed, stopped, fault), `error` and `cause`.
+    The state `ended` gets `$.ended`: `kind` (completed, failed, stopped, fault), `error` and `cause`.
     """
     sdk = f"arn:{plan.partition}:states:::aws-sdk"
     describe = f"{sdk}:sagemaker:describeTrainingJob"
@@ -84,7 +83,7 @@ def job_states(plan: MachinePlan, *, ended: str) -> States:
         ),
         "NameTaken": end_with(
             "fault", "NameTaken",
-            {"cause.$": "States.Format('another run has a job called {}: start with another name_suffix, or without', "
+            {"cause.$": "States.Format('a job named {} already exists: use another name_suffix, or none', "
              "$.attempt.job)"},
             then=ended,
         ),
@@ -94,15 +93,15 @@ def job_states(plan: MachinePlan, *, ended: str) -> States:
             describe,
             name,
             then="HowIsIt",
-            keep=("$.told", {"status.$": "$.TrainingJobStatus", "secondary.$": "$.SecondaryStatus"}),
+            keep=("$.described", {"status.$": "$.TrainingJobStatus", "secondary.$": "$.SecondaryStatus"}),
             retry=[again(SERVICE)],
             catch=[caught("States.ALL", then="Unseen")],
         ),
         "HowIsIt": choice(
             [
-                {"Variable": "$.told.status", "StringEquals": "Completed", "Next": "ReadModel"},
-                {"Variable": "$.told.status", "StringEquals": "Failed", "Next": "ReadFailure"},
-                {"Variable": "$.told.status", "StringEquals": "Stopped", "Next": "Stopped"},
+                {"Variable": "$.described.status", "StringEquals": "Completed", "Next": "ReadModel"},
+                {"Variable": "$.described.status", "StringEquals": "Failed", "Next": "ReadFailure"},
+                {"Variable": "$.described.status", "StringEquals": "Stopped", "Next": "Stopped"},
                 {"Variable": "$.polls.count", "NumericGreaterThanEquals": plan.pace.polls_at_most, "Next": "Outlasted"},
             ],
             otherwise="CountPoll",
@@ -113,7 +112,7 @@ def job_states(plan: MachinePlan, *, ended: str) -> States:
 
 
 def create_parameters(plan: MachinePlan) -> State:
-    """Return CreateTrainingJob's parameters, with what the execution fills in."""
+    """Return the parameters of CreateTrainingJob, with paths into the execution's data."""
     request = dict(plan.request)
     request.pop("TrainingJobName", None)
     request.pop("HyperParameters", None)
@@ -136,7 +135,7 @@ def create_parameters(plan: MachinePlan) -> State:
 
 
 def _alarm_states(plan: MachinePlan, sdk: str) -> States:
-    """Put one alarm after the other, before the job costs anything; `PutAlarms` is the first of it in any case."""
+    """Create the alarms sequentially, before the job starts; `PutAlarms` is always the first state."""
     names = [f"PutAlarm{index}" for index, _ in enumerate(plan.alarms)]
     then = chain("PutAlarms", names, "StartOrFollow")
     return {
@@ -163,7 +162,7 @@ def _put_alarm(sdk: str, index: int, alarm: RunAlarm, *, then: str) -> State:
 
 
 def alarm_name(index: int) -> str:
-    """Return the expression of an alarm's name."""
+    """Return the intrinsic function for an alarm's name."""
     return f"States.Format('{{}}-{{}}', $.attempt.job, $.place.alarms[{index}])"
 
 
@@ -197,7 +196,7 @@ def _endings(plan: MachinePlan, describe: str, ended: str) -> States:
             [{"Variable": "$.done.FailureReason", "IsPresent": True, "Next": "Reason"}], otherwise="FailedSilently"
         ),
         "Reason": put({"reason.$": "$.done.FailureReason"}, at="$.failure", then="Failed"),
-        "FailedSilently": put({"reason": "SageMaker gave no reason"}, at="$.failure", then="Failed"),
+        "FailedSilently": put({"reason": "SageMaker returned no FailureReason"}, at="$.failure", then="Failed"),
         "Failed": end_with(
             "failed", "JobFailed",
             {"cause.$": "States.Format('{}: {}', $.attempt.job, $.failure.reason)"},
@@ -205,17 +204,20 @@ def _endings(plan: MachinePlan, describe: str, ended: str) -> States:
         ),
         "Stopped": end_with(
             "stopped", "JobStopped",
-            {"cause.$": "States.Format('{} was stopped: {}', $.attempt.job, $.told.secondary)"},
+            {"cause.$": "States.Format('{} was stopped: {}', $.attempt.job, $.described.secondary)"},
             then=ended,
         ),
         "Unseen": end_with(
             "fault", "Unseen",
-            {"cause.$": "States.Format('{} could not be described, and may go on: {}', $.attempt.job, $.caught.Cause)"},
+            {
+                "cause.$": "States.Format('DescribeTrainingJob failed for {}, which may still run: {}', "
+                "$.attempt.job, $.caught.Cause)"
+            },
             then=ended,
         ),
         "Outlasted": end_with(
             "fault", "Outlasted",
-            {"cause.$": "States.Format('{} goes on, unfollowed: the history of one execution has no room for more', "
+            {"cause.$": "States.Format('{} still runs, but is no longer followed: the execution history is full', "
              "$.attempt.job)"},
             then=ended,
         ),
@@ -223,12 +225,12 @@ def _endings(plan: MachinePlan, describe: str, ended: str) -> States:
 
 
 CAPACITY = ("CapacityError*", "*InsufficientCapacity*", "*insufficient capacity*")
-"""What begins or is in the reason of a job that found no machines: the service does not try it again (RetryStrategy is
-for InternalServerError alone, API_CreateTrainingJob)."""
+"""Patterns of the failure reason of a job without capacity. SageMaker does not retry it (RetryStrategy is only for
+InternalServerError, API_CreateTrainingJob)."""
 
 
 def ending_states(plan: MachinePlan) -> States:
-    """Return the states from `DeleteAlarms` on, which finds `$.ended`; a further job begins at `PutAlarms`."""
+    """Return the states from `DeleteAlarms` on, which gets `$.ended`; another job begins at `PutAlarms`."""
     names = [f"DeleteAlarm{index}" for index, _ in enumerate(plan.alarms)]
     then = chain("DeleteAlarms", names, "AfterJob")
     resource = f"arn:{plan.partition}:states:::aws-sdk:cloudwatch:deleteAlarms"
@@ -240,7 +242,7 @@ def ending_states(plan: MachinePlan) -> States:
                 {"AlarmNames.$": f"States.Array({alarm_name(index)})"},
                 then=then[name],
                 retry=[again(["CloudWatch.CloudWatchException", "CloudWatch.SdkClientException"])],
-                # One that is not there, or not to be had now, must not hide how the job ended.
+                # A missing alarm or failed call must not hide the result of the job.
                 catch=[caught("States.ALL", then=then[name])],
             )
             for index, name in enumerate(names)
@@ -248,7 +250,7 @@ def ending_states(plan: MachinePlan) -> States:
         "AfterJob": choice(_ways(plan), otherwise="RunFailed"),
         **(watch_states(plan.watch, plan.partition) if plan.watch else _capacity_states(plan)),
         "RunFailed": {"Type": "Fail", "ErrorPath": "$.ended.error", "CausePath": "$.ended.cause"},
-        "Told": {
+        "ReturnResult": {
             "Type": "Pass",
             "Parameters": {
                 "job.$": "$.attempt.job",
@@ -263,7 +265,7 @@ def ending_states(plan: MachinePlan) -> States:
 
 
 def _ways(plan: MachinePlan) -> list[dict[str, Any]]:
-    ways: list[dict[str, Any]] = [{"Variable": "$.ended.kind", "StringEquals": "completed", "Next": "Told"}]
+    ways: list[dict[str, Any]] = [{"Variable": "$.ended.kind", "StringEquals": "completed", "Next": "ReturnResult"}]
     if plan.watch:
         over = [{"Variable": "$.ended.kind", "StringEquals": kind} for kind in ("failed", "stopped")]
         return [*ways, {"Or": over, "Next": "AskWatch"}]
@@ -303,9 +305,9 @@ def _capacity_states(plan: MachinePlan) -> States:
 
 
 def render_machine(plan: MachinePlan) -> dict[str, Any]:
-    """Return the definition in Amazon States Language. It depends on `plan` alone.
+    """Return the definition in Amazon States Language. It depends only on `plan`.
 
-    An execution that is aborted stops asking; the job goes on (see the output that stops it).
+    An aborted execution stops polling, but the job still runs (see the output with the stop command).
     """
     return {
         "Comment": f"Runs the training job {plan.name} once, from start to end; input: checkpoints, hyperparameters, "

@@ -1,4 +1,4 @@
-"""The state machine of a training job: what it is made from, alarms of its runs, what starts it by a schedule."""
+"""The state machine of a training job: its plan, alarms of single runs, and its schedule."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -24,70 +24,70 @@ from llm_fleet.spec.training_job_data import JobMetric
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunAlarm:
-    """An alarm that lives as long as a job: its metric has the job's name as dimension."""
+    """An alarm that exists only while a job runs: its metric has the job's name as dimension."""
 
     suffix: str
-    """What follows the job's name in the alarm's, e.g. `train:loss-above`."""
+    """Suffix of the alarm's name after the job's name, e.g. `train:loss-above`."""
     request: Mapping[str, Any]
-    """PutMetricAlarm, without AlarmName and Dimensions."""
+    """Parameters of PutMetricAlarm without AlarmName and Dimensions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchRecord:
-    """Where the watch writes down what it decided about a job that ended."""
+    """The watch's record of decisions about jobs that ended, and how to poll it."""
 
     table_name: str
-    """Its table; may be a token."""
+    """DynamoDB table; may be a token."""
     ask_seconds: int
-    """Between two questions."""
+    """Seconds between two polls."""
     asks_at_most: int
-    """Questions after one job; then the watch counts as silent."""
+    """Maximum polls after one job; then the execution fails because the watch has no decision."""
     successors_at_most: int
-    """Jobs that are followed after the first."""
+    """Maximum jobs that are followed after the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How often a machine asks, so that its history never gets too long."""
+    """Polling rate of a state machine, within the limit of its event history."""
 
     poll_seconds: int
-    """Between two questions how the job is."""
+    """Seconds between two calls of DescribeTrainingJob."""
     polls_at_most: int
-    """Questions over all jobs of one execution."""
+    """Maximum polls over all jobs of one execution."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachinePlan:
-    """Everything that the definition depends on. All texts but `name` and the alarms' may be tokens."""
+    """All input of the definition. All strings except `name` and those of alarms may be tokens."""
 
     name: str
-    """Begins every job's name."""
+    """Prefix of every job's name."""
     partition: str
     """E.g. `aws`."""
     request: Mapping[str, Any]
-    """CreateTrainingJob; its TrainingJobName, HyperParameters, Environment, CheckpointConfig.S3Uri are filled in."""
+    """CreateTrainingJob; the execution sets TrainingJobName, HyperParameters, Environment, CheckpointConfig.S3Uri."""
     pace: Pace
-    """How often it asks."""
+    """Polling rate."""
     quota_attempts: int
-    """Times that a job is asked for again which the account's quota has no room for."""
+    """Retries of CreateTrainingJob when the account's quota is used up."""
     capacity_waits: tuple[int, ...]
-    """Seconds before each further job after one that found no capacity; none under a watch, which does that."""
+    """Seconds before each new job after an insufficient capacity error; empty with a watch, which restarts jobs."""
     alarms: tuple[RunAlarm, ...] = ()
-    """Put for each job before it starts, deleted when it has ended."""
+    """Created for each job before it starts, deleted when it has ended."""
     watch: WatchRecord | None = None
-    """`None`: nobody starts a failed job again."""
+    """`None`: failed jobs are not restarted."""
 
 
 EVENTS_OF_A_POLL = 11
-"""Of `WaitForJob`, `DescribeJob`, `HowIsIt`, `CountPoll`: two each, five of the call."""
+"""History events of `WaitForJob`, `DescribeJob`, `HowIsIt`, `CountPoll`: two each, five for the call."""
 EVENTS_OF_AN_ASK = 13
-"""Of `AskWatch`, `WhatDecided`, `CountAsk`, `AskAgain`, `WaitForWatch`."""
+"""History events of `AskWatch`, `WhatDecided`, `CountAsk`, `AskAgain`, `WaitForWatch`."""
 
 
 def pace(*, longest_seconds: int, attempts: int, alarms: int, watch: WatchRecord | None) -> Pace:
-    """Return the pace of a machine that follows jobs for `longest_seconds` altogether.
+    """Return the polling rate of a state machine that follows jobs for `longest_seconds` in total.
 
-    `attempts`: jobs that one execution has at most. `alarms`: that each of them has.
+    `attempts`: maximum jobs of one execution. `alarms`: number for each job.
     """
     fact = job_machine_fact
     jobs = 1 + watch.successors_at_most if watch else attempts
@@ -102,7 +102,7 @@ def pace(*, longest_seconds: int, attempts: int, alarms: int, watch: WatchRecord
 
 
 def watch_record(table_name: str, *, answer_within_seconds: int) -> WatchRecord:
-    """Return how a machine asks a watch that needs `answer_within_seconds` at most."""
+    """Return how a state machine polls a watch that decides within `answer_within_seconds`."""
     asks: int = job_machine_fact("asks_at_most")
     return WatchRecord(
         table_name=table_name,
@@ -113,19 +113,19 @@ def watch_record(table_name: str, *, answer_within_seconds: int) -> WatchRecord:
 
 
 def longest_seconds(*, run_seconds: int, pending_seconds: int | None, watched: bool) -> int:
-    """Return for how long an execution follows its jobs: waiting included, and twice as long under a watch."""
+    """Return the seconds that an execution follows its jobs: including waiting, and twice as long with a watch."""
     fact = job_machine_fact
     one = run_seconds + (fact("pending_seconds") if pending_seconds is None else pending_seconds)
     return one * fact("watched_factor") if watched else one
 
 
 JOB_DIMENSION = "TrainingJobName"
-"""Dimension of what metric definitions read from a log; the SageMaker SDK's TrainingJobAnalytics asks by it. What the
-instances are measured by (GPUUtilization …) has `Host` in its place: `<job>/algo-1`."""
+"""Dimension of metrics that metric definitions read from a log; the SageMaker SDK's TrainingJobAnalytics uses it.
+Instance metrics (GPUUtilization …) have `Host` instead: `<job>/algo-1`."""
 
 
 def run_alarms(metrics: Mapping[str, JobMetric], *, topic_arn: str | None) -> tuple[RunAlarm, ...]:
-    """Return the alarms on thresholds of `metrics`; they tell `topic_arn`, or nobody."""
+    """Return the alarms on thresholds of `metrics`; they notify `topic_arn`, if set."""
     return tuple(alarm for name, metric in metrics.items() for alarm in _alarms(name, metric, topic_arn))
 
 
@@ -162,7 +162,7 @@ def machine_plan(
     watch: WatchRecord | None,
     topic_arn: str | None,
 ) -> MachinePlan:
-    """Return the plan of the machine that runs `job` by `request`."""
+    """Return the plan of the state machine that runs `job` with `request`."""
     alarms = run_alarms(job.metrics, topic_arn=topic_arn)
     waits = () if watch else retries.waits
     stopping = request["StoppingCondition"]
@@ -184,17 +184,17 @@ def machine_plan(
 
 
 def _own_account(scope: Construct) -> Mapping[str, Any]:
-    """Return the condition on a trust that the service acts for this account, which both services here send."""
+    """Return the trust condition on this account; Step Functions and EventBridge Scheduler send its keys."""
     return {"StringEquals": {"aws:SourceAccount": cdk.Stack.of(scope).account}}
 
 
 _Machine = stepfunctions.CfnStateMachine
 _LOG_PREFIX = "/aws/vendedlogs/states"
-"""Log groups below it need no line each in the account's one resource policy (the guide on logging executions)."""
+"""Log groups with this prefix need no entry in the account's CloudWatch Logs resource policy (Step Functions guide)."""
 
 
 class JobMachine(Construct):
-    """A STANDARD state machine that logs every step, without inputs and outputs, and traces executions by X-Ray."""
+    """A STANDARD state machine that logs every step without its input and output, and has X-Ray tracing."""
 
     def __init__(
         self,
@@ -207,9 +207,9 @@ class JobMachine(Construct):
         log_retention_days: int,
         encryption_key: kms.IKey | None,
     ) -> None:
-        """Make the machine `features.name`.
+        """Create the state machine `features.name`.
 
-        `encryption_key`: of its log; its policy must let CloudWatch Logs use it. Default CloudWatch Logs' own.
+        `encryption_key`: encrypts its log; its policy must let CloudWatch Logs use it. Default: CloudWatch's own.
         """
         super().__init__(scope, id)
         self.log_group = log_group(
@@ -218,9 +218,9 @@ class JobMachine(Construct):
             name=f"{_LOG_PREFIX}/{features.name}",
             retention_days=log_retention_days,
             encryption_key=encryption_key,
-            holds=", and steps are logged without their data; `encryption_key` takes another",
+            holds=", and steps are logged without their data; set `encryption_key` to use another",
         )
-        """The L1 of its log; it goes with the stack."""
+        """The L1 construct of its log group, which is deleted with the stack."""
         role = ServiceRole(
             self,
             "Role",
@@ -230,14 +230,14 @@ class JobMachine(Construct):
             conditions=_own_account(self),
         )
         self.role: iam.IRole = role.role
-        """What it acts with."""
+        """Execution role of the state machine."""
         self.machine = _Machine(
             self,
             "Resource",
             state_machine_name=features.name,
             state_machine_type="STANDARD",
             role_arn=self.role.role_arn,
-            # As text: the CDK drops null and empty objects of an object, and both mean something here.
+            # As a string, because the CDK removes null values and empty objects, which have a meaning here.
             definition_string=json.dumps(definition, separators=(",", ":")),
             logging_configuration=_Machine.LoggingConfigurationProperty(
                 level="ALL",
@@ -252,12 +252,12 @@ class JobMachine(Construct):
             ),
             tracing_configuration=_Machine.TracingConfigurationProperty(enabled=True),
         )
-        """The L1 beneath."""
+        """The L1 construct."""
         self.machine.node.add_dependency(role)
 
     @property
     def arn(self) -> str:
-        """The machine's ARN, a token."""
+        """The state machine's ARN, a CDK token."""
         return self.machine.attr_arn
 
 
@@ -265,12 +265,12 @@ _RETRIES, _OLDEST_SECONDS = 3, 3600
 
 
 class ScheduledStart(Construct):
-    """A schedule of EventBridge Scheduler that starts a state machine, and the role that it does so with."""
+    """An EventBridge Scheduler schedule that starts a state machine, and its role."""
 
     def __init__(self, scope: Construct, id: str, *, schedule: JobSchedule, name: str, state_machine_arn: str) -> None:
-        """Start `state_machine_arn` by `schedule`; the schedule is called `name`.
+        """Create the schedule `name`, which starts `state_machine_arn`.
 
-        A start that fails is tried three times within an hour, and then not again before the next time.
+        A failed start is retried three times within an hour, and then not before the next scheduled time.
         """
         super().__init__(scope, id)
         role = ServiceRole(
@@ -283,7 +283,7 @@ class ScheduledStart(Construct):
                     sid="Start",
                     actions=("states:StartExecution",),
                     resources=(state_machine_arn,),
-                    reason="the schedule starts this machine, and no other",
+                    reason="the schedule starts only this state machine",
                 ),
             ),
             conditions=_own_account(self),
@@ -307,5 +307,5 @@ class ScheduledStart(Construct):
                 ),
             ),
         )
-        """The L1 beneath."""
+        """The L1 construct."""
         self.schedule.node.add_dependency(role)

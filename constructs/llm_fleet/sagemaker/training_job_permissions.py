@@ -1,4 +1,4 @@
-"""What a training job and its machine may do: roles, permissions, grants, and the cap of warm time."""
+"""IAM permissions of a training job and its state machine: roles, permissions, grants, and the warm pool cap."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,56 +11,56 @@ from llm_fleet.acknowledge import acknowledge
 from llm_fleet.iam.resource_permissions import (
     change_bucket,
     grant_volumes,
+    network_interface_permissions,
     open_sessions,
     pull_images,
     read_bucket,
-    stand_in_network,
 )
 from llm_fleet.iam.statements import BucketAccess, Permission, Place
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import Problem, raise_problems
 
 NAMESPACE = "/aws/sagemaker/TrainingJobs"
-"""Of the metrics of all training jobs, and the name of their log group."""
+"""CloudWatch namespace of the metrics of all training jobs, and the name of their log group."""
 _LOG_GROUP = f"log-group:{NAMESPACE}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobFeatures:
-    """What a job is switched on to do. What is left out grants nothing."""
+    """Features of a job that require permissions. Omitted features grant nothing."""
 
     source_arn: str | None = None
-    """The archive of its script, an object in S3."""
+    """ARN of the archive with its script in S3."""
     read: tuple[BucketAccess, ...] = ()
-    """What its channels read."""
+    """Buckets of its channels."""
     write: tuple[BucketAccess, ...] = ()
-    """Results, checkpoints, TensorBoard's files."""
+    """Buckets of results, checkpoints and TensorBoard files."""
     repository_arn: str | None = None
-    """Of its image; `None` of one that needs no permission."""
+    """ECR repository of its image; `None` for an image that needs no permission."""
     in_network: bool = False
-    """Whether it stands in a network of the account's."""
+    """Whether it is in a VPC of the account."""
     volume_key_arn: str | None = None
     """KMS key of the instances' volumes."""
     remote_debug: bool = False
-    """Whether Session Manager opens a shell."""
+    """Whether users can open a shell through Session Manager."""
     mlflow_arn: str | None = None
-    """Where its experiment is recorded."""
+    """MLflow app or tracking server of its experiment."""
 
 
 def job_permissions(features: JobFeatures, place: Place) -> tuple[Permission, ...]:
-    """Return every statement that a job with `features` needs at `place`, in a stable order."""
+    """Return all statements that a job with `features` needs at `place`, in a stable order."""
     repositories = [features.repository_arn] if features.repository_arn else []
     return (
         *_log_and_metrics(place),
-        *pull_images(repositories, reason="SageMaker pulls the job's image, and no other"),
+        *pull_images(repositories, reason="SageMaker pulls only the job's image"),
         *_source(features.source_arn),
         *_numbered_read(features.read),
         *_numbered_write(features.write),
         *(
-            stand_in_network(
+            network_interface_permissions(
                 place,
-                reason="each instance gets an interface in the network's subnets; their ids do not exist before",
-                lookup_reason="SageMaker checks the network before it places a job; EC2's Describe actions know no "
+                reason="each instance gets a network interface in the subnets; the ids do not exist yet",
+                lookup_reason="SageMaker checks the network before it places a job; EC2's Describe actions support no "
                 "resource",
             )
             if features.in_network
@@ -78,7 +78,7 @@ def _log_and_metrics(place: Place) -> tuple[Permission, ...]:
             sid="Log",
             actions=("logs:CreateLogGroup", "logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
             resources=(place.arn("logs", f"{_LOG_GROUP}:*"), place.arn("logs", _LOG_GROUP)),
-            reason="what the script prints; the group is one for all training jobs of the account, and its streams are "
+            reason="output of the script; all training jobs of the account share the log group, and its streams are "
             "named after the jobs",
         ),
         Permission(
@@ -86,7 +86,7 @@ def _log_and_metrics(place: Place) -> tuple[Permission, ...]:
             actions=("cloudwatch:PutMetricData",),
             resources=("*",),
             conditions={"StringEquals": {"cloudwatch:namespace": NAMESPACE}},
-            reason="instances and metric definitions are measured; metrics have no ARN, so the namespace limits it",
+            reason="metrics of instances and metric definitions; metrics have no ARN, so the namespace limits it",
         ),
     )
 
@@ -94,7 +94,7 @@ def _log_and_metrics(place: Place) -> tuple[Permission, ...]:
 def _source(arn: str | None) -> tuple[Permission, ...]:
     if arn is None:
         return ()
-    reason = "the container fetches the script before it starts, this version of it"
+    reason = "the container downloads this version of the script before it starts"
     return (Permission(sid="Source", actions=("s3:GetObject",), resources=(arn,), reason=reason),)
 
 
@@ -104,7 +104,7 @@ def _numbered_read(buckets: Sequence[BucketAccess]) -> tuple[Permission, ...]:
 
 
 def _numbered_write(buckets: Sequence[BucketAccess]) -> tuple[Permission, ...]:
-    reason = "the job leaves results and checkpoints there, finds those of its run, and tidies up old ones"
+    reason = "the job writes results and checkpoints, reads those of its run, and deletes old ones"
     return tuple(one for n, each in enumerate(buckets) for one in change_bucket(f"Write{n}", each, reason=reason))
 
 
@@ -115,25 +115,25 @@ def _volume_key(key_arn: str | None) -> tuple[Permission, ...]:
         grant_volumes(
             "VolumeKey",
             (key_arn,),
-            reason="SageMaker lets the instances' volumes be encrypted with the key by a grant",
+            reason="SageMaker encrypts the instances' volumes with the key through a grant",
         ),
         Permission(
             sid="VolumeKeyUse",
             actions=("kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKey"),
             resources=(key_arn,),
-            reason="results are encrypted, and volumes opened, with it",
+            reason="results are encrypted and volumes decrypted with it",
         ),
     )
 
 
 def _shell() -> tuple[Permission, ...]:
     return (
-        open_sessions("Shell", reason="Session Manager opens a shell in the container; these actions know no resource"),
+        open_sessions("Shell", reason="Session Manager opens shells in containers; these actions support no resource"),
     )
 
 
 def _mlflow(arn: str | None) -> tuple[Permission, ...]:
-    """Record an experiment, and delete none.
+    """Return permissions to record an experiment, not to delete one.
 
     Actions of the service `sagemaker-mlflow` (service authorization reference). An MLflow app is called through
     `sagemaker:CallMlflowAppApi`. assumption: mlflow-app-action
@@ -151,32 +151,32 @@ def _mlflow(arn: str | None) -> tuple[Permission, ...]:
                 *sorted(f"sagemaker-mlflow:{action}" for action in (*write, *read)),
             ),
             resources=(arn,),
-            reason="the job records its experiment, and deletes none",
+            reason="the job records its experiment, but cannot delete one",
         ),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineFeatures:
-    """What a machine is switched on to do."""
+    """Features of a state machine that require permissions."""
 
     name: str
-    """Begins the names of its jobs and alarms, with a hyphen after it."""
+    """Prefix of its jobs and alarms, before a hyphen."""
     role_arn: str
-    """Of the jobs."""
+    """Execution role of the jobs."""
     alarms: bool
     """Whether its jobs have alarms."""
     table_arn: str | None = None
-    """Where the watch writes down what it decided."""
+    """ARN of the watch's table of decisions."""
     table_key_arn: str | None = None
     """KMS key of that table."""
     training_plan_arn: str | None = None
-    """Capacity that its jobs run on."""
+    """ARN of the training plan of its jobs."""
 
 
 def machine_permissions(features: MachineFeatures, place: Place) -> tuple[Permission, ...]:
-    """Return every statement that a machine with `features` needs at `place`, in a stable order."""
-    # SageMaker writes names in small letters in the ARNs of jobs.
+    """Return all statements that a state machine with `features` needs at `place`, in a stable order."""
+    # Job names are in lowercase in ARNs.
     names = dict.fromkeys((features.name, features.name.lower()))
     jobs = tuple(place.arn("sagemaker", f"training-job/{name}-*") for name in names)
     return (
@@ -184,14 +184,14 @@ def machine_permissions(features: MachineFeatures, place: Place) -> tuple[Permis
             sid="Jobs",
             actions=("sagemaker:AddTags", "sagemaker:CreateTrainingJob", "sagemaker:DescribeTrainingJob"),
             resources=jobs,
-            reason="it starts its own jobs, with their tags, and asks how they are; they are named when they start",
+            reason="it starts its own jobs with tags and describes them; the names are set at the start",
         ),
         Permission(
             sid="JobRole",
             actions=("iam:PassRole",),
             resources=(features.role_arn,),
             conditions={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
-            reason="its jobs run with this role, and no other",
+            reason="its jobs run only with this role",
         ),
         *plan_permissions(features.training_plan_arn, place, sid="TrainingPlan"),
         *(_run_alarms(features.name, place) if features.alarms else ()),
@@ -206,7 +206,7 @@ def _run_alarms(name: str, place: Place) -> tuple[Permission, ...]:
             sid="Alarms",
             actions=("cloudwatch:DeleteAlarms", "cloudwatch:PutMetricAlarm"),
             resources=(place.arn("cloudwatch", f"alarm:{name}-*"),),
-            reason="each job has alarms of its own, named after it, as long as it lives",
+            reason="each job has its own alarms, named after it, while it runs",
         ),
     )
 
@@ -218,7 +218,7 @@ def _record(features: MachineFeatures) -> tuple[Permission, ...]:
         sid="Decision",
         actions=("dynamodb:GetItem",),
         resources=(features.table_arn,),
-        reason="it asks what the watch decided about a job that ended",
+        reason="it reads the watch's decision about a job that ended",
     )
     if features.table_key_arn is None:
         return (read,)
@@ -227,13 +227,13 @@ def _record(features: MachineFeatures) -> tuple[Permission, ...]:
         actions=("kms:Decrypt",),
         resources=(features.table_key_arn,),
         conditions={"StringLike": {"kms:ViaService": "dynamodb.*.amazonaws.com"}},
-        reason="the watch's record is encrypted with a key of its own",
+        reason="the watch's record is encrypted with its own key",
     )
     return (read, decrypt)
 
 
 def _logging_and_tracing() -> tuple[Permission, ...]:
-    """As the developer guide's pages on logging and on X-Ray have it; these actions know no resource."""
+    """From the developer guide's pages on logging and X-Ray; these actions support no resource."""
     return (
         Permission(
             sid="LogDelivery",
@@ -248,7 +248,7 @@ def _logging_and_tracing() -> tuple[Permission, ...]:
                 "logs:UpdateLogDelivery",
             ),
             resources=("*",),
-            reason="Step Functions has its log delivered; these actions know no narrower resource",
+            reason="Step Functions sets up log delivery; these actions support no narrower resource",
         ),
         Permission(
             sid="Traces",
@@ -259,16 +259,17 @@ def _logging_and_tracing() -> tuple[Permission, ...]:
                 "xray:PutTraceSegments",
             ),
             resources=("*",),
-            reason="executions are traced; X-Ray's actions know no resource",
+            reason="executions are traced; X-Ray's actions support no resource",
         ),
     )
 
 
 class WarmPoolCap(Construct):
-    """A managed policy that denies jobs with a longer warm pool, to be attached to whoever starts jobs.
+    """A managed policy that denies jobs with a longer warm pool; attach it to users and roles that start jobs.
 
-    It denies, where the guide on warm pools shows an Allow with `NumericLessThanIfExists`: an Allow caps nobody who has
-    another one, e.g. of AmazonSageMakerFullAccess. A job without a warm pool sends no such key, and is not denied.
+    It denies, although the guide on warm pools shows an Allow with `NumericLessThanIfExists`: such an Allow does not
+    limit users with another one, e.g. from AmazonSageMakerFullAccess. A job without a warm pool does not send the key
+    and is not denied.
     Source: docs.aws.amazon.com/sagemaker/latest/dg/train-warm-pools-how-to-use.html
     """
 
@@ -291,18 +292,18 @@ class WarmPoolCap(Construct):
                 )
             ],
         )
-        """Attach it: `role.add_managed_policy(cap.policy)`."""
-        acknowledge(self.policy, "It denies, and so for all jobs.", "AwsSolutions-IAM5")
+        """Attach it with `role.add_managed_policy(cap.policy)`."""
+        acknowledge(self.policy, "It is a Deny, so it applies to all jobs.", "AwsSolutions-IAM5")
 
 
 _TARGET = "ssm:resourceTag/aws:ssmmessages:target-id"
 
 
 class JobGrants:
-    """What others may do with a job. Each method returns the `Grant`, whose `success` tells an imported role."""
+    """Grants on a job. Each method returns the `Grant`; its `success` is `False` for an imported role."""
 
     def __init__(self, job: Construct, *, name: str, state_machine_arn: str, remote_debug: bool) -> None:
-        """Grant on the construct `job`, whose jobs' names begin with `name`; `remote_debug`: whether shells open."""
+        """Create grants on the construct `job`, whose job names begin with `name`."""
         self._job = job
         self._stack = cdk.Stack.of(job)
         self._name = name
@@ -310,7 +311,7 @@ class JobGrants:
         self._remote_debug = remote_debug
 
     def start(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let `grantee` start the job and see its runs; it needs no right on SageMaker, nor to pass a role."""
+        """Let `grantee` start the job and see its runs, without permissions for SageMaker or `iam:PassRole`."""
         started = iam.Grant.add_to_principal(
             grantee=grantee,
             actions=["states:StartExecution", "states:DescribeStateMachine", "states:ListExecutions"],
@@ -325,7 +326,7 @@ class JobGrants:
         )
 
     def stop(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let `grantee` see the job's jobs and stop them: the end of an execution does not stop its job."""
+        """Let `grantee` describe and stop the training jobs: aborting an execution does not stop its job."""
         return iam.Grant.add_to_principal(
             grantee=grantee,
             actions=["sagemaker:DescribeTrainingJob", "sagemaker:StopTrainingJob"],
@@ -337,18 +338,18 @@ class JobGrants:
         )
 
     def debug(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let `grantee` open a shell in the containers of this job, and end it again.
+        """Let `grantee` open shells in the containers of this job and terminate the sessions.
 
-        The session's target is limited by the condition of the guide on remote debugging; which resource the action is
-        asked on is documented as `*` only. assumption: remote-debug-session-resource
-        Raises `FleetError` (LF974) for a job whose description has no `remote_debug`.
+        The condition from the guide on remote debugging limits the session's target; the documented resource of the
+        action is only `*`. assumption: remote-debug-session-resource
+        Raises `FleetError` (LF974) for a job without `remote_debug`.
         """
         if not self._remote_debug:
             problem = Problem(
                 code=SageMakerCode.TRAINING_NO_SHELL,
-                message="no shell can be opened in the containers of this job",
+                message="`remote_debug` is not set, so a shell cannot be opened in the job's containers",
                 path=("remote_debug",),
-                remedy="write remote_debug=True into its TrainingJobSpec, or leave the grant out",
+                remedy="set remote_debug=True in its TrainingJobSpec, or remove the grant",
             )
             raise_problems([problem], subject=self._job.node.path)
         return iam.Grant.add_to_principal(
@@ -371,7 +372,7 @@ class JobGrants:
 def plan_permissions(arn: str | None, place: Place, *, sid: str) -> tuple[Permission, ...]:
     """Return the statement for the training plan `arn`; none without a plan.
 
-    CreateTrainingJob is asked on the plan and on its reserved capacity, too
+    IAM also checks CreateTrainingJob on the plan and on its reserved capacity
     (docs.aws.amazon.com/sagemaker/latest/dg/training-plan-iam-permissions.html).
     """
     if arn is None:
@@ -381,6 +382,6 @@ def plan_permissions(arn: str | None, place: Place, *, sid: str) -> tuple[Permis
             sid=sid,
             actions=("sagemaker:CreateTrainingJob",),
             resources=(arn, place.arn("sagemaker", "reserved-capacity/*")),
-            reason="the job runs on capacity that a training plan reserved; which part of it is, the plan alone knows",
+            reason="the job runs on reserved capacity of a training plan; SageMaker selects which part",
         ),
     )

@@ -1,4 +1,4 @@
-"""What a training job is started with: the request, the archive of its script, and what it needs around it."""
+"""The request of a training job, the archive of its script, and its network addresses and permissions."""
 
 import gzip
 import hashlib
@@ -30,41 +30,45 @@ from llm_fleet.spec.training_job_data import Channel, InputMode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobPlace:
-    """What the construct around a `TrainingJobSpec` knows of it. Every text may be a CDK token."""
+    """Values of the construct for a request of a `TrainingJobSpec`. All strings may be CDK tokens."""
 
     name: str
-    """What stands for the job's name, which each start makes anew."""
+    """Placeholder for the job's name; each start generates a new one."""
     region: str
-    """For the image's address; no token, unless the image is one's own."""
+    """Region of the image URI; not a token, except with a user's own image."""
     role_arn: str
-    """The role that the container has."""
+    """Execution role of the job."""
     output_uri: str
-    """Where results go unless the description says otherwise."""
+    """Default S3 URI of results."""
     source_uri: str | None = None
-    """`s3://…/sourcedir.tar.gz` with the source bundle; `None` without one."""
+    """`s3://…/sourcedir.tar.gz` with the source bundle; `None` without a source bundle."""
     checkpoint_uri: str | None = None
-    """Where checkpoints go unless the description says otherwise."""
+    """Default S3 URI of checkpoints."""
     subnet_ids: tuple[str, ...] = ()
-    """Empty: in no network of the account's."""
+    """Empty: not in a VPC of the account."""
     security_group_ids: tuple[str, ...] = ()
     volume_key_arn: str | None = None
-    """Encrypts the volumes; those with local disks have keys of their own, and take none."""
+    """Encrypts EBS volumes; instances with local disks use their own keys."""
     output_key_arn: str | None = None
-    """Encrypts results, where they go to `output_uri`."""
+    """Encrypts results in `output_uri`."""
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Of each job, beside those of the description."""
+    """Tags of each job, in addition to those of the specification."""
 
 
 def render_hyperparameters(spec: TrainingJobSpec, *, source_uri: str | None, region: str) -> dict[str, str]:
-    """Return all hyperparameters as texts, the user's first.
+    """Return all hyperparameters as strings, the user's first.
 
-    With a source bundle they are JSON, as the toolkit reads them; without one they are for an image of the user's own,
-    which gets texts as they are.
+    With a source bundle, values are JSON, as the toolkit expects; without one they are unquoted strings for a user's
+    own image.
     """
     if spec.source is None or source_uri is None:
         return {name: _plain(value) for name, value in spec.hyperparameters.items()}
-    told = {**spec.hyperparameters, **_of_script(spec.source.entry_point, source_uri, region), **_of_launcher(spec)}
-    return {name: hyperparameter_text(value) for name, value in told.items()}
+    merged = {
+        **spec.hyperparameters,
+        **_of_script(spec.source.entry_point, source_uri, region),
+        **_of_launcher(spec),
+    }
+    return {name: hyperparameter_text(value) for name, value in merged.items()}
 
 
 def _plain(value: Any) -> str:
@@ -82,20 +86,20 @@ def _of_script(entry_point: str, source_uri: str, region: str) -> dict[str, Any]
 
 def _of_launcher(spec: TrainingJobSpec) -> dict[str, Any]:
     distribution = spec.distribution
-    told = dict(launchers()[distribution.kind.value].hyperparameters)
-    if not told:
+    parameters = dict(launchers()[distribution.kind.value].hyperparameters)
+    if not parameters:
         return {}
     if distribution.processes_per_host is not None:
-        told["sagemaker_mpi_num_of_processes_per_host"] = distribution.processes_per_host
+        parameters["sagemaker_mpi_num_of_processes_per_host"] = distribution.processes_per_host
     if distribution.kind is not DistributionKind.MPI:
-        told["sagemaker_instance_type"] = spec.instance_type
+        parameters["sagemaker_instance_type"] = spec.instance_type
     if distribution.smp_configuration is not None:
-        told["mp_parameters"] = distribution.smp_configuration.for_library
-    return told
+        parameters["mp_parameters"] = distribution.smp_configuration.for_library
+    return parameters
 
 
 def render_request(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:
-    """Return the request for one job of `spec`, as boto3 takes it; the same for the same arguments, keys in order."""
+    """Return the request for one job of `spec`, in boto3's format; deterministic, with a fixed order of keys."""
     network = place.subnet_ids or place.security_group_ids
     checkpoint_uri = _checkpoint_uri(spec, place)
     values = in_request(spec)
@@ -197,7 +201,7 @@ def _checkpoint_uri(spec: TrainingJobSpec, place: JobPlace) -> str | None:
         return None
     uri = spec.checkpoints.uri or place.checkpoint_uri
     if uri is None:
-        raise ValueError("a job with checkpoints needs a place for them: give JobPlace a checkpoint_uri")
+        raise ValueError("a job with checkpoints requires JobPlace.checkpoint_uri")
     return uri
 
 
@@ -218,7 +222,7 @@ def _record(spec: TrainingJobSpec) -> dict[str, Any]:
             "S3OutputPath": tracking.tensorboard_uri,
         }
     if tracking.mlflow_arn is not None:
-        # The youngest of the members that come only when they are asked for.
+        # Only requests that use it have this member, since it is newer than the others.
         # assumption: step-functions-knows-mlflow-config
         rendered["MlflowConfig"] = {
             "MlflowResourceArn": tracking.mlflow_arn,
@@ -232,10 +236,10 @@ _EXECUTABLE, _PLAIN = 0o755, 0o644
 
 
 class SourceArchive(Construct):
-    """A folder as an archive, with the same bytes and the same name on every machine and at every synth."""
+    """An archive of a folder, with the same bytes and name on every machine and at every synth."""
 
     def __init__(self, scope: Construct, id: str, *, folder: Path, files: frozenset[str]) -> None:
-        """Pack `files` of `folder`, each named from there with `/`."""
+        """Pack `files` of `folder`; paths are relative and use `/`."""
         super().__init__(scope, id)
         contents = {name: (folder / name).read_bytes() for name in sorted(files)}
         executable = {name for name in contents if (folder / name).stat().st_mode & 0o100}
@@ -250,17 +254,17 @@ class SourceArchive(Construct):
 
     @property
     def uri(self) -> str:
-        """`s3://bucket/key`, a token."""
+        """`s3://bucket/key`, a CDK token."""
         return self.asset.s3_object_url
 
     @property
     def object_arn(self) -> str:
-        """The ARN of the archive alone, a token."""
+        """The ARN of the archive's object, a CDK token."""
         return self.asset.bucket.arn_for_objects(self.asset.s3_object_key)
 
 
 def pack(contents: Mapping[str, bytes], executable: set[str]) -> bytes:
-    """Return a gzipped archive of `contents`, by name, without times, owners or the machine's order."""
+    """Return a gzipped tar archive of `contents`, sorted by name, without times and owners."""
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name in sorted(contents):
@@ -275,11 +279,11 @@ def pack(contents: Mapping[str, bytes], executable: set[str]) -> bytes:
 
 
 _ADDRESSES = 2
-"""Of each instance: docs.aws.amazon.com/sagemaker/latest/dg/train-vpc.html asks for two or more."""
+"""Per instance: docs.aws.amazon.com/sagemaker/latest/dg/train-vpc.html requires two or more."""
 
 
 def address_claims(job: TrainingJobSpec, network: Network, *, owner: str) -> list[AddressClaim]:
-    """Return what a job takes of each compute subnet: in which of them it is placed, SageMaker decides at its start."""
+    """Return the addresses of a job in each compute subnet: SageMaker selects the subnet at the start."""
     return [
         AddressClaim(
             owner=owner,
@@ -301,7 +305,7 @@ def job_features(
     key_arn: str,
     in_network: bool,
 ) -> JobFeatures:
-    """Return what the job's role is switched on to do. `bucket`: the job's own. `key_arn`: of its volumes."""
+    """Return the features for the job's role. `bucket`: the job's own. `key_arn`: the key of its volumes."""
     return JobFeatures(
         source_arn=source.object_arn if source else None,
         read=_accesses(job.s3_read, place),
@@ -317,7 +321,7 @@ def job_features(
 
 
 def _own(job: TrainingJobSpec, bucket: s3.IBucket) -> tuple[BucketAccess, ...]:
-    """Return the parts of the job's own bucket that it writes."""
+    """Return the prefixes of the job's own bucket that it writes."""
     parts = ["output"] if job.output.uri is None else []
     if job.checkpoints is not None and job.checkpoints.uri is None:
         parts.append(f"checkpoints/{job.name}")

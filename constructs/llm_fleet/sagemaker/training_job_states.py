@@ -1,9 +1,9 @@
-"""States of Amazon States Language, and those of a training job's machine before and after its job.
+"""States of a training job's state machine before and after its job, in Amazon States Language.
 
-The states that ask the watch's record what becomes of a job that ended.
+After a job ended, states poll the watch's record.
 
-The watch writes down a decision about every watched job: `restart`, with the `successor` and, once that job is there,
-`created`; or something final, with the `reason` in words.
+The watch writes a decision about every watched job: `restart`, with the `successor` and, once that job exists,
+`created`; or a final decision with its `reason`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,24 +16,24 @@ State = dict[str, Any]
 States = dict[str, State]
 
 THROTTLED = {"IntervalSeconds": 5, "MaxAttempts": 6, "BackoffRate": 2.0, "JitterStrategy": "FULL"}
-"""Back-off of calls that the services have no time for: about five minutes together."""
+"""Retries of throttled calls: about five minutes in total."""
 
 
 def choice(rules: Sequence[Mapping[str, Any]], *, otherwise: str) -> State:
-    """Return a state that goes where the first rule that holds says."""
+    """Return a Choice state; without a matching rule it continues with `otherwise`."""
     return {"Type": "Choice", "Choices": [dict(rule) for rule in rules], "Default": otherwise}
 
 
 def put(values: Mapping[str, Any], *, at: str | None, then: str) -> State:
-    """Return a state that writes `values` at the path `at`; `None` puts them in place of everything."""
+    """Return a state that writes `values` at the path `at`; `None` replaces the whole state data."""
     place = {"ResultPath": at} if at else {}
     return {"Type": "Pass", "Parameters": dict(values), **place, "Next": then}
 
 
 def end_with(kind: str, error: str, cause: Mapping[str, str] | str, *, then: str) -> State:
-    """Return a state that writes down how the job ended; `cause`: a text, or what works it out."""
-    told = {"cause": cause} if isinstance(cause, str) else dict(cause)
-    return put({"kind": kind, "error": error, **told}, at="$.ended", then=then)
+    """Return a state that writes the result to `$.ended`; `cause`: a string, or parameters that compute it."""
+    fields = {"cause": cause} if isinstance(cause, str) else dict(cause)
+    return put({"kind": kind, "error": error, **fields}, at="$.ended", then=then)
 
 
 def call(
@@ -45,9 +45,9 @@ def call(
     retry: Sequence[Mapping[str, Any]] = (),
     catch: Sequence[Mapping[str, Any]] = (),
 ) -> State:
-    """Return a state that calls a service; `keep`: at which path what of the answer is kept, default nothing.
+    """Return a Task state; `keep`: the path for the response and the parts of it to keep; default none.
 
-    `None` as the what: all of it. So where a member may be missing: a path that finds nothing is `States.Runtime`,
+    Parts of `None` keep all of it, for a member that may be missing: a path without a match is `States.Runtime`,
     which no catcher catches (docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html).
     """
     kept: State = {"ResultPath": keep[0] if keep else None}
@@ -65,13 +65,13 @@ def call(
 
 
 def caught(error: str | Sequence[str], *, then: str) -> State:
-    """Return a catcher that leaves what happened at `$.caught`."""
+    """Return a catcher that writes the error to `$.caught`."""
     errors = [error] if isinstance(error, str) else list(error)
     return {"ErrorEquals": errors, "ResultPath": "$.caught", "Next": then}
 
 
 def again(errors: Sequence[str], **pace: Any) -> State:
-    """Return a retrier; default pace: that of throttled calls."""
+    """Return a retrier; default: `THROTTLED`."""
     return {"ErrorEquals": list(errors), **(pace or THROTTLED)}
 
 
@@ -82,16 +82,16 @@ def chain(first: str, states: Sequence[str], last: str) -> dict[str, str]:
 
 
 INPUT_KEYS = ("checkpoints", "hyperparameters", "name_suffix")
-"""What an execution may be started with."""
+"""Keys of an execution's input."""
 _EXAMPLE = '{"hyperparameters": {"epochs": "3"}, "checkpoints": "s3://bucket/prefix/", "name_suffix": "trial-7"}'
 _STAMP = "States.ArrayGetItem($.named.time, {})"
 
 
 def input_states(plan: MachinePlan, *, then: str) -> States:
-    """Return the states from `CheckInput` to `then`, which finds `$.run`, `$.place`, `$.with` and `$.attempt`.
+    """Return the states from `CheckInput` to `then`, which gets `$.run`, `$.place`, `$.with` and `$.attempt`.
 
-    Choice states know neither patterns nor types of members: a name that the service does not take is refused by it,
-    in `CreateJob`, in its own words.
+    Choice states cannot check patterns or types of members: SageMaker rejects an invalid name in `CreateJob`, with its
+    own message.
     """
     request = plan.request
     has_checkpoints = "CheckpointConfig" in request
@@ -114,9 +114,9 @@ def input_states(plan: MachinePlan, *, then: str) -> States:
             then="MergeInput",
         ),
         "MergeInput": put(
-            {"asked.$": "States.JsonMerge($.known, $.given, false)", "place.$": "$.place"}, at=None, then="ListKeys"
+            {"input.$": "States.JsonMerge($.known, $.given, false)", "place.$": "$.place"}, at=None, then="ListKeys"
         ),
-        "ListKeys": put({"values.$": "$.asked.*"}, at="$.keys", then="CountKeys"),
+        "ListKeys": put({"values.$": "$.input.*"}, at="$.keys", then="CountKeys"),
         "CountKeys": put({"count.$": "States.ArrayLength($.keys.values)"}, at="$.keys", then="KnownKeys"),
         "KnownKeys": choice(
             [{"Variable": "$.keys.count", "NumericEquals": len(INPUT_KEYS), "Next": "NameRun"}], otherwise="UnknownKey"
@@ -124,7 +124,7 @@ def input_states(plan: MachinePlan, *, then: str) -> States:
         **_naming(plan.name),
         **(_placing() if has_checkpoints else {"PlaceRun": put({"uri": ""}, at="$.checkpoints", then="MergeHyper")}),
         "MergeHyper": put(
-            {"hyperparameters.$": "States.JsonMerge($.place.hyperparameters, $.asked.hyperparameters, false)"},
+            {"hyperparameters.$": "States.JsonMerge($.place.hyperparameters, $.input.hyperparameters, false)"},
             at="$.with",
             then="FirstAttempt",
         ),
@@ -133,27 +133,27 @@ def input_states(plan: MachinePlan, *, then: str) -> States:
 
 
 def _placing() -> States:
-    """Give the run a place for its checkpoints: one of its own, or the one it is to resume from."""
+    """Set the run's checkpoint URI: its own, or the one of the input to resume from."""
     return {
         "PlaceRun": choice(
-            [{"Variable": "$.asked.checkpoints", "StringEquals": "", "Next": "OwnCheckpoints"}],
+            [{"Variable": "$.input.checkpoints", "StringEquals": "", "Next": "OwnCheckpoints"}],
             otherwise="GivenCheckpoints",
         ),
         "OwnCheckpoints": put(
             {"uri.$": "States.Format('{}/{}/', $.place.checkpoints, $.run.name)"}, at="$.checkpoints", then="MergeHyper"
         ),
-        "GivenCheckpoints": put({"uri.$": "$.asked.checkpoints"}, at="$.checkpoints", then="MergeHyper"),
+        "GivenCheckpoints": put({"uri.$": "$.input.checkpoints"}, at="$.checkpoints", then="MergeHyper"),
     }
 
 
 def _naming(name: str) -> States:
-    """Name the run: by the input, or by the time it was started with four hex digits that no two share in a second."""
+    """Name the run with the suffix of the input, or with the start time and four random hex digits."""
     time = ", ".join(_STAMP.format(index) for index in range(6))
     return {
         "NameRun": choice(
-            [{"Variable": "$.asked.name_suffix", "StringEquals": "", "Next": "StampRun"}], otherwise="NamedRun"
+            [{"Variable": "$.input.name_suffix", "StringEquals": "", "Next": "StampRun"}], otherwise="NamedRun"
         ),
-        "NamedRun": put({"name.$": f"States.Format('{name}-{{}}', $.asked.name_suffix)"}, at="$.run", then="PlaceRun"),
+        "NamedRun": put({"name.$": f"States.Format('{name}-{{}}', $.input.name_suffix)"}, at="$.run", then="PlaceRun"),
         "StampRun": put(
             {
                 "time.$": "States.StringSplit($$.Execution.StartTime, '-T:.+Z')",
@@ -218,24 +218,24 @@ def _present(key: str, faults: Sequence[Mapping[str, Any]], then: str) -> dict[s
 
 def _refusals(has_checkpoints: bool) -> States:
     keys = ", ".join(INPUT_KEYS)
-    told = {
-        "NoObject": f"the input must be a JSON object, e.g. {_EXAMPLE}; an empty one runs the job as it was deployed",
-        "UnknownKey": f"the input has a key that is not known; known are {keys}, e.g. {_EXAMPLE}",
-        "BadHyper": 'hyperparameters must be an object of texts, e.g. {"epochs": "3"}',
-        "BadSuffix": "name_suffix must be a text; the job is called after it, so it has letters, digits and hyphens",
+    causes = {
+        "NoObject": f"the input must be a JSON object, e.g. {_EXAMPLE}; an empty object runs the job as deployed",
+        "UnknownKey": f"the input has an unknown key; allowed: {keys}, e.g. {_EXAMPLE}",
+        "BadHyper": 'hyperparameters must be an object of strings, e.g. {"epochs": "3"}',
+        "BadSuffix": "name_suffix must be a string of letters, digits and hyphens, since it is part of the job's name",
     }
     if has_checkpoints:
-        told["BadCheckpoints"] = "checkpoints must be a place in S3 to resume from, e.g. s3://bucket/prefix/"
+        causes["BadCheckpoints"] = "checkpoints must be an S3 URI to resume from, e.g. s3://bucket/prefix/"
     else:
-        told["NoCheckpoints"] = "this job keeps no checkpoints, so there are none to resume from; deploy it with some"
-    return {name: {"Type": "Fail", "Error": "BadInput", "Cause": cause} for name, cause in told.items()}
+        causes["NoCheckpoints"] = "this job has no checkpoints to resume from; deploy it with checkpoints"
+    return {name: {"Type": "Fail", "Error": "BadInput", "Cause": cause} for name, cause in causes.items()}
 
 
 _ITEM = "$.record.Item"
 
 
 def watch_states(watch: WatchRecord, partition: str) -> States:
-    """Return the states from `AskWatch` on: what the watch decided, and the job that it made."""
+    """Return the states from `AskWatch` on: the watch's decision, and the job that it created."""
     return {**_asking(watch, partition), **_following(watch)}
 
 
@@ -243,7 +243,7 @@ def _asking(watch: WatchRecord, partition: str) -> States:
     decided = {"Variable": f"{_ITEM}.decision.S", "IsPresent": True}
     restart = {"Variable": f"{_ITEM}.decision.S", "StringEquals": "restart"}
     made = {"Variable": f"{_ITEM}.created", "IsPresent": True}
-    told = {"Variable": f"{_ITEM}.reason.S", "IsPresent": True}
+    has_reason = {"Variable": f"{_ITEM}.reason.S", "IsPresent": True}
     return {
         "AskWatch": call(
             f"arn:{partition}:states:::dynamodb:getItem",
@@ -256,13 +256,13 @@ def _asking(watch: WatchRecord, partition: str) -> States:
         ),
         "Unread": end_with(
             "fault", "WatchUnread",
-            {"cause.$": "States.Format('{}; the record of the watch could not be read: {}', $.ended.cause, "
+            {"cause.$": "States.Format('{}; reading the watch's record failed: {}', $.ended.cause, "
              "$.caught.Cause)"},
             then="RunFailed",
         ),
         "WhatDecided": choice(
             [
-                {"And": [decided, {"Not": restart}, told], "Next": "WatchDecided"},
+                {"And": [decided, {"Not": restart}, has_reason], "Next": "WatchDecided"},
                 {"And": [decided, {"Not": restart}], "Next": "RunFailed"},
                 {"And": [decided, restart, made], "Next": "CountFollowed"},
             ],
@@ -276,7 +276,7 @@ def _asking(watch: WatchRecord, partition: str) -> States:
         "WaitForWatch": {"Type": "Wait", "Seconds": watch.ask_seconds, "Next": "AskWatch"},
         "WatchSilent": end_with(
             "fault", "WatchSilent",
-            {"cause.$": "States.Format('{}; the watch has not told in time what becomes of it', $.ended.cause)"},
+            {"cause.$": "States.Format('{}; the watch made no decision in time', $.ended.cause)"},
             then="RunFailed",
         ),
         "WatchDecided": end_with(
@@ -304,7 +304,7 @@ def _following(watch: WatchRecord) -> States:
         ),
         "TooMany": end_with(
             "fault", "TooManySuccessors",
-            {"cause.$": "States.Format('{}; the watch goes on with {}, unfollowed', $.ended.cause, "
+            {"cause.$": "States.Format('{}; the watch restarted it as {}, which is not followed', $.ended.cause, "
              "$.record.Item.successor.S)"},
             then="RunFailed",
         ),

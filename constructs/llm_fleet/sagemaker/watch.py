@@ -1,4 +1,4 @@
-"""The watch over training jobs and HyperPod clusters."""
+"""The watch of training jobs and HyperPod clusters."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast, runtime_checkable
@@ -25,7 +25,7 @@ from llm_fleet.sagemaker.watch_events import WatchAlarms, WatchRules, text_at_sy
 from llm_fleet.sagemaker.watch_function import OPEN_INDEX, WatchFunction, WatchQueue, WatchRecord, settings_text
 from llm_fleet.sagemaker.watch_permissions import (
     JobScope,
-    WatchSurroundings,
+    WatchContext,
     attach_job_policy,
     split_places,
     statement_suffix,
@@ -39,21 +39,21 @@ from llm_fleet.storage.buckets import FleetKey
 
 @runtime_checkable
 class FollowedCluster(Protocol):
-    """A HyperPod cluster, made here or imported."""
+    """A HyperPod cluster of this app, or an imported one."""
 
     @property
     def cluster_arn(self) -> str:
-        """Its ARN; ends with the cluster id."""
+        """The ARN, which ends with the cluster id."""
         ...
 
 
 class TrainingWatch(Construct):
-    """Starts training jobs again that failed for the service's reasons, and stops those that run in vain.
+    """Restarts training jobs that failed because of the service, and stops jobs that make no progress.
 
-    Events of SageMaker and alarms of CloudWatch go by rules into a queue, and from there to a function. It writes each
-    decision into a table before it carries it out, and tells a topic: an event that comes twice, late or in another
-    order changes nothing. HyperPod's node and cluster events take the same way, and are told with the message that the
-    event leaves out. `follow` is for training jobs of llm-fleet, which call it; `others` for jobs that notebooks start.
+    Rules send SageMaker events and CloudWatch alarms to a queue, which invokes a Lambda function. It writes each
+    decision to a table before it acts on it, and publishes it to a topic, so repeated, late and reordered events are
+    harmless. HyperPod node and cluster events are handled in the same way, and published with the message that the
+    event omits. `follow` is for training jobs of llm-fleet, which call it; `others` for jobs that notebooks start.
     """
 
     def __init__(
@@ -68,42 +68,42 @@ class TrainingWatch(Construct):
         encryption_key: kms.IKey | None = None,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
-        """Make the watch.
+        """Create the watch.
 
-        - `watch`: how it looks after jobs. Default: three restarts, and no condition, so that only jobs that ended are
-          looked at.
+        - `watch`: its restarts and conditions. Default: three restarts and no condition, so only jobs that ended are
+          checked.
         - `name`: 1 to 48 letters, digits and hyphens, unique in account and region: the value of the tag
           `llm-fleet:watch` on jobs, and part of the names of alarms.
-        - `clusters`: HyperPod clusters, or their ARNs, whose events are told. Default: none.
-        - `topic`: who is told. Default: an `AlarmTopic` of its own; subscribe to `topic`.
-        - `encryption_key`: of queue, record, log and topic. Default: one of its own. The policy of one that was
+        - `clusters`: HyperPod clusters, or their ARNs, whose events are published. Default: none.
+        - `topic`: receives notifications. Default: a new `AlarmTopic`; subscribe to `topic`.
+        - `encryption_key`: encrypts queue, record, log and topic. Default: a new one. The policy of a key that is
           imported must let EventBridge, CloudWatch and CloudWatch Logs use it.
-        - `removal_policy`: of the record. Default: it is kept.
+        - `removal_policy`: of the record. Default: it is retained.
 
         Raises `FleetError` with all of: LF900 for the name, LF985, LF986, LF989, LF990, LF993 and LF994 for `watch`,
-        LF991 for a cluster that is none, LF992 for more jobs than IAM allows.
+        LF991 for an invalid cluster, LF992 for more jobs than IAM allows.
         """
         super().__init__(scope, id)
         _check(self.node.path, watch, name=name, clusters=clusters, topic=topic, encryption_key=encryption_key)
         self.name = name
-        """Its physical name, which jobs bear as the value of the tag `llm-fleet:watch`."""
+        """Physical name, and the value of the tag `llm-fleet:watch` of its jobs."""
         self._watch = watch
         self._followed: dict[str, JobWatch] = {}
         self._clusters = [cluster if isinstance(cluster, str) else cluster.cluster_arn for cluster in clusters]
         self.encryption_key: kms.IKey = encryption_key or FleetKey(
-            self, "Key", description="Encrypts the queue, the record and the log of a watch over training jobs"
+            self, "Key", description="Encrypts the queue, the record and the log of a watch of training jobs"
         )
-        """Encrypts queue, record, log and, unless it was given, topic."""
+        """Encrypts queue, record, log, and the topic unless `topic` is set."""
         self.topic: sns.ITopic = topic or AlarmTopic(self, "Topic", encryption_key=self.encryption_key)
-        """Who is told of decisions, and of trouble with the watch itself."""
+        """Receives decisions, and alarms on the watch itself."""
         self.queue = WatchQueue(self, "Queue", encryption_key=self.encryption_key)
-        """Where events wait, and where those lie that could not be handled."""
+        """The queue of events, and the dead-letter queue of failed ones."""
         self.record = WatchRecord(self, "Record", encryption_key=self.encryption_key, removal_policy=removal_policy)
-        """What was decided."""
+        """The table of decisions."""
         self.function = self._make_function()
         """The function that decides."""
         self.rules = WatchRules(self, "Rules", queue=self.queue, alarm_prefix=self.alarm_prefix)
-        """Which events reach it."""
+        """The rules for its events."""
         self.alarms = WatchAlarms(
             self,
             "Alarms",
@@ -113,7 +113,7 @@ class TrainingWatch(Construct):
             function=self.function.function.ref,
             topic_arn=self.topic.topic_arn,
         )
-        """When the watch itself needs somebody."""
+        """Alarms on the watch itself."""
         self._watch_others()
         if self._clusters:
             self.rules.bring_clusters(self._clusters)
@@ -121,32 +121,32 @@ class TrainingWatch(Construct):
 
     @property
     def alarm_prefix(self) -> str:
-        """What the names of the alarms of all jobs that it watches begin with."""
+        """Prefix of the alarm names of all watched jobs."""
         return f"{training_watch_facts().alarm_prefix}{self.name}/"
 
     @property
     def job_tags(self) -> Mapping[str, str]:
-        """What a job bears that is watched."""
+        """Tags of watched jobs."""
         return {training_watch_facts().tag: self.name}
 
     @property
     def record_table_name(self) -> str:
-        """Name of the table of decisions."""
+        """Table name of the record."""
         return self.record.table.ref
 
     @property
     def record_table_arn(self) -> str:
-        """ARN of the table of decisions."""
+        """Table ARN of the record."""
         return self.record.table.attr_arn
 
     @property
     def record_key_arn(self) -> str | None:
-        """ARN of the key of the table of decisions."""
+        """ARN of the KMS key of the record's table."""
         return self.encryption_key.key_arn
 
     @property
     def answer_within_seconds(self) -> int:
-        """How long after its end a job has a decision, and a successor where it gets one: the longest wait and more."""
+        """Maximum seconds from the end of a job to its decision and successor, including the longest restart delay."""
         policies = [watch.restart for watch in (self._watch, *self._followed.values()) if watch.restart]
         return max(policy.longest_wait_seconds for policy in policies) + training_watch_facts().decision_seconds
 
@@ -160,15 +160,15 @@ class TrainingWatch(Construct):
         settings: JobWatch | None = None,
         keys: Sequence[kms.IKey] = (),
     ) -> Mapping[str, str]:
-        """Watch over the jobs `<name of job>-…`, and return the tags that they must bear.
+        """Watch the jobs `<name of job>-…`, and return the tags that they must have.
 
-        `scope`: the job's construct; a policy is made below it, in the job's stack. `role`: what the jobs run as.
-        `checkpoint_uri`: below which all runs keep their checkpoints; `None` for a job without any. `settings`: what is
-        different from what holds for all. `keys`: of the checkpoints' bucket and of the jobs' volumes.
+        `scope`: the job's construct; a policy is created in it, in the job's stack. `role`: the jobs' execution role.
+        `checkpoint_uri`: prefix of the checkpoints of all runs; `None` for a job without checkpoints. `settings`:
+        overrides of the watch's settings. `keys`: of the checkpoints' bucket and of the jobs' volumes.
 
         Raises `FleetError` with all of: LF985, LF986 and LF990 for `settings`, LF987 for a condition on a metric that
-        the job does not define, LF988 for a job without checkpoints that would be restarted, LF992 for one job too
-        many, LF994 for a job twice.
+        the job does not define, LF988 for restarts of a job without checkpoints, LF992 for too many
+        jobs, LF994 for a job that is already followed.
         """
         own = settings or JobWatch()
         subject = scope.node.path
@@ -197,7 +197,7 @@ class TrainingWatch(Construct):
 
     @property
     def role(self) -> iam.IRole:
-        """What the watch's function runs as; each job brings it the right to itself."""
+        """Execution role of the watch's function; each job attaches permissions to it."""
         return cast(iam.IRole, self.function.role)
 
     def _prefixes(self) -> list[str]:
@@ -219,7 +219,7 @@ class TrainingWatch(Construct):
         topic_key: kms.IKey | None = getattr(self.topic, "master_key", None)
         permissions = watch_permissions(
             Place.of(self),
-            WatchSurroundings(
+            WatchContext(
                 queue=self.queue.queue.queue_arn,
                 table=self.record_table_arn,
                 open_index=f"{self.record_table_arn}/index/{OPEN_INDEX}",
@@ -253,14 +253,14 @@ class TrainingWatch(Construct):
             )
 
     def settings_text(self) -> str:
-        """Return what the function is told, as it stands when it is asked: jobs are followed until synth."""
+        """Return the function's settings with the jobs followed so far; it is called at synth."""
         return settings_text(self._watch, prefixes=self._prefixes(), own=self._followed, clusters=bool(self._clusters))
 
 
 _FORMS: Mapping[str, Form] = {
     "name": Form(wanted="a text", types=(str,), remedy='write a name, e.g. "training"'),
     "encryption_key": key_form(),
-    "topic": topic_form('write AlarmTopic(self, "Told"), or leave it out'),
+    "topic": topic_form('write AlarmTopic(self, "Topic"), or omit it'),
     "clusters": Form(
         wanted="a list of clusters", types=(list, tuple), remedy="write clusters=[cluster], or their ARNs"
     ),
@@ -268,7 +268,7 @@ _FORMS: Mapping[str, Form] = {
 
 
 def _check(subject: str, watch: WatchSpec, *, name: str, clusters: Sequence[Any], **given: Any) -> None:
-    """Raise `FleetError` about `subject` with everything that is wrong with the arguments of `TrainingWatch`."""
+    """Raise `FleetError` about `subject` with all problems of the arguments of `TrainingWatch`."""
     forms = check_forms({"name": name, "clusters": clusters, **given}, _FORMS)
     raise_problems([*check_is_spec(watch, WatchSpec, "watch"), *forms], subject=subject)
     found: list[Problem] = under(rules.check_watch(watch), "watch")

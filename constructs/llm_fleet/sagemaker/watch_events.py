@@ -1,4 +1,4 @@
-"""Which events reach the watch, and when the watch itself needs somebody."""
+"""EventBridge rules of the watch, and alarms on the watch itself."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -8,7 +8,7 @@ import aws_cdk as cdk
 import jsii
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_events as events
-from constructs import Construct, IValidation
+from constructs import Construct, IValidation  # codespell:ignore ivalidation
 
 from llm_fleet.catalog.training_job import training_watch_facts
 from llm_fleet.notifications.metric_alarms import AlarmPlan, ServiceMetric, function_metric
@@ -23,32 +23,32 @@ CLUSTER_EVENTS = (
 )
 """docs.aws.amazon.com/sagemaker/latest/dg/automating-sagemaker-with-eventbridge.html
 
-Of Slurm clusters: assumption: hyperpod-slurm-sends-no-health-events
+For Slurm clusters, assumption: hyperpod-slurm-sends-no-health-events
 """
 
 
 class WatchRules(Construct):
-    """Rules of the account's default bus whose events go to the watch's queue, and the clock of its sweep."""
+    """Rules of the default event bus that send events to the watch's queue, and the schedule of its sweep."""
 
     def __init__(self, scope: Construct, id: str, *, queue: WatchQueue, alarm_prefix: str) -> None:
-        """Make the clock; the rest is made as soon as there is something to watch."""
+        """Create the schedule; the other rules are created by `bring_jobs` and `bring_clusters`."""
         super().__init__(scope, id)
         self._queue = queue
         self._alarm_prefix = alarm_prefix
         minutes = training_watch_facts().sweep_minutes
         self.rules: dict[str, events.CfnRule] = {}
-        """The L1s by what they bring: `Sweep`, `Jobs`, `Alarms`, `Clusters`."""
+        """The L1 constructs by id: `Sweep`, `Jobs`, `Alarms`, `Clusters`."""
         self._rule(
             "Sweep",
-            f"Every {minutes} minutes: the watch looks for what no event told",
+            f"Every {minutes} minutes: the watch checks for changes that no event reported",
             schedule=f"rate({minutes} minutes)",
             body=cdk.Stack.of(self).to_json_string({"kind": "sweep"}),
         )
 
     def bring_jobs(self, prefixes: Callable[[], Sequence[str]]) -> None:
-        """Let through events of jobs whose names begin with `prefixes`, asked at synth, and of the watch's alarms.
+        """Send events of jobs whose names begin with `prefixes`, called at synth, and of the watch's alarms.
 
-        Every state is let through: a job that begins to train gets its alarms then.
+        All job states are sent, since a job gets its alarms when it begins to train.
         """
         if "Jobs" in self.rules:
             return
@@ -68,10 +68,10 @@ class WatchRules(Construct):
         )
 
     def bring_clusters(self, arns: Sequence[str]) -> None:
-        """Let through what HyperPod reports of the clusters at `arns`.
+        """Send HyperPod's events of the clusters `arns`.
 
-        Events name the cluster as a resource, in `detail.ClusterArn` or in `detail.EventDetails.ClusterArn`; AWS's
-        examples show a placeholder in each, so any of them will do. assumption: hyperpod-events-name-cluster-arn
+        AWS's examples have the cluster as a placeholder in `resources`, in `detail.ClusterArn` and in
+        `detail.EventDetails.ClusterArn`, so any of them matches. assumption: hyperpod-events-name-cluster-arn
         """
         self._rule(
             "Clusters",
@@ -116,7 +116,7 @@ class WatchRules(Construct):
 
 
 def job_pattern(prefixes: Sequence[str]) -> Mapping[str, Any]:
-    """Return the pattern of the events of jobs whose names begin with one of `prefixes`."""
+    """Return the event pattern of jobs whose names begin with one of `prefixes`."""
     return {
         "source": ["aws.sagemaker"],
         "detail-type": ["SageMaker Training Job State Change"],
@@ -130,19 +130,19 @@ class _Produced:
         self._value = value
 
     def produce(self) -> Any:
-        """Return the value, at synth."""
+        """Return the value; called at synth."""
         return self._value()
 
 
 def text_at_synth(text: Callable[[], str]) -> str:
-    """Return a token for what `text` returns at synth."""
+    """Return a token that resolves to the result of `text` at synth."""
     return cdk.Lazy.string(cast(cdk.IStableStringProducer, _Text(text)))
 
 
 def validate_at_synth(
     watch: Construct, *, prefixes: Callable[[], Sequence[str]], settings: Callable[[], str], clusters: bool
 ) -> None:
-    """Let synth fail when `watch` watches nothing, or more than a function or a rule can be told."""
+    """Make synth fail when `watch` watches nothing, or more than the limits of a function or rule allow."""
 
     def problems() -> list[Problem]:
         watched = prefixes()
@@ -153,7 +153,7 @@ def validate_at_synth(
             *check_pattern_size(len(pattern)),
         ]
 
-    watch.node.add_validation(cast(IValidation, _Validation(problems)))
+    watch.node.add_validation(cast(IValidation, _Validation(problems)))  # codespell:ignore ivalidation
 
 
 @jsii.implements(cdk.IStableStringProducer)
@@ -162,38 +162,38 @@ class _Text:
         self._text = text
 
     def produce(self) -> str:
-        """Return the text."""
+        """Return the result of `text`."""
         return self._text()
 
 
-@jsii.implements(IValidation)
+@jsii.implements(IValidation)  # codespell:ignore ivalidation
 class _Validation:
     def __init__(self, problems: Callable[[], Sequence[Problem]]) -> None:
         self._problems = problems
 
     def validate(self) -> list[str]:
-        """Return what is wrong, in the user's words."""
+        """Return the messages of all problems."""
         return [str(problem) for problem in self._problems()]
 
 
 _PERIOD = 300
 _HOUR = 12
-"""In periods: four sweeps."""
+"""Number of periods in an hour, which has four sweeps."""
 
 
 class WatchAlarms(Construct):
-    """Alarms on what the watch could not take, on what waits for too long, on errors, and on silence."""
+    """Alarms on dead letters, old messages, errors, and missing invocations."""
 
     def __init__(
         self, scope: Construct, id: str, *, name: str, queue: str, dead_letters: str, function: str, topic_arn: str
     ) -> None:
-        """Make the alarms of the watch `name`, by the names of its queues and function; `topic_arn` is told."""
+        """Create the alarms of the watch `name` on its queues and function; they notify `topic_arn`."""
         super().__init__(scope, id)
         plans = _plans(name, queue=queue, dead_letters=dead_letters, function=function)
         self.alarms: Mapping[str, cloudwatch.CfnAlarm] = MappingProxyType(
             {plan.id: self._alarm(plan, topic_arn) for plan in plans}
         )
-        """The L1s: `PutAside`, `Waiting`, `Errors`, `Asleep`."""
+        """The L1 constructs by id: `PutAside`, `Waiting`, `Errors`, `Asleep`."""
 
     def _alarm(self, plan: AlarmPlan, topic_arn: str) -> cloudwatch.CfnAlarm:
         metric = plan.measure
@@ -227,15 +227,15 @@ def _plans(name: str, *, queue: str, dead_letters: str, function: str) -> tuple[
             id="PutAside",
             measure=_of_queue(dead_letters, "ApproximateNumberOfMessagesVisible"),
             threshold=1,
-            meaning=f"Events that the watch {name} could not handle lie in its second queue. Read one, and the log of "
-            "the function at its time; when the cause is gone, start a redrive of that queue. The record keeps what "
-            "was done already from being done again.",
+            meaning=f"The dead-letter queue of the watch {name} has events that its function cannot handle. Read one "
+            "of them, and the function's log at its time. After a fix, start a redrive of the queue. The record "
+            "prevents completed actions from being repeated.",
         ),
         AlarmPlan(
             id="Waiting",
             measure=_of_queue(queue, "ApproximateAgeOfOldestMessage"),
             threshold=facts.old_message_minutes * 60,
-            meaning=f"An event has waited for the watch {name} for {facts.old_message_minutes} minutes. Look whether "
+            meaning=f"An event has waited for the watch {name} for {facts.old_message_minutes} minutes. Check whether "
             "its function is throttled, or its event source mapping is disabled.",
         ),
         AlarmPlan(
@@ -244,9 +244,9 @@ def _plans(name: str, *, queue: str, dead_letters: str, function: str) -> tuple[
             threshold=1,
             periods=_HOUR,
             ringing=3,
-            # Not on end: a message that failed is hidden for an hour, so that often only each sweep's fail.
-            meaning=f"The function of the watch {name} failed in three of the last hour's periods of five minutes. Its "
-            "log says why; a right that is missing is said there by name.",
+            # Not consecutive: a failed message is hidden for an hour, so often only the sweeps fail.
+            meaning=f"The function of the watch {name} failed in three 5-minute periods of the last hour. Its log has "
+            "the reason; for a missing permission, it has the IAM action.",
         ),
         AlarmPlan(
             id="Asleep",
@@ -255,8 +255,8 @@ def _plans(name: str, *, queue: str, dead_letters: str, function: str) -> tuple[
             periods=_HOUR,
             below=True,
             missing="breaching",
-            meaning=f"The watch {name} has looked at nothing for an hour, not even at its own sweep. Look whether its "
-            "rules are enabled, its event source mapping is, and its key can be used.",
+            meaning=f"The watch {name} has handled no event for an hour, not even its own sweep. Check that its rules "
+            "and its event source mapping are enabled, and that its key can be used.",
         ),
     )
 

@@ -1,4 +1,4 @@
-"""The function that decides, the queue that it takes events from, the record of decisions, and its settings."""
+"""The watch's Lambda function, its queue of events, its record of decisions, and its settings."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,25 +20,25 @@ from llm_fleet.spec.watch import CheckpointLayout, JobWatch, RestartPolicy, Watc
 
 _EVENTS = "events.amazonaws.com"
 OPEN_INDEX = "open"
-"""Index of the items with which something is left to do."""
+"""Index of items with pending actions."""
 _JOB = "job"
 EVERY_CLUSTER = "*"
-"""Of those whose events the rule lets through."""
+"""All clusters whose events the rule matches."""
 _ALARMS = {"loss_spike": "loss-spike", "stall": "stall", "not_a_number": "nan", "throughput_drop": "throughput"}
-"""The function's words for the conditions."""
+"""The function's keys of the conditions."""
 
 
 class WatchFunction(PythonFunction):
-    """A small Lambda function of our own, which takes events from the watch's queue, one at a time.
+    """A Lambda function that takes events from the watch's queue, one at a time.
 
-    One at a time: copying a checkpoint must not hold back what else has happened. Two runs at most: the record keeps
-    them from each other, and the account's concurrency is left to others.
+    One at a time, because copying a checkpoint must not delay other events. At most two concurrent invocations: the
+    record prevents conflicts, and the rest of the account's concurrency remains available.
     """
 
     def __init__(
         self, scope: Construct, id: str, *, environment: Mapping[str, str], log_encryption_key: kms.IKey | None
     ) -> None:
-        """Make the function; `map_queue` connects it."""
+        """Create the function; `map_queue` connects it to its queue."""
         facts = training_watch_facts().queue
         super().__init__(
             scope,
@@ -46,10 +46,10 @@ class WatchFunction(PythonFunction):
             code=FunctionCode.of_package(
                 "training_watch",
                 timeout=facts.timeout_seconds,
-                description="Restarts training jobs that failed, stops those that run in vain, tells of clusters",
-                policy_description="What the function that watches over training jobs may do",
-                role_description="Role of the function that watches over training jobs and clusters",
-                unencrypted_log="its log holds names of jobs and decisions, encrypted by CloudWatch",
+                description="Restarts failed training jobs, stops jobs without progress, publishes cluster events",
+                policy_description="Permissions of the function that watches training jobs",
+                role_description="Role of the function that watches training jobs and clusters",
+                unencrypted_log="its log has names of jobs and decisions, encrypted by CloudWatch",
             ),
             environment=environment,
             memory_mib=facts.memory_mib,
@@ -57,18 +57,18 @@ class WatchFunction(PythonFunction):
         )
         acknowledge(
             self,
-            "events wait in a queue, whose mapping bounds how many runs there are; a reservation would take what a new "
+            "events wait in a queue, whose mapping limits concurrency; reserved concurrency needs a quota that a new "
             "account does not have",
             "NIST.800.53.R5-LambdaConcurrency",
         )
         acknowledge(
             self,
-            "it is invoked by its queue alone, which puts aside what fails again and again",
+            "only its queue invokes it, and failed messages go to the dead-letter queue",
             "NIST.800.53.R5-LambdaDLQ",
         )
 
     def map_queue(self, queue_arn: str) -> lambda_.CfnEventSourceMapping:
-        """Let Lambda hand it what comes into the queue at `queue_arn`, message by message."""
+        """Let Lambda invoke it with each message of the queue `queue_arn`."""
         return lambda_.CfnEventSourceMapping(
             self,
             "FromQueue",
@@ -83,29 +83,29 @@ class WatchFunction(PythonFunction):
 
 
 class WatchQueue(Construct):
-    """An encrypted queue that rules of EventBridge write to over TLS, and a second one for what fails again and again.
+    """An encrypted queue that EventBridge rules write to over TLS, and its dead-letter queue.
 
-    A standard queue: the record makes an event that comes twice, late or in another order harmless, and a FIFO queue
-    has neither a delay of single messages nor a way past one that fails.
+    A standard queue, because the record makes repeated, late and reordered events harmless, and a FIFO queue has no
+    delay for single messages and is blocked by a failing one.
     """
 
     def __init__(self, scope: Construct, id: str, *, encryption_key: kms.IKey) -> None:
-        """Make both; `encryption_key` is told to let EventBridge use it, where its policy can be changed from here."""
+        """Create both, and let EventBridge use `encryption_key` if its key policy can be changed in this app."""
         super().__init__(scope, id)
         facts = training_watch_facts().queue
         self.dead_letters = self._queue("DeadLetters", encryption_key, retention_days=facts.retention_days)
-        """What was tried too often, or could not be delivered; kept for 14 days."""
+        """Messages that failed repeatedly or could not be delivered; retention of 14 days."""
         self.queue = self._queue(
             "Resource",
             encryption_key,
             visibility_seconds=facts.timeout_seconds * facts.visibility_per_timeout,
             dead_letter_queue=sqs.DeadLetterQueue(max_receive_count=facts.receives, queue=self._as_queue()),
         )
-        """What waits for the function; kept for 4 days, so that what is put aside then still has 10 left."""
+        """Messages for the function; retention of 4 days, which leaves at least 10 in the dead-letter queue."""
         self._let_events_use(encryption_key)
 
     def receive_from(self, rule_arn: str, *, sid: str) -> None:
-        """Let the rule at `rule_arn` write to both: to the second what it cannot deliver. `sid`: the statements."""
+        """Let the rule `rule_arn` write to both; undelivered events go to the dead-letter queue. `sid`: statements."""
         account = cdk.Stack.of(self).account
         for queue in (self.queue, self.dead_letters):
             queue.add_to_resource_policy(
@@ -145,10 +145,10 @@ class WatchQueue(Construct):
         return cast(sqs.IQueue, self.dead_letters)
 
     def _let_events_use(self, key: kms.IKey) -> None:
-        """EventBridge encrypts as itself: without this, each delivery would fail, and nobody would be told.
+        """Without this permission for EventBridge, each delivery would fail without notice.
 
-        By account and not by rule: a key that knew its rules, which know their queue, which knows its key, would be a
-        circle. The CDK's own target for queues does the same
+        The condition is the account, not the rules: rules refer to the queue, which refers to the key, so a key policy
+        with the rules would be a circular dependency. The CDK's own target for queues does the same
         (docs.aws.amazon.com/eventbridge/latest/userguide/eb-troubleshooting.html, on encrypted queues).
         """
         added = key.add_to_resource_policy(
@@ -163,15 +163,15 @@ class WatchQueue(Construct):
         if not added.statement_added:
             cdk.Annotations.of(self).add_warning_v2(
                 "llm-fleet:watch-key",
-                "the policy of the key cannot be changed from here: it must let events.amazonaws.com "
-                "kms:Decrypt and kms:GenerateDataKey, or no event ever reaches the watch",
+                "the policy of this key cannot be changed in this app: it must allow events.amazonaws.com "
+                "kms:Decrypt and kms:GenerateDataKey, or the watch gets no events",
             )
 
 
 class WatchRecord(Construct):
-    """A table with an item a job: what happened, what was decided and why, what became of it. It outlives its stack.
+    """A table with an item for each job: events, decision, reason and result. It is retained by default.
 
-    Its one key is the job, so that a conditional write is what makes an event that comes twice harmless.
+    Its only key is the job, so that a conditional write makes repeated events harmless.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class WatchRecord(Construct):
         encryption_key: kms.IKey,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
-        """Make the table, billed by the request and restorable to any second of the last 35 days."""
+        """Create the table, with on-demand billing and point-in-time recovery of 35 days."""
         super().__init__(scope, id)
         string = [
             dynamodb.CfnTable.AttributeDefinitionProperty(attribute_name=name, attribute_type="S")
@@ -208,11 +208,11 @@ class WatchRecord(Construct):
                 sse_enabled=True, sse_type="KMS", kms_master_key_id=encryption_key.key_arn
             ),
         )
-        """The L1 of the table."""
+        """The L1 construct of the table."""
         self.table.apply_removal_policy(removal_policy)
         acknowledge(
             self.table,
-            "point-in-time recovery holds 35 days; a plan of AWS Backup beside it is the account's to have",
+            "point-in-time recovery covers 35 days; a plan of AWS Backup is up to the account's owner",
             "NIST.800.53.R5-DynamoDBInBackupPlan",
         )
 
@@ -236,26 +236,26 @@ def settings_text(everyone: WatchSpec, *, prefixes: Sequence[str], own: Mapping[
 
 
 def job_settings(watch: WatchSpec | JobWatch) -> dict[str, Any]:
-    """Return what `watch` tells, in the function's words."""
-    told: dict[str, Any] = {}
+    """Return the settings of `watch` with the function's keys."""
+    settings: dict[str, Any] = {}
     if watch.restart is not None:
-        told |= _restart(watch.restart)
+        settings |= _restart(watch.restart)
     if watch.conditions is not None:
-        told["alarms"] = _alarms(watch.conditions)
+        settings["alarms"] = _alarms(watch.conditions)
     if watch.checkpoints is not None:
-        told["layout"] = _layout(watch.checkpoints)
+        settings["layout"] = _layout(watch.checkpoints)
     if watch.grace_minutes is not None:
-        told["grace_seconds"] = watch.grace_minutes * 60
-    return told
+        settings["grace_seconds"] = watch.grace_minutes * 60
+    return settings
 
 
 def _own_settings(own: Mapping[str, JobWatch]) -> dict[str, dict[str, Any]]:
-    """Return what jobs have of their own; nothing, said aloud, of a job whose name another's prefix catches."""
-    told = {prefix: job_settings(watch) for prefix, watch in own.items()}
+    """Return the jobs' overrides; empty ones only for a job whose name begins with another job's prefix."""
+    overrides = {prefix: job_settings(watch) for prefix, watch in own.items()}
     return {
         prefix: settings
-        for prefix, settings in told.items()
-        if settings or any(told[other] and prefix.startswith(other) for other in told)
+        for prefix, settings in overrides.items()
+        if settings or any(overrides[other] and prefix.startswith(other) for other in overrides)
     }
 
 
@@ -275,7 +275,7 @@ def _layout(layout: CheckpointLayout) -> str | dict[str, str | None]:
 
 
 def _alarms(conditions: WatchConditions) -> dict[str, dict[str, Any]]:
-    """Return the alarms of a job; the names of numbers are metadata of the fields (`InRequest`)."""
+    """Return the alarms of a job; the keys of numbers are metadata of the fields (`InRequest`)."""
     period = training_watch_facts().metric_period_seconds
     return {
         _ALARMS[kind]: {"metric": condition.metric, "period": period, **in_request(condition)}

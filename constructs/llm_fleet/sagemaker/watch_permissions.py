@@ -1,4 +1,4 @@
-"""What the watch's function may do, statement by statement, and the policy that one job brings its role."""
+"""IAM permissions of the watch's function, and the policy that each job attaches to its role."""
 
 import re
 from collections.abc import Sequence
@@ -27,8 +27,8 @@ _COPY = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WatchSurroundings:
-    """ARNs of what the watch works with; all may be tokens."""
+class WatchContext:
+    """ARNs of the watch's resources; all may be tokens."""
 
     queue: str
     table: str
@@ -42,43 +42,43 @@ class WatchSurroundings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobScope:
-    """What a job, or jobs with one prefix, have that the watch must reach."""
+    """Resources of a job, or of jobs with one prefix, that the watch needs access to."""
 
     sid: str
-    """What the statement ids end with: letters and digits."""
+    """Suffix of statement ids: letters and digits."""
     prefix: str
-    """What the jobs' names begin with, with its hyphen."""
+    """Prefix of the jobs' names, including the hyphen."""
     role_arns: Sequence[str]
     checkpoints: Sequence[tuple[str, str]]
-    """Buckets' names, and prefixes of keys without slashes at either end."""
+    """Bucket names, and key prefixes without leading and trailing slashes."""
     key_arns: Sequence[str]
     training_plan_arn: str | None = None
-    """Capacity that the jobs run on."""
+    """ARN of the jobs' training plan."""
 
 
-def watch_permissions(place: Place, around: WatchSurroundings) -> tuple[Permission, ...]:
-    """Return what the function may do for itself, whatever it watches."""
+def watch_permissions(place: Place, around: WatchContext) -> tuple[Permission, ...]:
+    """Return the function's permissions that do not depend on watched jobs."""
     return (
         Permission(
             sid="TakeEvents",
             actions=("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:SendMessage"),
             resources=(around.queue,),
-            reason="Lambda takes events from the queue as this role; the function itself puts back what must wait",
+            reason="Lambda receives events with this role; the function changes the visibility of waiting messages",
         ),
         Permission(
             sid="KeepRecord",
             actions=("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
             resources=(around.table,),
-            reason="each decision is written down before it is carried out",
+            reason="each decision is recorded before the function acts on it",
         ),
         Permission(
             sid="FindUnfinished",
             actions=("dynamodb:Query",),
             resources=(around.open_index,),
-            reason="the sweep looks for what a crash left half done",
+            reason="the sweep looks for actions that a crash interrupted",
         ),
         Permission(
-            sid="Tell", actions=("sns:Publish",), resources=(around.topic,), reason="each decision is told to people"
+            sid="Notify", actions=("sns:Publish",), resources=(around.topic,), reason="each decision is published"
         ),
         Permission(
             sid="UseKeys",
@@ -90,27 +90,27 @@ def watch_permissions(place: Place, around: WatchSurroundings) -> tuple[Permissi
             sid="FindJobs",
             actions=("sagemaker:ListTrainingJobs",),
             resources=("*",),
-            reason="the sweep looks for jobs that ended without an event; listing knows no resource",
+            reason="the sweep looks for jobs that ended without an event; List actions support no resource",
         ),
         Permission(
             sid="MakeAlarms",
             actions=("cloudwatch:PutMetricAlarm", "cloudwatch:DeleteAlarms"),
             resources=(place.arn("cloudwatch", f"alarm:{around.alarm_prefix}*"),),
-            reason="each job that trains has alarms of its own, which go when it ends",
+            reason="each training job has its own alarms, which are deleted when it ends",
         ),
         Permission(
             sid="FindAlarms",
             actions=("cloudwatch:DescribeAlarms",),
             resources=(place.arn("cloudwatch", "alarm:*"),),
-            reason="alarms are found by the beginning of their names, for which IAM has no narrower form",
+            reason="alarms are found by their name prefix, for which IAM has no narrower resource",
         ),
         *_cluster_permissions(around.clusters),
     )
 
 
 def job_permissions(place: Place, job: JobScope) -> tuple[Permission, ...]:
-    """Return what the function may do to the jobs of `job`."""
-    # SageMaker writes a job's name in small letters into its ARN, and IAM tells letters by their case.
+    """Return the function's permissions for the jobs of `job`."""
+    # A job's name is in lowercase in its ARN, and IAM is case-sensitive.
     # assumption: sagemaker-arns-in-small-letters
     prefixes = tuple(dict.fromkeys([job.prefix, job.prefix.lower()]))
     return (
@@ -124,7 +124,7 @@ def job_permissions(place: Place, job: JobScope) -> tuple[Permission, ...]:
                 "sagemaker:AddTags",
             ),
             resources=tuple(place.arn("sagemaker", f"training-job/{prefix}*") for prefix in prefixes),
-            reason="these jobs are looked at, stopped, and made anew with a name that begins alike",
+            reason="it describes and stops these jobs, and restarts them with the same name prefix",
         ),
         *plan_permissions(job.training_plan_arn, place, sid=f"TrainingPlan{job.sid}"),
         *_role_permissions(job),
@@ -145,7 +145,7 @@ def _cluster_permissions(clusters: Sequence[str]) -> Sequence[Permission]:
             sid="AskClusters",
             actions=("sagemaker:DescribeCluster", "sagemaker:DescribeClusterEvent"),
             resources=tuple(clusters),
-            reason="events leave out why something failed, and the service tells who asks",
+            reason="events omit the reason of a failure, which the Describe actions return",
         ),
     )
 
@@ -159,7 +159,7 @@ def _role_permissions(job: JobScope) -> Sequence[Permission]:
             actions=("iam:PassRole",),
             resources=tuple(job.role_arns),
             conditions={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
-            reason="a job that is made anew runs as what the failed one ran as",
+            reason="a restarted job has the execution role of the failed one",
         ),
     )
 
@@ -174,13 +174,13 @@ def _checkpoint_permissions(place: Place, job: JobScope, at: tuple[str, str], nu
             actions=("s3:ListBucket",),
             resources=(bucket_arn,),
             conditions={"StringLike": {"s3:prefix": [f"{prefix}/*", prefix]}},
-            reason="the last good checkpoint is found by its name and age",
+            reason="it finds the last good checkpoint by name and age",
         ),
         Permission(
             sid=f"CopyCheckpoints{suffix}",
             actions=_COPY,
             resources=(f"{bucket_arn}/{prefix}/*",),
-            reason="the checkpoint before the trouble is copied to a place of its own, beside the bad ones",
+            reason="it copies the checkpoint from before the problem to its own prefix, next to the bad ones",
         ),
     )
 
@@ -200,26 +200,26 @@ def _key_permissions(job: JobScope) -> Sequence[Permission]:
             f"LetSageMaker{job.sid}",
             keys,
             # assumption: training-job-caller-creates-grant
-            reason="who makes a job with an encrypted volume grants SageMaker the key of it",
+            reason="the caller that creates a job with an encrypted volume creates the key's grant for SageMaker",
         ),
     )
 
 
 def attach_job_policy(scope: Construct, role: iam.IRole, job: JobScope) -> iam.ManagedPolicy:
-    """Make a policy below `scope`, in the stack of the job, and attach it to the watch's `role`.
+    """Create a policy in `scope`, in the job's stack, and attach it to the watch's `role`.
 
-    The watch's stack is made first and knows no job: so there is no circle, and the right goes when the job goes.
+    The watch's stack does not refer to jobs, so there is no circular dependency; the policy is deleted with the job.
     """
     permissions = job_permissions(Place.of(scope), job)
     return permission_policy(
-        scope, "WatchPolicy", permissions, description="What the watch may do to this training job", roles=[role]
+        scope, "WatchPolicy", permissions, description="Permissions of the watch for this training job", roles=[role]
     )
 
 
 def split_places(uris: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Return bucket and prefix of each S3 URI, both of which may be tokens; the prefix without slashes at its ends.
 
-    Raises `FleetError` (LF993) for one that is known only at deployment as a whole: no policy could be made of it.
+    Raises `FleetError` (LF993) for a URI that is one token as a whole, which a policy cannot use.
     """
     raise_problems([_unknown_place(uri) for uri in uris if not uri.startswith("s3://")])
     return tuple(map(bucket_and_prefix, uris))
@@ -230,12 +230,12 @@ def _unknown_place(uri: str) -> Problem:
         code=SageMakerCode.WATCH_OTHERS,
         path=("checkpoint_uri",),
         value=uri,
-        message="where the checkpoints lie is known only at deployment, and the watch may reach no other place",
+        message="the checkpoint URI is one CDK token, so the watch's IAM policy cannot be created",
         allowed="s3:// with a bucket's name and a prefix, each of which may be a token",
         remedy='write f"s3://{bucket.bucket_name}/checkpoints"',
     )
 
 
 def statement_suffix(prefix: str) -> str:
-    """Return `prefix` in letters and digits, as statement ids must be."""
+    """Return `prefix` with only letters and digits, as statement ids require."""
     return "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", prefix) if part)

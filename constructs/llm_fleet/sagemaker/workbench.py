@@ -1,4 +1,4 @@
-"""What people act with on a notebook instance or in Studio: the role, its permissions, and the clusters in reach."""
+"""Execution role of notebook instances and Studio: its permissions, and access to clusters."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
@@ -28,8 +28,8 @@ _ENDPOINT_PARTS = ("endpoint", "endpoint-config", "model")
 
 
 def buckets(accesses: Sequence[BucketAccess]) -> tuple[Permission, ...]:
-    """Data, checkpoints, models."""
-    reason = "data, source and results of jobs lie there; what a notebook makes, it may delete"
+    """Permissions for buckets of data, checkpoints and models."""
+    reason = "data, source and results of jobs are stored there, and notebooks can delete objects"
     return tuple(
         permission
         for index, access in enumerate(accesses)
@@ -38,7 +38,7 @@ def buckets(accesses: Sequence[BucketAccess]) -> tuple[Permission, ...]:
 
 
 def work(place: Place, prefixes: Sequence[str]) -> list[Permission]:
-    """Return what people do from here: train and serve under names that begin with one of `prefixes`."""
+    """Return permissions to create training jobs and endpoints whose names begin with one of `prefixes`."""
     accounts = deep_learning_accounts(None if is_unresolved(place.region) else place.region)
     images = [place.arn("ecr", "repository/*", account=account) for account in accounts]
     reason = "jobs and endpoints pull AWS's Deep Learning Containers, whose repositories are many and grow"
@@ -54,13 +54,13 @@ def work(place: Place, prefixes: Sequence[str]) -> list[Permission]:
 def own_streams(
     place: Place, group: str, owner: str, *, sid: str, reason: str, streams_reason: str
 ) -> tuple[Permission, ...]:
-    """Write streams that begin with the name `owner` into the log group `group`, one of all of an account."""
+    """Permissions to write streams that begin with `owner` to the log group `group`, which the account shares."""
     arn = place.arn("logs", f"log-group:{group}")
     return (
         Permission(
             sid=f"{sid}LogGroup",
             actions=("logs:CreateLogGroup", "logs:DescribeLogStreams"),
-            # Policies have ":*" after a group (CloudWatch Logs user guide), its service reference has not.
+            # Policies need ":*" after a log group (CloudWatch Logs user guide); the service reference does not show it.
             resources=(arn, f"{arn}:*"),
             reason=reason,
         ),
@@ -74,7 +74,7 @@ def own_streams(
 
 
 def training_jobs(place: Place, prefixes: Sequence[str]) -> tuple[Permission, ...]:
-    """Jobs of certain names."""
+    """Permissions for training jobs with these name prefixes."""
     jobs = tuple(place.arn("sagemaker", f"training-job/{prefix}*") for prefix in _as_in_arns(prefixes))
     return (
         Permission(
@@ -88,13 +88,13 @@ def training_jobs(place: Place, prefixes: Sequence[str]) -> tuple[Permission, ..
                 "sagemaker:UpdateTrainingJob",
             ),
             resources=jobs,
-            reason="jobs are made under names that begin like this; no others can be stopped",
+            reason="users create and stop only jobs with these name prefixes",
         ),
     )
 
 
 def endpoints(place: Place, prefixes: Sequence[str]) -> tuple[Permission, ...]:
-    """Endpoints of certain names, with their configurations and models."""
+    """Permissions for endpoints with these name prefixes, and their configurations and models."""
     found = _as_in_arns(prefixes)
     made = tuple(place.arn("sagemaker", f"{part}/{prefix}*") for part in _ENDPOINT_PARTS for prefix in found)
     return (
@@ -116,13 +116,13 @@ def endpoints(place: Place, prefixes: Sequence[str]) -> tuple[Permission, ...]:
                 "sagemaker:UpdateEndpoint",
             ),
             resources=made,
-            reason="models are served under names that begin like this, and deleted; no others can be",
+            reason="users create and delete only endpoints with these name prefixes",
         ),
     )
 
 
 def lists() -> tuple[Permission, ...]:
-    """What there is."""
+    """Permissions for List actions."""
     return (
         Permission(
             sid="Lists",
@@ -133,13 +133,13 @@ def lists() -> tuple[Permission, ...]:
                 "sagemaker:ListTrainingJobs",
             ),
             resources=("*",),
-            reason="to find one's own among what there is; lists know no resource",
+            reason="users find their own resources; List actions support no resource",
         ),
     )
 
 
 def logs_and_metrics(place: Place, prefixes: Sequence[str]) -> tuple[Permission, ...]:
-    """What jobs and endpoints write with the role that they are given, and what people read of it."""
+    """Permissions to write logs and metrics of jobs and endpoints, which use this role, and to read them."""
     groups = (
         place.arn("logs", "log-group:/aws/sagemaker/TrainingJobs:*"),
         *(place.arn("logs", f"log-group:/aws/sagemaker/Endpoints/{prefix}*") for prefix in prefixes),
@@ -155,20 +155,20 @@ def logs_and_metrics(place: Place, prefixes: Sequence[str]) -> tuple[Permission,
                 "logs:PutLogEvents",
             ),
             resources=groups,
-            reason="jobs share one log group, with a stream for each node, whose names do not exist before",
+            reason="jobs share one log group, with a stream for each node; the names do not exist yet",
         ),
         Permission(
             sid="Metrics",
             actions=("cloudwatch:PutMetricData",),
             resources=("*",),
             conditions={"StringLike": {"cloudwatch:namespace": ["/aws/sagemaker/*", "aws/sagemaker/*"]}},
-            reason="jobs write their metrics; the action knows no resource, so the namespaces are SageMaker's alone",
+            reason="jobs write metrics; the action supports no resource, so only SageMaker's namespaces are allowed",
         ),
     )
 
 
 def own_keys(key_arns: Sequence[str]) -> tuple[Permission, ...]:
-    """The keys of volumes."""
+    """Permissions for the KMS keys of volumes."""
     if not key_arns:
         return ()
     keys = tuple(key_arns)
@@ -182,7 +182,7 @@ def own_keys(key_arns: Sequence[str]) -> tuple[Permission, ...]:
         grant_volumes(
             "KeysOfVolumes",
             keys,
-            reason="EBS is granted the key of the volumes of jobs, and nobody else can be",
+            reason="a grant lets EBS use the key of job volumes; other services cannot get one",
         ),
     )
 
@@ -190,7 +190,7 @@ def own_keys(key_arns: Sequence[str]) -> tuple[Permission, ...]:
 def interfaces(
     place: Place, subnets: Iterable[ec2.ISubnet], *security_groups: ec2.ISecurityGroup
 ) -> tuple[Permission, ...]:
-    """Jobs in the network, as the page on training jobs in a VPC asks."""
+    """Permissions for jobs in the VPC, from the developer guide's page on training jobs in a VPC."""
     resources = (
         "network-interface/*",
         *(f"subnet/{subnet.subnet_id}" for subnet in subnets),
@@ -200,39 +200,39 @@ def interfaces(
         place_interfaces(
             "Interfaces",
             [place.arn("ec2", resource) for resource in resources],
-            reason="SageMaker gives a job interfaces in the subnets that it names; their ids do not exist before",
+            reason="SageMaker creates a job's network interfaces in its subnets; the ids do not exist yet",
         ),
         look_up_network(
             "InterfacesLookup",
-            reason="SageMaker checks the VPC before it places a job; EC2's Describe actions know no resource",
+            reason="SageMaker checks the VPC before it places a job; EC2's Describe actions support no resource",
         ),
     )
 
 
 def pass_itself(role_arn: str) -> tuple[Permission, ...]:
-    """Hand jobs and endpoints the very role that people act with, and no other."""
+    """Permission to pass only this role itself to jobs and endpoints."""
     return (
         Permission(
             sid="PassItself",
             actions=("iam:PassRole",),
             resources=(role_arn,),
             conditions={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
-            reason="a job acts with the role of who makes it, so it can do no more; only SageMaker can be handed it",
+            reason="a job has the role of its creator, so it has no more permissions; only SageMaker can get it",
         ),
         Permission(
             sid="LookAtItself",
             actions=("iam:GetRole",),
             resources=(role_arn,),
-            reason="the SDK asks for the path of the role before it hands it on",
+            reason="the SDK reads the path of the role before it passes it",
         ),
     )
 
 
 def _as_in_arns(prefixes: Sequence[str]) -> tuple[str, ...]:
-    """Return how names begin in ARNs: SageMaker writes them there in small letters, and IAM tells large ones apart.
+    """Return the prefixes of names in ARNs: SageMaker writes names in lowercase there, and IAM is case-sensitive.
 
-    Source: the developer guide's CloudTrail entries, `ExampleEndpoint` and its `…:endpoint/exampleendpoint`. Both are
-    returned, since that is shown for endpoints and models alone.
+    Source: the developer guide's CloudTrail entries, `ExampleEndpoint` and its `…:endpoint/exampleendpoint`. Both forms
+    are returned, since the guide shows this only for endpoints and models.
     """
     return tuple(dict.fromkeys(one for prefix in prefixes for one in (prefix, prefix.lower())))
 
@@ -241,20 +241,20 @@ _PRINCIPAL = "sagemaker.amazonaws.com"
 
 
 class WorkbenchRole(Construct):
-    """A role that SageMaker takes, with these permissions, and with that to hand itself to what it makes.
+    """An execution role for SageMaker with these permissions, and the permission to pass itself.
 
-    Its policies are managed ones. What uses the role must depend on this construct, so that none starts without them.
-    The trust has no `aws:SourceAccount`: that SageMaker sends it for notebook instances is not documented, and a
-    condition on a key that is not sent would keep every instance from starting.
+    Its policies are managed policies. Resources that use the role must depend on this construct, so that they do not
+    start without permissions. The trust has no `aws:SourceAccount`: AWS does not document that SageMaker sends it for
+    notebook instances, and a condition on a key that is not sent would prevent every instance from starting.
     assumption: sagemaker-sends-no-source-account
     """
 
     def __init__(
         self, scope: Construct, id: str, *, description: str, permissions: Mapping[str, Sequence[Permission]]
     ) -> None:
-        """Make the role. `permissions`: by the ids of the policies that they stand in.
+        """Create the role. `permissions`: by the construct ids of their policies.
 
-        Raises `FleetError` when some make a longer policy than IAM takes.
+        Raises `FleetError` for a policy that is longer than IAM allows.
         """
         super().__init__(scope, id)
         for group in permissions.values():
@@ -271,33 +271,33 @@ class WorkbenchRole(Construct):
         """The statements, each with its reason."""
         for name, group in permissions.items():
             permission_policy(self, name, group, description=description, roles=[self.role])
-        # Apart, since it names the role, which is there before it.
+        # A separate policy, because it refers to the role.
         permission_policy(self, "PassItself", itself, description=description, roles=[self.role])
         acknowledge(
             self.role,
-            "only what other constructs grant stands in a policy within the role: the CDK's grants know no other way",
+            "only grants of other constructs are in an inline policy of the role: the CDK's grants work only this way",
             "NIST.800.53.R5-IAMNoInlinePolicy",
         )
 
 
 class ReachGrants(Protocol):
-    """What of a cluster's grants the reach is made of."""
+    """The grants of a cluster that `grant_cluster_reach` uses."""
 
     def ssm_session(self, grantee: iam.IGrantable, *, documents: Sequence[str] | None = None) -> iam.Grant:
         """Let `grantee` open a shell on the cluster's nodes."""
         ...
 
     def submit_jobs(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let `grantee` do what `llm-fleet jobs submit` and `logs` do."""
+        """Let `grantee` run `llm-fleet jobs submit` and `llm-fleet jobs logs`."""
         ...
 
 
 class ReachableCluster(Protocol):
-    """A `HyperPodCluster` or `ParallelCluster`, made here or elsewhere (their `from_…`)."""
+    """A `HyperPodCluster` or `ParallelCluster`, of this app or imported (`from_…`)."""
 
     @property
     def grants(self) -> ReachGrants:
-        """What others may do with it."""
+        """Grants for other roles and users."""
         ...
 
 
@@ -308,7 +308,7 @@ _SCRIPT = "workbench/cluster_shell.py"
 def grant_cluster_reach(grantee: iam.IGrantable, clusters: Sequence[ReachableCluster]) -> None:
     """Let `grantee` open shells on the nodes of `clusters`, and run `llm-fleet jobs` against them.
 
-    Whoever has a shell on a node is root there, and can do all that a node can: the grant is for nothing less.
+    Anyone with a shell on a node is root there and has all permissions of the node, so the grant includes them.
     """
     for cluster in clusters:
         cluster.grants.ssm_session(grantee)
@@ -319,10 +319,10 @@ def grant_cluster_reach(grantee: iam.IGrantable, clusters: Sequence[ReachableClu
 
 
 def cluster_reach_files(clusters: Sequence[ReachableCluster]) -> Mapping[str, str]:
-    """Return the files that the reach wants where people work, by their absolute paths; none without clusters.
+    """Return the files for cluster access on an instance or in Studio, by absolute path; empty without clusters.
 
-    The program `cluster-shell <cluster>` finds the node to log in to and opens a session there. It needs Python 3, the
-    AWS CLI and its Session Manager plugin; of the last it tells where AWS has it, for nothing is downloaded unasked.
+    The program `cluster-shell <cluster>` finds the login node and opens a session there. It needs Python 3, the AWS CLI
+    and the Session Manager plugin. It does not download the plugin, but prints AWS's download URL.
     """
     if not clusters:
         return {}
@@ -334,7 +334,7 @@ def _reasons(stack: cdk.Stack) -> dict[str, str]:
     sessions = stack.format_arn(service="ssm", resource="session", resource_name="<aws:userid>-*")
     instances = stack.format_arn(service="ec2", resource="instance", resource_name="*")
     return {
-        sessions: "sessions of one's own, to resume and end them; their ids do not exist before",
-        instances: "ParallelCluster's nodes come and go; the tag of the cluster is a condition",
-        "*": "EC2 lets nobody look a head node up but among all instances",
+        sessions: "users resume and terminate their own sessions; the ids do not exist yet",
+        instances: "ParallelCluster replaces nodes; the cluster's tag is a condition",
+        "*": "DescribeInstances, which finds the head node, supports no resource",
     }

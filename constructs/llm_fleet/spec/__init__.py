@@ -1,1 +1,1 @@
-"""One description of each thing: the construct's argument, the mapping of the fleet file, what the rules read."""
+"""Descriptions of each part of a fleet: constructor arguments, mappings of the fleet file, and what the rules read."""

@@ -1,4 +1,5 @@
-"""An endpoint of SageMaker: model, image and instances. `endpoint_operations` has what goes on around it."""
+"""A SageMaker endpoint: model, image and instances. `endpoint_operations` has data capture, scaling, rollouts and
+alarms."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -25,7 +26,7 @@ from llm_fleet.spec.values import LIFETIME, Days, Gibibytes, KeyArn, ParameterCo
 S3_SCHEME = "s3://"
 TARBALL_ENDING = ".tar.gz"
 _AT_LEAST_ONE = Limit(minimum=1)
-_GATED = "leave it out: SageMaker brings no secret to a container; copy a gated model into a bucket, and write `s3`"
+_GATED = "leave it out: SageMaker passes no secret to a container; copy a gated model into a bucket, and write `s3`"
 
 
 class EndpointModelSource(StrEnum):
@@ -40,7 +41,7 @@ class EndpointModelSource(StrEnum):
 
 
 class EndpointImageKind(StrEnum):
-    """What serves the model; the image for processors, GPUs or Neuron follows from the instance."""
+    """Model server of an endpoint. The instance type decides whether the image is for CPUs, GPUs or Neuron."""
 
     VLLM = "vllm"
     TGI = "tgi"
@@ -80,10 +81,10 @@ class ModelRepository(Protocol):
 
 
 class EndpointModel(Spec):
-    """The model that is served: on the Hugging Face Hub, as files in S3, or packed in S3.
+    """The model that is served: from the Hugging Face Hub, from files in S3, or from an archive in S3.
 
-    In Python make one with `from_hub`, `from_s3`, `from_tarball` or `from_bucket`. A place that no model can be fetched
-    from is refused (LF930).
+    In Python make one with `from_hub`, `from_s3`, `from_tarball` or `from_bucket`. A location from which no model can
+    be loaded is an error (LF930).
     """
 
     other_words: ClassVar[Mapping[str, str]] = {
@@ -98,23 +99,24 @@ class EndpointModel(Spec):
     }
 
     hub_id: Annotated[str | None, Field(alias="hub")] = None
-    """Its id on the Hugging Face Hub, e.g. `EleutherAI/gpt-j-6b`; each instance downloads it."""
+    """Model id on the Hugging Face Hub, e.g. `EleutherAI/gpt-j-6b`; each instance downloads the model."""
     s3_uri: Annotated[str | None, Field(alias="s3")] = None
-    """The folder of its files, e.g. `s3://my-models/gpt-j/`."""
+    """S3 folder with the model's files, e.g. `s3://my-models/gpt-j/`."""
     tarball_uri: Annotated[str | None, Field(alias="tarball")] = None
-    """Its archive, e.g. `s3://my-models/gpt-j/model.tar.gz`."""
+    """S3 URI of the model's archive, e.g. `s3://my-models/gpt-j/model.tar.gz`."""
     revision: str | None = None
-    """Branch, tag or commit on the Hub. Default: its main branch, which may move."""
+    """Branch, tag or commit on the Hub. Default: the main branch, which can change."""
     task: str | None = None
-    """What transformers' pipeline does, e.g. `text-classification`. Default: what the model itself tells."""
+    """Task of the transformers pipeline, e.g. `text-classification`. Default: the task in the model's own metadata."""
     parameters: ParameterCount | None = None
-    """How many weights it has, e.g. `8 B`. Default: what is known of a model of that name."""
+    """Number of parameters, e.g. `8 B`. Default: derived from the model's name, if possible."""
     key_arn: Annotated[KeyArn | None, Field(alias="encryption_key")] = None
-    """ARN of the KMS key of a bucket that is not the fleet's. Default: none; S3 encrypts it by itself."""
+    """ARN of the KMS key of a bucket that is not part of the fleet. Default: none; S3 encrypts the bucket with its own
+    key."""
 
     @classmethod
     def from_shorthand(cls, written: Any) -> Any:
-        """Take an address for one of S3, an archive by its ending, and what is left for an id of the Hub."""
+        """Read a URI of S3 as a folder or, by its suffix, as an archive, and any other text as an id on the Hub."""
         if not isinstance(written, str):
             return written
         if "://" not in written:
@@ -123,7 +125,7 @@ class EndpointModel(Spec):
 
     @classmethod
     def shorthand_schemas(cls) -> list[dict[str, Any]]:
-        """Offer a place of each kind."""
+        """Offer an example of each kind of location."""
         return [{"type": "string", "examples": ["s3://my-models/tanuki-8b", "meta-llama/Llama-3.1-8B-Instruct"]}]
 
     @classmethod
@@ -137,11 +139,11 @@ class EndpointModel(Spec):
     ) -> "EndpointModel":
         """Return the model `owner/name` on the Hugging Face Hub, which each instance downloads when it starts.
 
-        - `revision`: name a commit, so that all instances serve the same. Default: the main branch as it is then.
-        - `task`: for the image `hugging-face` only. Default: the one on the model's page.
+        - `revision`: set a commit, so that all instances serve the same model. Default: the main branch at that time.
+        - `task`: for the image `hugging-face` only. Default: the task on the model's page.
 
-        Only models that everybody may read: SageMaker brings no secret into a container, so there is no token here.
-        Copy a gated model into a bucket once, and use `from_s3`.
+        Only public models: SageMaker passes no secret to a container, so no token can be set. Copy a gated model into a
+        bucket once, and use `from_s3`.
         """
         return cls(hub_id=id, revision=revision, task=task, parameters=parameters)
 
@@ -149,9 +151,9 @@ class EndpointModel(Spec):
     def from_s3(
         cls, uri: str, *, task: str | None = None, parameters: int | None = None, key_arn: str | None = None
     ) -> "EndpointModel":
-        """Return the model whose files, `config.json` among them, are in the folder `uri`, `s3://bucket/prefix/`.
+        """Return the model whose files, including `config.json`, are in the folder `uri`, `s3://bucket/prefix/`.
 
-        SageMaker copies them as they are, without packing and unpacking. The bucket is in the endpoint's region.
+        SageMaker copies the files without packing and unpacking. The bucket must be in the endpoint's region.
         """
         return cls(s3_uri=uri, task=task, parameters=parameters, key_arn=key_arn)
 
@@ -159,9 +161,9 @@ class EndpointModel(Spec):
     def from_tarball(
         cls, uri: str, *, task: str | None = None, parameters: int | None = None, key_arn: str | None = None
     ) -> "EndpointModel":
-        """Return the model packed in `uri`, `s3://bucket/model.tar.gz`, with `code/inference.py` where it has one.
+        """Return the model in the archive `uri`, `s3://bucket/model.tar.gz`, which may contain `code/inference.py`.
 
-        Only the image `hugging-face` runs such code. The bucket is in the endpoint's region.
+        Only the image `hugging-face` runs such code. The bucket must be in the endpoint's region.
         """
         return cls(tarball_uri=uri, task=task, parameters=parameters, key_arn=key_arn)
 
@@ -171,7 +173,7 @@ class EndpointModel(Spec):
     ) -> "EndpointModel":
         """Return the model below the prefix `key`, or in the archive `key`, in a bucket of this app or an imported one.
 
-        The bucket's own KMS key, where it has one, is known by itself.
+        The KMS key is read from the bucket, if it has one.
         """
         encryption = bucket.encryption_key
         make = cls.from_tarball if key.endswith(TARBALL_ENDING) else cls.from_s3
@@ -184,7 +186,7 @@ class EndpointModel(Spec):
 
     @property
     def source(self) -> EndpointModelSource:
-        """Where it is."""
+        """Kind of the model's location."""
         if self.hub_id is UNKNOWN:
             return UNKNOWN
         if self.hub_id is not None:
@@ -193,20 +195,20 @@ class EndpointModel(Spec):
 
     @property
     def location(self) -> str:
-        """An id of the Hub, `s3://bucket/prefix/` or `s3://bucket/model.tar.gz`."""
+        """An id on the Hub, `s3://bucket/prefix/` or `s3://bucket/model.tar.gz`."""
         return self.hub_id or self.s3_uri or self.tarball_uri or ""
 
     @property
     def place(self) -> str:
-        """The attribute that says where it is."""
+        """Name of the attribute that contains the location."""
         return {EndpointModelSource.HUB: "hub_id", EndpointModelSource.S3: "s3_uri"}.get(self.source, "tarball_uri")
 
 
 class EndpointImage(Spec):
-    """What serves the model: one of AWS's images, or one of your own.
+    """Container image that serves the model: one of AWS's images, or your own.
 
-    Whether the image is the one for processors, GPUs or Neuron follows from the instance type, and its registry from
-    the region. A version that gets no more patches is refused (LF934).
+    The instance type decides whether the image is for CPUs, GPUs or Neuron, and the region decides its registry. A
+    version that gets no more patches is an error (LF934).
     """
 
     other_words: ClassVar[Mapping[str, str]] = {
@@ -216,19 +218,20 @@ class EndpointImage(Spec):
     }
 
     kind: EndpointImageKind | None = None
-    """`vllm`, `tgi` or `hugging-face`. Default: `vllm` on GPUs and Neuron, `hugging-face` on processors."""
+    """`vllm`, `tgi` or `hugging-face`. Default: `vllm` on GPUs and Neuron, `hugging-face` on CPUs."""
     version: str | None = None
-    """Which version of it. Default: the newest that is known for what the instance computes with."""
+    """Version of the image. Default: the newest version in the catalog for the instance type's processors."""
     uri: str | None = None
-    """An image of your own, in ECR of the fleet's region, in place of `kind`."""
+    """URI of your own image, in ECR of the fleet's region; replaces `kind`."""
     cuda: str | None = None
-    """The CUDA that your own image was built for, e.g. `"12.4"`. Default: none is known, and no driver chosen by it."""
+    """CUDA version of your own image, e.g. `"12.4"`, by which the driver is chosen. Default: none; no driver is chosen
+    by it."""
     repository_arn: Annotated[str | None, Field(alias=f"{PYTHON_ONLY} repository_arn")] = None
-    """Where `uri` lies, when that cannot be read off it. Default: read off it."""
+    """ARN of the repository of `uri`, when it cannot be derived from the URI. Default: derived from `uri`."""
 
     @classmethod
     def from_shorthand(cls, written: Any) -> Any:
-        """Take a word for a kind, and what has a slash for an image's URI."""
+        """Read text with a slash as the URI of an image, and other text as a kind."""
         if not isinstance(written, str):
             return written
         return {"uri": written} if "/" in written else {"kind": written}
@@ -245,44 +248,47 @@ class EndpointImage(Spec):
 
     @classmethod
     def usual(cls) -> "EndpointImage":
-        """Return what is usual on the instance: vLLM on GPUs and Neuron, transformers' pipelines on processors."""
+        """Return the default for the instance type: vLLM on GPUs and Neuron, transformers pipelines on CPUs."""
         return cls()
 
     @classmethod
     def vllm(cls, *, version: str | None = None) -> "EndpointImage":
-        """Return Hugging Face's image of vLLM, for models that write text, on GPUs and Neuron."""
+        """Return Hugging Face's vLLM image, for text generation on GPUs and Neuron."""
         return cls(kind=EndpointImageKind.VLLM, version=version)
 
     @classmethod
     def tgi(cls, *, version: str | None = None) -> "EndpointImage":
-        """Return Hugging Face's image of TGI, on GPUs and Neuron. It is archived: no model newer than 2025 loads."""
+        """Return Hugging Face's TGI image, on GPUs and Neuron. It is archived: models newer than 2025 do not load."""
         return cls(kind=EndpointImageKind.TGI, version=version)
 
     @classmethod
     def hugging_face(cls, *, version: str | None = None) -> "EndpointImage":
-        """Return the image that runs transformers' pipelines and `code/inference.py`; `version` is transformers'."""
+        """Return the image that runs transformers pipelines and `code/inference.py`; `version` is the version of
+        transformers."""
         return cls(kind=EndpointImageKind.HUGGING_FACE, version=version)
 
     @classmethod
     def of(cls, uri: str, *, cuda: str | None = None) -> "EndpointImage":
-        """Return an image by its URI in ECR of the endpoint's region; it is told of the model as `hugging_face` is.
+        """Return an image by its URI in ECR of the endpoint's region. It gets the same model settings as
+        `hugging_face`.
 
-        `cuda`: the CUDA it was built for, e.g. `13.0`, by which the host's driver is chosen. Default: SageMaker's own
-        driver for the instance, which on g4dn, g5 and p4d is too old for any CUDA of 12 and on.
+        `cuda`: the image's CUDA version, e.g. `13.0`, by which the host's driver is chosen. Default: SageMaker's own
+        driver for the instance, which on g4dn, g5 and p4d is too old for CUDA 12 and later.
         """
         return cls(uri=uri, cuda=cuda)
 
     @classmethod
     def from_ecr(cls, repository: ModelRepository, tag: str, *, cuda: str | None = None) -> "EndpointImage":
-        """Return the image `tag`, or digest, of a repository of this app or an imported one, as `of` does."""
+        """Return the image with this tag or digest in a repository of this app or an imported one; see `of`."""
         uri = repository.repository_uri_for_tag_or_digest(tag)
         return cls(uri=uri, cuda=cuda, repository_arn=repository.repository_arn)
 
 
 class NeuronSettings(Spec):
-    """Cores, batch and length that a model on Neuron is compiled for, or was: an exported one takes no others.
+    """NeuronCores, batch size and sequence length that a model is compiled for. An exported model accepts only its own
+    values.
 
-    A number below 1 is refused (LF940).
+    A number below 1 is an error (LF940).
     """
 
     other_words: ClassVar[Mapping[str, str]] = {
@@ -293,25 +299,25 @@ class NeuronSettings(Spec):
 
     cores: Annotated[
         int | None,
-        Within(limit=_AT_LEAST_ONE, code=SageMakerCode.ENDPOINT_NEURON, what="number of NeuronCores"),
+        Within(limit=_AT_LEAST_ONE, code=SageMakerCode.ENDPOINT_NEURON, what="`cores`"),
     ] = None
-    """Over how many NeuronCores. Default: all of the instance."""
+    """Number of NeuronCores that the model is split over. Default: all of the instance."""
     batch_size: Annotated[
         int,
         Field(alias="batch"),
-        Within(limit=_AT_LEAST_ONE, code=SageMakerCode.ENDPOINT_NEURON, what="batch size"),
+        Within(limit=_AT_LEAST_ONE, code=SageMakerCode.ENDPOINT_NEURON, what="`batch`"),
     ] = 1
-    """How many requests at once. Default: 1, as optimum-neuron's own."""
+    """Requests that are processed at the same time. Default: 1, as in optimum-neuron."""
     sequence_length: Annotated[
         int,
         Field(alias="length"),
-        Within(limit=_AT_LEAST_ONE, code=SageMakerCode.ENDPOINT_NEURON, what="sequence length"),
+        Within(limit=_AT_LEAST_ONE, code=SageMakerCode.ENDPOINT_NEURON, what="`length`"),
     ] = 2048
-    """How many tokens a request and its answer have together. Default: 2048, as optimum-neuron's own."""
+    """Maximum number of tokens of a request and its answer together. Default: 2048, as in optimum-neuron."""
 
 
 def _instances(schema: dict[str, Any]) -> None:
-    """Offer the instance types; which there are is for the rule to say."""
+    """Offer the instance types; a rule checks the value."""
     schema["enum"] = list(endpoint_instance_names())
 
 
@@ -320,9 +326,9 @@ def _amis(schema: dict[str, Any]) -> None:
 
 
 class EndpointSpec(Spec):
-    """A model behind an endpoint of SageMaker.
+    """A model behind a SageMaker endpoint.
 
-    `HuggingFaceEndpoint` refuses what is wrong with it, all at once (LF900 to LF903, LF930 to LF959).
+    `HuggingFaceEndpoint` reports all errors in it together (LF900 to LF903, LF930 to LF959).
     """
 
     other_words: ClassVar[Mapping[str, str]] = {
@@ -338,81 +344,93 @@ class EndpointSpec(Spec):
         "hub": "write `model`",
         "inference_ami_version": "write `ami`",
         "disk": "write `volume`",
-        "role": "leave it out: one is made, that fetches this image and this model and nothing else",
+        "role": "leave it out: llm-fleet creates a role that can read only this image and this model",
         "ttl": "write `time_to_live`",
         "autoscaling": "write `scaling`",
         "name": "write the name as the endpoint's key, in front of its colon",
     }
 
     name: Annotated[str | None, Field(alias=OWN_KEY)] = None
-    """What callers name. Default: one made of the construct's path, which stays the same."""
+    """Name of the endpoint, for callers. Default: a name derived from the construct's path, which stays the same."""
     model: Annotated[
         EndpointModel,
         Field(examples=[{"hub": "EleutherAI/gpt-j-6b", "revision": "float16"}, "s3://my-models/gpt-j/"]),
     ]
-    """What is served: an id of the Hub, `s3://…`, or more about it."""
+    """The model that is served: an id on the Hub, `s3://…`, or a mapping."""
     instance_type: Annotated[str, Field(alias="instance", examples=["ml.g4dn.xlarge"], json_schema_extra=_instances)]
-    """On what; each instance holds the whole model."""
+    """Instance type. Each instance loads the whole model."""
     instance_count: Annotated[
         int,
         Field(alias="count"),
-        Within(
-            limit=endpoint_settings().instance_count, code=SageMakerCode.ENDPOINT_NUMBER, what="number of instances"
-        ),
+        Within(limit=endpoint_settings().instance_count, code=SageMakerCode.ENDPOINT_NUMBER, what="`count`"),
     ] = 1
-    """On how many. Default: 1."""
+    """Number of instances. Default: 1."""
     image: EndpointImage = EndpointImage()
-    """What serves: `vllm`, `tgi`, `hugging-face`, the URI of an image, or more about it. Default: by the instance."""
+    """Container image: `vllm`, `tgi`, `hugging-face`, the URI of an image, or a mapping. Default: chosen by the
+    instance type."""
     neuron: NeuronSettings | None = None
-    """What a model on Inferentia or Trainium is compiled for. Default: what it was exported for."""
+    """Sizes that a model on Inferentia or Trainium is compiled for. Default: those that it was exported for."""
     environment: Mapping[str, str] = {}
-    """Further variables of the container, e.g. `SM_VLLM_MAX_MODEL_LEN: "2048"`. No secrets. Default: none."""
+    """Additional environment variables of the container, e.g. `SM_VLLM_MAX_MODEL_LEN: "2048"`. No secrets. Default:
+    none."""
     inference_ami: Annotated[str | None, Field(alias="ami", json_schema_extra=_amis)] = None
-    """What the instances boot from. Default: the oldest driver that knows the image's CUDA."""
+    """Inference AMI version of the instances. Default: the one with the oldest driver that supports the image's
+    CUDA."""
     volume_gib: Annotated[
         Gibibytes | None,
         Field(alias="volume"),
         Within(
             limit=endpoint_settings().volume_gib,
             code=SageMakerCode.ENDPOINT_NUMBER,
-            what="size of the volume in GiB",
+            what="`volume` (in GiB)",
         ),
     ] = None
-    """The volume of an instance without disks of its own. Default: by the model's size."""
+    """Size of the volume of an instance type without local disks. Default: by the model's size."""
     download_timeout_seconds: Annotated[
         Seconds | None,
         Field(alias="download_time"),
-        Within(limit=endpoint_settings().timeout_seconds, code=SageMakerCode.ENDPOINT_NUMBER, what="wait in seconds"),
+        Within(
+            limit=endpoint_settings().timeout_seconds,
+            code=SageMakerCode.ENDPOINT_NUMBER,
+            what="`download_time` (in seconds)",
+        ),
     ] = None
-    """How long fetching the model from S3 may take. Default: by the model's size."""
+    """Timeout for downloading the model from S3. Default: by the model's size."""
     startup_timeout_seconds: Annotated[
         Seconds | None,
         Field(alias="start_time"),
-        Within(limit=endpoint_settings().timeout_seconds, code=SageMakerCode.ENDPOINT_NUMBER, what="wait in seconds"),
+        Within(
+            limit=endpoint_settings().timeout_seconds,
+            code=SageMakerCode.ENDPOINT_NUMBER,
+            what="`start_time` (in seconds)",
+        ),
     ] = None
-    """How long a container may take until it answers. Default: by the model's size."""
+    """Timeout for the container to start and answer health checks. Default: by the model's size."""
     network_isolation: Annotated[bool, Field(alias="isolated")] = False
-    """Whether the container has no network at all. Default: no."""
+    """Network isolation: whether the container has no network access. Default: no."""
     data_capture: DataCapture | None = None
-    """What is kept of requests and answers: `s3://…`, or more about it. Default: nothing."""
+    """Capture of requests and answers: `s3://…`, or a mapping. Default: nothing is captured."""
     scaling: EndpointScaling | None = None
-    """Between how many instances their number follows the load. Default: always `count`."""
+    """Auto scaling: minimum and maximum number of instances. Default: always `count` instances."""
     rollout: EndpointRollout = EndpointRollout()
-    """In which steps an update takes over: `all-at-once`, `canary`, `linear` or `rolling`, or more about it."""
+    """How an update shifts traffic: `all-at-once`, `canary`, `linear` or `rolling`, or a mapping. Default:
+    `all-at-once`."""
     time_to_live_seconds: Annotated[
         Annotated[int, LIFETIME] | None, Field(alias="time_to_live", examples=["4 hours"])
     ] = None
-    """After how long the endpoint is deleted, with its configuration and its model. Default: it stays, and costs."""
+    """Time after which the endpoint, its configuration and its model are deleted. Default: it stays, and costs
+    money."""
     budget: EndpointBudget | None = None
-    """What SageMaker may cost in a month before somebody is told: `200 USD`, or more about it. Default: none."""
+    """Monthly budget for SageMaker with notifications: `200 USD`, or a mapping. Default: none."""
     alarms: EndpointAlarms = EndpointAlarms()
-    """Who is called, and from when on: the ARN of an SNS topic, or more about it. Default: nobody."""
+    """Alarm thresholds and notifications: the ARN of an SNS topic, or a mapping. Default: alarms without
+    notifications."""
     log_retention_days: Annotated[Days, Field(alias="logs")] = 30
-    """How long logs are kept. Default: `30 days`."""
+    """Retention of the logs. Default: `30 days`."""
 
     @property
     def first_instance_count(self) -> int:
-        """With how many instances it begins: its count, or the least that its scaling allows."""
+        """Number of instances at creation: `count`, or the minimum of `scaling`."""
         least = self.scaling.minimum if self.scaling else None
         if least is None or is_unresolved(least) or is_unresolved(self.instance_count):
             return self.instance_count
@@ -420,11 +438,11 @@ class EndpointSpec(Spec):
 
     @property
     def least_instance_count(self) -> int:
-        """How many instances there are at least."""
+        """Minimum number of instances."""
         least = self.scaling.minimum if self.scaling else None
         return self.instance_count if least is None else least
 
     @property
     def greatest_instance_count(self) -> int:
-        """How many instances there are at most."""
+        """Maximum number of instances."""
         return self.scaling.maximum if self.scaling else self.instance_count

@@ -1,4 +1,4 @@
-"""What goes on around an endpoint of SageMaker: capture, scaling, rollouts, a budget, alarms."""
+"""Operations of a SageMaker endpoint: data capture, auto scaling, rollouts, budget, alarms."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -20,173 +20,178 @@ _COOLDOWN = endpoint_scaling_facts().cooldown_seconds
 
 
 def _in_s3(schema: dict[str, Any]) -> None:
-    """Offer editors the beginning; what is an address in S3 is for the rule to say."""
+    """Offer editors the prefix; a rule checks the URI."""
     schema["pattern"] = "^s3://"
 
 
 class DataCapture(Spec):
     """Requests and answers that SageMaker writes to S3, one line of JSON each, by endpoint, variant and hour.
 
-    They hold what users wrote: think of who may read the bucket. What is captured stays when the endpoint goes. A share
-    of none is refused (LF945), as are neither side (LF946) and no place in S3 (LF947).
+    They contain what users wrote, so check who can read the bucket. Captured data is kept when the endpoint is deleted.
+    Errors: a percentage out of range (LF945), neither `requests` nor `answers` (LF946), a URI that is not in S3
+    (LF947).
     """
 
     percent: int = 100
-    """Of a hundred requests, how many are kept: 1 to 100. Default: 100."""
+    """Percentage of requests that are captured: 1 to 100. Default: 100."""
     inputs: Annotated[bool, Field(alias="requests")] = True
-    """Whether requests are kept. Default: yes."""
+    """Whether requests are captured. Default: yes."""
     outputs: Annotated[bool, Field(alias="answers")] = True
-    """Whether answers are kept. Default: yes."""
+    """Whether answers are captured. Default: yes."""
     uri: Annotated[
         str | None, SHORTHAND, Field(alias="to", examples=["s3://my-bucket/captured"], json_schema_extra=_in_s3)
     ] = None
-    """Where: `s3://bucket/prefix`. Default: a bucket of the endpoint's own, encrypted and retained."""
+    """Destination, `s3://bucket/prefix`. Default: a bucket that is created for the endpoint, encrypted and retained."""
     encryption_key_arn: Annotated[KeyArn | None, Field(alias="key")] = None
-    """ARN of the KMS key of the bucket at `to`. Default: as that bucket encrypts by itself.
+    """ARN of the KMS key of the bucket at `to`. Default: none; the bucket's own default encryption.
 
-    SageMaker writes with it, so the endpoint's role gets its use; the key's policy must allow it.
+    SageMaker encrypts with this key, so the endpoint's role gets permission to use it; the key policy must allow it,
+    too.
     """
 
 
 class EndpointScaling(Spec):
-    """Between how many instances an endpoint's number follows its load, and what of the load it follows.
+    """Auto scaling of an endpoint: the limits of its number of instances, and the metric that it follows.
 
-    Never 0: SageMaker scales only inference components to nothing, and this endpoint serves its one model directly.
-    Numbers that cannot be are refused (LF948), as are targets and waits out of range (LF949), and two targets (LF117).
+    The minimum cannot be 0: SageMaker scales only inference components to zero, and this endpoint serves its model
+    directly. Errors: impossible limits (LF948), targets and cooldowns out of range (LF949), two targets (LF117).
     """
 
     maximum: Annotated[int, Field(alias="max", examples=[4])]
-    """Never more instances."""
+    """Maximum number of instances."""
     minimum: Annotated[int | None, Field(alias="min")] = None
-    """Never fewer. Default: the endpoint's `count`."""
+    """Minimum number of instances. Default: the endpoint's `count`."""
     concurrent_requests: float | None = None
-    """Requests at a time that an instance shall have, waiting ones too. Default: 5, unless there is another target.
+    """Target of concurrent requests for each instance, including requests that wait. Default: 5, unless another target
+    is set.
 
-    The metric has a point every ten seconds, and knows how long an answer takes, as a language model's does.
+    CloudWatch has a data point every ten seconds. The metric also reflects how long an answer takes, which suits
+    language models.
     """
     invocations_per_minute: Annotated[float | None, Field(alias="requests_per_minute")] = None
-    """Requests in a minute that an instance shall have, in place of those at a time. Default: not looked at."""
+    """Target of requests per minute for each instance, instead of `concurrent_requests`. Default: not used."""
     scale_out_seconds: Annotated[
         Seconds | None,
         Field(alias="wait_after_adding"),
-        Within(limit=_COOLDOWN, code=SageMakerCode.ENDPOINT_SCALING_TARGET, what="the wait before instances are added"),
+        Within(limit=_COOLDOWN, code=SageMakerCode.ENDPOINT_SCALING_TARGET, what="`wait_after_adding` (in seconds)"),
     ] = None
-    """Wait after instances were added. Default: `300 s`."""
+    """Cooldown after instances were added. Default: `300 s`."""
     scale_in_seconds: Annotated[
         Seconds | None,
         Field(alias="wait_after_taking"),
-        Within(limit=_COOLDOWN, code=SageMakerCode.ENDPOINT_SCALING_TARGET, what="the wait before instances are taken"),
+        Within(limit=_COOLDOWN, code=SageMakerCode.ENDPOINT_SCALING_TARGET, what="`wait_after_taking` (in seconds)"),
     ] = None
-    """Wait after instances were taken. Default: `600 s`; a model takes minutes to be loaded again."""
+    """Cooldown after instances were removed. Default: `600 s`; loading a model again takes minutes."""
 
 
 class RolloutKind(StrEnum):
-    """In which steps an update reaches an endpoint. The names of the members are the service's words."""
+    """How an update shifts traffic to new instances. The names of the members are the API's values."""
 
     ALL_AT_ONCE = "all-at-once"
-    """A whole new fleet takes all traffic in one step."""
+    """New instances take all traffic in one step."""
     CANARY = "canary"
-    """A whole new fleet takes a part of the traffic, and the rest once that has gone well."""
+    """New instances take a part of the traffic, and the rest when that step has succeeded."""
     LINEAR = "linear"
-    """A whole new fleet takes the traffic in equal steps."""
+    """New instances take the traffic in equal steps."""
     ROLLING = "rolling"
-    """Instances are replaced in batches, so that no second fleet is needed: for instances that are hard to have."""
+    """Instances are replaced in batches, without a second fleet: for instance types with scarce capacity."""
 
 
 class EndpointRollout(Spec):
-    """In which steps traffic goes over to a new model, image or instance, and what rolls it back.
+    """How an update shifts traffic to a new model, image or instance type, and what rolls it back.
 
-    While a step is looked at, the endpoint's own alarms on server errors and latency, and those of `alarms`, put all
-    traffic back when they ring. A step of a size that SageMaker refuses is refused (LF950), as are waits out of range,
-    too short for an alarm or longer than the timeout (LF951), too many alarms (LF953), and what its kind does not have
-    (LF117).
+    During a step, the endpoint's own alarms on server errors and latency, and those in `alarms`, roll all traffic back
+    when one changes to ALARM. Errors: a step size that SageMaker rejects (LF950); a wait that is out of range, too
+    short for an alarm or longer than the timeout (LF951); too many alarms (LF953); a setting that this kind does not
+    have (LF117).
     """
 
     kind: Annotated[RolloutKind, SHORTHAND] = RolloutKind.ALL_AT_ONCE
     """`all-at-once`, `canary`, `linear` or `rolling`. Default: `all-at-once`, the only one for a single instance."""
     percent: int | None = None
-    """Size of a step in percent of the instances. Default: 10 of a canary, 25 linear and rolling."""
+    """Size of a step, in percent of the instances. Default: 10 for `canary`, 25 for `linear` and `rolling`."""
     bake_seconds: Annotated[
         Seconds | None,
         Field(alias="watch"),
         Within(
             limit=rollout_facts().bake_seconds,
             code=SageMakerCode.ROLLOUT_WAIT,
-            what="the time that a step is looked at",
+            what="`watch` (in seconds)",
         ),
     ] = None
-    """How long each step is looked at by the alarms: `300 s` to `1 h`. Default: `10 min`."""
+    """How long the alarms are monitored after each step: `300 s` to `1 h`. Default: `10 min`."""
     termination_wait_seconds: Annotated[
         Seconds | None,
         Field(alias="keep_old"),
         Within(
             limit=rollout_facts().termination_wait_seconds,
             code=SageMakerCode.ROLLOUT_WAIT,
-            what="the time that the old fleet stays",
+            what="`keep_old` (in seconds)",
         ),
     ] = None
-    """How long the old instances stay once the new ones have all traffic, up to `1 h`. Default: `2 min`."""
+    """How long the old instances are kept after the new ones have all traffic, up to `1 h`. Default: `2 min`."""
     timeout_seconds: Annotated[
         Seconds | None,
         Field(alias="timeout"),
         Within(
             limit=rollout_facts().timeout_seconds,
             code=SageMakerCode.ROLLOUT_WAIT,
-            what="the time for the whole update",
+            what="`timeout` (in seconds)",
         ),
     ] = None
-    """How long the whole update may take: `10 min` to `8 h`. Default: the service's own."""
+    """Timeout of the whole update: `10 min` to `8 h`. Default: that of SageMaker."""
     alarm_names: Annotated[Several[str], Field(alias="alarms")] = ()
-    """CloudWatch alarms of yours that roll back too, by name, 8 at most. Default: the endpoint's own alone."""
+    """Names of more CloudWatch alarms that roll the update back, at most 8. Default: only the endpoint's own alarms."""
 
 
 class EndpointBudget(Spec):
-    """A monthly sum, and who is told when it is used up. It tells; it stops nothing: `time_to_live` does that.
+    """A monthly budget with notifications. It stops nothing; `time_to_live` deletes an endpoint.
 
-    AWS bills with a delay of hours up to a day, so that it tells late. A sum of 0 is refused (LF955), as are shares
-    that are none or too many (LF956), and addresses that are none (LF957).
+    AWS bills with a delay of hours to a day, so notifications are late. Errors: an amount of 0 (LF955), invalid or too
+    many percentages (LF956), invalid e-mail addresses (LF957).
     """
 
     monthly_usd: Annotated[Dollars, SHORTHAND, Field(alias="monthly", examples=["200 USD"])]
-    """The sum of a calendar month, e.g. `200 USD`."""
+    """The budget of a calendar month, e.g. `200 USD`."""
     at_percent: Several[float] = budget_facts().at_percent
-    """Shares of it at which somebody is told. Default: 80 and 100."""
+    """Percentages of the budget at which notifications are sent. Default: 80 and 100."""
     forecast: bool = True
-    """Whether somebody is told as soon as the whole sum is to be expected. Default: yes."""
+    """Whether a notification is sent when the forecast reaches the whole budget. Default: yes."""
     emails: Several[str] = ()
-    """Who is told by e-mail, beside the topic of the alarms: 10 addresses at most. Default: no one."""
+    """E-mail addresses for notifications, in addition to the SNS topic of the alarms: at most 10. Default: none."""
     tagged_only: bool = False
-    """Whether only this endpoint counts, by its tag; the tag must be activated for billing, or nothing counts.
+    """Whether only this endpoint counts, by its cost allocation tag. Activate the tag in Billing, otherwise nothing
+    counts.
 
     Default: all of SageMaker in the account.
     """
 
 
 class EndpointAlarms(Spec):
-    """From when on the alarms of an endpoint ring. A threshold that always or never rings is refused (LF958)."""
+    """Thresholds of an endpoint's alarms. A threshold that is always or never reached is an error (LF958)."""
 
     topic_arn: Annotated[TopicArn | None, SHORTHAND, Field(alias="topic")] = None
-    """ARN of the SNS topic that alarms, the budget and the endpoint's end go to. Default: none.
+    """ARN of the SNS topic for alarms, the budget and the deletion of the endpoint. Default: none.
 
-    In Python, `HuggingFaceEndpoint` takes a topic of the app as well (`alarm_topic`), whose key it then knows.
+    In Python, `HuggingFaceEndpoint` also accepts a topic of the app (`alarm_topic`) and reads its KMS key.
     """
     server_error_percent: float | None = None
-    """Requests that failed in the model, of a hundred, in three of five minutes. Default: 5."""
+    """Percentage of requests that fail in the model, in three of five minutes. Default: 5."""
     model_latency_ms: Annotated[Milliseconds | None, Field(alias="model_latency")] = None
-    """Average time of an answer in three of five minutes. Default: `30 s`; SageMaker breaks off after 60."""
+    """Average latency of an answer, in three of five minutes. Default: `30 s`; SageMaker's own timeout is 60 s."""
     idle_hours: Annotated[
         Hours | None,
         Field(alias="idle"),
         Within(
             limit=endpoint_alarm_facts().idle_hours_range,
             code=SageMakerCode.ENDPOINT_ALARM,
-            what="the number of hours without a request",
+            what="`idle` (in hours)",
         ),
     ] = None
-    """Hours on end in which instances ran and no request came: 1 to 168. Default: `6 hours`."""
+    """Consecutive hours in which instances ran without a request: 1 to 168. Default: `6 hours`."""
 
     @property
     def model_latency_seconds(self) -> float | None:
-        """In seconds, as alarms and people have it."""
+        """`model_latency_ms` in seconds."""
         latency = self.model_latency_ms
         return latency if latency is None or is_unresolved(latency) else latency / 1000

@@ -28,7 +28,7 @@ from llm_fleet.spec.values import Gibibytes, InFile, InstanceTypeName, Seconds, 
 
 
 class SlurmRole(StrEnum):
-    """What nodes do in Slurm, as the fleet file spells it."""
+    """Role of a group's nodes in Slurm, as values of the fleet file."""
 
     CONTROLLER = "controller"
     LOGIN = "login"
@@ -36,7 +36,7 @@ class SlurmRole(StrEnum):
 
     @property
     def node_type(self) -> NodeType:
-        """The API's word for it."""
+        """The API's value."""
         return NodeType(self.value.capitalize())
 
 
@@ -46,52 +46,52 @@ class Lifecycle(StrEnum):
     ON_INIT_COMPLETE = "OnInitComplete"
     """After the AMI has configured Slurm, Docker, Enroot, Pyxis and accounting."""
     ON_CREATE = "OnCreate"
-    """In place of the AMI's configuration."""
+    """Instead of the AMI's configuration."""
     NONE = "none"
-    """Never: the AMI configures all there is."""
+    """Never: the AMI alone configures the node."""
 
     @property
     def hook(self) -> LifecycleHook | None:
-        """The API's word for it; `None` for no script."""
+        """The API's value; `None` for no script."""
         return None if self is Lifecycle.NONE else LifecycleHook(self.value)
 
 
 class NetworkInterfaceType(StrEnum):
-    """What kind of EFA interface nodes get (`NetworkInterface.InterfaceType`). Compared with botocore by a test."""
+    """Type of EFA interface (`NetworkInterface.InterfaceType`). A test compares the values with botocore."""
 
     EFA = "efa"
     """EFA and the ENA device for IP."""
     EFA_ONLY = "efa-only"
-    """EFA alone, without an address of the subnet for IP traffic on those cards."""
+    """EFA without IP traffic, so that these network cards use no address of the subnet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSize:
-    """How many nodes of a group an update takes at once (`CapacitySizeConfig`)."""
+    """How many nodes of a group an update replaces at the same time (`CapacitySizeConfig`)."""
 
     unit: CapacityUnit
     value: int
-    """Nodes, or percent of the group, by `unit`. At least 1."""
+    """Nodes, or percent of the group, according to `unit`. At least 1."""
 
     @classmethod
     def nodes(cls, value: int) -> "BatchSize":
-        """Take `value` nodes at once."""
+        """Return a batch of `value` nodes."""
         return cls(unit=CapacityUnit.INSTANCE_COUNT, value=value)
 
     @classmethod
     def percent(cls, value: int) -> "BatchSize":
-        """Take `value` percent of the group at once."""
+        """Return a batch of `value` percent of the group."""
         return cls(unit=CapacityUnit.CAPACITY_PERCENTAGE, value=value)
 
     @classmethod
     def read(cls, written: Any) -> "BatchSize":
-        """Read `2 nodes` or `25%`, of a fleet file."""
+        """Read `2 nodes` or `25%` from a fleet file."""
         match = _BATCH.fullmatch(written.strip()) if isinstance(written, str) else None
         if match is None:
             number = written if isinstance(written, int) and not isinstance(written, bool) else 2
             raise wrong_value(
                 Code.QUANTITY,
-                "a batch needs its unit: it counts nodes, or per cent of the group",
+                "the unit of the batch is missing: write nodes, or percent of the group",
                 allowed="`<n> nodes` or `<n>%`",
                 remedy=f"write `{number} nodes` or `{number}%`",
             )
@@ -105,7 +105,7 @@ Batch = Annotated[
     InFile(Any, BatchSize.read),
     WithJsonSchema({"type": "string", "pattern": r"^\d+ *(%|nodes?)$", "examples": ["2 nodes", "25%"]}),
 ]
-"""A batch, written as `2 nodes` or `25%` in a fleet file."""
+"""Batch size, written as `2 nodes` or `25%` in a fleet file."""
 
 
 _DEPLOYMENT = "ScheduledUpdateConfig.DeploymentConfig"
@@ -117,60 +117,60 @@ def _size(batch: BatchSize) -> dict[str, Any]:
 
 
 class RollingUpdate(Spec):
-    """How an update rolls over the nodes of a group (`DeploymentConfig`). Default: all nodes at once."""
+    """How an update is rolled out to the nodes of a group (`DeploymentConfig`). Default: all nodes at the same time."""
 
     maximum_batch_size: Annotated[
         Batch | None, Field(alias="batch"), InRequest(f"{_ROLLING}.maximumBatchSize", _size)
     ] = None
-    """How many nodes are out of service at once: `2 nodes` or `25%`. Default: all of the group."""
+    """How many nodes are updated at the same time: `2 nodes` or `25%`. Default: all nodes of the group."""
     rollback_maximum_batch_size: Annotated[
         Batch | None, Field(alias="rollback_batch"), InRequest(f"{_ROLLING}.rollbackMaximumBatchSize", _size)
     ] = None
-    """The same on the way back. Default: as on the way out."""
+    """How many nodes are rolled back at the same time. Default: same as `batch`."""
     wait_interval_seconds: Annotated[
         Seconds | None,
         Field(alias="wait"),
         Within(
             limit=group_limit(f"{_DEPLOYMENT}.WaitIntervalInSeconds"),
             code=Code.WAIT_INTERVAL,
-            what="the pause between batches, in seconds,",
+            what="`wait` (in seconds)",
         ),
         InRequest("waitIntervalInSeconds"),
     ] = None
-    """Pause between two batches, e.g. `5 min`, at most an hour. Default: none."""
+    """Pause between two batches, e.g. `5 min`, at most `1 h`. Default: none."""
     alarm_names: Annotated[
         Several[str],
         Field(alias="alarms"),
         InRequest("autoRollbackConfiguration", lambda names: [{"alarmName": name} for name in names]),
     ] = ()
-    """CloudWatch alarms by name, 10 at most, any of which makes the update roll back. Default: none.
+    """Names of CloudWatch alarms that roll the update back, at most 10. Default: none.
 
-    The nodes' role needs `cloudwatch:DescribeAlarms` for it; the role that the cluster makes has it then."""
+    The nodes' role needs `cloudwatch:DescribeAlarms`; the role that the cluster creates gets it."""
 
 
 class ScheduledUpdate(Spec):
-    """When HyperPod brings the nodes of a group to its newest image. An update wipes their root volumes."""
+    """When HyperPod updates the nodes of a group to the latest AMI. An update erases their root volumes."""
 
     schedule_expression: Annotated[
         str, Field(alias="cron", examples=["cron(0 3 ? * SUN *)"]), InRequest("scheduleExpression")
     ]
-    """When, in UTC, as `cron(minute hour day month weekday year)`, e.g. `cron(0 3 ? * SUN *)`."""
+    """Schedule in UTC: `cron(minute hour day month weekday year)`, e.g. `cron(0 3 ? * SUN *)`."""
     deployment: Annotated[RollingUpdate | None, Field(alias="rolling"), InRequest("deploymentConfig")] = None
-    """How it rolls over the group. Default: all nodes at once."""
+    """How the update is rolled out to the group. Default: all nodes at the same time."""
 
 
 _API_ONLY = "CloudFormation cannot set it; set it with `aws sagemaker update-cluster` after the deployment"
 
 
 class AutoPatch(Spec):
-    """How HyperPod puts security patches on the nodes of a group by itself (`AutoPatchConfig`).
+    """How HyperPod applies security patches to the nodes of a group automatically (`AutoPatchConfig`).
 
-    The fields without a key in a fleet file are the API's, and CloudFormation cannot set them: a cluster refuses them
+    Fields without a key in a fleet file exist only in the API. CloudFormation cannot set them, so they are an error
     (LF570).
     """
 
     other_words: ClassVar[Mapping[str, str]] = {
-        PatchingStrategy.DRAIN_FIRST: "write `WhenIdle` or `WhenAllIdle`: DrainFirst evicts pods, and is for EKS",
+        PatchingStrategy.DRAIN_FIRST: "write `WhenIdle` or `WhenAllIdle`: DrainFirst evicts pods and is only for EKS",
         **dict.fromkeys(
             ("idle_window", "idle_wait_window", "drain_timeout", "on_drain_timeout", "drain_policy", "next_patch_date"),
             _API_ONLY,
@@ -183,40 +183,40 @@ class AutoPatch(Spec):
         Field(examples=["WhenIdle"]),
         InRequest("patchingStrategy"),
     ]
-    """`WhenIdle` takes each node as it falls idle, `WhenAllIdle` all of them once all are idle."""
+    """`WhenIdle` patches each node when it is idle; `WhenAllIdle` patches all nodes when all are idle."""
     deployment: Annotated[RollingUpdate | None, Field(alias="rolling"), InRequest("deploymentConfig")] = None
-    """How it rolls over the group. Default: as the strategy says, without batches or alarms."""
+    """How patches are rolled out to the group. Default: according to the strategy, without batches or alarms."""
     next_patch_date: Annotated[datetime | None, Field(alias=f"{PYTHON_ONLY} next_patch_date")] = None
-    """Set by the service; CloudFormation only reads it."""
+    """Set by the service; read-only in CloudFormation."""
     idle_wait_window_seconds: Annotated[
         int | None,
         Field(alias=f"{PYTHON_ONLY} idle_wait_window_seconds"),
         Within(
             limit=group_limit("AutoPatchConfig.IdleWaitWindowInSeconds"),
             code=Code.PATCH_IDLE_WINDOW,
-            what="the wait for idle nodes, in seconds,",
+            what="`idle_wait_window_seconds`",
         ),
     ] = None
-    """API only. Default of the service: 86400 seconds."""
+    """API only. The service's default is 86400 seconds."""
     drain_timeout_seconds: Annotated[
         int | None,
         Field(alias=f"{PYTHON_ONLY} drain_timeout_seconds"),
         Within(
             limit=group_limit("AutoPatchConfig.DrainPolicy.DrainTimeoutInSeconds"),
             code=Code.PATCH_DRAIN,
-            what="the time to drain, in seconds,",
+            what="`drain_timeout_seconds`",
         ),
     ] = None
-    """API only, for `DRAIN_FIRST`, which is for EKS only."""
+    """API only, for `DRAIN_FIRST`, which works only with EKS."""
     on_drain_timeout: Annotated[OnDrainTimeout | None, Field(alias=f"{PYTHON_ONLY} on_drain_timeout")] = None
-    """API only, for `DRAIN_FIRST`, which is for EKS only."""
+    """API only, for `DRAIN_FIRST`, which works only with EKS."""
 
 
 class InstanceGroup(Spec):
-    """A group of like nodes of a HyperPod cluster (`ClusterInstanceGroup`).
+    """A group of equal nodes of a HyperPod cluster (`ClusterInstanceGroup`).
 
-    `controller`, `login` and `workers` make one. The cluster checks all its groups together. The order of groups in the
-    cluster is the order in the template.
+    Create one with `controller`, `login` or `workers`. The cluster checks all its groups together. Groups are in the
+    same order in the template.
     """
 
     other_words: ClassVar[Mapping[str, str]] = {
@@ -226,64 +226,66 @@ class InstanceGroup(Spec):
         "InstanceCount": "write `count`",
         "InstanceType": "write `type`",
         "InstanceGroupName": "write the name as the group's key, in front of its colon",
-        "LifeCycleConfig": "write `lifecycle`, and `scripts` of the cluster for scripts of your own",
+        "LifeCycleConfig": "write `lifecycle`; for your own scripts, write `scripts` of the cluster",
         "SlurmConfig": "write `role` and `partition`",
         "name": "write the name as the group's key, in front of its colon",
         "nodes": "write `count`",
         "instances": "write `count`",
-        "partitions": "write `partition`: HyperPod takes one for each group",
+        "partitions": "write `partition`: HyperPod supports one for each group",
     }
 
     name: Annotated[str, Field(alias=OWN_KEY), InRequest("instanceGroupName")]
-    """1 to 63 letters, digits and single hyphens inside. It is part of every node's SSM target."""
+    """1 to 63 letters, digits and single hyphens; no hyphen at either end. It is part of each node's SSM target."""
     node_type: Annotated[
         NodeType, InFile(SlurmRole, lambda role: role.node_type), Field(alias="role", examples=["compute"])
     ]
-    """What its nodes do in Slurm. A cluster has one controller group and at most one login group. It cannot be changed
+    """Role of its nodes in Slurm. A cluster has one controller group and at most one login group. It cannot be changed
     later."""
     instance_type: Annotated[
         InstanceTypeName | None, Field(alias="type", examples=["ml.trn1.32xlarge"]), InRequest("instanceType")
     ] = None
-    """The instance type, with its `ml.`. A group has either `type` or `types`."""
+    """Instance type, with the prefix `ml.`. Set either `type` or `types`."""
     instance_types: Annotated[
         Several[InstanceTypeName], Field(alias="types"), InRequest("instanceRequirements.instanceTypes")
     ] = ()
-    """Several types, 20 at most, the most wanted first; HyperPod takes what it can get. Needs Continuous
+    """Instance types in order of preference, at most 20; HyperPod uses the first with capacity. Requires Continuous
     provisioning."""
     count: Annotated[int, Field(examples=[1]), InRequest("instanceCount")]
-    """How many instances."""
+    """Number of instances."""
     min_count: Annotated[int | None, InRequest("minInstanceCount")] = None
-    """How many must be there within 3 hours, else the group goes back to what it was. Needs Continuous provisioning.
+    """Number of instances that must be available within 3 hours; otherwise the group is rolled back. Requires
+    Continuous provisioning.
 
-    Default of the service: 1 for controller and login, 0 for compute groups."""
+    The service's default is 1 for controller and login groups, 0 for compute groups."""
     partition: str | None = None
-    """Slurm partition of its nodes; every compute group has one, no other group may."""
+    """Slurm partition of its nodes. Required for compute groups; not allowed for other groups."""
     threads_per_core: Annotated[int | None, InRequest("threadsPerCore")] = None
-    """1 turns hyper-threading off. Default: as the instance type has it."""
+    """1 turns hyper-threading off. Default: that of the instance type."""
     lifecycle: Lifecycle | None = None
-    """When its nodes run the lifecycle bundle. Default: as the cluster says."""
+    """When its nodes run the lifecycle bundle. Default: the cluster's `lifecycle`."""
     on_create: str | None = None
-    """A script of the bundle that runs in place of the AMI's configuration. Default: by `lifecycle`."""
+    """A script of the bundle that runs instead of the AMI's configuration. Default: according to `lifecycle`."""
     on_init_complete: str | None = None
-    """A script of the bundle that runs after the AMI's configuration. Default: by `lifecycle`."""
+    """A script of the bundle that runs after the AMI's configuration. Default: according to `lifecycle`."""
     ebs_volume_gib: Annotated[
         Gibibytes | None,
         Field(alias="ebs"),
         Within(
             limit=group_limit("InstanceStorageConfigs[].EbsVolumeConfig.VolumeSizeInGB"),
             code=Code.EBS_SIZE,
-            what="the size of the secondary EBS volume, in GiB,",
+            what="`ebs` (in GiB)",
         ),
     ] = None
-    """A second EBS volume, mounted at /opt/sagemaker, e.g. `500 GiB`; the root volume has 100 GiB. Default: none."""
+    """Size of a second EBS volume, mounted at /opt/sagemaker, e.g. `500 GiB`; the root volume has 100 GiB. Default:
+    none."""
     ebs_volume_key: Annotated[Key | None, Field(alias="ebs_key")] = None
-    """The KMS key, by its ARN in a fleet file, that encrypts the second volume. Default: a key that AWS owns."""
+    """KMS key that encrypts the second volume, by ARN in a fleet file. Default: a key that AWS owns."""
     root_volume_key: Key | None = None
-    """The KMS key, by its ARN in a fleet file, that encrypts the root volume. Default: a key that AWS owns."""
+    """KMS key that encrypts the root volume, by ARN in a fleet file. Default: a key that AWS owns."""
     mount_lustre: Annotated[bool, Field(alias="mount_fsx")] = True
-    """Whether its nodes mount the fleet's FSx for Lustre. Default: yes."""
+    """Whether its nodes mount the fleet's FSx for Lustre file system. Default: yes."""
     mount_open_zfs: Annotated[bool, Field(alias="mount_home")] = True
-    """Whether its nodes mount the fleet's OpenZFS home. Default: yes."""
+    """Whether its nodes mount the fleet's OpenZFS home file system. Default: yes."""
     deep_health_checks: Annotated[
         Several[
             Annotated[
@@ -292,50 +294,52 @@ class InstanceGroup(Spec):
         ],
         InRequest("onStartDeepHealthChecks"),
     ] = ()
-    """Stress tests that a node passes before it joins; they take an hour or more. Default: none."""
+    """Deep health checks that a node must pass before it joins; they take an hour or more. Default: none."""
     training_plan_arn: Annotated[str | None, Field(alias="training_plan"), InRequest("trainingPlanArn")] = None
-    """ARN of the training plan to take the capacity from. Default: on-demand capacity."""
+    """ARN of the training plan that provides the capacity. Default: on-demand capacity."""
     training_plan_availability_zone_id: Annotated[str | None, Field(alias="training_plan_az")] = None
-    """AZ id of the training plan; its ARN does not hold it, and the group must stand there. Default: not checked."""
+    """AZ id of the training plan, which its ARN does not contain; the group must be in this AZ. Default: not
+    checked."""
     spot: Annotated[bool, InRequest("capacityRequirements", lambda spot: {"spot": {}} if spot else None)] = False
-    """Whether its nodes come from spot capacity, which AWS may take back. Default: on-demand capacity."""
+    """Whether its nodes use Spot capacity, which AWS can reclaim. Default: on-demand capacity."""
     image_id: Annotated[str | None, Field(alias="image"), InRequest("imageId")] = None
-    """A custom image, `ami-…`, built from HyperPod's, or `default`. Default: HyperPod's own."""
+    """Custom AMI, `ami-…`, built from HyperPod's AMI, or `default`. Default: HyperPod's AMI."""
     image_release_version: Annotated[str | None, Field(alias=f"{PYTHON_ONLY} image_release_version")] = None
-    """API only on Slurm: CloudFormation knows it for EKS alone, so a cluster refuses it (LF570)."""
+    """API only on Slurm: CloudFormation supports it only for EKS, so it is an error (LF570)."""
     network_interface: Annotated[NetworkInterfaceType | None, InRequest("networkInterface.interfaceType")] = None
-    """What kind of EFA interface its nodes get. Default: the service chooses by instance type."""
+    """Type of EFA interface of its nodes. Default: the service chooses by instance type."""
     availability_zone_id: Annotated[str | None, Field(alias="az")] = None
-    """AZ id of its compute subnet. EFA does not cross AZs. Default: the cluster's."""
+    """AZ id of its compute subnet. EFA does not work across AZs. Default: the cluster's AZ."""
     subnets: Several[Subnet] = ()
-    """Subnets of its own, by id in a fleet file. They cannot be changed later. Default: those of the network."""
+    """Subnets of this group, by id in a fleet file. They cannot be changed later. Default: those of the network."""
     security_groups: Several[SecurityGroup] = ()
-    """Security groups of its own, by id in a fleet file, 5 at most, with `subnets`. Default: that of the network.
+    """Security groups of this group, by id in a fleet file, at most 5; requires `subnets`. Default: that of the
+    network.
 
-    Each needs rules from and to itself for all traffic, else EFA's health check fails: in Python, make them
-    `EfaSecurityGroup`s. Clusters of several stacks that share an existing one: import it once, in a stack that all of
-    them stand on, and give each cluster that object, because EC2 refuses a rule that exists."""
+    Each must allow all traffic from and to itself, otherwise EFA's health check fails. In Python, create them as
+    `EfaSecurityGroup`. If clusters in several stacks share an existing security group, import it once, in a stack that
+    all of them depend on, and pass that object to each cluster, because EC2 rejects a rule that already exists."""
     execution_role: Role | None = None
-    """The role, by its ARN in a fleet file, that its nodes act with. Default: the cluster's."""
+    """Execution role of its nodes, by ARN in a fleet file. Default: the cluster's execution role."""
     scheduled_update: Annotated[ScheduledUpdate | None, Field(alias="schedule"), InRequest("scheduledUpdateConfig")] = (
         None
     )
-    """When its nodes are brought to the newest image. Default: never by themselves."""
+    """When its nodes are updated to the latest AMI. Default: never automatically."""
     auto_patch: Annotated[AutoPatch | None, InRequest("autoPatchConfig")] = None
-    """How its nodes are patched by HyperPod. Default: not by itself."""
+    """How HyperPod patches its nodes. Default: not automatically."""
 
     @classmethod
     def controller(
         cls, instance_type: str, *, name: str = "controller", count: int = 1, **options: Any
     ) -> "InstanceGroup":
-        """Return the group of one node that runs slurmctld. A cluster has exactly one; `options` are further fields."""
+        """Return the group of one node that runs slurmctld. A cluster has exactly one; `options` are more fields."""
         return cls(name=name, node_type=NodeType.CONTROLLER, instance_type=instance_type, count=count, **options)
 
     @classmethod
     def login(cls, instance_type: str, *, name: str = "login", count: int = 1, **options: Any) -> "InstanceGroup":
-        """Return the group whose nodes users log in to. A cluster has one at most; `options` are further fields.
+        """Return the group whose nodes users log in to. A cluster has at most one; `options` are more fields.
 
-        Its nodes run slurmd too and are in HyperPod's partition `dev`, so that jobs can land on them.
+        Its nodes also run slurmd and are in HyperPod's partition `dev`, so jobs can run on them.
         """
         return cls(name=name, node_type=NodeType.LOGIN, instance_type=instance_type, count=count, **options)
 
@@ -349,9 +353,10 @@ class InstanceGroup(Spec):
         partition: str | None = None,
         **options: Any,
     ) -> "InstanceGroup":
-        """Return a group whose nodes run jobs, in a Slurm partition of its own name unless `partition` is given.
+        """Return a group whose nodes run jobs, in a Slurm partition of the group's name unless `partition` is set.
 
-        Several instance types make it flexible: HyperPod takes the first that it gets. `options` are further fields.
+        With several instance types the group is flexible: HyperPod uses the first with capacity. `options` are more
+        fields.
         """
         types = (
             {"instance_type": instance_type} if isinstance(instance_type, str) else {"instance_types": instance_type}
@@ -361,7 +366,7 @@ class InstanceGroup(Spec):
 
     @property
     def types(self) -> tuple[str, ...]:
-        """Its instance types, however they are given; one without letters where none is."""
+        """Its instance types, from `type` or `types`; one empty string if neither is set."""
         return tuple(self.instance_types or ("",)) if self.instance_type is None else (self.instance_type,)
 
     @property
@@ -381,7 +386,7 @@ class InstanceGroup(Spec):
 
     @property
     def script(self) -> str | None:
-        """The script of the bundle that it names itself, or that `running` has filled in."""
+        """The script of the bundle that is set on the group, or that `running` has filled in."""
         return self.on_create or self.on_init_complete
 
     @property
@@ -396,10 +401,10 @@ class InstanceGroup(Spec):
         return self.mount_lustre if kind == "lustre" else self.mount_open_zfs
 
     def running(self, lifecycle: Lifecycle, entry_point: str | None) -> "InstanceGroup":
-        """Return it with the script that its nodes run.
+        """Return the group with the script that its nodes run.
 
-        - `lifecycle`: when they run the bundle, where the group does not say it.
-        - `entry_point`: file name of the bundle's script. Default: the shipped one of the hook.
+        - `lifecycle`: when they run the bundle, unless the group sets it.
+        - `entry_point`: file name of the bundle's script. Default: llm-fleet's script for the hook.
         """
         hook: Any = (self.lifecycle or lifecycle).hook
         if self.hook is not None or is_unresolved(hook):

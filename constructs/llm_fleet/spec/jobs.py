@@ -1,4 +1,4 @@
-"""Training runs on a cluster, the jobs of a fleet file: what is trained, on what, and what becomes of it."""
+"""Training runs on a cluster (`jobs` of a fleet file): model, data, parallelism, checkpoints and export."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,77 +17,78 @@ from llm_fleet.spec.values import NeuronInstanceName
 
 
 class Backend(StrEnum):
-    """What spreads a run over its processes."""
+    """Library that distributes a run over its processes."""
 
     NEURON = "neuron"
     """torch-neuronx and neuronx-distributed: tensor parallel, the optimizer sharded over data parallel (ZeRO-1)."""
     NEMO_MEGATRON = "nemo-megatron"
-    """neuronx-nemo-megatron, the launch post's, on the last Neuron release that carries it; pipeline parallel too."""
+    """neuronx-nemo-megatron, as in the blog post of the Trainium launch, on the last Neuron release that has it; also
+    pipeline parallel."""
     FSDP = "fsdp"
     """PyTorch's FSDP2: weights, gradients and optimizer sharded."""
     SMP = "smp"
     """SageMaker's model parallel library v2: FSDP with tensor and context parallel."""
     CPU = "cpu"
-    """PyTorch on processors, over gloo: for proof and for learning."""
+    """PyTorch on CPUs with gloo: for tests and for learning."""
 
 
 class ActivationCheckpointing(StrEnum):
-    """What of a layer is worked out again in the backward pass instead of being kept."""
+    """Which activations of a layer are recomputed in the backward pass instead of being stored."""
 
     NONE = "none"
-    """Nothing: the fastest, and the most memory."""
+    """None: the fastest, and needs the most memory."""
     SELECTIVE = "selective"
-    """The attention scores."""
+    """Only the attention scores."""
     FULL = "full"
-    """All but each layer's input: the least memory, and about a third more work."""
+    """Everything except each layer's input: needs the least memory, and about a third more computation."""
 
 
 class Precision(StrEnum):
-    """What numbers a run computes with."""
+    """Numeric precision of a run."""
 
     MIXED = "mixed"
-    """bf16, with weights and moments of the optimizer kept in fp32."""
+    """bf16, with the weights and moments of the optimizer in fp32."""
     FLOAT32 = "float32"
     """fp32 throughout."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingPartition:
-    """A Slurm partition of a cluster, as far as a run depends on it. `TrainingRun` judges it; it raises nothing itself.
+    """A Slurm partition, with the properties that a run depends on. `TrainingRun` checks it; it raises no error itself.
 
-    A fleet file's job gets it from its cluster; with a cluster of your own, say what you have.
+    A job of a fleet file gets it from its cluster. For a cluster that is not part of the app, fill it in yourself.
     """
 
     cluster: str
-    """The cluster's name, as AWS knows it."""
+    """The cluster's name in AWS."""
     name: str
     """The partition's name."""
     instance_type: str
-    """Of its nodes: EC2's or SageMaker's name, e.g. `trn1.32xlarge` or `ml.trn1.32xlarge`."""
+    """Instance type of its nodes, by EC2's or SageMaker's name, e.g. `trn1.32xlarge` or `ml.trn1.32xlarge`."""
     nodes: int
-    """How many nodes it has, or can grow to."""
+    """Maximum number of nodes."""
     processes: int | None = None
-    """Processes of a run on each node, where the runtime says otherwise than one for each accelerator core."""
+    """Processes of a run on each node, if the runtime sets a number other than one for each accelerator core."""
     training_folder: str | None = "/fsx/llm-fleet"
-    """Where the training runtime lies on shared storage; `None` where the nodes have none."""
+    """Folder of the training runtime on shared storage; `None` if the nodes have none."""
     environments: tuple[str, ...] | None = None
-    """Names of the environments for its nodes, those for exports among them; `None` where nobody told."""
+    """Names of the environments on its nodes, including those for exports; `None` if unknown."""
     exports_for: tuple[str, ...] | None = None
-    """Servers that its environment for exports has the compiler of; `None` where nobody told, or knows."""
+    """Servers for whose compiler it has an export environment; `None` if unknown."""
     shared_mounts: tuple[str, ...] = ("/fsx",)
-    """Where file systems are mounted that all nodes share."""
+    """Mount paths of the file systems that all nodes share."""
     file_system_gib: int | None = None
-    """Size of the file system under `training_folder`; `None` where nobody told."""
+    """Size of the file system of `training_folder` in GiB; `None` if unknown."""
     hub_token_secret_arn: str | None = None
-    """ARN of the secret with the Hugging Face Hub's token, which the runtime tells its jobs."""
+    """ARN of the secret with the Hugging Face Hub token, which the runtime passes to its jobs."""
     reads: tuple[str, ...] | None = None
-    """Names of buckets that its nodes may read; `None` where nobody told."""
+    """Names of buckets that its nodes may read; `None` if unknown."""
     writes: tuple[str, ...] | None = None
-    """Names of buckets that its nodes may read and write; `None` where nobody told."""
+    """Names of buckets that its nodes may read and write; `None` if unknown."""
 
 
 class TrainingData(Spec):
-    """Documents that a run learns from, tokenized once. Text is short for the place alone."""
+    """Training data: documents, tokenized once. A string is short for `place` alone."""
 
     other_words: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("s3", "hub", "path", "dataset", "uri", "name"), "write `place`"),
@@ -95,31 +96,31 @@ class TrainingData(Spec):
     }
 
     place: Annotated[str, SHORTHAND, Field(examples=["togethercomputer/RedPajama-Data-1T-Sample"])]
-    """An id of a data set on the Hub, `s3://<bucket>/<folder>`, or a folder on shared storage."""
+    """Id of a data set on the Hub, `s3://<bucket>/<folder>`, or a folder on shared storage."""
     text_field: str = "text"
-    """Which field of a document is the text. Default: `text`."""
+    """Field of a document that contains the text. Default: `text`."""
 
 
 class Checkpoint(Spec):
-    """When a run saves itself, and where else."""
+    """Checkpoints of a run: their interval, number and copies in S3."""
 
     other_words: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("interval", "steps", "every_steps"), "write `every`, in steps"),
         **dict.fromkeys(("kept", "count"), "write `keep`"),
         **dict.fromkeys(("s3", "bucket", "to", "upload"), "write `mirror: s3://<bucket>/<folder>`"),
-        "folder": "leave it out: checkpoints lie in the job's `folder`",
+        "folder": "leave it out: checkpoints are in the job's `folder`",
     }
 
     every: int = 100
-    """Steps from one to the next: what a lost node costs at most. Default: 100."""
+    """Steps between two checkpoints, the most that a lost node costs. Default: 100."""
     keep: int = 2
-    """How many complete ones are kept. Default: 2."""
+    """Number of complete checkpoints that are kept. Default: 2."""
     mirror: str | None = None
-    """Where in S3 they are copied to, in a bucket of the cluster's `writes`. Default: nowhere."""
+    """S3 folder that checkpoints are copied to, in a bucket of the cluster's `writes`. Default: no copies."""
 
 
 class ServedExport(Spec):
-    """The trained model as an inference service reads it: compiled for its server, on its instances, in its sizes."""
+    """Export of the trained model for an inference service: compiled for its server, instance type and sizes."""
 
     other_words: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("s3", "place", "uri", "model"), "write `to`"),
@@ -128,29 +129,29 @@ class ServedExport(Spec):
     }
 
     to: str
-    """Where in S3 a server reads it, `s3://<bucket>/<folder>`, in a bucket of the cluster's `writes`."""
+    """S3 folder of the exported model, `s3://<bucket>/<folder>`, in a bucket of the cluster's `writes`."""
     server: ServerKind = ServerKind.TGI
-    """Which server it is compiled for. Default: `tgi`."""
+    """Server that it is compiled for. Default: `tgi`."""
     instance_type: Annotated[NeuronInstanceName, Field(alias="instance")] = "inf2.xlarge"
-    """On what it is served, by EC2's name. Default: `inf2.xlarge`."""
+    """EC2 instance type that it is served on. Default: `inf2.xlarge`."""
     tensor_parallel: int | None = None
-    """Over how many NeuronCores it is spread there. Default: all of the instance."""
+    """Number of NeuronCores that the model is split over when it is served. Default: all of the instance."""
     batch_size: int = default_batch_size()
-    """How many sequences are generated side by side. Default: 4."""
+    """Number of sequences that are generated at the same time. Default: 4."""
     sequence_length: int = default_sequence_length()
-    """Tokens of prompt and answer together, at most. Default: 4096."""
+    """Maximum number of tokens of a prompt and its answer together. Default: 4096."""
     environment: str | None = None
-    """A name under `training: environments` of the job's cluster: what it is compiled in. Default: the one of
-    `use: export` there; servers that compile by themselves need none."""
+    """Name of the environment, under `training: environments` of the job's cluster, in which it is compiled. Default:
+    the one with `use: export`. Servers that compile models themselves need none."""
 
 
 class TrainingRunSpec(Spec):
-    """A training run: one model, trained once, wherever that is. What is left out is worked out from the partition."""
+    """A training run of one model. Values that are left out are derived from the partition."""
 
     other_words: ClassVar[Mapping[str, str]] = {
         "queue": "write `partition`",
         "count": "write `nodes`",
-        "instance": "write `partition`: the cluster says what its nodes are",
+        "instance": "write `partition`: the cluster defines the instance types of its nodes",
         "framework": "write `backend`",
         "strategy": "write `backend`",
         "tp": "write `tensor_parallel`",
@@ -161,7 +162,7 @@ class TrainingRunSpec(Spec):
         "context_parallel_degree": "write `context_parallel`",
         "hybrid_shard_degree": "write `shard_degree`",
         "data_parallel": "leave it out: it is what the other degrees leave of the processes",
-        "batch_size": "write `global_batch`, and `micro_batch` for what a process works on at once",
+        "batch_size": "write `global_batch`, and `micro_batch` for the sequences of one process",
         "global_batch_size": "write `global_batch`",
         "micro_batch_size": "write `micro_batch`",
         "seq_length": "write `sequence_length`",
@@ -172,75 +173,76 @@ class TrainingRunSpec(Spec):
         "checkpoint_every": "write `checkpoint: {every: 100}`",
         "mirror": "write `checkpoint: {mirror: s3://<bucket>/<folder>}`",
         "service": "write `export: {service: <name>}`",
-        "environment": "leave it out: jobs find that of their nodes, told under `training:` of the cluster",
+        "environment": "leave it out: jobs use the environment of their nodes, set under `training:` of the cluster",
         **dict.fromkeys(("fp32", "32", "32-true"), "write `float32`"),
         **dict.fromkeys(("bf16", "bfloat16", "bf16-mixed"), "write `mixed`"),
         **dict.fromkeys(("pytorch", "fsdp2", "torch"), "write `fsdp`"),
         **dict.fromkeys(("nxd", "neuronx", "neuronx-distributed"), "write `neuron`"),
         "nemo": "write `nemo-megatron`",
         "name": "write the name as the job's key, in front of its colon",
-        "hf_token": "write `hub_token_secret` under `training:` of the cluster; a token is never text of a file",
+        "hf_token": "write `hub_token_secret` under `training:` of the cluster; a token must never be in a file",
     }
 
     name: Annotated[str, Field(alias=OWN_KEY)]
-    """Its name, that of its folder and of its jobs in Slurm."""
+    """Name of the run, of its folder and of its Slurm jobs."""
     model: Annotated[str, Field(examples=["meta-llama/Llama-2-7b-hf"])]
-    """What is trained: an id of the Hub, `s3://<bucket>/<folder>`, or a folder on shared storage."""
+    """Model: an id on the Hub, `s3://<bucket>/<folder>`, or a folder on shared storage."""
     data: Annotated[TrainingData, Field(examples=[{"place": "s3://my-corpus/documents"}, "s3://my-corpus/documents"])]
-    """What it learns from: an id of a data set on the Hub, `s3://…`, a folder, or more about it."""
+    """Training data: id of a data set on the Hub, `s3://…`, a folder, or a mapping."""
     nodes: int | None = None
-    """On how many nodes. Default: all of the partition."""
+    """Number of nodes. Default: all of the partition."""
     backend: Backend | None = None
-    """What spreads it: `neuron`, `nemo-megatron`, `fsdp`, `smp` or `cpu`. Default: `neuron` on Trainium, `fsdp` on
-    GPUs, else `cpu`."""
+    """Library that distributes the run: `neuron`, `nemo-megatron`, `fsdp`, `smp` or `cpu`. Default: `neuron` on
+    Trainium, `fsdp` on GPUs, otherwise `cpu`."""
     shape: TrainedShape | None = None
-    """How large the model is. Default: what is known of a model of that name."""
+    """Sizes of the model. Default: derived from the model's name, if possible."""
     revision: str | None = None
-    """Branch, tag or commit on the Hub. Default: its main branch, which may move."""
+    """Branch, tag or commit on the Hub. Default: the main branch, which can change."""
     from_weights: bool = False
-    """Whether it begins with the model's weights. Default: no; with random ones, of the model's shape."""
+    """Whether training starts with the model's weights. Default: no; with random weights, in the model's shape."""
     folder: str | None = None
-    """Where on shared storage all of it lies. Default: `runs/<name>` beside the folder of the training runtime."""
+    """Folder of the run on shared storage. Default: `runs/<name>` in the parent folder of the training runtime."""
     sequence_length: int | None = None
-    """Tokens of a sequence. Default: 4096, or what the model was made for where that is less."""
+    """Tokens in a sequence. Default: 4096, or the model's own maximum if that is less."""
     global_batch: int | None = None
-    """Sequences of a step. Default: 256, rounded to what micro batch and data parallel divide."""
+    """Sequences in a step. Default: 256, rounded to a multiple of micro batch times data parallel degree."""
     micro_batch: int = 1
-    """Sequences that a process works on at once. Default: 1."""
+    """Sequences that a process computes at the same time. Default: 1."""
     tensor_parallel: int | None = None
-    """Over how many processes a layer is spread. Default: the fewest with which the model fits."""
+    """Number of processes that each layer is split over. Default: the fewest with which the model fits."""
     pipeline_parallel: int | None = None
-    """Over how many groups of processes the layers are shared out; `nemo-megatron` has it. Default: 1."""
+    """Number of process groups that the layers are divided among; only `nemo-megatron`. Default: 1."""
     context_parallel: int | None = None
-    """Over how many processes a sequence is shared out; `smp` has it. Default: 1."""
+    """Number of processes that a sequence is split over; only `smp`. Default: 1."""
     shard_degree: int | None = None
-    """Over how many processes `fsdp` and `smp` shard weights, gradients and optimizer. Default: all."""
+    """Number of processes over which `fsdp` and `smp` shard weights, gradients and optimizer. Default: all."""
     activation_checkpointing: ActivationCheckpointing | None = None
-    """What the backward pass works out again: `none`, `selective` or `full`. Default: `full`; `none` on `cpu`."""
+    """Activations that the backward pass recomputes: `none`, `selective` or `full`. Default: `full`; `none` on
+    `cpu`."""
     precision: Precision | None = None
-    """`mixed`, bf16 with fp32 weights in the optimizer, or `float32`. Default: `mixed`; `float32` on `cpu`."""
+    """`mixed` (bf16, with fp32 weights in the optimizer) or `float32`. Default: `mixed`; `float32` on `cpu`."""
     steps: int = 1000
-    """How many steps. Default: 1000."""
+    """Number of steps. Default: 1000."""
     learning_rate: float = 3e-4
-    """At its highest. Default: 0.0003."""
+    """Maximum learning rate. Default: 0.0003."""
     warmup_steps: int | None = None
-    """Steps until then. Default: 100, or a fifth of the steps where that is less."""
+    """Steps until the maximum learning rate. Default: 100, or a fifth of the steps if that is less."""
     weight_decay: float = 0.1
-    """Of AdamW. Default: 0.1."""
+    """Weight decay of AdamW. Default: 0.1."""
     seed: int | None = None
-    """What chance begins with. Default: 1234."""
+    """Seed of the random number generators. Default: 1234."""
     checkpoint: Checkpoint = Checkpoint()
-    """When it saves itself."""
+    """Checkpoints: interval, number and copies."""
     max_restarts: int = 10
-    """How often it is put into the queue again after a failure that a restart may mend. Default: 10."""
+    """How many times the job is requeued after a failure that a restart can fix. Default: 10."""
     export: Annotated[ServedExport | None, Field(examples=["{service: chat}"])] = None
-    """What becomes of the trained model. Default: nothing; it lies in the job's folder."""
+    """Export of the trained model. Default: none; the model stays in the job's folder."""
     smp: Annotated[SmpConfiguration | None, Field(examples=["{}"])] = None
-    """With `backend: smp`: what the library is told. Default: the library's own values."""
+    """With `backend: smp`: configuration of the library. Default: the library's own values."""
 
 
 class PlacedRun(TrainingRunSpec):
-    """A run and where it takes place: what its rules read, of fleet file and Python alike."""
+    """A run and its partition: the input of its rules, from the fleet file and from Python."""
 
     partition: TrainingPartition
-    """Where it takes place."""
+    """Partition of the run."""

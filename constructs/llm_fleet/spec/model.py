@@ -1,6 +1,6 @@
-"""What every description is made of: models of a fleet file, and the shape of their fields.
+"""Base classes of all descriptions: mappings of a fleet file, and the structure of their fields.
 
-Where a mapping can be of several kinds, the path has a part more than the file: the word of its `kind`.
+Where a mapping can be of several kinds, the path has one more part than the file: the value of its `kind`.
 """
 
 import json
@@ -21,10 +21,10 @@ from llm_fleet.rules.problem import PathPart
 
 
 class FleetModel(BaseModel):
-    """One mapping of the fleet file: strictly typed, frozen, and closed to keys that it does not know.
+    """One mapping of the fleet file: strictly typed, frozen, and closed to unknown keys.
 
-    Attributes bear the names that the rules use; where a user writes another word, it is the field's alias. What stands
-    in quotes below an attribute is what its user is told (`descriptions`).
+    Attributes have the names that the rules use; if a user writes another word, it is the field's alias. The docstring
+    below an attribute is its description for users (`descriptions`).
     """
 
     model_config = ConfigDict(
@@ -32,14 +32,14 @@ class FleetModel(BaseModel):
         strict=True,
         frozen=True,
         extra="forbid",
-        ser_json_inf_nan="constants",
+        ser_json_inf_nan="constants",  # codespell:ignore ser
     )
 
     written_as: ClassVar[Mapping[str, str]] = {}
-    """Keys of the file by names that rules use and that are no fields: what is worked out from the key."""
+    """Keys of the file, by names that rules use and that are no fields: values derived from the key."""
 
     other_words: ClassVar[Mapping[str, str]] = {}
-    """Remedies for keys, and words in their values, that people bring from elsewhere."""
+    """Remedies for unknown keys and values that users know from other tools."""
 
     @classmethod
     def key_of(cls, attribute: str) -> str:
@@ -54,33 +54,33 @@ class FleetModel(BaseModel):
         """Return every key that the mapping may have."""
         return [field.alias or name for name, field in cls.model_fields.items()]
 
-    def stand_in(self, directory: Path | None) -> None:
-        """Take `directory`, that of the fleet file, for the one that relative paths begin at; for the loader.
+    def set_directory(self, directory: Path | None) -> None:
+        """Set the base directory of relative paths, that of the fleet file. The loader calls this.
 
-        `None` where it is not known: nothing is looked for then.
+        `None` if it is not known: then no file is looked for.
         """
         for value in self.__dict__.values():
             for part in _parts(value):
-                part.stand_in(directory)
+                part.set_directory(directory)
 
 
 class WithPaths(FleetModel):
-    """A mapping with relative paths: from where the fleet file lies, in Python from where the process runs."""
+    """A mapping with relative paths: relative to the fleet file, in Python to the working directory."""
 
     _directory: Path | None = PrivateAttr(default=Path())
 
-    def stand_in(self, directory: Path | None) -> None:
-        """Take `directory` for the one that relative paths begin at, here and below."""
+    def set_directory(self, directory: Path | None) -> None:
+        """Set the base directory of relative paths in this mapping and all mappings below it."""
         self._directory = directory
-        super().stand_in(directory)
+        super().set_directory(directory)
 
     @property
     def is_placed(self) -> bool:
-        """Whether it is known where relative paths begin."""
+        """Whether the base directory of relative paths is known."""
         return self._directory is not None
 
     def path_of(self, written: str | PathLike[str]) -> Path:
-        """Return the path `written`, as seen from the process."""
+        """Return the path `written` for the running process."""
         return (self._directory or Path()) / written
 
 
@@ -95,17 +95,17 @@ def _parts(value: Any) -> list[FleetModel]:
 
 
 class NamedModel(FleetModel):
-    """An entry of a mapping whose key is its name, so that no name is written twice."""
+    """An entry of a mapping whose key is its name, so that the name is written only once."""
 
     _name: str = PrivateAttr(default="")
 
     @property
     def name(self) -> str:
-        """The key that it stands under."""
+        """The key of this entry."""
         return self._name
 
     def called(self, name: str) -> None:
-        """Take `name`; for the mapping that holds this entry, once it is read."""
+        """Set the name. The mapping that holds this entry calls this after reading it."""
         self._name = name
 
 
@@ -113,7 +113,7 @@ _Entry = TypeVar("_Entry", bound=NamedModel)
 
 
 def name_entries(entries: Mapping[str, _Entry]) -> Mapping[str, _Entry]:
-    """Tell each entry its key."""
+    """Set the name of each entry to its key."""
     for name, entry in entries.items():
         entry.called(name)
     return entries
@@ -121,14 +121,14 @@ def name_entries(entries: Mapping[str, _Entry]) -> Mapping[str, _Entry]:
 
 OWN_KEY = "(its key)"
 KIND = "kind"
-"""The key by whose word a mapping is of one of several kinds."""
+"""The key whose value decides the kind of a mapping."""
 
 
 class Later:
-    """The type of a field, imported with the first value that it judges: `Annotated[Any, Later("module", "Name")]`.
+    """The type of a field, imported with the first value that it validates: `Annotated[Any, Later("module", "Name")]`.
 
-    A fleet of one cluster has no use for the models of services and endpoints, and importing all took a tenth of its
-    synth's time in Python. Functions of this module see the type itself.
+    A fleet of one cluster does not need the models of services and endpoints, and importing all took a tenth of its
+    synthesis time in Python. Functions of this module use the type itself.
     """
 
     def __init__(self, module: str, name: str) -> None:
@@ -143,15 +143,15 @@ class Later:
     def _adapter(self) -> TypeAdapter[Any]:
         return TypeAdapter(self.type)
 
-    def _judge(self, value: Any, info: core_schema.ValidationInfo[Any]) -> Any:
-        """Return `value` as the type; pydantic adds the place to the errors that the type's own validator finds."""
-        if info.mode == "json":  # Here a list is a tuple, and a word a choice, even in strict mode.
+    def _check(self, value: Any, info: core_schema.ValidationInfo[Any]) -> Any:
+        """Return `value` as the type; pydantic adds the path to errors that the type's own validator finds."""
+        if info.mode == "json":  # In JSON mode a list is a tuple, and a word a choice, even in strict mode.
             return self._adapter.validate_json(json.dumps(value))
         return self._adapter.validate_python(value)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Judge by the type once there is a value."""
-        return core_schema.with_info_plain_validator_function(self._judge)
+        """Validate with the type once there is a value."""
+        return core_schema.with_info_plain_validator_function(self._check)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Describe the type, as a definition that fields refer to."""
@@ -159,7 +159,7 @@ class Later:
 
 
 def without_kinds(model: type[FleetModel], path: tuple[PathPart, ...]) -> tuple[PathPart, ...]:
-    """Return `path` without the words that tell pydantic, and the functions here, of which kind a mapping is."""
+    """Return `path` without the parts for the kinds of mappings, which pydantic and the functions here add."""
     written: list[PathPart] = []
     annotation: Any = model
     for part in path:
@@ -176,7 +176,7 @@ def field_at(model: type[FleetModel], path: tuple[PathPart, ...]) -> FieldInfo |
 
 
 def model_at(model: type[FleetModel], path: tuple[PathPart, ...]) -> type[FleetModel] | None:
-    """Return the model of the mapping at `path`, written in keys; `None` when it is none of ours."""
+    """Return the model of the mapping at `path`, written in keys; `None` if it is no `FleetModel`."""
     annotation: Any = model
     for part in path:
         annotation = _step(annotation, part)
@@ -205,7 +205,8 @@ def as_written(model: type[FleetModel], path: tuple[PathPart, ...]) -> tuple[Pat
 
 
 def kinds_at(model: type[FleetModel], path: tuple[PathPart, ...]) -> Mapping[str, type[FleetModel]]:
-    """Return the models that the mapping at `path`, written in keys, may be of by their words; none where it is one."""
+    """Return the models that the mapping at `path`, written in keys, can have, by the value of `kind`; empty if only
+    one."""
     annotation: Any = model
     for part in path:
         annotation = _step(annotation, part)
@@ -227,13 +228,13 @@ def bare(annotation: Any) -> Any:
 
 
 def metadata_of(annotation: Any) -> tuple[Any, ...]:
-    """Return what stands behind the type in an `Annotated`; nothing of another annotation."""
+    """Return the metadata of an `Annotated`; empty for any other annotation."""
     return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
 
 
 @cache
 def kinds_of(annotation: Any) -> Mapping[str, type[FleetModel]]:
-    """Return the models that a mapping may be of by their words; nothing where it is of one kind only."""
+    """Return the models that a mapping can have, by the value of `kind`; empty if there is only one."""
     inner = bare(annotation)
     if get_origin(inner) not in (Union, UnionType):
         return {}
@@ -250,7 +251,7 @@ def _field(model: type[FleetModel], key: PathPart) -> FieldInfo | None:
 
 
 def _step(annotation: Any, part: PathPart) -> Any:
-    """Return the type of what lies under `part`."""
+    """Return the type of the value under `part`."""
     inner = bare(annotation)
     if kinds := kinds_of(inner):
         return kinds.get(str(part))

@@ -1,4 +1,4 @@
-"""The program that serves a model, and what it is told."""
+"""The program that serves a model, and its settings."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -23,22 +23,22 @@ OF_SERVER: Mapping[str, str] = {
     "max_total_tokens": "write `sequence_length`",
     "MAX_TOTAL_TOKENS": "write `sequence_length`",
     "max_model_len": "write `sequence_length`",
-    "model": "write `model` of the service, beside `server`",
-    "version": "write `image`, and `runtime` where the catalog does not know it",
-    "api_key": "write `front: {auth: api-key}` of the service; the key is a secret, never text of a file",
-    "port": "leave it out: every server listens at 8080 in an interface of its own",
+    "model": "write `model` of the service, next to `server`",
+    "version": "write `image`, and `runtime` if the catalog does not have it",
+    "api_key": "write `front: {auth: api-key}` of the service; the key is a secret and must never be in a file",
+    "port": "leave it out: every server listens on port 8080 of its own network interface",
     "env": "write `environment`",
     "variables": "write `environment`",
     "cap_add": "write `capabilities`",
 }
-"""Below `server`."""
+"""Remedies for keys below `server`."""
 
 
 class ServerKind(StrEnum):
-    """What program serves the model."""
+    """Program that serves the model."""
 
     TGI = "tgi"
-    """Text Generation Inference of Hugging Face, its Neuron back end. In maintenance: 3.3.7 is the last release."""
+    """Hugging Face Text Generation Inference with its Neuron back end. In maintenance: 3.3.7 is the last release."""
     HUGGING_FACE_VLLM = "hugging-face-vllm"
     """vLLM with the platform plugin of optimum-neuron, in Hugging Face's image."""
     AWS_VLLM = "aws-vllm"
@@ -50,45 +50,45 @@ class ServerKind(StrEnum):
 class ModelServer(Spec):
     """A model server: a `TgiServer`, `HuggingFaceVllmServer`, `AwsVllmServer` or `AwsVllmNeuronServer`.
 
-    To change from one to another is one word, as sizes have one name for all: `tensor_parallel`, `batch_size` and
-    `sequence_length` become each server's own. What is wrong with it is LF700 to LF709 and LF766.
+    Sizes have the same names for all servers, so only `kind` changes with another server: `tensor_parallel`,
+    `batch_size` and `sequence_length` are translated into each server's own options. Errors: LF700 to LF709 and LF766.
     """
 
     other_words: ClassVar[Mapping[str, str]] = OF_SERVER
 
     if TYPE_CHECKING:
         kind: ServerKind = ServerKind.TGI
-        """What serves the model: each class has its own word."""
+        """Program that serves the model: each class has its own value."""
     tensor_parallel: int | None = None
-    """Over how many NeuronCores each layer is spread. Default: all of the instance."""
+    """Number of NeuronCores that each layer is split over. Default: all of the instance."""
     batch_size: int = default_batch_size()
-    """How many sequences are generated side by side; compiled into the model. Default: 4."""
+    """Number of sequences that are generated at the same time; compiled into the model. Default: 4."""
     sequence_length: int = default_sequence_length()
-    """Tokens of prompt and answer together, at most; compiled into the model. Default: 4096."""
+    """Maximum number of tokens of a prompt and its answer together; compiled into the model. Default: 4096."""
     image: str | None = None
-    """URI of another image. Default: the catalog's, whose driver and compiler llm-fleet knows."""
+    """URI of another image. Default: the catalog's image, whose driver and compiler are known."""
     runtime_version: Annotated[str | None, Field(alias="runtime")] = None
     """Version of `aws-neuronx-runtime-lib` in `image`, in quotes, by which the host's driver is chosen."""
 
     environment: Mapping[str, str] = {}
-    """Further environment variables of the container, by name; no secrets. Default: none."""
+    """Additional environment variables of the container, by name; no secrets. Default: none."""
     capabilities: tuple[str, ...] = ()
-    """Linux capabilities that the container has beyond Docker's default ones, e.g. `IPC_LOCK`. Default: none."""
+    """Linux capabilities of the container in addition to Docker's defaults, e.g. `IPC_LOCK`. Default: none."""
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What else is told, by the names of the fields of its own class."""
+        """Settings of this class that the base class does not have, by field name."""
         own = {name: getattr(self, name) for name in type(self).model_fields if name not in _OF_ALL}
         return {name: value for name, value in own.items() if value not in (None, (), {})}
 
     @property
     def facts(self) -> ModelServerFacts:
-        """What the catalog knows of the program: its image, families, runtime, ports."""
+        """Facts of the catalog about the program: image, model families, runtime, ports."""
         return model_servers()[self.kind]
 
     @classmethod
     def from_shorthand(cls, written: Any) -> Any:
-        """Let the word of a kind stand for a server with its defaults; one that names no kind is TGI."""
+        """Read a string as `kind` with all defaults; a mapping without `kind` is TGI."""
         if isinstance(written, str):
             return {"kind": written}
         mapping = cast("dict[str, Any]", written)
@@ -96,7 +96,7 @@ class ModelServer(Spec):
 
     @classmethod
     def shorthand_schemas(cls) -> list[dict[str, Any]]:
-        """Let the word of a kind stand for the mapping."""
+        """Offer the kinds as a string instead of the mapping."""
         return [{"enum": [kind.value for kind in ServerKind]}]
 
 
@@ -104,69 +104,69 @@ _OF_ALL = frozenset({"kind", *ModelServer.model_fields})
 
 
 class TgiServer(ModelServer):
-    """Text Generation Inference of Hugging Face on Neuron. In maintenance: another `kind` is one line away."""
+    """Hugging Face Text Generation Inference on Neuron. In maintenance; to change the server, change `kind`."""
 
     kind: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
         Literal[ServerKind.TGI], Field(examples=["tgi"])
     ] = ServerKind.TGI
-    """What serves the model."""
+    """Program that serves the model."""
     cast_type: Literal["bf16", "fp16"] | None = None
-    """To what the weights are cast when they are compiled. Default: as the model is exported."""
+    """Data type to which the weights are cast when they are compiled. Default: that of the exported model."""
     max_input_tokens: int | None = None
-    """Tokens of a prompt, at most. Default: half of `sequence_length`, as TGI has it."""
+    """Maximum number of tokens of a prompt. Default: half of `sequence_length`, TGI's own."""
     max_batch_prefill_tokens: int | None = None
-    """Tokens of all prompts that are read together. Default: `batch_size` prompts of the longest kind."""
+    """Maximum number of tokens of all prompts in a prefill batch. Default: `batch_size` times the longest prompt."""
     max_concurrent_requests: int | None = None
-    """Requests that a task takes at once, those that wait included; more are answered with 429."""
+    """Maximum number of requests of a task, including those that wait; more are answered with 429."""
     max_waiting_tokens: int | None = None
-    """Tokens that are generated before waiting requests are let in. Default: 20, as TGI has it."""
+    """Tokens that are generated before waiting requests are added to the batch. Default: 20, TGI's own."""
     waiting_served_ratio: float | None = None
-    """From what ratio of waiting to running requests on those that wait are let in. Default: as TGI has it."""
+    """Ratio of waiting to running requests above which waiting requests are added to the batch. Default: TGI's own."""
     max_client_batch_size: int | None = None
-    """Prompts in one request, at most. Default: 4, as TGI has it."""
+    """Maximum number of prompts in one request. Default: 4, TGI's own."""
     max_best_of: int | None = None
-    """Answers that one request may choose the best of. Default: as TGI has it."""
+    """Maximum of `best_of`, the number of answers that a request can choose the best from. Default: TGI's own."""
     max_stop_sequences: int | None = None
-    """Stop sequences in a request, at most. Default: as TGI has it."""
+    """Maximum number of stop sequences in a request. Default: TGI's own."""
     max_top_n_tokens: int | None = None
-    """Alternatives to each token that a request may ask for. Default: as TGI has it."""
+    """Maximum number of alternatives to each token that a request can ask for. Default: TGI's own."""
     payload_limit_bytes: Annotated[BodyBytes | None, Field(alias="payload_limit")] = None
-    """Size of a request, at most. Default: `2 MB`, as TGI has it."""
+    """Maximum size of a request. Default: `2 MB`, TGI's own."""
     validation_workers: int | None = None
-    """Processes that turn prompts into tokens. Default: 2, as TGI has it."""
+    """Number of tokenizer processes. Default: 2, TGI's own."""
     graceful_termination_seconds: Annotated[Seconds | None, Field(alias="graceful_termination")] = None
-    """How long it finishes what it has begun when it is asked to end. Default: `90 s`."""
+    """Time to finish running requests when the server is stopped. Default: `90 s`."""
     json_output: bool | None = None
-    """Whether its log is JSON. Default: as the construct has it, for CloudWatch Logs Insights."""
+    """Whether the log is in JSON. Default: yes, for CloudWatch Logs Insights."""
     usage_stats: Literal["on", "off", "no-stack"] | None = None
-    """Whether it tells Hugging Face about its use. Default: `off`."""
+    """Whether it sends usage statistics to Hugging Face. Default: `off`."""
     cors_allow_origin: str | None = None
-    """Origins whose pages may ask it, with commas between. Default: none."""
+    """Origins of web pages that may call it, separated by commas. Default: none."""
     otlp_endpoint: str | None = None
-    """Where it sends traces, an OTLP endpoint over gRPC. Default: nowhere."""
+    """OTLP endpoint (gRPC) for traces. Default: no traces are sent."""
     otlp_service_name: str | None = None
-    """Its name in traces. Default: as TGI has it."""
+    """Service name in traces. Default: TGI's own."""
     tokenizer_config_path: str | None = None
-    """A tokenizer configuration in the container, in place of the model's. Default: the model's."""
+    """Path of a tokenizer configuration in the container. Default: the model's own."""
     disable_grammar_support: bool | None = None
-    """Whether requests may not ask for answers by a grammar. Default: they may."""
+    """Whether requests cannot set a grammar for answers. Default: they can."""
     trust_remote_code: bool | None = None
-    """Whether Python code that lies beside the model is run. Default: no."""
+    """Whether Python code in the model's folder is executed. Default: no."""
 
 
 class VllmServer(ModelServer):
     """vLLM in any of its images."""
 
     chat_template: str | None = None
-    """A chat template in the container, in place of the model's. Default: the model's."""
+    """Path of a chat template in the container. Default: the model's own."""
     tool_call_parser: str | None = None
-    """Which parser finds calls of tools in answers, e.g. `llama3_json`. Default: none."""
+    """Parser for tool calls in answers, e.g. `llama3_json`. Default: none."""
     enable_auto_tool_choice: bool | None = None
-    """Whether the model may choose to call a tool. Default: no."""
+    """Whether the model can decide to call a tool. Default: no."""
     trust_remote_code: bool | None = None
-    """Whether Python code that lies beside the model is run. Default: no."""
+    """Whether Python code in the model's folder is executed. Default: no."""
     extra_arguments: tuple[str, ...] = ()
-    """Further arguments of the server, each a list item, as they are. Default: none."""
+    """Additional arguments of the server, each a list item, passed unchanged. Default: none."""
 
 
 class HuggingFaceVllmServer(VllmServer):
@@ -175,18 +175,18 @@ class HuggingFaceVllmServer(VllmServer):
     kind: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
         Literal[ServerKind.HUGGING_FACE_VLLM], Field(examples=["hugging-face-vllm"])
     ] = ServerKind.HUGGING_FACE_VLLM
-    """What serves the model."""
+    """Program that serves the model."""
     task: Literal["generate", "embed"] | None = None
-    """Whether it generates text, or embeds it. Default: `generate`."""
+    """Whether it generates text or computes embeddings. Default: `generate`."""
     allow_non_cached_model: bool | None = None
-    """Whether a model of the Hub that is in no cache of Neuron's may be compiled when a task starts. Default: no."""
+    """Whether a model of the Hub that is in no Neuron cache may be compiled when a task starts. Default: no."""
 
 
 class NxdVllmServer(VllmServer):
     """vLLM in AWS's images."""
 
     additional_config: Mapping[str, Any] = {}
-    """vLLM's `--additional-config`, where Neuron's own options are. Default: none."""
+    """vLLM's `--additional-config`, with the options of Neuron. Default: none."""
 
 
 class AwsVllmServer(NxdVllmServer):
@@ -195,9 +195,9 @@ class AwsVllmServer(NxdVllmServer):
     kind: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
         Literal[ServerKind.AWS_VLLM], Field(examples=["aws-vllm"])
     ] = ServerKind.AWS_VLLM
-    """What serves the model."""
+    """Program that serves the model."""
     compiled_artifacts: str | None = None
-    """A folder in the container with the compiled model. Default: one in the host's cache, where it is compiled."""
+    """Folder of the compiled model in the container. Default: one in the host's cache, where the model is compiled."""
 
 
 class AwsVllmNeuronServer(NxdVllmServer):
@@ -206,19 +206,19 @@ class AwsVllmNeuronServer(NxdVllmServer):
     kind: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
         Literal[ServerKind.AWS_VLLM_NEURON], Field(examples=["aws-vllm-neuron"])
     ] = ServerKind.AWS_VLLM_NEURON
-    """What serves the model."""
+    """Program that serves the model."""
     compilation_timeout_seconds: Annotated[Seconds | None, Field(alias="compilation_timeout")] = None
-    """How long compiling may take when a task starts. Default: the `load_time` of the service."""
+    """Timeout of compilation when a task starts. Default: the `load_time` of the service."""
     engine_ready_timeout_seconds: Annotated[Seconds | None, Field(alias="engine_ready_timeout")] = None
-    """How long the server may take to be ready. Default: the `load_time` of the service."""
+    """Timeout for the server to be ready. Default: the `load_time` of the service."""
     execute_model_timeout_seconds: Annotated[Seconds | None, Field(alias="execute_model_timeout")] = None
-    """How long one step of the model may take. Default: `20 min`, as a step may wait for a compilation."""
+    """Timeout of one step of the model. Default: `20 min`, as a step may wait for a compilation."""
 
 
 AnyServer = Annotated[
     TgiServer | HuggingFaceVllmServer | AwsVllmServer | AwsVllmNeuronServer, Field(discriminator="kind")
 ]
-"""A model server, told by its `kind`."""
+"""A model server; its `kind` decides the class."""
 SERVERS: Mapping[ServerKind, type[ModelServer]] = {
     ServerKind.TGI: TgiServer,
     ServerKind.HUGGING_FACE_VLLM: HuggingFaceVllmServer,

@@ -1,4 +1,4 @@
-"""The model that a service serves or a run trains: its sizes, and where it comes from."""
+"""The model that a service serves or a run trains: its sizes and its location."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -18,40 +18,41 @@ OF_MODEL: Mapping[str, str] = {
     "id": "write `hub`",
     "model_id": "write `hub`",
     "repo": "write `hub`",
-    "token": "write `token_secret`, the ARN of a secret; a token is never text of a file",
-    "hf_token": "write `token_secret`, the ARN of a secret; a token is never text of a file",
+    "token": "write `token_secret`, the ARN of a secret; a token must never be in a file",
+    "hf_token": "write `token_secret`, the ARN of a secret; a token must never be in a file",
     "served_model_name": "write `name`",
     "precompiled": "write `compiled`",
     "exported": "write `compiled`",
 }
-"""Below `model`."""
+"""Remedies for keys below `model`."""
 
 
 _GATED = frozenset(
     {"granite", "llama", "mistral", "mixtral", "phi3", "qwen2", "qwen3", "smollm3"},
 )
-"""Decoders of three matrices a feed-forward block, by `model_type`: their weights can be counted alike."""
+"""Decoders with three matrices in a feed-forward block, by `model_type`: the same formula counts their weights."""
 
 
 class ModelShape(Spec):
-    """How large a model is; all of it stands in the model's `config.json`, but for `parameters`."""
+    """Sizes of a model; all but `parameters` are in the model's `config.json`."""
 
     parameters: Annotated[ParameterCount, Field(examples=["8 B"])]
-    """How many weights it has, e.g. `7.5 B` or `560 M`."""
+    """Number of parameters, e.g. `7.5 B` or `560 M`."""
     layers: Annotated[int, Field(examples=[32])]
     """Decoder layers: `num_hidden_layers`."""
     attention_heads: Annotated[int, Field(alias="heads", examples=[32])]
-    """Heads of queries in a layer: `num_attention_heads`."""
+    """Query heads in a layer: `num_attention_heads`."""
     kv_heads: Annotated[int, Field(examples=[8])]
-    """Heads of keys and values in a layer: `num_key_value_heads`, or as many as `heads` where it has none."""
+    """Key and value heads in a layer: `num_key_value_heads`, or the same number as `heads` if the model has no such
+    value."""
     head_dim: Annotated[int, Field(examples=[128])]
-    """Numbers in a head: `head_dim`, or `hidden_size` divided by `heads`."""
+    """Dimension of a head: `head_dim`, or `hidden_size` divided by `heads`."""
     bytes_per_parameter: Annotated[int, Field(alias="bytes")] = 2
-    """Bytes of a weight. Default: 2, for bf16 and fp16, which the Neuron servers make of any checkpoint."""
+    """Bytes for each parameter. Default: 2, for bf16 and fp16, to which the Neuron servers convert any checkpoint."""
 
 
 class TrainedShape(ModelShape):
-    """How large a model is that is trained; all of it stands in its `config.json`, but for `parameters`."""
+    """Sizes of a model that is trained; all but `parameters` are in its `config.json`."""
 
     other_words: ClassVar[Mapping[str, str]] = {
         "hidden_size": "write `hidden`",
@@ -64,21 +65,21 @@ class TrainedShape(ModelShape):
     }
 
     hidden: Annotated[int, Field(examples=[4096])]
-    """Numbers of a token between layers: `hidden_size`."""
+    """Width of the hidden layers: `hidden_size`."""
     intermediate: Annotated[int, Field(examples=[14336])]
     """Inner width of the gated feed-forward block: `intermediate_size`."""
     vocabulary: Annotated[int, Field(examples=[128256])]
-    """How many tokens there are: `vocab_size`."""
+    """Size of the vocabulary: `vocab_size`."""
     max_sequence: int | None = None
-    """The longest sequence that it was made for: `max_position_embeddings`. Default: not checked."""
+    """Maximum sequence length of the model: `max_position_embeddings`. Default: not checked."""
 
 
-class _Untold(Exception):
-    """The file does not tell; the text is the problem's message."""
+class _Unreported(Exception):
+    """The sizes cannot be read from the file; the text is the problem's message."""
 
 
 def known_shape(location: str) -> ModelShape | None:
-    """Return the size of the model whose name ends `location`; `None` for a name that tells nothing.
+    """Return the sizes of the model whose name is the last part of `location`; `None` if the name is unknown.
 
     `location` is `s3://bucket/models/tanuki-8b`, `meta-llama/Llama-2-7b-hf` or a path.
     """
@@ -87,27 +88,27 @@ def known_shape(location: str) -> ModelShape | None:
 
 
 def shape_of_config(config: Mapping[str, Any]) -> tuple[ModelShape | None, list[Problem]]:
-    """Return the size that a `config.json` tells, or what is wrong with it."""
+    """Return the sizes in a `config.json`, or what is wrong with it."""
     try:
         numbers = _gptj(config) if config.get("model_type") == "gptj" else _gated(config)
-    except _Untold as untold:
+    except _Unreported as unreported:
         return None, [
             Problem(
                 code=Code.MODEL_CONFIG,
-                message=str(untold),
-                remedy="give the numbers instead: parameters, layers, attention_heads, kv_heads and head_dim",
+                message=str(unreported),
+                remedy="write the sizes instead: parameters, layers, attention_heads, kv_heads and head_dim",
             )
         ]
     return numbers, []
 
 
 def _gated(config: Mapping[str, Any]) -> ModelShape:
-    """Count a decoder of Llama's kind: attention, a gated feed-forward block or several, two norms a layer."""
+    """Count the weights of a Llama-type decoder: attention, gated feed-forward blocks, two norms in each layer."""
     kind = config.get("model_type")
     if kind not in _GATED:
-        raise _Untold(f"it is of a model_type, {kind!r}, whose weights llm-fleet cannot count")
+        raise _Unreported(f"llm-fleet cannot count the weights of model_type {kind!r}")
     if config.get("quantization_config"):
-        raise _Untold("it is of a quantized model, which the Neuron servers do not load")
+        raise _Unreported("the model is quantized; the Neuron servers do not load quantized models")
     hidden, inner = _int(config, "hidden_size"), _int(config, "intermediate_size")
     layers, heads = _int(config, "num_hidden_layers"), _int(config, "num_attention_heads")
     kv_heads = _int(config, "num_key_value_heads", otherwise=heads)
@@ -130,7 +131,8 @@ def _gated(config: Mapping[str, Any]) -> ModelShape:
 
 
 def _gptj(config: Mapping[str, Any]) -> ModelShape:
-    """Count GPT-J: one norm a layer, a feed-forward block of two matrices with biases, a biased head."""
+    """Count the weights of GPT-J: one norm in each layer, a feed-forward block of two matrices with biases, a biased
+    head."""
     hidden, layers, heads = _int(config, "n_embd"), _int(config, "n_layer"), _int(config, "n_head")
     inner = _int(config, "n_inner", otherwise=4 * hidden)
     layer = 4 * hidden * hidden + 2 * hidden * inner + inner + hidden + 2 * hidden
@@ -154,7 +156,9 @@ def _int(config: Mapping[str, Any], name: str, *, otherwise: int | None = None) 
     if value is None and otherwise is not None:
         return otherwise
     if type(value) is not int or value < 1:
-        raise _Untold(f"{name} is missing" if value is None else f"{name} is {value!r}, and no number above 0")
+        raise _Unreported(
+            f"{name} is missing" if value is None else f"{name} is {value!r}, but must be a number above 0"
+        )
     return value
 
 
@@ -162,57 +166,58 @@ S3_SCHEME = "s3://"
 
 
 class ModelSource(StrEnum):
-    """Where the server finds the model."""
+    """Where the server loads the model from."""
 
     S3 = "s3"
     """In a bucket, mounted on the host by Mountpoint for Amazon S3."""
     HUB = "hub"
     """On the Hugging Face Hub; downloaded when the task starts."""
     IMAGE = "image"
-    """In the container image itself."""
+    """In the container image."""
 
 
 class Model(Spec):
     """The model that is served: in S3, on the Hub, or in the image.
 
-    What is wrong with it is LF710 to LF719, LF724 and LF725.
+    Errors: LF710 to LF719, LF724 and LF725.
     """
 
     other_words: ClassVar[Mapping[str, str]] = OF_MODEL
 
     s3_uri: Annotated[str | None, Field(alias="s3")] = None
-    """Its folder in S3, e.g. `s3://my-models/tanuki-8b`; hosts mount it read-only. The bucket may be one of the
+    """S3 folder of the model, e.g. `s3://my-models/tanuki-8b`; hosts mount it read-only. The bucket can be one of the
     fleet's own, by its `name`."""
     bucket: str | None = None
-    """A name under `storage.buckets`, in place of `s3`: the fleet's own bucket, whatever S3 calls it."""
+    """Name under `storage.buckets`, instead of `s3`: the fleet's own bucket, whatever its name in S3."""
     prefix: str | None = None
-    """With `bucket`: its folder there, e.g. `tanuki-8b`. Default: the whole bucket."""
+    """With `bucket`: the model's folder in it, e.g. `tanuki-8b`. Default: the whole bucket."""
     hub_id: Annotated[str | None, Field(alias="hub")] = None
-    """Its id on the Hugging Face Hub, e.g. `meta-llama/Llama-3.1-8B-Instruct`; each task downloads it."""
+    """Model id on the Hugging Face Hub, e.g. `meta-llama/Llama-3.1-8B-Instruct`; each task downloads the model."""
     image_path: Annotated[str | None, Field(alias="image")] = None
-    """Its folder in the container image, e.g. `/models/tanuki-8b`."""
+    """Folder of the model in the container image, e.g. `/models/tanuki-8b`."""
     key_arn: Annotated[KeyArn | None, Field(alias="key")] = None
-    """ARN of the KMS key of a bucket that is not the fleet's. Default: none; S3 encrypts it by itself."""
+    """ARN of the KMS key of a bucket that is not part of the fleet. Default: none; S3 encrypts the bucket with its own
+    key."""
     cache_gib: Annotated[Gibibytes | None, Field(alias="cache")] = None
-    """How much of a model in S3 each host keeps on its disk. Default: all of it."""
+    """Size of the disk cache for a model in S3, on each host. Default: the whole model."""
     revision: str | None = None
-    """Branch, tag or commit on the Hub. Default: its main branch, which may move."""
+    """Branch, tag or commit on the Hub. Default: the main branch, which can change."""
     token_secret_arn: Annotated[SecretArn | None, Field(alias="token_secret")] = None
-    """ARN of the secret whose text is the Hub's token, for a gated model. Default: none."""
+    """ARN of the secret whose value is the Hub token, for a gated model. Default: none."""
     token_key_arn: Annotated[KeyArn | None, Field(alias="token_key")] = None
-    """ARN of the KMS key of that secret. Default: none; Secrets Manager encrypts it with a key of AWS's."""
+    """ARN of the KMS key of that secret. Default: none; Secrets Manager encrypts it with an AWS managed key."""
     compiled: bool | None = None
-    """Whether it was exported for Neuron already. Default: yes in S3 and in the image, no on the Hub."""
+    """Whether the model is already exported for Neuron. Default: yes in S3 and in the image, no on the Hub."""
     served_name: Annotated[str | None, Field(alias="name")] = None
-    """What clients write as `model`. Default: the service's key in this file."""
+    """Name that clients send as `model`. Default: the service's key in this file."""
     shape: ModelShape | None = None
-    """How large it is. Default: what is known of a model of that name."""
+    """Sizes of the model. Default: derived from the model's name, if possible."""
 
     @classmethod
     def from_bucket(cls, bucket: Any, prefix: str, **more: Any) -> Self:
         """Return the model below `prefix` in a bucket of this app or an imported one, with the bucket's own KMS key.
 
-        `more`: further fields.
+        `more`: additional fields.
         """
         key = bucket.encryption_key
         key_arn = key.key_arn if key else None
@@ -220,7 +225,7 @@ class Model(Spec):
 
     @classmethod
     def from_shorthand(cls, written: Any) -> Any:
-        """A URI is of S3, a path is in the image, and what is left is an id of the Hub."""
+        """Read a URI as S3, an absolute path as a folder of the image, and any other text as an id on the Hub."""
         if not isinstance(written, str):
             return written
         if "://" in written:
@@ -229,7 +234,7 @@ class Model(Spec):
 
     @classmethod
     def shorthand_schemas(cls) -> list[dict[str, Any]]:
-        """Let text stand for the mapping."""
+        """Offer a string instead of the mapping."""
         return [{"type": "string", "examples": ["s3://my-models/tanuki-8b", "meta-llama/Llama-3.1-8B-Instruct"]}]
 
     @classmethod
@@ -239,21 +244,21 @@ class Model(Spec):
 
     @property
     def source(self) -> ModelSource:
-        """Where the server finds it."""
+        """Kind of the model's location."""
         if self.hub_id is not None:
             return ModelSource.HUB
         return ModelSource.IMAGE if self.image_path is not None else ModelSource.S3
 
     @property
     def location(self) -> str:
-        """`s3://bucket/prefix`, an id of the Hub, or a path in the image."""
+        """`s3://bucket/prefix`, an id on the Hub, or a path in the image."""
         if self.bucket is not None:
             return f"{S3_SCHEME}{self.bucket}/{self.prefix or ''}"
         return self.hub_id or self.image_path or self.s3_uri or ""
 
     @property
     def place(self) -> tuple[str, ...]:
-        """The attribute that says where it is; none where only the bucket was named."""
+        """Names of the attribute that contains the location; empty where only the bucket is set."""
         prefix = "prefix" if self.bucket is not None else ""
         named = (
             name for name in (prefix, "hub_id", "image_path", "s3_uri") if name and getattr(self, name) is not None
@@ -262,15 +267,15 @@ class Model(Spec):
 
     @property
     def place_value(self) -> str:
-        """What stands there."""
+        """Value of that attribute."""
         return getattr(self, self.place[0]) if self.place else self.location
 
     @property
     def is_compiled(self) -> bool:
-        """Whether it was exported for Neuron already: as told, else by where it is."""
+        """Whether the model is already exported for Neuron: `compiled`, or derived from its location."""
         return self.source is not ModelSource.HUB if self.compiled is None else self.compiled
 
     @property
     def size(self) -> ModelShape | None:
-        """How large it is: as told, else what is known by its name."""
+        """Sizes of the model: `shape`, or derived from its name."""
         return self.shape or known_shape(self.location)

@@ -1,4 +1,4 @@
-"""What is watched of clusters: alarms and their thresholds, chats, what nodes measure, and the budget of a month."""
+"""Monitoring of clusters: alarms and thresholds, chat channels, metrics of nodes, and the monthly budget."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -13,67 +13,67 @@ from llm_fleet.spec.values import Days, Dollars, Minutes, Several
 
 
 class ClusterAlarmThresholds(Spec):
-    """Thresholds of the alarms of clusters and file systems. Minutes are whole, 5 to 1440; what is wrong has LF1180."""
+    """Thresholds of the alarms of clusters and file systems. Times are whole minutes, 5 to 1440; errors have LF1180."""
 
     node_failed_minutes: Annotated[Minutes | None, Field(alias="node_failed", examples=["20 min"])] = None
-    """How long a node of HyperPod is in Failure: longer than replacing one takes to begin. Default: `10 min`."""
+    """How long a HyperPod node is in Failure; longer than it takes to begin replacing a node. Default: `10 min`."""
     stuck_pending_minutes: Annotated[Minutes | None, Field(alias="stuck_pending")] = None
-    """How long nodes that a group wants are pending or missing. Default: `30 min`."""
+    """How long requested nodes of a group are pending or missing. Default: `30 min`."""
     idle_percent: float | None = None
-    """Below which use of accelerators, on the mean of all nodes, they are idle. Default: 5."""
+    """Accelerator utilization, in percent, averaged over all nodes, below which they count as idle. Default: 5."""
     idle_minutes: Annotated[Minutes | None, Field(alias="idle")] = None
-    """How long they are, while a job holds nodes. Default: `1 h`."""
+    """How long accelerators are idle while a job holds nodes. Default: `1 h`."""
     unused_minutes: Annotated[Minutes | None, Field(alias="unused")] = None
-    """How long they are, while no job holds any node. Default: `2 h`."""
+    """How long accelerators are idle while no job holds any node. Default: `2 h`."""
     disk_percent: float | None = None
-    """How full the fullest disk of any node is. Default: 85."""
+    """Usage of the fullest disk of any node, in percent. Default: 85."""
     file_system_percent: float | None = None
-    """How full a file system is; of Lustre, its fullest target. Default: 90."""
+    """Usage of a file system, in percent; of Lustre, that of its fullest storage target. Default: 90."""
     queue_wait_minutes: Annotated[Minutes | None, Field(alias="queue_wait")] = None
-    """How long a job of Slurm has waited that could run, while nodes are idle, down or drained. Default: `4 h`."""
+    """How long a Slurm job that could run has waited while nodes are idle, down or drained. Default: `4 h`."""
     nodes_down_minutes: Annotated[Minutes | None, Field(alias="nodes_down")] = None
-    """How long Slurm takes a node for down. Default: `15 min`."""
+    """How long a node is down in Slurm. Default: `15 min`."""
     silent_minutes: Annotated[Minutes | None, Field(alias="silent")] = None
-    """How long no node publishes anything while nodes run. Default: `30 min`."""
+    """How long no node publishes metrics while nodes run. Default: `30 min`."""
 
     def figure(self, name: str) -> float:
-        """Return the threshold `name`, the catalog's where none was given."""
+        """Return the threshold `name`, or the catalog's default."""
         own: float | None = getattr(self, name)
         return alarm_thresholds()[name] if own is None else own
 
 
 class SlackChannel(Spec):
-    """A channel of Slack; its workspace is authorized once by hand, in the console of Amazon Q Developer.
+    """A Slack channel. Authorize its workspace once by hand, in the console of Amazon Q Developer.
 
-    Ids of another form have LF1183.
+    Invalid ids have LF1183.
     """
 
     workspace_id: Annotated[str, Field(alias="workspace", examples=["T0123456789"])]
-    """Id of the workspace, e.g. `T0123456789`."""
+    """Workspace id, e.g. `T0123456789`."""
     channel_id: Annotated[str, Field(alias="channel", examples=["C0123456789"])]
-    """Id of the channel, e.g. `C0123456789`; Amazon Q must be invited into a private one."""
+    """Channel id, e.g. `C0123456789`. Amazon Q must be invited into a private channel."""
 
 
 class TeamsChannel(Spec):
-    """A channel of Microsoft Teams; its team is authorized once by hand, in the console of Amazon Q Developer.
+    """A Microsoft Teams channel. Authorize its team once by hand, in the console of Amazon Q Developer.
 
-    Ids of another form have LF1183.
+    Invalid ids have LF1183.
     """
 
     team_id: Annotated[str, Field(alias="team", examples=["01234567-89ab-cdef-0123-456789abcdef"])]
-    """A UUID: the `groupId` of the channel's link."""
+    """A UUID: `groupId` in the link of the channel."""
     tenant_id: Annotated[str, Field(alias="tenant", examples=["01234567-89ab-cdef-0123-456789abcdef"])]
-    """A UUID: the `tenantId` of the channel's link."""
+    """A UUID: `tenantId` in the link of the channel."""
     channel_id: Annotated[str, Field(alias="channel", examples=["19%3a0123abcd%40thread.tacv2"])]
-    """What stands after `/channel/` in the channel's link, with its `%3a` and `%40`."""
+    """The part after `/channel/` in the link of the channel, with its `%3a` and `%40`."""
 
 
 Chat = SlackChannel | TeamsChannel
-"""A channel of a chat to which alarms are sent."""
+"""A chat channel for alarm notifications."""
 
 
 class ClusterAlarms(Spec):
-    """Where alarms of clusters are sent, and their thresholds. In a fleet file an ARN is short for the topic alone."""
+    """Notifications and thresholds of the alarms of clusters. In a fleet file an ARN is short for `topic` alone."""
 
     other_words: ClassVar[Mapping[str, str]] = {
         "email": "write `emails`, a list",
@@ -82,128 +82,130 @@ class ClusterAlarms(Spec):
     }
 
     topic: Annotated[Topic | None, SHORTHAND] = None
-    """The SNS topic that is told, by its ARN. Default: one of its own. An existing one must let CloudWatch and, with a
-    budget, AWS Budgets write."""
+    """SNS topic for notifications, by ARN. Default: a topic is created. The policy of an existing topic must let
+    CloudWatch publish and, with a budget, AWS Budgets."""
     emails: Several[str] = ()
-    """Who is told by e-mail; each has to confirm once, by a link in the first mail. Default: nobody."""
+    """E-mail addresses for notifications; each must confirm once, by a link in the first e-mail. Default: none."""
     slack: SlackChannel | None = None
-    """A channel of Slack that is told. Default: none."""
+    """Slack channel for notifications. Default: none."""
     teams: TeamsChannel | None = None
-    """A channel of Microsoft Teams that is told. Default: none."""
+    """Microsoft Teams channel for notifications. Default: none."""
     thresholds: ClusterAlarmThresholds = ClusterAlarmThresholds()
-    """From when on alarms ring."""
+    """Thresholds of the alarms."""
 
 
 class BudgetDenial(Spec):
-    """Who may start nothing more once the budget is spent. What runs, runs on."""
+    """IAM roles that can start nothing more after the budget is spent. Running resources are not stopped."""
 
     roles: Several[str] = ()
-    """Names of roles that may start no clusters, jobs, endpoints and instances any more: one at least."""
+    """Names of roles that can then start no more clusters, jobs, endpoints and instances: at least one."""
     automatically: bool = False
-    """Whether it happens by itself. Default: a person approves it in the console of AWS Budgets."""
+    """Whether it is applied automatically. Default: no; someone must approve it in the console of AWS Budgets."""
 
 
 class FleetBudget(Spec):
-    """A monthly sum, who is told when it is used up, and who may start nothing more then.
+    """A monthly budget, its notifications, and the roles that can start nothing more when it is spent.
 
-    It stops nothing that runs: AWS Budgets cannot stop HyperPod, jobs would lose what they did since their last
-    checkpoint, and AWS bills hours to a day late. AWS itself counts every 8 to 12 hours.
+    It stops nothing that runs: AWS Budgets cannot stop HyperPod, jobs would lose their work since the last checkpoint,
+    and AWS bills with a delay of hours to a day. AWS updates budgets every 8 to 12 hours.
     """
 
     other_words: ClassVar[Mapping[str, str]] = {"action": "write `deny: {roles: […]}`"}
 
     monthly_usd: Annotated[Dollars, Field(alias="monthly", examples=["20000 USD"])]
-    """The sum of a calendar month, e.g. `20000 USD`."""
+    """The budget of a calendar month, e.g. `20000 USD`."""
     at_percent: Several[float] = fleet_budget_facts().at_percent
-    """Shares of it at which somebody is told. Default: 50, 80 and 100."""
+    """Percentages of the budget at which notifications are sent. Default: 50, 80 and 100."""
     forecast: bool = True
-    """Whether somebody is told as soon as the whole sum is to be expected. Default: yes."""
+    """Whether a notification is sent when the forecast reaches the whole budget. Default: yes."""
     emails: Several[str] = ()
-    """Who is told by e-mail, beside the topic of `alarms`: 10 addresses at most. Default: nobody."""
+    """E-mail addresses for notifications, in addition to `topic` of `alarms`: at most 10. Default: none."""
     tag: tuple[str, str] | None = None
-    """Key and value of the tag by which costs are counted; it must be activated for billing, or nothing counts.
+    """Key and value of the cost allocation tag of the budget. Activate the tag in Billing, otherwise nothing counts.
 
-    Default: all of the account.
+    Default: all costs of the account.
     """
     deny: BudgetDenial | None = None
-    """Who may start nothing more once it is spent. Default: nobody is kept from it; it only tells."""
+    """IAM roles that can start nothing more when the budget is spent. Default: none; only notifications are sent."""
 
     @property
     def deny_roles(self) -> tuple[str, ...]:
-        """Names of the roles that may start nothing more; none where it only tells."""
+        """Names of the roles that can start nothing more; empty without `deny`."""
         return tuple(self.deny.roles) if self.deny else ()
 
 
 class MonitoringSpec(Spec):
-    """What is watched of clusters and what they stand on, who is told, and what a month may cost."""
+    """Monitoring of clusters and the resources that they use, notifications, and the monthly budget."""
 
     other_words: ClassVar[Mapping[str, str]] = {
         "thresholds": "write it below `alarms`",
         "topic": "write it below `alarms`",
         "retention": "write `logs`",
-        "except": "write `clusters`: those that are watched",
+        "except": "write `clusters`: the clusters that are monitored",
     }
 
     alarms: ClusterAlarms = ClusterAlarms()
-    """Who is told, and from when on. Default: a topic of its own, to which you subscribe."""
+    """Notifications and thresholds of alarms. Default: an SNS topic is created, to which you can subscribe."""
     dashboard: bool = True
-    """Whether there is a dashboard. Default: yes."""
+    """Whether a CloudWatch dashboard is created. Default: yes."""
     log_retention_days: Annotated[Days | None, Field(alias="logs")] = None
-    """How long the logs of HyperPod's nodes are kept. Default: `180 days`."""
+    """Retention of the logs of HyperPod's nodes. Default: `180 days`."""
     budget: FleetBudget | None = None
-    """What a month may cost. Default: no budget."""
+    """Monthly budget. Default: none."""
 
 
 class MetricsDestination(StrEnum):
-    """Where nodes send what they measure of themselves."""
+    """Where nodes send their metrics."""
 
     CLOUDWATCH = "cloudwatch"
-    """CloudWatch's metrics, by cluster and group, and a log with a line a node and minute."""
+    """CloudWatch metrics by cluster and group, and a log with one line for each node and minute."""
     PROMETHEUS = "prometheus"
-    """A workspace of Amazon Managed Service for Prometheus, with a series a node."""
+    """A workspace of Amazon Managed Service for Prometheus, with one series for each node."""
     NONE = "none"
-    """Nowhere: nothing is measured."""
+    """No metrics are measured."""
 
 
 class ClusterMetrics(Spec):
-    """What nodes of clusters measure of themselves each minute, and where it goes.
+    """Metrics that nodes of clusters measure each minute, and their destination.
 
-    Processors, memory and disks, Neuron devices or GPUs, EFA, Lustre and, by the controller, Slurm's queue and nodes:
-    `llm_fleet.catalog.monitoring` names them all. Nothing is downloaded for it. Python makes one with `cloudwatch` or
-    `prometheus`.
+    CPUs, memory and disks, Neuron devices or GPUs, EFA, Lustre and, on the controller, Slurm's queue and nodes;
+    `llm_fleet.catalog.monitoring` lists all metrics. Nothing is downloaded for it. In Python, create it with
+    `cloudwatch` or `prometheus`.
     """
 
     other_words: ClassVar[Mapping[str, str]] = {
         "destination": "write `to`",
-        "namespace": "the namespace is `LlmFleet/Nodes`, and cannot be another",
+        "namespace": "the namespace is `LlmFleet/Nodes` and cannot be changed",
         "interval": "nodes measure each minute",
         "logs": "write `retention`",
     }
 
     destination: Annotated[MetricsDestination, SHORTHAND, Field(alias="to", examples=["cloudwatch"])]
-    """Where it goes: `cloudwatch`, `prometheus` (Amazon Managed Service for Prometheus) or `none`."""
+    """Destination: `cloudwatch`, `prometheus` (Amazon Managed Service for Prometheus) or `none`."""
     retention_days: Annotated[Days | None, Field(alias="retention")] = None
-    """How long CloudWatch Logs keeps the line that each node writes each minute. Default: `14 days`."""
+    """Retention of the log in CloudWatch Logs to which each node writes a line each minute. Default: `14 days`."""
     workspace_arn: Annotated[str | None, Field(alias="workspace")] = None
-    """ARN of an existing workspace for `prometheus`, of the fleet's region. Default: one is made, and retained."""
+    """ARN of an existing workspace for `prometheus`, in the fleet's region. Default: a workspace is created, and
+    retained."""
 
     @classmethod
     def cloudwatch(cls, *, retention_days: int | None = None) -> Self:
-        """To CloudWatch, by cluster and group: a line a node and minute in the log `/llm-fleet/metrics/<cluster>`.
+        """CloudWatch, by cluster and group: one line for each node and minute in the log
+        `/llm-fleet/metrics/<cluster>`.
 
-        `retention_days`: how long the lines are kept; default, 14. The metrics made of them stay for 15 months.
+        `retention_days`: retention of the log; default, 14 days. The metrics made of the lines are kept for 15 months.
         """
         return cls(destination=MetricsDestination.CLOUDWATCH, retention_days=retention_days)
 
     @classmethod
     def prometheus(cls, *, workspace_arn: str) -> Self:
-        """To a workspace of Amazon Managed Service for Prometheus of the cluster's region, with a series a node.
+        """A workspace of Amazon Managed Service for Prometheus in the cluster's region, with one series for each node.
 
-        `workspace_arn`: may be a token; `PrometheusWorkspace` makes a workspace.
+        `workspace_arn`: may be a token; `PrometheusWorkspace` creates a workspace.
         """
         return cls(destination=MetricsDestination.PROMETHEUS, workspace_arn=workspace_arn)
 
     @property
     def log_days(self) -> int:
-        """For how many days CloudWatch Logs keeps the lines."""
+        """Retention of the lines in CloudWatch Logs, in days."""
         return metrics_retention_days() if self.retention_days is None else self.retention_days

@@ -1,4 +1,4 @@
-"""The network that a fleet stands in: one to be made, or one that exists."""
+"""The network of a fleet: a new VPC, or an existing one."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
@@ -12,45 +12,45 @@ from llm_fleet.spec.values import Days, Several
 
 
 class NetworkSpec(Spec):
-    """A VPC to be made. What EC2 would refuse of it has LF201 to LF222."""
+    """A new VPC. Errors, as EC2 would report them, have LF201 to LF222."""
 
     az: str | None = None
-    """AZ id of the only compute subnet, e.g. `usw2-az4`. Ids are the same in every account, letters are not."""
+    """AZ id of the only compute subnet, e.g. `usw2-az4`. Ids are the same in every account, AZ letters are not."""
     availability_zone_ids: Annotated[Several[str], Field(alias="azs")] = ()
-    """AZ ids, where there are several, up to 8; the first is where things go unless told otherwise, and has the largest
-    compute subnet. EFA never crosses AZs. Append further ones: to take one out, or to change the order, moves subnets.
+    """Several AZ ids, at most 8. The first is the default AZ of clusters and file systems, and has the largest compute
+    subnet. EFA does not work across AZs. Append new AZs at the end: removing one or changing the order moves subnets.
     """
     load_balancer_zone_ids: Annotated[Several[str], Field(alias="load_balancer_azs")] = ()
-    """AZ ids for load balancers alone, which need two: one that is added moves nothing. Default: they stand in the
+    """AZ ids only for load balancers, which need two AZs; adding one moves nothing. Default: load balancers use the
     network's own AZs."""
     cidr: str = "10.0.0.0/16"
-    """Addresses of the public and infrastructure subnets, of which each AZ takes a sixteenth. A token is taken as a
-    /16. Default: `10.0.0.0/16`."""
+    """CIDR block of the public and infrastructure subnets; each AZ uses a sixteenth. A token is assumed to be a /16.
+    Default: `10.0.0.0/16`."""
     compute_cidr: str = "10.1.0.0/16"
-    """Addresses of the compute subnets, of which a node takes up to 32. Each AZ takes half of what those before it have
-    left, so that an AZ that is appended moves no subnet. Default: `10.1.0.0/16`."""
+    """CIDR block of the compute subnets; a node uses up to 32 addresses. Each AZ takes half of what the AZs before it
+    have left, so an AZ that is appended moves no subnet. Default: `10.1.0.0/16`."""
     internet: InternetAccess = InternetAccess.NAT
-    """`nat`, a NAT gateway in each AZ, `shared-nat` (one in the first AZ for all), or `none`: a closed network with
-    endpoints. Default: `nat`."""
+    """`nat` (a NAT gateway in each AZ), `shared-nat` (one in the first AZ, for all AZs), or `none` (no internet access,
+    with VPC endpoints). Default: `nat`."""
     endpoints: Several[str] = ()
-    """Interface endpoints next to those that the fleet needs, as named after `com.amazonaws.<region>.`, e.g.
-    `bedrock-runtime`. Default: none."""
+    """Interface endpoints in addition to those that the fleet needs, by their name after `com.amazonaws.<region>.`,
+    e.g. `bedrock-runtime`. Default: none."""
     without_endpoints: Annotated[Mapping[str, Several[str]], Field(examples=[{"usw2-az4": ["ec2messages"]}])] = {}
-    """Endpoints that an AZ has no interface of, by AZ id, because AWS does not offer the service there, which
-    `llm-fleet check` finds out: those in the other AZs answer for it. Default: none."""
+    """Endpoints without an interface in an AZ, by AZ id, because AWS does not offer the service there; `llm-fleet
+    check` detects this. Requests go to the interfaces in other AZs. Default: none."""
     flow_log_days: Annotated[Days, Field(alias="flow_logs")] = 90
-    """How long flow logs are kept. Default: `90 days`."""
+    """Retention of flow logs. Default: `90 days`."""
     interface_quota: int | None = None
-    """Network interfaces that the account may have in an AZ (quota L-DF5E4CA3). Default: 5000, what AWS grants."""
+    """Quota of network interfaces (L-DF5E4CA3), which AWS enforces in each AZ. Default: 5000, AWS's own default."""
 
     @property
     def zones(self) -> tuple[str, ...]:
-        """AZ ids with a compute subnet, the first one first."""
+        """AZ ids with a compute subnet; the first is the default AZ."""
         return (self.az,) if self.az is not None else tuple(self.availability_zone_ids)
 
 
 class ExistingNetworkSpec(Spec):
-    """A VPC that exists already, with the subnets and the security group to use. Nothing is looked up."""
+    """An existing VPC, with its subnets and security group. Nothing is looked up in AWS."""
 
     other_words: ClassVar[Mapping[str, str]] = {
         "vpc_id": "write `vpc`",
@@ -59,20 +59,21 @@ class ExistingNetworkSpec(Spec):
     }
 
     vpc: Annotated[Vpc, Field(alias="id", examples=["vpc-0123456789abcdef0"])]
-    """The VPC's id; in Python the VPC or its id."""
+    """Id of the VPC; in Python the VPC or its id."""
     subnets: Annotated[Mapping[str, Subnet], Field(examples=[{"usw2-az4": "subnet-0123456789abcdef0"}])]
-    """The compute subnet of each AZ, by AZ id. The first AZ is where things go unless told otherwise."""
+    """Compute subnet of each AZ, by AZ id. The first AZ is the default AZ of clusters and file systems."""
     compute_cidrs: Annotated[Mapping[str, str], Field(alias="cidrs")] = {}
-    """The CIDR of each compute subnet, by AZ id, so that too small a one is told. Default: not known, not checked."""
+    """CIDR block of each compute subnet, by AZ id, to check its size. Default: not checked."""
     security_group: SecurityGroup | None = None
-    """Security group of nodes and mounts, which lets all traffic in from, and out to, itself. Default: one is made."""
+    """Security group of nodes and mounts; it must allow all traffic from and to itself. Default: one is created."""
     private_subnets: Mapping[str, Subnet] = {}
-    """Subnets of private load balancers, by AZ id: two AZs at least, and all of `subnets`. Default: `subnets`."""
+    """Subnets of private load balancers, by AZ id: at least two AZs, including all of `subnets`. Default: `subnets`."""
     public_subnets: Mapping[str, Subnet] = {}
-    """Subnets of public load balancers, by AZ id, likewise. Default: none, and no public ones."""
+    """Subnets of public load balancers, by AZ id: at least two AZs, including all of `subnets`. Default: none; no
+    public load balancers are possible."""
     vpc_cidrs: Several[str] = ()
-    """The VPC's own blocks, from which private load balancers are reached. Default: none; write `allowed_from`. In
-    Python the block of `vpc`, where the CDK knows it."""
+    """The VPC's own CIDR blocks, from which private load balancers accept traffic. Default: none; set `allowed_from`.
+    In Python the block of `vpc`, if the CDK knows it."""
 
     @property
     def vpc_id(self) -> str:

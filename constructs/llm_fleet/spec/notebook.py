@@ -1,4 +1,4 @@
-"""A notebook instance of SageMaker, and the Git repositories on it."""
+"""A SageMaker notebook instance and its Git repositories."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
@@ -24,17 +24,17 @@ _IDLE = Quantity(
 
 
 class _OrNever:
-    """Minutes of idleness, or `never`: `None` in Python. Metadata of an `int | None`."""
+    """Minutes of inactivity, or `never`, which is `None` in Python. Metadata of an `int | None`."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Read `never` and the unit of a fleet file."""
+        """Read `never`, or a number with its unit, from a fleet file."""
         number = handler(source)
         return core_schema.json_or_python_schema(
             json_schema=core_schema.no_info_before_validator_function(self._parse, number), python_schema=number
         )
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Offer both."""
+        """Offer a time or `never`."""
         return {"anyOf": [_IDLE.json_schema(), {"const": _NEVER}]}
 
     def _parse(self, written: Any) -> int | None:
@@ -46,21 +46,21 @@ IdleMinutes = Annotated[int | None, _OrNever()]
 
 
 class _Platform:
-    """A platform's name; one that `NotebookPlatform.of` vouches for stays what it is. Metadata of a `str`."""
+    """Name of a platform; one created by `NotebookPlatform.of` is kept as it is. Metadata of a `str`."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Take text."""
+        """Accept any string."""
         return core_schema.json_or_python_schema(
             json_schema=core_schema.str_schema(), python_schema=core_schema.is_instance_schema(str)
         )
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Offer the living ones; which there are is for the rule to say."""
+        """Offer the supported platforms; a rule checks the value."""
         return {"type": "string", "enum": list(_FACTS.living_platforms)}
 
 
 def _instances(schema: dict[str, Any]) -> None:
-    """Offer the instance types; which there are is for the rule to say."""
+    """Offer the instance types; a rule checks the value."""
     schema["enum"] = sorted(_FACTS.instance_type_names)
 
 
@@ -69,27 +69,27 @@ def _in_https(schema: dict[str, Any]) -> None:
 
 
 class GitRepository(Spec):
-    """A repository that is cloned when the instance starts, below `/home/ec2-user/SageMaker`."""
+    """A Git repository that is cloned when the instance starts, below `/home/ec2-user/SageMaker`."""
 
     url: Annotated[
         str,
         SHORTHAND,
         Field(examples=["https://github.com/aws/amazon-sagemaker-examples.git"], json_schema_extra=_in_https),
     ]
-    """Where it is, over https, without user name and password."""
+    """URL of the repository, https, without user name and password."""
     branch: str | None = None
-    """Default: the repository's own."""
+    """Branch. Default: the default branch of the repository."""
     secret_arn: Annotated[SecretArn | None, Field(alias="secret")] = None
-    """ARN of the secret with `{"username": …, "password": …}`. Default: none; everybody may read it.
+    """ARN of the secret with `{"username": …, "password": …}`. Default: none; the repository is public.
 
-    The password is a token of the host's where it has such.
+    The password is an access token, if the Git host supports tokens.
     """
     secret_key_arn: Annotated[KeyArn | None, Field(alias="secret_key")] = None
-    """ARN of the KMS key of that secret. Default: none, for Secrets Manager's own."""
+    """ARN of the KMS key of that secret. Default: none; Secrets Manager's own key."""
 
 
 class NotebookSpec(Spec):
-    """A notebook instance of SageMaker. `TrainingNotebook` refuses what is wrong with it (LF900 to LF919)."""
+    """A SageMaker notebook instance. `TrainingNotebook` reports all errors in it (LF900 to LF919)."""
 
     other_words: ClassVar[Mapping[str, str]] = {
         "type": "write `instance`",
@@ -100,45 +100,46 @@ class NotebookSpec(Spec):
         "git": "write `repositories`, a list",
         "bucket": "write `buckets`, a list of keys of `storage.buckets`",
         "auto_stop": "write `idle`",
-        "subnet": "write `az`: it stands in the compute subnet of that AZ",
-        "role": "leave it out: one is made, that can do what the other keys ask for",
+        "subnet": "write `az`: it uses the compute subnet of that AZ",
+        "role": "leave it out: llm-fleet creates a role with the permissions that the other keys require",
         "lifecycle": "leave it out: llm-fleet's own script runs at each start",
         "name": "write the name as the notebook's key, in front of its colon",
     }
 
     name: Annotated[str | None, Field(alias=OWN_KEY)] = None
-    """Name of the instance. Default: one made of the construct's path."""
+    """Name of the instance. Default: derived from the construct's path."""
     instance_type: Annotated[str, Field(alias="instance", json_schema_extra=_instances)] = _FACTS.default_instance_type
-    """On what it runs. Default: `ml.t3.medium`, the cheapest living type."""
+    """Instance type. Default: `ml.t3.medium`, the cheapest supported type."""
     platform: Annotated[NotebookPlatform | str, _Platform()] = _FACTS.default_platform
-    """Operating system and JupyterLab. Default: `notebook-al2023-v1`."""
+    """Platform: operating system and version of JupyterLab. Default: `notebook-al2023-v1`."""
     volume_gib: Annotated[
         Gibibytes,
         Field(alias="volume"),
         Within(
             limit=Limit(minimum=_FACTS.volume_gib.min, maximum=_FACTS.volume_gib.max),
             code=SageMakerCode.NOTEBOOK_VOLUME,
-            what="volume of a notebook instance, in GiB,",
+            what="`volume` (in GiB)",
         ),
     ] = _FACTS.volume_gib.default
-    """The volume that keeps the work, and goes with the instance. Default: `50 GiB`."""
+    """Size of the volume for the work, which is deleted with the instance. Default: `50 GiB`."""
     repositories: Annotated[
         Several[GitRepository],
         Field(examples=[["https://github.com/aws/amazon-sagemaker-examples.git"]]),
     ] = ()
-    """Git repositories, cloned at the start; JupyterLab opens in the first. Default: none; up to 4."""
+    """Git repositories that are cloned at the start; JupyterLab opens in the first. At most 4. Default: none."""
     idle_minutes: Annotated[IdleMinutes, Field(alias="idle", examples=["60 minutes"])] = _FACTS.idle_minutes.default
-    """Stopped after so long without activity, or `never`. Default: `60 minutes`."""
+    """Time without activity after which the instance is stopped, or `never`. Default: `60 minutes`."""
     internet: bool = False
-    """Whether it is on the internet by SageMaker's own network. Default: no; it needs the fleet's network then."""
+    """Whether it reaches the internet through SageMaker's own network. Default: no; it then needs the fleet's
+    network."""
     pins: Several[str] = _FACTS.default_pins
-    """What pip on it is held to. Default: `[sagemaker<3]`, with which published notebooks run."""
+    """Version constraints of pip on the instance. Default: `[sagemaker<3]`, with which published notebooks run."""
     name_prefixes: Annotated[Several[str], Field(alias="prefixes", examples=[["my-team-"]])] = ()
-    """How names of jobs, models and endpoints begin that it may make and delete. Default: its own name, and
-    `huggingface-`, `pytorch-` and `tensorflow-`, which the SDK writes."""
+    """Prefixes of the names of jobs, models and endpoints that it may create and delete. Default: its own name, and
+    `huggingface-`, `pytorch-` and `tensorflow-`, which the SDK uses."""
     availability_zone_id: Annotated[str | None, Field(alias="az")] = None
-    """AZ id of its subnet. Default: the network's first."""
+    """AZ id of its subnet. Default: the network's first AZ."""
     root_access: Annotated[bool, Field(alias="root")] = False
-    """Whether people become root on it. Default: no. The lifecycle script is root's in any case."""
+    """Whether users get root access. Default: no. The lifecycle script always runs as root."""
     kms_key_arn: Annotated[KeyArn | None, Field(alias="key")] = None
-    """ARN of the KMS key of its volume. Default: the fleet's own; in Python `encryption_key`."""
+    """ARN of the KMS key of its volume. Default: the fleet's own key; in Python `encryption_key`."""

@@ -1,4 +1,4 @@
-"""An AWS ParallelCluster and the storage that its nodes share."""
+"""An AWS ParallelCluster and its shared storage."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Protocol
@@ -25,11 +25,11 @@ class _Volume(Protocol):
 
 
 class SharedStorage(Spec):
-    """A file system that all nodes mount (`SharedStorage[]`), beside the fleet's `fsx` and `home`.
+    """A file system that all nodes mount (`SharedStorage[]`), in addition to the fleet's `fsx` and `home`.
 
-    `lustre`, `open_zfs`, `ontap`, `efs`, `ebs` and `file_cache` mount one that exists, which outlives the cluster and
-    can be mounted and unmounted while jobs run. `managed_…` ones are ParallelCluster's: their settings can hardly be
-    changed, and their updates stop nodes.
+    `lustre`, `open_zfs`, `ontap`, `efs`, `ebs` and `file_cache` mount an existing one, which is kept when the cluster
+    is deleted and can be mounted and unmounted while jobs run. `managed_…` ones are created by ParallelCluster: few of
+    their settings can be changed, and updates of them stop nodes.
     """
 
     other_words: ClassVar[Mapping[str, str]] = {
@@ -43,21 +43,22 @@ class SharedStorage(Spec):
     name: Annotated[str, Field(alias=OWN_KEY)]
     """1 to 30 characters. It cannot be changed later."""
     kind: Annotated[StorageKind, Field(alias="type", examples=["Ebs"])]
-    """What it is. `Ebs` is a volume that the head node exports; the others are services of their own."""
+    """Storage type. `Ebs` is a volume that the head node exports over NFS; the others are services of their own."""
     mount_dir: Annotated[str, Field(alias="mount", examples=["/apps"])]
-    """Where nodes mount it. Neither above nor below another mount; /home can never be changed later."""
+    """Path where nodes mount it. It must not be above or below another mount. A file system at /home cannot be changed
+    later."""
     existing_id: Annotated[str | None, Field(alias="id")] = None
-    """Id of one that exists: of a file system, a volume or a cache. Default: ParallelCluster makes one."""
+    """Id of an existing file system, volume or cache. Default: ParallelCluster creates one."""
     settings: Mapping[str, Any] = {}
-    """What it is made like, in ParallelCluster's own keys of this type, e.g. `{Size: 200}`.
+    """Settings of the new file system, with ParallelCluster's keys of this type, e.g. `{Size: 200}`.
 
-    Default: its own defaults; but encrypted, and kept when the cluster goes."""
+    Default: ParallelCluster's own defaults, but encrypted, and retained when the cluster is deleted."""
 
     @property
     def section(self) -> Mapping[str, Any]:
         """Its section in ParallelCluster's configuration, e.g. `EbsSettings`, without the id.
 
-        What ParallelCluster makes is encrypted and kept unless `settings` say something else.
+        File systems that ParallelCluster creates are encrypted and retained unless `settings` override this.
         """
         if self.existing_id is not None or is_unresolved(self.settings):
             return self.settings
@@ -65,14 +66,14 @@ class SharedStorage(Spec):
 
     @classmethod
     def lustre(cls, name: str, *, mount_dir: str = "/fsx", file_system_id: str) -> "SharedStorage":
-        """Return an FSx for Lustre that exists, e.g. `LustreFileSystem.file_system_id`."""
+        """Return an existing FSx for Lustre file system, e.g. `LustreFileSystem.file_system_id`."""
         return cls(name=name, kind=StorageKind.FSX_LUSTRE, mount_dir=mount_dir, existing_id=file_system_id)
 
     @classmethod
     def open_zfs(
         cls, name: str, *, mount_dir: str = "/home", volume_id: str | None = None, volume: _Volume | None = None
     ) -> "SharedStorage":
-        """Return a volume of an FSx for OpenZFS that exists: by its id (`fsvol-…`), or the construct that knows it.
+        """Return an existing volume of FSx for OpenZFS, by its id (`fsvol-…`) or by the construct that has its id.
 
         E.g. `OpenZfsFileSystem.add_volume(…)`; CloudFormation then deletes the cluster before the volume.
         """
@@ -83,12 +84,12 @@ class SharedStorage(Spec):
 
     @classmethod
     def ontap(cls, name: str, *, mount_dir: str, volume_id: str) -> "SharedStorage":
-        """Return a volume (`fsvol-…`) of an FSx for NetApp ONTAP that exists."""
+        """Return an existing volume (`fsvol-…`) of FSx for NetApp ONTAP."""
         return cls(name=name, kind=StorageKind.FSX_ONTAP, mount_dir=mount_dir, existing_id=volume_id)
 
     @classmethod
     def file_cache(cls, name: str, *, mount_dir: str, file_cache_id: str) -> "SharedStorage":
-        """Return an Amazon File Cache (`fc-…`) that exists. It cannot be /home."""
+        """Return an existing Amazon File Cache (`fc-…`). It cannot be mounted at /home."""
         return cls(name=name, kind=StorageKind.FILE_CACHE, mount_dir=mount_dir, existing_id=file_cache_id)
 
     @classmethod
@@ -102,10 +103,10 @@ class SharedStorage(Spec):
         encryption_in_transit: bool = True,
         iam_authorization: bool = False,
     ) -> "SharedStorage":
-        """Return an EFS that exists.
+        """Return an existing EFS file system.
 
-        It is encrypted in transit by default, which ParallelCluster does not do by itself. An access point and
-        `iam_authorization` need that.
+        It is encrypted in transit by default, unlike ParallelCluster's own default. An access point and
+        `iam_authorization` require encryption in transit.
         """
         settings: dict[str, Any] = {"EncryptionInTransit": encryption_in_transit, "IamAuthorization": iam_authorization}
         if access_point_id is not None:
@@ -114,7 +115,7 @@ class SharedStorage(Spec):
 
     @classmethod
     def ebs(cls, name: str, *, mount_dir: str, volume_id: str) -> "SharedStorage":
-        """Return an EBS volume that exists, which the head node shares over NFS."""
+        """Return an existing EBS volume, which the head node exports over NFS."""
         return cls(name=name, kind=StorageKind.EBS, mount_dir=mount_dir, existing_id=volume_id)
 
     @classmethod
@@ -130,12 +131,12 @@ class SharedStorage(Spec):
         retain: bool = True,
         settings: Mapping[str, Any] | None = None,
     ) -> "SharedStorage":
-        """Return an FSx for Lustre that ParallelCluster makes: 1200 GiB or a multiple of 2400.
+        """Return an FSx for Lustre file system that ParallelCluster creates: 1200 GiB or a multiple of 2400.
 
-        `LustreFileSystem` with `lustre` is better: it can grow, and has EFA and metadata IOPS. PERSISTENT_2 with 250
-        MB/s for each TiB by default; a scratch one has no throughput (`None`). `compression` is LZ4's, which by AWS's
-        documents does not slow it down. It is kept with the data when the cluster goes, unless `retain` is off.
-        `settings` are further keys of `FsxLustreSettings`.
+        Prefer `LustreFileSystem` with `lustre`: it can grow, and has EFA and metadata IOPS. Default: PERSISTENT_2 with
+        250 MB/s for each TiB; a scratch type has no throughput (`None`). `compression` is LZ4, which according to AWS's
+        documents does not slow the file system down. It is retained with its data when the cluster is deleted, unless
+        `retain` is false. `settings` are additional keys of `FsxLustreSettings`.
         """
         chosen: dict[str, Any] = {
             "StorageCapacity": capacity_gib,
@@ -154,9 +155,10 @@ class SharedStorage(Spec):
     def managed_efs(
         cls, name: str, *, mount_dir: str, retain: bool = True, settings: Mapping[str, Any] | None = None
     ) -> "SharedStorage":
-        """Return an EFS that ParallelCluster makes, encrypted at rest and in transit.
+        """Return an EFS file system that ParallelCluster creates, encrypted at rest and in transit.
 
-        It is kept when the cluster goes, unless `retain` is off. `settings` are further keys of `EfsSettings`.
+        It is retained when the cluster is deleted, unless `retain` is false. `settings` are additional keys of
+        `EfsSettings`.
         """
         chosen = {"DeletionPolicy": _deletion_policy(retain)}
         return cls(name=name, kind=StorageKind.EFS, mount_dir=mount_dir, settings=_joined(name, chosen, settings))
@@ -172,10 +174,10 @@ class SharedStorage(Spec):
         retain: bool = True,
         settings: Mapping[str, Any] | None = None,
     ) -> "SharedStorage":
-        """Return an encrypted EBS volume that ParallelCluster makes and the head node shares over NFS.
+        """Return an encrypted EBS volume that ParallelCluster creates and the head node exports over NFS.
 
-        For /apps, not for training data: all nodes share the head node's network. It is kept when the cluster goes,
-        unless `retain` is off. `settings` are further keys of `EbsSettings`.
+        For /apps, not for training data: all nodes share the head node's network bandwidth. It is retained when the
+        cluster is deleted, unless `retain` is false. `settings` are additional keys of `EbsSettings`.
         """
         chosen: dict[str, Any] = {
             "VolumeType": volume_type,
@@ -190,7 +192,7 @@ _KEPT: Mapping[StorageKind, Mapping[str, Any]] = {
     StorageKind.EFS: {"Encrypted": True, "EncryptionInTransit": True, "DeletionPolicy": "Retain"},
     StorageKind.FSX_LUSTRE: {"DeletionPolicy": "Retain"},
 }
-"""By what ParallelCluster can make; FSx encrypts by itself."""
+"""Defaults of the settings, by the types that ParallelCluster can create; FSx always encrypts."""
 
 STORAGE_ARGUMENTS: Mapping[str, str] = {
     "StorageCapacity": "capacity_gib",
@@ -201,9 +203,9 @@ STORAGE_ARGUMENTS: Mapping[str, str] = {
     "VolumeType": "volume_type",
     "DeletionPolicy": "retain",
 }
-"""Keys of ParallelCluster and the arguments of `SharedStorage.managed_…` that stand for them.
+"""Keys of ParallelCluster, and the arguments of `SharedStorage.managed_…` that set them.
 
-EBS has a third `DeletionPolicy`, `Snapshot`: it is said by making a `SharedStorage` of all its settings.
+EBS has a third `DeletionPolicy`, `Snapshot`: to use it, create a `SharedStorage` with all its settings.
 """
 
 
@@ -214,18 +216,19 @@ def _one_volume(given: int) -> list[Problem]:
         Problem(
             code=Code.PC_OPEN_ZFS_VOLUME,
             path=("volume_id",),
-            message="the volume is told twice, by its id and by a construct" if given else "nobody told which volume",
-            remedy="give either volume_id or volume, one that knows its id",
+            message="set only one of `volume_id` and `volume`" if given else "`volume_id` or `volume` is required",
+            remedy="give either `volume_id`, or `volume`, a construct that has the id",
         )
     ]
 
 
 def _joined(name: str, chosen: Mapping[str, Any], settings: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return `chosen` with `settings`, which hold nothing that an argument stands for: one would have no effect."""
+    """Return `chosen` with `settings`. A setting that has its own argument is an error, since it would have no
+    effect."""
     problems = [
         Problem(
             code=Code.PC_OVERRIDE_TYPED,
-            message=f"{key} has an argument of its own",
+            message=f"`{key}` is set by an argument of its own",
             remedy=f"use {STORAGE_ARGUMENTS[key]}",
             path=("settings", key),
             value=value,
@@ -258,7 +261,7 @@ _IdleMinutes = Annotated[
 
 
 class SlurmSettings(Spec):
-    """Settings of Slurm (`SlurmSettings`), and of how nodes come and go."""
+    """Settings of Slurm (`SlurmSettings`), and of starting and stopping nodes."""
 
     other_words: ClassVar[Mapping[str, str]] = {
         "ScaledownIdletime": "write `scaledown`, with its unit",
@@ -271,69 +274,71 @@ class SlurmSettings(Spec):
     }
 
     scaledown_idletime_minutes: Annotated[_IdleMinutes | None, Field(alias="scaledown")] = None
-    """How long a node idles before it goes, e.g. `10 min`, or `never`, which is -1 in Python. Default: 10 minutes."""
+    """Idle time after which a node is stopped, e.g. `10 min`, or `never`, which is -1 in Python. Default: 10
+    minutes."""
     scaling_strategy: Annotated[ScalingStrategy, Field(alias="scaling")] = ScalingStrategy.ALL_OR_NOTHING
-    """What becomes of a job whose nodes are not all to be had. Default: `all-or-nothing`: none is paid for."""
+    """What happens to a job if not all of its nodes can be started. Default: `all-or-nothing`, so that no partial set
+    of nodes is paid for."""
     queue_update_strategy: Annotated[QueueUpdateStrategy, Field(alias="queue_update")] = QueueUpdateStrategy.DRAIN
-    """What an update does to nodes that must be replaced. Default: `DRAIN`, so that no job is killed.
+    """What an update does with nodes that must be replaced. Default: `DRAIN`, so that no job is killed.
 
-    ParallelCluster's own default refuses the update until someone stops the fleet."""
+    ParallelCluster's own default rejects the update until someone stops the compute fleet."""
     memory_based_scheduling: Annotated[bool, Field(alias="memory_based")] = False
-    """Whether Slurm hands out memory as it does CPUs, and holds jobs to it. Default: no."""
+    """Whether Slurm schedules memory as it does CPUs, and limits jobs to their share. Default: no."""
     custom_settings: Annotated[Several[Mapping[str, Any]], Field(alias="settings")] = ()
-    """Further settings, in the words of slurm.conf, as a list of mappings. Default: none."""
+    """Additional settings of slurm.conf, as a list of mappings. Default: none."""
     custom_settings_file: Annotated[str | None, Field(alias="settings_file")] = None
-    """A file of such settings in their place, `s3://…`. Default: none."""
+    """File with additional settings of slurm.conf, `s3://…`, instead of `settings`. Default: none."""
     overrides: Mapping[str, Any] = {}
-    """Keys that have no word here, in ParallelCluster's own spelling. Default: none."""
+    """Settings of ParallelCluster that have no key here, in ParallelCluster's own spelling. Default: none."""
 
 
 class ParallelClusterSpec(ClusterSpec):
-    """An AWS ParallelCluster with Slurm, by itself."""
+    """An AWS ParallelCluster with Slurm."""
 
     head_node: Annotated[HeadNode, Field(alias="head", examples=[{"type": "c5.4xlarge"}, "{type: c5.4xlarge}"])]
-    """The head node, which runs Slurm's daemons."""
+    """The head node, which runs Slurm's controller daemons."""
     queues: Annotated[Named[Queue], Field(examples=[{}, "{trn1: {type: trn1.32xlarge, max: 4}}"])]
-    """Its queues; by name in a fleet file."""
+    """Slurm queues, by name in a fleet file."""
     login_pools: Annotated[Named[LoginPool], Field(alias="login")] = ()
-    """Its pools of login nodes; by name in a fleet file. Default: none; people log in to the head node."""
+    """Pools of login nodes, by name in a fleet file. Default: none; users log in to the head node."""
     scheduler: str = "slurm"
-    """The scheduler. Default: `slurm`, the only one that ParallelCluster has left."""
+    """The scheduler. Default: `slurm`, the only one that ParallelCluster supports."""
     version: Annotated[str, AnyText()] = DEFAULT_VERSION
-    """The version of ParallelCluster, in quotes in a fleet file. Only that very version can update the cluster, so
-    another one is another cluster. Default: `"3.16.1"`."""
+    """Version of ParallelCluster, in quotes in a fleet file. Only the same version can update the cluster, so a change
+    means a new cluster. Default: `"3.16.1"`."""
     os: Annotated[str, AnyText()] = str(Os.ALINUX2023)
-    """The operating system of its nodes. Default: `alinux2023`, which AWS maintains the drivers of EFA, Lustre and
-    Neuron for."""
+    """Operating system of its nodes. Default: `alinux2023`, for which AWS maintains the drivers of EFA, Lustre and
+    Neuron."""
     image_id: Annotated[str | None, Field(alias="image")] = None
-    """An image of your own, `ami-…`, built for this version of ParallelCluster. Default: ParallelCluster's."""
+    """Custom AMI, `ami-…`, built for this version of ParallelCluster. Default: ParallelCluster's AMI."""
     shared_storage: Annotated[Named[SharedStorage], Field(alias="storage")] = ()
-    """File systems beside the fleet's `fsx` and `home`, which all nodes mount anyhow; by name in a fleet file. Default:
-    none."""
+    """File systems in addition to the fleet's `fsx` and `home`, which all nodes always mount; by name in a fleet file.
+    Default: none."""
     slurm: SlurmSettings = SlurmSettings()
-    """Settings of Slurm, and of how nodes come and go."""
+    """Settings of Slurm, and of starting and stopping nodes."""
     permissions_boundary: Policy | None = None
-    """The managed policy that bounds all roles that ParallelCluster makes; in a fleet file its ARN. Default: none."""
+    """Managed policy that is the permissions boundary of all roles that ParallelCluster creates; in a fleet file its
+    ARN. Default: none."""
     iam_resource_prefix: Annotated[str | None, Field(alias="iam_prefix")] = None
-    """What the names of those roles begin with, or a path below `/parallelcluster/`. Default: as ParallelCluster's."""
+    """Name prefix of those roles, or a path below `/parallelcluster/`. Default: ParallelCluster's own."""
     detailed_monitoring: bool = False
-    """Whether CloudWatch has metrics of the nodes for each minute. Default: no; for each five minutes."""
+    """Whether CloudWatch has EC2 metrics of the nodes each minute. Default: no; every five minutes."""
     log_retention_days: Annotated[Days, Field(alias="logs")] = 180
-    """How long the nodes' logs are kept, the cluster's end included. Default: `180 days`."""
+    """Retention of the nodes' logs, also after the cluster is deleted. Default: `180 days`."""
     immutable_changes: ImmutableChanges = ImmutableChanges.REFUSE
-    """What becomes of a change that the cluster cannot take: `refuse`, or `new-cluster`. Default: `refuse`.
+    """What happens on a change that an existing cluster cannot apply: `refuse`, or `new-cluster`. Default: `refuse`.
 
-    A new cluster comes up beside the old one, which goes once it stands. Where nothing says what is `deployed`, each
-    such change makes one."""
+    A new cluster is created next to the old one, which is deleted when the new one is complete. If `deployed` is not
+    known, each such change creates a new cluster."""
     fleet_is_stopped: bool = False
-    """Whether you have stopped the compute fleet, so that changes pass which need that. Default: no."""
+    """Whether you have stopped the compute fleet, which some changes require. Default: no."""
     overrides: Mapping[str, Any] = {}
-    """Keys that have no word here, in ParallelCluster's own spelling. Default: none."""
+    """Settings of ParallelCluster that have no key here, in ParallelCluster's own spelling. Default: none."""
     accounting: Accounting | None = None
-    """Where Slurm's accounting is kept, outside the cluster. Default: none."""
+    """Where Slurm's accounting data is stored, outside the cluster. Default: none."""
     scripts: Annotated[NodeScripts | None, InFile(NodeScripts)] = NodeScripts()
-    """Which scripts nodes run once they are configured; in Python `None` for none. Default: those that llm-fleet
-    ships."""
+    """Scripts that nodes run after they are configured; in Python `None` for none. Default: llm-fleet's own scripts."""
 
     @property
     def queue_of(self) -> Mapping[str, Queue]:
@@ -342,24 +347,25 @@ class ParallelClusterSpec(ClusterSpec):
 
     @property
     def node_count(self) -> int:
-        """How many nodes it has at most."""
+        """Maximum number of nodes."""
         queued = sum(resource.max_count for queue in self.queues for resource in queue.compute_resources)
         return 1 + queued + sum(pool.count for pool in self.login_pools)
 
     @property
     def efa_with_address(self) -> bool:
-        """Whether EFA's interfaces have addresses, as they had before ParallelCluster 3.15."""
+        """Whether EFA interfaces have IP addresses, as they had before ParallelCluster 3.15."""
         settings: Any = self.overrides.get("DevSettings")
         return isinstance(settings, Mapping) and "efa" in (settings.get("EfaInterfaceType"),)  # pyright: ignore[reportUnknownMemberType]
 
 
 class PlacedParallelCluster(ParallelClusterSpec):
-    """A cluster with every default filled in, and what it stands on: what its rules read, of file and Python alike.
+    """A cluster with all defaults and with its dependencies: the input of its rules, from the fleet file and from
+    Python.
 
-    Its `shared_storage` has the fleet's file systems too. Any value may be a CDK token.
+    Its `shared_storage` includes the fleet's file systems. Any value may be a CDK token.
     """
 
-    # Pyright does not see that models are frozen, where an attribute may have a narrower type.
+    # Pyright does not know that models are frozen, so that an attribute may have a narrower type.
     cluster_name: str = ""  # pyright: ignore[reportIncompatibleVariableOverride]
-    """Its name as the user gave it; ParallelCluster's has a hash behind it (see `name_with_hash`)."""
+    """The name that the user wrote; ParallelCluster's name has a hash at its end (see `name_with_hash`)."""
     region: str

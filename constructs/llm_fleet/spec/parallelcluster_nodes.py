@@ -1,4 +1,4 @@
-"""Head node and login nodes of a ParallelCluster, and what all its nodes have in common."""
+"""Head node and login nodes of a ParallelCluster, and settings that all its nodes share."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
@@ -20,7 +20,7 @@ def _types(schema: dict[str, Any]) -> None:
 
 
 Ec2Type = Annotated[str, AnyText(), Field(json_schema_extra=_types)]
-"""An instance type by EC2's name. Which there are is for the rule to tell, and for the schema to offer."""
+"""An EC2 instance type. The schema offers the known types; a rule checks the value."""
 
 
 def _read_public_address(written: Any) -> bool | str:
@@ -28,9 +28,9 @@ def _read_public_address(written: Any) -> bool | str:
         return written
     raise wrong_value(
         Code.WRONG_TYPE,
-        "true, false or the id of an Elastic IP should stand here",
+        "this must be true, false or the id of an Elastic IP",
         allowed="true, false, or `eipalloc-…`",
-        remedy="write `true` to have an address made, or remove the key: Session Manager needs none",
+        remedy="write `true` to create an Elastic IP, or remove the key: Session Manager does not need one",
     )
 
 
@@ -51,77 +51,84 @@ OF_HEAD: Mapping[str, str] = {
     "Imds": "write `imds_secured`",
     "Dcv": "write `dcv`",
     "Iam": "write `reads` and `writes` of the cluster",
-    "CustomActions": "llm-fleet brings the scripts; write your own as `scripts: {own: …}` of the cluster",
+    "CustomActions": "llm-fleet provides the scripts; add your own with `scripts: {own: …}` of the cluster",
 }
-"""What to write for ParallelCluster's own keys below the head node, and below a login pool."""
+"""Remedies for ParallelCluster's own keys below the head node or a login pool."""
 
 
 class RootVolume(Spec):
-    """The EBS volume that a node boots from (`LocalStorage/RootVolume`).
+    """The root EBS volume of a node (`LocalStorage/RootVolume`).
 
-    The head node's cannot be changed later, and /opt/slurm and /home lie on it unless they lie elsewhere: give it room.
+    That of the head node cannot be changed later and contains /opt/slurm and /home, unless these are on another file
+    system, so make it large enough.
     """
 
     other_words: ClassVar[Mapping[str, str]] = {"Size": "write `size`, with its unit", "VolumeType": "write `type`"}
 
     size_gib: Annotated[Gibibytes | None, SHORTHAND, Field(alias="size")] = None
-    """Its size, e.g. `200 GiB`. Default: as ParallelCluster has it, at least as large as the image."""
+    """Its size, e.g. `200 GiB`. Default: ParallelCluster's own, at least the size of the AMI."""
     volume_type: Annotated[str | None, Field(alias="type")] = None
     """EBS volume type, e.g. `gp3`. Default: `gp3`."""
     iops: int | None = None
-    """Provisioned operations a second, for gp3, io1 and io2. Default: what comes with the volume."""
+    """Provisioned IOPS, for gp3, io1 and io2. Default: the volume type's baseline."""
     throughput_mib_s: Annotated[MebibytesPerSecond | None, Field(alias="throughput")] = None
-    """Provisioned throughput of a gp3, e.g. `250 MiB/s`. Default: what comes with the volume."""
+    """Provisioned throughput of gp3, e.g. `250 MiB/s`. Default: the volume type's baseline."""
     encrypted: bool | None = None
-    """Whether it is encrypted; all queues must say the same. Default: yes."""
+    """Whether it is encrypted; the value must be the same for all queues. Default: yes."""
 
 
 class Dcv(Spec):
-    """Amazon DCV, a remote desktop (`Dcv`). `dcv: {}` is one with all defaults. It cannot be added or removed later."""
+    """Amazon DCV, a remote desktop (`Dcv`). `dcv: {}` uses all defaults. It cannot be added or removed later."""
 
     port: int | None = None
-    """The port it listens on. Default: 8443."""
+    """Port of the DCV server. Default: 8443."""
     allowed_ips: Annotated[str | None, Field(alias="allowed_from")] = None
-    """From where it may be reached: a CIDR block, or a prefix list's id. Default: nowhere; SSM forwards its port."""
+    """Source of allowed connections: a CIDR block, or the id of a prefix list. Default: none; Session Manager can
+    forward the port."""
 
 
 class HeadNode(Spec):
-    """The head node, which runs Slurm's daemons (`HeadNode`). Most of it cannot change once the cluster is there."""
+    """The head node, which runs Slurm's controller daemons (`HeadNode`). Most settings cannot be changed after
+    creation."""
 
     other_words: ClassVar[Mapping[str, str]] = OF_HEAD
 
     instance_type: Annotated[Ec2Type, Field(alias="type", examples=["c5.4xlarge"])]
-    """The instance type, as EC2 has it, e.g. `c5.4xlarge`. Its processor is of the kind that all queues have."""
+    """EC2 instance type, e.g. `c5.4xlarge`. Its CPU architecture must be that of all queues."""
     root_volume: RootVolume | None = None
-    """Its root volume, where homes are unless the fleet has a `home`. Default: ParallelCluster's, encrypted."""
+    """Root volume. It contains the home directories unless the fleet has a `home`. Default: ParallelCluster's own,
+    encrypted."""
     scratch_mount_dir: Annotated[str | None, Field(alias="scratch")] = None
-    """Where it mounts its local disks, if it has any. Default: `/scratch`."""
+    """Mount path of its local disks, if it has any. Default: `/scratch`."""
     subnet: Subnet | None = None
-    """A subnet of its own, by id in a fleet file. Default: the compute subnet of the cluster's AZ."""
+    """Its subnet, by id in a fleet file. Default: the compute subnet of the cluster's AZ."""
     elastic_ip: _PublicAddress = False
-    """Whether it has a public address, or the id of one. Default: no; people come by Session Manager."""
+    """Whether it has a public IP address, or the id of an Elastic IP. Default: no; users connect with Session
+    Manager."""
     security_groups: Several[OwnSecurityGroup] = ()
-    """Further security groups, by id in a fleet file. Default: none."""
+    """Additional security groups, by id in a fleet file. Default: none."""
     key_name: Annotated[str | None, Field(alias="key")] = None
-    """Name of the EC2 key pair of the image's user. Default: none; people come by Session Manager."""
+    """Name of the EC2 key pair for the image's default user. Default: none; users connect with Session Manager."""
     allowed_ips: Annotated[str | None, Field(alias="allowed_from")] = None
-    """From where SSH may reach it: a CIDR block, or a prefix list by id. Default: from nowhere; SSM needs no port."""
+    """Source of allowed SSH connections: a CIDR block, or the id of a prefix list. Default: none; Session Manager needs
+    no open port."""
     hyperthreading: bool = True
-    """Whether it has two threads for each core, where the processor has them. Default: yes."""
+    """Whether each core has two threads, where the processor supports it. Default: yes."""
     internal_storage: InternalStorage = InternalStorage.EBS
-    """Where ParallelCluster keeps its own shared folders: `Ebs`, or `Efs`, which outlives a lost head node.
+    """Storage of ParallelCluster's own shared folders: `Ebs`, or `Efs`, which survives the loss of the head node.
 
     Default: `Ebs`; small files are slower on `Efs`."""
     image_id: Annotated[str | None, Field(alias="image")] = None
-    """An image of its own, `ami-…`, built for this version of ParallelCluster. Default: the cluster's."""
+    """Custom AMI of the head node, `ami-…`, built for this version of ParallelCluster. Default: the cluster's."""
     imds_secured: bool = True
-    """Whether only root and administrators reach the instance metadata, and so its credentials. Default: yes."""
+    """Whether only root and administrators can read the instance metadata with its credentials. Default: yes."""
     dcv: Dcv | None = None
-    """A remote desktop. Default: none."""
+    """Remote desktop with Amazon DCV. Default: none."""
     overrides: Mapping[str, Any] = {}
-    """Keys that have no word here, in ParallelCluster's own spelling. Default: none.
+    """Settings of ParallelCluster that have no key here, in ParallelCluster's own spelling. Default: none.
 
-    With `Iam/InstanceRole` or `Iam/InstanceProfile` the cluster's policies are not attached: that role must hold them.
+    With `Iam/InstanceRole` or `Iam/InstanceProfile` the cluster's policies are not attached; that role must contain
+    their permissions.
     """
 
     @property
@@ -136,9 +143,9 @@ class HeadNode(Spec):
 
 
 class LoginPool(Spec):
-    """Login nodes behind one address, a network load balancer (`LoginNodes/Pools[]`).
+    """Login nodes behind one address, that of a network load balancer (`LoginNodes/Pools[]`).
 
-    They spare the head node: a user's compiler that takes all memory there takes Slurm down.
+    They protect the head node: a user's process that uses all of its memory stops Slurm.
     """
 
     other_words: ClassVar[Mapping[str, str]] = {
@@ -150,27 +157,30 @@ class LoginPool(Spec):
     }
 
     name: Annotated[str, Field(alias=OWN_KEY)]
-    """1 to 25 lower-case letters, digits and hyphens, a letter first."""
+    """1 to 25 lower-case letters, digits and hyphens, starting with a letter."""
     instance_type: Annotated[Ec2Type, Field(alias="type", examples=["m5.xlarge"])]
-    """The instance type, as EC2 has it, e.g. `m5.xlarge`."""
+    """EC2 instance type, e.g. `m5.xlarge`."""
     count: Annotated[int, Field(examples=[1])] = 1
-    """How many login nodes; 0 stops the pool, which most changes of it need. Default: 1."""
+    """Number of login nodes; 0 stops the pool, which most changes of it require. Default: 1."""
     subnet: Subnet | None = None
-    """A subnet of its own, by id in a fleet file. Default: as the head node."""
+    """Subnet of the pool, by id in a fleet file. Default: that of the head node."""
     security_groups: Several[OwnSecurityGroup] = ()
-    """Further security groups, by id in a fleet file. Default: none."""
+    """Additional security groups, by id in a fleet file. Default: none."""
     gracetime_minutes: Annotated[Annotated[int, IDLE_TIME] | None, Field(alias="grace_time")] = None
-    """How long people are warned before a node goes, e.g. `30 min`; 3 to 120 minutes. Default: 10 minutes."""
+    """Time between the warning of users and the termination of a node, e.g. `30 min`; 3 to 120 minutes. Default: 10
+    minutes."""
     allowed_ips: Annotated[str | None, Field(alias="allowed_from")] = None
-    """From where SSH may reach them: a CIDR block, or a prefix list by id. Default: from nowhere; SSM needs no port."""
+    """Source of allowed SSH connections: a CIDR block, or the id of a prefix list. Default: none; Session Manager needs
+    no open port."""
     image_id: Annotated[str | None, Field(alias="image")] = None
-    """An image of its own, `ami-…`, built for this version of ParallelCluster. Default: the cluster's."""
+    """Custom AMI of the pool, `ami-…`, built for this version of ParallelCluster. Default: the cluster's."""
     dcv: Dcv | None = None
-    """Remote desktops. Default: none."""
+    """Remote desktops with Amazon DCV. Default: none."""
     overrides: Mapping[str, Any] = {}
-    """Keys that have no word here, in ParallelCluster's own spelling. Default: none.
+    """Settings of ParallelCluster that have no key here, in ParallelCluster's own spelling. Default: none.
 
-    With `Iam/InstanceRole` or `Iam/InstanceProfile` the cluster's policies are not attached: that role must hold them.
+    With `Iam/InstanceRole` or `Iam/InstanceProfile` the cluster's policies are not attached; that role must contain
+    their permissions.
     """
 
     @property

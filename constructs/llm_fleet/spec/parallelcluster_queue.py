@@ -1,4 +1,4 @@
-"""Queues of a ParallelCluster, and the instances behind them."""
+"""Queues of a ParallelCluster and their instances."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from llm_fleet.spec.values import InFile, Mebibytes, Named, Several, wrong_value
 
 
 class Capacity(StrEnum):
-    """Where a queue's instances come from, as the fleet file spells it."""
+    """Purchase option of a queue's instances, as values of the fleet file."""
 
     ON_DEMAND = "on-demand"
     SPOT = "spot"
@@ -28,49 +28,49 @@ class Capacity(StrEnum):
 
     @property
     def type(self) -> CapacityType:
-        """ParallelCluster's word for it."""
+        """ParallelCluster's value."""
         return CapacityType[self.name.replace("ON_DEMAND", "ONDEMAND")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementGroup:
-    """Whether a queue's instances are placed close together (`Networking/PlacementGroup`).
+    """Placement group of a queue's instances (`Networking/PlacementGroup`).
 
-    Make one with `managed`, `named` or `none`. ParallelCluster refuses EFA without one of them.
+    Create one with `managed`, `named` or `none`. ParallelCluster rejects EFA without one of them.
     """
 
     enabled: bool
     """`Enabled`."""
     name: str | None = None
-    """`Name` of a group that exists."""
+    """Name of an existing placement group (`Name`)."""
 
     @classmethod
     def managed(cls) -> "PlacementGroup":
-        """Return a group of ParallelCluster's own: one for each compute resource, deleted with it."""
+        """Return a placement group that ParallelCluster creates for each compute resource, and deletes with it."""
         return cls(enabled=True)
 
     @classmethod
     def named(cls, name: str) -> "PlacementGroup":
-        """Return the group called `name`, which exists already."""
+        """Return the existing placement group with this name."""
         return cls(enabled=True, name=name)
 
     @classmethod
     def none(cls) -> "PlacementGroup":
-        """Return that there is none on purpose: a reservation has its own, or several AZs are wanted."""
+        """Return that no placement group is used: a reservation has its own, or several AZs are used."""
         return cls(enabled=False)
 
     @classmethod
     def read(cls, written: Any) -> "PlacementGroup":
-        """Read `true`, `false`, or the name of an existing placement group, of a fleet file."""
+        """Read `true`, `false`, or the name of an existing placement group, from a fleet file."""
         if isinstance(written, bool):
             return cls(enabled=written)
         if isinstance(written, str):
             return cls.named(written)
         raise wrong_value(
             Code.WRONG_TYPE,
-            "true, false or the name of a placement group should stand here",
-            allowed="true, false, or the name of a placement group that exists",
-            remedy="write `true` to have a placement group made",
+            "this must be true, false or the name of a placement group",
+            allowed="true, false, or the name of an existing placement group",
+            remedy="write `true` to create a placement group",
         )
 
 
@@ -86,7 +86,7 @@ _RESERVATION_EXAMPLE = "cr-0123456789abcdef0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityReservation:
-    """Reserved capacity (`CapacityReservationTarget`). Make one with `id` or `resource_group`."""
+    """Reserved capacity (`CapacityReservationTarget`). Create one with `id` or `resource_group`."""
 
     reservation_id: str | None = None
     """`CapacityReservationId`, of an ODCR or a Capacity Block."""
@@ -97,18 +97,18 @@ class CapacityReservation:
     def id(cls, reservation_id: str) -> "CapacityReservation":
         """Return an On-Demand Capacity Reservation or a Capacity Block, e.g. `cr-0123456789abcdef0`.
 
-        It must be of the queue's instance type, and in the AZ of the queue's subnet.
+        It must be for the queue's instance type, and in the AZ of the queue's subnet.
         """
         return cls(reservation_id=reservation_id)
 
     @classmethod
     def resource_group(cls, arn: str) -> "CapacityReservation":
-        """Return a service-linked resource group of capacity reservations by its ARN."""
+        """Return a service-linked resource group of capacity reservations, by its ARN."""
         return cls(resource_group_arn=arn)
 
     @classmethod
     def read(cls, written: Any) -> "CapacityReservation":
-        """Read the id of a capacity reservation, or the ARN of a resource group of several, of a fleet file."""
+        """Read the id of a capacity reservation, or the ARN of a resource group of several, from a fleet file."""
         if isinstance(written, str):
             if _RESERVATION.fullmatch(written):
                 return cls.id(written)
@@ -118,7 +118,7 @@ class CapacityReservation:
             Code.TEXT_FORM,
             "this is neither the id of a capacity reservation nor the ARN of a resource group",
             allowed=f"`{_RESERVATION_EXAMPLE}`, or `arn:aws:resource-groups:<region>:<account>:group/<name>`",
-            remedy=f"write it whole, e.g. `{_RESERVATION_EXAMPLE}`",
+            remedy=f"write the whole id or ARN, e.g. `{_RESERVATION_EXAMPLE}`",
         )
 
 
@@ -140,7 +140,7 @@ _OF_INSTANCES: Mapping[str, str] = {
     "Instances": "write `types`, a list of names",
     "MinCount": "write `min`",
     "MaxCount": "write `max`",
-    "count": "write `max`, and `min` for what always runs",
+    "count": "write `max`, and `min` for the nodes that always run",
     "Efa": "write `efa: true` or `efa: false`",
     "DisableSimultaneousMultithreading": "write `hyperthreading: false`",
     "SpotPrice": "write `spot_price`",
@@ -151,64 +151,65 @@ _OF_INSTANCES: Mapping[str, str] = {
     "Networking": "write `placement`, and of a queue `az`, `subnets`, `security_groups`",
     "Tags": "write `tags: {key: value}`",
 }
-"""What to write for ParallelCluster's own keys below a queue or a compute resource."""
+"""Remedies for ParallelCluster's own keys below a queue or a compute resource."""
 
 
 class Instances(Spec):
-    """Like instances of a queue: what a queue of one kind of instances and a compute resource have in common."""
+    """Equal instances of a queue: the settings that compute resources, and queues with one kind of instances, share."""
 
     name: Annotated[str, Field(alias=OWN_KEY)]
-    """1 to 25 lower-case letters, digits and hyphens, a letter first; not `default`. It is part of every node's name.
+    """1 to 25 lower-case letters, digits and hyphens, starting with a letter; not `default`. It is part of the node
+    names.
     """
     instance_type: Annotated[Ec2Type | None, Field(alias="type")] = None
-    """The instance type, as EC2 has it, e.g. `trn1.32xlarge`. A Capacity Block has its own."""
+    """EC2 instance type, e.g. `trn1.32xlarge`. A Capacity Block defines its own."""
     instance_types: Annotated[Several[Ec2Type], Field(alias="types")] = ()
-    """Several types in place of `type`, of which EC2 gives what it has. They must have like CPUs, GPUs and EFA."""
+    """Several instance types instead of `type`; EC2 chooses among them. They must be alike in CPUs, GPUs and EFA."""
     max_count: Annotated[int, Field(alias="max")] = 10
-    """How many instances there may be. Default: 10."""
+    """Maximum number of instances. Default: 10."""
     min_count: Annotated[int, Field(alias="min")] = 0
-    """How many always run. Default: 0; all come with the jobs and go when they idle."""
+    """Number of instances that always run. Default: 0; all are started for jobs and stopped when idle."""
     efa: bool | None = None
-    """Whether they have EFA. Default: yes where the type has it."""
+    """Whether EFA is enabled. Default: yes if the instance type supports it."""
     hyperthreading: bool = True
-    """Whether Slurm sees two CPUs for each core, where the processor has them. Default: yes.
+    """Whether each core is two CPUs for Slurm, where the processor has two threads. Default: yes.
 
-    Jobs ask for the CPUs that the instance type promises, e.g. `--cpus-per-task 128` on trn1.32xlarge."""
+    Jobs request the vCPUs of the instance type's specification, e.g. `--cpus-per-task 128` on trn1.32xlarge."""
     spot_price: float | None = None
-    """The most to be paid for a spot instance, in USD an hour. Default: the on-demand price."""
+    """Maximum price of a Spot instance, in USD per hour. Default: the on-demand price."""
     schedulable_memory_mib: Annotated[Mebibytes | None, Field(alias="memory")] = None
-    """Memory that jobs may have of a node, e.g. `480 GiB`. Default: 95 % of what the type has."""
+    """Memory of a node that jobs can request, e.g. `480 GiB`. Default: 95 % of the instance type's memory."""
     placement_group: Annotated[_Placement | None, Field(alias="placement")] = None
-    """Whether they are placed close together, or the name of a placement group. Default: yes with EFA."""
+    """Whether the instances are in a placement group, or the name of one. Default: yes with EFA."""
     capacity_reservation: Annotated[_Reservation | None, Field(alias="reservation")] = None
-    """A capacity reservation, `cr-…`, or the ARN of a resource group of several. Default: none."""
+    """Id of a capacity reservation, `cr-…`, or the ARN of a resource group of several. Default: none."""
     gpu_health_check: bool | None = None
-    """Whether GPUs are tested before each job. Default: no; `Queue.gpu` does."""
+    """Whether GPUs are tested before each job. Default: no; `Queue.gpu` enables it."""
     custom_slurm_settings: Annotated[Mapping[str, Any], Field(alias="slurm")] = {}
-    """Further settings, in the words of slurm.conf. Default: none."""
+    """Additional settings of slurm.conf. Default: none."""
     tags: Mapping[str, str] = {}
-    """Tags of the instances, next to those of the cluster. Default: none."""
+    """Tags of the instances, in addition to those of the cluster. Default: none."""
     overrides: Mapping[str, Any] = {}
-    """Keys that have no word here, in ParallelCluster's own spelling. Default: none.
+    """Settings of ParallelCluster that have no key here, in ParallelCluster's own spelling. Default: none.
 
-    With `Iam/InstanceRole` or `Iam/InstanceProfile` of a queue the cluster's policies are not attached: that role must
-    hold them."""
+    With `Iam/InstanceRole` or `Iam/InstanceProfile` of a queue the cluster's policies are not attached; that role must
+    contain their permissions."""
 
     @property
     def types(self) -> Sequence[str]:
-        """Its instance types, however they are given."""
+        """Its instance types, from `type` or `types`."""
         return self.instance_types or (() if self.instance_type is None else (self.instance_type,))
 
 
 class ComputeResource(Instances):
-    """Like instances of a queue (`ComputeResources[]`). A queue's say holds where it says nothing itself."""
+    """Equal instances of a queue (`ComputeResources[]`). Settings that it does not have are those of its queue."""
 
     other_words: ClassVar[Mapping[str, str]] = _OF_INSTANCES
 
     static_node_priority: Annotated[int | None, Field(alias="static_priority")] = None
-    """Slurm's weight of the nodes that always run; the lower, the sooner. Default: 1."""
+    """Slurm weight of the nodes that always run; a lower weight is used first. Default: 1."""
     dynamic_node_priority: Annotated[int | None, Field(alias="dynamic_priority")] = None
-    """Slurm's weight of the nodes that come and go. Default: 1000."""
+    """Slurm weight of the nodes that are started for jobs. Default: 1000."""
 
 
 OF_ITS_RESOURCE = (
@@ -221,14 +222,14 @@ OF_ITS_RESOURCE = (
     "spot_price",
     "schedulable_memory_mib",
 )
-"""What a queue says of its only compute resource."""
+"""Settings of a queue for its only compute resource."""
 
 
 class Queue(Instances):
-    """A queue, Slurm's partition (`SlurmQueues[]`).
+    """A queue, which is a Slurm partition (`SlurmQueues[]`).
 
-    With one kind of instances it says type and counts itself; with several it has `resources`. `trainium`, `gpu`,
-    `capacity_block` and `cpu` make queues that suit such instances.
+    A queue with one kind of instances has the type and counts itself; one with several has `resources`. `trainium`,
+    `gpu`, `capacity_block` and `cpu` create queues with settings for such instances.
     """
 
     written_as: ClassVar[Mapping[str, str]] = {"compute_resources": "resources"}
@@ -239,7 +240,7 @@ class Queue(Instances):
         "AllocationStrategy": "write `allocation`",
         "JobExclusiveAllocation": "write `exclusive`",
         "ComputeSettings": "write `root_volume` and `scratch`",
-        "CustomActions": "llm-fleet brings the scripts; write your own as `scripts: {own: …}` of the cluster",
+        "CustomActions": "llm-fleet provides the scripts; add your own with `scripts: {own: …}` of the cluster",
         "Iam": "write `reads` and `writes` of the cluster",
         "Image": "write `image`",
         "capacity_block": "write `capacity: capacity-block`",
@@ -247,39 +248,40 @@ class Queue(Instances):
     }
 
     resources: Named[ComputeResource] = ()
-    """Several kinds of instances, by name, in place of `type`, `min`, `max` and what else is of one kind.
+    """Several kinds of instances, by name, instead of `type`, `min`, `max` and the other settings of one kind.
 
-    50 at most in the whole cluster."""
+    At most 50 in the whole cluster."""
     capacity_type: Annotated[
         CapacityType,
         InFile(Capacity, lambda capacity: capacity.type),
         Field(alias="capacity", json_schema_extra={"default": Capacity.ON_DEMAND.value}),
     ] = CapacityType.ONDEMAND
-    """`on-demand`, `spot` or `capacity-block`, which needs a `reservation`. Default: `on-demand`."""
+    """`on-demand`, `spot` or `capacity-block`, which requires a `reservation`. Default: `on-demand`."""
     allocation_strategy: Annotated[AllocationStrategy | None, Field(alias="allocation")] = None
-    """Which of several `types` EC2 gives. Default: the cheapest that it has."""
+    """How EC2 chooses among several `types`. Default: the lowest price."""
     exclusive: bool | None = None
-    """Whether a job has whole nodes. Default: yes with accelerators, which Slurm cannot share out here."""
+    """Whether a job has whole nodes. Default: yes with accelerators, which Slurm cannot divide among jobs here."""
     root_volume: RootVolume | None = None
-    """The root volume of its nodes. Default: ParallelCluster's, encrypted."""
+    """Root volume of its nodes. Default: ParallelCluster's own, encrypted."""
     scratch_mount_dir: Annotated[str | None, Field(alias="scratch")] = None
-    """Where its nodes mount their local disks, which are emptied when a node goes. Default: `/scratch`; the presets of
-    Python take /local_scratch."""
+    """Mount path of the local disks, which are erased when a node is stopped. Default: `/scratch`; `Queue.trainium` and
+    the other presets of Python use /local_scratch."""
     image_id: Annotated[str | None, Field(alias="image")] = None
-    """An image of its own, `ami-…`, built for this version of ParallelCluster. Default: the cluster's."""
+    """Custom AMI of the queue, `ami-…`, built for this version of ParallelCluster. Default: the cluster's."""
     availability_zone_id: Annotated[str | None, Field(alias="az")] = None
-    """AZ id of its compute subnet. Default: the cluster's."""
+    """AZ id of its compute subnet. Default: the cluster's AZ."""
     subnets: Several[Subnet] = ()
-    """Subnets of its own, by id in a fleet file; one for EFA. Default: the compute subnet of its AZ."""
+    """Subnets of the queue, by id in a fleet file; only one with EFA. Default: the compute subnet of its AZ."""
     security_groups: Several[OwnSecurityGroup] = ()
-    """Further security groups of its nodes, by id in a fleet file. Default: none; ParallelCluster's own has all that
-    EFA needs."""
+    """Additional security groups of its nodes, by id in a fleet file. Default: none; ParallelCluster's own security
+    group has all rules that EFA needs."""
     assign_public_ip: Annotated[bool | None, Field(alias="public_ip")] = None
-    """Whether its nodes have public addresses. Default: as the subnet says, and the fleet's subnets say no."""
+    """Whether its nodes have public IP addresses. Default: the subnet's setting, which is off in the fleet's
+    subnets."""
 
     @property
     def compute_resources(self) -> Sequence[ComputeResource]:
-        """Its compute resources; one of the queue's own name where it says `type` itself."""
+        """Its compute resources; one with the queue's own name if the queue itself has the type."""
         if self.resources:
             return self.resources
         given = {attribute: getattr(self, attribute) for attribute in OF_ITS_RESOURCE}
@@ -307,12 +309,12 @@ class Queue(Instances):
         spot: bool = False,
         **options: Any,
     ) -> "Queue":
-        """Return a queue of Trainium instances for training; `options` are further fields of it and of its nodes.
+        """Return a queue of Trainium instances for training; `options` are more fields of the queue and its nodes.
 
-        A job has its nodes to itself, for Slurm cannot count Neuron devices here. EFA is on where the type has it, in
-        one placement group. The local disks are at /local_scratch. Hyper-threading stays on: a job that asks
-        `--cpus-per-task 128` on trn1.32xlarge finds 128 CPUs only with it, and 64 without. Spot capacity is for jobs
-        that can be stopped at any time; reserved capacity is `capacity_reservation`.
+        A job has whole nodes, because Slurm cannot count Neuron devices here. EFA is enabled where the type supports
+        it, in one placement group. The local disks are mounted at /local_scratch. Hyper-threading stays enabled: a job
+        with `--cpus-per-task 128` on trn1.32xlarge needs it to get 128 CPUs; without it there are 64. Use Spot capacity
+        only for jobs that can be stopped at any time; for reserved capacity, set `capacity_reservation`.
 
         Raises `FleetError` when `instance_type` is no Trainium type.
         """
@@ -331,10 +333,10 @@ class Queue(Instances):
         spot: bool = False,
         **options: Any,
     ) -> "Queue":
-        """Return a queue of GPU instances for training; `options` are further fields of it and of its nodes.
+        """Return a queue of GPU instances for training; `options` are more fields of the queue and its nodes.
 
-        As `trainium`; and on NVIDIA's GPUs their diagnostics run before each job, so that a broken GPU costs minutes
-        and not days.
+        Same settings as `trainium`. In addition, NVIDIA GPUs run their diagnostics before each job, so that a broken
+        GPU costs minutes and not days.
 
         Raises `FleetError` when `instance_type` has no GPUs.
         """
@@ -346,11 +348,11 @@ class Queue(Instances):
     def capacity_block(
         cls, name: str, *, instance_type: str, count: int, reservation_id: str, **options: Any
     ) -> "Queue":
-        """Return a queue of the instances of a Capacity Block; `options` are further fields of it and of its nodes.
+        """Return a queue of the instances of a Capacity Block; `options` are more fields of the queue and its nodes.
 
-        All `count` instances are static, as ParallelCluster asks of it; until the block begins their nodes are down.
-        AWS places them itself, so there is no placement group. The rest is as `trainium` and `gpu`. Its subnet must be
-        in the AZ of the block.
+        All `count` instances are static, as ParallelCluster requires; until the block begins their nodes are down. AWS
+        places the instances, so there is no placement group. Other settings are as in `trainium` and `gpu`. Its subnet
+        must be in the AZ of the block.
         """
         return _preset(
             name,
@@ -372,9 +374,9 @@ class Queue(Instances):
         spot: bool = False,
         **options: Any,
     ) -> "Queue":
-        """Return a queue of instances without accelerators, e.g. to prepare data; `options` are fields as above.
+        """Return a queue of instances without accelerators, e.g. to prepare data; `options` are more fields.
 
-        Several jobs share a node. With several instance types, of like CPUs, EC2 gives what it has.
+        Several jobs share a node. With several instance types, which must be alike in CPUs, EC2 chooses among them.
         """
         types = [instance_type] if isinstance(instance_type, str) else list(instance_type)
         return _preset(name, types, (min_count, max_count), options, capacity_type=_bought(spot))
@@ -388,7 +390,7 @@ _OF_NODES = frozenset({*OF_ITS_RESOURCE, "static_node_priority", "dynamic_node_p
 def _preset(
     name: str, instance_types: Sequence[str], counts: tuple[int, int], options: Mapping[str, Any], **fields: Any
 ) -> Queue:
-    """Return a queue with one compute resource of its name; `options` win over what its instances ask for."""
+    """Return a queue with one compute resource of the same name; `options` override the preset's values."""
     least, most = counts
     nodes = {key: value for key, value in options.items() if key in _OF_NODES}
     resource = ComputeResource(name=name, instance_types=instance_types, min_count=least, max_count=most, **nodes)
@@ -411,17 +413,17 @@ def _has_nvidia(known: Ec2Instance | None) -> bool:
 
 
 _TRAINIUM = "trn"
-"""How EC2 names every family of Trainium, those that the catalog does not have yet among them."""
+"""Prefix of all Trainium instance families of EC2, including those that the catalog does not have yet."""
 _FOR = {"trainium": "Trainium, e.g. trn1.32xlarge", "gpu": "GPUs, e.g. p5.48xlarge"}
 
 
 def _check_preset(preset: Literal["trainium", "gpu"], instance_type: str, name: str) -> None:
-    """Refuse other instances than `preset` is for; one that is not known passes where its name may be right."""
+    """Raise an error for instance types that `preset` is not for. Unknown types pass if their name can be right."""
     if is_unresolved(instance_type) or _fits(preset, instance_type):
         return
     problem = Problem(
         code=Code.PC_PRESET_TYPE,
-        message=f"Queue.{preset} is for other instances than these",
+        message=f"Queue.{preset} does not support this instance type",
         remedy=_remedy(instance_type),
         path=("instance_type",),
         value=instance_type,
@@ -443,7 +445,7 @@ def _remedy(instance_type: str) -> str:
         return "use Queue.trainium"
     facts = ec2_facts_of(instance_type)
     if facts is None:
-        return "write the name as EC2 does, without ml."
+        return "write the name of EC2, without the prefix `ml.`"
     if facts.accelerator == "gpu":
         return "use Queue.gpu"
-    return "use Queue.cpu" if facts.accelerator is None else "make a Queue with a ComputeResource of this type"
+    return "use Queue.cpu" if facts.accelerator is None else "create a Queue with a ComputeResource of this type"

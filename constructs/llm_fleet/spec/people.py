@@ -1,4 +1,5 @@
-"""People on nodes: users with the same ids everywhere, Slurm's accounts with their limits, and a directory."""
+"""Users of nodes: POSIX users with the same ids on every node, Slurm accounts with their limits, and LDAP
+directories."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +22,7 @@ class ClusterUser(Spec):
     """A POSIX user with the same ids on every node. In a fleet file its key is the login name.
 
     The cluster checks all its users together. Files belong to ids, not to names: never change the ids of a user, and
-    never give them to another one. Nodes make and change users; they remove none.
+    never give them to another user. Nodes create and change users, but never remove them.
     """
 
     name: Annotated[str, Field(alias=OWN_KEY)]
@@ -33,22 +34,23 @@ class ClusterUser(Spec):
     sudo: bool = False
     """Whether the user may become root without a password. Default: no."""
     ssh_public_keys: Annotated[Several[str], Field(alias="ssh_keys")] = ()
-    """Public SSH keys, each the line of a `.pub` file. Default: none; people come by Session Manager."""
+    """Public SSH keys, each the line of a `.pub` file. Default: none; users connect with Session Manager."""
     slurm_account: Annotated[str | None, Field(alias="account")] = None
-    """Slurm account that the user's jobs are booked to. Default: none of the user's own."""
+    """Slurm account that the user's jobs are charged to. Default: none."""
     home: str | None = None
-    """Absolute path of the home, on a shared file system if there is one. Default: where the cluster has its homes.
+    """Absolute path of the home directory, on a shared file system if there is one. Default: in the cluster's folder
+    for home directories.
 
-    That is a folder of the user's name on the file system mounted at /home, else in `<mount>/home` on OpenZFS, else on
-    Lustre, else in each node's /home."""
+    That is the file system mounted at /home, otherwise `<mount>/home` on OpenZFS, otherwise `<mount>/home` on Lustre,
+    otherwise each node's own /home."""
 
 
 class SlurmAccount(Spec):
-    """An account that jobs are booked to, with its limits in Slurm's own words. In a fleet file its key is its name.
+    """A Slurm account with its limits, under Slurm's own names. In a fleet file its key is its name.
 
-    The cluster checks all its accounts together. What is left out is no limit, and the controller takes such a limit
-    back where there is one; accounts, users and limits that are not of this list are left as people made them. Limits
-    bind every user of the cluster: without an account no one can then submit a job.
+    The cluster checks all its accounts together. A limit that is left out is removed on the controller. Accounts, users
+    and limits that are not in this list are not changed. Limits are enforced for every user of the cluster, so a user
+    without an account cannot submit jobs.
     """
 
     other_words: ClassVar[Mapping[str, str]] = {
@@ -63,29 +65,29 @@ class SlurmAccount(Spec):
     name: Annotated[str, Field(alias=OWN_KEY)]
     """Lower-case letters, digits, dots, hyphens and underscores."""
     parent: str | None = None
-    """The account above it, whose limits hold for it, too. Default: Slurm's own `root`."""
+    """Parent account, whose limits apply as well. Default: Slurm's own `root`."""
     fairshare: int | None = None
-    """Shares beside those of its neighbours. Default: 1, Slurm's own."""
+    """Fair-share value, relative to other accounts with the same parent. Default: 1, Slurm's own."""
     grp_jobs: int | None = None
-    """Jobs of the whole account that run at one time. Default: no limit."""
+    """Maximum number of running jobs of the whole account. Default: no limit."""
     grp_submit_jobs: int | None = None
-    """Jobs of the whole account that run or wait at one time. Default: no limit."""
+    """Maximum number of running and pending jobs of the whole account. Default: no limit."""
     grp_tres: Mapping[str, int] = {}
-    """What its running jobs have together at most, e.g. `{node: 16, gres/gpu: 128}`. Default: no limit.
+    """Maximum resources of all its running jobs together, e.g. `{node: 16, gres/gpu: 128}`. Default: no limit.
 
-    Nodes, `cpu`, `billing`; `mem` in MiB."""
+    Also `cpu`, `billing`, and `mem` in MiB."""
     max_jobs: int | None = None
-    """Jobs of each user that run at one time. Default: no limit."""
+    """Maximum number of running jobs of each user. Default: no limit."""
     max_submit_jobs: int | None = None
-    """Jobs of each user that run or wait at one time. Default: no limit."""
+    """Maximum number of running and pending jobs of each user. Default: no limit."""
     max_tres_per_job: Mapping[str, int] = {}
-    """What one job has at most, e.g. `{node: 4}`. Default: no limit."""
+    """Maximum resources of one job, e.g. `{node: 4}`. Default: no limit."""
     max_wall_minutes: Annotated[WallMinutes | None, Field(alias="max_wall")] = None
-    """How long a job may run, e.g. `2 days`. Default: no limit but the partition's."""
+    """Maximum run time of a job, e.g. `2 days`. Default: only the partition's limit."""
 
 
 class Directory(WithPaths, Spec):
-    """An LDAP directory or Active Directory that nodes know people from, by SSSD, over TLS alone.
+    """An LDAP directory or Active Directory with the users of the nodes, read by SSSD, always over TLS.
 
     The cluster checks it. On ParallelCluster it becomes the section `DirectoryService`.
     """
@@ -101,49 +103,49 @@ class Directory(WithPaths, Spec):
     }
 
     kind: Literal["ldap", "active_directory"] = "ldap"
-    """`ldap` or `active_directory`, which has another schema. Default: `ldap`."""
+    """`ldap` or `active_directory`, which has a different schema. Default: `ldap`."""
     domain: Annotated[str, Field(examples=["corp.example.com"])]
-    """Its DNS name; SSSD's name of it, too."""
+    """DNS name of the directory; also its name in SSSD."""
     uris: Annotated[Several[str], Field(examples=[["ldaps://ldap.corp.example.com"]])]
-    """Where it is: `ldaps://…`, or `ldap://…` with `start_tls`. The first that answers is asked."""
+    """LDAP URIs: `ldaps://…`, or `ldap://…` with `start_tls`. SSSD uses the first server that answers."""
     base_dn: Annotated[str, Field(examples=["dc=corp,dc=example,dc=com"])]
-    """Where search begins."""
+    """Base distinguished name of searches."""
     bind_dn: Annotated[str, Field(examples=["cn=reader,dc=corp,dc=example,dc=com"])]
-    """The distinguished name of who asks; a reader of people and groups is enough."""
+    """Distinguished name that nodes bind with; read access to users and groups is enough."""
     bind_secret: Annotated[
         Secret, Field(examples=["arn:aws:secretsmanager:us-west-2:111122223333:secret:reader-AbCdEf"])
     ]
-    """ARN of the secret whose text is that reader's password alone. Each node reads it when it starts."""
+    """ARN of the secret whose whole value is the password of `bind_dn`. Each node reads it when it starts."""
     certificate: Annotated[
         str | Path, PATH_OR_TEXT, Field(alias="ca_certificate", examples=["/etc/ssl/certs/ca-certificates.crt"])
     ]
-    """The authority that its certificate is of: a PEM file from where this file lies, which goes to the nodes, or an
-    absolute path in the image; in Python, a `Path` is always a file beside the program. ParallelCluster takes the path
-    in the image only."""
+    """Certificate of the CA that signed the directory's certificate: a PEM file, relative to the fleet file, which is
+    copied to the nodes, or an absolute path in the AMI. In Python, a `Path` is always a local file. ParallelCluster
+    supports only the path in the AMI."""
     start_tls: bool = False
-    """Whether TLS is started on an `ldap://` address first. Default: no; `ldaps://` has it anyhow."""
+    """Whether an `ldap://` connection uses StartTLS. Default: no; `ldaps://` always uses TLS."""
     map_ids: bool | None = None
-    """Whether ids come from SIDs, not from `uidNumber`. Default: yes with Active Directory, else no."""
+    """Whether ids are derived from SIDs instead of `uidNumber`. Default: yes with Active Directory, otherwise no."""
     first_id: int = slurm_limit_facts().first_mapped_id
-    """The lowest id of its people; those below do not come in. Default: 200000, SSSD's own."""
+    """Lowest id of the directory's users; users with a lower id cannot log in. Default: 200000, SSSD's own."""
     last_id: int = slurm_limit_facts().last_mapped_id
-    """The highest id of its people. Default: 2000200000, SSSD's own."""
+    """Highest id of the directory's users. Default: 2000200000, SSSD's own."""
     user_filter: str | None = None
-    """LDAP filter of who may log in. Default: everybody that the directory has."""
+    """LDAP filter of the users that may log in. Default: all users of the directory."""
     group_filter: str | None = None
-    """LDAP filter of the groups that nodes see. Default: all."""
+    """LDAP filter of the groups on the nodes. Default: all."""
     sudo_groups: Several[str] = ()
     """Groups whose members may become root without a password. Default: none."""
     ssh_public_key_attribute: Annotated[str | None, Field(alias="ssh_keys")] = None
-    """Attribute with people's public SSH keys, e.g. `sshPublicKey`. Default: none; people come by Session Manager."""
+    """LDAP attribute with public SSH keys, e.g. `sshPublicKey`. Default: none; users connect with Session Manager."""
     home: str | None = None
-    """Where homes are, with `%u` for the login name. Default: where the cluster has its homes."""
+    """Path of home directories, with `%u` for the login name. Default: in the cluster's folder for home directories."""
     test_user: str | None = None
-    """A login name that every node must find before it is green. Default: none."""
+    """A login name that every node must find before it reports healthy. Default: none."""
     sssd_on_image: bool = False
-    """Your word that the image carries SSSD. Default: no; it comes from the pinned `downloads`."""
+    """Confirms that the AMI contains SSSD. Default: no; SSSD is installed from the pinned `downloads`."""
     bind_secret_key: Key | None = None
-    """ARN of the KMS key that encrypts the secret, where that is named by its ARN. Default: `aws/secretsmanager`."""
+    """ARN of the KMS key that encrypts the secret, if the secret is given by its ARN. Default: `aws/secretsmanager`."""
 
     @property
     def bind_secret_arn(self) -> str:
@@ -152,7 +154,7 @@ class Directory(WithPaths, Spec):
 
     @property
     def certificate_on_nodes(self) -> str | None:
-        """The path of the authority on the nodes, where the image carries it."""
+        """Path of the CA certificate in the AMI, if it is there."""
         return self.certificate if isinstance(self.certificate, str) and self.certificate.startswith("/") else None
 
     @property

@@ -1,10 +1,11 @@
-"""Things of AWS that a fleet file names by id or ARN, and that Python may give as objects of the CDK.
+"""AWS resources that a fleet file names by id or ARN, and that can be CDK objects in Python.
 
     root_volume_key: Key | None = None
     '''The KMS key that encrypts the root volume. Default: a key that AWS owns.'''
 
-A fleet file has the ARN; Python has `kms.Key(…)`, or the ARN. `KEY.name_of(value)` is the ARN of either, and
-`llm_fleet.references.key_of` the CDK's object. Descriptions know no CDK, so its objects are known by what they have.
+A fleet file has the ARN; Python has `kms.Key(…)`, or the ARN. `KEY.name_of(value)` returns the ARN of either, and
+`llm_fleet.references.key_of` the CDK object. Descriptions do not import the CDK, so its objects are recognized by their
+attributes.
 """
 
 from dataclasses import dataclass
@@ -30,23 +31,23 @@ from llm_fleet.spec.values import (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reference:
-    """One kind of thing that is named by text. Metadata of `… | str`."""
+    """A kind of resource that a string can name. Metadata of `… | str`."""
 
     noun: str
-    """What it is, e.g. `a KMS key`."""
+    """Noun in messages, e.g. `a KMS key`."""
     name: str
-    """What the text is, e.g. `ARN`."""
+    """Noun of the string, e.g. `ARN`."""
     attribute: str
-    """Where an object of the CDK has that text, e.g. `key_ref.key_arn`."""
+    """Attribute of the CDK object that contains the string, e.g. `key_ref.key_arn`."""
     form: TextForm | None = None
-    """The form that the text must have. Default: a rule tells."""
+    """Format of the string. Default: not checked here; a rule checks it."""
 
     def name_of(self, value: Any) -> str:
-        """Return the text that names `value`; it may be a token."""
+        """Return the id, ARN or name of `value`; it may be a token."""
         return value if isinstance(value, str) else attrgetter(self.attribute)(value)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Take text of the right form, and in Python an object that has such text."""
+        """Accept a string in the right format, and in Python an object that has such a string."""
         text: CoreSchema = core_schema.str_schema(strict=True)
         if self.form is not None:
             text = core_schema.no_info_before_validator_function(self.form.parse, text)
@@ -58,7 +59,7 @@ class Reference:
                 return value
             raise wrong_value(
                 Code.WRONG_TYPE,
-                f"this must be {self.noun}, and is of type {type(value).__name__}",
+                f"this must be {self.noun}, but is of type {type(value).__name__}",
                 allowed=f"{self.noun}, or its {self.name}",
                 remedy=f"give {self.noun} of the CDK, or its {self.name}",
                 secret=self.form is not None and self.form.secret,
@@ -140,7 +141,7 @@ VPC = Reference(noun="a VPC", name="id", attribute="vpc_id")
 SUBNET = Reference(noun="a subnet", name="id", attribute="subnet_id")
 SECURITY_GROUP = Reference(noun="a security group", name="id", attribute="security_group_id")
 LOG_GROUP = Reference(noun="a log group", name="name", attribute="log_group_name")
-BUCKET = Reference(noun="a bucket", name="s3:// address", attribute="bucket_name")
+BUCKET = Reference(noun="a bucket", name="s3:// URI", attribute="bucket_name")
 _BUCKET_NAME = Reference(noun="a bucket", name="name", attribute="bucket_name")
 SECRET = Reference(noun="a secret", name="ARN", attribute="secret_arn", form=SECRET_ARN)
 TOPIC = Reference(noun="an SNS topic", name="ARN", attribute="topic_arn", form=TOPIC_ARN)
@@ -159,17 +160,17 @@ Vpc = Annotated[_Ec2Vpc | str, VPC]
 Subnet = Annotated[_Ec2Subnet | str, SUBNET]
 """A subnet, or its id."""
 OwnSubnet = Annotated[_Ec2Subnet | str, _OWN_SUBNET]
-"""A subnet of a thing that no rule looks at, or its id."""
+"""A subnet, or its id, which is checked here because no rule checks it."""
 SecurityGroup = Annotated[_Ec2SecurityGroup | str, SECURITY_GROUP]
 """A security group, or its id."""
 OwnSecurityGroup = Annotated[_Ec2SecurityGroup | str, _OWN_GROUP]
-"""The security group of a thing that exists, or its id, whose form no rule tells."""
+"""A security group, or its id, which is checked here because no rule checks it."""
 Guard = Annotated[_Connectable | str, _GUARD]
-"""What lets others in (`IConnectable`), or the id of a security group."""
+"""An object with security groups (`IConnectable`), or the id of a security group, to which inbound rules are added."""
 LogGroup = Annotated[_LogGroup | str, LOG_GROUP]
 """A log group, or its name."""
 Bucket = Annotated[_S3Bucket | str, BUCKET]
-"""A bucket, or its `s3://` address."""
+"""A bucket, or its `s3://` URI."""
 NamedBucket = Annotated[_S3Bucket | str, _BUCKET_NAME]
 """A bucket, or its name."""
 Secret = Annotated[_SecretsManagerSecret | str, SECRET]

@@ -1,4 +1,4 @@
-"""An inference service on ECS: how clients reach it, its instances, its server, its model, how it grows."""
+"""An inference service on ECS: load balancer, instances, model server, model and scaling."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ OF_FRONT: Mapping[str, str] = {
     "allowed_cidrs": "write `allowed_from`",
     "allow": "write `allowed_from`",
     "apikey": "write `auth: api-key`",
-    "api_key": "write `auth: api-key`, and `api_key_secret` for a secret that exists",
+    "api_key": "write `auth: api-key`, and `api_key_secret` for an existing secret",
     "authentication": "write `auth`",
     "idle_timeout": "write `longest_answer`: idle timeout, draining and stop timeout follow from it",
     "timeout": "write `longest_answer`: idle timeout, draining and stop timeout follow from it",
-    "oidc": "write `auth: jwt`: OIDC of a load balancer sends browsers to a page; clients of an API follow none",
+    "oidc": "write `auth: jwt`: OIDC of a load balancer redirects to a sign-in page, which API clients cannot use",
     "cognito": "write `auth: jwt`, with the user pool as its issuer",
 }
-"""Below `front`."""
+"""Remedies for keys below `front`."""
 
 OF_JWT: Mapping[str, str] = {
     "jwks_uri": "write `jwks`",
@@ -42,91 +42,92 @@ OF_JWT: Mapping[str, str] = {
     "scope": "write `claims: [{name: scope, values: [<scope>], format: space-separated-values}]`",
     "scopes": "write `claims: [{name: scope, values: [<scope>], format: space-separated-values}]`",
 }
-"""Below `jwt`."""
+"""Remedies for keys below `jwt`."""
 
 
 class Authentication(StrEnum):
-    """Who may ask the model."""
+    """How clients authenticate."""
 
     API_KEY = "api-key"
-    """Who has the key in Secrets Manager; the server checks it."""
+    """With the API key in Secrets Manager, which the model server checks."""
     JWT = "jwt"
-    """Who has a token of the named issuer; the load balancer checks it. HTTPS only."""
+    """With a token of the configured issuer, which the load balancer checks. HTTPS only."""
     NONE = "none"
-    """Everybody who reaches the load balancer."""
+    """No authentication: everyone who can connect to the load balancer can use the model."""
 
 
 class ClaimFormat(StrEnum):
-    """How a token writes a claim; Elastic Load Balancing's names."""
+    """Format of a claim in a token; values of Elastic Load Balancing."""
 
     SINGLE_STRING = "single-string"
-    """One text, as `client_id` mostly is."""
+    """A string, usual for `client_id`."""
     STRING_ARRAY = "string-array"
-    """A list of texts, as `aud` mostly is."""
+    """A list of strings, usual for `aud`."""
     SPACE_SEPARATED = "space-separated-values"
-    """Words in one text, as `scope` is."""
+    """Words in one string, as in `scope`."""
 
 
 class JwtClaim(Spec):
-    """A claim that a token must have."""
+    """A claim that a token must contain."""
 
     name: Annotated[str, Field(examples=["aud"])]
-    """The claim, e.g. `aud` or `scope`. Those that are always checked are refused: `exp`, `iss`, `nbf`, `iat`."""
+    """Name of the claim, e.g. `aud` or `scope`. Not `exp`, `iss`, `nbf` or `iat`, which are always checked."""
     values: Annotated[tuple[str, ...], Field(examples=[["chat"], "[chat]"])]
-    """What it must be or hold. One to ten texts of up to 256 characters."""
+    """Accepted values: one to ten strings of at most 256 characters."""
     format: ClaimFormat = ClaimFormat.SINGLE_STRING
-    """How the token writes it. Default: `single-string`."""
+    """Format of the claim in the token. Default: `single-string`."""
 
 
 class Jwt(Spec):
-    """The issuer whose tokens let clients in, and what its tokens must say.
+    """Issuer of the tokens that clients use, and the claims that are required.
 
-    The load balancer checks signature, issuer and expiry, and `nbf` and `iat` where a token has them. It knows RS256
-    alone, and key sets of up to 10 keys and 150 KB
+    The load balancer checks signature, issuer and expiry, and `nbf` and `iat` if a token has them. It supports only
+    RS256, and key sets of at most 10 keys and 150 KB
     (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-verify-jwt.html).
     """
 
     other_words: ClassVar[Mapping[str, str]] = OF_JWT
 
     issuer: Annotated[str, Field(examples=["https://idp.example.com/"])]
-    """The `iss` claim of its tokens, an https URL. It has up to 256 characters."""
+    """Issuer (`iss` claim), an https URL of at most 256 characters."""
     jwks_endpoint: Annotated[str, Field(alias="jwks", examples=["https://idp.example.com/.well-known/jwks.json"])]
-    """Where its public keys are, an https URL that the load balancer reaches over the internet."""
+    """URL of its public keys (JWKS), https, which the load balancer must reach over the internet."""
     claims: tuple[JwtClaim, ...] = ()
-    """What else a token must say, e.g. for whom it is. Default: nothing; every token of the issuer lets in."""
+    """Claims that a token must contain, e.g. its audience. Default: none; every token of the issuer is accepted."""
 
 
 class Front(Spec):
-    """The load balancer, who reaches it and who may ask the model: from the VPC alone, with an API key, by default.
+    """The load balancer, its network access and authentication. Default: only from the VPC, with an API key.
 
-    What is wrong with it is LF740 to LF753. Without a certificate, plain HTTP must be asked for.
+    Errors: LF740 to LF753. Without a certificate, plain HTTP must be enabled explicitly.
     """
 
     other_words: ClassVar[Mapping[str, str]] = OF_FRONT
 
     certificate_arn: Annotated[str | None, Field(alias="certificate")] = None
-    """ARN of the certificate in ACM; with it the front speaks HTTPS, and HTTP is sent on to it. Default: none."""
+    """ARN of the certificate in ACM. With it the load balancer uses HTTPS and redirects HTTP. Default: none."""
     plain_http: Annotated[bool, Field(alias="http")] = False
-    """Whether it may speak HTTP alone, so that keys and prompts cross the network unencrypted. Default: no."""
+    """Whether it may use only HTTP, so that keys and prompts cross the network unencrypted. Default: no."""
     domain_name: Annotated[str | None, Field(alias="domain")] = None
-    """Name of the certificate that your DNS leads to the load balancer. Default: the load balancer's own name."""
+    """DNS name that is in the certificate and that resolves to the load balancer. Default: the load balancer's own
+    name."""
     public: bool = False
-    """Whether it has public addresses. Default: no; it is reached from the VPC, and from what is peered with it."""
+    """Whether it has public addresses. Default: no; it can be reached from the VPC and from peered networks."""
     allowed_cidrs: Annotated[tuple[str, ...], Field(alias="allowed_from")] = ()
-    """Who may reach it, as CIDR blocks; a public one has at least one. Default: the VPC alone."""
+    """CIDR blocks that may connect; required for a public load balancer. Default: only the VPC."""
     authentication: Annotated[Authentication, Field(alias="auth")] = Authentication.API_KEY
-    """Who may ask the model. Default: `api-key`, who has the key in Secrets Manager."""
+    """How clients authenticate. Default: `api-key`, with a key in Secrets Manager."""
     jwt: Jwt | None = None
-    """With `auth: jwt`: whose tokens are taken."""
+    """With `auth: jwt`: issuer of the accepted tokens."""
     api_key_secret_arn: Annotated[SecretArn | None, Field(alias="api_key_secret")] = None
-    """With `auth: api-key`: ARN of a secret whose text is the key. Default: one is made."""
+    """With `auth: api-key`: ARN of the secret whose value is the key. Default: a secret is created."""
     longest_answer_seconds: Annotated[Seconds, Field(alias="longest_answer")] = (
         front_facts().default_longest_answer_seconds
     )
-    """How long one answer may take: idle timeout, draining and stop timeout follow from it. Default: `10 min`, as
-    long as the OpenAI client waits."""
+    """Maximum duration of one answer; idle timeout, deregistration delay and stop timeout are derived from it. Default:
+    `10 min`, the timeout of the OpenAI client."""
     requests_per_five_minutes: int = front_facts().default_requests_per_five_minutes
-    """Requests that one client address may send in five minutes before the web ACL refuses it. Default: 3000."""
+    """Requests of one client address in five minutes, above which the web ACL blocks it. Default: 3000."""
 
 
 OF_SERVICE: Mapping[str, str] = {
@@ -136,7 +137,7 @@ OF_SERVICE: Mapping[str, str] = {
     "desired": "write `count`",
     "desired_count": "write `count`",
     "tasks": "write `count`",
-    "instances": "write `count`: a task has an instance to itself",
+    "instances": "write `count`: each task has its own instance",
     "min_count": "write `min`",
     "minimum": "write `min`",
     "max_count": "write `max`",
@@ -155,17 +156,17 @@ OF_SERVICE: Mapping[str, str] = {
     "load_balancer": "write `front`",
     "alb": "write `front`",
     "capacity": "write it below `hosts`: `hosts: {capacity: managed-instances}`",
-    "autoscaling": "write `max`, and `scaling` for what it goes by",
-    "port": "leave it out: the front listens at 443, or at 80 with `front: {http: true}`",
+    "autoscaling": "write `max`, and `scaling` for its target",
+    "port": "leave it out: the load balancer listens on port 443, or on 80 with `front: {http: true}`",
     "queue": "write it below `scaling`: `scaling: {queue: 4}`",
     "name": "write the name as the service's key, in front of its colon",
 }
-"""Below a service."""
+"""Remedies for keys below a service."""
 
 OF_HOSTS: Mapping[str, str] = {
-    "type": "write `instance` of the service, beside `hosts`",
-    "instance_type": "write `instance` of the service, beside `hosts`",
-    "count": "write `count` of the service: a task has an instance to itself",
+    "type": "write `instance` of the service, next to `hosts`",
+    "instance_type": "write `instance` of the service, next to `hosts`",
+    "count": "write `count` of the service: each task has its own instance",
     "managed": "write `capacity: managed-instances`",
     "kind": "write `capacity`",
     "asg": "write `capacity: ec2`",
@@ -176,73 +177,72 @@ OF_HOSTS: Mapping[str, str] = {
     "image": "write `ami`; the server's container image is `image` of `server`",
     "driver_version": "write `driver`",
 }
-"""Below `hosts`."""
+"""Remedies for keys below `hosts`."""
 
 OF_EXPORT: Mapping[str, str] = {
-    "model": "write `source`, the checkpoint; it is written where `model` of the service says",
+    "model": "write `source` for the checkpoint; the compiled model is written to `model` of the service",
     "from": "write `source`",
     "hub": "write `source: <owner>/<name>`",
     "s3": "write `source: s3://…`",
     "instance_type": "write `instance`",
-    "server": "leave it out: it is the server of the service, whose image and sizes are compiled for",
+    "server": "leave it out: the model is compiled for the server of the service, with its image and sizes",
 }
-"""Below `export`."""
+"""Remedies for keys below `export`."""
 
 
 class Capacity(StrEnum):
-    """Who runs the instances under the service."""
+    """Who manages the instances of the service."""
 
     EC2 = "ec2"
-    """An auto scaling group of ours: the host's driver is pinned, and S3 is mounted on it."""
+    """An Auto Scaling group of llm-fleet: the host's driver is pinned, and S3 is mounted on it."""
     MANAGED_INSTANCES = "managed-instances"
-    """ECS Managed Instances: AWS chooses image and driver, and nothing of ours runs on the host."""
+    """ECS Managed Instances: AWS chooses AMI and driver, and llm-fleet installs nothing on the host."""
 
 
 class Hosts(Spec):
-    """Who runs the instances under a service, and what they are made with. What is wrong with it is LF730 to LF738.
+    """Instances of a service: who manages them, and their settings. Errors: LF730 to LF738.
 
-    On Managed Instances nothing of ours runs: no model is mounted from S3, and whether the driver goes with the
-    image's runtime only the first start tells. assumption: managed-instances-driver
+    On Managed Instances llm-fleet installs nothing: no model is mounted from S3, and only the first start shows whether
+    the driver is compatible with the image's runtime. assumption: managed-instances-driver
     """
 
     other_words: ClassVar[Mapping[str, str]] = OF_HOSTS
 
     capacity: Annotated[Capacity, SHORTHAND] = Capacity.EC2
-    """Who runs them. Default: `ec2`, an auto scaling group whose driver is pinned and that mounts S3."""
+    """Who manages them. Default: `ec2`, an Auto Scaling group with a pinned driver that mounts S3."""
     root_volume_gib: Annotated[Gibibytes | None, Field(alias="volume")] = None
-    """Size of the root volume. Default: system, the server's image twice, and the
-    model's cache."""
+    """Size of the root volume. Default: operating system, twice the server's image, and the model's cache."""
     ami: str | None = None
-    """A release of the ECS Neuron AMI, in quotes, e.g. `"20260701"`, or an AMI id. Default: the newest release that is
-    believed to carry the pinned driver."""
+    """Release of the ECS Neuron AMI, in quotes, e.g. `"20260701"`, or an AMI id. Default: the newest release that is
+    believed to contain the pinned driver."""
     driver_version: Annotated[str | None, Field(alias="driver")] = None
-    """Version of `aws-neuronx-dkms`, in quotes. Default: the newest that goes with the server's image."""
+    """Version of `aws-neuronx-dkms`, in quotes. Default: the newest that is compatible with the server's image."""
     install_driver: bool | None = None
-    """Whether a host whose AMI has another driver installs the pinned one at boot. Default: yes on `ec2`."""
+    """Whether a host whose AMI has another driver installs the pinned driver at boot. Default: yes on `ec2`."""
 
     @property
     def managed(self) -> bool:
-        """Whether AWS runs them."""
+        """Whether AWS manages them."""
         return self.capacity is Capacity.MANAGED_INSTANCES
 
     @property
     def installs_driver(self) -> bool:
-        """Whether the driver is installed at boot where it is another: as told, else where the hosts are ours."""
+        """Whether a different driver is replaced at boot: `install_driver`, otherwise yes on `ec2`."""
         return not self.managed if self.install_driver is None else self.install_driver
 
 
 class Scaling(Spec):
-    """By what a service grows and shrinks between `min` and `max`. What is wrong with it is LF772 to LF774."""
+    """Scaling targets of a service between `min` and `max`. Errors: LF772 to LF774."""
 
     queue_target: Annotated[float | None, Field(alias="queue")] = None
-    """Requests that may wait in a task on average, beside the batch that is being generated. Default: 1."""
+    """Target of waiting requests for each task, on average, in addition to the batch in progress. Default: 1."""
     requests_per_minute_target: Annotated[float | None, Field(alias="requests_per_minute")] = None
-    """Requests that a task shall get in a minute, in place of the queue. Default: the queue is followed."""
+    """Target of requests per minute for each task, instead of the queue. Default: the queue is used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskCount:
-    """How many tasks there are, with every default filled in; a task has an instance to itself."""
+    """Number of tasks, with all defaults; each task has its own instance."""
 
     desired: int
     minimum: int
@@ -250,35 +250,35 @@ class TaskCount:
 
     @property
     def scales(self) -> bool:
-        """Whether the number changes by itself."""
+        """Whether the service scales automatically."""
         return self.minimum != self.maximum
 
 
 class Alarms(Spec):
-    """Who is called about a service, and from when on. An ARN is short for the topic alone. LF775 is a wrong number."""
+    """Alarms of a service and their thresholds. An ARN is short for `topic` alone. LF775 is an invalid number."""
 
     topic_arn: Annotated[TopicArn | None, SHORTHAND, Field(alias="topic")] = None
-    """ARN of the SNS topic that alarms go to. Default: none; they show in CloudWatch alone."""
+    """ARN of the SNS topic for alarms. Default: none; alarms are only visible in CloudWatch."""
     time_to_first_token_seconds: Annotated[WaitSeconds | None, Field(alias="time_to_first_token")] = None
-    """Average time to the first token over five minutes, three times on end. Default: `10 s`."""
+    """Average time to the first token over five minutes, in three consecutive periods. Default: `10 s`."""
     waiting_requests: float | None = None
-    """Requests that wait in a task on average, for ten minutes. Default: twice the batch."""
+    """Average number of waiting requests for each task, for ten minutes. Default: twice the batch size."""
     server_error_percent: float | None = None
-    """Answers that are 5xx, of a hundred, in two of three times five minutes. Default: 5."""
+    """Percentage of 5xx answers, in two of three five-minute periods. Default: 5."""
 
 
 class SidecarImages(Spec):
-    """Images of what runs beside a server, for networks that cannot reach public registries: copies in your own ECR."""
+    """Images of the containers next to a server, for networks without public registries: copies in your own ECR."""
 
     collector: str | None = None
-    """The AWS Distro for OpenTelemetry Collector, which brings the server's metrics to CloudWatch."""
+    """The AWS Distro for OpenTelemetry Collector, which sends the server's metrics to CloudWatch."""
     problem_detector: str | None = None
-    """Kubernetes' node problem detector with Neuron's rules."""
+    """The Kubernetes node problem detector with the rules of Neuron."""
     recovery: str | None = None
-    """Neuron's own program beside it, where sick hosts are replaced."""
+    """Neuron's recovery container, used with `replace_sick_hosts`."""
 
     def image(self, name: str) -> str:
-        """Return the image of the sidecar `name`, a field: as told, else its makers' in a public registry."""
+        """Return the image of the sidecar `name`, a field: as set, otherwise the vendor's in a public registry."""
         images = {
             "collector": self.collector or collector_facts().image,
             "problem_detector": self.problem_detector or neuron_health_facts().detector_image,
@@ -287,7 +287,7 @@ class SidecarImages(Spec):
         return images[name]
 
     def pulled(self, *, watched: bool, replaced: bool) -> Iterator[tuple[str, str]]:
-        """Return what is pulled where devices are `watched` and sick hosts `replaced`, by the names of the keys."""
+        """Return the images that hosts pull, by key: with devices `watched`, and with faulty hosts `replaced`."""
         yield "collector", self.image("collector")
         if watched:
             yield "problem_detector", self.image("problem_detector")
@@ -296,52 +296,56 @@ class SidecarImages(Spec):
 
 
 class ServiceSpec(Spec):
-    """A model behind an OpenAI-compatible endpoint. Its key is the service's name, and what clients ask for.
+    """A model behind an OpenAI-compatible API. Its key is the service's name and the model name that clients send.
 
-    `InferenceService` refuses what is wrong with it, all at once (LF700 to LF789).
+    `InferenceService` reports all errors in it together (LF700 to LF789).
     """
 
     other_words: ClassVar[Mapping[str, str]] = OF_SERVICE
 
     name: Annotated[str | None, Field(alias=OWN_KEY)] = None
-    """Name of the service, its cluster and its log group. Default: one made of the construct's path."""
+    """Name of the service, its ECS cluster and its log group. Default: derived from the construct's path."""
     model: Annotated[Model, Field(examples=[{"s3": "s3://my-models/tanuki-8b"}, "s3://my-models/tanuki-8b"])]
-    """What is served: `s3://…`, an id of the Hub, or more about it."""
+    """The model that is served: `s3://…`, an id on the Hub, or a mapping."""
     instance_type: Annotated[NeuronInstanceName, Field(alias="instance", examples=["inf2.xlarge"])]
-    """On what: an EC2 instance type with Neuron devices. A task has an instance to itself."""
+    """EC2 instance type with Neuron devices. Each task has its own instance."""
     server: AnyServer = TgiServer()
-    """What serves: `tgi`, `hugging-face-vllm`, `aws-vllm` or `aws-vllm-neuron`, or more about it. Default: `tgi`."""
+    """Model server: `tgi`, `hugging-face-vllm`, `aws-vllm` or `aws-vllm-neuron`, or a mapping. Default: `tgi`."""
     desired: Annotated[int | None, Field(alias="count")] = None
-    """How many tasks. Default: 2, so that one serves while an update replaces the other, or `min` where that is more,
-    or `max` where that is less. A service that scales begins with `min`."""
+    """Number of tasks. Default: 2, so that one serves while an update replaces the other, but at least `min` and at
+    most `max`. A service that scales starts with `min`."""
     minimum: Annotated[int | None, Field(alias="min")] = None
-    """Never fewer. Default: `count`."""
+    """Minimum number of tasks. Default: `count`."""
     maximum: Annotated[int | None, Field(alias="max")] = None
-    """Never more; above `min`, the service grows with its load. Default: `count`, which scales nothing."""
+    """Maximum number of tasks; above `min`, the service scales with its load. Default: `count`, no scaling."""
     scaling: Scaling = Scaling()
-    """By what it grows and shrinks."""
+    """Scaling targets."""
     hosts: Hosts = Hosts()
-    """Who runs the instances, and what they are made with."""
+    """Instances: who manages them, and their settings."""
     front: Front = Front()
-    """The load balancer, who reaches it and who may ask the model."""
+    """The load balancer, its network access and authentication."""
     alarms: Alarms = Alarms()
-    """Who is called, and from when on: the ARN of an SNS topic, or more about it. Default: nobody."""
+    """Alarm thresholds and notifications: the ARN of an SNS topic, or a mapping. Default: alarms without
+    notifications."""
     log_retention_days: Annotated[Days, Field(alias="logs")] = 30
-    """How long logs are kept. Default: `30 days`."""
+    """Retention of the logs. Default: `30 days`."""
     health_check_grace_seconds: Annotated[Seconds | None, Field(alias="load_time")] = None
-    """How long a task may take to load the model before its health counts. Default: by the server and the model."""
+    """Time for a task to load the model, in which failed health checks are ignored. Default: by the server and the
+    model."""
     execute_command: Annotated[bool, InRequest("enable_execute_command")] = False
-    """Whether `aws ecs execute-command` opens a shell in a task. Default: no; who has one has the model and the key."""
+    """Whether `aws ecs execute-command` can open a shell in a task. Default: no; a user with a shell can read the model
+    and the API key."""
     neuron_health: bool = True
-    """Whether a daemon watches the Neuron devices of hosts. Default: yes on `ec2`."""
+    """Whether a daemon monitors the Neuron devices of hosts. Default: yes on `ec2`."""
     replace_sick_hosts: bool = False
-    """Whether a host with a sick device is ended and replaced, without draining. Default: no; an alarm goes off."""
+    """Whether a host with a faulty device is terminated and replaced, without draining. Default: no; only an alarm is
+    raised."""
     sidecar_images: SidecarImages = SidecarImages()
-    """Images of what runs beside the server. Default: those of their makers, in public registries."""
+    """Images of the containers next to the server. Default: the vendors' images in public registries."""
 
     @property
     def tasks(self) -> TaskCount:
-        """How many tasks there are."""
+        """Number of tasks, with all defaults."""
         desired = self._default_desired() if self.desired is None else self.desired
         return TaskCount(
             desired=desired,
@@ -351,26 +355,26 @@ class ServiceSpec(Spec):
 
     @property
     def queue_target(self) -> float:
-        """How many requests may wait in a task on average."""
-        told = self.scaling.queue_target
-        return scaling_facts().queue_target if told is None else told
+        """Target of waiting requests for each task, with its default."""
+        target = self.scaling.queue_target
+        return scaling_facts().queue_target if target is None else target
 
     @property
     def watches_devices(self) -> bool:
-        """Whether a daemon watches the devices: only hosts of ours can run one that sees them."""
+        """Whether a daemon monitors the devices: only `ec2` hosts can run one with access to them."""
         return self.neuron_health and not self.hosts.managed
 
     @property
     def replaces_sick_hosts(self) -> bool:
-        """Whether a host with a sick device is replaced."""
+        """Whether a host with a faulty device is replaced."""
         return self.replace_sick_hosts and self.watches_devices
 
     def pulled(self) -> Iterator[tuple[str, str]]:
-        """Return the images beside the server's that hosts pull, by the fields of `SidecarImages`."""
+        """Return the images that hosts pull in addition to the server's, by the fields of `SidecarImages`."""
         return self.sidecar_images.pulled(watched=self.watches_devices, replaced=self.replaces_sick_hosts)
 
     def _default_desired(self) -> int:
-        """Return how many tasks there are between the bounds: the catalog's number, or the bound that is nearest."""
+        """Return the default number of tasks: the catalog's, limited by `min` and `max`."""
         least, most = self.minimum, self.maximum
         if least is not None and is_unresolved(least):
             return least
@@ -379,7 +383,7 @@ class ServiceSpec(Spec):
 
 
 class ExportSpec(Spec):
-    """A task, run by hand, that compiles a checkpoint with the serving image, and writes it where `model` says."""
+    """An ECS task, run by hand, that compiles a checkpoint with the serving image and writes the result to `model`."""
 
     other_words: ClassVar[Mapping[str, str]] = OF_EXPORT
 
@@ -387,12 +391,13 @@ class ExportSpec(Spec):
         Model,
         Field(examples=[{"hub": "meta-llama/Llama-3.1-8B-Instruct"}, "meta-llama/Llama-3.1-8B-Instruct"]),
     ]
-    """The checkpoint: an id of the Hub, `s3://…`, or more about it."""
+    """The checkpoint: an id on the Hub, `s3://…`, or a mapping."""
     instance_type: Annotated[NeuronInstanceName | None, Field(alias="instance")] = None
-    """On what it is compiled. Default: the smallest type of the service's family that can; none runs in between."""
+    """EC2 instance type for the compilation. Default: the smallest type of the service's family that can compile it; no
+    instance runs between compilations."""
     hosts: Annotated[Hosts, Field(alias=PYTHON_ONLY)] = Hosts()
-    """What that host is made with: hosts of ours. Default: as those of a service."""
+    """Settings of that host, which is always `ec2`. Default: as those of a service."""
     fargate: bool = False
-    """Whether it is compiled on Fargate, without Neuron devices. Default: no; `hugging-face-vllm` alone can."""
+    """Whether it is compiled on Fargate, without Neuron devices. Default: no; only `hugging-face-vllm` supports it."""
     tools_image: str | None = None
-    """Image with the AWS CLI, which fetches and writes, for networks that cannot reach public.ecr.aws."""
+    """Image with the AWS CLI, which downloads and uploads, for networks without access to public.ecr.aws."""

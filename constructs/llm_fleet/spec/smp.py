@@ -10,9 +10,9 @@ from llm_fleet.spec.spec import Spec
 
 
 class SmpConfiguration(Spec):
-    """The configuration of SMP v2: its own keys, under its own names (`distributed-model-parallel-v2-reference`).
+    """Configuration of SMP v2, with the library's own keys (`distributed-model-parallel-v2-reference`).
 
-    A key that is left out, `None`, is the job's, else the library's default.
+    A key that is left out, `None`, is derived from the job, otherwise it is the library's default.
     """
 
     other_words: ClassVar[Mapping[str, str]] = {
@@ -30,31 +30,33 @@ class SmpConfiguration(Spec):
     }
 
     hybrid_shard_degree: Annotated[int | None, Field(examples=[16])] = None
-    """Over how many GPUs the model is sharded. Default: the job's shard degree, else `0`: all of them, as PyTorch."""
+    """Number of GPUs over which the model is sharded. Default: the job's shard degree, otherwise `0`: all GPUs, as in
+    PyTorch."""
     sm_activation_offloading: bool | None = None
-    """Whether activations move to the host's memory. Default: no; alone, the library's default does nothing."""
+    """Whether activations are offloaded to CPU memory. Default: no; the library's own default has no effect alone."""
     activation_loading_horizon: Annotated[int | None, Field(examples=[2])] = None
-    """Of how many checkpointed layers the inputs are on the GPU at once. Default: `2`, as the library has it."""
+    """Number of checkpointed layers whose inputs are on the GPU at the same time. Default: `2`, the library's own."""
     fsdp_cache_flush_warnings: bool | None = None
-    """Whether flushes of the GPU's memory cache are told. Default: yes, as the library has it."""
+    """Whether flushes of the GPU's memory cache are logged. Default: yes, the library's own."""
     allow_empty_shards: bool | None = None
-    """Experimental: empty shards of tensors that cannot be divided. Default: no, as the library has it."""
+    """Experimental: allow empty shards of tensors that cannot be divided. Default: no, the library's own."""
     tensor_parallel_degree: Annotated[int | None, Field(examples=[8])] = None
-    """Over how many GPUs each layer is spread. Default: the job's."""
+    """Number of GPUs over which each layer is split. Default: the job's."""
     context_parallel_degree: Annotated[int | None, Field(examples=[2])] = None
-    """Over how many GPUs each sequence is spread; a divisor of the shard degree. Default: the job's."""
+    """Number of GPUs over which each sequence is split; must divide the shard degree. Default: the job's."""
     expert_parallel_degree: Annotated[int | None, Field(examples=[1])] = None
-    """Over how many GPUs the experts of a mixture are spread. Default: `1`; the training program's models have none."""
+    """Number of GPUs over which the experts of a mixture-of-experts model are split. Default: `1`; the training
+    program's models have no experts."""
     random_seed: Annotated[int | None, Field(examples=[0])] = None
     """The seed of the library's parallel modules. Default: the job's."""
     tensor_parallel_seed: Annotated[int | None, Field(examples=[0])] = None
-    """What the library's announcement calls `random_seed`. Default: left out."""
+    """Name of `random_seed` in the library's announcement. Default: left out."""
     backend: Literal["nccl", "smddp"] | None = None
-    """Whose collectives. Default: `smddp` on p4d and p4de, where it runs, else `nccl`."""
+    """Collective communication library. Default: `smddp` on p4d and p4de, where it is supported, otherwise `nccl`."""
 
     @property
     def for_library(self) -> dict[str, Any]:
-        """What the library reads: the keys that are set, in its reference's order, the seed by today's name."""
+        """Return the keys that are set, in the order of the library's reference; the seed under its current name."""
         values = {name: getattr(self, name) for name in smp_keys()}
         if values["random_seed"] is None:
             values["random_seed"] = self.tensor_parallel_seed

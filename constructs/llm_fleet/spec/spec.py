@@ -1,49 +1,50 @@
-"""The core of every description: one class is the construct's argument, the fleet file's mapping and what rules read.
+"""The base class of all descriptions: constructor argument, mapping of the fleet file, and input of the rules.
 
-A thing is described once, as a subclass of `Spec`:
+Each part of a fleet is described once, as a subclass of `Spec`:
 
     class WarmPool(Spec):
-        '''Instances that stay for the next job.'''
+        '''Instances that are kept for the next job.'''
 
         keep_alive_seconds: Annotated[Seconds, SHORTHAND, Field(alias="keep", examples=["30 min"])]
-        '''For how long after the job's end.'''
+        '''How long they are kept after the job's end.'''
         cap_seconds: Annotated[Seconds, Field(alias="cap")] = training_job_fact("warm_pool")["cap_seconds"]
-        '''For how long at most. Default: `1 h`.'''
+        '''Maximum of `keep`. Default: `1 h`.'''
 
-- **Python** writes `WarmPool(keep_alive_seconds=1800)`: attribute names, numbers in the unit of the API. A value of a
-  wrong type raises `FleetError` where it is written.
-- **A fleet file** writes `warm_pool: {keep: 30 min}`, or `warm_pool: 30 min` for the field with `SHORTHAND`: aliases
-  and units. The loader reports what is wrong, with the line.
-- **Rules** get the same object from both. The construct and the fleet file's checks call them, so a `Spec` knows none.
-  `pool.wrong("cap_seconds", Code.X, "the cap is …", "write …")` is the problem of a field, with its path and value.
-- **Schema, editor completion and pages** follow from the annotations, and from the text below each attribute.
+- **Python** writes `WarmPool(keep_alive_seconds=1800)`: attribute names, and numbers in the unit of the API. A value of
+  a wrong type raises `FleetError` where it is written.
+- **A fleet file** has `warm_pool: {keep: 30 min}`, or `warm_pool: 30 min` for the field with `SHORTHAND`: aliases and
+  units. The loader reports errors with their line.
+- **Rules** get the same object from both. The construct and the fleet file's checks call them; a `Spec` itself calls
+  none. `pool.wrong("cap_seconds", Code.X, "the cap is …", "write …")` is the problem of a field, with its path and
+  value.
+- **Schema, editor completion and pages** are derived from the annotations, and from the docstring of each attribute.
 
-What a field can carry, all in `Annotated[…]`:
+Metadata of a field, all in `Annotated[…]`:
 
-| metadata | what it does |
+| metadata | effect |
 |---|---|
 | `Field(alias=…)` | the key in a fleet file. Default: the attribute's name |
-| `Field(examples=[…])` | what schema and remedies show; a required field needs one |
-| a `Quantity`, a `TextForm` (`spec/values.py`) | unit, or form of text |
-| `Within(limit=…, code=…, what=…)` | a range: `rules.fields.check_fields` reports it, the schema has the bounds |
-| `InRequest(path, render)` | where a request of the API, or a template, has the value: `in_request` renders it |
-| `SHORTHAND` | a single value in a fleet file stands for the mapping with this key |
+| `Field(examples=[…])` | examples in the schema and in remedies; required for a required field |
+| a `Quantity`, a `TextForm` (`spec/values.py`) | unit, or format of a string |
+| `Within(limit=…, code=…, what=…)` | a range: `rules.fields.check_fields` checks it, the schema has the bounds |
+| `InRequest(path, render)` | property of the API request or the template with the value; `in_request` renders it |
+| `SHORTHAND` | a single value in a fleet file is short for the mapping with this key |
 | an enum or `Literal` as the type | a choice of words |
 | `InFile(type, read)` (`spec/values.py`) | the type in a fleet file where Python has the API's value |
-| a `Reference` (`spec/references.py`) | an object of the CDK in Python; its id or ARN in a fleet file, or in both |
-| `PYTHON_ONLY` as the alias | no key of a fleet file, e.g. the id of a resource that a fleet makes itself |
-| `OWN_KEY` as the alias | the key under which the mapping stands, e.g. `name` |
+| a `Reference` (`spec/references.py`) | a CDK object in Python; its id or ARN in a fleet file, or in both |
+| `PYTHON_ONLY` as the alias | not a key of a fleet file, e.g. the id of a resource that a fleet creates |
+| `OWN_KEY` as the alias | the key of the mapping itself, e.g. `name` |
 
-An alias stands in `Annotated`, not behind the equals sign: type checkers would take it for the argument's name.
+Put an alias into `Annotated`, not after the equals sign: type checkers would take it for the argument's name.
 
-A class can have `switch = True` (`spot: true` stands for the mapping with its defaults), `other_words` (remedies for
-keys that people bring from elsewhere), and its own `from_shorthand` where one value stands for several keys.
+A class can have `switch = True` (`spot: true` is short for the mapping with its defaults), `other_words` (remedies for
+keys that users know from other tools), and its own `from_shorthand` if one value sets several keys.
 
-What names other parts of a fleet (a bucket under `storage`) is no part of the thing: Python gives the construct the
-object. The fleet file's own subclass adds those keys, and resolves them (`fleet_file/sagemaker.py`).
+References to other parts of a fleet (a bucket under `storage`) are not in the `Spec`: Python passes the object to the
+construct. The fleet file's own subclass adds those keys, and resolves them (`fleet_file/sagemaker.py`).
 
-Two facts shape the code. A CDK token may stand for any value of a field, so in Python each field lets one pass. And a
-fleet file is validated as JSON, where strict typing takes lists for tuples and words for choices.
+Two facts determine the code. A CDK token can replace any value of a field, so in Python each field accepts one. And a
+fleet file is validated as JSON, where strict typing accepts lists for tuples and words for choices.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -65,9 +66,9 @@ from llm_fleet.spec.references import Reference
 from llm_fleet.spec.values import InFile, Quantity, TextForm
 
 SHORTHAND = "shorthand"
-"""Metadata of the field that a single value in a fleet file stands for."""
+"""Metadata of the field that a single value in a fleet file sets."""
 PYTHON_ONLY = "(in Python)"
-"""How the alias of a field begins that a fleet file does not have; no key that is written without quotes does."""
+"""Prefix of the alias of a field that a fleet file does not have; no unquoted key begins with it."""
 _HIDDEN = "("
 _PLAIN = (str, int, float)
 _OF_FIELD: Final = object()
@@ -80,14 +81,14 @@ class Within:
     limit: Limit
     code: AnyCode
     what: str
-    """What messages call it, e.g. `the volume`."""
+    """Name in messages, in backticks if it is the key, e.g. `the volume`."""
     below: str = ""
-    """The remedy for a number below the range. Default: to write the nearest in it."""
+    """The remedy for a number below the range. Default: write the nearest allowed number."""
     above: str = ""
-    """The remedy for a number above the range. Default: to write the nearest in it."""
+    """The remedy for a number above the range. Default: write the nearest allowed number."""
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Offer editors the bounds of a plain number; text with a unit has a pattern."""
+        """Add the bounds of a plain number to the schema; a string with a unit has a pattern."""
         node = handler(schema)
         for arm in node.get("anyOf", [node]):
             if arm.get("type") == "integer":
@@ -98,42 +99,42 @@ class Within:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InRequest:
-    """Where a request of the API has a field's value, e.g. `StoppingCondition.MaxRuntimeInSeconds`; its metadata.
+    """Where an API request has a field's value, e.g. `StoppingCondition.MaxRuntimeInSeconds`; metadata of the field.
 
-    Of a resource of CloudFormation it is the property, in the L1's spelling, e.g. `minInstanceCount`.
+    For a CloudFormation resource it is the property, in the L1 construct's spelling, e.g. `minInstanceCount`.
     """
 
     path: str
     render: Callable[[Any], Any] | None = None
-    """Returns what stands there for a value. Default: the value; of a description, what its own fields put there."""
+    """Converts the value. Default: the value itself; for a description, the values of its own fields."""
 
 
 _Other = TypeVar("_Other", bound="Spec")
 
 
 class Spec(FleetModel):
-    """The description of one thing; see the module's text."""
+    """The description of one part of a fleet; see the module's docstring."""
 
     switch: ClassVar[bool] = False
-    """Whether `true` in a fleet file stands for the mapping with its defaults, and `false` for none."""
+    """Whether `true` in a fleet file is short for the mapping with its defaults, and `false` for none."""
     may_be_secret: ClassVar[bool] = False
-    """Whether what stands in its place by mistake may be a secret, which no message in Python repeats."""
+    """Whether a wrong value in its place may be a secret, which no message in Python repeats."""
 
     if not TYPE_CHECKING:
 
         def __init__(self, **given: Any) -> None:
-            """Take attribute names, as Python has them. Raise `FleetError` for each value of a wrong type."""
+            """Set attributes by their Python names. Raise `FleetError` for each value of a wrong type."""
             try:
                 self.__pydantic_validator__.validate_python(given, self_instance=self, by_alias=False, by_name=True)
             except ValidationError as error:
                 found = [_explain(type(self), each) for each in error.errors(include_url=False)]
                 raise FleetError(found, subject=type(self).__name__) from None
 
-        # Pydantic then makes the nested mappings of a fleet file without this, and reports all errors together.
+        # Pydantic creates the nested mappings of a fleet file without this method, and reports all errors together.
         __init__.__pydantic_base_init__ = True
 
     def narrowed(self, to: type[_Other], /, **changes: Any) -> _Other:
-        """Return what `to`, a description of the same thing with fewer or other fields, has of it, with `changes`."""
+        """Return the fields that `to`, another description of the same part, shares with this one, with `changes`."""
         of = {name: getattr(self, name) for name in to.model_fields if name in type(self).model_fields}
         return to.model_construct(**{**of, **changes})
 
@@ -147,10 +148,10 @@ class Spec(FleetModel):
         allowed: str = "",
         value: Any = _OF_FIELD,
     ) -> Problem:
-        """Return the problem of `field`: an attribute, or the path of something in it, e.g. `("env", "HF_TOKEN")`.
+        """Return the problem of `field`: an attribute, or a path below it, e.g. `("env", "HF_TOKEN")`.
 
-        The problem has the value from there. Give a `value` where another one is wrong, and `None` where it may be a
-        secret, or says nothing.
+        The problem has the value at that path. Pass `value` if another value is wrong, and `None` if the value may be a
+        secret or does not help.
         """
         path = (field,) if isinstance(field, str) else field
         shown = _shown_at(self, path) if value is _OF_FIELD else value
@@ -158,34 +159,34 @@ class Spec(FleetModel):
 
     @classmethod
     def keys(cls) -> list[str]:
-        """Return every key that the mapping of a fleet file may have."""
+        """Return every key that the mapping of a fleet file can have."""
         keys = [field.alias or name for name, field in cls.model_fields.items()]
         return [key for key in keys if not key.startswith(_HIDDEN)]
 
     @classmethod
     @cache
     def shorthand_field(cls) -> str | None:
-        """Return the attribute that a single value stands for; `None` where none may stand there."""
+        """Return the attribute that a single value sets; `None` if no single value is allowed."""
         return next((name for name, field in cls.model_fields.items() if SHORTHAND in field.metadata), None)
 
     @classmethod
     def from_shorthand(cls, written: Any) -> Any:
-        """Return the mapping that `written` stands for; what is no shorthand is returned as it is."""
+        """Return the mapping that `written` is short for; any other value is returned unchanged."""
         if cls.switch and isinstance(written, bool):
             return {} if written else None
         name = cls.shorthand_field()
-        if name is not None and isinstance(written, _may_stand_for(cls.model_fields[name])):
+        if name is not None and isinstance(written, _may_replace(cls.model_fields[name])):
             return written if isinstance(written, bool) else {cls.key_of(name): written}
         return written
 
     @classmethod
     def shorthand_schemas(cls) -> list[dict[str, Any]]:
-        """Return what `from_shorthand` reads beside the field of the shorthand and the switch."""
+        """Return the schemas of what `from_shorthand` reads, except for the field of the shorthand and the switch."""
         return [{"type": "boolean"}] if cls.switch else []
 
     @classmethod
     def in_python(cls) -> str:
-        """Return how one is written in Python, for remedies."""
+        """Return how to create one in Python, for remedies."""
         required = [name for name, field in cls.model_fields.items() if field.is_required()]
         shorthand = cls.shorthand_field()
         names = required or ([shorthand] if shorthand and not cls.switch else [])
@@ -193,7 +194,7 @@ class Spec(FleetModel):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: type[BaseModel], handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Let a CDK token stand for the value of any field, in Python."""
+        """Accept a CDK token as the value of any field, in Python."""
         schema = handler(source)
         fields: Any = schema
         while fields["type"] != "model-fields":
@@ -202,7 +203,7 @@ class Spec(FleetModel):
             holder = field["schema"] if field["schema"]["type"] == "default" else field
             inner = holder["schema"]
             if inner["type"] == "literal" and len(inner["expected"]) == 1:
-                continue  # Its one word tells kinds of mappings apart, for which pydantic reads the schema.
+                continue  # This value decides the kind of a mapping; pydantic reads it from the schema.
             reader = _list_or_token if _is_tuple(inner) else _or_token
             holder["schema"] = core_schema.json_or_python_schema(
                 json_schema=inner,
@@ -212,7 +213,7 @@ class Spec(FleetModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Leave out what a fleet file does not have; `fleet_file.schema` puts the shorthand where it may stand."""
+        """Leave out fields that a fleet file does not have; `fleet_file.schema` adds the shorthand."""
         reference = handler(schema)
         node = handler.resolve_ref_schema(reference)
         node["properties"] = {key: each for key, each in node["properties"].items() if not key.startswith(_HIDDEN)}
@@ -226,7 +227,7 @@ class Spec(FleetModel):
 
 
 def _shown_at(spec: Spec, path: tuple[PathPart, ...]) -> Any:
-    """Return the value at `path` as a problem shows it: none of a secret, of a mapping or of an object of the CDK."""
+    """Return the value at `path` as a problem shows it: nothing for a secret, a mapping or a CDK object."""
     value: Any = spec
     for part in path:
         if isinstance(value, FleetModel):
@@ -236,7 +237,7 @@ def _shown_at(spec: Spec, path: tuple[PathPart, ...]) -> Any:
             value = getattr(value, str(part))
         elif isinstance(value, Mapping):
             value = cast("Mapping[PathPart, Any]", value).get(part)
-        else:  # A part with a name is found by it, any other by its index.
+        else:  # An entry with a name is found by its name, any other by its index.
             value = value[part] if isinstance(part, int) else next(each for each in value if each.name == part)
     if isinstance(value, Enum):
         return value.value
@@ -252,10 +253,10 @@ def _is_secret(metadata: Any) -> bool:
 
 
 def in_request(spec: Spec) -> dict[str, Any]:
-    """Return what the fields with an `InRequest`, of `spec` and of the descriptions in it, put into a request.
+    """Return the part of a request that the fields with an `InRequest`, of `spec` and of nested descriptions, define.
 
-    A field that is `None` or an empty list puts nothing there. A description that has no place of its own puts its
-    values beside those of `spec`.
+    A field that is `None` or an empty list is left out. A description without a path of its own adds its values to
+    those of `spec`.
     """
     request: dict[str, Any] = {}
     for name, field in type(spec).model_fields.items():
@@ -274,7 +275,7 @@ def in_request(spec: Spec) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return `value` as jsii takes it: words and names as plain text, descriptions by what they put there."""
+    """Return `value` in types that jsii accepts: plain strings for enums and names, mappings for descriptions."""
     if isinstance(value, Spec):
         return in_request(value)
     if isinstance(value, Enum):
@@ -293,7 +294,8 @@ def _merge(entries: dict[str, Any], into: dict[str, Any]) -> None:
 
 
 def in_long_form(annotation: Any, written: Any, own_key: str | None = None) -> Any:
-    """Return `written`, of a fleet file, with the shorthand of each `Spec` in `annotation` written out, and its key."""
+    """Return `written`, of a fleet file, with the shorthand of each `Spec` in `annotation` expanded, and its key
+    added."""
     inner = bare(annotation)
     if kinds := kinds_of(inner):
         first = next(iter(kinds.values()))
@@ -310,7 +312,7 @@ def in_long_form(annotation: Any, written: Any, own_key: str | None = None) -> A
         long = dict[str, Any]()
         for key, value in cast("dict[str, Any]", mapping).items():
             hidden = key in types and key.startswith(_HIDDEN) and (key, value) != (OWN_KEY, own_key)
-            # In quotes where a user wrote what is no key of a fleet file, so that pydantic does not know it.
+            # In quotes if the user wrote a name that is no key of a fleet file, so that pydantic reports it as unknown.
             long[f"'{key}'" if hidden else key] = in_long_form(types.get(key), value)
         return {**long, OWN_KEY: own_key} if OWN_KEY in types and own_key is not None else long
     if isinstance(written, dict) and get_origin(inner) in (Mapping, Sequence):
@@ -323,12 +325,12 @@ def in_long_form(annotation: Any, written: Any, own_key: str | None = None) -> A
 
 @cache
 def _types_in_file(model: type[FleetModel]) -> dict[str, Any]:
-    """Return the type that a fleet file has for each key of `model`."""
+    """Return the type of each key of `model` in a fleet file."""
     return {field.alias or name: in_file(field) for name, field in model.model_fields.items()}
 
 
 def in_file(field: FieldInfo) -> Any:
-    """Return the type that a fleet file has for `field`."""
+    """Return the type of `field` in a fleet file."""
     return next((each.of for each in field.metadata if isinstance(each, InFile)), field.annotation)
 
 
@@ -341,7 +343,7 @@ def _list_or_token(value: Any, validate: Callable[[Any], Any]) -> Any:
 
 
 def _entries_or_tokens(schema: Any) -> Any:
-    """Return `schema`, which in a mapping lets a token stand for each value too."""
+    """Return `schema`; for a mapping, it also accepts a token for each value."""
     if schema["type"] != "dict" or "values_schema" not in schema:
         return schema
     values = core_schema.no_info_wrap_validator_function(_or_token, schema["values_schema"])
@@ -352,27 +354,28 @@ def _is_tuple(schema: Any) -> bool:
     return schema["type"] == "tuple" or (schema["type"] == "nullable" and schema["schema"]["type"] == "tuple")
 
 
-def _may_stand_for(field: FieldInfo) -> tuple[type, ...]:
-    """Return the classes of values that may stand for `field`; a bare number may for one whose unit was forgotten."""
+def _may_replace(field: FieldInfo) -> tuple[type, ...]:
+    """Return the classes of values that are accepted for `field`; a bare number is accepted where its unit may be
+    missing."""
     if _quantity(field) is not None:
         return (str, int, float)
     return (int,) if bare(field.annotation) is int else (str,)
 
 
 def _quantity(field: FieldInfo) -> Quantity | None:
-    """Return the unit of `field`, which may be optional; `None` where it has none."""
+    """Return the unit of `field`, which may be optional; `None` if it has none."""
     return next((each for each in _metadata(field) if isinstance(each, Quantity)), None)
 
 
 def _metadata(field: FieldInfo) -> Iterator[Any]:
-    """Give what stands behind the type of `field`, which may be optional."""
+    """Yield the metadata of the type of `field`, which may be optional."""
     yield from field.metadata
     for arm in (field.annotation, *get_args(field.annotation)):
         yield from metadata_of(arm)
 
 
 def _only_form(node: dict[str, Any]) -> dict[str, Any]:
-    """Return the form of one key's value without what is said of the key, and without its `null`."""
+    """Return the schema of one key's value, without the description of the key and without `null`."""
     arms: list[dict[str, Any]] = [arm for arm in node.get("anyOf", [node]) if arm.get("type") != "null"]
     about = {key: value for key, value in node.items() if key == "examples"}
     return {**{key: value for key, value in arms[0].items() if key not in ("title", "default")}, **about}
@@ -388,11 +391,11 @@ _WANTED: Mapping[str, str] = {
     "dict_type": "a mapping",
     "tuple_type": "a tuple",
 }
-"""By pydantic's type of error: what must stand there in Python."""
+"""The required type in Python, by pydantic's type of error."""
 
 
 def _explain(spec: type[Spec], error: ErrorDetails) -> Problem:
-    """Return the problem behind one of pydantic's errors of a value in Python, by attribute names."""
+    """Return the problem for one of pydantic's errors in a Python value, by attribute names."""
     path: tuple[PathPart, ...] = tuple(error["loc"])
     if path[-1:] == ("[key]",):
         path = (*path[:-2], str(path[-2]))
@@ -401,14 +404,16 @@ def _explain(spec: type[Spec], error: ErrorDetails) -> Problem:
         case "fleet":
             return _of_reader(error).under(*path)
         case "missing":
-            problem = Problem(code=Code.MISSING_KEY, message=f"`{path[-1]}` is missing", remedy="add it", path=path)
+            problem = Problem(
+                code=Code.MISSING_KEY, message=f"`{path[-1]}` is required", remedy=f"add `{path[-1]}`", path=path
+            )
         case "extra_forbidden":
             names = list((_model_at(spec, path[:-1]) or spec).model_fields)
             problem = Problem(
                 code=Code.UNKNOWN_KEY,
                 message=f"unknown argument `{path[-1]}`",
                 allowed=", ".join(names),
-                remedy=did_you_mean(str(path[-1]), names, otherwise="remove it, or use one of those above"),
+                remedy=did_you_mean(str(path[-1]), names, otherwise="remove it, or use one of the allowed arguments"),
                 path=path,
             )
         case _:
@@ -453,7 +458,7 @@ def _wrong_type(annotation: Any, kind: str, given: Any, unit: Quantity | None) -
         remedy = f"write {wanted}"
     noun = "None" if given is None else f"of type {type(given).__name__}"
     return Problem(
-        code=code, message=f"this must be {wanted}, and is {noun}", remedy=remedy, value=shown, allowed=wanted
+        code=code, message=f"this must be {wanted}, but is {noun}", remedy=remedy, value=shown, allowed=wanted
     )
 
 

@@ -1,4 +1,4 @@
-"""File systems and buckets: an FSx for OpenZFS and its volumes, an FSx for Lustre, a bucket for data."""
+"""File systems and buckets: FSx for OpenZFS and its volumes, FSx for Lustre, S3 buckets for data."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -26,12 +26,12 @@ _KEPT_DAYS = 30
 
 
 class Backups(Spec):
-    """Daily backups that FSx makes by itself."""
+    """Automatic daily backups of FSx."""
 
     retention_days: Annotated[Days | None, Field(alias="keep")] = None
-    """How long each is kept, at most `90 days`; `0 days` for none. Default: as the file system says."""
+    """Retention of each backup, at most `90 days`; `0 days` for no backups. Default: that of the file system."""
     start_time: Annotated[str | None, Field(alias="at")] = None
-    """When, as `HH:MM` in UTC. Default: FSx picks a time."""
+    """Time of the backup, as `HH:MM` in UTC. Default: FSx chooses a time."""
 
 
 def _types(schema: dict[str, Any]) -> None:
@@ -39,38 +39,39 @@ def _types(schema: dict[str, Any]) -> None:
 
 
 class OpenZfsSpec(Spec):
-    """An FSx for OpenZFS file system for home directories. FSx's refusals have LF308 to LF310, and LF330 to LF333."""
+    """An FSx for OpenZFS file system for home directories. Errors, as FSx would report them: LF308 to LF310, LF330 to
+    LF333."""
 
     other_words: ClassVar[Mapping[str, str]] = dict.fromkeys(("kms_key_arn", "kms_key_id"), "write `key`")
 
     deployment_type: Annotated[str, Field(alias="deployment", json_schema_extra=_types)] = "SINGLE_AZ_HA_2"
-    """Deployment type, one of the single-AZ ones. Default: `SINGLE_AZ_HA_2`, which has a standby server."""
-    # Nodes stand in one AZ, and so must their home directories. With a standby server, because a lost /home stops every
+    """Deployment type, a single-AZ one. Default: `SINGLE_AZ_HA_2`, which has a standby server."""
+    # Nodes are in one AZ, so their home directories must be, too. With a standby server, because the loss of /home
+    # stops every job; the second generation has a read cache.
     # job; the second generation has a read cache.
     storage_capacity_gib: Annotated[Gibibytes, Field(alias="size")] = 512
-    """Its size, e.g. `1 TiB`. Default: `512 GiB`."""
+    """Storage capacity, e.g. `1 TiB`. Default: `512 GiB`."""
     throughput_capacity: Annotated[MegabytesPerSecond | None, Field(alias="throughput")] = None
-    """Its throughput, e.g. `320 MB/s`. Default: `160 MB/s`, or the next that the deployment type has."""
+    """Throughput capacity, e.g. `320 MB/s`. Default: `160 MB/s`, or the next higher value of the deployment type."""
     disk_iops: int | None = None
-    """Provisioned disk operations a second. Default: 3 for each GiB, which come with it."""
-    # Home directories are text and code: they shrink well, and are seldom the bottleneck.
+    """Provisioned disk IOPS. Default: 3 for each GiB, which are included."""
+    # Home directories are text and code, which compress well, and are rarely the bottleneck.
     compression: Annotated[str, Field(json_schema_extra={"enum": ["ZSTD", "LZ4", "NONE"]})] = "ZSTD"
     """`ZSTD`, `LZ4` or `NONE`. Default: `ZSTD`."""
     record_size_kib: Annotated[Kibibytes | None, Field(alias="record_size")] = None
     """Record size, e.g. `128 KiB`. Default: chosen by FSx."""
     backups: Backups | None = None
-    """Daily backups. Default: kept for 30 days."""
+    """Daily backups. Default: retained for 30 days."""
     maintenance_start_time: Annotated[str | None, Field(alias="maintenance")] = None
-    """Weekly maintenance, as `d:HH:MM` in UTC, where 1 is Monday. Default: FSx picks a time."""
+    """Weekly maintenance, as `d:HH:MM` in UTC, where 1 is Monday. Default: FSx chooses a time."""
     encryption_key: Annotated[Key | None, Field(alias="key")] = None
-    """The KMS key that encrypts it, by its ARN. Default: a key of the fleet's own; in Python, the account's `aws/fsx`
-    key."""
+    """KMS key that encrypts it, by ARN. Default: the fleet's own key; in Python, the account's `aws/fsx` key."""
     availability_zone_id: Annotated[str | None, Field(alias="az")] = None
-    """AZ id where it stands. Default: the network's first."""
+    """AZ id of the file system. Default: the network's first AZ."""
 
     @property
     def effective_throughput_capacity(self) -> int:
-        """MB/s to ask for."""
+        """Throughput capacity in MB/s, with its default."""
         if self.throughput_capacity is not None:
             return self.throughput_capacity
         steps = open_zfs_limits().throughputs.get(self.deployment_type)
@@ -80,36 +81,36 @@ class OpenZfsSpec(Spec):
 
     @property
     def effective_backup_retention_days(self) -> int:
-        """Days that automatic backups are kept."""
-        asked = self.backups.retention_days if self.backups is not None else None
-        return _KEPT_DAYS if asked is None else asked
+        """Retention of automatic backups in days, with its default."""
+        requested = self.backups.retention_days if self.backups is not None else None
+        return _KEPT_DAYS if requested is None else requested
 
 
 class OpenZfsVolumeSpec(Spec):
-    """A volume of an OpenZFS file system beside its root volume, e.g. for `/apps`. A wrong one has LF334 or LF335."""
+    """A volume of an OpenZFS file system next to its root volume, e.g. for `/apps`. Errors have LF334 or LF335."""
 
     name: Annotated[str | None, Field(alias=OWN_KEY)] = None
-    """The last part of its export path, `/fsx/<name>`. Default: the id of the construct."""
+    """Last part of its export path, `/fsx/<name>`. Default: the id of the construct."""
     quota_gib: Annotated[Gibibytes | None, Field(alias="quota")] = None
-    """How much of the file system it may take, e.g. `200 GiB`. Default: all that is free."""
+    """Maximum storage that it can use, e.g. `200 GiB`. Default: all free storage of the file system."""
 
 
 class ExistingOpenZfs(Spec):
-    """An FSx for OpenZFS file system that exists already. A value that FSx does not give one has LF120."""
+    """An existing FSx for OpenZFS file system. A value that FSx never assigns has LF120."""
 
     other_words: ClassVar[Mapping[str, str]] = {"security_group_id": "write `security_group`"}
 
     file_system_id: Annotated[str, Field(alias="id", examples=["fs-0123456789abcdef0"])]
-    """Its id."""
+    """Id of the file system."""
     dns_name: str | None = None
-    """The name that nodes mount. Default: `<id>.fsx.<region>.amazonaws.com`, FSx's own."""
+    """DNS name that nodes mount. Default: `<id>.fsx.<region>.amazonaws.com`, FSx's own."""
     volume_id: Annotated[str | None, Field(alias="volume")] = None
-    """Its root volume, `fsvol-…`, or a child volume, which a ParallelCluster asks for. Default: not known."""
+    """Id of its root volume, `fsvol-…`, or of a child volume, required by a ParallelCluster. Default: not set."""
     availability_zone_id: Annotated[str | None, Field(alias="az")] = None
-    """AZ id where it stands. Default: not known, and not checked."""
+    """AZ id of the file system. Default: unknown, and not checked."""
     security_group: OwnSecurityGroup | None = None
-    """Its security group, into which the deployment lets the nodes. Leave it out where the rules exist, because EC2
-    refuses a rule twice. Default: you have let them in yourself."""
+    """Its security group, to which the deployment adds rules for the nodes. Leave it out if the rules exist, because
+    EC2 rejects duplicate rules. Default: no rules are added; you have allowed the connections yourself."""
 
     @property
     def security_group_id(self) -> str | None:
@@ -118,12 +119,13 @@ class ExistingOpenZfs(Spec):
 
 
 DEFAULT_VERSION = "2.15"
-"""What the HyperPod AMI's client speaks, and EFA and metadata configuration need; the service picks an older one."""
+"""The version of the client in HyperPod's AMI, required by EFA and metadata configuration; FSx's own default is
+older."""
 _LUSTRE_KEPT_DAYS = 7
 _THROUGHPUT = Quantity(noun="throughput", units={"MB/s/TiB": 1, "MB/s": 1, "GB/s": 1000}, example="250 MB/s/TiB")
 
 Change = Literal["NEW", "CHANGED", "DELETED"]
-"""Which change is carried over between a folder and S3."""
+"""Changes that are imported from S3 or exported to it."""
 
 
 class LustreDeploymentType(StrEnum):
@@ -151,24 +153,24 @@ _LUSTRE_THROUGHPUT: dict[tuple[str, str], int] = {
 
 
 class LustreThroughput(Spec):
-    """Either so much for each TiB of storage, or so much for the whole file system; `250 MB/s/TiB`, or `4 GB/s`."""
+    """Throughput for each TiB of storage, or of the whole file system: `250 MB/s/TiB`, or `4 GB/s`."""
 
     per_tib: int | None = None
-    """MB/s per TiB, of storage on SSD or HDD."""
+    """MB/s per TiB, for storage on SSD or HDD."""
     whole: int | None = None
-    """MB/s of the whole file system, for Intelligent-Tiering only."""
+    """MB/s of the whole file system, only for Intelligent-Tiering."""
 
 
 class _AsText:
-    """A throughput as a fleet file has it: one text. Metadata of a `LustreThroughput`."""
+    """A throughput as one string, as in a fleet file. Metadata of a `LustreThroughput`."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Let a fleet file have the text with its unit."""
+        """Read the string with its unit from a fleet file."""
         text = core_schema.no_info_plain_validator_function(read_throughput)
         return core_schema.json_or_python_schema(json_schema=text, python_schema=handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Return what an editor needs to know of it."""
+        """Return the schema of the string."""
         return _THROUGHPUT.json_schema() | {"examples": ["250 MB/s/TiB", "24 GB/s"]}
 
 
@@ -180,40 +182,41 @@ def read_throughput(written: Any) -> LustreThroughput:
 
 
 class LustreBackups(Backups):
-    """Daily backups that FSx makes by itself of a Lustre file system."""
+    """Automatic daily backups of FSx for a Lustre file system."""
 
     copy_tags: bool | None = None
-    """Whether backups bear the file system's tags. A change replaces the file system, and one that is linked to S3 must
-    not have it. Default: no."""
+    """Whether backups get the file system's tags. A change replaces the file system, and it must not be set for one
+    that is linked to S3. Default: no."""
 
 
 class DataRepository(Spec):
-    """A folder of the file system that mirrors a bucket or a prefix of it. FSx's refusals have LF320 to LF323."""
+    """A folder of the file system that is linked to a bucket or a prefix in it. Errors, as FSx would report them: LF320
+    to LF323."""
 
     file_system_path: Annotated[str, Field(alias="path", examples=["/data"]), InRequest("file_system_path")]
-    """The folder, from the file system's root, e.g. `/data`. Where nodes mount it at `/fsx`, that is `/fsx/data`."""
+    """Folder in the file system, e.g. `/data`. If nodes mount the file system at `/fsx`, it is `/fsx/data`."""
     s3: Annotated[Bucket, Field(examples=["s3://my-data/"])]
-    """The bucket, with or without a prefix, e.g. `s3://my-data/llama/`. Of the CDK's bucket with a KMS key of its own,
-    FSx is allowed to use the key; of an `s3://` path the key's policy must say so already."""
+    """The bucket, with or without a prefix, e.g. `s3://my-data/llama/`. For a CDK bucket with its own KMS key, FSx gets
+    permission to use the key; for an `s3://` URI the key policy must already allow it."""
     prefix: Annotated[str, Field(alias=f"{PYTHON_ONLY} prefix")] = ""
-    """The prefix in a bucket of the CDK; an `s3://` path has its own. Default: the whole bucket."""
+    """Prefix in a bucket of the CDK; an `s3://` URI contains its own. Default: the whole bucket."""
     auto_import: Annotated[tuple[Change, ...], Field(alias="import")] = ("NEW", "CHANGED", "DELETED")
-    """Changes in S3 that show in the folder. Default: all three."""
+    """Changes in S3 that are imported into the folder. Default: all three."""
     auto_export: Annotated[tuple[Change, ...], Field(alias="export")] = ()
-    """Changes in the folder that are written back to S3. Default: none, so that a job's mistake stays its own."""
+    """Changes in the folder that are exported to S3. Default: none, so that a job cannot damage data in S3."""
     import_existing: Annotated[bool, InRequest("batch_import_meta_data_on_create")] = True
-    """Whether what lies in S3 already is listed in the folder at once. Default: yes."""
+    """Whether existing objects in S3 are listed in the folder from the start. Default: yes."""
 
     @property
     def data_repository_path(self) -> str:
-        """The `s3://` path."""
+        """The `s3://` URI of the bucket and prefix."""
         return self.s3 if isinstance(self.s3, str) else f"s3://{self.s3.bucket_name}/{self.prefix.lstrip('/')}"
 
 
 class LustreSpec(Spec):
-    """An FSx for Lustre file system. What FSx would refuse of it has LF301 to LF312.
+    """An FSx for Lustre file system. Errors, as FSx would report them, have LF301 to LF312.
 
-    A value that is left out is the service's, or what the property `effective_…` of the same meaning says.
+    The default of a value is the service's own, or that of the property `effective_…` with the same meaning.
     """
 
     other_words: ClassVar[Mapping[str, str]] = {
@@ -228,65 +231,67 @@ class LustreSpec(Spec):
     storage_type: Annotated[LustreStorageType, Field(alias="storage")] = LustreStorageType.SSD
     """Storage type. Default: `SSD`."""
     storage_capacity_gib: Annotated[LustreGibibytes | None, Field(alias="size")] = None
-    """Its size, e.g. `4800 GiB`; as FSx has it, `4.8 TiB` is the same. Default: the smallest that is sold."""
+    """Storage capacity, e.g. `4800 GiB`; `4.8 TiB` is the same, as in FSx's documents. Default: the smallest capacity
+    that is available."""
     throughput: Annotated[LustreThroughput, _AsText()] | None = None
-    """`250 MB/s/TiB`, or for INTELLIGENT_TIERING that of the whole file system, `4 GB/s`. Default: 250 MB/s/TiB."""
+    """Throughput: `250 MB/s/TiB`, or for INTELLIGENT_TIERING that of the whole file system, `4 GB/s`. Default: 250
+    MB/s/TiB."""
     metadata_iops: int | None = None
-    """Provisioned metadata operations a second. Default: automatic."""
+    """Provisioned metadata IOPS. Default: automatic."""
     # assumption: fsx-refuses-another-efa
     efa_enabled: Annotated[bool | None, Field(alias="efa")] = None
-    """Whether nodes reach it over EFA, which is for good: write it before a deployed one grows. Default: yes where
-    deployment type, size and throughput allow it."""
+    """Whether nodes use EFA to reach it. It cannot be changed later: set it before you increase a deployed file system.
+    Default: yes if deployment type, size and throughput support EFA."""
     compression: Annotated[
         str, Field(json_schema_extra={"enum": ["LZ4", "NONE"]}), InRequest("data_compression_type")
     ] = "LZ4"
-    """`LZ4` or `NONE`. Default: `LZ4`."""
+    """Data compression, `LZ4` or `NONE`. Default: `LZ4`."""
     version: str = DEFAULT_VERSION
     """Lustre version, in quotes. Default: `"2.15"`, that of the client on the nodes."""
     drive_cache: Annotated[str | None, Field(json_schema_extra={"enum": ["READ", "NONE"]})] = None
-    """`READ` or `NONE`, for HDD only. Default: `READ` there."""
+    """Drive cache, `READ` or `NONE`, only for HDD. Default: `READ` for HDD."""
     read_cache: Annotated[
         str | None,
         Field(json_schema_extra={"enum": ["NO_CACHE", "USER_PROVISIONED", "PROPORTIONAL_TO_THROUGHPUT_CAPACITY"]}),
     ] = None
-    """How the SSD read cache of INTELLIGENT_TIERING is sized. Default: in proportion to the throughput."""
+    """Sizing mode of the SSD read cache of INTELLIGENT_TIERING. Default: proportional to the throughput."""
     read_cache_gib: Annotated[Gibibytes | None, Field(alias="read_cache_size")] = None
-    """Size of that cache, where you set it."""
+    """Size of that cache, if its sizing mode is user-provisioned."""
     backups: LustreBackups | None = None
-    """Daily backups. Default: kept for 7 days where the deployment type has backups."""
+    """Daily backups. Default: retained for 7 days if the deployment type supports backups."""
     maintenance_start_time: Annotated[
         str | None, Field(alias="maintenance"), InRequest("weekly_maintenance_start_time")
     ] = None
-    """Weekly maintenance, as `d:HH:MM` in UTC, where 1 is Monday. Default: FSx picks a time."""
+    """Weekly maintenance, as `d:HH:MM` in UTC, where 1 is Monday. Default: FSx chooses a time."""
     encryption_key: Annotated[Key | None, Field(alias="key")] = None
-    """The KMS key that encrypts it, by its ARN. Default: a key of the fleet's own, where the type takes one; in Python
-    the account's `aws/fsx`."""
+    """KMS key that encrypts it, by ARN. Default: the fleet's own key if the deployment type supports it; in Python the
+    account's `aws/fsx` key."""
     log_level: Literal["DISABLED", "WARN_ONLY", "ERROR_ONLY", "WARN_ERROR"] | None = None
-    """Which events of the links to S3 are logged. Default: warnings and errors."""
+    """Events of the data repository associations that are logged. Default: warnings and errors."""
     log_group: LogGroup | None = None
-    """An existing log group for them; its name begins with `/aws/fsx`. Default: one is made."""
+    """Existing log group for these events; its name must begin with `/aws/fsx`. Default: a log group is created."""
     availability_zone_id: Annotated[str | None, Field(alias="az")] = None
-    """AZ id where it stands. Default: the network's first."""
+    """AZ id of the file system. Default: the network's first AZ."""
 
     @property
     def variant(self) -> LustreVariant | None:
-        """What the service sells under this deployment and storage type; `None` when it sells no such thing."""
+        """Properties of this deployment and storage type; `None` if FSx does not offer the combination."""
         if is_unresolved(self.deployment_type) or is_unresolved(self.storage_type):
             return None
         return lustre_variant(self.deployment_type, self.storage_type)
 
     @property
     def effective_throughput(self) -> int | None:
-        """MB/s per TiB to ask for; `None` where the service takes none."""
-        asked = self.throughput.per_tib if self.throughput is not None else None
+        """Throughput in MB/s per TiB, with its default; `None` if the type has no such setting."""
+        requested = self.throughput.per_tib if self.throughput is not None else None
         variant = self.variant
-        if asked is not None or variant is None or not variant.throughputs:
-            return asked
+        if requested is not None or variant is None or not variant.throughputs:
+            return requested
         return _LUSTRE_THROUGHPUT[(variant.deployment_type, variant.storage_type)]
 
     @property
     def effective_capacity_gib(self) -> int | None:
-        """GiB to ask for; `None` where the file system is elastic."""
+        """Storage capacity in GiB, with its default; `None` if the file system is elastic."""
         variant = self.variant
         if self.storage_capacity_gib is not None or variant is None:
             return self.storage_capacity_gib
@@ -295,27 +300,27 @@ class LustreSpec(Spec):
 
     @property
     def effective_throughput_capacity(self) -> int | None:
-        """MB/s of the whole file system to ask for; `None` except on Intelligent-Tiering."""
-        asked = self.throughput.whole if self.throughput is not None else None
+        """Throughput of the whole file system in MB/s, with its default; `None` except for Intelligent-Tiering."""
+        requested = self.throughput.whole if self.throughput is not None else None
         variant = self.variant
-        if asked is not None or variant is None or variant.throughput_capacity is None:
-            return asked
+        if requested is not None or variant is None or variant.throughput_capacity is None:
+            return requested
         return variant.throughput_capacity.smallest
 
     @property
     def effective_backup_retention_days(self) -> int:
-        """Days that automatic backups are kept."""
-        asked = self.backups.retention_days if self.backups is not None else None
-        if asked is not None:
-            return asked
+        """Retention of automatic backups in days, with its default."""
+        requested = self.backups.retention_days if self.backups is not None else None
+        if requested is not None:
+            return requested
         return _LUSTRE_KEPT_DAYS if self.variant is not None and self.variant.backups else 0
 
     def effective_efa(self, region: str | None) -> bool:
-        """Whether to enable EFA in `region`; `None`, where that is not known, counts as one that has all types."""
+        """Return whether to enable EFA in `region`. An unknown region, `None`, counts as one with all types."""
         return self._efa_possible(region) if self.efa_enabled is None else self.efa_enabled
 
     def _efa_possible(self, region: str | None) -> bool:
-        """Return whether the service would enable EFA; not where that cannot be told yet."""
+        """Return whether the service would enable EFA; no if this cannot be decided before deployment."""
         variant = self.variant
         if variant is None or not variant.efa or self.version != lustre_limits().metadata_version:
             return False
@@ -330,23 +335,23 @@ class LustreSpec(Spec):
 
 
 class ExistingLustre(Spec):
-    """An FSx for Lustre file system that exists already. A value that FSx does not give one has LF120."""
+    """An existing FSx for Lustre file system. A value that FSx never assigns has LF120."""
 
     other_words: ClassVar[Mapping[str, str]] = {"security_group_id": "write `security_group`"}
 
     file_system_id: Annotated[str, Field(alias="id", examples=["fs-0123456789abcdef0"])]
-    """Its id."""
+    """Id of the file system."""
     dns_name: str | None = None
-    """The name that nodes mount. Default: `<id>.fsx.<region>.amazonaws.com`, FSx's own."""
+    """DNS name that nodes mount. Default: `<id>.fsx.<region>.amazonaws.com`, FSx's own."""
     mount_name: Annotated[str, Field(examples=["abcd1234"])]
-    """Its mount name, which FSx has generated."""
+    """Mount name, which FSx has generated."""
     availability_zone_id: Annotated[str | None, Field(alias="az")] = None
-    """AZ id where it stands. Default: not known, and not checked."""
+    """AZ id of the file system. Default: unknown, and not checked."""
     efa_enabled: Annotated[bool, Field(alias="efa")] = False
-    """Whether it was made with EFA. Default: no."""
+    """Whether the file system was created with EFA. Default: no."""
     security_group: OwnSecurityGroup | None = None
-    """Its security group, into which the deployment lets the nodes. Leave it out where the rules exist, because EC2
-    refuses a rule twice. Default: you have let them in yourself."""
+    """Its security group, to which the deployment adds rules for the nodes. Leave it out if the rules exist, because
+    EC2 rejects duplicate rules. Default: no rules are added; you have allowed the connections yourself."""
 
     @property
     def security_group_id(self) -> str | None:
@@ -355,7 +360,7 @@ class ExistingLustre(Spec):
 
 
 class BucketSpec(Spec):
-    """A bucket for data or models, which is kept when its stack goes. A name that S3 refuses has LF340."""
+    """A bucket for data or models, which is retained when its stack is deleted. An invalid name has LF340."""
 
     other_words: ClassVar[Mapping[str, str]] = {
         "bucket_name": "write `name`",
@@ -363,13 +368,14 @@ class BucketSpec(Spec):
     }
 
     bucket_name: Annotated[str | None, Field(alias="name")] = None
-    """Its name in S3. Default: CloudFormation makes one, which cannot clash."""
+    """Name of the bucket in S3. Default: CloudFormation generates a unique name."""
     encryption_key: Annotated[Key | None, Field(alias="key")] = None
-    """The KMS key that encrypts it, by its ARN. Default: a key of the fleet's own; in Python, of the bucket's own."""
+    """KMS key that encrypts it, by ARN. Default: the fleet's own key; in Python, a key that is created for the
+    bucket."""
     event_bridge_enabled: Annotated[bool, Field(alias=f"{PYTHON_ONLY} event_bridge_enabled")] = False
-    """Whether every event goes to EventBridge, which costs by the event. `add_event_notification` would switch it off
-    again. Default: no."""
+    """Whether all events are sent to EventBridge, which charges for each event. `add_event_notification` would disable
+    it. Default: no."""
     noncurrent_version_days: Annotated[int, Field(alias=f"{PYTHON_ONLY} noncurrent_version_days")] = 30
-    """How long an overwritten or deleted object can be had back; at least 1 (LF341). Default: 30 days."""
+    """Retention of overwritten and deleted objects in days; at least 1 (LF341). Default: 30 days."""
     incomplete_upload_days: Annotated[int, Field(alias=f"{PYTHON_ONLY} incomplete_upload_days")] = 7
-    """When the parts of an upload that was broken off are thrown away; at least 1 (LF341). Default: after 7 days."""
+    """Days after which incomplete multipart uploads are deleted; at least 1 (LF341). Default: 7 days."""

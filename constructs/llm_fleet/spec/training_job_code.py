@@ -1,4 +1,4 @@
-"""What a training job of SageMaker runs: its image, its script, and what starts the script's processes."""
+"""Code of a SageMaker training job: its image, its script, and the launcher of the script's processes."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -20,29 +20,29 @@ OF_IMAGE: Mapping[str, str] = {
     "image_uri": "write `uri`",
     "framework": "write `kind`",
     "framework_version": "write `version`",
-    "tag": "write `version`, or a whole `uri`",
+    "tag": "write `version`, or a complete `uri`",
     "training-compiler": "write `pytorch` or `hugging-face`, and call torch.compile in the script: Training Compiler "
-    "has ended",
+    "is discontinued",
     "huggingface": "write `hugging-face`",
     "transformers": "write `hugging-face`",
     "neuron": "write `pytorch-neuronx`",
     "trainium": "write `pytorch-neuronx`",
     "smdistributed": "write `smp`",
-    "tensorflow": "name an image of your own by its `uri`: llm-fleet knows none of TensorFlow",
+    "tensorflow": "set the `uri` of your own image: llm-fleet has no TensorFlow images",
 }
 
 OF_DISTRIBUTION: Mapping[str, str] = {
     "torch_distributed": "write `torchrun`",
     "pytorchddp": "write `torchrun`: it has replaced the launcher pytorchddp",
     "ddp": "write `torchrun`",
-    "fsdp": "write `torchrun`: FSDP is the script's own choice, and needs no other launcher",
-    "deepspeed": "write `torchrun`: DeepSpeed is the script's own choice, and needs no other launcher",
-    "pytorchxla": "write `torchrun`: the launcher of Training Compiler has ended with it",
-    "parameter_server": "write `torchrun`: the parameter server has ended with the images of its years",
+    "fsdp": "write `torchrun`: FSDP is enabled in the script and needs no other launcher",
+    "deepspeed": "write `torchrun`: DeepSpeed is enabled in the script and needs no other launcher",
+    "pytorchxla": "write `torchrun`: the launcher of Training Compiler is discontinued",
+    "parameter_server": "write `torchrun`: parameter servers are discontinued",
     "horovod": "write `torchrun`, or `mpi` for an image of your own with Horovod in it",
     "smdistributed": "write `smddp`, or `smp` for the model parallel library",
     "dataparallel": "write `smddp`",
-    "modelparallel": "write `smp`: it is version 2; of version 1, nothing is left",
+    "modelparallel": "write `smp`: it is version 2; version 1 is discontinued",
     "multi_worker_mirrored_strategy": "write `torchrun`: this is TensorFlow's, for which llm-fleet has no image",
     "parameters": "write `smp`: `{kind: smp, smp: {hybrid_shard_degree: 8}}`",
     "enabled": "leave it out, and write the launcher's name: `distribution: torchrun`",
@@ -51,33 +51,34 @@ OF_DISTRIBUTION: Mapping[str, str] = {
 
 
 LEFT_OUT = frozenset({"__pycache__", "node_modules", "venv"})
-"""Folders that no training script needs, and that change without it; those that begin with a dot are left out too."""
+"""Folders that no training script needs; names with a leading dot are left out, too."""
 
 
 class TrainingImageKind(StrEnum):
-    """A family of images, as a fleet file spells it."""
+    """A family of training images, as values of the fleet file."""
 
     PYTORCH = "pytorch"
     HUGGING_FACE = "hugging-face"
     PYTORCH_NEURONX = "pytorch-neuronx"
     SMP = "smp"
-    """The image of the SageMaker model parallel library v2, which has SMDDP too."""
+    """The image of the SageMaker model parallel library v2, which also contains SMDDP."""
     OWN = "own"
-    """An image by its address."""
+    """An image by its URI."""
 
     @property
     def newest_version(self) -> str:
-        """The version that is taken where none is given; of no own image."""
+        """The default version; not for an image of the user's own."""
         if self is TrainingImageKind.SMP:
             return smp_versions()[0]
         return training_image_families()[self.value].default
 
 
 class TrainingImage(Spec):
-    """One of AWS's images for training, or one of your own.
+    """A training image of AWS, or your own.
 
-    AWS's are known by region; whether CUDA is in it follows from the instance. One that does not exist, is retired or
-    does not run on the instance is refused (LF960, LF970). Source: `catalog/data/training_job_images.json`.
+    The region decides the registry, and the instance type decides whether the image contains CUDA. An image that does
+    not exist, is retired or does not run on the instance type is an error (LF960, LF970). Source:
+    `catalog/data/training_job_images.json`.
     """
 
     other_words: ClassVar[Mapping[str, str]] = OF_IMAGE
@@ -85,13 +86,13 @@ class TrainingImage(Spec):
     kind: TrainingImageKind = TrainingImageKind.PYTORCH
     """`pytorch`, `hugging-face`, `pytorch-neuronx` or `smp`. Default: `pytorch`, or `own` with a `uri`."""
     version: Annotated[str | None, Field(examples=['"2.10.0"'])] = None
-    """Version of PyTorch, or of Transformers with `hugging-face`, in quotes. Default: the catalog's."""
+    """Version of PyTorch, or of Transformers with `hugging-face`, in quotes. Default: the catalog's newest."""
     own_uri: Annotated[str | None, Field(alias="uri")] = None
-    """The address of an image of your own, or of another of AWS's, tag included; in ECR. Default: none."""
+    """URI, with tag, of your own image, or of another image of AWS; in ECR. Default: none."""
 
     @classmethod
     def from_shorthand(cls, written: Any) -> Any:
-        """Let the word of a family, or an address, stand for an image; a mapping with an address is an own image."""
+        """Read a string as a family or as the URI of an image; a mapping with `uri` is an image of the user's own."""
         if isinstance(written, str):
             return {"uri": written, "kind": "own"} if "/" in written else {"kind": written}
         given = cast("dict[str, Any]", written) if isinstance(written, dict) else {}
@@ -111,7 +112,7 @@ class TrainingImage(Spec):
 
     @classmethod
     def pytorch(cls, version: str | None = None) -> "TrainingImage":
-        """Return AWS's PyTorch image, for GPUs or without. Default: 2.10.0, patched until 2027-01-21."""
+        """Return AWS's PyTorch image, for GPUs or CPUs. Default: 2.10.0, patched until 2027-01-21."""
         return cls(kind=TrainingImageKind.PYTORCH, version=version)
 
     @classmethod
@@ -126,16 +127,16 @@ class TrainingImage(Spec):
 
     @classmethod
     def smp(cls, version: str | None = None) -> "TrainingImage":
-        """Return the image of the SageMaker model parallel library v2, by its PyTorch. Default: 2.5.1, the last."""
+        """Return the image of the SageMaker model parallel library v2, by PyTorch version. Default: 2.5.1, the last."""
         return cls(kind=TrainingImageKind.SMP, version=version)
 
     @classmethod
     def of(cls, uri: str) -> "TrainingImage":
-        """Return the image in ECR at `uri`; with a source it must have the sagemaker-training toolkit in it."""
+        """Return the image in ECR at `uri`; with a source it must contain the sagemaker-training toolkit."""
         return cls(kind=TrainingImageKind.OWN, own_uri=uri)
 
     def uri(self, *, region: str, instance_type: str) -> str:
-        """Return its address for `instance_type` in `region`; of an image that the rules let pass."""
+        """Return the URI of the image for `instance_type` in `region`; only for an image without errors."""
         if self.own_uri is not None:
             return self.own_uri
         version = self.version or self.kind.newest_version
@@ -146,7 +147,7 @@ class TrainingImage(Spec):
 
     @property
     def pytorch_version(self) -> str | None:
-        """The version of PyTorch in it; `None` of an own image."""
+        """Version of PyTorch in the image; `None` for an image of the user's own."""
         if self.kind is TrainingImageKind.OWN:
             return None
         version = self.version or self.kind.newest_version
@@ -156,11 +157,11 @@ class TrainingImage(Spec):
 
 
 class SourceBundle(WithPaths, Spec):
-    """A folder that goes to the job as it is, and the script in it that is run.
+    """A folder that is uploaded for the job, and the script in it that is run.
 
-    The container unpacks it to `/opt/ml/code`, installs its `requirements.txt` where there is one, and runs the script
-    with the hyperparameters as `--name value`; `SM_MODEL_DIR`, `SM_CHANNEL_<NAME>`, `SM_NUM_GPUS`, `SM_HOSTS` and
-    `SM_CURRENT_HOST` are set beside them. Hidden files, `__pycache__` and virtual environments are left out.
+    The container extracts it to `/opt/ml/code`, installs its `requirements.txt` if there is one, and runs the script
+    with the hyperparameters as `--name value`. The variables `SM_MODEL_DIR`, `SM_CHANNEL_<NAME>`, `SM_NUM_GPUS`,
+    `SM_HOSTS` and `SM_CURRENT_HOST` are set. Hidden files, `__pycache__` and virtual environments are left out.
     """
 
     other_words: ClassVar[Mapping[str, str]] = {
@@ -169,13 +170,13 @@ class SourceBundle(WithPaths, Spec):
     }
 
     folder: Annotated[str | PathLike[str], PATH, Field(examples=["train"])]
-    """The folder on this machine, from where this file lies. In Python: from where the app is run."""
+    """Local folder, relative to the fleet file; in Python, to the working directory of the app."""
     entry_point: Annotated[str, Field(examples=["train.py"])]
-    """The script, from the folder."""
+    """Path of the script, relative to the folder."""
 
     @classmethod
     def from_shorthand(cls, written: Any) -> Any:
-        """Let the path of the script stand for folder and script."""
+        """Read the path of the script as folder and script."""
         if not isinstance(written, str):
             return written
         folder, _, script = written.rpartition("/")
@@ -188,17 +189,17 @@ class SourceBundle(WithPaths, Spec):
 
     @property
     def place(self) -> Path | None:
-        """The folder; `None` where it is not known what it begins at."""
+        """The folder; `None` if the base directory of relative paths is not known."""
         return None if self._directory is None else self._directory / self.folder
 
     @property
     def path(self) -> Path:
-        """The folder, absolute."""
+        """Absolute path of the folder."""
         return (self.place or Path(self.folder)).resolve()
 
     @property
     def files(self) -> frozenset[str] | None:
-        """What lies in the folder; `None` where there is none, or where it is not known."""
+        """Files in the folder; `None` if it does not exist or is not known."""
         return None if self.place is None or not self.place.is_dir() else frozenset(_source_files(self.place))
 
 
@@ -212,24 +213,25 @@ def _is_source(name: str) -> bool:
 
 
 class DistributionKind(StrEnum):
-    """What starts the processes of a training script, as a fleet file spells it."""
+    """Launcher of the processes of a training script, as values of the fleet file."""
 
     NONE = "none"
     """One process on each instance."""
     TORCHRUN = "torchrun"
-    """One process for each accelerator, by torchrun."""
+    """One process for each accelerator, started by torchrun."""
     SMP = "smp"
-    """The same, with the SageMaker model parallel library v2."""
+    """torchrun with the SageMaker model parallel library v2."""
     SMDDP = "smddp"
-    """One process for each GPU, by the SageMaker distributed data parallel library."""
+    """One process for each GPU, started by the SageMaker distributed data parallel library."""
     MPI = "mpi"
 
 
 class Distribution(Spec):
-    """What starts the processes of the script on all instances.
+    """Launcher of the script's processes on all instances.
 
-    What does not go with instance, image or script is refused (LF968). Parameter servers, Training Compiler's launcher
-    and SMP v1 have ended, and pytorchddp has been replaced by torchrun: none of them is offered.
+    A launcher that does not work with the instance type, image or script is an error (LF968). Parameter servers, the
+    launcher of Training Compiler and SMP v1 are discontinued, and torchrun has replaced pytorchddp: none of them is
+    supported.
     """
 
     other_words: ClassVar[Mapping[str, str]] = OF_DISTRIBUTION
@@ -237,16 +239,16 @@ class Distribution(Spec):
     kind: Annotated[DistributionKind, SHORTHAND] = DistributionKind.NONE
     """`none`, `torchrun`, `smp`, `smddp` or `mpi`. Default: `none`, one process on each instance."""
     smp_configuration: Annotated[SmpConfiguration | None, Field(alias="smp")] = None
-    """With `smp`: what SMP v2 is told, by its own keys."""
+    """With `smp`: configuration of SMP v2, with the library's own keys."""
     processes_per_host: Annotated[
         int | None,
         Within(
             limit=Limit(minimum=1),
             code=SageMakerCode.TRAINING_DISTRIBUTION,
-            what="the number of processes on an instance",
+            what="`processes_per_host`",
         ),
     ] = None
-    """With `mpi`: how many processes on each instance. Default: one for each GPU."""
+    """With `mpi`: number of processes on each instance. Default: one for each GPU."""
 
     @classmethod
     def none(cls) -> "Distribution":
@@ -255,20 +257,20 @@ class Distribution(Spec):
 
     @classmethod
     def torchrun(cls) -> "Distribution":
-        """Return PyTorch's own launcher: a process for each GPU or NeuronCore. DDP and FSDP need no more than this."""
+        """Return PyTorch's own launcher: one process for each GPU or NeuronCore. It is sufficient for DDP and FSDP."""
         return cls(kind=DistributionKind.TORCHRUN)
 
     @classmethod
     def smp(cls, configuration: SmpConfiguration) -> "Distribution":
-        """Return torchrun with the SageMaker model parallel library v2; in the image `smp`."""
+        """Return torchrun with the SageMaker model parallel library v2; requires the image `smp`."""
         return cls(kind=DistributionKind.SMP, smp_configuration=configuration)
 
     @classmethod
     def smddp(cls) -> "Distribution":
-        """Return the SageMaker distributed data parallel library: on p4d and p4de only, in the image `smp`."""
+        """Return the SageMaker distributed data parallel library: only on p4d and p4de, with the image `smp`."""
         return cls(kind=DistributionKind.SMDDP)
 
     @classmethod
     def mpi(cls, *, processes_per_host: int | None = None) -> "Distribution":
-        """Return MPI. Default: a process for each GPU."""
+        """Return MPI. Default: one process for each GPU."""
         return cls(kind=DistributionKind.MPI, processes_per_host=processes_per_host)

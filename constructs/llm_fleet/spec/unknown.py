@@ -1,10 +1,10 @@
-"""Stands in place of a value of a fleet file that was refused: what a rule passes over, as it does over a CDK token."""
+"""Placeholder for an invalid value of a fleet file, which rules skip in the same way as a CDK token."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
 TOKEN = "${Token[unknown]}"  # noqa: S105 - no secret
-"""How it reads in a text."""
+"""The placeholder as a string."""
 
 
 def _same(unknown: Any, *_: Any, **__: Any) -> Any:
@@ -20,18 +20,19 @@ _never: Any = _no
 
 
 class Unknown(str):
-    """A value that nobody knows: every part of it is unknown too, it holds whatever is looked for, and has no items.
+    """An unknown value: all of its attributes are unknown, too, it contains every item that is searched for, and is
+    empty.
 
-    So that rules need no word about it beside `is_unresolved`, which is true of it.
+    Rules need no check for it other than `is_unresolved`, which is true for it.
     """
 
     creation_stack: ClassVar[tuple[str, ...]] = ()
     model_fields: ClassVar[dict[str, Any]] = {}
     __dataclass_fields__: ClassVar[dict[str, Any]] = {}
-    # A problem of an unknown part is unknown too, and stays so when `replace` changes it.
+    # A problem of an unknown part is unknown, too, and stays unknown when `replace` changes it.
 
     def __new__(cls, *_: Any, **__: Any) -> "Unknown":
-        """Return one more; all are alike."""
+        """Return a new instance; all are equal."""
         return super().__new__(cls, TOKEN)
 
     def __getattr__(self, name: str) -> Any:
@@ -42,7 +43,7 @@ class Unknown(str):
     count: Any = property(_itself)
     __call__ = __getitem__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __mod__ = _itself
     __floordiv__ = __rfloordiv__ = __truediv__ = __rtruediv__ = __neg__ = _itself
-    __ceil__ = __floor__ = __round__ = _itself
+    __ceil__ = __floor__ = __round__ = _itself  # codespell:ignore floor
     __lt__ = __le__ = __gt__ = __ge__ = _never
 
     def __format__(self, _: str) -> str:
@@ -66,7 +67,7 @@ UNKNOWN: Any = Unknown()
 
 
 class Incomplete(dict[str, Any]):
-    """A mapping of which an entry was refused: it holds whatever is looked for; its items are those known."""
+    """A mapping with an invalid entry: it contains every key that is searched for; its items are the valid ones."""
 
     def __contains__(self, key: object) -> bool:
         return True
@@ -75,5 +76,5 @@ class Incomplete(dict[str, Any]):
         return UNKNOWN
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return the entry, or what nobody knows."""
+        """Return the entry, or an unknown value."""
         return self[key]

@@ -1,7 +1,7 @@
-"""The types of single values: numbers with a unit, ids and ARNs.
+"""Types of single values: numbers with a unit, ids and ARNs.
 
-`Annotated[int, SECONDS]` is the type of a field whose user writes `30 min` in a fleet file and `1800` in Python;
-`Annotated[str, KEY_ARN]` is text of one form, checked in both. The JSON Schema follows from the same object.
+`Annotated[int, SECONDS]` is the type of a field that is `30 min` in a fleet file and `1800` in Python; `Annotated[str,
+KEY_ARN]` is a string of one format, checked in both. The JSON Schema is derived from the same object.
 """
 
 import re
@@ -23,9 +23,9 @@ from llm_fleet.rules.values import nearest
 def wrong_value(
     code: Code, message: str, *, remedy: str, allowed: str = "", secret: bool = False
 ) -> PydanticCustomError:
-    """Return the error to raise from a validator; `explain` turns it into a `Problem` again."""
-    told = {"code": code.value, "message": message, "allowed": allowed, "remedy": remedy, "secret": secret}
-    return PydanticCustomError("fleet", "{message}", told)
+    """Return the error to raise from a validator; `explain` converts it into a `Problem`."""
+    context = {"code": code.value, "message": message, "allowed": allowed, "remedy": remedy, "secret": secret}
+    return PydanticCustomError("fleet", "{message}", context)
 
 
 _WRITTEN = re.compile(r"(-?\d+(?:\.\d+)?) *([A-Za-zµ][A-Za-z/]*)", re.ASCII)
@@ -34,66 +34,73 @@ _BARE = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Quantity:
-    """One kind of quantity: its units by what they count in the unit that the API takes. Metadata of an `int`."""
+    """A kind of quantity, with its units as multiples of the API's unit. Metadata of an `int`."""
 
     noun: str
     units: Mapping[str, int]
-    """The first is the API's own, and worth 1."""
+    """The first is the API's own, with the value 1."""
     example: str
     usual: str = ""
-    """The unit that who forgets it most likely means. Default: the API's own."""
+    """The unit that a user most likely means when the unit is missing. Default: the API's own."""
     fine: int = 1
-    """How many of the first unit are one of what Python counts in, as a fraction. Default: 1, whole numbers."""
+    """How many of the first unit are one unit of the Python value, as a fraction. Default: 1, whole numbers."""
 
     @property
     def in_python(self) -> str:
-        """The unit that Python counts in."""
+        """Unit of the number in Python."""
         return next(unit for unit, worth in self.units.items() if worth == self.fine)
 
     def parse(self, written: Any) -> int:
-        """Return `written` in the API's unit; a bare number is refused with the unit offered."""
+        """Return `written` in the API's unit. A bare number is an error whose remedy suggests the unit."""
         amount, unit = self._amount_and_unit(written)
         number = amount * self.units[unit]
         own = next(iter(self.units))
         if number != number.to_integral_value():
             raise wrong_value(
                 Code.QUANTITY,
-                f"{written} is {number.normalize():f} {own}, which is no whole number",
+                f"{written} is {number.normalize():f} {own}, which is not a whole number",
                 allowed=f"a whole number of {own}",
                 remedy=f"write it in {own}, e.g. `{max(1, int(number))} {own}`",
             )
         return int(number)
 
+    def text(self, number: int) -> str:
+        """Return `number`, in the API's unit, in the largest unit that divides it, e.g. `28 days`."""
+        fitting = [unit for unit, worth in self.units.items() if number and number % worth == 0]
+        unit = max(fitting or self.units, key=lambda each: self.units[each] if fitting else -self.units[each])
+        amount, one = number // self.units[unit], unit.removesuffix("s")
+        return f"{amount} {one if amount == 1 and one in self.units else unit}"
+
     def _amount_and_unit(self, written: Any) -> tuple[Decimal, str]:
         if isinstance(written, int | float) and not isinstance(written, bool):
             raise self._no_unit(str(written))
         if not isinstance(written, str):
-            raise self._refusal(f"a {self.noun} is text with a number and a unit", f"write e.g. `{self.example}`")
+            raise self._refusal(f"a {self.noun} must be text with a number and a unit", f"write e.g. `{self.example}`")
         text = written.strip()
         if _BARE.fullmatch(text):
             raise self._no_unit(text)
         match = _WRITTEN.fullmatch(text)
         if match is None:
-            raise self._refusal(f"this is no {self.noun}", f"write e.g. `{self.example}`")
+            raise self._refusal(f"this is not a valid {self.noun}", f"write e.g. `{self.example}`")
         amount, unit = match.groups()
         if unit not in self.units:
             offer = nearest(unit, self.units) or _TWINS.get(unit.casefold())
             right = f"`{amount} {offer}`" if offer in self.units else f"`{self.example}`"
-            raise self._refusal(f"{unit} is no unit of a {self.noun} here", f"write e.g. {right}")
+            raise self._refusal(f"{unit} is not a unit of a {self.noun} here", f"write e.g. {right}")
         return Decimal(amount), unit
 
     def _no_unit(self, number: str) -> Exception:
         unit = self.usual or next(iter(self.units))
-        # Nothing that is asked for is of size nought: with its unit it would be refused for that.
+        # No such value can be 0: with its unit it would be out of range.
         right = f"write `{number} {unit}`" if Decimal(number) else f"write e.g. `{self.example}`"
-        return self._refusal(f"a {self.noun} needs its unit", right)
+        return self._refusal(f"the unit of the {self.noun} is missing", right)
 
     def _refusal(self, message: str, remedy: str) -> Exception:
         allowed = f"a number and one of {', '.join(self.units)}, e.g. `{self.example}`"
         return wrong_value(Code.QUANTITY, message, allowed=allowed, remedy=remedy)
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what an editor needs to know of it."""
+        """Return the schema of the string."""
         units = "|".join(re.escape(unit) for unit in self.units)
         return {"type": "string", "pattern": rf"^\d+(\.\d+)? *({units})$", "examples": [self.example]}
 
@@ -102,7 +109,7 @@ class Quantity:
         return number if self.fine == 1 else number / self.fine
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Let a fleet file have the text with its unit, and Python the number."""
+        """Read the string with its unit from a fleet file, and the number in Python."""
         number = handler(source)
         return core_schema.json_or_python_schema(
             json_schema=core_schema.no_info_before_validator_function(
@@ -112,7 +119,7 @@ class Quantity:
         )
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Return what an editor needs to know of it."""
+        """Return the schema of the string."""
         return self.json_schema()
 
 
@@ -129,12 +136,12 @@ _TWINS = {
     "hours": "h",
     "d": "days",
 }
-"""What people write for a unit that has another name here."""
+"""Common spellings of units that have another name here."""
 
 SIZE = Quantity(noun="size", units={"GiB": 1, "TiB": 1024}, example="500 GiB")
 
 LUSTRE_SIZE = Quantity(noun="size", units={"GiB": 1, "TiB": 1000}, example="4800 GiB")
-"""FSx sells 1.2 TiB where it means 1200 GiB: for Lustre, a TiB is a thousand GiB in the user guide and the console."""
+"""In FSx for Lustre 1.2 TiB means 1200 GiB: a TiB is 1000 GiB in its user guide and console."""
 
 RECORD_SIZE = Quantity(noun="size", units={"KiB": 1, "MiB": 1024}, example="128 KiB")
 
@@ -153,7 +160,7 @@ DAYS = Quantity(noun="time", units={"days": 1, "day": 1}, example="30 days")
 MEMORY = Quantity(noun="size", units={"MiB": 1, "GiB": 1024}, example="480 GiB", usual="GiB")
 
 RATE_OF_VOLUME = Quantity(noun="throughput", units={"MiB/s": 1}, example="250 MiB/s")
-"""EBS counts in MiB, where FSx counts in MB."""
+"""EBS counts in MiB, FSx in MB."""
 
 IDLE_TIME = Quantity(noun="time", units={"min": 1, "h": 60}, example="10 min")
 
@@ -181,36 +188,36 @@ PARAMETERS = Quantity(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextForm:
-    """One kind of text by its form. Metadata of a `str`."""
+    """A format of strings. Metadata of a `str`."""
 
     noun: str
     pattern: str
     example: str
     secret: bool = False
-    """Whether what stands there by mistake may be a secret, which no message in Python repeats."""
+    """Whether a wrong value in its place may be a secret, which no message in Python repeats."""
 
     def parse(self, written: Any) -> Any:
-        """Return `written`; refuse text of another form. What is no text is left for pydantic to refuse."""
+        """Return `written` if it has the format. Pydantic reports values that are not strings."""
         if not isinstance(written, str) or re.fullmatch(self.pattern, written):
             return written
         raise wrong_value(
             Code.TEXT_FORM,
             f"this is not {self.noun}",
-            allowed=f"text of the form of `{self.example}`",
-            remedy=f"write it whole, e.g. `{self.example}`",
+            allowed=f"text in the format of `{self.example}`",
+            remedy=f"write the complete value, e.g. `{self.example}`",
             secret=self.secret,
         )
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what an editor needs to know of it."""
+        """Return the schema of the string."""
         return {"type": "string", "pattern": f"^{self.pattern}$", "examples": [self.example]}
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Check the form in fleet file and Python alike."""
+        """Check the format both in the fleet file and in Python."""
         return core_schema.no_info_before_validator_function(self.parse, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Return what an editor needs to know of it."""
+        """Return the schema of the string."""
         return self.json_schema()
 
 
@@ -220,7 +227,7 @@ KEY_ARN = TextForm(
     pattern=f"{_ARN}:kms:[a-z0-9-]+:[0-9]{{12}}:key/[A-Za-z0-9-]+",
     example="arn:aws:kms:us-west-2:111122223333:key/01234567-89ab-cdef-0123-456789abcdef",
 )
-"""Of the key itself: IAM knows no alias, so that a role could not be let use it."""
+"""Of the key itself: IAM policies do not support aliases, so a role could not get permission to use the key."""
 ROLE_ARN = TextForm(
     noun="the ARN of an IAM role",
     pattern=f"{_ARN}:iam::[0-9]{{12}}:role/[A-Za-z0-9_+=,.@/-]+",
@@ -254,7 +261,7 @@ Kibibytes = Annotated[int, RECORD_SIZE]
 """KiB, written as `128 KiB` or `1 MiB`."""
 
 LustreGibibytes = Annotated[int, LUSTRE_SIZE]
-"""GiB, written as `4800 GiB` or, as FSx does, `4.8 TiB`."""
+"""GiB, written as `4800 GiB` or, as in FSx, `4.8 TiB`."""
 
 MegabytesPerSecond = Annotated[int, RATE]
 """MB/s, written as `320 MB/s` or `24 GB/s`."""
@@ -269,7 +276,7 @@ Seconds = Annotated[int, SECONDS]
 """Seconds, written as `300 s`, `30 min`, `24 h` or `2 days`."""
 
 Minutes = Annotated[int, MINUTES]
-"""Minutes, written as `30 min` or `2 h`: CloudWatch gets metrics once a minute."""
+"""Minutes, written as `30 min` or `2 h`; CloudWatch gets metrics once a minute."""
 
 Days = Annotated[int, DAYS]
 """Days, written as `30 days`."""
@@ -281,14 +288,14 @@ Hours = Annotated[int, HOURS]
 """Whole hours, written as `6 hours`."""
 
 Dollars = Annotated[float, DOLLARS]
-"""US dollars, written as `200 USD`: whole ones in a fleet file."""
+"""US dollars, written as `200 USD`; whole numbers in a fleet file."""
 
 ParameterCount = Annotated[int, PARAMETERS]
-"""A number of weights, written as `8 B`: billions, as in the names of models."""
+"""A number of parameters of a model, written as `8 B`: billions, as in the names of models."""
 
 
 WaitSeconds = Annotated[float, WAIT_SECONDS]
-"""Seconds and parts of them, written as `10 s` or `800 ms`."""
+"""Seconds and fractions of them, written as `10 s` or `800 ms`."""
 
 BodyBytes = Annotated[int, BODY]
 """Bytes of a request, written as `2 MiB`."""
@@ -299,7 +306,8 @@ def _instance_type_schema(schema: dict[str, Any]) -> None:
 
 
 class AnyText:
-    """Keeps a text of Python as it is: pydantic would make a plain one of an `InstanceType`. Metadata of a `str`."""
+    """Keeps a string of Python unchanged: pydantic would convert an `InstanceType` to a plain one. Metadata of a
+    `str`."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.json_or_python_schema(
@@ -308,7 +316,7 @@ class AnyText:
 
 
 InstanceTypeName = Annotated[str, AnyText(), Field(json_schema_extra=_instance_type_schema)]
-"""An instance type by its `ml.` name. Which there are is for the rule to tell, and for the schema to offer."""
+"""An instance type by its `ml.` name. The schema offers the known types; a rule checks the value."""
 
 
 def _neuron_instance_schema(schema: dict[str, Any]) -> None:
@@ -316,7 +324,7 @@ def _neuron_instance_schema(schema: dict[str, Any]) -> None:
 
 
 NeuronInstanceName = Annotated[str, Field(json_schema_extra=_neuron_instance_schema)]
-"""An instance type by EC2's name. Which there are is for the rule to tell, and for the schema to offer."""
+"""An EC2 instance type. The schema offers the known types; a rule checks the value."""
 
 KeyArn = Annotated[str, KEY_ARN]
 """The ARN of a KMS key."""
@@ -342,13 +350,13 @@ SubnetId = Annotated[str, SUBNET_ID]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Path:
-    """A path: text, in Python also a `Path`. Metadata of a `str | PathLike[str]`."""
+    """A path: a string, in Python also a `Path`. Metadata of a `str | PathLike[str]`."""
 
     kept: bool = False
-    """Whether a `Path` stays one; else it becomes text."""
+    """Whether a `Path` is kept; otherwise it is converted to a string."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Take text alone from a fleet file."""
+        """Accept only a string from a fleet file."""
         text = core_schema.str_schema(strict=True)
         return core_schema.json_or_python_schema(
             json_schema=text,
@@ -362,28 +370,28 @@ class _Path:
         return found if self.kept else fspath(found)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Return what an editor needs to know of it."""
+        """Return the schema of the string."""
         return {"type": "string"}
 
 
 PATH = _Path()
-"""A path on this machine."""
+"""A local path."""
 
 PATH_OR_TEXT = _Path(kept=True)
-"""A path on this machine if it is a `Path`; text may be another."""
+"""A local path if it is a `Path`; a string can be another value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InFile:
-    """What a fleet file has in place of the value that Python has, which is the API's. Metadata of either's type."""
+    """The type of a value in a fleet file, where Python has the API's value. Metadata of either type."""
 
     of: Any
-    """The type in a fleet file; its words are what schema and errors list."""
+    """The type in a fleet file; schema and errors list its values."""
     read: Callable[[Any], Any] | None = None
-    """Returns Python's value. Default: it is the same."""
+    """Converts it to Python's value. Default: unchanged."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Check the type that belongs to the reader."""
+        """Check the type for the fleet file or for Python."""
         written = handler.generate_schema(self.of)
         if self.read is not None:
             written = core_schema.no_info_after_validator_function(self.read, written)
@@ -411,10 +419,10 @@ Several = Annotated[Sequence[_Item], _Several()]
 
 
 class _Named:
-    """A mapping by name in a fleet file; in Python a list or a tuple of parts with a `name`. Kept as a tuple."""
+    """A mapping by name in a fleet file; in Python a list or tuple of items with a `name`. Kept as a tuple."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Take a mapping of a fleet file; `in_long_form` has put each key into its part."""
+        """Read a mapping of a fleet file; `in_long_form` has set the name of each item."""
         item = get_args(source)[0]
         by_name = core_schema.no_info_after_validator_function(_parts, handler.generate_schema(Mapping[str, item]))
         several = core_schema.no_info_before_validator_function(_as_tuple, handler.generate_schema(tuple[item, ...]))
@@ -426,4 +434,4 @@ def _parts(by_name: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 Named = Annotated[Sequence[_Item], _Named()]
-"""Parts that each have a name: `Named[ComputeResource]`."""
+"""Items that each have a name: `Named[ComputeResource]`."""

@@ -1,4 +1,4 @@
-"""The watch over training jobs: how it starts jobs again, when a job runs in vain, and where checkpoints are."""
+"""The watch of training jobs: restarts, conditions that stop a job, and checkpoints."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
@@ -17,17 +17,19 @@ _FACTS = training_watch_facts()
 _LIMITS = _FACTS.limits
 _RESTARTS, _CONDITION = SageMakerCode.WATCH_RESTARTS, SageMakerCode.WATCH_CONDITION
 _WAIT = Limit(minimum=1, maximum=_LIMITS.back_off_seconds)
-_HOW_OFTEN = "write how often one job may be started again; 0 for a watch that only tells"
+_HOW_OFTEN = "write how many times a job may be restarted; 0 for a watch that only sends notifications"
 _WINDOW = Limit(minimum=1, maximum=_LIMITS.alarm_window_minutes)
-_BAD_MINUTES = Within(limit=_WINDOW, code=_CONDITION, what="the number of minutes")
-_WINDOW_MINUTES = Within(limit=_WINDOW, code=_CONDITION, what="the window")
+_BAD_MINUTES = Within(limit=_WINDOW, code=_CONDITION, what="`for` (in minutes)")
+_WINDOW_MINUTES = Within(limit=_WINDOW, code=_CONDITION, what="`window` (in minutes)")
 _STALL = Limit(minimum=2, maximum=_LIMITS.alarm_window_minutes)
-"""Minutes: SageMaker sends what it reads in logs once a minute, so that one without a value says nothing."""
-_GRACE = Within(limit=Limit(minimum=0, maximum=_LIMITS.alarm_window_minutes), code=_CONDITION, what="the grace")
+"""Minutes. SageMaker publishes metrics of logs once a minute, so one minute without a value is normal."""
+_GRACE = Within(
+    limit=Limit(minimum=0, maximum=_LIMITS.alarm_window_minutes), code=_CONDITION, what="`grace` (in minutes)"
+)
 
 
 class RestartPolicy(Spec):
-    """How a watch starts jobs again. What is wrong with it has LF985."""
+    """How a watch restarts jobs. Errors have LF985."""
 
     other_words: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("maximum", "times", "attempts", "retries"), "write `max`"),
@@ -41,31 +43,31 @@ class RestartPolicy(Spec):
         Within(
             limit=Limit(minimum=0, maximum=_LIMITS.restarts),
             code=_RESTARTS,
-            what="the number of restarts",
+            what="`max`",
             below=_HOW_OFTEN,
             above=_HOW_OFTEN,
         ),
     ] = _FACTS.restart.maximum
-    """How often one job is started again, all causes together; 0 only tells. Default: 3."""
+    """Maximum number of restarts of a job, for all causes together; 0 only sends notifications. Default: 3."""
     back_off_seconds: Annotated[
-        Seconds, Field(alias="wait"), Within(limit=_WAIT, code=_RESTARTS, what="the wait before the first restart")
+        Seconds, Field(alias="wait"), Within(limit=_WAIT, code=_RESTARTS, what="`wait` (in seconds)")
     ] = _FACTS.restart.back_off_seconds
-    """Before the first restart; doubled before each further one. Default: `1 min`."""
+    """Wait before the first restart; doubled before each later one. Default: `1 min`."""
     longest_back_off_seconds: Annotated[
         Seconds | None,
         Field(alias="longest_wait"),
-        Within(limit=_WAIT, code=_RESTARTS, what="the longest wait before a restart"),
+        Within(limit=_WAIT, code=_RESTARTS, what="`longest_wait` (in seconds)"),
     ] = None
-    """However often it was doubled. Default: `1 h`, or the first wait where that is longer."""
+    """Maximum wait before a restart. Default: `1 h`, or `wait` if that is longer."""
     at_max_runtime: Annotated[bool, Field(alias="after_max_runtime")] = _FACTS.restart.at_max_runtime
-    """Whether a job that was stopped for its maximum runtime goes on in another. Default: no.
+    """Whether a job that was stopped at its maximum run time continues in another job. Default: no.
 
-    The maximum is what the job's owner was ready to pay.
+    The maximum run time limits the costs that the job's owner has accepted.
     """
 
     @property
     def longest_wait_seconds(self) -> int:
-        """The seconds that no wait is longer than."""
+        """Maximum wait before a restart, in seconds."""
         if self.longest_back_off_seconds is not None:
             return self.longest_back_off_seconds
         default = _FACTS.restart.longest_back_off_seconds
@@ -73,72 +75,76 @@ class RestartPolicy(Spec):
 
 
 class LossSpike(Spec):
-    """The loss is `factor` times the smallest of the window, or more: the job is stopped, and resumed from before."""
+    """The loss is at least `factor` times the minimum of the window: the job is stopped, and resumed from an earlier
+    checkpoint."""
 
     metric: Annotated[str, SHORTHAND, Field(examples=["train:loss"]), InRequest("metric")]
-    """Name of the job's metric that reads the loss."""
+    """Name of the job's metric with the loss."""
     factor: Annotated[float, InRequest("factor")] = _FACTS.loss_spike.factor
-    """How many times the smallest minute of the window. Default: 2."""
+    """Factor to the minimum of the window. Default: 2."""
     minutes: Annotated[Minutes, Field(alias="for"), _BAD_MINUTES, InRequest("datapoints")] = _FACTS.loss_spike.minutes
-    """How many minutes of the window must be so bad. Default: `3 min`; one batch alone is no divergence."""
+    """How many minutes of the window must exceed it. Default: `3 min`; a single batch is no divergence."""
     window_minutes: Annotated[Minutes, Field(alias="window"), _WINDOW_MINUTES, InRequest("periods")] = (
         _FACTS.loss_spike.window_minutes
     )
-    """How far back it looks, up to `24 h`. Default: `30 min`."""
+    """Length of the window, up to `24 h`. Default: `30 min`."""
 
 
 class Stall(Spec):
-    """A metric of which nothing has come for so long: the job is stopped, and resumed."""
+    """A metric has no new values for some time: the job is stopped, and resumed."""
 
     metric: Annotated[str, SHORTHAND, Field(examples=["train:loss"]), InRequest("metric")]
-    """Name of one of the job's metrics that each step writes."""
+    """Name of a metric of the job that each step writes."""
     minutes: Annotated[
         Minutes,
         Field(alias="for"),
-        Within(limit=_STALL, code=_CONDITION, what="the minutes without a value"),
+        Within(limit=_STALL, code=_CONDITION, what="`for` (in minutes)"),
         InRequest("periods"),
     ] = _FACTS.stall.minutes
-    """How long nothing may come, up to `24 h`. Default: `15 min`. Evaluation and a slow checkpoint must fit in."""
+    """Time without values, up to `24 h`. Default: `15 min`. It must be longer than an evaluation and a slow
+    checkpoint."""
 
 
 class NotANumber(Spec):
-    r"""The log says that the loss is NaN: the job is stopped, and resumed from before.
+    r"""The log shows that the loss is NaN: the job is stopped, and resumed from an earlier checkpoint.
 
-    CloudWatch takes no NaN, so that `metric` is not the loss itself. It is a metric definition whose regex captures
-    another number, e.g. the step, from lines whose loss is none: `step[ =:]+(\d+).*loss[ =:]+(?:nan|inf)`. Any value
-    of it is a sign.
+    CloudWatch does not accept NaN, so `metric` is not the loss itself. It is a metric definition whose regular
+    expression captures another number, e.g. the step, from lines in which the loss is NaN: `step[ =:]+(\d+).*loss[
+    =:]+(?:nan|inf)`. Any value of the metric triggers the condition.
     """
 
     metric: Annotated[str, SHORTHAND, Field(examples=["train:loss_nan"]), InRequest("metric")]
-    """Name of the job's metric whose regex captures a number, e.g. the step, from lines whose loss is NaN."""
+    """Name of the job's metric whose regular expression captures a number, e.g. the step, from lines with a NaN
+    loss."""
 
 
 class ThroughputDrop(Spec):
-    """The throughput is below a fraction of the best of the window: the job is stopped, and resumed elsewhere."""
+    """The throughput is below a fraction of the maximum of the window: the job is stopped, and resumed on other
+    instances."""
 
     metric: Annotated[str, SHORTHAND, Field(examples=["train:tokens_per_second"]), InRequest("metric")]
-    """Name of the job's metric that reads the throughput."""
+    """Name of the job's metric with the throughput."""
     below_fraction: Annotated[float, Field(alias="below"), InRequest("fraction")] = (
         _FACTS.throughput_drop.below_fraction
     )
-    """Of the best minute of the window. Default: 0.5."""
+    """Fraction of the maximum of the window. Default: 0.5."""
     minutes: Annotated[Minutes, Field(alias="for"), _BAD_MINUTES, InRequest("datapoints")] = (
         _FACTS.throughput_drop.minutes
     )
-    """How many minutes of the window must be so bad. Default: `10 min`; evaluation is slow as well."""
+    """How many minutes of the window must be below it. Default: `10 min`; evaluation is slow as well."""
     window_minutes: Annotated[Minutes, Field(alias="window"), _WINDOW_MINUTES, InRequest("periods")] = (
         _FACTS.throughput_drop.window_minutes
     )
-    """How far back it looks, up to `24 h`. Default: `30 min`."""
+    """Length of the window, up to `24 h`. Default: `30 min`."""
 
 
 WatchCondition = LossSpike | Stall | NotANumber | ThroughputDrop
 
 
 class WatchConditions(Spec):
-    """When a job is believed to run in vain: it is stopped, and resumed from the checkpoint before.
+    """Conditions that stop a job because it makes no progress; it is resumed from an earlier checkpoint.
 
-    What is wrong with a condition has LF986, a metric that the job does not define LF987.
+    An invalid condition has LF986, a metric that the job does not define LF987.
     """
 
     other_words: ClassVar[Mapping[str, str]] = {
@@ -149,17 +155,17 @@ class WatchConditions(Spec):
     }
 
     loss_spike: LossSpike | None = None
-    """The loss is well above the best of late. Default: not looked at."""
+    """The loss is far above its recent minimum. Default: not checked."""
     stall: Stall | None = None
-    """Nothing comes of a metric any more. Default: not looked at."""
+    """A metric has no new values. Default: not checked."""
     not_a_number: NotANumber | None = None
-    """The log says that the loss is NaN. Default: not looked at."""
+    """The log shows that the loss is NaN. Default: not checked."""
     throughput_drop: ThroughputDrop | None = None
-    """The throughput is well below the best of late. Default: not looked at."""
+    """The throughput is far below its recent maximum. Default: not checked."""
 
     @property
     def by_kind(self) -> Mapping[str, WatchCondition]:
-        """The conditions that are looked at."""
+        """The conditions that are checked, by kind."""
         kinds: dict[str, WatchCondition | None] = {
             "loss_spike": self.loss_spike,
             "stall": self.stall,
@@ -170,19 +176,20 @@ class WatchConditions(Spec):
 
     @property
     def metrics(self) -> Mapping[str, str]:
-        """The metrics that are looked at, by the kinds of conditions."""
+        """The metrics that are checked, by the kind of condition."""
         return {name: condition.metric for name, condition in self.by_kind.items()}
 
 
 def _layouts(schema: dict[str, Any]) -> None:
-    """Offer the layouts; which there are is for the rule to say."""
+    """Offer the layouts; a rule checks the value."""
     schema["anyOf"][0]["enum"] = list(_FACTS.layouts)
 
 
 class CheckpointLayout(Spec):
-    """How a watch tells one checkpoint from another, and a whole one from half of one (LF990).
+    """How a watch recognizes checkpoints and complete ones (LF990).
 
-    It matters for divergence, where the newest checkpoint is the wrong one. A job that failed finds its own.
+    Needed after divergence, when the newest checkpoint must not be used. A job that failed finds its own newest
+    checkpoint.
     """
 
     other_words: ClassVar[Mapping[str, str]] = {"folder": "write `pattern`", "regex": "write `pattern`"}
@@ -190,15 +197,15 @@ class CheckpointLayout(Spec):
     known: Annotated[
         str | None, SHORTHAND, Field(alias="layout", examples=["hugging-face"], json_schema_extra=_layouts)
     ] = None
-    """`hugging-face`, `neuronx-distributed`, `llm-fleet` or `any`. Default: what `pattern` says."""
+    """`hugging-face`, `neuronx-distributed`, `llm-fleet` or `any`. Default: the layout of `pattern`."""
     pattern: Annotated[str | None, Field(examples=[r"step_(\d+)"])] = None
-    """Regular expression of a checkpoint's folder, right below the prefix; its one group is the step. Default: that of
-    `layout`."""
+    """Regular expression of the name of a checkpoint's folder, directly below the prefix; its only group is the step.
+    Default: that of `layout`."""
     marker: Annotated[str | None, Field(examples=["done"])] = None
-    """A file in that folder which is written last. Default: that of `layout`, or none: ages alone tell a whole
-    checkpoint."""
+    """File in that folder that is written last. Default: that of `layout`, or none; then a checkpoint counts as
+    complete by its age."""
     pointer: Annotated[str | None, Field(examples=["latest"])] = None
-    """A file beside the folders that names the newest one. Default: that of `layout`, or none."""
+    """File next to the folders that contains the name of the newest one. Default: that of `layout`, or none."""
 
     @classmethod
     def in_python(cls) -> str:
@@ -222,66 +229,67 @@ class CheckpointLayout(Spec):
 
     @classmethod
     def any(cls) -> Self:
-        """Return the layout of jobs that keep to none: all that was written well before the trouble is copied."""
+        """Return the layout for jobs without a fixed layout: all files that were written well before the failure are
+        copied."""
         return cls(known="any")
 
     @classmethod
     def of(cls, *, pattern: str, marker: str | None = None, pointer: str | None = None) -> Self:
-        r"""Return a layout of its own, e.g. `CheckpointLayout.of(pattern=r"step_(\d+)", marker="done")`."""
+        r"""Return a custom layout, e.g. `CheckpointLayout.of(pattern=r"step_(\d+)", marker="done")`."""
         return cls(pattern=pattern, marker=marker, pointer=pointer)
 
 
 class JobWatch(Spec):
-    """How one training job is watched differently from what its watch says."""
+    """Settings of one training job that replace those of `watch`."""
 
     restart: RestartPolicy | None = None
-    """How it is started again. Default: as `watch` says."""
+    """Restarts. Default: as in `watch`."""
     conditions: Annotated[WatchConditions | None, Field(alias="when")] = None
-    """When it runs in vain; `{}` for never. Default: as `watch` says."""
+    """Conditions that stop the job; `{}` for none. Default: as in `watch`."""
     checkpoints: CheckpointLayout | None = None
-    """How its checkpoints lie. Default: as `watch` says."""
+    """Checkpoint layout. Default: as in `watch`."""
     grace_minutes: Annotated[Minutes | None, Field(alias="grace"), _GRACE] = None
-    """How long it trains before a condition is believed. Default: as `watch` says."""
+    """Training time before the conditions apply. Default: as in `watch`."""
 
 
 class WatchedJobs(Spec):
-    """Jobs that notebooks, the SDK or a pipeline start: known by what their names begin with (LF989, LF993)."""
+    """Jobs that notebooks, the SDK or a pipeline start, found by the prefix of their names (LF989, LF993)."""
 
     prefix: Annotated[str | None, Field(examples=["alice-"])] = None
-    """What the jobs' names begin with, e.g. `alice-` for the SDK's `base_job_name="alice-llama"`.
+    """Prefix of the jobs' names, e.g. `alice-` for the SDK's `base_job_name="alice-llama"`.
 
     Default: the key and a hyphen.
     """
     roles: Several[Role] = ()
-    """What the jobs run as: the watch may pass these on, and no other. Needed where it restarts. Default: none."""
+    """Execution roles of the jobs, which the watch may pass (`iam:PassRole`). Required for restarts. Default: none."""
     checkpoints: Annotated[Several[str], Field(examples=[["s3://my-bucket/alice"]])] = ()
-    """S3 URIs below which the jobs keep checkpoints. Needed where it restarts. Default: none."""
+    """S3 URIs below which the jobs store checkpoints. Required for restarts. Default: none."""
     encryption_keys: Annotated[Several[Key], Field(alias="keys")] = ()
-    """What encrypts those buckets, and volumes of the jobs. Default: none but the services' own."""
+    """KMS keys of those buckets and of the jobs' volumes. Default: only the services' own keys."""
 
 
 class WatchSpec(Spec):
-    """How a watch looks after training jobs: starts jobs again that failed, and stops those that run in vain."""
+    """A watch of training jobs: it restarts failed jobs, and stops and resumes jobs that make no progress."""
 
     other_words: ClassVar[Mapping[str, str]] = {
         "conditions": "write `when`",
         **dict.fromkeys(("alarms", "notify"), "write `topic`"),
         **dict.fromkeys(("retry", "restarts"), "write `restart`"),
-        "jobs": "write `others`; training jobs of the fleet are watched as they are",
+        "jobs": "write `others`; the training jobs of the fleet are always included",
     }
 
     restart: RestartPolicy = RestartPolicy()
-    """How jobs are started again: a number of times, or more about it. Default: three times."""
+    """Restarts: a maximum number, or a mapping. Default: three."""
     conditions: Annotated[WatchConditions, Field(alias="when")] = WatchConditions()
-    """When a job is believed to run in vain. Default: never."""
+    """Conditions that stop a job because it makes no progress. Default: none."""
     checkpoints: CheckpointLayout = CheckpointLayout(known="any")
-    """How checkpoints lie: `hugging-face`, `neuronx-distributed`, `llm-fleet`, or a pattern. Default: `any`."""
+    """Checkpoint layout: `hugging-face`, `neuronx-distributed`, `llm-fleet`, or a pattern. Default: `any`."""
     grace_minutes: Annotated[Minutes, Field(alias="grace"), _GRACE] = _FACTS.grace_minutes
-    """How long a job trains before a spike, a stall or a drop is believed. Default: `30 min`."""
+    """Training time before the conditions for a spike, a stall or a drop apply. Default: `30 min`."""
     others: Mapping[str, WatchedJobs] = {}
-    """Jobs that notebooks, the SDK or a pipeline start, by a name of yours. Default: none."""
+    """Jobs that notebooks, the SDK or a pipeline start, by a name of your choice. Default: none."""
 
     @property
     def prefixes(self) -> Mapping[str, str]:
-        """What the names of `others` begin with."""
+        """Prefixes of the names of the jobs in `others`."""
         return {name: f"{name}-" if jobs.prefix is None else jobs.prefix for name, jobs in self.others.items()}

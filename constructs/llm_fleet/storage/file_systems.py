@@ -1,4 +1,4 @@
-"""What file systems have in common: their place in a network, who may reach them, and what a cluster must know."""
+"""The common parts of file systems: their subnet, access to their ports, and the attributes that clusters need."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,20 +28,20 @@ from llm_fleet.spec.references import KEY, Key
 from llm_fleet.spec.storage import ExistingLustre, ExistingOpenZfs
 
 _ONE_GROUP = (
-    "The only source is one security group, of the file system or of its clients. EFA is no TCP and has no ports: FSx "
-    "demands all traffic between the two. No address is let in."
+    "The only source is one security group, of the file system or of its clients. EFA has no ports: FSx "
+    "requires all traffic between the two. No IP address is allowed."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSystemKind:
-    """What clients and servers of one kind of file system speak."""
+    """The ports and protocols of one kind of file system."""
 
     name: str
     """E.g. `FSx for Lustre`."""
     ports: tuple[PortRange, ...]
     servers_talk: bool
-    """Whether there are several servers, which talk among themselves and call clients back."""
+    """Whether there are several servers, which connect to each other and back to clients."""
 
 
 LUSTRE = "FSx for Lustre"
@@ -49,13 +49,13 @@ OPEN_ZFS = "FSx for OpenZFS"
 
 
 def lustre_kind(*, efa_enabled: bool) -> FileSystemKind:
-    """Return what Lustre speaks: LNet on TCP, or any traffic with EFA, which has no ports."""
+    """Return Lustre's ports: LNet on TCP, or any traffic with EFA, which has no ports."""
     ranges = tuple(PortRange(protocol="tcp", first=first, last=last) for first, last in lustre_limits().ports)
     return FileSystemKind(name=LUSTRE, ports=(ALL_TRAFFIC,) if efa_enabled else ranges, servers_talk=True)
 
 
 def open_zfs_kind() -> FileSystemKind:
-    """Return what NFS clients speak to a server."""
+    """Return the ports of NFS servers."""
     ranges = open_zfs_limits().ports
     ports = tuple(PortRange(protocol=p, first=first, last=last) for p in ("tcp", "udp") for first, last in ranges)
     return FileSystemKind(name=OPEN_ZFS, ports=ports, servers_talk=False)
@@ -65,8 +65,8 @@ class FileSystemPorts(Construct):
     """Opens the ports of a file system's own security group, rule by rule, each a resource of its own.
 
     Resources of their own, because the file system must wait for them: FSx tries its port when it is created. The
-    rules of clients that live in another stack stand in that stack, so that a short-lived cluster takes them away
-    with it, and storage never depends on a cluster.
+    rules of clients of another stack are in that stack, so that a short-lived cluster deletes them
+    with itself, and storage never depends on a cluster.
     """
 
     def __init__(
@@ -79,11 +79,11 @@ class FileSystemPorts(Construct):
         owner: str,
         network_stack: cdk.Stack | None = None,
     ) -> None:
-        """Take the file system's `security_group`.
+        """Use the file system's `security_group`.
 
         `owner`, the file system's construct id, says in the rules' descriptions whose ports they are.
-        `network_stack`: the one that makes the file system's network, which cannot wait for the file system's group
-        and so holds no rules that name it.
+        `network_stack`: the one that makes the file system's network, which cannot depend on the file system's group
+        and so has no rules that refer to it.
         """
         super().__init__(scope, id)
         self._network_stack = network_stack
@@ -93,17 +93,17 @@ class FileSystemPorts(Construct):
         self._clients: set[str] = set()
 
     def allow_servers(self) -> Construct:
-        """Let the servers of the file system talk among themselves, and return the rules."""
+        """Allow traffic between the servers of the file system, and return the rules."""
         rules = Construct(self, "Servers")
         for port in self._kind.ports:
             self._pair(rules, port, source=self._group, target=self._group, what="between the servers of")
         return rules
 
     def allow_clients(self, security_group: ec2.ISecurityGroup, *, here: bool = False) -> Construct | None:
-        """Let clients in and return the rules; `None` when they are in already.
+        """Allow clients and return the rules; `None` if they are allowed already.
 
-        The rules stand in the stack of `security_group` when that is another one, unless `here` says otherwise. Those
-        of a group that is known by its id stand here: each stack may import it anew, and EC2 takes a rule once.
+        The rules are in the stack of `security_group` when that is another one, unless `here` is set. Those of a
+        group known by its id are here: each stack may import it again, and EC2 accepts a rule once.
         """
         imported = not is_unresolved(security_group.security_group_id)
         key = security_group.security_group_id if imported else security_group.node.addr
@@ -128,7 +128,7 @@ class FileSystemPorts(Construct):
     def _pair(
         self, scope: Construct, port: PortRange, *, source: ec2.ISecurityGroup, target: ec2.ISecurityGroup, what: str
     ) -> None:
-        """Both halves of one permission: out of the source's group, if that is made here, and into the target's."""
+        """Both rules: egress of the source's group, if it is created here, and ingress of the target's."""
         inward = "Back" if target is not self._group else ""
         description = f"{self._kind.name}: {what} {self._owner}"
         if takes_rules_outward(source):
@@ -139,7 +139,7 @@ class FileSystemPorts(Construct):
 
 
 class FileSystemAccess(Construct):
-    """The place of one file system: a security group of its own, open to the clients of its network."""
+    """The subnet of a file system and its own security group, open to the clients of its network."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class FileSystemAccess(Construct):
             "SecurityGroup",
             vpc=network.vpc,
             description=rule_description(f"{kind.name}: {scope.node.id}"),
-            # The CDK's default would open the way out to everywhere, and swallow the narrow rules made here.
+            # The CDK's default would allow all egress, and drop the specific rules of this file.
             allow_all_outbound=False,
         )
         group.apply_removal_policy(removal_policy)
@@ -181,14 +181,14 @@ class FileSystemAccess(Construct):
             owner=scope.node.id,
             network_stack=cdk.Stack.of(network.security_group),
         )
-        """Who may reach it."""
+        """The clients that may reach it."""
         made = [self.ports.allow_clients(network.security_group, here=True)]
         if kind.servers_talk:
             made.append(self.ports.allow_servers())
         self._rules = [rules for rules in made if rules is not None]
 
     def carry(self, file_system: cdk.CfnResource) -> None:
-        """Have `file_system` wait for every rule, and be retained, or not, together with what it stands on."""
+        """Make `file_system` depend on every rule, and be retained, or not, together with what it depends on."""
         file_system.apply_removal_policy(self._removal_policy)
         hold(file_system)
         file_system.node.add_dependency(self._network.security_group_rules, *self._rules)
@@ -216,21 +216,21 @@ class Mountable(Construct):
     _ports: FileSystemPorts | None = None
 
     def __init__(self, scope: Construct, id: str) -> None:
-        """Subclasses make it, or take what was told of it, and then set what is declared here."""
+        """Subclasses create or import it, and then set what is declared here."""
         super().__init__(scope, id)
         self.file_system_id: str
         """The id, `fs-…`."""
         self.dns_name: str
         """The name that clients mount."""
         self.availability_zone_id: str | None
-        """The AZ id where it stands, e.g. `usw2-az4`; `None` when nobody told."""
+        """Its AZ id, e.g. `usw2-az4`; `None` if unknown."""
 
     def allow_mount_from(self, security_group: ec2.ISecurityGroup) -> None:
-        """Open the ports to clients in `security_group`, and back where servers call clients. Idempotent.
+        """Open the ports to clients in `security_group`, and back if servers connect to clients. Idempotent.
 
-        The network's own group is in already. The rules stand in the stack of `security_group`, and go with it; those
-        of one imported by its id, or of the network's own stack, stand beside the file system. Does nothing where the
-        file system exists and its own group was not told: then its ports must be open already.
+        The network's own group is allowed already. The rules are in the stack of `security_group` and are deleted with
+        it; those of a group imported by its id, or of the network's own stack, are in the file system's stack. Does
+        nothing for an existing file system without a given security group: its ports must be open already.
         """
         if self._ports is not None:
             self._ports.allow_clients(security_group)
@@ -249,7 +249,7 @@ class MountableOpenZfs(Mountable):
     """An FSx for OpenZFS file system, made here or elsewhere."""
 
     volume_id: str | None
-    """The volume that clients mount, `fsvol-…`: ParallelCluster asks for it; `None` when nobody told."""
+    """The volume that clients mount, `fsvol-…`: ParallelCluster requires it; `None` if unknown."""
 
 
 @jsii.implements(ec2.IConnectable)
@@ -269,7 +269,7 @@ class FileSystem(Mountable):
         kind: FileSystemKind,
         removal_policy: cdk.RemovalPolicy,
     ) -> None:
-        """Make what it stands on, in a compute subnet of `network`."""
+        """Create what it depends on, in a compute subnet of `network`."""
         super().__init__(scope, id)
         self._removal_policy = removal_policy
         self._access = FileSystemAccess(
@@ -309,12 +309,12 @@ class FileSystem(Mountable):
 
 
 class ImportedFileSystem(Mountable):
-    """As much as was told of a file system that exists already. Nothing is looked up, and nothing made but rules."""
+    """An existing file system with the attributes that were given. Nothing is looked up, and only rules are created."""
 
     def __init__(
         self, scope: Construct, id: str, existing: ExistingLustre | ExistingOpenZfs, *, kind: FileSystemKind
     ) -> None:
-        """Take what is known. Raises `FleetError` for what FSx gives no file system."""
+        """Import it. Raises `FleetError` for values that no FSx file system has."""
         raise_problems(check_mount_source(existing), subject=f"{scope.node.path}/{id}")
         super().__init__(scope, id)
         stack = cdk.Stack.of(self)
@@ -327,7 +327,7 @@ class ImportedFileSystem(Mountable):
         )
 
 
-def beside_primary(construct: IConstruct) -> Iterator[IDependable]:
-    """Return what belongs to `construct` besides its primary resource: rules of a file system, policies of a role."""
+def next_to_primary(construct: IConstruct) -> Iterator[IDependable]:
+    """Return the resources of `construct` besides its primary one: rules of a file system, policies of a role."""
     primary = construct.node.default_child
     yield from (child for child in construct.node.children if child is not primary)

@@ -31,13 +31,13 @@ _SERVICE_ROLE = "aws-service-role/s3.data-source.lustre.fsx.amazonaws.com/AWSSer
 def lustre_configuration(
     spec: LustreSpec, *, efa: bool, log: fsx.CfnFileSystem.LogConfigurationProperty | None
 ) -> fsx.CfnFileSystem.LustreConfigurationProperty:
-    """Return the Lustre half of an `AWS::FSx::FileSystem`, with every default decided.
+    """Return the Lustre half of an `AWS::FSx::FileSystem`, with all defaults filled in.
 
-    What a deployment type does not know is left out: the service refuses even its `NONE`. `CopyTagsToBackups` is there
-    only where it was asked for: a file system that is linked to S3 must not have it, and CloudFormation replaces the
+    A property that a deployment type does not support is omitted: FSx rejects even its `NONE`. `CopyTagsToBackups`
+    is set only if requested: a file system that is linked to S3 must not have it, and CloudFormation replaces the
     file system when it changes, so that one that had it by default could not be linked later without losing its data.
     """
-    variant, asked = spec.variant, spec.backups or LustreBackups()
+    variant, requested = spec.variant, spec.backups or LustreBackups()
     days = spec.effective_backup_retention_days
     backups = variant is not None and variant.backups
     return fsx.CfnFileSystem.LustreConfigurationProperty(
@@ -49,8 +49,8 @@ def lustre_configuration(
         metadata_configuration=_metadata(spec),
         efa_enabled=efa if variant and variant.efa else None,
         automatic_backup_retention_days=days if backups else None,
-        daily_automatic_backup_start_time=asked.start_time if days else None,
-        copy_tags_to_backups=(asked.copy_tags or None) if backups else None,
+        daily_automatic_backup_start_time=requested.start_time if days else None,
+        copy_tags_to_backups=(requested.copy_tags or None) if backups else None,
         log_configuration=log,
     )
 
@@ -69,7 +69,7 @@ def _metadata(spec: LustreSpec) -> fsx.CfnFileSystem.MetadataConfigurationProper
 
 
 def _read_cache(spec: LustreSpec) -> fsx.CfnFileSystem.DataReadCacheConfigurationProperty | None:
-    """The API requires one on Intelligent-Tiering, and knows none elsewhere."""
+    """The API requires one on Intelligent-Tiering, and rejects it elsewhere."""
     variant = spec.variant
     if variant is None or variant.throughput_capacity is None:
         return None
@@ -81,7 +81,7 @@ def _read_cache(spec: LustreSpec) -> fsx.CfnFileSystem.DataReadCacheConfiguratio
 
 
 def check_log_group(log_group: LogGroup | None) -> Sequence[Problem]:
-    """Return what FSx would refuse of the name of a log group of the CDK; `check_lustre` judges plain names."""
+    """Return the problems of a CDK log group's name for FSx; `check_lustre` checks plain names."""
     return (
         []
         if log_group is None or isinstance(log_group, str)
@@ -90,9 +90,9 @@ def check_log_group(log_group: LogGroup | None) -> Sequence[Problem]:
 
 
 def log_configuration(scope: Construct, spec: LustreSpec) -> fsx.CfnFileSystem.LogConfigurationProperty | None:
-    """Return the log configuration: of warnings and errors unless told otherwise, where links to S3 exist at all.
+    """Return the log configuration: of warnings and errors by default, where links to S3 exist at all.
 
-    Without a log group the service makes `/aws/fsx/lustre` and keeps what it writes there for ever.
+    Without a log group the service creates `/aws/fsx/lustre`, without expiration.
     """
     level, log_group = spec.log_level, log_group_of(scope, "Logs", spec.log_group)
     linkable = spec.variant is not None and spec.variant.data_repositories
@@ -111,9 +111,9 @@ def log_configuration(scope: Construct, spec: LustreSpec) -> fsx.CfnFileSystem.L
 
 
 def _name_of(log_group: logs.ILogGroup) -> str | None:
-    """The name as its maker wrote it, which `log_group_name` of a construct hides behind a token.
+    """The name as the user wrote it, which `log_group_name` of a construct returns as a token.
 
-    `None` when it is known only at deploy time.
+    `None` if it is resolved at deployment.
     """
     resource = log_group.node.default_child
     if not isinstance(resource, logs.CfnLogGroup):
@@ -128,7 +128,7 @@ class DataRepositoryLink(Construct):
     """An `AWS::FSx::DataRepositoryAssociation`, with the use of the bucket's KMS key that FSx needs for it.
 
     It is retained with its file system: FSx loads the content of a file when it is first read, and a file system
-    that has lost its link has lost what nobody has read yet.
+    that has lost its link has lost all files that were not yet read.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class DataRepositoryLink(Construct):
 
 
 def _policies(repository: DataRepository) -> fsx.CfnDataRepositoryAssociation.S3Property:
-    """What follows by itself; a side without events is left out."""
+    """The automatic import and export events; a direction without events is omitted."""
     properties = fsx.CfnDataRepositoryAssociation
     imports, exports = list(repository.auto_import), list(repository.auto_export)
     return properties.S3Property(
@@ -221,7 +221,7 @@ class LustreFileSystem(FileSystem, MountableLustre):
 
         `spec`: what it is. Default: `LustreSpec()`. `removal_policy`: default, it is retained.
 
-        Raises `FleetError` with everything that FSx would refuse, before any resource is made.
+        Raises `FleetError` with everything that FSx would reject, before any resource is created.
         """
         path = f"{scope.node.path}/{id}"
         spec = LustreSpec() if spec is None else spec
@@ -263,14 +263,14 @@ class LustreFileSystem(FileSystem, MountableLustre):
         """Return a file system that exists already.
 
         With its security group, `allow_mount_from` opens the ports; without it they must be open already. Raises
-        `FleetError` for what FSx gives no file system.
+        `FleetError` for values that no FSx file system has.
         """
         return ImportedLustre(scope, id, existing)
 
     def add_data_repository(self, id: str, repository: DataRepository) -> DataRepositoryLink:
         """Link a folder to S3. A linked file system has no backups, and those that are the default are switched off.
 
-        Raises `FleetError` with everything that FSx would refuse of this link beside the earlier ones.
+        Raises `FleetError` with everything that FSx would reject in this link together with the earlier ones.
         """
         path = f"{self.node.path}/{id}"
         raise_problems(check_is_spec(repository, DataRepository, "repository"), subject=path)
@@ -286,7 +286,7 @@ class LustreFileSystem(FileSystem, MountableLustre):
         )
 
     def _switch_backups_off(self) -> None:
-        """FSx refuses backups of what is linked to S3. Only what CloudFormation changes in place is changed."""
+        """FSx rejects backups of a linked file system. Only what CloudFormation changes in place is changed."""
         variant = self._spec.variant
         if variant is not None and variant.backups:
             self.resource.add_property_override("LustreConfiguration.AutomaticBackupRetentionDays", 0)
@@ -297,7 +297,7 @@ class ImportedLustre(ImportedFileSystem, MountableLustre):
     """What `LustreFileSystem.from_attributes` returns."""
 
     def __init__(self, scope: Construct, id: str, existing: ExistingLustre) -> None:
-        """Take what is known."""
+        """Import it."""
         raise_problems(check_is_spec(existing, ExistingLustre, "existing"), subject=f"{scope.node.path}/{id}")
         super().__init__(scope, id, existing, kind=lustre_kind(efa_enabled=existing.efa_enabled))
         self.mount_name = existing.mount_name

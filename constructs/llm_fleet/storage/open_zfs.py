@@ -21,16 +21,16 @@ from llm_fleet.storage.file_systems import (
 )
 
 # Lifecycle scripts make home directories as root and hand them to their users: with root squashed they could not.
-# `crossmnt` shows snapshots, and `sync` (which the service adds) keeps what was said to be written.
+# `crossmnt` shows snapshots, and `sync` (which the service adds) acknowledges writes only when they are durable.
 EXPORT_OPTIONS = ("rw", "crossmnt", "no_root_squash")
 """How every volume is exported, the root volume too."""
 
 
 class OpenZfsVolume(Construct):
-    """An `AWS::FSx::Volume`, for what clusters share beside home directories, e.g. `/apps`.
+    """An `AWS::FSx::Volume`, for what clusters share in addition to home directories, e.g. `/apps`.
 
-    `OpenZfsFileSystem.add_volume` makes it. It is retained with its file system, so that a new cluster finds what an
-    old one has left there.
+    `OpenZfsFileSystem.add_volume` makes it. It is retained with its file system, so that a new cluster finds the files
+    of an old one.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ class OpenZfsFileSystem(FileSystem, MountableOpenZfs):
     """An FSx for OpenZFS file system in one Availability Zone, made to be mounted as `/home` by every node.
 
     Default: 512 GiB and 160 MB/s with a standby server (SINGLE_AZ_HA_2), compressed with ZSTD, backups kept for 30
-    days, the root volume exported to every client that its security group lets in.
+    days, the root volume exported to every client that its security group allows.
 
-    It is retained, with all that it stands on, just as `LustreFileSystem` is.
+    It is retained, with all that it depends on, as `LustreFileSystem` is.
 
     Source of facts: `catalog/data/openzfs.json`.
     """
@@ -105,7 +105,7 @@ class OpenZfsFileSystem(FileSystem, MountableOpenZfs):
 
         `spec`: what it is. Default: `OpenZfsSpec()`. `removal_policy`: default, it is retained.
 
-        Raises `FleetError` with everything that FSx would refuse, before any resource is made.
+        Raises `FleetError` with everything that FSx would reject, before any resource is created.
         """
         path = f"{scope.node.path}/{id}"
         spec = OpenZfsSpec() if spec is None else spec
@@ -137,16 +137,16 @@ class OpenZfsFileSystem(FileSystem, MountableOpenZfs):
         """The id of the root volume, `fsvol-…`."""
 
     def add_volume(self, id: str, volume: OpenZfsVolumeSpec | None = None) -> OpenZfsVolume:
-        """Make a volume beside the root volume's own files, e.g. for `/apps`: exported, compressed and kept as that is.
+        """Create a volume, e.g. for `/apps`: exported, compressed and kept as the root volume is.
 
-        Who mounts the root volume finds it there under its name too, so that no home directory may have it. Raises
-        `FleetError` with what FSx would refuse of it beside the earlier ones.
+        A client that mounts the root volume sees it under its name too, so that no home directory may have that name.
+        Raises `FleetError` with what FSx would reject in it together with the earlier ones.
         """
         path = f"{self.node.path}/{id}"
         volume = OpenZfsVolumeSpec() if volume is None else volume
         raise_problems(check_is_spec(volume, OpenZfsVolumeSpec, "volume"), subject=path)
         name = id if volume.name is None else volume.name
-        taken = dict.fromkeys(self._volume_names, "the file system has a volume of this name already")
+        taken = dict.fromkeys(self._volume_names, "the file system already has a volume of this name")
         problems = check_volume(volume, name, capacity_gib=self._spec.storage_capacity_gib, taken=taken)
         raise_problems(problems, subject=path)
         self._volume_names.append(name)
@@ -203,7 +203,7 @@ class ImportedOpenZfs(ImportedFileSystem, MountableOpenZfs):
     """What `OpenZfsFileSystem.from_attributes` returns."""
 
     def __init__(self, scope: Construct, id: str, existing: ExistingOpenZfs) -> None:
-        """Take what is known."""
+        """Import it."""
         raise_problems(check_is_spec(existing, ExistingOpenZfs, "existing"), subject=f"{scope.node.path}/{id}")
         super().__init__(scope, id, existing, kind=open_zfs_kind())
         self.volume_id = existing.volume_id

@@ -1,1 +1,1 @@
-"""What a node needs to prove itself again after a reboot."""
+"""Verification of the node again after a reboot, and its logs."""

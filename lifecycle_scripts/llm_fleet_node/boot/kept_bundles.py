@@ -1,4 +1,4 @@
-"""Keeps bundles on the node: the platform stages them below /tmp, which a reboot empties."""
+"""Keeps copies of bundles on the node, because the platform copies them below /tmp, which a reboot empties."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from llm_fleet_node.manifest import Manifest
 
 FOLDER = "/opt/llm-fleet/bundles"
 CURRENT = "/opt/llm-fleet/current"
-"""Leads to the bundle that the node was last proven by, for people: of bundles, two are kept."""
+"""Link to the bundle of the last successful start. Two bundles are kept."""
 _KEPT = 2
-"""This bundle, and the one before it to look back at."""
+"""This bundle and the previous one."""
 
 
 def keep(host: Host, bundle: Path, manifest: Manifest) -> str:
-    """Make sure that a whole copy of `bundle` is kept; return the copy's path on the node.
+    """Make sure that a complete copy of `bundle` is kept; return the copy's path on the node.
 
-    The copy is made beside and renamed. One that a loss of power has cut off is made anew.
+    The copy is made in a temporary folder and renamed. A copy that a power failure interrupted is made again.
     """
     host.folder(FOLDER)
     copy = host.path(f"{FOLDER}/{manifest.content_hash}")
@@ -35,12 +35,12 @@ def keep(host: Host, bundle: Path, manifest: Manifest) -> str:
 
 
 def forget_older(host: Host, bundle: Path, manifest: Manifest) -> None:
-    """Remove all but the newest of the other bundles, and what killed runs left; never `bundle`, which runs now.
+    """Remove leftovers of killed runs and all other bundles except the newest; never `bundle`, which runs now.
 
-    To be called once nothing on the node leads to another bundle any more.
+    Call it only when nothing on the node refers to another bundle.
     """
     folder = host.path(FOLDER)
-    found = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]  # files are not of ours
+    found = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]  # not created by llm-fleet
     others = [path for path in found if path.name != manifest.content_hash and path != bundle]
     drafts = [path for path in others if path.name.startswith(".")]
     whole = sorted((path for path in others if path not in drafts), key=lambda path: path.stat().st_mtime)
@@ -50,7 +50,7 @@ def forget_older(host: Host, bundle: Path, manifest: Manifest) -> None:
 
 
 def _clear(path: Path) -> None:
-    """Remove what is at `path`, whatever it is."""
+    """Remove the file, link or folder `path`."""
     if path.is_symlink() or path.is_file():
         path.unlink()
     shutil.rmtree(path, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What logrotate(8) is told of the logs that nobody else rotates."""
+"""Entries of logrotate(8) for logs that no other package rotates."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _UNREAD = (
     ".dpkg-dist",
     "~",
 )
-"""Ends of names that logrotate passes over; see `tabooext` in logrotate.conf(5)."""
+"""File name suffixes that logrotate ignores; see `tabooext` in logrotate.conf(5)."""
 _DAEMON_PATH = re.compile(rf"/\S*bin/(?:{'|'.join(_DAEMONS)})\b")
 _PATTERN = re.compile(r"(?<![\w.])/[^\s{}\"']+")
 
 
 def others_patterns(host: Host, ours: tuple[str, ...]) -> list[str]:
-    """Return the paths and patterns of logs that files other than `ours` in logrotate's folder name."""
+    """Return the log paths and patterns in the files of logrotate's folder, without the file `ours`."""
     found: list[str] = []
     for text in _entries(host, ours).values():
         heads = re.sub(r"\{[^}]*\}", " ", text)
@@ -40,19 +40,19 @@ def others_patterns(host: Host, ours: tuple[str, ...]) -> list[str]:
 
 
 def disable_dead_entries(host: Host, ours: tuple[str, ...]) -> None:
-    """Take entries out of logrotate's sight that signal a daemon of Slurm by a path at which there is none.
+    """Disable entries of logrotate that signal a Slurm daemon with a program that does not exist.
 
-    As Debian's packages bring them, in an image that has moved the programs to /opt/slurm: after such a rotation the
-    daemons write on in the old file. Nothing is removed; the file gets an end to its name that logrotate passes over.
+    Debian's packages have such entries, but images move the programs to /opt/slurm: after such a rotation the daemons
+    would keep writing to the old file. The file is kept, renamed with a suffix that logrotate ignores.
     """
     for name, text in _entries(host, ours).items():
         if any(not host.path(path).exists() for path in _DAEMON_PATH.findall(text)):
             host.path(f"{FOLDER}/{name}").replace(host.path(f"{FOLDER}/{name}.disabled"))
-            host.changes.append(f"disabled {FOLDER}/{name}, which signals a daemon that is not there")
+            host.changes.append(f"disabled {FOLDER}/{name}, which signals a daemon that does not exist")
 
 
 def _entries(host: Host, ours: tuple[str, ...]) -> dict[str, str]:
-    """Return the texts of the files that logrotate reads, by their names, without `ours`."""
+    """Return the texts of logrotate's files by name, without `ours`."""
     folder = host.path(FOLDER)
     paths = sorted(folder.iterdir()) if folder.is_dir() else []
     return {
@@ -63,17 +63,17 @@ def _entries(host: Host, ours: tuple[str, ...]) -> dict[str, str]:
 
 
 def rotated(path: str, patterns: list[str]) -> bool:
-    """Return whether one of `patterns` names `path`. logrotate refuses a log that two entries name."""
+    """Return whether one of `patterns` matches `path`. logrotate rejects a log with two entries."""
     return any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
 
 
 def slurm_entry(host: Host, patterns: list[str]) -> str:
-    """Return the entry for those of the daemons' logs that nobody rotates; empty when somebody rotates all of them."""
+    """Return the entry for the daemons' logs that no other entry rotates; empty if all are rotated."""
     logs = [f"{SLURM_LOGS}/{daemon}.log" for daemon in _DAEMONS]
     left = [log for log in logs if not rotated(log, patterns)]
     if not left:
         return ""
-    # SIGUSR2 makes a daemon open its log anew; see slurmd(8). To the main process only: it would end jobs' slurmstepd.
+    # SIGUSR2 makes a daemon reopen its log; see slurmd(8). Only for the main process: it would end jobs' slurmstepd.
     signals = [
         f"        systemctl kill --kill-who=main --signal=SIGUSR2 {daemon}.service >/dev/null 2>&1 || true"
         for daemon in _DAEMONS
@@ -83,7 +83,7 @@ def slurm_entry(host: Host, patterns: list[str]) -> str:
 
 
 def own_entry(patterns: list[str]) -> str:
-    """Return the entries for this package's log and the platform's, which the platform keeps open."""
+    """Return the entries for the logs of llm-fleet and of the platform, whose processes keep them open."""
     options = ["size 50M", "rotate 4", "compress", "delaycompress", "missingok", "notifempty"]
     text = _entry(["/var/log/llm-fleet/*.log"], options, [])
     provisioning = "/var/log/provision/provisioning.log"
@@ -93,7 +93,7 @@ def own_entry(patterns: list[str]) -> str:
 
 
 def _owner(host: Host) -> list[str]:
-    """Return the option without which logrotate refuses a folder that others may write."""
+    """Return the option that logrotate requires for a folder that other users can write to."""
     folder = host.path(SLURM_LOGS)
     loose = folder.is_dir() and folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     return ["su root root"] if loose else []

@@ -1,1 +1,1 @@
-"""Containers on a node: where Docker, containerd and Enroot keep them, and how Slurm starts them."""
+"""Containers on a node: the data folders of Docker, containerd and Enroot, and Pyxis in Slurm."""

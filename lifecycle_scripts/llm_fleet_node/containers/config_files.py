@@ -1,4 +1,4 @@
-"""Sets single values in the configuration files of Docker, containerd and Enroot, and keeps all else in them."""
+"""Sets single values in the configuration files of Docker and containerd, and keeps all other values."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _ROOT = re.compile(r"^\s*root\s*=\s*(.*?)\s*$")
 
 
 def put_data_root(host: Host, root: str) -> bool:
-    """Make `daemon.json` name Docker's `data-root`; return whether it was changed. Other keys are kept.
+    """Set Docker's `data-root` in `daemon.json`; return whether it was changed. Other keys are kept.
 
-    Raises `Failure` when the file is no JSON object: Docker would not start with it, and what was meant is unknown.
+    Raises `Failure` if the file is not a JSON object: Docker would not start with it, and it cannot be repaired.
     """
     settings = _daemon_settings(host)
     if settings.get("data-root") == root:
@@ -28,9 +28,9 @@ def put_data_root(host: Host, root: str) -> bool:
 
 
 def put_containerd_root(host: Host, root: str) -> bool:
-    """Make containerd's `config.toml` name its `root`; return whether it was changed. All other lines are kept."""
+    """Set containerd's `root` in `config.toml`; return whether it was changed. All other lines are kept."""
     lines = (host.read(CONTAINERD_TOML) or "version = 2\n").splitlines()
-    # `root` belongs to no table, so it stands before the first. There is no TOML reader in the oldest Python we run on.
+    # `root` is a top-level key, so it must come before the first table. Python 3.9 and 3.10 have no TOML parser.
     end = next((number for number, line in enumerate(lines) if _TABLE.match(line)), len(lines))
     wanted = f'root = "{root}"'
     there = [number for number, line in enumerate(lines[:end]) if _ROOT.match(line)]
@@ -42,7 +42,7 @@ def put_containerd_root(host: Host, root: str) -> bool:
 
 
 def name_roots(host: Host, docker: str, containerd: str) -> bool:
-    """Return whether the files name these roots of Docker and, where it has a file, of containerd."""
+    """Return whether the files set these roots of Docker and, if it has a file, of containerd."""
     lines = (host.read(CONTAINERD_TOML) or f'root = "{containerd}"').splitlines()
     return _daemon_settings(host).get("data-root") == docker and f'root = "{containerd}"' in map(str.strip, lines)
 
@@ -54,9 +54,9 @@ def _daemon_settings(host: Host) -> dict[str, Any]:
     try:
         settings = json.loads(text)
     except ValueError as error:
-        fail(Code.CONTAINER_CONFIG, f"{DAEMON_JSON} is no JSON: {error}", final=True)
+        fail(Code.CONTAINER_CONFIG, f"{DAEMON_JSON} is not valid JSON: {error}", final=True)
     if not isinstance(settings, dict):
-        fail(Code.CONTAINER_CONFIG, f"{DAEMON_JSON} is no JSON object", final=True)
+        fail(Code.CONTAINER_CONFIG, f"{DAEMON_JSON} is not a JSON object", final=True)
     return cast("dict[str, Any]", settings)
 
 

@@ -1,4 +1,4 @@
-"""Looks at the Docker that runs, and moves it to another disk."""
+"""Inspects the running Docker daemon, and moves its data root to another disk."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from llm_fleet_node.services import run_unit
 
 DOCKER, CONTAINERD = "docker.service", "containerd.service"
 _METADATA = "/io.containerd.metadata.v1.bolt/meta.db"
-"""containerd keeps this file below its root open for as long as it runs."""
+"""File below containerd's root that it keeps open while it runs."""
 
 
 @dataclass(frozen=True)
 class Running:
-    """What runs, as systemd and the processes themselves tell."""
+    """State of the daemons, from systemd and the processes."""
 
     has_containerd: bool
-    """There is a containerd beside Docker; else Docker starts one of its own, inside its data root."""
+    """Whether containerd has its own unit; otherwise Docker starts one inside its data root."""
     data_root: Optional[str]
-    """Docker's; `None` when it does not run."""
+    """Docker's data root; `None` if it is not running."""
     containerd_root: Optional[str]
-    """`None` when it does not run, or there is none."""
+    """containerd's root; `None` if it is not running or does not exist."""
 
     @classmethod
     def read(cls, host: Host) -> Running:
@@ -39,39 +39,39 @@ class Running:
         )
 
     def daemons(self, layout: Layout) -> list[tuple[str, Optional[str], str]]:
-        """Return each daemon, where it keeps its data, and where `layout` has it."""
+        """Return each daemon with its current data folder, and its folder in `layout`."""
         found = [("Docker", self.data_root, layout.docker)]
         return [*found, ("containerd", self.containerd_root, layout.containerd)] if self.has_containerd else found
 
 
 def elsewhere(host: Host, running: Running, layout: Layout) -> list[str]:
-    """Say what runs with its data on another disk than `layout` has it. Any place on that disk is as good.
+    """Describe the daemons whose data is not on the disk of `layout`. Any folder on that disk is accepted.
 
-    Before `OnInitComplete` the AMI has started Docker, in a folder of its own. assumption: ami-docker-data-root
+    Before `OnInitComplete` the AMI starts Docker with a folder of its own. assumption: ami-docker-data-root
     """
     return [
-        f"{name} keeps its data in {there}, not in {wanted}"
+        f"{name} has its data in {there} instead of {wanted}"
         for name, there, wanted in running.daemons(layout)
         if there is not None and not is_on_disk(host, there, layout)
     ]
 
 
 def is_on_disk(host: Host, place: Optional[str], layout: Layout) -> bool:
-    """Return whether `place` is there and on the disk that the planner chose."""
+    """Return whether `place` exists on the chosen disk."""
     if place is None or not host.path(place).exists():
         return False
     return _device(host, place) == _device(host, layout.place)
 
 
 def containers(host: Host) -> list[str]:
-    """Return the names of the containers that run, of a Docker that does."""
+    """Return the names of the running containers; Docker must be running."""
     return host.run("docker", "ps", "--format", "{{.Names}}").split()
 
 
 def start_at(host: Host, layout: Layout) -> None:
-    """Make Docker run with its data on the disk of `layout`; its configuration says so already.
+    """Restart Docker, so that it uses the data root in its configuration.
 
-    It is not restarted while containers run: they would be lost.
+    It is not restarted while containers run, because they would be killed.
     """
     running = Running.read(host)
     if elsewhere(host, running, layout) and not (running.data_root and containers(host)):
@@ -86,20 +86,20 @@ def _device(host: Host, path: str) -> int:
 
 def _restart(host: Host, running: Running) -> None:
     units = [CONTAINERD, DOCKER] if running.has_containerd else [DOCKER]
-    # The image and other scripts start Docker too, and systemd refuses a fourth start within a minute.
+    # The image and other scripts start Docker too, and systemd rejects a fourth start within a minute.
     host.run("systemctl", "reset-failed", *units)
     host.run("systemctl", "restart", *units, timeout=90, changes=f"restarted {' and '.join(units)}")
 
 
 def _units(host: Host, *units: str) -> dict[str, dict[str, str]]:
-    """Return what systemd knows of `units`, by one call."""
+    """Return systemd's properties of `units`, with one call."""
     said = host.run("systemctl", "show", "--property=Id,LoadState,ActiveState,MainPID", *units)
     blocks = [dict(line.split("=", 1) for line in block.splitlines()) for block in said.split("\n\n")]
     return {block["Id"]: block for block in blocks}
 
 
 def _open_root(host: Host, pid: str) -> Optional[str]:
-    """Return the root of the containerd with the process id `pid`, by the file that it holds open."""
+    """Return the root of the containerd process `pid`, from the file that it keeps open."""
     folder = host.path(f"/proc/{pid}/fd")
     for link in sorted(folder.iterdir()) if pid != "0" and folder.is_dir() else []:
         try:

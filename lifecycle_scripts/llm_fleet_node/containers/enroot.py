@@ -1,9 +1,9 @@
-"""Where Enroot keeps images and containers: what its configuration says, and what it really does.
+"""Enroot's folders for images and containers: in its configuration, and in effect.
 
-Enroot reads `enroot.conf` line by line, `KEY value`, with shell expansion; of two lines for a key the first counts, and
-so does the environment before both (`enroot.in`, `config::init`). Newer ones also read `enroot.conf.d/*.conf`. So our
-lines come first in `enroot.conf`, those that would contradict them are commented out, and the same lines are put into
-a drop-in where there is a folder for such: whichever file a version lets win, it says the same.
+Enroot reads `enroot.conf` line by line, `KEY value`, with shell expansion; the first line of a key takes effect, and
+the environment comes before both (`enroot.in`, `config::init`). Newer versions also read `enroot.conf.d/*.conf`. So our
+lines come first in `enroot.conf`, contradicting lines are commented out, and a drop-in has the same lines if that
+folder exists: the result does not depend on the order in which a version reads them.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _WAS = "# llm-fleet: was: "
 
 
 def wanted(layout: Layout) -> dict[str, str]:
-    """Return the settings. A folder for each user: Enroot makes it for them alone, with mode 0700."""
+    """Return the settings. Each user has a folder, which Enroot creates with mode 0700."""
     enroot = layout.enroot_data.rsplit("/", 1)[0]
     user = "user-$(id -u)"
     return {
         "ENROOT_DATA_PATH": f"{layout.enroot_data}/{user}",
         "ENROOT_CACHE_PATH": f"{layout.enroot_cache}/{user}",
-        # Not in /run: an image that is started without being unpacked writes there, and memory is for jobs.
+        # Not in /run: an image that is started without unpacking writes there, which would use memory of jobs.
         "ENROOT_RUNTIME_PATH": f"{enroot}/runtime/{user}",
         "ENROOT_TEMP_PATH": f"{enroot}/temp",
     }
 
 
 def put_settings(host: Host, layout: Layout) -> None:
-    """Write the settings, and make the folders that the planner does not know; all other lines are kept."""
+    """Write the settings, and make the folders that the step `disks` does not make; all other lines are kept."""
     settings = wanted(layout)
     for name in ("ENROOT_RUNTIME_PATH", "ENROOT_TEMP_PATH"):
         host.folder(settings[name].split("/user-")[0], mode=0o1777)
@@ -52,7 +52,7 @@ def put_settings(host: Host, layout: Layout) -> None:
 
 
 def contradictions(host: Host, layout: Layout) -> list[str]:
-    """Say which lines of Enroot's files do not agree with the settings, and which settings are nowhere."""
+    """Describe the lines of Enroot's files that contradict the settings, and the missing settings."""
     settings = wanted(layout)
     problems: list[str] = []
     missing = set(settings)
@@ -66,17 +66,17 @@ def contradictions(host: Host, layout: Layout) -> list[str]:
 
 
 def try_it(host: Host) -> None:
-    """Let Enroot itself go by its configuration, in an environment where nothing else would do.
+    """Run Enroot in an environment in which it works only with the configured folders.
 
-    Enroot makes its folders before it does anything. Below `/dev/null`, which it would use by default, it cannot.
-    Raises `CommandFailed` when it tried.
+    Enroot first makes its folders. Its default here would be below `/dev/null`, where it cannot make any.
+    Raises `CommandFailed` if it used the default.
     """
     nowhere = {name: "/dev/null/nowhere" for name in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR")}
     host.run("enroot", "list", env={**nowhere, "XDG_CONFIG_HOME": "/dev/null/nowhere"})
 
 
 def _drop_ins(host: Host) -> list[str]:
-    """Return the drop-ins that are not ours."""
+    """Return the drop-ins that llm-fleet did not write."""
     found = (f"{DROP_INS}/{path.name}" for path in sorted(host.path(DROP_INS).glob("*.conf")))
     return [path for path in found if path != _DROP_IN]
 

@@ -1,11 +1,11 @@
-"""Slurm's list of SPANK plugins, `plugstack.conf`, with what it includes: pyxis must be in it once.
+"""Slurm's list of SPANK plugins, `plugstack.conf` with its includes: pyxis must be in it exactly once.
 
-Loaded twice, it registers its options twice, and every srun complains of it (Slurm 24.11: `option "container-image"
-provided by both spank_pyxis.so and spank_pyxis.so`). That happens where an image includes a folder of files by a
-pattern, and a script then adds the same file by its name.
+Loaded twice, it registers its options twice, and every srun prints an error (Slurm 24.11: `option "container-image"
+provided by both spank_pyxis.so and spank_pyxis.so`). This happens if an image includes a folder with a pattern, and
+a script also adds the file by name.
 
-A controller with `enable_configless` sends this one file, and of what it includes at most what lies beside it; patterns
-it cannot expand. There pyxis is loaded by a line of the file itself: assumption: slurm-sends-plugstack-without-patterns
+A controller with `enable_configless` sends only this file and at most the included files in its folder, and does not
+expand patterns. There a line of the file itself loads pyxis: assumption: slurm-sends-plugstack-without-patterns
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _FOLDERS = (
     "/usr/lib64/slurm",
     "/usr/lib/slurm",
 )
-"""Where `make install`, Slurm's own prefix and distributions put plugins."""
+"""Plugin folders of `make install`, of Slurm's own prefix and of distributions."""
 _INCLUDE = re.compile(r"^\s*include\s+(\S+)\s*$", re.IGNORECASE)
 _DEEPEST = 5
-"""Files that include themselves end here."""
-_TWICE = "# llm-fleet: pyxis is loaded by another line already: "
+"""Maximum depth of includes, for files that include themselves."""
+_TWICE = "# llm-fleet: another line already loads pyxis: "
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a file, by its place."""
+    """A line of a file, with its number from 0."""
 
     path: str
     number: int
@@ -44,44 +44,44 @@ class Line:
 
 @dataclass(frozen=True)
 class Loaded:
-    """Pyxis, loaded once."""
+    """A line that loads pyxis."""
 
     line: Line
     include: Optional[Line]
-    """The include that led there; `None` for a line of `plugstack.conf` itself."""
+    """The include line of its file; `None` for a line of `plugstack.conf` itself."""
 
 
 def find_plugin(host: Host) -> Optional[str]:
-    """Return where pyxis is installed; `None` without it."""
+    """Return the path of the pyxis plugin; `None` if it is not installed."""
     return next((f"{folder}/{PLUGIN}" for folder in _FOLDERS if host.path(f"{folder}/{PLUGIN}").exists()), None)
 
 
 def times_loaded(host: Host, path: str) -> list[Loaded]:
-    """Return how `path`, with what it includes, loads pyxis, in the order in which Slurm reads it."""
+    """Return the lines of `path` and its includes that load pyxis, in Slurm's order."""
     return _read(host, path, None, _DEEPEST)
 
 
 def is_right(loaded: list[Loaded], *, configless: bool) -> bool:
-    """Return whether pyxis is loaded once, and where the file is sent to the nodes, by a line of the file itself."""
+    """Return whether pyxis is loaded once; in configless mode, by a line of the file itself."""
     return len(loaded) == 1 and not (configless and loaded[0].include)
 
 
 def put_pyxis(host: Host, path: str, plugin: str, *, configless: bool) -> None:
-    """Make `path` load pyxis once. One line that does stays; others are commented out.
+    """Make `path` load pyxis once. One line is kept; others are commented out.
 
-    `configless`: nodes get `path` alone, so the line is to be in it, and one of a file that it includes is moved there.
+    `configless`: nodes get only `path`, so the line must be in it, and a line of an included file is moved there.
     """
     loaded = times_loaded(host, path)
     direct = [item for item in loaded if item.include is None]
     if not loaded or (configless and not direct):
         text = host.read(path) or ""
         ended = text if not text or text.endswith("\n") else f"{text}\n"
-        # `required`: a job that asks for a container must not run without one.
+        # `required`: a job that requests a container must not run without one.
         line = loaded[0].line.text.strip() if loaded else f"required {plugin}"
         host.write(path, f"{ended}{line}\n")
         loaded = times_loaded(host, path)
         direct = [item for item in loaded if item.include is None]
-    # The includes themselves stay: they may bring other plugins.
+    # The includes themselves stay: they may load other plugins.
     unwanted = [item.line for item in loaded if item.line != direct[0].line] if configless else surplus(loaded)
     for line in dict.fromkeys(unwanted):
         lines = (host.read(line.path) or "").splitlines()
@@ -90,12 +90,12 @@ def put_pyxis(host: Host, path: str, plugin: str, *, configless: bool) -> None:
 
 
 def surplus(loaded: list[Loaded]) -> list[Line]:
-    """Return the lines without which pyxis would be loaded once."""
+    """Return the lines to comment out, so that pyxis is loaded once."""
     first, *others = list(dict.fromkeys(item.line for item in loaded)) or [None]
     includes = [item.include for item in loaded if item.line == first and item.include]
     if len(includes) < 2:
         return [line for line in others if line]
-    # One file, included twice: a pattern may bring other plugins too, so it stays, and the file's own name goes.
+    # One file, included twice: a pattern may include other plugins too, so it stays, and the name is removed.
     kept = next((line for line in includes if "*" in line.text), includes[0])
     again = [line for line in includes if line != kept and ("*" not in line.text or line.text == kept.text)]
     return [*again, *(line for line in others if line)]

@@ -1,1 +1,1 @@
-"""Accelerators and EFA interfaces: how many there should be, and how many there are."""
+"""Accelerators and EFA interfaces: expected and found numbers."""

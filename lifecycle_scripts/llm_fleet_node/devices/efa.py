@@ -1,4 +1,4 @@
-"""EFA interfaces, by the kernel's and by libfabric's account."""
+"""EFA interfaces in the kernel and in libfabric."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from llm_fleet_node.host import CommandFailed, Host
 
 _CLASS = "/sys/class/infiniband"
 _AMAZON, _EFA = "0x1d0f", "0xefa"
-"""PCI ids: Amazon's, and what EFA's begin with."""
+"""PCI ids: Amazon's vendor id, and the prefix of EFA's device ids."""
 
 
 def interfaces(host: Host) -> list[str]:
-    """Return the kernel's names of the EFA interfaces, e.g. `rdmap16s27`: udev renames them, so their ids count."""
+    """Return the kernel's names of the EFA interfaces, e.g. `rdmap16s27`: found by PCI id, as udev renames them."""
     folder = host.path(_CLASS)
     if not folder.is_dir():
         return []
@@ -22,14 +22,14 @@ def interfaces(host: Host) -> list[str]:
 
 
 def fabric_domains(host: Host) -> Optional[set[str]]:
-    """Return the interfaces that libfabric's EFA provider can use; `None` when the node has no `fi_info`."""
+    """Return the interfaces that libfabric's EFA provider can use; `None` if the node has no `fi_info`."""
     if host.which("fi_info") is None:
         return None
     try:
-        told = host.run("fi_info", "-p", "efa")
+        reported = host.run("fi_info", "-p", "efa")
     except CommandFailed:
         return set()
-    return {re.sub(r"-(rdm|dgrm)$", "", domain) for domain in re.findall(r"^\s*domain: (\S+)$", told, re.MULTILINE)}
+    return {re.sub(r"-(rdm|dgrm)$", "", domain) for domain in re.findall(r"^\s*domain: (\S+)$", reported, re.MULTILINE)}
 
 
 def _is_efa(host: Host, name: str) -> bool:

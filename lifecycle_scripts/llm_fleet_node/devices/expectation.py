@@ -1,4 +1,4 @@
-"""What a node is expected to have, by its instance type."""
+"""The devices that a node should have, from its instance type."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from llm_fleet_node.node import Node
 
 
 def why_none(node: Node, accelerator: str) -> Optional[str]:
-    """Return why this node has no `accelerator` (`gpu` or `neuron`), or `None` when it has.
+    """Return why this node has no `accelerator` (`gpu` or `neuron`), or `None` if it has one.
 
-    A group that mixes types, of which none can be told, has it as soon as one of its types does.
+    In a group of mixed types, when the node's type is unknown, one type with the accelerator is enough.
     """
     kinds = [node.instance_type] if node.instance_type else node.group.instance_types
     if any(kind.accelerator == accelerator for kind in kinds):
@@ -19,21 +19,21 @@ def why_none(node: Node, accelerator: str) -> Optional[str]:
 
 
 def expected_accelerators(node: Node) -> Optional[int]:
-    """Return how many accelerators the node should have; `None` when nobody told."""
+    """Return how many accelerators the node should have; `None` if unknown."""
     return node.instance_type.accelerators if node.instance_type else None
 
 
 def expected_interfaces(node: Node) -> Optional[int]:
-    """Return how many EFA interfaces the node should have; `None` when nobody told."""
+    """Return how many EFA interfaces the node should have; `None` if unknown."""
     return node.instance_type.efa_interfaces if node.instance_type else None
 
 
 def needs_every_interface(node: Node) -> bool:
-    """Return whether jobs need all of the EFA interfaces that the type has.
+    """Return whether jobs need all EFA interfaces of the instance type.
 
-    They do where a fabric of the group talks over EFA, and on types with several, which are made for it. On others,
-    such as a CPU type of which the largest size has one, nobody may use it, and it is doubtful that the platform
-    attaches it. assumption: hyperpod-attaches-efa-to-small-types
+    They do if a fabric of the group uses EFA, and on types with several interfaces, which are designed for it. On
+    others, such as the largest size of a CPU type with one interface, EFA may be unused, and the platform may not
+    attach it. assumption: hyperpod-attaches-efa-to-small-types
     """
     if (expected_interfaces(node) or 0) > 1:
         return True
@@ -49,4 +49,4 @@ def needs_every_interface(node: Node) -> bool:
 def _names(node: Node) -> str:
     if node.instance_type:
         return node.instance_type.name
-    return " or ".join(kind.name for kind in node.group.instance_types) or "a type that the fleet does not name"
+    return " or ".join(kind.name for kind in node.group.instance_types) or "a type that is not in fleet.json"

@@ -1,4 +1,4 @@
-"""NVIDIA GPUs: how many the driver has, and what the kernel says of sick ones."""
+"""NVIDIA GPUs: their number in the driver, and the kernel's error messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DRIVER = "/proc/driver/nvidia"
 
 
 def count(host: Host) -> Optional[int]:
-    """Return how many GPUs the driver has taken on; `None` when it does not run."""
+    """Return how many GPUs the driver has; `None` if it is not loaded."""
     folder = host.path(f"{_DRIVER}/gpus")
     if folder.is_dir():
         return sum(1 for _ in folder.iterdir())
@@ -19,7 +19,7 @@ def count(host: Host) -> Optional[int]:
 
 
 def listed(host: Host) -> Optional[int]:
-    """Return how many GPUs `nvidia-smi` can talk to: one that fell off the bus is missing here. `None` without it."""
+    """Return how many GPUs `nvidia-smi` lists, without GPUs that fell off the bus; `None` without the program."""
     if host.which("nvidia-smi") is None:
         return None
     try:
@@ -29,7 +29,7 @@ def listed(host: Host) -> Optional[int]:
 
 
 def xid_errors(host: Host) -> list[str]:
-    """Return the last of the driver's messages about errors of GPUs, which say more than a number that is too low."""
+    """Return the driver's last messages about GPU errors (Xid)."""
     try:
         messages = host.run("dmesg")
     except CommandFailed:

@@ -1,4 +1,4 @@
-"""Where a node keeps what is large: one answer for Docker, containerd, Enroot, caches and scratch."""
+"""The disk for large data: one choice for Docker, containerd, Enroot, caches and scratch."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ FILE = "/etc/llm-fleet/disks.json"
 
 
 def read(host: Host) -> Layout:
-    """Return what the step `disks` decided. Raises `Failure` when it has not."""
+    """Return the layout that the step `disks` has written. Raises `Failure` if it has not."""
     text = host.read(FILE)
     if text is None:
-        fail(Code.DISK_MISSING, f"{FILE} is not there: the step `disks` has not decided where large data goes")
+        fail(Code.DISK_MISSING, f"{FILE} does not exist: the step `disks` has not chosen the disk for large data")
     try:
         return Layout(**json.loads(text))
     except (ValueError, TypeError) as error:
-        fail(Code.DISK_MISSING, f"{FILE} cannot be understood: {error}")
+        fail(Code.DISK_MISSING, f"{FILE} is not valid: {error}")

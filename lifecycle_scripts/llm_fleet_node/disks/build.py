@@ -1,4 +1,4 @@
-"""Makes unused disks of the instance store into one file system. Never touches a disk that carries anything."""
+"""Makes one file system of unused instance store disks. A disk with any data is never changed."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ LABEL = "llm-fleet"
 _ARRAY = f"/dev/md/{LABEL}"
 _OWN = "/var/lib/llm-fleet/own-disks"
 _OPTIONS = "noatime,nofail,x-systemd.device-timeout=30"
-"""`nofail`: the node must come up when the store is empty after a stop; the step makes it anew then."""
+"""`nofail`: after a stop the instance store is empty, and the node must still boot; the step then makes it again."""
 _NOTHING_FOUND = 2
-"""blkid(8) ends with it when a device carries no signature at all."""
+"""Exit code of blkid(8) for a device without any signature."""
 _LONG = 300.0
 
 
 def can_build(host: Host, disks: int) -> bool:
-    """Return whether this node has the programs to make `disks` disks into one file system."""
+    """Return whether this node has the programs to make one file system of this number of disks."""
     return host.which("blkid") is not None and _maker(host) is not None and (disks < 2 or bool(host.which("mdadm")))
 
 
 def build(host: Host, disks: Sequence[Device], place: str) -> None:
-    """Make `disks` one file system and mount it at `place`, at each boot too.
+    """Make one file system of `disks` and mount it at `place`, also at each boot.
 
-    Takes up where it was killed: what was blank once is this node's own from then on, whatever it carries.
+    It continues after it was killed: disks that were blank once are recorded as its own, whatever they contain later.
     """
     for disk in disks:
         if disk.serial not in _own(host) and _carries(host, _path(disk)):
-            fail(Code.DISK_MISSING, f"{_path(disk)} is not mounted, but carries data: it is left alone", final=True)
+            fail(Code.DISK_MISSING, f"{_path(disk)} is not mounted but contains data: not changed", final=True)
     host.write(_OWN, "".join(f"{serial}\n" for serial in sorted(_own(host) | {disk.serial for disk in disks})))
     mount(host, _path(disks[0]) if len(disks) == 1 else _array(host, [_path(disk) for disk in disks]), place)
 
 
 def own_array(host: Host, devices: Sequence[Device]) -> str:
-    """Return the path of the array that an earlier run made, perhaps without a file system; empty if there is none."""
+    """Return the path of the array of an earlier run, with or without a file system; empty if there is none."""
     own = {device.name for device in devices if device.serial and device.serial in _own(host)}
     for device in devices:
         if device.name.startswith("md") and device.made_of and own.issuperset(device.made_of):
@@ -47,7 +47,7 @@ def own_array(host: Host, devices: Sequence[Device]) -> str:
 
 
 def mount(host: Host, device: str, place: str) -> None:
-    """Mount `device`, making its file system when there is none that mounts: what the store held before is lost."""
+    """Mount `device`; make a new file system if it does not mount: data on the instance store is lost then."""
     host.folder(place)
     put_block(host, FSTAB, "disks", f"LABEL={LABEL} {place} auto {_OPTIONS} 0 0")
     mounts = f"mounted {device} at {place}"
@@ -56,7 +56,7 @@ def mount(host: Host, device: str, place: str) -> None:
         return
     maker = _maker(host)
     if maker is None:
-        fail(Code.DISK_MISSING, f"{device} is there, but neither mkfs.xfs nor mkfs.ext4 to put a file system on it")
+        fail(Code.DISK_MISSING, f"the node has neither mkfs.xfs nor mkfs.ext4 to make a file system on {device}")
     host.run(*maker, device, timeout=_LONG, changes=f"made a file system on {device}")
     host.run("mount", device, place, changes=mounts)
 
@@ -87,7 +87,7 @@ def _maker(host: Host) -> tuple[str, ...] | None:
 
 
 def _own(host: Host) -> frozenset[str]:
-    """Return the serial numbers of the disks that were blank when the step took them."""
+    """Return the serial numbers of disks that were blank when the step first used them."""
     return frozenset((host.read(_OWN) or "").split())
 
 
@@ -96,7 +96,7 @@ def _path(device: Device) -> str:
 
 
 def _carries(host: Host, device: str) -> bool:
-    """Return whether blkid finds anything on `device`, by looking at it and not at what it remembers."""
+    """Return whether blkid finds a signature on `device`, without its cache."""
     try:
         host.run("blkid", "--probe", device)
     except CommandFailed as error:

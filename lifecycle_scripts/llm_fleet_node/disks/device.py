@@ -1,4 +1,4 @@
-"""The node's disks, as the kernel tells of them."""
+"""The node's disks, from the kernel."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from pathlib import Path
 from llm_fleet_node.host import Host
 
 INSTANCE_STORE = "Amazon EC2 NVMe Instance Storage"
-"""Model by which an instance store's disk is known. Source: EC2 User Guide, "NVMe instance store volumes"."""
+"""Model name of an instance store disk. Source: EC2 User Guide, "NVMe instance store volumes"."""
 _BLOCK = "/sys/block"
 _SECTOR = 512
 
 
 @dataclass(frozen=True)
 class Device:
-    """One block device that is no partition: a disk, a RAID array, a logical volume."""
+    """A block device that is not a partition: a disk, RAID array or logical volume."""
 
     name: str
-    """As below `/dev` and `/sys/block`, e.g. `nvme1n1`, `md127`, `dm-0`."""
+    """Name below `/dev` and `/sys/block`, e.g. `nvme1n1`, `md127`, `dm-0`."""
     number: str
-    """E.g. `259:1`, by which the table of mounts names it."""
+    """Device number as in the mount table, e.g. `259:1`."""
     model: str
     serial: str
-    """Of an instance store's disk: another after the node was stopped."""
+    """Serial number; an instance store disk has another one after a stop."""
     size: int
     """Bytes."""
     made_of: tuple[str, ...]
@@ -35,7 +35,7 @@ class Device:
 
 
 def devices(host: Host) -> list[Device]:
-    """Return every block device but partitions, from `/sys/block`; see sysfs(5)."""
+    """Return all block devices except partitions, from `/sys/block`; see sysfs(5)."""
     folder = host.path(_BLOCK)
     found = sorted(folder.iterdir()) if folder.is_dir() else []
     return [_device(path) for path in found if not path.name.startswith(("loop", "ram", "zram"))]

@@ -1,4 +1,4 @@
-"""The planner's answer, as `/etc/llm-fleet/disks.json` holds it."""
+"""The chosen folders, as in `/etc/llm-fleet/disks.json`."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True)
 class Layout:
-    """Folders for what is large, all on one file system. Each is there once the step `disks` is done."""
+    """Folders for large data, all on one file system. They exist after the step `disks`."""
 
     place: str
-    """Where they all are, e.g. `/opt/dlami/nvme`; `/var/lib` when the node has nothing but its root."""
+    """Parent folder, e.g. `/opt/dlami/nvme`; `/var/lib` if the node has only its root volume."""
     kind: str
-    """What that is: `nvme`, `ebs` or `root`. Only `nvme` is lost when the node is stopped."""
+    """`nvme`, `ebs` or `root`. Only the data on `nvme` is lost when the node is stopped."""
     docker: str
     """Docker's data root."""
     containerd: str
     """containerd's root."""
     enroot_data: str
-    """Holds a folder for each user."""
+    """Has a folder for each user."""
     enroot_cache: str
-    """Holds a folder for each user."""
+    """Has a folder for each user."""
     s3_cache: str
-    """Holds a folder for each bucket that Mountpoint for S3 shows."""
+    """Has a folder for each bucket that Mountpoint for Amazon S3 mounts."""
     scratch: str
-    """For jobs; everybody may write, as into `/tmp`."""
+    """For jobs; all users can write, as in `/tmp`."""
 
     @classmethod
     def on(cls, place: str, kind: str) -> Layout:
@@ -44,7 +44,7 @@ class Layout:
         """Return the folders with their modes."""
         private, shared = 0o700, 0o1777
         return {
-            self.docker: 0o710,  # Docker sets this mode by itself
+            self.docker: 0o710,  # Docker sets this mode itself
             self.containerd: private,
             self.enroot_data: shared,
             self.enroot_cache: shared,
@@ -53,5 +53,5 @@ class Layout:
         }
 
     def as_document(self) -> dict[str, str]:
-        """Return it as JSON holds it."""
+        """Return it as a JSON object."""
         return asdict(self)

@@ -1,4 +1,4 @@
-"""Decides where a node's large data goes. A pure function: what there is goes in, the decision comes out."""
+"""Chooses the disk for a node's large data. Pure functions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from llm_fleet_node.disks.device import INSTANCE_STORE, Device
 from llm_fleet_node.mounts.table import Mounted
 
 DLAMI_NVME = "/opt/dlami/nvme"
-"""Where Deep Learning AMIs, HyperPod's among them, mount the instance store."""
+"""Mount point of the instance store on Deep Learning AMIs, also HyperPod's."""
 SECONDARY_EBS = "/opt/sagemaker"
-"""Where HyperPod mounts a group's secondary EBS volume."""
+"""Mount point of a HyperPod group's secondary EBS volume."""
 OWN_NVME = "/opt/nvme"
-"""Where the step mounts an instance store that nobody else has set up."""
+"""Mount point of an instance store that the step sets up."""
 ROOT = "/var/lib"
 _NETWORK = ("nfs", "nfs4", "lustre")
 
@@ -27,26 +27,28 @@ class Plan:
     kind: str
     """`nvme`, `ebs` or `root`."""
     why: str
-    """In words, for the log."""
+    """The reason, for the log."""
     build_from: tuple[str, ...] = ()
-    """Names of the unused instance-store disks that must be made into a file system at `place` first."""
+    """Unused instance store disks to make a file system of at `place`."""
     idle: tuple[str, ...] = ()
-    """Names of instance-store disks that are neither mounted nor free for the taking."""
+    """Instance store disks that are neither mounted nor unused."""
 
 
 def plan(
     devices: Sequence[Device], mounts: Sequence[Mounted], *, may_build: bool, scratch: Optional[str] = None
 ) -> Plan:
-    """Return where Docker, containerd, Enroot, caches and scratch shall be, all of them.
+    """Choose the disk for Docker, containerd, Enroot, caches and scratch.
 
-    The instance store first: it is large, fast, and costs nothing more; then a secondary EBS volume; the root last,
-    for it fills up. `may_build`: whether unused disks of the instance store may be taken. `scratch`: where the
-    platform mounts the instance store, if it says so and nothing else is mounted there.
+    The instance store comes first: it is large, fast and free; then a secondary EBS volume; the root volume last,
+    because it fills up. `may_build`: whether unused instance store disks can be used. `scratch`: where the platform
+    mounts the instance store, if that is known and nothing else is mounted there.
     """
     store = _instance_store(devices)
-    told = next((there for there in reversed(mounts) if there.path == scratch), None)
-    if told is not None and _can_be_store(told, devices, {device.name for device in store}):
-        return Plan(told.path, "nvme", f"the platform mounts the instance store at {told.path} ({told.device})")
+    reported = next((there for there in reversed(mounts) if there.path == scratch), None)
+    if reported is not None and _can_be_store(reported, devices, {device.name for device in store}):
+        return Plan(
+            reported.path, "nvme", f"the platform mounts the instance store at {reported.path} ({reported.device})"
+        )
     found = _mounted_store(devices, mounts, store)
     if found is not None:
         return Plan(found.path, "nvme", f"the instance store is mounted at {found.path} ({found.device})")
@@ -57,18 +59,18 @@ def plan(
     idle += unused
     if any(there.path == SECONDARY_EBS for there in mounts):
         return Plan(SECONDARY_EBS, "ebs", f"a secondary volume is mounted at {SECONDARY_EBS}", idle=idle)
-    return Plan(ROOT, "root", "the node has nothing but its root", idle=idle)
+    return Plan(ROOT, "root", "the node has only its root volume", idle=idle)
 
 
 def instance_store(devices: Sequence[Device]) -> tuple[str, ...]:
-    """Return the names of the instance store's disks."""
+    """Return the names of the instance store disks."""
     return tuple(device.name for device in _instance_store(devices))
 
 
 def _can_be_store(there: Mounted, devices: Sequence[Device], store: set[str]) -> bool:
-    """Return whether it lies on the instance store, or at least on no network and no other disk that is known."""
+    """Return whether it is on the instance store, or at least neither on the network nor on another known disk."""
     own = [device for device in devices if there.number in (device.number, *device.partitions)]
-    return there.kind not in _NETWORK and all(_lies_on(device, devices, store) for device in own)
+    return there.kind not in _NETWORK and all(_is_on(device, devices, store) for device in own)
 
 
 def _instance_store(devices: Sequence[Device]) -> list[Device]:
@@ -76,30 +78,30 @@ def _instance_store(devices: Sequence[Device]) -> list[Device]:
 
 
 def _mounted_store(devices: Sequence[Device], mounts: Sequence[Mounted], store: list[Device]) -> Optional[Mounted]:
-    """Return where the instance store is mounted: the AMI's own path first, then the largest of it."""
+    """Return the mount of the instance store: at the AMI's path, otherwise the largest one."""
     if any(there.path == DLAMI_NVME for there in mounts):
         return next(there for there in reversed(mounts) if there.path == DLAMI_NVME)
     names = {device.name for device in store}
     sizes = {
         number: device.size
         for device in devices
-        if _lies_on(device, devices, names)
+        if _is_on(device, devices, names)
         for number in (device.number, *device.partitions)
     }
     candidates = [there for there in mounts if there.number in sizes and not _is_part_of_another(there)]
     return max(candidates, key=lambda there: (sizes[there.number], -len(there.path)), default=None)
 
 
-def _lies_on(device: Device, devices: Sequence[Device], names: set[str]) -> bool:
-    """Return whether `device` is one of `names`, or made of nothing else: a RAID array or logical volume of them."""
+def _is_on(device: Device, devices: Sequence[Device], names: set[str]) -> bool:
+    """Return whether `device` is one of `names`, or a RAID array or logical volume that consists only of them."""
     if device.name in names:
         return True
     below = [other for other in devices if other.name in device.made_of]
-    return bool(below) and all(_lies_on(other, devices, names) for other in below)
+    return bool(below) and all(_is_on(other, devices, names) for other in below)
 
 
 def _is_part_of_another(there: Mounted) -> bool:
-    """Return whether it shows only a part of a file system, such as a bind mount of a container's file."""
+    """Return whether only a part of a file system is mounted, such as a bind mount of a container's file."""
     return there.path.startswith(("/proc", "/sys", "/run", "/dev", "/etc")) or there.path == "/"
 
 

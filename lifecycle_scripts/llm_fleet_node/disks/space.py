@@ -1,4 +1,4 @@
-"""Says when a disk is too full to work with."""
+"""Checks the free space of disks."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from llm_fleet_node.host import Host
 
 _MIB, _GIB = 1 << 20, 1 << 30
 LEAST_FREE = 5 * _GIB
-"""Less than a small container image: nothing could be started."""
+"""Less than a small container image: no container could start."""
 LEAST_FREE_ON_ROOT = 1 * _GIB
-"""Less, and logs, packages and the drafts of files do not fit beside one another."""
+"""With less, logs, packages and temporary files do not fit."""
 _LEAST_FILES = 10_000
 
 
 def prove_space(host: Host, place: str, *, least: int = LEAST_FREE, files: int = _LEAST_FILES) -> None:
-    """Raise `Failure` when the file system of `place` has less than `least` bytes or room for fewer than `files`.
+    """Raise `Failure` if the file system of `place` has less than `least` free bytes or fewer than `files` free inodes.
 
-    What only root may still fill does not count: daemons and people cannot write there. `place` need not be there yet.
+    Blocks reserved for root do not count: other users cannot use them. `place` may not exist yet.
     """
     there = os.statvfs(_nearest(host.path(place)))
     free, size = there.f_bavail * there.f_frsize, there.f_blocks * there.f_frsize
     if free < least:
-        fail(Code.DISK_FULL, f"{place} has {_shown(free)} free of {_shown(size)}; {_shown(least)} are needed")
+        fail(Code.DISK_FULL, f"{place} has {_shown(free)} free of {_shown(size)}; {_shown(least)} are required")
     if there.f_files and there.f_favail < files:
-        fail(Code.DISK_FULL, f"{place} has room for {there.f_favail} more files; {files} are needed")
+        fail(Code.DISK_FULL, f"{place} has {there.f_favail} free inodes; {files} are required")
 
 
 def _nearest(path: Path) -> Path:
-    """Return `path`, or the folder above it that there is: it would be made on its disk."""
+    """Return `path`, or its closest existing parent folder."""
     while not path.exists() and path != path.parent:
         path = path.parent
     return path

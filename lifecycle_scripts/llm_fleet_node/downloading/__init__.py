@@ -1,1 +1,1 @@
-"""How pinned files come to a node."""
+"""Downloads of pinned files."""

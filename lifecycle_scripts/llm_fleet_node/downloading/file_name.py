@@ -1,4 +1,4 @@
-"""What a pinned file is called, on the node and in the mirror."""
+"""The name of a pinned file, on the node and in the mirror."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from llm_fleet_node.manifest_parts import Download
 def file_name(file: Download) -> str:
     """Return the last part of the file's URL, e.g. `aws-neuronx-tools_2.28.23.0_amd64.deb`, without percent signs.
 
-    The mirror has it as `<sha256>/<name>`. Package managers go by the ending, pip by the whole name; apt would take
-    `%2b` in a path for a plus sign.
+    In the mirror it is `<sha256>/<name>`. Package managers need the extension, pip the whole name; apt would decode
+    `%2b` in a path to a plus sign.
     """
     from urllib.parse import unquote
 

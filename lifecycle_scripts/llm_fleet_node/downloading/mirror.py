@@ -1,4 +1,4 @@
-"""Fetches a file from the mirror in S3 by the AWS CLI, which the platforms' images carry."""
+"""Downloads files from the mirror in S3 with the AWS CLI, which the platforms' images have."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from llm_fleet_node.manifest_parts import Download
 from llm_fleet_node.node import Node
 
 _SECONDS, _BYTES_PER_SECOND = 60.0, 2_000_000
-"""How long a file may take: to begin with, and at this speed."""
+"""Timeout for a file: fixed seconds, and bytes per second."""
 _GONE = ("(404)", "NoSuchKey", "NoSuchBucket", "does not exist")
 _REFUSED = ("(403)", "AccessDenied", "Forbidden", "Unable to locate credentials", "ExpiredToken", "InvalidAccessKeyId")
 
 
 def fetch(node: Node, file: Download, part: Path) -> str:
-    """Put the file into `part`, not yet compared; return where it came from. Raises `Failure`."""
+    """Download the file to `part`, not yet verified; return its source. Raises `Failure`."""
     mirror = (node.manifest.downloads.mirror_s3_uri or "").rstrip("/")
     source = f"{mirror}/{file.sha256}/{file_name(file)}"
     aws = node.host.which("aws")
     if aws is None:
-        fail(Code.DOWNLOAD_UNREACHABLE, f"{source} needs the AWS CLI, which this node does not have", final=True)
+        fail(Code.DOWNLOAD_UNREACHABLE, f"{source} requires the AWS CLI, which this node does not have", final=True)
     try:
         node.host.run(
             *(aws, "s3", "cp", source, str(part), "--only-show-errors", "--region", node.manifest.region),
@@ -37,10 +37,10 @@ def fetch(node: Node, file: Download, part: Path) -> str:
 
 
 def fetch_together(node: Node, files: Sequence[Download], folder: Path) -> None:
-    """Put what the mirror has of `files` below `folder` as `<sha256>/<name>`, not yet compared. Raises `CommandFailed`.
+    """Download `files` to `folder` as `<sha256>/<name>`, not yet verified. Raises `CommandFailed`.
 
-    By one call: the AWS CLI takes most of a second of a processor to start, and fetches ten files side by side. One
-    that the mirror lacks is passed over.
+    With one call: the AWS CLI needs most of a second to start, and downloads ten files in parallel. Files that are
+    missing in the mirror are skipped.
     """
     mirror = (node.manifest.downloads.mirror_s3_uri or "").rstrip("/")
     wanted = (("--include", f"{file.sha256}/{file_name(file)}") for file in files)

@@ -1,4 +1,4 @@
-"""Fetches a file from its vendor. What was there of it after a break is kept, and the rest asked for."""
+"""Downloads a file from its vendor, and resumes interrupted downloads."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
     from http.client import HTTPResponse
 
 _ATTEMPTS, _PAUSE = 4, 0.5
-"""How often, and the seconds before the second time; twice as long before each other."""
+"""Number of attempts, and seconds before the second one; the pause doubles each time."""
 _QUIET = 20
-"""Seconds without a byte after which the connection is taken for dead."""
+"""Timeout of a connection, in seconds without data."""
 _BLOCK = 1 << 18
 _SECONDS, _BYTES_PER_SECOND = 60.0, 500_000
-"""How long a file may take: to begin with, and at this speed."""
+"""Timeout for a file: fixed seconds, and bytes per second."""
 
 
 class _Unusable(Exception):
-    """The server answered, and another attempt would get the same answer."""
+    """An answer of the server that another attempt would also get."""
 
 
 def fetch(node: Node, file: Download, part: Path) -> str:
-    """Put the file into `part`, not yet compared; return where it came from. Raises `Failure`."""
+    """Download the file to `part`, not yet verified; return its source. Raises `Failure`."""
     deadline = time.monotonic() + _SECONDS + file.size / _BYTES_PER_SECOND
     for attempt in range(_ATTEMPTS):
         try:
             _get(file, part, deadline)
         except _Unusable as error:
             fail(Code.DOWNLOAD_GONE, f"{file.url}: {error}", final=True)
-        except OSError as error:  # What urllib, ssl and sockets raise.
+        except OSError as error:  # Errors of urllib, ssl and sockets.
             if attempt == _ATTEMPTS - 1 or time.monotonic() > deadline:
                 fail(Code.DOWNLOAD_UNREACHABLE, f"{file.url}: {error}")
             node.say(f"{file.url}: {error}; trying again")
@@ -51,7 +51,7 @@ def _get(file: Download, part: Path, deadline: float) -> None:
     from urllib.request import Request, urlopen
 
     had = part.stat().st_size if part.exists() else 0
-    if had >= file.size:  # Whole or spoilt: the checksum tells, and a spoilt one is begun anew.
+    if had >= file.size:  # Complete or corrupt: the checksum shows it, and a corrupt file is downloaded again.
         if had == file.size:
             return
         part.unlink()
@@ -64,22 +64,20 @@ def _get(file: Download, part: Path, deadline: float) -> None:
         if error.code == 416 and had:
             part.unlink()
         elif error.code < 500 and error.code not in (408, 429):
-            raise _Unusable(f"the server says {error.code} {error.reason}") from error
+            raise _Unusable(f"the server returned {error.code} {error.reason}") from error
         raise
     except HTTPException as error:
-        raise OSError(f"the connection broke: {error!r}") from error
+        raise OSError(f"the connection was lost: {error!r}") from error
 
 
 def _save(answer: HTTPResponse, part: Path, size: int, deadline: float) -> None:
-    """Write what comes to the end of `part`, or over it when the server began anew."""
+    """Append the data to `part`, or overwrite it if the server sends the whole file."""
     with open(part, "ab" if answer.status == 206 else "wb") as target:
         for block in iter(lambda: answer.read(_BLOCK), b""):
             target.write(block)
-            if target.tell() > size:
-                fail(
-                    Code.DOWNLOAD_CHANGED, f"{answer.url}: the server sends more than the {size} bytes that are pinned"
-                )
+            if target.tell() > size:  # codespell:ignore tell
+                fail(Code.DOWNLOAD_CHANGED, f"{answer.url}: the server sends more than the pinned {size} bytes")
             if time.monotonic() > deadline:
-                raise TimeoutError("not in time")
+                raise TimeoutError("timeout")
     if part.stat().st_size < size:
-        raise OSError(f"the connection broke after {part.stat().st_size} of {size} bytes")
+        raise OSError(f"the connection was lost after {part.stat().st_size} of {size} bytes")

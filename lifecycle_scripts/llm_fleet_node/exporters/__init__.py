@@ -1,1 +1,1 @@
-"""Programs on a node that tell Prometheus how it is."""
+"""Prometheus exporters on a node."""

@@ -1,4 +1,4 @@
-"""The exporters that images carry, what each needs besides its program, and how it is started."""
+"""The exporters that images have: requirements and command lines."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ class Exporter:
     """One exporter."""
 
     name: str
-    """What it tells of, e.g. `node`."""
+    """Its subject, e.g. `node`."""
     programs: tuple[str, ...]
-    """Names of its program, the first that the node has is taken."""
+    """Names of its program; the first one on the node is used."""
     port: int
     command: str
-    """Its command line; `{program}` and `{port}` stand for the two."""
+    """Its command line, with the placeholders `{program}` and `{port}`."""
     device: str = ""
-    """A file pattern that must be there, e.g. of a driver's devices; empty when it runs on every node."""
+    """File pattern that must match, e.g. of a driver's devices; empty if it runs on every node."""
 
     module: str = ""
-    """A Python module that the program imports and no package of it is known to install; empty for none."""
+    """Python module that the program imports, but that no package installs with it; empty for none."""
     needs: tuple[tuple[str, ...], ...] = ()
-    """Further files that it ends without: of each group of file patterns, one must match."""
+    """More required files: in each group of file patterns, one must match."""
     units: tuple[str, ...] = ()
-    """Units that packages bring along for it. Two units would fight for the port, so one that is there is taken."""
+    """Units of packages. An existing unit is used, because a second one could not open the port."""
 
     @property
     def own_unit(self) -> str:
-        """The unit that we write where no package brought one."""
+        """Unit that llm-fleet writes if no package has one."""
         return f"llm-fleet-{self.name}-exporter.service"
 
     def unit(self, host: Host) -> str:
@@ -46,25 +46,25 @@ class Exporter:
         return next((path for path in paths if host.path(path).exists()), f"{_PLACES[0]}/{self.own_unit}")
 
     def absent(self, host: Host) -> Optional[str]:
-        """Say why this node needs none, or cannot have one; `None` when it can."""
+        """Return why this node does not need it or cannot run it; `None` if it can."""
         if self.device and not _matches(host, self.device):
             return f"no {self.device}"
         if self.program(host) is None:
-            return f"the image carries no {' or '.join(self.programs)}"
+            return f"the image has no {' or '.join(self.programs)}"
         missing = [group for group in self.needs if not any(_matches(host, pattern) for pattern in group)]
         if missing:
-            return f"the image carries no {' or '.join(missing[0])}, which {self.programs[0]} needs"
+            return f"the image has no {' or '.join(missing[0])}, which {self.programs[0]} requires"
         if self.module and not self._imports(host):
-            return f"the Python of {self.program(host)} cannot import {self.module}, which it needs"
+            return f"the Python of {self.program(host)} cannot import {self.module}, which it requires"
         return None
 
     def program(self, host: Host) -> Optional[str]:
-        """Return the path of its program as the node sees it."""
+        """Return the path of its program on the node."""
         found = next((path for path in map(host.which, self.programs) if path), None)
         return None if found is None else "/" + found[len(str(host.root)) :].lstrip("/")
 
     def _imports(self, host: Host) -> bool:
-        """Return whether the interpreter that the program names in its first line can import the module."""
+        """Return whether the interpreter in the program's `#!` line can import the module."""
         first = (host.read(self.program(host) or "") or "").partition("\n")[0]
         interpreter = first[2:].split() if first.startswith("#!") else ["python3"]
         return host.succeeds(*interpreter, "-c", f"import {self.module}", timeout=20)
@@ -80,7 +80,7 @@ def _matches(host: Host, pattern: str) -> bool:
 
 
 EXPORTERS = (
-    # Prometheus's own and Debian's name of it. https://github.com/prometheus/node_exporter
+    # Names of Prometheus and of Debian. https://github.com/prometheus/node_exporter
     Exporter(
         "node",
         ("node_exporter", "prometheus-node-exporter"),
@@ -88,7 +88,7 @@ EXPORTERS = (
         "{program} --web.listen-address=:{port}",
         units=("prometheus-node-exporter.service", "node_exporter.service"),
     ),
-    # https://github.com/NVIDIA/dcgm-exporter: it reads its counters from that file unless told otherwise, and loads
+    # https://github.com/NVIDIA/dcgm-exporter: it reads its counters from that file by default, and loads
     # DCGM's library when it starts. assumption: ami-carries-exporters
     Exporter(
         "dcgm",
@@ -102,7 +102,7 @@ EXPORTERS = (
         ),
         units=("dcgm-exporter.service",),
     ),
-    # Neuron's tools: neuron-monitor writes JSON, its companion serves it, on 8000 unless told. It "requires Python3 and
+    # Neuron's tools: neuron-monitor writes JSON, its companion serves it, by default on 8000. It "requires Python3 and
     # the Prometheus client Python module" (neuron-monitor User Guide). assumption: ami-carries-exporters
     Exporter(
         "neuron",
@@ -112,7 +112,7 @@ EXPORTERS = (
         device="/dev/neuron[0-9]*",
         module="prometheus_client",
     ),
-    # AWS's sample fork of node_exporter, built by the maker of the image; the port is ours.
+    # AWS's sample fork of node_exporter, built by the image's author; the port is our choice.
     # assumption: ami-carries-exporters
     Exporter(
         "efa",

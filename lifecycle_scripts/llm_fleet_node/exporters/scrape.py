@@ -1,4 +1,4 @@
-"""Asks an exporter for its metrics, as Prometheus does."""
+"""Queries an exporter for its metrics, as Prometheus does."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _SECONDS = 5
 
 
 def metrics(port: int) -> int:
-    """Return how many metrics are served on this machine's `port`; 0 when nothing that is meant for Prometheus is."""
+    """Return how many metrics are served on this machine's `port`; 0 if there are no Prometheus metrics."""
     head, _, body = _ask(port).partition("\r\n\r\n")
     if head.split(" ")[1:2] != ["200"]:
         return 0
@@ -14,8 +14,8 @@ def metrics(port: int) -> int:
 
 
 def _ask(port: int) -> str:
-    """Return the whole answer to a request for the metrics; empty when there is none."""
-    # Only here: every node loads every step, and few ask. The library's HTTP client would take longer than the asking.
+    """Return the answer to a request for the metrics; empty if there is none."""
+    # Imported here, because all steps are loaded and few use it. Loading http.client takes longer than the request.
     import socket
 
     answer = b""
@@ -32,7 +32,7 @@ def _ask(port: int) -> str:
 
 
 def _is_metric(line: str) -> bool:
-    """Return whether `line` is `name{labels} value`, and no comment."""
+    """Return whether `line` is `name{labels} value` and not a comment."""
     name, _, value = line.rpartition(" ")
     if not name or line.startswith("#"):
         return False

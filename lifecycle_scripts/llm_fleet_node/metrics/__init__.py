@@ -1,4 +1,4 @@
-"""What a node measures of itself each minute, and sends to CloudWatch or Prometheus.
+"""Node metrics, collected each minute and sent to CloudWatch or Prometheus.
 
-This folder runs as a program of its own, from a copy outside of the bundle, so it imports nothing of the others.
+This package runs as a separate program, from a copy outside of the bundle, so it imports no other package.
 """

@@ -1,4 +1,4 @@
-"""`python3 -m llm_fleet_node.metrics SETTINGS FOLDER [--once]`: measures until it is stopped."""
+"""`python3 -m llm_fleet_node.metrics SETTINGS FOLDER [--once]`: collects metrics until it is stopped."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from llm_fleet_node.metrics.publishers import publisher
 from llm_fleet_node.metrics.settings import fingerprint, read_settings
 
 _TAKEN = 3
-"""What it ends with when another one runs."""
+"""Exit code if another instance is running."""
 
 
 def main(arguments: list[str]) -> int:
-    """Measure each minute, or once; return the exit code. There is never more than one on a node."""
+    """Collect metrics each minute, or once; return the exit code. Only one instance runs on a node."""
     path, folder, *rest = arguments
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -31,10 +31,10 @@ def main(arguments: list[str]) -> int:
         return _end(f"{path} cannot be read: {error}", 2)
     lock = os.open(Path(folder) / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        # The kernel gives it up with the process, however that ends.
+        # The kernel releases the lock when the process ends.
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _end("another one measures on this node", _TAKEN)
+        return _end("another instance is running on this node", _TAKEN)
     machine = Machine(Path(os.environ.get("LLM_FLEET_ROOT", "/")))
     aws = Aws(settings.region, CredentialSource(machine))
     to = publisher(settings, aws)
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
         return 1 if collector.once().trouble else 0
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda _number, _frame: stopped.set())
-    _say(f"measures every {settings.seconds} s, for {settings.destination}")
+    _say(f"collects metrics every {settings.seconds} s for {settings.destination}")
     while True:
         collector.once()
         if stopped.wait(seconds_to_next(time.time(), settings.seconds, settings.node)):
@@ -56,7 +56,7 @@ def _end(why: str, code: int) -> int:
 
 
 def _say(what: str) -> None:
-    """Into the journal, which rotates itself."""
+    """Print to the journal, which rotates itself."""
     print(what, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Sends a signed request to AWS, and says in words why one was refused."""
+"""Sends signed requests to AWS, and describes errors."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from llm_fleet_node.metrics.signing import signed_headers
 
 _SECONDS = 10
 _CLOCK = 240.0
-"""Seconds by which the node's clock may differ before it is named. A signature is good for 5 minutes."""
+"""Clock skew in seconds above which errors mention it. A signature is valid for 5 minutes."""
 
 
 class Refused(Exception):
-    """AWS has not taken what was sent."""
+    """AWS has rejected a request, or could not be reached."""
 
     def __init__(self, why: str, *, again: bool, error: str = "") -> None:
-        """Take why; `again`: whether the same may be taken later; `error`: AWS's own name of it."""
+        """Set the reason; `again`: whether a retry can succeed; `error`: the AWS error code."""
         super().__init__(why)
         self.again = again
         self.error = error
 
 
 class Aws:
-    """AWS in one region, with the node's role."""
+    """AWS calls in one Region with the node's role."""
 
     def __init__(self, region: str, credentials: CredentialSource) -> None:
-        """Take where and who. LLM_FLEET_AWS is another place of all services, for tests."""
+        """Set Region and credentials. LLM_FLEET_AWS replaces the endpoint of all services in tests."""
         self._region = region
         self._source = credentials
         self._place = os.environ.get("LLM_FLEET_AWS", "")
@@ -45,7 +45,7 @@ class Aws:
         return f"{service}.{self._region}.amazonaws.com" + (".cn" if self._region.startswith("cn-") else "")
 
     def post(self, service: str, url: str, headers: Mapping[str, str], body: bytes) -> bytes:
-        """Return what AWS answers to `body`. Raises `Refused`."""
+        """POST `body` and return the answer. Raises `Refused`."""
         parts = urlsplit(url)
         try:
             credentials = self._source.credentials()
@@ -76,22 +76,22 @@ class Aws:
 
     def _refused(self, service: str, error: urllib.error.HTTPError) -> Refused:
         with error:
-            told = error.read(2000).decode(errors="replace").strip()
+            reported = error.read(2000).decode(errors="replace").strip()
         name = error.headers.get("x-amzn-ErrorType", "").partition(":")[0]
         if error.code in (401, 403):
             self._source.forget()
-        why = f"{service} answers {error.code}: {name or told[:300] or error.reason}"
-        if name and told:
-            why += f": {told[:300]}"
+        why = f"{service} returned {error.code}: {name or reported[:300] or error.reason}"
+        if name and reported:
+            why += f": {reported[:300]}"
         skew = _skew(error.headers.get("Date"))
         if skew is not None and abs(skew) > _CLOCK:
-            why += f"; this node's clock is {skew:+.0f} s off"
-        # What this role may not do today it may tomorrow, once somebody has mended it.
-        return Refused(why, again=error.code >= 500 or error.code in (401, 403, 429), error=f"{name} {told}")
+            why += f"; this node's clock is off by {skew:+.0f} s"
+        # A missing permission can be added later, so it is worth a retry.
+        return Refused(why, again=error.code >= 500 or error.code in (401, 403, 429), error=f"{name} {reported}")
 
 
 def _skew(date: Optional[str]) -> Optional[float]:
-    """Return how far the node's clock is ahead of AWS's, which tells its own with every answer."""
+    """Return the seconds by which the node's clock is ahead of AWS's, from the Date header of an answer."""
     try:
         return time.time() - email.utils.parsedate_to_datetime(date or "").timestamp()
     except (TypeError, ValueError):

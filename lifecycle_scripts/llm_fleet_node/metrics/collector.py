@@ -1,4 +1,4 @@
-"""Measures each minute, and hands over what it has measured."""
+"""Collects metrics each minute, and publishes them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from llm_fleet_node.metrics.sources.slurm import read_slurm
 from llm_fleet_node.metrics.status import Status, write_status, write_whole
 
 _KEPT = 60
-"""Samples that are kept while nobody takes them: an hour. Prometheus takes none that are older."""
+"""Samples that are kept while publishing fails: one hour. Prometheus rejects older samples."""
 TEXT = "llm_fleet.prom"
 
 
 class Collector:
-    """What is measured on one node, and what has not been taken yet."""
+    """The metrics of one node, with the samples that are not published yet."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Collector:
         known_by: str,
         say: Callable[[str], None],
     ) -> None:
-        """Take where values go, the `folder` for status and last values, and the settings' fingerprint `known_by`."""
+        """Set the publisher, the `folder` for status and last values, and the settings' fingerprint `known_by`."""
         self._settings = settings
         self._machine = machine
         self._to = to
@@ -57,7 +57,7 @@ class Collector:
         self._trouble: Optional[str] = None
 
     def once(self) -> Status:
-        """Measure, hand over what waits, and return what came of it. Raises `OSError` when the folder takes nothing."""
+        """Collect, publish all waiting samples, and return the status. Raises `OSError` if it cannot be written."""
         sample = Sample(int(time.time() * 1000), self._measure())
         self._waiting.append(sample)
         status = Status(
@@ -77,7 +77,7 @@ class Collector:
         return status
 
     def _measure(self) -> Reading:
-        """Ask each source; one that fails in a way that nobody foresaw does not take the others with it."""
+        """Read each source; an unexpected error of one does not affect the others."""
         sources: dict[str, Callable[[], Reading]] = {
             "node": lambda: read_node(self._machine, self._rates),
             "neuron": lambda: read_neuron(self._machine, self._rates, self._folder),
@@ -95,14 +95,14 @@ class Collector:
             self._to.send(samples)
         except Refused as error:
             if str(error) != self._trouble:
-                self._say(f"values not taken: {error}")
+                self._say(f"values not published: {error}")
             self._trouble = str(error)
             if not error.again:
-                # The same would be refused for ever, and stand in the way of what comes.
+                # They would be rejected forever, and block newer samples.
                 self._waiting.clear()
             return
         if self._trouble is not None:
-            self._say(f"values are taken again, {len(samples)} of them")
+            self._say(f"publishing works again, {len(samples)} samples sent")
         self._waiting.clear()
         self._trouble, self._published = None, int(time.time() * 1000)
 
@@ -115,8 +115,8 @@ def _read(name: str, ask: Callable[[], Reading]) -> Reading:
 
 
 def seconds_to_next(now: float, every: int, node: str) -> float:
-    """Return how long to wait from `now`: each node has a second of the minute of its own, so that 2,000 nodes do not
-    come at once. Counted from the clock anew each time, so a clock that was set, or a slow minute, adds up to nothing.
+    """Return how long to wait from `now`: each node has its own second of the minute, so that 2,000 nodes do not
+    send at the same time. Computed from the clock each time, so delays and clock changes do not add up.
     """
     own = zlib.crc32(node.encode()) % every
     left = (own - now) % every

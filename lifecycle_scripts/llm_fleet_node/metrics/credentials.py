@@ -1,4 +1,4 @@
-"""The credentials of the node's role: from the instance's metadata, else from whatever the AWS CLI finds."""
+"""The credentials of the node's role: from the instance metadata, otherwise from the AWS CLI."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ _METADATA = "http://169.254.169.254"
 """On HyperPod: assumption: hyperpod-credentials-at-metadata-address"""
 _SECONDS = 3
 _EARLY = 300
-"""Seconds before their end at which credentials are asked for anew."""
+"""Seconds before expiry at which credentials are renewed."""
 _ROLES = "meta-data/iam/security-credentials/"
 
 
 class CredentialSource:
-    """Asks for credentials once, and anew before they expire."""
+    """Caches credentials, and renews them before they expire."""
 
     def __init__(self, machine: Machine) -> None:
-        """Take the machine whose AWS CLI is asked where the metadata has no role. LLM_FLEET_METADATA: for tests."""
+        """`machine`: its AWS CLI is used if the metadata has no role. LLM_FLEET_METADATA: metadata address in tests."""
         self._machine = machine
         self._place = os.environ.get("LLM_FLEET_METADATA", _METADATA)
-        # Whatever proxy the node has, it cannot answer for this address.
+        # A proxy of the node cannot reach this address.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         self._kept: Optional[Credentials] = None
 
     def credentials(self) -> Credentials:
-        """Return credentials that are good for minutes. Raises `Unreadable` when nobody has any."""
+        """Return credentials that are valid for minutes. Raises `Unreadable` if there are none."""
         if self._kept is None or self._kept.expires - time.time() < _EARLY:
-            self._kept = self._asked()
+            self._kept = self._requested()
         return self._kept
 
     def forget(self) -> None:
-        """Ask anew next time: AWS has refused these."""
+        """Discard the cached credentials, because AWS has rejected them."""
         self._kept = None
 
-    def _asked(self) -> Credentials:
+    def _requested(self) -> Credentials:
         try:
             return _credentials(self._of_instance(), "Token")
         except (OSError, ValueError, KeyError, IndexError) as error:
@@ -50,7 +50,7 @@ class CredentialSource:
             said = self._machine.run("aws", "configure", "export-credentials", "--format", "process", seconds=20)
             return _credentials(json.loads(said), "SessionToken")
         except (Unreadable, ValueError, KeyError) as error:
-            raise Unreadable(f"no credentials: the instance's metadata: {missed}; the AWS CLI: {error}") from error
+            raise Unreadable(f"no credentials: instance metadata: {missed}; AWS CLI: {error}") from error
 
     def _of_instance(self) -> dict[str, Any]:
         token = self._ask("PUT", "/latest/api/token", {"X-aws-ec2-metadata-token-ttl-seconds": "300"})
@@ -64,11 +64,11 @@ class CredentialSource:
             return answer.read().decode()
 
 
-def _credentials(told: dict[str, Any], token: str) -> Credentials:
-    """Those without an end, of a person who tries this out, are asked for anew each hour."""
-    end = told.get("Expiration")
+def _credentials(reported: dict[str, Any], token: str) -> Credentials:
+    """Credentials without an expiry, e.g. of a user, are renewed each hour."""
+    end = reported.get("Expiration")
     expires = time.time() + 3600 if end is None else _time(end)
-    return Credentials(told["AccessKeyId"], told["SecretAccessKey"], told.get(token) or "", expires)
+    return Credentials(reported["AccessKeyId"], reported["SecretAccessKey"], reported.get(token) or "", expires)
 
 
 def _time(text: str) -> float:

@@ -1,12 +1,12 @@
-"""Makes of a sample a line of CloudWatch's embedded metric format.
+"""Formats a sample as a line of CloudWatch's embedded metric format.
 
 docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 
-Why lines of a log and not PutMetricData: CloudWatch asks a price for each request of the latter, and for each metric
-that has dimensions of its own. 2,000 nodes that put their metrics each minute make 86 million requests a month, and
-2,000 nodes with a dimension of their own 40,000 metrics. A line of the log costs by its bytes alone; CloudWatch makes
-of the lines of all nodes one metric by cluster and one by group, with mean, sum, extremes and count; and what a single
-node measured is in its line, for Logs Insights. docs/constructs/cluster-metrics.md has the sums.
+Log lines instead of PutMetricData, because of costs: CloudWatch charges for each PutMetricData request, and for each
+metric with its own dimensions. 2,000 nodes that send each minute make 86 million requests a month, and 2,000 nodes with
+their own dimension 40,000 metrics. A log line costs only its bytes; CloudWatch aggregates the lines of all nodes to one
+metric by cluster and one by group, with mean, sum, extremes and count; and the values of a single node are in its line,
+for Logs Insights. docs/constructs/cluster-metrics.md has the calculation.
 """
 
 from __future__ import annotations

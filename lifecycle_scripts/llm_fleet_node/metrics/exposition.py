@@ -1,4 +1,4 @@
-"""Writes a sample as Prometheus reads it, for whoever scrapes the node by himself."""
+"""Formats a sample in Prometheus's text format, for users who scrape the node themselves."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from llm_fleet_node.metrics.sample import Sample
 
 
 def exposition(sample: Sample) -> str:
-    """Return the text of the last values: node_exporter's textfile collector serves it where it is told the folder."""
+    """Return the text of the last values, for the textfile collector of node_exporter."""
     lines: list[str] = []
     for key, value in sorted(sample.numbers.items()):
         name = prometheus_name(key)

@@ -1,4 +1,4 @@
-"""The machine, as what measures it sees it: it only looks, and nothing that hangs holds it up."""
+"""Read-only access to the machine, with timeouts for everything that can hang."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ _PROGRAMS = (
     "/snap/bin",
 )
 _GRACE = 1.0
-"""Seconds for a killed program to be gone."""
+"""Seconds for a killed program to end."""
 _MOST = 4 * 1024 * 1024
-"""Bytes of a program's answer that are read."""
+"""Maximum bytes of a program's output."""
 
 
 class Unreadable(Exception):
-    """A program or file could not be asked; the text says why."""
+    """A program or file could not be read, with the reason."""
 
 
 class Machine:
     """One machine, whose file system begins at `root`."""
 
     def __init__(self, root: Path = Path("/")) -> None:
-        """Take the root: a folder in tests."""
+        """`root`: `/`, or a folder in tests."""
         self.root = root
         self._stuck: dict[str, subprocess.Popen[bytes]] = {}
-        """Programs that a kill did not end, by what they were asked: they wait for a device or server in the kernel."""
+        """Programs that a kill did not end, by command: they wait for a device or server in the kernel."""
 
     def path(self, path: str) -> Path:
-        """Return where the absolute `path` is."""
+        """Return the absolute `path` below the root."""
         return self.root / path.lstrip("/")
 
     def read(self, path: str) -> Optional[str]:
-        """Return the text in `path`; `None` where there is none, or the driver refuses to tell it."""
+        """Return the text in `path`; `None` if there is no file, or if the driver rejects the read."""
         try:
             return self.path(path).read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -56,16 +56,16 @@ class Machine:
         return ["/" + str(path.relative_to(self.root)) for path in found]
 
     def which(self, name: str) -> Optional[str]:
-        """Return the path of the program `name`; `None` where there is none."""
+        """Return the path of the program `name`; `None` if it is not installed."""
         return shutil.which(name, path=os.pathsep.join(str(self.path(folder)) for folder in _PROGRAMS))
 
     def run(
         self, name: str, *arguments: str, seconds: float = 10, environment: Optional[Mapping[str, str]] = None
     ) -> str:
-        """Return what the program `name` says. Raises `Unreadable` when it is not there, fails or takes too long.
+        """Return the output of the program `name`. Raises `Unreadable` if it is missing, fails or times out.
 
-        One that cannot even be killed, since it waits in the kernel for a file system that is gone, is left alone, and
-        not started again beside itself.
+        A program that cannot be killed, because it waits in the kernel for a file system that is gone, is left running,
+        and not started again while it runs.
         """
         process = self.start(name, *arguments, environment=environment)
         try:
@@ -74,20 +74,22 @@ class Machine:
             self.end(process, " ".join((name, *arguments)))
             raise Unreadable(f"`{name}` did not answer within {seconds:g} s") from None
         if process.returncode:
-            told = errors.decode(errors="replace").strip().splitlines()
-            raise Unreadable(f"`{name}` ended with {process.returncode}" + (f": {told[-1][:200]}" if told else ""))
+            reported = errors.decode(errors="replace").strip().splitlines()
+            raise Unreadable(
+                f"`{name}` ended with {process.returncode}" + (f": {reported[-1][:200]}" if reported else "")
+            )
         return said[:_MOST].decode(errors="replace")
 
     def start(
         self, name: str, *arguments: str, environment: Optional[Mapping[str, str]] = None
     ) -> subprocess.Popen[bytes]:
-        """Start the program `name`, whose output is a pipe. Raises `Unreadable` when it cannot be."""
-        asked = " ".join((name, *arguments))
-        stuck = self._stuck.get(asked)
+        """Start the program `name`, with its output in a pipe. Raises `Unreadable` if it cannot be started."""
+        requested = " ".join((name, *arguments))
+        stuck = self._stuck.get(requested)
         if stuck is not None:
             if stuck.poll() is None:
-                raise Unreadable(f"`{name}` hangs since an earlier minute (process {stuck.pid})")
-            del self._stuck[asked]
+                raise Unreadable(f"`{name}` has been hanging since an earlier minute (process {stuck.pid})")
+            del self._stuck[requested]
         program = self.which(name)
         if program is None:
             raise Unreadable(f"this node has no `{name}`")
@@ -102,27 +104,27 @@ class Machine:
         except OSError as error:
             raise Unreadable(f"`{name}` cannot be run: {error.strerror}") from error
 
-    def end(self, process: subprocess.Popen[bytes], asked: str) -> None:
-        """Kill `process`, and remember under `asked` if that does not end it."""
+    def end(self, process: subprocess.Popen[bytes], requested: str) -> None:
+        """Kill `process`; if it does not end, record it under its command."""
         process.kill()
         _close(process.stdout)
         _close(process.stderr)
         try:
             process.wait(timeout=_GRACE)
         except subprocess.TimeoutExpired:
-            self._stuck[asked] = process
+            self._stuck[requested] = process
 
     def used_percent(self, path: str) -> Optional[float]:
-        """Return how full the local file system at `path` is, of what a user may fill; `None` where there is none.
+        """Return the used part of the local file system at `path`, without root's reserve; `None` if there is none.
 
-        Only for local disks: of a file system whose server is gone it would wait for ever.
+        Only for local disks: on a file system whose server is gone it would hang forever.
         """
         try:
-            told = os.statvfs(self.path(path))
+            reported = os.statvfs(self.path(path))
         except OSError:
             return None
-        used = told.f_blocks - told.f_bfree
-        all_of_it = used + told.f_bavail
+        used = reported.f_blocks - reported.f_bfree
+        all_of_it = used + reported.f_bavail
         return 100.0 * used / all_of_it if all_of_it else None
 
 

@@ -1,7 +1,7 @@
-"""The names that values have in CloudWatch and Prometheus.
+"""The names of metrics in CloudWatch and Prometheus.
 
-They are those of `llm_fleet/catalog/data/cluster_metrics.json`, which dashboards and alarms are made of; a test
-compares the two.
+They are the same as in `llm_fleet/catalog/data/cluster_metrics.json`, from which dashboards and alarms are made; a test
+compares both.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 COUNT, PERCENT, SECONDS, RATE, NONE = "Count", "Percent", "Seconds", "Bytes/Second", "None"
-"""Units, as CloudWatch says them."""
+"""CloudWatch units."""
 _SUFFIXES = {PERCENT: "_percent", RATE: "_bytes_per_second", SECONDS: "_seconds"}
 
 
 @dataclass(frozen=True)
 class Metric:
-    """How one value is called."""
+    """The names and the unit of a metric."""
 
     name: str
-    """In CloudWatch."""
+    """Its name in CloudWatch."""
     unit: str
     of_cluster: bool = False
-    """Whether it is of the cluster as a whole, and of no group."""
+    """Whether it belongs to the whole cluster, and not to a group."""
 
 
 METRICS = {
@@ -55,9 +55,9 @@ METRICS = {
     "slurm_nodes_drained": Metric("SlurmNodesDrained", COUNT, of_cluster=True),
     "slurm_nodes_down": Metric("SlurmNodesDown", COUNT, of_cluster=True),
 }
-"""By the keys that sources use."""
+"""Metrics by the keys that sources use."""
 
 
 def prometheus_name(key: str) -> str:
-    """Return what the value `key` is called in Prometheus."""
+    """Return the Prometheus name of the value `key`."""
     return f"llm_fleet_{key}{_SUFFIXES.get(METRICS[key].unit, '')}"

@@ -1,4 +1,4 @@
-"""Hands samples over: to CloudWatch Logs, or to a Prometheus workspace."""
+"""Publishes samples to CloudWatch Logs, or to a Prometheus workspace."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _NO_STREAM, _IS_THERE = "ResourceNotFoundException", "ResourceAlreadyExistsExcep
 
 
 class Publisher(Protocol):
-    """Hands samples over."""
+    """A destination of samples."""
 
     def send(self, samples: Sequence[Sample]) -> None:
-        """Hand `samples` over, which are in order of time. Raises `Refused`."""
+        """Publish `samples`, which are in order of time. Raises `Refused`."""
         ...
 
 
 def publisher(settings: Settings, aws: Aws) -> Publisher:
-    """Return the one that `settings` ask for."""
+    """Return the publisher for the destination in `settings`."""
     return ToPrometheus(settings, aws) if settings.destination == PROMETHEUS else ToCloudWatch(settings, aws)
 
 
@@ -32,26 +32,26 @@ class ToCloudWatch:
     """Lines of the embedded metric format, in the node's own stream of the cluster's log group."""
 
     def __init__(self, settings: Settings, aws: Aws) -> None:
-        """Take whose lines they are."""
+        """`settings`: names the log group and the stream."""
         self._settings = settings
         self._aws = aws
         self._where = {"logGroupName": settings.log_group, "logStreamName": settings.node}
 
     def send(self, samples: Sequence[Sample]) -> None:
-        """Write a line for each sample. Raises `Refused`, also for lines that are too old, or of the future."""
+        """Write a line for each sample. Raises `Refused`, also for lines that are too old or in the future."""
         events = [{"timestamp": one.milliseconds, "message": emf.line(one, self._settings)} for one in samples]
         request = {**self._where, "logEvents": events}
         try:
             answer = self._call("PutLogEvents", request)
         except Refused as error:
-            # On the first lot, and when somebody has deleted the stream.
+            # For the first lines, and if the stream was deleted.
             if _NO_STREAM not in error.error:
                 raise
             self._make_stream()
             answer = self._call("PutLogEvents", request)
         rejected = answer.get("rejectedLogEventsInfo")
         if rejected:
-            raise Refused(f"logs takes some lines no more: {json.dumps(rejected)}", again=False)
+            raise Refused(f"CloudWatch Logs rejected some lines: {json.dumps(rejected)}", again=False)
 
     def _make_stream(self) -> None:
         try:
@@ -74,7 +74,7 @@ class ToPrometheus:
     """
 
     def __init__(self, settings: Settings, aws: Aws) -> None:
-        """Take whose samples they are."""
+        """`settings`: the workspace and the labels."""
         self._settings = settings
         self._aws = aws
 

@@ -1,4 +1,4 @@
-"""What counters that only grow come to between two looks."""
+"""Rates of counters between two readings."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Optional
 
 
 class Rates:
-    """Remembers counters. Kept in memory alone: after a restart the first look has nothing to compare with."""
+    """Previous counter values, only in memory: the first reading after a restart has no rates."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Take a clock that never jumps: the node's own may be set while this runs."""
+        """`clock`: a monotonic clock, because the system clock can be set while this runs."""
         self._clock = clock
         self._last: dict[str, tuple[float, float]] = {}
 
     def rise(self, name: str, now: float) -> Optional[float]:
-        """Return by how much the counter `name` has grown to `now`; `None` at the first look, or if it began anew."""
+        """Return the increase of the counter `name` to `now`; `None` at the first reading or after a reset."""
         found = self._since(name, now)
         return None if found is None else found[0]
 
     def per_second(self, name: str, now: float) -> Optional[float]:
-        """Return the same by the second."""
+        """Return the increase per second."""
         found = self._since(name, now)
         return None if found is None or found[1] <= 0 else found[0] / found[1]
 
@@ -29,11 +29,11 @@ class Rates:
         at = self._clock()
         before = self._last.get(name)
         self._last[name] = (now, at)
-        if before is None or now < before[0]:  # a driver that was loaded anew begins at nothing
+        if before is None or now < before[0]:  # a reloaded driver starts at 0
             return None
         return now - before[0], at - before[1]
 
 
 def known(values: dict[str, Optional[float]]) -> dict[str, float]:
-    """Return those of `values` that are there."""
+    """Return `values` without `None`."""
     return {name: value for name, value in values.items() if value is not None}

@@ -1,4 +1,4 @@
-"""What one look at a node found."""
+"""The result of reading the metrics of a node."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reading:
-    """What one source found, or all of them together."""
+    """The values of one source, or of all sources."""
 
     values: Mapping[str, float] = field(default_factory=dict)  # pyright: ignore[reportUnknownVariableType]
-    """By the keys of `names`."""
+    """Values by the keys of `names`."""
     details: Mapping[str, Any] = field(default_factory=dict)  # pyright: ignore[reportUnknownVariableType]
-    """What stands in the log line beside the values, and is no metric: single devices, reasons of drained nodes."""
+    """More fields of the log line that are not metrics: single devices, reasons of drained nodes."""
     absent: Mapping[str, str] = field(default_factory=dict)  # pyright: ignore[reportUnknownVariableType]
-    """Why a source has nothing to tell, by its name."""
+    """Why a source has no values, by its name."""
     broken: frozenset[str] = frozenset()
-    """Names of the sources that should have told something, and could not."""
+    """Names of the sources that should have values, but failed."""
 
 
 def together(readings: Mapping[str, Reading]) -> Reading:
-    """Return what all `readings`, by the names of their sources, come to."""
+    """Return the combined `readings`, which are keyed by source."""
     values: dict[str, float] = {}
     details: dict[str, Any] = {}
     absent: dict[str, str] = {}
@@ -36,10 +36,10 @@ def together(readings: Mapping[str, Reading]) -> Reading:
 
 
 def nothing(source: str, why: str) -> Reading:
-    """Return that `source` is not on this node, and why."""
+    """Return a reading for a `source` that is not on this node, with the reason."""
     return Reading(absent={source: why})
 
 
 def trouble(source: str, why: str) -> Reading:
-    """Return that `source` is there, and cannot be read."""
+    """Return a reading for a `source` that exists but cannot be read."""
     return Reading(absent={source: why}, broken=frozenset({source}))

@@ -1,4 +1,4 @@
-"""What was measured at one time."""
+"""A reading with its time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Sample:
     """A reading and its time."""
 
     milliseconds: int
-    """Since 1970, by the node's clock."""
+    """Milliseconds since 1970, by the node's clock."""
     reading: Reading
 
     @property
     def numbers(self) -> dict[str, float]:
-        """The values that are numbers: neither CloudWatch nor JSON knows of infinities."""
+        """The finite values: CloudWatch and JSON have no infinity."""
         return {key: round(value, 4) for key, value in self.reading.values.items() if math.isfinite(value)}

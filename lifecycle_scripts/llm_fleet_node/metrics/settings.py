@@ -1,4 +1,4 @@
-"""What this program is told, in a JSON file that the step `metrics` writes."""
+"""The settings of this program: a JSON file that the step `metrics` writes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ CLOUDWATCH, PROMETHEUS = "cloudwatch", "prometheus"
 
 @dataclass(frozen=True)
 class Settings:
-    """Who this node is, and where what it measures goes."""
+    """The node's identity, and the destination of its metrics."""
 
     destination: str
     """`cloudwatch` or `prometheus`."""
     region: str
     fleet: str
     cluster: str
-    """The dimension `Cluster`: ParallelCluster's name without its hash, so that graphs go on when it changes."""
+    """The dimension `Cluster`: ParallelCluster's name without its hash, so that graphs continue after a change."""
     group: str
     role: str
     node: str
@@ -30,18 +30,18 @@ class Settings:
     log_group: Optional[str]
     remote_write_url: Optional[str]
     seconds: int
-    """How many seconds lie between two values."""
+    """Seconds between two values."""
     ask_slurm: bool
-    """Whether this node tells of the queue."""
+    """Whether this node reports the Slurm queue."""
     bundle: str = ""
-    """Which bundle this program is of."""
+    """The bundle of this program."""
 
 
 def read_settings(path: Path) -> Settings:
-    """Return the settings in the file `path`. Raises `OSError`, `ValueError` or `TypeError` when they are broken."""
+    """Return the settings in the file `path`. Raises `OSError`, `ValueError` or `TypeError` if they are not valid."""
     return Settings(**json.loads(path.read_text(encoding="utf-8")))
 
 
 def fingerprint(text: str) -> str:
-    """Return what a settings file of this `text` is known by: the status says whose values it tells of."""
+    """Return the fingerprint of a settings file with this `text`; the status file contains it."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""AWS's Signature Version 4 of a POST without a query.
+"""AWS Signature Version 4 for a POST without a query.
 
 docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 """
@@ -14,7 +14,7 @@ from datetime import datetime
 
 @dataclass(frozen=True)
 class Credentials:
-    """Of the node's role. Never printed."""
+    """Credentials of the node's role. Never printed."""
 
     access_key: str
     secret_key: str = field(repr=False)
@@ -34,9 +34,9 @@ def signed_headers(
     body: bytes,
     now: datetime,
 ) -> dict[str, str]:
-    """Return `headers` with those that sign a POST of `body` to `https://<host><path>`; `now` is in UTC.
+    """Return `headers` with the signature of a POST of `body` to `https://<host><path>`; `now` is in UTC.
 
-    `path` holds nothing that would have to be escaped.
+    `path` has no characters that need escaping.
     """
     time = now.strftime("%Y%m%dT%H%M%SZ")
     scope = f"{time[:8]}/{region}/{service}/aws4_request"

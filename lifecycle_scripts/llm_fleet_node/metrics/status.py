@@ -1,4 +1,4 @@
-"""What the program last did, in a file that the step `metrics` and people read."""
+"""The program's last result, in a file for the step `metrics` and for users."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ NAME = "status.json"
 
 @dataclass(frozen=True)
 class Status:
-    """How the program fares."""
+    """The program's state."""
 
     settings: str
     """The fingerprint of its settings."""
     measured: int
-    """Milliseconds since 1970 of the last values."""
+    """Time of the last values, in milliseconds since 1970."""
     values: int
-    """How many values there were."""
+    """Number of values."""
     absent: dict[str, str]
-    """Why sources told nothing."""
+    """Why sources have no values."""
     broken: list[str]
-    """Which of them should have."""
+    """Names of the failed sources."""
     published: Optional[int] = None
-    """Milliseconds since 1970 when values were last taken by where they go; `None` for never yet."""
+    """Time of the last successful publishing, in milliseconds since 1970; `None` if there was none."""
     trouble: Optional[str] = None
-    """Why the last values were not taken; `None` when they were."""
+    """Why the last values were not published; `None` if they were."""
     waiting: int = 0
-    """How many minutes of values wait to be taken."""
+    """Minutes of values that wait to be published."""
 
 
 def write_status(folder: Path, status: Status) -> None:
-    """Put `status` in place, whole."""
+    """Write `status` atomically."""
     write_whole(folder / NAME, json.dumps(asdict(status)) + "\n")
 
 
 def read_status(folder: Path) -> Optional[Status]:
-    """Return what was written last; `None` when there is nothing, or it is of another release."""
+    """Return the last status; `None` if there is none, or if it is of another release."""
     try:
         return Status(**json.loads((folder / NAME).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -47,7 +47,7 @@ def read_status(folder: Path) -> Optional[Status]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write `text` to `path` so that nobody reads half of it."""
+    """Write `text` to `path` atomically."""
     draft = path.with_name(f".{path.name}.new")
     draft.write_text(text, encoding="utf-8")
     os.replace(draft, path)

@@ -1,4 +1,4 @@
-"""Writes samples as Prometheus' remote write 1.0 wants them: a WriteRequest in protobuf, packed by Snappy.
+"""Encodes samples for Prometheus remote write 1.0: a WriteRequest in protobuf, compressed with Snappy.
 
 prometheus.io/docs/specs/prw/remote_write_spec; protobuf.dev/programming-guides/encoding;
 github.com/google/snappy/blob/main/format_description.txt
@@ -19,28 +19,30 @@ _LONGEST_LITERAL = 65536
 
 
 def write_request(samples: Sequence[Sample], settings: Settings) -> bytes:
-    """Return the body of a request for `samples`, which are in order of time. One series a metric and node."""
+    """Return the body of a request for `samples`, which are in order of time. One series for each metric and node."""
     series: dict[str, list[tuple[int, float]]] = {}
     for sample in samples:
         for key, value in sample.numbers.items():
             series.setdefault(key, []).append((sample.milliseconds, value))
-    return snappy(b"".join(_field(1, _series(_labels(key, settings), told)) for key, told in sorted(series.items())))
+    return snappy(
+        b"".join(_field(1, _series(_labels(key, settings), reported)) for key, reported in sorted(series.items()))
+    )
 
 
 def _labels(key: str, settings: Settings) -> dict[str, str]:
     whose = {"cluster": settings.cluster, "fleet": settings.fleet}
     if not METRICS[key].of_cluster:
-        # The queue is the cluster's, whichever node tells of it: a controller that was replaced goes on with it.
+        # The queue belongs to the cluster, not to the node: the series continues when the controller is replaced.
         whose |= {"group": settings.group, "instance": settings.node, "instance_type": settings.instance_type}
     return {"__name__": prometheus_name(key), **{name: value for name, value in whose.items() if value}}
 
 
 def _series(labels: Mapping[str, str], samples: Sequence[tuple[int, float]]) -> bytes:
     """TimeSeries: labels in order of their names, then samples in order of time."""
-    told = b"".join(
+    reported = b"".join(
         _field(1, _field(1, name.encode()) + _field(2, value.encode())) for name, value in sorted(labels.items())
     )
-    return told + b"".join(_field(2, _sample(at, value)) for at, value in samples)
+    return reported + b"".join(_field(2, _sample(at, value)) for at, value in samples)
 
 
 def _sample(milliseconds: int, value: float) -> bytes:
@@ -66,7 +68,7 @@ def varint(number: int) -> bytes:
 
 
 def snappy(content: bytes) -> bytes:
-    """Return `content` in Snappy's form, by literals alone: a few KiB a minute are not worth a compressor."""
+    """Return `content` in Snappy's format, only with literals: a few KiB a minute need no compression."""
     parts = [content[at : at + _LONGEST_LITERAL] for at in range(0, len(content), _LONGEST_LITERAL)]
     # Tag 61 << 2: a literal whose length less one is in the next two bytes, the lowest first.
     literals = [bytes([61 << 2]) + struct.pack("<H", len(part) - 1) + part for part in parts]

@@ -1,1 +1,1 @@
-"""What is mounted on this node, and how it gets there and is proven to work."""
+"""Mounts on this node, and tests that they work."""

@@ -1,4 +1,4 @@
-"""Why a mount failed: each cause has its own remedy, and mount(8) tells them apart badly."""
+"""Why a mount failed: each cause has its own remedy, and mount(8) hardly distinguishes them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from llm_fleet_node.names import addresses_of
 
 _DNS_SECONDS, _CONNECT_SECONDS = 5.0, 5.0
 _NO_CLIENT = ("unknown filesystem type", "modules loaded?", "no such device", "protocol not supported")
-"""What mount(8), mount.lustre and mount.nfs say when the kernel lacks the client."""
+"""Messages of mount(8), mount.lustre and mount.nfs if the kernel lacks the client."""
 _NO_SHARE = (
     "filesystem name correct?",
     "correct filesystem name?",
     "no such file or directory",
     "access denied by server",
 )
-"""What mount.lustre and mount.nfs say after the server has answered that it has no such share for this node."""
+"""Messages of mount.lustre and mount.nfs if the server has no such share for this node."""
 
 
 def why_not_mounted(host: Host, remote: Remote, error: CommandFailed) -> Failure:
-    """Return the reason behind `error`, which mount(8) ended with; final when waiting does not help."""
+    """Return the failure for `error` of mount(8); final if waiting does not help."""
     said = error.output.lower()
-    shown = " ".join(error.output.split()) or "it said nothing"
+    shown = " ".join(error.output.split()) or "no output"
     if any(sign in said for sign in _NO_CLIENT):
         return Failure(Code.STORAGE_CLIENT, f"the kernel has no client for {remote.kind}: {shown}", final=True)
     if any(sign in said for sign in _NO_SHARE):
@@ -38,18 +38,18 @@ def why_not_mounted(host: Host, remote: Remote, error: CommandFailed) -> Failure
     problem = connect_problem(addresses[0], remote.port, seconds=_CONNECT_SECONDS)
     if problem:
         return Failure(Code.STORAGE_PORT, f"{remote.server} ({addresses[0]}) port {remote.port}: {problem}")
-    how = "did not end in time" if error.returncode is None else f"ended with {error.returncode}"
+    how = "did not finish in time" if error.returncode is None else f"ended with {error.returncode}"
     return Failure(Code.STORAGE_REFUSED, f"{remote.server} answers on port {remote.port}, but mount {how}: {shown}")
 
 
 def connect_problem(address: str, port: int, *, seconds: float) -> str:
-    """Return why no TCP connection to `address` can be had; empty when it can."""
-    import socket  # seldom needed, and every node compiles every step
+    """Return why a TCP connection to `address` fails; empty if it works."""
+    import socket  # rarely needed, and every node compiles every step
 
     try:
         socket.create_connection((address, port), timeout=seconds).close()
     except socket.timeout:
-        return f"no answer within {seconds:g} s, as from a security group that does not let it through"
+        return f"no answer within {seconds:g} s; a security group may block it"
     except OSError as error:
         name = errno.errorcode.get(error.errno or 0, "")
         return f"{os.strerror(error.errno or 0)} ({name})"

@@ -1,4 +1,4 @@
-"""Tells whether what is mounted is what should be."""
+"""Checks that the mounted file system is the expected one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from llm_fleet_node.mounts.table import Mounted, mounted_at
 from llm_fleet_node.names import addresses_of
 
 _PLAYED = "/run/llm-fleet-drill/mounts"
-"""Written by the drill's mount programs alone, on machines whose kernel has neither Lustre nor NFS: they put a folder
-in the file system's place. No bundle and no image can carry it: /run is empty at each boot."""
+"""Written only by the drill's mount programs, on machines whose kernel has neither Lustre nor NFS: they replace the
+file system with a folder. No bundle or image can contain it: /run is empty at each boot."""
 
 
 def is_mounted(host: Host, remote: Remote) -> Mounted:
-    """Return what is mounted at the path. Raises `Failure` unless that is `remote`, and read-write."""
+    """Return the mount at the path of `remote`. Raises `Failure` unless it is `remote`, mounted read-write."""
     there = mounted_at(host, remote.path)
     if there is None:
         fail(Code.STORAGE_UNFIT, f"nothing is mounted at {remote.path}")
@@ -27,23 +27,23 @@ def is_mounted(host: Host, remote: Remote) -> Mounted:
 
 
 def check_device(host: Host, remote: Remote, there: Mounted) -> None:
-    """Raise `Failure` unless `there` is `remote`: of its type, its server and its share."""
+    """Raise `Failure` unless `there` has the type, server and share of `remote`."""
     kind, device = _played(host, there) or (there.kind, there.device)
     if _FAMILY.get(kind, kind) != remote.kind or not _same_share(host, remote, device):
         fail(
             Code.STORAGE_UNFIT,
-            f"at {remote.path} there is {device} of type {kind}, not {remote.device} of type {remote.kind}",
+            f"{device} of type {kind} is mounted at {remote.path} instead of {remote.device} of type {remote.kind}",
             final=True,
         )
 
 
 _FAMILY = {"nfs": "nfs4"}
-"""What the kernel calls NFS 3, by which a platform may have mounted the same export: HyperPod's options are not known.
+"""The kernel's name of NFS 3, which a platform may use for the same export: HyperPod's options are unknown.
 assumption: platform-mounts-openzfs-by-nfs-4"""
 
 
 def _same_share(host: Host, remote: Remote, device: str) -> bool:
-    """Return whether `device` is the same share of the same server. Lustre tells addresses in place of the name."""
+    """Return whether `device` is the same share of the same server. Lustre shows addresses instead of the name."""
     server, found, share = device.rpartition(":/")
     if not found or "/" + share.rstrip("/") != remote.share.rstrip("/"):
         return False
@@ -52,9 +52,9 @@ def _same_share(host: Host, remote: Remote, device: str) -> bool:
 
 
 def _played(host: Host, there: Mounted) -> Optional[tuple[str, str]]:
-    """Return the type and device that the drill's mount program plays by `there`; `None` where it plays nothing.
+    """Return the type and device that the drill's mount program emulates with `there`; `None` if it emulates none.
 
-    Lines of `path number type device`. The number keeps something else that is mounted over it from passing.
+    Lines of `path number type device`. The device number detects another file system that is mounted over it.
     """
     for line in (host.read(_PLAYED) or "").splitlines():
         words = line.split()

@@ -1,11 +1,11 @@
-"""Lustre over EFA, set up as FSx asks for.
+"""Lustre over EFA, set up as in the FSx documentation.
 
-Source: FSx for Lustre User Guide, "Configuring EFA clients"; not tried on an instance with EFA by us.
+Source: FSx for Lustre User Guide, "Configuring EFA clients"; not tested on an instance with EFA.
 assumption: lnet-over-efa-after-the-platforms-mount
 assumption: lnet-efa-interfaces-chosen
 assumption: lnet-efa-with-default-cpu-partitions
 
-Nothing here fails a node: Lustre works over TCP too, and slower. The step `lustre_efa` proves what was reached.
+Nothing here fails a node: Lustre also works over TCP, but slower. The step `lustre_efa` checks the result.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ UNIT = "llm-fleet-lnet.service"
 
 _SECONDS = 90.0
 _FEW = 2
-"""EFA interfaces that FSx's own script takes on a type with several network cards that its table does not name."""
+"""EFA interfaces that FSx's script uses on a type with several network cards that is not in its table."""
 
 
 def why_tcp(node: Node) -> Optional[str]:
-    """Return why Lustre is right over TCP on this node; `None` when EFA should carry it."""
+    """Return why Lustre uses TCP on this node; `None` if it should use EFA."""
     kinds = [node.instance_type] if node.instance_type else list(node.group.instance_types)
     if kinds and all(kind.lustre_efa_interfaces == 0 for kind in kinds):
         names = " or ".join(kind.name for kind in kinds)
-        return f"{names} has no EFA, or FSx for Lustre serves it over TCP only"
+        return f"{names} has no EFA, or FSx for Lustre supports only TCP for it"
     refused = _why_not_this_system(node)
     if refused:
         return refused
@@ -46,9 +46,9 @@ def why_tcp(node: Node) -> Optional[str]:
 
 
 def _why_not_this_system(node: Node) -> Optional[str]:
-    """Return why FSx does not serve this operating system over EFA; `None` where it does, or nobody knows.
+    """Return why FSx does not serve this operating system over EFA; `None` if it does, or if unknown.
 
-    Source: FSx for Lustre User Guide, "Configuring EFA clients": the systems are in the catalog, beside the families.
+    Source: FSx for Lustre User Guide, "Configuring EFA clients": the systems are in the catalog.
     """
     systems = [system for mount in mounts_of(node, "lustre") for system in mount.efa_systems]
     release, kernel = os_release(node.host), (node.host.read("/proc/sys/kernel/osrelease") or "").strip()
@@ -56,7 +56,7 @@ def _why_not_this_system(node: Node) -> Optional[str]:
         return None
     names = [f"{one.id} {one.version}" + (f" with kernel {one.kernel}" if one.kernel else "") for one in systems]
     this = release.get("PRETTY_NAME", release["ID"])
-    return f"{this} with kernel {kernel}: FSx for Lustre serves over EFA only to {', '.join(names)}, or newer"
+    return f"{this} with kernel {kernel}: FSx for Lustre supports EFA only for {', '.join(names)}, or newer"
 
 
 def _is_served(release: dict[str, str], kernel: str, system: EfaSystem) -> bool:
@@ -66,15 +66,15 @@ def _is_served(release: dict[str, str], kernel: str, system: EfaSystem) -> bool:
 
 
 def _numbers(version: str) -> list[int]:
-    """Return the numbers that `version` begins with: `[6, 8, 0]` of `6.8.0-1021-aws`."""
+    """Return the leading numbers of `version`, e.g. `[6, 8, 0]` for `6.8.0-1021-aws`."""
     return [int(number) for number in version.partition("-")[0].split(".") if number.isdecimal()]
 
 
 def set_up(node: Node, paths: Sequence[str]) -> None:
     """Make LNet use EFA before the file systems at `paths` are mounted, now and at each boot.
 
-    What the platform has mounted there over TCP is unmounted where nothing uses it, and is to be mounted again. Nothing
-    is done where LNet uses EFA already. What stands in the way is written to the log.
+    Mounts of the platform over TCP are unmounted if they are not in use, and must be mounted again. Nothing is done if
+    LNet already uses EFA. Obstacles are logged.
     """
     host = node.host
     devices = chosen(node)
@@ -85,21 +85,21 @@ def set_up(node: Node, paths: Sequence[str]) -> None:
             return
     others = [there.path for there in mounted(host) if there.kind == "lustre"]
     if others:
-        node.say(f"LNet stays on TCP: Lustre is mounted at {', '.join(others)}, and LNet is not changed under it")
+        node.say(f"LNet stays on TCP: Lustre is mounted at {', '.join(others)}, and LNet is not changed while it is")
         return
     _configure(node, devices)
 
 
 def chosen(node: Node) -> list[str]:
-    """Return which EFA interfaces of this node LNet takes."""
+    """Return the EFA interfaces of this node for LNet."""
     return _chosen(interfaces(node.host), node.instance_type.lustre_efa_interfaces if node.instance_type else None)
 
 
 def _chosen(names: Sequence[str], count: Optional[int]) -> list[str]:
-    """Return which of the sorted EFA interfaces LNet takes; `count`: how many, `None` where nobody told.
+    """Return the EFA interfaces for LNet from the sorted list; `count`: how many, `None` if unknown.
 
-    As FSx's own script does: two are the first and the last, more are spread evenly, e.g. every fourth of the 32 of a
-    p5.48xlarge, one of each PCI bus.
+    As in FSx's script: two are the first and the last, more are spread evenly, e.g. every fourth of the 32 of a
+    p5.48xlarge, one on each PCI bus.
     """
     wanted = min(_FEW if count is None else count, len(names))
     if wanted == _FEW:
@@ -111,7 +111,7 @@ def _unmount(node: Node, path: str) -> bool:
     try:
         node.host.run("umount", path, timeout=_SECONDS, changes=f"unmounted {path}, which was mounted over TCP")
     except CommandFailed as error:
-        node.say(f"{path} stays on TCP: it is mounted and in use: {error.output.strip()}")
+        node.say(f"{path} stays on TCP, because it is mounted and in use: {error.output.strip()}")
         return False
     return True
 
@@ -120,11 +120,11 @@ def _configure(node: Node, devices: Sequence[str]) -> None:
     host = node.host
     interface = _default_interface(host)
     if interface is None:
-        node.say("LNet stays on TCP: there is no default route, so its interface is not known")
+        node.say("LNet stays on TCP: without a default route its interface is unknown")
         return
     _unload(node)
     host.write(f"/etc/systemd/system/{UNIT}", _unit(host, devices, interface))
-    reload_units(host)  # also after a run that was killed here
+    reload_units(host)  # also after a run was killed here
     try:
         run_unit(host, UNIT)
     except CommandFailed as error:
@@ -132,10 +132,10 @@ def _configure(node: Node, devices: Sequence[str]) -> None:
 
 
 def _unload(node: Node) -> None:
-    """Unload Lustre's modules where they are loaded, so that the set-up loads them with its options.
+    """Unload Lustre's modules if they are loaded, so that the setup loads them with its options.
 
-    Options of a loaded module do not change. AWS's own set-up of ParallelCluster nodes unloads them first: an AMI may
-    load LNet at boot, and only two interfaces would be taken then.
+    Options of a loaded module do not change. AWS's setup of ParallelCluster nodes unloads them first: an AMI may load
+    LNet at boot, which then uses only two interfaces.
     assumption: lnet-over-efa-after-the-platforms-mount
     """
     host = node.host
@@ -145,7 +145,7 @@ def _unload(node: Node) -> None:
     try:
         host.run("lustre_rmmod", timeout=_SECONDS, changes="unloaded Lustre's modules")
     except CommandFailed as error:
-        node.say(f"Lustre's modules stay loaded, with the options that they have: {error.output.strip()}")
+        node.say(f"Lustre's modules stay loaded with their current options: {error.output.strip()}")
 
 
 def _unit(host: Host, devices: Sequence[str], interface: str) -> str:
@@ -191,9 +191,9 @@ def _default_interface(host: Host) -> Optional[str]:
 
 
 def show_efa(host: Host) -> str:
-    """Return what LNet tells of its EFA network; empty when it has none."""
+    """Return LNet's information about its EFA network; empty if it has none."""
     try:
-        told = host.run("lnetctl", "net", "show", "-v", "--net", "efa")
+        reported = host.run("lnetctl", "net", "show", "-v", "--net", "efa")
     except CommandFailed:
         return ""
-    return told if "efa" in told else ""
+    return reported if "efa" in reported else ""

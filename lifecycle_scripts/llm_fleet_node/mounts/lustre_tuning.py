@@ -1,7 +1,7 @@
 """Settings of the Lustre client that FSx recommends for large nodes.
 
 Source: FSx for Lustre User Guide, "Performance tips" (memory above 64 GiB, more than 64 vCPUs), and the Neuron
-samples of Llama pretraining for `max_dirty_mb`, which keeps Lustre's buffers from the host's memory.
+samples of Llama pretraining for `max_dirty_mb`, which limits the host memory that Lustre's buffers use.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ _LARGE_MEMORY_KIB, _MANY_CPUS = 64 << 20, 64
 
 
 def write_module_options(host: Host) -> None:
-    """Write what holds from the modules' next load on: after a reboot, unless Lustre is not loaded yet."""
+    """Write the module options. They take effect when the modules are loaded: after a reboot, or now if not loaded."""
     if _cpus(host) > _MANY_CPUS and host.which("lctl"):
         host.write(_MODULE_OPTIONS, "options ptlrpc ptlrpcd_per_cpt_max=32\noptions ksocklnd credits=2560\n")
 
 
 def tune(node: Node) -> None:
-    """Set what FSx recommends for a node of this size. Holds until the file systems are unmounted.
+    """Set FSx's recommendations for a node of this size, until the file systems are unmounted.
 
-    What the client does not take is a remark: a recommendation costs no node. It refuses more modifying requests in
-    flight than the server grants, for example, and an older one knows fewer settings.
+    A setting that the client rejects is only logged. For example, it rejects more modifying requests in flight than the
+    server allows, and an older client has fewer settings.
     assumption: lustre-client-takes-fsx-tuning
     """
     if node.host.which("lctl") is None:
@@ -36,7 +36,7 @@ def tune(node: Node) -> None:
             if found and set(found) != {value}:
                 node.host.run("lctl", "set_param", f"{name}={value}", changes=f"set {name} to {value}")
         except CommandFailed as error:
-            node.say(f"Lustre stays without {name}={value}, as FSx recommends it: {error.cause}")
+            node.say(f"FSx's recommended Lustre setting {name}={value} could not be set: {error.cause}")
 
 
 def wanted(node: Node) -> dict[str, str]:

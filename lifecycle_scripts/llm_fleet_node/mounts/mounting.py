@@ -1,4 +1,4 @@
-"""Mounts a remote file system, now and after each reboot, and says why when it cannot."""
+"""Mounts a remote file system, now and after each reboot, and diagnoses errors."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from llm_fleet_node.waiting import pause
 
 FSTAB = "/etc/fstab"
 _ONE_TRY = 60.0
-"""Seconds for one mount(8): a server behind a closed port lets it wait for minutes."""
+"""Timeout of mount(8) in seconds: with a closed port it would wait for minutes."""
 _PAUSE = 1.0
 
 
 def ensure_mounted(host: Host, remote: Remote, *, seconds: float) -> None:
-    """Make sure that `remote` is mounted at its path. Raises `Failure` when it is not within `seconds`.
+    """Make sure that `remote` is mounted at its path. Raises `Failure` if it is not within `seconds`.
 
-    What the platform has mounted by itself stays as it is, in the table and in `/etc/fstab`.
+    Mounts of the platform are not changed, also in `/etc/fstab`.
     """
     there = mounted_at(host, remote.path)
     if there is not None:
@@ -32,8 +32,8 @@ def ensure_mounted(host: Host, remote: Remote, *, seconds: float) -> None:
         fail(Code.STORAGE_CLIENT, f"{remote.client} is not on this node", final=True)
     if not host.path(remote.path).is_dir():
         host.folder(remote.path)
-    if not _somebody_else_lists(host, remote):
-        # First of all: whoever finds it mounted without this entry takes it for the platform's own mount.
+    if not _someone_else_lists(host, remote):
+        # First, because a mount without this entry is taken for one of the platform.
         put_block(host, FSTAB, remote.block, remote.fstab)
     _mount(host, remote, seconds)
 
@@ -47,13 +47,13 @@ def _mount(host: Host, remote: Remote, seconds: float) -> None:
             reason = why_not_mounted(host, remote, error)
             if reason.final or time.monotonic() + _PAUSE > deadline:
                 raise reason from error
-            pause(_PAUSE)  # mount(8) and the diagnosis have waited already: this only spares the server
+            pause(_PAUSE)  # mount(8) and the diagnosis have waited already: this pause only protects the server
         else:
             return
 
 
-def _somebody_else_lists(host: Host, remote: Remote) -> bool:
-    """Return whether `/etc/fstab` has an entry for the path that is not ours."""
+def _someone_else_lists(host: Host, remote: Remote) -> bool:
+    """Return whether `/etc/fstab` has an entry for the path that llm-fleet did not write."""
     ours = get_block(host, FSTAB, remote.block).splitlines()
     for line in (host.read(FSTAB) or "").splitlines():
         words = line.split("#")[0].split()

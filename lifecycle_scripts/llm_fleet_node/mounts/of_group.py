@@ -1,4 +1,4 @@
-"""Which mounts of the manifest are this node's."""
+"""The mounts of this node in the manifest."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from llm_fleet_node.node import Node
 
 
 def mounts_of(node: Node, kind: str) -> list[Mount]:
-    """Return the file systems of `kind` that the node's group mounts; outer paths before those below them."""
+    """Return the file systems of `kind` that the node's group mounts; parent paths first."""
     mounts = [mount for mount in node.manifest.mounts if mount.kind == kind and _is_for(node, mount.groups)]
     return sorted(mounts, key=lambda mount: mount.mount_path)
 
 
 def s3_mounts_of(node: Node) -> list[S3Mount]:
-    """Return the buckets that the node's group shows as folders."""
+    """Return the buckets that the node's group mounts."""
     mounts = [mount for mount in node.manifest.s3_mounts if _is_for(node, mount.groups)]
     return sorted(mounts, key=lambda mount: mount.mount_path)
 

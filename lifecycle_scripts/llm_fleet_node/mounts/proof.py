@@ -1,4 +1,4 @@
-"""Proves that a file system takes what is written and gives it back."""
+"""Tests that a file system can be written and read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def prove_writable(host: Host, path: str) -> None:
-    """Write a small file of this node's own below `path`, flush, read and remove it. Raises `Failure` else."""
+    """Write, flush, read and remove a small file below `path`. Raises `Failure` if that fails."""
     content = os.urandom(64)
     try:
         with new_file(host, path) as handle:
@@ -24,20 +24,20 @@ def prove_writable(host: Host, path: str) -> None:
     except OSError as error:
         fail(Code.STORAGE_UNFIT, f"{path} cannot be written: {error.strerror}")
     if found != content:
-        fail(Code.STORAGE_UNFIT, f"{path} gives back {len(found)} bytes that are not the {len(content)} written")
+        fail(Code.STORAGE_UNFIT, f"{path} returned {len(found)} bytes that are not the {len(content)} written")
 
 
 @contextlib.contextmanager
 def new_file(host: Host, folder: str, *, flags: int = 0) -> Generator[int]:
-    """Make a file in `folder`, open to write and read, and remove it whatever happens.
+    """Make a file in `folder`, open for writing and reading, and always remove it.
 
-    Its name is this node's own and always the same: one left by a killed run is removed first. It is never one that
-    is there. Where everybody may write, as into scratch, that could be somebody's link to any file of root's.
+    Its name contains the node's name: a leftover of a killed run is removed first. An existing file is never opened: in
+    a folder that all users can write to, such as scratch, it could be a link to a file of root.
     """
     file = host.path(f"{folder}/.llm-fleet-{own_name(host) or 'node'}")
     try:
         file.unlink(missing_ok=True)
-    except OSError:  # somebody's folder: not in the way of a name that nobody can know
+    except OSError:  # a user's folder: another, random name is used
         file = file.with_name(f"{file.name}-{os.urandom(8).hex()}")
     handle = os.open(file, _NEW | flags, 0o600)
     try:

@@ -1,4 +1,4 @@
-"""A file system on the network, as this node shall mount it."""
+"""A network file system and its mount options on this node."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ class Remote:
     """One mount."""
 
     kind: str
-    """As mount(8) calls it: `lustre` or `nfs4`."""
+    """Type for mount(8): `lustre` or `nfs4`."""
     server: str
     """DNS name of the file system."""
     port: int
     """TCP port of its server."""
     device: str
-    """What is mounted, e.g. `fs-0123.fsx.us-west-2.amazonaws.com@tcp:/abcdefgh`."""
+    """Device, e.g. `fs-0123.fsx.us-west-2.amazonaws.com@tcp:/abcdefgh`."""
     path: str
     options: str
 
@@ -32,10 +32,10 @@ class Remote:
 
     @property
     def client(self) -> str:
-        """The program that mount(8) hands it to."""
+        """The helper program of mount(8)."""
         return f"mount.{self.kind}"
 
     @property
     def share(self) -> str:
-        """What follows the server in `device`, e.g. `/abcdefgh`."""
+        """The part of `device` after the server, e.g. `/abcdefgh`."""
         return "/" + self.device.rsplit(":/", 1)[1]

@@ -1,4 +1,4 @@
-"""The kernel's own table of what is mounted."""
+"""The kernel's mount table."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class Mounted:
 
     path: str
     device: str
-    """As the file system calls it, e.g. `/dev/nvme1n1` or `10.0.0.1@tcp:/abcdefgh`."""
+    """Device, e.g. `/dev/nvme1n1` or `10.0.0.1@tcp:/abcdefgh`."""
     kind: str
     """E.g. `ext4`, `lustre`, `nfs4`."""
     options: tuple[str, ...]
     number: str
-    """Number of the block device behind it, e.g. `259:1`."""
+    """Number of its block device, e.g. `259:1`."""
 
 
 def mounted(host: Host) -> list[Mounted]:
-    """Return everything that is mounted, what was mounted last over the same path last. See proc_pid_mountinfo(5)."""
+    """Return all mounts in mount order, so the last one at a path is the visible one. See proc_pid_mountinfo(5)."""
     found: list[Mounted] = []
     for line in (host.read(_TABLE) or "").splitlines():
         front, _, back = line.partition(" - ")
@@ -40,10 +40,10 @@ def mounted(host: Host) -> list[Mounted]:
 
 
 def mounted_at(host: Host, path: str) -> Optional[Mounted]:
-    """Return what one sees at `path`, mounted there itself; `None` when nothing is."""
+    """Return the visible mount at exactly `path`; `None` if there is none."""
     found = _last_at(host, path)
     if found is not None and found.kind == "autofs":
-        # Mounted when somebody looks. What is wrong with it shows in the table: it is still not there then.
+        # An automount: reading the path mounts it. If that fails, it is still missing in the table.
         with contextlib.suppress(OSError):
             os.scandir(host.path(path)).close()
         found = _last_at(host, path)
@@ -52,7 +52,7 @@ def mounted_at(host: Host, path: str) -> Optional[Mounted]:
 
 
 def mount_of(host: Host, path: str) -> Optional[Mounted]:
-    """Return the mount that holds `path`, at it or above it."""
+    """Return the mount that contains `path`."""
     above = [there for there in mounted(host) if path == there.path or path.startswith(there.path.rstrip("/") + "/")]
     longest = max((len(there.path) for there in above), default=0)
     return next((there for there in reversed(above) if len(there.path) == longest), None)
@@ -63,5 +63,5 @@ def _last_at(host: Host, path: str) -> Optional[Mounted]:
 
 
 def _plain(text: str) -> str:
-    """Return `text` without the kernel's octal escapes of blanks."""
+    """Return `text` with the kernel's octal escapes of spaces decoded."""
     return _OCTAL.sub(lambda match: chr(int(match.group(1), 8)), text)

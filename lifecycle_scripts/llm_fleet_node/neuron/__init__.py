@@ -1,1 +1,1 @@
-"""Neuron on the host: driver, packages, and which go together."""
+"""Neuron on the host: driver, packages and their compatibility."""

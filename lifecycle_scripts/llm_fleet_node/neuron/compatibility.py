@@ -1,4 +1,4 @@
-"""Which versions of Neuron's driver and runtime go together, by the table in the manifest."""
+"""Compatible versions of the Neuron driver and runtime, from the table in the manifest."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from llm_fleet_node.neuron.driver import DRIVER
 
 
 def conflicts(versions: Mapping[str, str], edges: Iterable[PackageEdge]) -> list[str]:
-    """Return, in words, what of `versions` (by package) does not go together. Missing packages ask for nothing."""
+    """Describe the incompatible packages in `versions` (by name). Missing packages are ignored."""
     return [
-        f"{edge.package} {versions[edge.package]} needs {edge.other} {edge.at_least} or newer, "
-        f"here is {versions[edge.other]}"
+        f"{edge.package} {versions[edge.package]} requires {edge.other} {edge.at_least} or newer, "
+        f"but this node has {versions[edge.other]}"
         for edge in edges
         if edge.package in versions
         and edge.other in versions
@@ -28,15 +28,15 @@ def is_at_least(version: str, least: str) -> bool:
     return _parts(version) >= _parts(least)
 
 
-def packages_beside(neuron: Neuron, driver: str) -> Optional[tuple[Package, ...]]:
-    """Return the host's packages, without the driver, that go with the image's `driver`; `None` when none do.
+def packages_next_to(neuron: Neuron, driver: str) -> Optional[tuple[Package, ...]]:
+    """Return the host packages, without the driver, that are compatible with the image's `driver`; `None` if none are.
 
-    The release's own, if they can: the alternatives come with newer runtimes, for images with newer drivers.
+    The packages of the release come first: the alternatives have newer runtimes, for images with newer drivers.
     """
     for packages in (neuron.packages, *(other.packages for other in neuron.alternatives)):
-        beside = tuple(package for package in packages if package.name != DRIVER)
-        if not conflicts({DRIVER: driver, **_versions(beside)}, neuron.compatibility):
-            return beside
+        next_to = tuple(package for package in packages if package.name != DRIVER)
+        if not conflicts({DRIVER: driver, **_versions(next_to)}, neuron.compatibility):
+            return next_to
     return None
 
 
@@ -45,5 +45,5 @@ def _versions(packages: Sequence[Package]) -> dict[str, str]:
 
 
 def _parts(version: str) -> tuple[int, ...]:
-    """Return the numbers before the first sign that is neither digit nor point."""
+    """Return the numbers before the first character that is neither a digit nor a point."""
     return tuple(int(part) for part in re.findall(r"\d+", re.split(r"[^\d.]", version, maxsplit=1)[0]))

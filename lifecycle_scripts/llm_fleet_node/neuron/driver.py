@@ -1,4 +1,4 @@
-"""The Neuron driver: which one this node has."""
+"""The Neuron driver of this node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LOADED = "/sys/module/neuron"
 
 
 def driver_version(host: Host) -> Optional[str]:
-    """Return the version of the driver that runs, else of the one that the kernel would load; `None` without any."""
+    """Return the version of the loaded driver, otherwise of the one the kernel would load; `None` if none."""
     running = host.read(f"{_LOADED}/version")
     if running:
         return running.strip()
@@ -23,11 +23,11 @@ def driver_version(host: Host) -> Optional[str]:
 
 
 def is_loaded(host: Host) -> bool:
-    """Return whether the driver runs."""
+    """Return whether the driver is loaded."""
     return host.path(_LOADED).is_dir() or bool(device_numbers(host))
 
 
 def device_numbers(host: Host) -> list[int]:
-    """Return the numbers of the Neuron devices that there are, e.g. 0 to 15 for `/dev/neuron0` to `/dev/neuron15`."""
+    """Return the numbers of the Neuron devices, e.g. 0 to 15 for `/dev/neuron0` to `/dev/neuron15`."""
     names = [path.name[len("neuron") :] for path in host.path("/dev").glob("neuron*")]
     return sorted(int(name) for name in names if name.isdigit())

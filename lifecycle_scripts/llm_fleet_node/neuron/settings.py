@@ -1,4 +1,4 @@
-"""Settings of the system that multi-node training on Neuron needs, made once so that no job needs sudo for them."""
+"""System settings for multi-node training on Neuron, made by a step so that jobs need no sudo."""
 
 from __future__ import annotations
 
@@ -11,51 +11,51 @@ _SYSCTL = "/etc/sysctl.d/90-llm-fleet-neuron.conf"
 _LIMITS = "/etc/security/limits.d/90-llm-fleet-neuron.conf"
 _LIVE = "/proc/sys/net/ipv4/ip_local_reserved_ports"
 _PORTS = frozenset({41000, 44000, 48620})
-"""Where ranks meet: the rendezvous of neuronx-nemo-megatron, that of NxD, and NEURON_RT_ROOT_COMM_ID's."""
+"""Rendezvous ports: of neuronx-nemo-megatron, NxD, and NEURON_RT_ROOT_COMM_ID."""
 _OPEN_FILES = 65535
-"""What Neuron's own training scripts ask of `ulimit -n`."""
+"""The `ulimit -n` in Neuron's training scripts."""
 _MORE_FILES = f"# Written by llm-fleet.\n* soft nofile {_OPEN_FILES}\n* hard nofile 1048576\n"
-"""The hard limit is the kernel's default of the most, so that nobody is allowed less than before."""
+"""The hard limit is the kernel's default maximum, so that no user has a lower limit than before."""
 
 
 def put_settings(host: Host) -> None:
-    """Reserve the ports, now and after a reboot, beside those reserved already; let sessions open many files."""
+    """Add the ports to the reserved ports, now and after a reboot; raise the open file limit of sessions."""
     live = _reserved(host)
     if not live >= _PORTS:
-        ports = _told(live | _PORTS)
-        host.path(_LIVE).write_text(ports, encoding="ascii")  # In place: nothing in /proc can be renamed.
+        ports = _reported(live | _PORTS)
+        host.path(_LIVE).write_text(ports, encoding="ascii")  # Written in place: files in /proc cannot be renamed.
         host.changes.append(f"reserved the ports {ports}")
-    host.write(_SYSCTL, f"# Written by llm-fleet.\nnet.ipv4.ip_local_reserved_ports = {_told(_reserved(host))}\n")
+    host.write(_SYSCTL, f"# Written by llm-fleet.\nnet.ipv4.ip_local_reserved_ports = {_reported(_reserved(host))}\n")
     host.write(_LIMITS, _MORE_FILES)
 
 
 def check_settings(host: Host) -> None:
-    """Raise `Failure` when the kernel gives the ports away to others, now or after a reboot, or files are few."""
+    """Raise `Failure` if the ports are not reserved, now or after a reboot, or if the open file limit is too low."""
     for where, ports in ((_LIVE, _reserved(host)), (_SYSCTL, _ports((host.read(_SYSCTL) or "").rpartition("=")[2]))):
         missing = _PORTS - ports
         if missing:
-            fail(Code.ACCELERATOR_SETTINGS, f"{where} does not keep the ports {_told(missing)} free")
+            fail(Code.ACCELERATOR_SETTINGS, f"{where} does not reserve the ports {_reported(missing)}")
     if host.read(_LIMITS) != _MORE_FILES:
-        fail(Code.ACCELERATOR_SETTINGS, f"{_LIMITS} does not let sessions open {_OPEN_FILES} files")
+        fail(Code.ACCELERATOR_SETTINGS, f"{_LIMITS} does not set the open file limit to {_OPEN_FILES}")
 
 
 def _reserved(host: Host) -> set[int]:
-    """Return the ports that are reserved now."""
+    """Return the currently reserved ports."""
     return _ports(host.read(_LIVE) or "")
 
 
-def _ports(told: str) -> set[int]:
-    """Return the ports of a list as the kernel tells it, e.g. `44000,48620-48630`."""
+def _ports(reported: str) -> set[int]:
+    """Return the ports in a list of the kernel, e.g. `44000,48620-48630`."""
     found = set[int]()
-    for piece in told.strip().split(","):
+    for piece in reported.strip().split(","):
         first, _, last = piece.partition("-")
         if first:
             found.update(range(int(first), int(last or first) + 1))
     return found
 
 
-def _told(ports: AbstractSet[int]) -> str:
-    """Return `ports` as the kernel tells them, neighbours as ranges."""
+def _reported(ports: AbstractSet[int]) -> str:
+    """Return `ports` in the kernel's format, with ranges."""
     pieces: list[list[int]] = []
     for port in sorted(ports):
         if pieces and pieces[-1][1] == port - 1:

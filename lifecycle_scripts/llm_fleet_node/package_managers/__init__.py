@@ -1,4 +1,4 @@
-"""The package managers that nodes have: apt with dpkg, or dnf with rpm. Which one is seen by its database."""
+"""The package managers of nodes: apt with dpkg, or dnf with rpm, recognized by their database."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from llm_fleet_node.package_managers.manager import PackageManager
 
 
 def manager_of(host: Host) -> PackageManager:
-    """Return the host's package manager. Raises `Failure` when it has none that we know."""
+    """Return the host's package manager. Raises `Failure` if it has neither."""
     if host.path("/var/lib/dpkg/status").is_file():
         from llm_fleet_node.package_managers.apt import Apt
 
@@ -17,4 +17,4 @@ def manager_of(host: Host) -> PackageManager:
         from llm_fleet_node.package_managers.dnf import Dnf
 
         return Dnf(host)
-    fail(Code.PACKAGES_BROKEN, "this node has neither dpkg's nor rpm's database", final=True)
+    fail(Code.PACKAGES_BROKEN, "this node has neither a dpkg nor an rpm database", final=True)

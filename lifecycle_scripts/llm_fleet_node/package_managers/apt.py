@@ -13,10 +13,10 @@ from llm_fleet_node.waiting import wait_for
 
 _STATUS, _UPDATES = "/var/lib/dpkg/status", "/var/lib/dpkg/updates"
 _OWN = "/var/lib/llm-fleet/apt"
-"""In place of apt's lists and archives: empty, so that apt knows no package but those it is given and those here,
-and never waits for a lock on the real ones."""
+"""Empty folder instead of apt's lists and archives, so that apt uses only the given and the installed packages, and
+does not wait for a lock on the real folders."""
 _KEEP_SETTINGS = ("--force-confdef", "--force-confold")
-"""Nobody is there to answer: keep a changed configuration file."""
+"""Non-interactive: keep a changed configuration file."""
 _SETTLED = frozenset({"installed", "not-installed", "config-files"})
 _QUIET = {"DEBIAN_FRONTEND": "noninteractive", "NEEDRESTART_MODE": "l", "APT_LISTCHANGES_FRONTEND": "none"}
 _LOCKED = ("Could not get lock", "Unable to acquire the dpkg", "locked by another process")
@@ -26,7 +26,7 @@ class Apt(PackageManager):
     """apt with dpkg."""
 
     def versions(self, names: Iterable[str]) -> dict[str, str]:
-        """Read dpkg's own file: that is as sure as dpkg-query, and costs no process."""
+        """Read dpkg's status file: as reliable as dpkg-query, without a process."""
         wanted, found = set(names), dict[str, str]()
         for package in self._packages():
             if package["Package"] in wanted and package["Status"].split()[2:] == ["installed"]:
@@ -34,28 +34,28 @@ class Apt(PackageManager):
         return found
 
     def is_older(self, version: str, other: str) -> bool:
-        """Ask dpkg."""
+        """Compare with dpkg."""
         return self.host.succeeds("dpkg", "--compare-versions", version, "lt", other)
 
     def repair(self) -> None:
-        """Let dpkg configure what is unpacked, once nobody else is at it."""
+        """Configure unpacked packages, after other programs have released dpkg's lock."""
         if self._settled():
             return
         wait_for(
-            "end of another program that installs packages",
+            "free lock of dpkg, which another program holds,",
             self._configure,
             seconds=LOCK_SECONDS,
             code=Code.PACKAGES_LOCKED,
         )
 
     def install(self, files: Sequence[Path], *, changes: str) -> None:
-        """Give the files to apt, which knows no other source meanwhile."""
+        """Install the files with apt, without any repository."""
         for folder in ("lists/partial", "archives/partial"):
             self.host.path(f"{_OWN}/{folder}").mkdir(parents=True, exist_ok=True)
         try:
             self.host.run(
                 *("apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "--no-remove"),
-                # Reinstall: one that was killed half-way counts as there for apt, in the version that we bring.
+                # Reinstall: apt considers a package whose installation was killed as installed.
                 *("--reinstall", "--allow-downgrades", "--allow-change-held-packages"),
                 *self._options(),
                 *map(str, files),
@@ -73,7 +73,7 @@ class Apt(PackageManager):
         return {package["Package"] for package in self._packages() if package["Status"].startswith("hold ")}
 
     def hold(self, names: Iterable[str]) -> None:
-        """Mark them as held in dpkg's selections, as `apt-mark hold` does."""
+        """Hold the packages in dpkg's selections, as `apt-mark hold` does."""
         loose = sorted(set(names) - self.held())
         if loose:
             lines = "".join(f"{name} hold\n" for name in loose)
@@ -94,7 +94,7 @@ class Apt(PackageManager):
             yield from ("-o", option)
 
     def _packages(self) -> Iterator[dict[str, str]]:
-        """Yield name, status and version of every package that dpkg has a record of."""
+        """Yield name, status and version of every package in dpkg's status file."""
         for record in (self.host.read(_STATUS) or "").split("\n\n"):
             fields = dict(re.findall(r"^(Package|Status|Version): (.*)$", record, re.MULTILINE))
             if "Package" in fields:
@@ -107,13 +107,13 @@ class Apt(PackageManager):
         return all(package["Status"].split()[-1] in _SETTLED for package in self._packages())
 
     def _configure(self) -> bool:
-        """Return whether dpkg could end what was begun; not while another program has its lock."""
+        """Return whether `dpkg --configure` succeeded; false while another program holds the lock."""
         try:
             self.host.run(
                 *("dpkg", "--configure", "-a", *_KEEP_SETTINGS),
                 timeout=INSTALL_SECONDS,
                 env=_QUIET,
-                changes="configured packages that were left half installed",
+                changes="configured packages whose installation was interrupted",
             )
         except CommandFailed as error:
             if _is_lock(error):

@@ -13,33 +13,33 @@ from llm_fleet_node.package_managers.manager import INSTALL_SECONDS, LOCK_SECOND
 _CONFIGURATION = "/etc/dnf/dnf.conf"
 _HELD = "excludepkgs="
 _WAITING = "Waiting for process with pid"
-"""What dnf says while it waits for another one, which it does without end."""
+"""dnf's message while it waits for another dnf, without a timeout."""
 
 
 class Dnf(PackageManager):
     """dnf with rpm."""
 
     def versions(self, names: Iterable[str]) -> dict[str, str]:
-        """Ask rpm, once for all."""
+        """Query rpm once for all packages."""
         wanted = list(names)
         if not wanted:
             return {}
         try:
-            told = self.host.run("rpm", "-q", "--qf", "%{NAME} %{VERSION}-%{RELEASE}\n", *wanted)
-        except CommandFailed as error:  # Its exit code is the number of those that are missing.
-            told = error.output
-        return dict(re.findall(r"^(\S+) (\S+)$", told, re.MULTILINE))
+            reported = self.host.run("rpm", "-q", "--qf", "%{NAME} %{VERSION}-%{RELEASE}\n", *wanted)
+        except CommandFailed as error:  # Its exit code is the number of missing packages.
+            reported = error.output
+        return dict(re.findall(r"^(\S+) (\S+)$", reported, re.MULTILINE))
 
     def is_older(self, version: str, other: str) -> bool:
-        """Ask rpm's own comparison."""
+        """Compare with rpm."""
         script = f"%{{lua:print(rpm.vercmp('{version}', '{other}'))}}"
         return self.host.run("rpm", "--eval", script).strip() == "-1"
 
     def repair(self) -> None:
-        """Do nothing: rpm's transaction is written in one go, and what was half done is seen as not installed."""
+        """Do nothing: an interrupted rpm transaction leaves packages as not installed."""
 
     def install(self, files: Sequence[Path], *, changes: str) -> None:
-        """Give the files to dnf with every repository off. Their checksums are right, so no signature is asked."""
+        """Install the files with dnf, without repositories. Checksums are verified, so signatures are not checked."""
         try:
             self.host.run(
                 *("dnf", "install", "--assumeyes", "--quiet", "--disablerepo=*", "--disableexcludes=all"),
@@ -54,15 +54,15 @@ class Dnf(PackageManager):
             raise
 
     def held(self) -> set[str]:
-        """Read what dnf's configuration excludes."""
+        """Read the excluded packages of dnf's configuration."""
         line = _excluded(self.host.read(_CONFIGURATION) or "")
         return set(line[len(_HELD) :].replace(",", " ").split())
 
     def hold(self, names: Iterable[str]) -> None:
-        """Exclude them from every upgrade in dnf's own configuration: its version lock is a plugin not all have."""
+        """Exclude them from upgrades in dnf's configuration: versionlock is a plugin that not all images have."""
         text = self.host.read(_CONFIGURATION)
         if text is None or "[main]\n" not in text:
-            fail(Code.PACKAGES_BROKEN, f"{_CONFIGURATION} has no [main], in which packages are held")
+            fail(Code.PACKAGES_BROKEN, f"{_CONFIGURATION} has no section [main] for the excluded packages")
         line, held = _excluded(text), self.held()
         wanted = held.union(names)
         if wanted == held:

@@ -1,4 +1,4 @@
-"""What a package manager does for us."""
+"""Interface of package managers."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from pathlib import Path
 from llm_fleet_node.host import Host
 
 LOCK_SECONDS = 300
-"""How long we wait for another program that installs packages, e.g. unattended-upgrades at the first start."""
+"""Timeout for another program that installs packages, e.g. unattended-upgrades at the first boot."""
 INSTALL_SECONDS = 900
-"""How long the package manager may take; a kernel module that is built here takes minutes."""
+"""Timeout of the package manager; building a kernel module takes minutes."""
 
 
 class PackageManager(ABC):
     """The package manager of one host."""
 
     def __init__(self, host: Host) -> None:
-        """Take the host."""
+        """`host`: the machine."""
         self.host = host
 
     @abstractmethod
     def versions(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the versions of those of the packages `names` that are installed, whole and configured."""
+        """Return the versions of the completely installed packages among `names`."""
 
     @abstractmethod
     def is_older(self, version: str, other: str) -> bool:
-        """Return whether `version` is older than `other`, by the package manager's own order."""
+        """Return whether `version` is older than `other`, in the package manager's order."""
 
     @abstractmethod
     def repair(self) -> None:
-        """End what an installation that was killed has left half done. Raises `Failure`."""
+        """Complete an interrupted installation. Raises `Failure`."""
 
     @abstractmethod
     def install(self, files: Sequence[Path], *, changes: str) -> None:
-        """Install the packages in `files`, and nothing from elsewhere; `changes` says what that is, in words.
+        """Install only the packages in `files`; `changes` describes them.
 
-        Raises `Failure` when another program does not let go of the packages, `CommandFailed` for everything else.
+        Raises `Failure` if another program holds the lock, and `CommandFailed` for other errors.
         """
 
     @abstractmethod
     def held(self) -> set[str]:
-        """Return the packages that an upgrade of the system leaves as they are."""
+        """Return the packages that a system upgrade does not change."""
 
     @abstractmethod
     def hold(self, names: Iterable[str]) -> None:
-        """Make sure that an upgrade of the system leaves the packages `names` as they are."""
+        """Exclude the packages `names` from system upgrades."""

@@ -1,1 +1,1 @@
-"""Slurm on a node: where it is, what its configuration says, how its daemons are started, and why they are not."""
+"""Slurm on a node: its paths, configuration and daemons, and the diagnosis of failures."""

@@ -1,4 +1,4 @@
-"""Whether slurmctld runs on the configuration that is in its files now."""
+"""Whether slurmctld has applied the current configuration files."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def digest(host: Host, etc: str) -> str:
 
 
 def noted(node: Node) -> Optional[str]:
-    """Return the digest of the files that slurmctld was last started or reconfigured with by us; `None` before."""
+    """Return the digest of the files with which llm-fleet last started or reconfigured slurmctld; `None` before."""
     return (node.host.read(_NOTE) or "").strip() or None
 
 
 def note(node: Node, digest: str) -> None:
-    """Note that slurmctld runs on the configuration with that `digest`."""
+    """Record that slurmctld runs with the configuration of this `digest`."""
     node.host.write(_NOTE, f"{digest}\n")
 
 
 def difference(host: Host, conf: ConfFile) -> str:
-    """Return a setting of `conf` that the running slurmctld does not have; empty when it has all that we care for.
+    """Return a setting of `conf` that the running slurmctld does not have; empty if it has all relevant settings.
 
-    Measured, since others reconfigure it too: the platform's agent does whenever it has written slurm.conf anew.
+    Queried, because other programs reconfigure it too: the platform's agent does so after it has rewritten slurm.conf.
     """
     running = _running(host.run("scontrol", "show", "config", timeout=20))
     for key in _PROGRAMS:
@@ -56,7 +56,7 @@ def difference(host: Host, conf: ConfFile) -> str:
 
 
 def _running(text: str) -> dict[str, list[str]]:
-    """Return the values of each key: one that may be set more than once is shown as `Prolog[0]`, `Prolog[1]`."""
+    """Return the values of each key: Slurm shows keys with several values as `Prolog[0]`, `Prolog[1]`."""
     found: dict[str, list[str]] = {}
     for line in text.splitlines():
         key, separator, value = line.partition("=")

@@ -1,9 +1,9 @@
-"""The whole slurm.conf of a controller that no platform writes one for.
+"""The complete slurm.conf of a controller if no platform writes one.
 
-Nodes register themselves with the hardware that they find (dynamic nodes, Slurm 22.05): the controller need neither
-know them beforehand nor what they are made of, and a node more is no change to its configuration. The partition of a
-node follows from its feature, which is the name of its instance group. A group without partition, such as the login
-nodes', is in none, and gets no jobs. Accelerators are counted, not handed out one by one: a job sees all of its nodes'.
+Nodes register with their own hardware (dynamic nodes, Slurm 22.05): the controller needs no list of nodes or their
+hardware, and a new node does not change its configuration. The partition of a node results from its feature, which is
+the name of its instance group. A group without a partition, such as login nodes, gets no jobs. Accelerators are
+counted, but not assigned individually: a job sees all accelerators of its nodes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def slurm_conf(manifest: Manifest, *, host_name: str, address: str) -> str:
     """Return the text for the cluster of `manifest` with its controller at `host_name`."""
     kinds = sorted({gres_name(kind.accelerator) for group in manifest.groups for kind in group.instance_types} - {""})
     lines = [
-        "# Written by llm-fleet: on this node no platform owns Slurm.",
+        "# Written by llm-fleet: no platform configures Slurm on this node.",
         f"ClusterName={manifest.cluster or manifest.fleet}",
         f"SlurmctldHost={host_name}({address})",
         "SlurmUser=slurm",
@@ -31,7 +31,7 @@ def slurm_conf(manifest: Manifest, *, host_name: str, address: str) -> str:
         "TaskPlugin=task/none",
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core",
-        # A node that comes back, after a reboot too, is taken back: its start has verified it.
+        # A node that returns, also after a reboot, is resumed: its start has verified it.
         "ReturnToService=2",
         f"MaxNodeCount={_MOST_NODES}",
         *([f"GresTypes={','.join(kinds)}"] if kinds else []),
@@ -42,7 +42,7 @@ def slurm_conf(manifest: Manifest, *, host_name: str, address: str) -> str:
 
 
 def gres_name(accelerator: object) -> str:
-    """Return what Slurm counts the manifest's `accelerator` as; empty for none."""
+    """Return Slurm's GRES name of the manifest's `accelerator`; empty for none."""
     return str(accelerator) if accelerator else ""
 
 

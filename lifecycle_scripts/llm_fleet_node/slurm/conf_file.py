@@ -1,4 +1,4 @@
-"""Reads slurm.conf with what it includes, as Slurm does."""
+"""Reads slurm.conf with its includes, as Slurm does."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from llm_fleet_node.marked_block import with_block
 
 NAME = "slurm.conf"
 OURS = "llm-fleet.conf"
-"""Holds everything that we set. The file it is included in may be the platform's."""
+"""File with all settings of llm-fleet. It is included in slurm.conf, which can be the platform's."""
 BLOCK = "slurm"
 """Name of the marked block in slurm.conf that includes it."""
 
 _PAIR = re.compile(r'(\w+)\s*=\s*("[^"]*"|\S*)')
 _INCLUDE = re.compile(r"\s*include\s+(\S+)\s*$", re.IGNORECASE)
 _DEEPEST = 5
-"""Files that include themselves end here."""
+"""Maximum depth of includes, for files that include themselves."""
 
 
 @dataclass(frozen=True)
 class ConfFile:
-    """What slurm.conf says, in the order in which Slurm reads it."""
+    """The content of slurm.conf, in the order in which Slurm reads it."""
 
     lines: tuple[tuple[tuple[str, str], ...], ...]
-    """The `Key=value` pairs of each line that has any, keys in lower case."""
+    """The `Key=value` pairs of each line, with keys in lower case."""
     includes: tuple[str, ...]
-    """Paths of the files that it includes, whether they are there or not: Slurm takes a name alone, too."""
+    """Paths of the included files, existing or not; Slurm also accepts relative names."""
     etc: str = ""
-    """The folder that names are of."""
+    """The folder of relative names."""
 
     def does_include(self, name: str) -> bool:
         """Return whether it includes the file `name` of its folder, by its name or by its path."""
         return _path(self.etc, name) in self.includes
 
     def value(self, key: str) -> Optional[str]:
-        """Return the value of `key`; the last one counts, as for Slurm. `None` when it is not set."""
+        """Return the last value of `key`, as in Slurm; `None` if it is not set."""
         values = self.values(key)
         return values[-1] if values else None
 
     def values(self, key: str) -> list[str]:
-        """Return every value of a `key` that may be set more than once, such as `Prolog`."""
+        """Return all values of a `key` that can be set several times, such as `Prolog`."""
         wanted = key.lower()
         return [value for line in self.lines for name, value in line if name == wanted]
 
@@ -59,7 +59,7 @@ class ConfFile:
 
 
 def read(host: Host, etc: str, *, ours: bool = True) -> Optional[ConfFile]:
-    """Return slurm.conf of the folder `etc` with what it includes; `None` without it. Not `ours`: without our block."""
+    """Return slurm.conf of the folder `etc` with its includes; `None` if missing. `ours`: with our block."""
     text = host.read(f"{etc}/{NAME}")
     if text is None:
         return None
@@ -97,5 +97,5 @@ def _path(etc: str, name: str) -> str:
 
 
 def rendered(settings: Mapping[str, str], *, why: str) -> str:
-    """Return the text of a file with `settings`, one a line."""
+    """Return the text of a file with `settings`, one on each line."""
     return "".join([f"# {why}\n", *(f"{key}={value}\n" for key, value in settings.items())])

@@ -1,4 +1,4 @@
-"""The way from this node to its controllers."""
+"""The connection from this node to its controllers."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.waiting import wait_for
 
 PORT = 6817
-"""slurmctld's. A platform that changes it has not been seen."""
+"""Port of slurmctld. No platform is known to change it."""
 _CONNECT = 2.0
-"""Seconds. A security group that keeps packets out lets them vanish."""
+"""Timeout in seconds: a security group drops blocked packets without an answer."""
 
 
 def addresses(node: Node) -> tuple[str, ...]:
-    """Return the addresses of the cluster's controllers, the primary first. Raises `Failure` when none is known."""
+    """Return the addresses of the cluster's controllers, the primary first. Raises `Failure` if none is known."""
     if not node.identity.controllers:
         fail(Code.CONTROLLER_UNREACHABLE, f"{node.places.resource_config} names no controller")
     return node.identity.controllers
 
 
 def wait_for_controller(node: Node, *, seconds: float) -> None:
-    """Wait until a controller takes connections. Raises `Failure` that says how each one refused.
+    """Wait until a controller accepts connections. Raises `Failure` with the error of each one.
 
-    slurmd would wait too, but looks only every ten seconds.
+    slurmd would wait too, but retries only every ten seconds.
     """
     said: dict[str, str] = {}
 
@@ -38,18 +38,18 @@ def wait_for_controller(node: Node, *, seconds: float) -> None:
     try:
         wait_for("controller", look, seconds=seconds, code=Code.CONTROLLER_UNREACHABLE)
     except Failure:
-        told = "; ".join(f"{address}:{PORT} {reason}" for address, reason in said.items())
-        fail(Code.CONTROLLER_UNREACHABLE, f"no controller within {seconds:g} s: {told}")
+        reported = "; ".join(f"{address}:{PORT} {reason}" for address, reason in said.items())
+        fail(Code.CONTROLLER_UNREACHABLE, f"no connection to a controller within {seconds:g} s: {reported}")
 
 
 def refusal(address: str) -> str:
-    """Return why no slurmctld takes connections at `address`; empty when one does."""
+    """Return why no slurmctld accepts connections at `address`; empty if one does."""
     import socket
 
     try:
         socket.create_connection((address, PORT), timeout=_CONNECT).close()
-    except socket.timeout:  # its other name, TimeoutError, is another class until Python 3.10
-        return f"does not answer within {_CONNECT:g} s, as when a security group keeps it out"
+    except socket.timeout:  # TimeoutError is another class before Python 3.10
+        return f"does not answer within {_CONNECT:g} s; a security group may block it"
     except OSError as error:
         return (error.strerror or str(error)).lower()
     return ""

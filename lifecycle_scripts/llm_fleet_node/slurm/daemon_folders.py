@@ -1,4 +1,4 @@
-"""The folders that Slurm's daemons keep what they know in: a full one loses jobs, and the daemon goes on answering."""
+"""State folders of Slurm's daemons: if one is full, jobs are lost, although the daemon still answers."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from llm_fleet_node.names import own_name
 from llm_fleet_node.slurm.conf_file import ConfFile
 
 LEAST_FREE_MIB = 16
-"""slurmctld writes its whole state beside the old one, a few MiB with 10,000 jobs; slurmd the credentials of jobs."""
+"""slurmctld writes its new state next to the old one, a few MiB with 10,000 jobs; slurmd writes job credentials."""
 _LEAST_FILES = 100
 _STATE, _SPOOL = "/var/spool/slurmctld", "/var/spool/slurmd"
-"""Where they are unless slurm.conf says something else. Source: HyperPod's and ParallelCluster's slurm.conf."""
+"""Default folders if slurm.conf sets none. Source: HyperPod's and ParallelCluster's slurm.conf."""
 
 
 def state_folder(conf: Optional[ConfFile]) -> str:
-    """Return slurmctld's folder, as `conf` says."""
+    """Return slurmctld's folder in `conf`."""
     return (conf.value("StateSaveLocation") if conf else None) or _STATE
 
 
 def spool_folder(host: Host, conf: Optional[ConfFile]) -> str:
-    """Return slurmd's folder, as `conf` says. `%h` and `%n` are the node's names (slurm.conf(5))."""
-    told = (conf.value("SlurmdSpoolDir") if conf else None) or _SPOOL
+    """Return slurmd's folder in `conf`. `%h` and `%n` are the node's names (slurm.conf(5))."""
+    reported = (conf.value("SlurmdSpoolDir") if conf else None) or _SPOOL
     name = own_name(host).split(".")[0]
-    return told.replace("%h", name).replace("%n", name)
+    return reported.replace("%h", name).replace("%n", name)
 
 
 def prove_room(host: Host, folder: str) -> None:
-    """Raise `Failure` unless `folder` has room, and takes what is written."""
+    """Raise `Failure` unless `folder` has free space and can be written."""
     prove_space(host, folder, least=LEAST_FREE_MIB << 20, files=_LEAST_FILES)
     if host.path(folder).is_dir():
         prove_writable(host, folder)

@@ -1,4 +1,4 @@
-"""Why slurmd does not get registered: measured where it can be, else by what it said."""
+"""Why slurmd does not register: from tests, otherwise from its log."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ from llm_fleet_node.slurm import controller, logs
 from llm_fleet_node.time_source import clock_offset
 
 _MUNGE_LIFETIME = 300.0
-"""Seconds that munge takes a credential for (its default time to live)."""
+"""Seconds for which munge accepts a credential (its default time to live)."""
 
 
 _HOPELESS = (Code.MUNGE_REFUSED, Code.MUNGE_CLOCK, Code.SLURM_VERSIONS)
-"""What does not get better by waiting."""
+"""Failures for which waiting does not help."""
 
 
 def is_hopeless(host: Host) -> bool:
-    """Return whether slurmd says that it will not be registered, however long we wait."""
+    """Return whether slurmd logs an error for which waiting does not help."""
     return logs.meaning(logs.last_words(host, "slurmd")) in _HOPELESS
 
 
 def explain(node: Node, name: str, what: str) -> NoReturn:
-    """Raise the `Failure` that says why the node `name` is not registered; `what` is what was seen."""
+    """Raise the `Failure` for why the node `name` is not registered; `what` describes what was found."""
     refusals = {address: controller.refusal(address) for address in controller.addresses(node)}
     if all(refusals.values()):
-        told = "; ".join(f"{address}:{controller.PORT} {reason}" for address, reason in refusals.items())
-        fail(Code.CONTROLLER_UNREACHABLE, f"{what}: {told}")
+        reported = "; ".join(f"{address}:{controller.PORT} {reason}" for address, reason in refusals.items())
+        fail(Code.CONTROLLER_UNREACHABLE, f"{what}: {reported}")
     words = logs.last_words(node.host, "slurmd")
     code = logs.meaning(words) or Code.SLURMD
     if code is Code.CONTROLLER_UNREACHABLE:
-        code = Code.SLURMD  # it was, when slurmd tried; it is not now
+        code = Code.SLURMD  # the controller was unreachable when slurmd tried, but is reachable now
     if code is Code.MUNGE_REFUSED:
-        # Slurm tells a wrong key and a wrong clock by the same words; the controller's log alone knows.
+        # Slurm logs the same message for a wrong key and a wrong clock; only the controller's log differs.
         off = clock_offset(node)
         if off is not None and abs(off) >= _MUNGE_LIFETIME:
-            fail(Code.MUNGE_CLOCK, f"{name}'s clock is {off:+.0f} s off, and the controller refuses its credentials")
+            fail(Code.MUNGE_CLOCK, f"{name}'s clock is off by {off:+.0f} s, and the controller rejects its credentials")
     if code is Code.SLURMD:
         check_dns(node.host, what)
     fail(code, f"{what}: {logs.errors_of(words)}")
 
 
 def check_dns(host: Host, what: str) -> None:
-    """Raise `Failure` (`LFN168`) where no DNS server answers: Slurm's programs then time out without naming it."""
+    """Raise `Failure` (`LFN168`) if no DNS server answers: Slurm's programs then time out without mentioning DNS."""
     problem = dns_problem(host)
     if problem:
         fail(Code.DNS, f"{what}: {problem}")

@@ -1,4 +1,4 @@
-"""The database outside the cluster: user and password come from Secrets Manager."""
+"""The external database: user and password are from Secrets Manager."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from llm_fleet_node.slurm.slurmdbd import Storage
 
 _PORT = 3306
 AUTHORITIES = "accounting-ca.pem"
-"""File of the bundle with the authorities to believe, e.g. RDS's, which no distribution carries."""
+"""File of the bundle with trusted certificate authorities, e.g. RDS's, which no distribution has."""
 _OWN_AUTHORITIES = "/etc/llm-fleet/accounting-ca.pem"
 _SYSTEM_AUTHORITIES = ("/etc/ssl/certs", "/etc/pki/tls/certs")
 
 
 def storage_of(node: Node, accounting: Accounting) -> Storage:
-    """Return where the database is and who we are there. Raises `Failure` when the secret cannot be had."""
+    """Return the address and credentials of the database. Raises `Failure` if the secret cannot be read."""
     if not accounting.endpoint or not accounting.secret_arn:
-        fail(Code.DATABASE, "the manifest names no endpoint or no secret of the accounting database", final=True)
+        fail(Code.DATABASE, "the manifest has no endpoint or no secret for the accounting database", final=True)
     secret = _secret(node, accounting.secret_arn)
     return Storage(
         host=accounting.endpoint,
@@ -37,15 +37,17 @@ def storage_of(node: Node, accounting: Accounting) -> Storage:
 def _secret(node: Node, arn: str) -> dict[str, str]:
     command = ("aws", "secretsmanager", "get-secret-value", "--secret-id", arn, "--query", "SecretString")
     try:
-        told = node.host.run(*command, "--output", "text", "--region", node.manifest.region, timeout=60, secret=True)
+        reported = node.host.run(
+            *command, "--output", "text", "--region", node.manifest.region, timeout=60, secret=True
+        )
     except CommandFailed as error:
         fail(Code.DATABASE_SECRET, error.cause)
     try:
-        secret: Any = json.loads(told)
+        secret: Any = json.loads(reported)
     except ValueError:
         secret = None
     if not isinstance(secret, dict):
-        fail(Code.DATABASE_SECRET, f"{arn} holds no JSON object", final=True)
+        fail(Code.DATABASE_SECRET, f"{arn} is not a JSON object", final=True)
     found = cast("dict[str, Any]", secret)
     missing = [key for key in ("username", "password") if not isinstance(found.get(key), str) or not found[key]]
     if missing:
@@ -54,10 +56,10 @@ def _secret(node: Node, arn: str) -> dict[str, str]:
 
 
 def _tls(node: Node) -> str:
-    """Return the parameters that make slurmdbd ask for TLS: with the bundle's authorities, else the system's.
+    """Return the parameters with which slurmdbd uses TLS: with the bundle's authorities, otherwise the system's.
 
-    Any of them turns encryption on, as MariaDB with `REQUIRE SSL` has shown. Whether the certificate is believed is the
-    client library's matter: MariaDB's before 3.4 takes any.
+    Each of them enables encryption (tested with MariaDB and `REQUIRE SSL`). The client library decides whether the
+    certificate is checked: MariaDB's before 3.4 accepts any.
     """
     own = node.places.bundle / AUTHORITIES
     if own.exists():

@@ -1,4 +1,4 @@
-"""Runs the health check every few minutes where slurm.conf is not ours to name it in."""
+"""Runs the health check every few minutes with a timer, if slurm.conf cannot name it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FOLDER = "/etc/systemd/system"
 _SERVICE = """\
 # Written by llm-fleet.
 [Unit]
-Description=llm-fleet: is this node fit for jobs
+Description=llm-fleet: health check of this node
 After=slurmd.service
 
 [Service]
@@ -36,16 +36,16 @@ WantedBy=timers.target
 
 
 def put(host: Host, *, drains: bool = True) -> None:
-    """Make sure that the timer runs as its files say, now and after a reboot.
+    """Enable and start the timer with its current files.
 
-    Not `drains`: a sick node, such as a controller, is only reported: the unit has failed, and its journal says why.
+    Not `drains`: an unhealthy node, such as a controller, is only reported: the unit fails, and its journal has why.
     """
     service = _SERVICE.format(command=HEALTH_CHECK if drains else f"{HEALTH_CHECK} --report")
     for kind, text in (("service", service), ("timer", _TIMER)):
         host.write(f"{_FOLDER}/{NAME}.{kind}", text)
     host.link(f"{_FOLDER}/timers.target.wants/{NAME}.timer", f"{_FOLDER}/{NAME}.timer")
-    if needs_reload(host, f"{NAME}.service", f"{NAME}.timer"):  # as systemd says, also after a run that was killed here
-        # Stopped first: one that is killed before it is started anew finds it stopped.
+    if needs_reload(host, f"{NAME}.service", f"{NAME}.timer"):  # from systemd, also after a run was killed here
+        # Stopped first: after a kill here, the next run finds it stopped and starts it.
         host.run("systemctl", "stop", f"{NAME}.timer")
         reload_units(host)
     if not runs(host):
@@ -53,7 +53,7 @@ def put(host: Host, *, drains: bool = True) -> None:
 
 
 def take_away(host: Host) -> None:
-    """Make sure that there is no timer: slurmd runs the check."""
+    """Remove the timer, because slurmd runs the check."""
     if not host.path(f"{_FOLDER}/{NAME}.timer").exists():
         return
     host.run("systemctl", "stop", f"{NAME}.timer", changes=f"stopped {NAME}.timer")
@@ -62,5 +62,5 @@ def take_away(host: Host) -> None:
 
 
 def runs(host: Host) -> bool:
-    """Return whether the timer runs."""
+    """Return whether the timer is active."""
     return is_active(host, f"{NAME}.timer")

@@ -1,4 +1,4 @@
-"""Where this node's Slurm is."""
+"""The Slurm installation of this node."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import Host
 
 PLATFORM_HOME = "/opt/slurm"
-"""A link to the active version on HyperPod's AMI, which carries two, and a shared folder on ParallelCluster."""
+"""A link to the active of two versions on HyperPod's AMI, and a shared folder on ParallelCluster."""
 _DISTRIBUTION_ETC = ("/etc/slurm", "/etc/slurm-llnl")
 """Debian, Ubuntu and Red Hat; before Slurm 20 on Ubuntu."""
 
 
 @dataclass(frozen=True)
 class Installation:
-    """One installed Slurm. Its programs are found by name: `Host` looks into `/opt/slurm` first."""
+    """An installed Slurm. Its programs are found by name: `Host` searches `/opt/slurm` first."""
 
     etc: str
     """Folder of its configuration."""
     by_platform: bool
-    """Whether the platform brought it, whose agent then writes slurm.conf and the munge key. Else both are ours."""
+    """Whether the platform installed it; its agent then writes slurm.conf and munge key, otherwise llm-fleet does."""
 
 
 def find(host: Host) -> Optional[Installation]:
-    """Return the node's Slurm; `None` when there is none.
+    """Return the node's Slurm; `None` if there is none.
 
-    What is in `/opt/slurm` goes first, whatever else is installed: it is the one that the platform started.
+    `/opt/slurm` comes first, because the platform starts that one.
     """
     for program in ("bin/scontrol", "sbin/slurmd", "sbin/slurmctld"):
         if host.path(f"{PLATFORM_HOME}/{program}").exists():
@@ -40,14 +40,14 @@ def find(host: Host) -> Optional[Installation]:
 
 
 def version(host: Host) -> tuple[int, int]:
-    """Return the release of the controller's Slurm, e.g. `(24, 11)`; `(0, 0)` where it does not say."""
+    """Return the release of the controller's Slurm, e.g. `(24, 11)`; `(0, 0)` if unknown."""
     numbers = re.search(r"\b(\d\d)\.(\d\d)\b", host.run("slurmctld", "-V"))  # slurm 24.11.5
     return (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
 
 
 def found(host: Host) -> Installation:
-    """Return the node's Slurm. Raises `Failure` when there is none."""
+    """Return the node's Slurm. Raises `Failure` if there is none."""
     slurm = find(host)
     if slurm is None:
-        fail(Code.SLURM_MISSING, f"no scontrol in {PLATFORM_HOME}/bin and none of the distribution's")
+        fail(Code.SLURM_MISSING, f"no scontrol in {PLATFORM_HOME}/bin, and none from the distribution")
     return slurm

@@ -1,4 +1,4 @@
-"""How much memory a daemon may lock, as the kernel tells it, and whether that is enough for EFA."""
+"""The locked memory limit of a daemon, and whether it is enough for EFA."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RAISE = 1 << 24
 
 
 def locked_memory(host: Host, pid: int) -> str:
-    """Return the soft limit of the process `pid`: `unlimited`, or e.g. `8388608 bytes`; empty when it is gone."""
+    """Return the soft limit of the process `pid`: `unlimited`, or e.g. `8388608 bytes`; empty if it has ended."""
     found = _LOCKED.search(host.read(f"/proc/{pid}/limits") or "")
     if found is None:
         return ""
@@ -24,17 +24,17 @@ def locked_memory(host: Host, pid: int) -> str:
 
 
 def can_be_raised(host: Host) -> bool:
-    """Return whether root may raise limits here. In a container it may not, unless it was told so."""
+    """Return whether root can raise limits here. In a container it needs CAP_SYS_RESOURCE."""
     bound = _BOUND.search(host.read("/proc/self/status") or "")
     return bound is None or bool(int(bound.group(1), 16) & _RAISE)
 
 
 def check_for_efa(node: Node, pid: int) -> None:
-    """Raise `Failure` where slurmd (`pid`), and so jobs, could not lock memory, which EFA needs."""
+    """Raise `Failure` if slurmd (`pid`), and so its jobs, cannot lock the memory that EFA needs."""
     found = locked_memory(node.host, pid)
     if found == UNLIMITED:
         return
-    told = f"slurmd, and so its jobs, may lock {found or 'nobody knows how much'} of memory; EFA needs unlimited"
+    reported = f"the locked memory limit of slurmd and its jobs is {found or 'unknown'}; EFA requires unlimited"
     if can_be_raised(node.host):
-        fail(Code.ACCELERATOR_SETTINGS, told)
-    node.say(f"{told}, but this machine is a container that may not raise it")
+        fail(Code.ACCELERATOR_SETTINGS, reported)
+    node.say(f"{reported}, but this machine is a container that cannot raise it")

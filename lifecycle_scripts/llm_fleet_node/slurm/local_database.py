@@ -1,4 +1,4 @@
-"""MariaDB on the controller, for accounting. Its root speaks by the socket, and needs no password."""
+"""MariaDB on the controller, for accounting. Its root user connects with the socket, without a password."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from llm_fleet_node.slurm.slurmdbd import Storage
 DATABASE, USER = "slurm_acct_db", "slurm"
 _UNITS = ("mariadb", "mysql", "mysqld")
 _SETTINGS = ("/etc/mysql/mariadb.conf.d", "/etc/mysql/conf.d", "/etc/my.cnf.d")
-"""Debian and Ubuntu's MariaDB, their MySQL, and Red Hat's family."""
+"""Configuration folders of MariaDB and MySQL on Debian and Ubuntu, and of Red Hat's family."""
 _TEXT = """\
-# Written by llm-fleet: what slurmdbd asks of its database, by Slurm's accounting guide. Only this node reaches it.
+# Written by llm-fleet: requirements of slurmdbd, from Slurm's accounting guide. Only this node can connect.
 [mysqld]
 innodb_buffer_pool_size={pool}M
 innodb_lock_wait_timeout=900
@@ -23,7 +23,7 @@ bind-address=127.0.0.1
 skip-name-resolve
 """
 _PERCENT, _LEAST = 12, 128
-"""Of the memory, and MiB, for the buffer pool: slurmdbd 24.11 warns below 10 %."""
+"""Part of the memory, and minimum MiB, of the buffer pool: slurmdbd 24.11 warns below 10 %."""
 _SQL = """\
 CREATE DATABASE IF NOT EXISTS {database};
 CREATE USER IF NOT EXISTS '{user}'@'localhost' IDENTIFIED BY '{password}';
@@ -35,8 +35,8 @@ GRANT ALL ON {database}.* TO '{user}'@'localhost';
 def prepare(host: Host, etc: str) -> None:
     """Make sure that MariaDB runs with slurmdbd's database and user. Raises `Failure`.
 
-    The password is made once and kept in slurmdbd.conf, which is written first: a run that was killed in between finds
-    it there again.
+    The password is generated once and kept in slurmdbd.conf, which is written first: after a kill, the next run reads
+    it from there.
     """
     unit = unit_name(host)
     settings = _put_settings(host)
@@ -51,11 +51,11 @@ def prepare(host: Host, etc: str) -> None:
 
 
 def problem(host: Host, etc: str) -> str:
-    """Return why slurmdbd's user does not get to its database; empty when it does."""
+    """Return why slurmdbd's user cannot use its database; empty if it can."""
     password = slurmdbd.password(host, etc)
     if password is None:
         return f"{etc}/slurmdbd.conf has no password"
-    # By way of standard input: the command line of a process is for all to see.
+    # With standard input: all users can see the command line of a process.
     options = f"[client]\nuser={USER}\npassword={password}\n"
     try:
         host.run(_client(host), "--defaults-file=/dev/stdin", "--execute=SELECT 1", DATABASE, input=options)
@@ -76,10 +76,10 @@ def _client(host: Host) -> str:
 
 
 def unit_name(host: Host) -> str:
-    """Return the name of MariaDB's unit. Raises `Failure` when the node has none."""
+    """Return the name of MariaDB's unit. Raises `Failure` if the node has none."""
     there = [unit.name for unit in units.look(host, *_UNITS) if unit.is_there]
     if not there:
-        fail(Code.DATABASE, "accounting is to be local, but this node has no MariaDB", final=True)
+        fail(Code.DATABASE, "accounting uses a local database, but this node has no MariaDB", final=True)
     return there[0]
 
 

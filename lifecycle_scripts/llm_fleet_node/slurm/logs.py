@@ -1,4 +1,4 @@
-"""What a Slurm daemon said last, and what that means."""
+"""The last log lines of a Slurm daemon, and their diagnosis."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from llm_fleet_node.slurm import units
 _FOLDER = "/var/log/slurm"
 _LINES = 40
 _LONGEST = 64 * 1024
-"""Bytes of a log that are looked at."""
+"""Maximum bytes of a log to read."""
 
 _KNOWN = (
     ("CLUSTER ID MISMATCH", Code.CLUSTER_ID),
@@ -26,18 +26,18 @@ _KNOWN = (
     ("topology configuration is not available", Code.TOPOLOGY),
     ("Unable to contact slurm controller", Code.CONTROLLER_UNREACHABLE),
 )
-"""Messages of Slurm 22.05 to 24.11 by what keeps a daemon from working, the surest first."""
+"""Messages of Slurm 22.05 to 24.11 by failure, the most specific first."""
 
 
 def last_words(host: Host, unit: str) -> str:
-    """Return the last lines of the daemon of `unit`, each once: of its last run, as the journal has it.
+    """Return the last log lines of the daemon of `unit`, without duplicates: of its last run in the journal.
 
-    Of one that systemd has started anew, because it ended, those of the run before too: that one says why, and the
-    newest may have said nothing yet. Where the journal has none, of its own log, which may tell of earlier runs too.
+    If systemd restarted it after it ended, also of the run before, which has the reason, while the newest may have no
+    lines yet. If the journal has none, of its log file, which can also have lines of earlier runs.
     """
     (seen,) = units.look(host, unit)
     lines = _since_it_ended(host, seen) if seen.restarts else _of_run(host, seen.invocation)
-    # To the journal a daemon speaks by two ways, with its name in front and without.
+    # A daemon writes each line to the journal twice, with its name in front and without.
     plain = [line[len(unit) + 2 :] if line.startswith(f"{unit}: ") else line for line in lines]
     return "\n".join(dict.fromkeys(line for line in plain or _tail(host, f"{_FOLDER}/{unit}.log") if line))
 
@@ -51,8 +51,8 @@ def _of_run(host: Host, invocation: str) -> list[str]:
 def _since_it_ended(host: Host, unit: units.Unit) -> list[str]:
     """Return the lines of the newest run and of the one before it."""
     fields = ("--output=json", "--output-fields=MESSAGE,_SYSTEMD_INVOCATION_ID")
-    told = _journal(host, f"_SYSTEMD_UNIT={unit.name}.service", f"--lines={3 * _LINES}", *fields)
-    entries = [json.loads(line) for line in told.splitlines()]
+    reported = _journal(host, f"_SYSTEMD_UNIT={unit.name}.service", f"--lines={3 * _LINES}", *fields)
+    entries = [json.loads(line) for line in reported.splitlines()]
     runs = list(dict.fromkeys([*(entry.get("_SYSTEMD_INVOCATION_ID", "") for entry in entries), unit.invocation]))
     return [_text(entry.get("MESSAGE")) for entry in entries if entry.get("_SYSTEMD_INVOCATION_ID") in runs[-2:]]
 
@@ -65,19 +65,19 @@ def _journal(host: Host, *arguments: str) -> str:
 
 
 def _text(message: object) -> str:
-    """Return a field of the journal, which is a list of bytes where it is no UTF-8; see journalctl(1)."""
+    """Return a field of the journal, which is a list of bytes if it is not UTF-8; see journalctl(1)."""
     if isinstance(message, list):
         return bytes(cast("list[int]", message)).decode("utf-8", "replace")
     return str(message or "")
 
 
 def meaning(words: str) -> Optional[Code]:
-    """Return the failure that a daemon's `words` tell of; `None` when they tell of none that is known."""
+    """Return the known failure in a daemon's log lines `words`; `None` if there is none."""
     return next((code for message, code in _KNOWN if message in words), None)
 
 
 def errors_of(words: str, most: int = 6) -> str:
-    """Return the last lines of `words` that tell of errors, for people; the last lines when none does."""
+    """Return the last error lines of `words`, or its last lines if none is an error."""
     lines = words.splitlines()
     bad = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
     return "\n".join((bad or lines)[-most:])

@@ -1,7 +1,7 @@
-"""The munge key of nodes that no platform gives one: by way of shared storage, made once.
+"""The munge key of nodes without a platform: generated once, and shared on the shared file system.
 
-A secret that all nodes of a cluster must have, and nobody else may read. Every node mounts the fleet's file system and
-root alone reads the file, as root alone reads the key itself, so nothing more is trusted than Slurm trusts already.
+All nodes of a cluster must have this secret, and no one else. Every node mounts the fleet's file system, and only root
+can read the file, as with the key itself, so this trusts nothing more than Slurm already does.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from llm_fleet_node.waiting import wait_for
 
 KEY = "/etc/munge/munge.key"
 _LENGTH = 128
-"""Bytes. munged asks for 32 at least."""
+"""Size in bytes. munged requires at least 32."""
 _SECONDS = 240.0
-"""For the controller to make the key: it may be the last node to come up."""
+"""Timeout for the controller's key: the controller may be the last node to start."""
 
 
 _OTHERS_WRITE = 0o022
 
 
 def shared_place(node: Node) -> Optional[str]:
-    """Return the folder for the key, on the first file system that every group mounts; `None` without one."""
+    """Return the folder for the key, on the first file system that every group mounts; `None` if there is none."""
     for mount in node.manifest.mounts:
         if mount.groups is None:
             return f"{mount.mount_path}/.llm-fleet/{node.manifest.cluster or node.manifest.fleet}"
@@ -38,11 +38,11 @@ def shared_place(node: Node) -> Optional[str]:
 def bring(node: Node) -> None:
     """Make sure that munge has the cluster's key. The controller makes it, the others wait for it.
 
-    Raises `Failure` when there is no place to hand it on, or no key in time.
+    Raises `Failure` if there is no shared file system, or no key in time.
     """
     place = shared_place(node)
     if place is None:
-        fail(Code.MUNGE_KEY, "no platform hands out a munge key here, and no file system is mounted by every group")
+        fail(Code.MUNGE_KEY, "no platform provides a munge key here, and no file system is mounted in every group")
     if node.role == CONTROLLER:
         _make(node.host, place)
     path = f"{place}/munge.key"
@@ -56,16 +56,20 @@ def _above(place: str) -> str:
 
 
 def _check_roots_alone(host: Host, *paths: str) -> None:
-    """Raise `Failure` where others than root could have put the key there: whoever knows it can be anybody in Slurm."""
+    """Raise `Failure` if other users than root could have written the key: it allows to act as any user in Slurm."""
     for path in paths:
         found = host.path(path).lstat()
         if stat.S_ISLNK(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & _OTHERS_WRITE:
-            told = f"mode {stat.filemode(found.st_mode)}, owner {found.st_uid}"
-            fail(Code.MUNGE_KEY, f"{path} is not root's alone to write ({told}): the key may be known", final=True)
+            reported = f"mode {stat.filemode(found.st_mode)}, owner {found.st_uid}"
+            fail(
+                Code.MUNGE_KEY,
+                f"{path} must belong to root, be writable only for root and not be a link ({reported})",
+                final=True,
+            )
 
 
 def _make(host: Host, place: str) -> None:
-    """Make the key unless there is one. Two controllers at once end with the same one."""
+    """Make the key unless it exists. Two controllers at the same time get the same key."""
     if not os.path.lexists(host.path(_above(place))):
         host.folder(_above(place))
     _check_roots_alone(host, _above(place))
@@ -74,13 +78,13 @@ def _make(host: Host, place: str) -> None:
     if final.exists():
         return
     draft = final.with_name(f".munge.key.{os.getpid()}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o400)
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o400)  # codespell:ignore wronly
     with open(handle, "wb") as file:
         file.write(base64.b64encode(os.urandom(_LENGTH)))
         file.flush()
         os.fsync(file.fileno())
     try:
-        os.link(draft, final)  # fails when another was first, and is whole or not there
+        os.link(draft, final)  # fails if another node was first; the file is complete or missing
         host.changes.append(f"made {place}/munge.key")
     except FileExistsError:
         pass
@@ -96,5 +100,5 @@ def _read(host: Host, path: str) -> str:
 
 
 def _put(host: Host, key: str) -> None:
-    """Text like any other file of ours: munge takes any bytes for a key."""
+    """The key is text: munge accepts any bytes."""
     host.write(KEY, key, mode=0o400, owner="munge")

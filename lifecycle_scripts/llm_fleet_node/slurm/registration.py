@@ -1,4 +1,4 @@
-"""What the controller thinks of a node."""
+"""The controller's state of a node."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from llm_fleet_node.slurm.installation import found
 from llm_fleet_node.step import LOGIN
 
 SENT = "/run/slurm/conf"
-"""Link to the configuration that slurmd fetched."""
+"""Link to the configuration that slurmd has fetched."""
 _FIELD = re.compile(r"(?:^|\s)(\w+)=(\S*)")
 _REASON = re.compile(r"\bReason=(.*?)(?: \[([^\s\[\]@]+)@[^\s\]]+\].*)?$")
-"""The reason, and who gave it: `Reason=TEXT [USER@TIME]`. Source: src/api/node_info.c, slurm_sprint_node_table."""
+"""The reason and its user: `Reason=TEXT [USER@TIME]`. Source: src/api/node_info.c, slurm_sprint_node_table."""
 _NOT_RESPONDING = "*"
 _SLURM_USER = "slurm"
-"""What HyperPod's and our own slurm.conf have as SlurmUser; Slurm's default is root."""
+"""SlurmUser in the slurm.conf of HyperPod and llm-fleet; Slurm's default is root."""
 
 OURS = "llm-fleet:"
-"""Begins the reason of a node that our own check drained."""
+"""Prefix of the reason of a node that llm-fleet's health check drained."""
 AGENT = "Action:"
-"""Begins the reasons by which HyperPod is asked to reboot or replace a node (SageMaker developer guide)."""
+"""Prefix of reasons with which users request a reboot or replacement from HyperPod (SageMaker developer guide)."""
 SPOOL_FULL = "SlurmdSpoolDir is full"
 _BY_DAEMONS_OF_NODES = (
     SPOOL_FULL,
@@ -35,46 +35,46 @@ _BY_DAEMONS_OF_NODES = (
     "Failed to set node feature",
     "Cannot collect energy data",
 )
-"""How the reasons begin that slurmd and slurmstepd give, which run as root, as `sudo scontrol` does.
+"""Prefixes of the reasons of slurmd and slurmstepd, which run as root, as `sudo scontrol` does.
 
 Source: Slurm 21.08 to 26.05, the calls of slurm_update_node in src/slurmd and src/plugins/acct_gather_energy. slurmctld
-gives its own reasons as SlurmUser (drain_nodes, set_node_reason): of those there need be no list.
+sets its reasons as SlurmUser (drain_nodes, set_node_reason), so they need no list.
 assumption: slurm-daemons-reasons-in-roots-name
 """
 _OVER = ("Not responding", "Node unexpectedly rebooted")
-"""What Slurm says of a node that was away. It is over once the node has registered."""
+"""Reasons of a node that was not responding. They no longer apply after the node has registered."""
 
 
 @dataclass(frozen=True)
 class Registered:
-    """A node, as slurmctld shows it."""
+    """A node in slurmctld."""
 
     states: frozenset[str]
     """E.g. `IDLE` and `DRAIN`."""
     responds: bool
-    """Whether slurmd has registered since its start, and answers."""
+    """Whether slurmd has registered since its start, and responds."""
     reason: str
     by_slurm: bool
-    """Whether one of Slurm's daemons gave the reason, and neither a person nor the platform's agent."""
+    """Whether a Slurm daemon set the reason, not a user or the platform's agent."""
 
     @property
     def works(self) -> bool:
-        """Whether it runs jobs or could."""
+        """Whether it runs jobs or is available for jobs."""
         return self.responds and not self.states & {"DOWN", "DRAIN", "FAIL", "FAILING", "UNKNOWN", "FUTURE"}
 
     @property
     def held_by_us(self) -> bool:
-        """Whether our own check drained it."""
+        """Whether llm-fleet's health check drained it."""
         return self.reason.startswith(OURS)
 
     @property
     def held_by_others(self) -> bool:
-        """Whether a person drained it, or HyperPod's agent: they give it back themselves."""
+        """Whether a user or HyperPod's agent drained it, who resume it themselves."""
         return bool(self.reason) and not self.held_by_us and not self.by_slurm
 
     @property
     def was_away(self) -> bool:
-        """Whether it is held for nothing but that it was away."""
+        """Whether it is held only because it was not responding."""
         return self.reason.startswith(_OVER)
 
     @property
@@ -84,9 +84,9 @@ class Registered:
 
 
 def registered(host: Host, name: str) -> Optional[Registered]:
-    """Return what slurmctld says of the node `name`, by one question; `None` when it does not know it or answer."""
+    """Return the node `name` from slurmctld, with one query; `None` if it is unknown or slurmctld does not answer."""
     if not has_configuration(host):
-        return None  # scontrol would look for a controller in DNS, for seconds
+        return None  # scontrol would search for a controller in DNS, for seconds
     try:
         text = host.run("scontrol", "--oneliner", "show", "node", name, timeout=20)
     except CommandFailed:
@@ -96,7 +96,7 @@ def registered(host: Host, name: str) -> Optional[Registered]:
 
 
 def login_is_unlisted(node: Node, name: str) -> bool:
-    """Return whether this is a login node that the platform has left out of Slurm's nodes, and the controller answers.
+    """Return whether this is a login node that is not among Slurm's nodes, while the controller answers.
 
     assumption: hyperpod-login-nodes-in-slurm
     """
@@ -110,7 +110,7 @@ def login_is_unlisted(node: Node, name: str) -> bool:
 
 
 def parsed(text: str, *, slurm_user: str = _SLURM_USER) -> Optional[Registered]:
-    """Return what one line of `scontrol --oneliner show node` says; slurmctld runs as `slurm_user`."""
+    """Parse a line of `scontrol --oneliner show node`; slurmctld runs as `slurm_user`."""
     fields = dict(_FIELD.findall(text))
     state = fields.get("State")
     if not state:
@@ -123,10 +123,10 @@ def parsed(text: str, *, slurm_user: str = _SLURM_USER) -> Optional[Registered]:
 
 
 def _is_slurms(reason: str, user: str, slurm_user: str) -> bool:
-    """Return whether Slurm gave `reason`, in the name of `user`.
+    """Return whether Slurm set `reason`, as `user`.
 
-    Where slurmctld runs as root, root's reasons count as its own: a broken node never passes for one that a person
-    looks after. A reason without a user is of slurm.conf, or of a Slurm that forgot who gave it.
+    If slurmctld runs as root, root's reasons count as Slurm's: so a broken node is not taken for one that a user has
+    drained. A reason without a user is from slurm.conf, or from a Slurm that lost the user.
     """
     if reason.startswith(AGENT):
         return False
@@ -134,10 +134,10 @@ def _is_slurms(reason: str, user: str, slurm_user: str) -> bool:
 
 
 def configuration(host: Host) -> Optional[ConfFile]:
-    """Return the slurm.conf that this node's daemon goes by: what the controller sent it, else its own."""
+    """Return the slurm.conf of this node's daemon: the one from the controller, otherwise its own."""
     return read(host, SENT) or read(host, found(host).etc)
 
 
 def has_configuration(host: Host) -> bool:
-    """Return whether Slurm's programs find a configuration on this node."""
+    """Return whether this node has a configuration for Slurm's programs."""
     return os.path.lexists(host.path(SENT)) or host.path(f"{found(host).etc}/{NAME}").exists()

@@ -1,4 +1,4 @@
-"""What we set in slurm.conf beside what is there: as little as the cluster needs."""
+"""The settings that llm-fleet adds to slurm.conf: only the necessary ones."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ NO_TASKS = "task/none"
 _INTERVAL = "300"
 """Seconds between two health checks of a node."""
 NOT_SUBMITTERS = "MEMLOCK,NOFILE"
-"""Limits that jobs have from slurmd and not from whoever submits them: EFA locks the memory that it sends from, and the
-shell of a login node may lock little and open few files."""
+"""Limits that jobs get from slurmd instead of the submitting shell: EFA locks the memory that it sends from, and login
+nodes have low limits for locked memory and open files."""
 _LIMITS = ("propagateresourcelimits", "propagateresourcelimitsexcept")
 _CHECKS = ("healthcheckprogram", "healthcheckinterval", "healthchecknodestate")
 
 
 PROLOGS_SINCE = (24, 5)
-"""From this Slurm on the programs of every Prolog and Epilog line run; before, the last line replaces the others.
+"""Since this Slurm version all Prolog and Epilog lines are used; before, the last line replaces the others.
 Source: SchedMD/slurm ce7b61f6a6 (2024-04-18, first in 24.05)."""
 
 
 def added_settings(conf: ConfFile, manifest: Manifest, version: tuple[int, int]) -> dict[str, str]:
-    """Return what is to be set beside `conf`, which is slurm.conf without what we set, for Slurm of `version`.
+    """Return the settings to add to `conf`, which is slurm.conf without llm-fleet's settings, for Slurm `version`.
 
-    A list, such as SlurmctldParameters, comes whole with what `conf` has in it: the last line counts.
+    A list, such as SlurmctldParameters, includes the values in `conf`, because the last line replaces the others.
     """
     settings: dict[str, str] = {}
     for key, item in (("SlurmctldParameters", CONFIGLESS), ("SchedulerParameters", EXPANSION)):
@@ -38,22 +38,22 @@ def added_settings(conf: ConfFile, manifest: Manifest, version: tuple[int, int])
     if not any(conf.value(key) for key in _LIMITS):
         settings["PropagateResourceLimitsExcept"] = NOT_SUBMITTERS
     if "health_check" in manifest.steps.skip or any(group.hook != ON_CREATE for group in manifest.groups):
-        # On nodes whose slurmd the platform starts before our steps, the programs would not be there yet.
+        # On nodes where the platform starts slurmd before the steps, the programs would not exist yet.
         return settings
     if not any(conf.value(key) for key in _CHECKS):
         settings["HealthCheckProgram"] = HEALTH_CHECK
         settings["HealthCheckInterval"] = _INTERVAL
-        # Not all at once, and also where somebody drained the node: it tells when it is well again.
+        # CYCLE: not on all nodes at the same time. ANY: also on drained nodes, so that a healthy node is resumed.
         settings["HealthCheckNodeState"] = "ANY,CYCLE"
     for key, program in (("Prolog", PROLOG), ("Epilog", EPILOG)):
-        # Lines of the platform's own stay, and its programs run.
+        # The platform's own lines stay, and its programs run.
         if version >= PROLOGS_SINCE or not conf.value(key):
             settings[key] = program
     return settings
 
 
 def keeps_auto_resume(conf: ConfFile) -> str:
-    """Return what in `conf` would keep auto-resume from working; empty when nothing does."""
+    """Return the setting in `conf` that prevents auto-resume; empty if there is none."""
     plugin = conf.value("TaskPlugin") or NO_TASKS
     if plugin not in (NO_TASKS, "none"):
         return f"TaskPlugin={plugin}"

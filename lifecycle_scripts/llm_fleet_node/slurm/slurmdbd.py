@@ -1,4 +1,4 @@
-"""slurmdbd: its configuration, with the password of its database, and whether it answers."""
+"""slurmdbd: its configuration with the database password, and its check."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from llm_fleet_node.slurm import logs, units
 from llm_fleet_node.waiting import wait_for
 
 PROBE = "/etc/llm-fleet/slurmdbd_probe.conf"
-"""A slurm.conf that says no more than where slurmdbd is: it must answer before there is any other."""
+"""A slurm.conf with only the address of slurmdbd, which must answer before there is another slurm.conf."""
 _SECONDS = 90.0
-"""For its first start: it makes its tables."""
+"""Timeout of its first start, which creates its tables."""
 _FORBIDDEN = ("#", '"', "\n", "\\")
-"""Characters that slurmdbd.conf cannot hold in a password (slurmdbd.conf(5) names the first)."""
+"""Characters that a password in slurmdbd.conf cannot have (slurmdbd.conf(5) lists the first)."""
 _OF_DATABASE = ("Access denied", "mysql_real_connect failed", "Can't connect to", "Unknown MySQL server host", "SSL")
 
 
 @dataclass(frozen=True)
 class Storage:
-    """The database behind slurmdbd."""
+    """The database of slurmdbd."""
 
     host: str
     port: int
@@ -30,17 +30,17 @@ class Storage:
     user: str
     password: str
     tls: str = ""
-    """`StorageParameters` that ask for an encrypted connection; empty for one that does not leave the node."""
+    """`StorageParameters` for an encrypted connection; empty for a local one."""
 
     def __repr__(self) -> str:
-        """Say where it is, and never its password."""
+        """Return its address, without the password."""
         return f"Storage({self.user}@{self.host}:{self.port}/{self.database})"
 
 
 def write(host: Host, etc: str, storage: Storage) -> None:
-    """Write slurmdbd.conf, which Slurm's user alone may read, and the probe. Raises `Failure` for a bad password."""
+    """Write slurmdbd.conf, readable only for SlurmUser, and the probe. Raises `Failure` for an invalid password."""
     if any(character in storage.password for character in _FORBIDDEN):
-        fail(Code.DATABASE_SECRET, "slurmdbd.conf cannot hold a password with a #, a quote, a backslash or a line end")
+        fail(Code.DATABASE_SECRET, "slurmdbd.conf allows no #, quote, backslash or line break in a password")
     name = own_name(host)
     lines = {
         "AuthType": "auth/munge",
@@ -67,7 +67,7 @@ def write(host: Host, etc: str, storage: Storage) -> None:
 
 
 def password(host: Host, etc: str) -> Optional[str]:
-    """Return the password that slurmdbd.conf has; `None` when it has none."""
+    """Return the password in slurmdbd.conf; `None` if it has none."""
     for line in (host.read(f"{etc}/slurmdbd.conf") or "").splitlines():
         key, _, value = line.partition("=")
         if key.strip().lower() == "storagepass" and value.strip():
@@ -76,7 +76,7 @@ def password(host: Host, etc: str) -> Optional[str]:
 
 
 def start(host: Host, etc: str, *, after: str) -> None:
-    """Make sure that slurmdbd runs on its configuration and answers; `after` the unit of its database."""
+    """Make sure that slurmdbd runs with its configuration and answers; `after`: the unit of its database."""
     host.folder("/var/log/slurm", owner="slurm")
     order = "".join(f" {name}.service" for name in ("munge", after) if name)
     adds = f"[Unit]\nAfter={order.strip()}\nWants={order.strip()}\n\n[Service]\nRestart=on-failure\nRestartSec=2\n"
@@ -88,7 +88,7 @@ def start(host: Host, etc: str, *, after: str) -> None:
 
 
 def answers(host: Host) -> bool:
-    """Return whether slurmdbd answers, which it does once its database does."""
+    """Return whether slurmdbd answers, which requires its database."""
     env = {"SLURM_CONF": str(host.path(PROBE))} if host.path(PROBE).exists() else {}
     try:
         host.run("sacctmgr", "--noheader", "--parsable2", "show", "cluster", "format=cluster", env=env, timeout=20)
@@ -98,7 +98,7 @@ def answers(host: Host) -> bool:
 
 
 def explain(host: Host, what: str) -> NoReturn:
-    """Raise the `Failure` that says why slurmdbd does not answer."""
+    """Raise the `Failure` for why slurmdbd does not answer."""
     words = logs.last_words(host, "slurmdbd")
     code = Code.DATABASE if any(message in words for message in _OF_DATABASE) else Code.SLURMDBD
     fail(code, f"{what}: {logs.errors_of(words)}")

@@ -1,4 +1,4 @@
-"""The network's tree, as Slurm wants to be told of it, from the layers that the platform names for each node."""
+"""The network topology in Slurm's format, from the network layers that the platform lists for each node."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from llm_fleet_node.platform_files import Instance
 
 CONF, YAML = "topology.conf", "topology.yaml"
 YAML_SINCE = 25
-"""Slurm 25.05 reads topology.yaml, and then nothing of TopologyPlugin and topology.conf (topology.yaml(5))."""
+"""Slurm 25.05 reads topology.yaml, and then not TopologyPlugin and topology.conf (topology.yaml(5))."""
 _ROOT = "llm-fleet-root"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9-]")
 _LONGEST = 64
 
 Tree = Mapping[str, Sequence[str]]
-"""Switches by name: their nodes, or the switches below them; the lowest first."""
+"""Switches by name, with their nodes or the switches below them; the lowest first."""
 
 
 def file_name(major: int) -> str:
@@ -24,7 +24,7 @@ def file_name(major: int) -> str:
 
 
 def flat_plugin(major: int) -> str:
-    """Return the plugin for a network of which nothing is known: it was renamed."""
+    """Return the plugin for an unknown network topology; it was renamed."""
     return "topology/flat" if major >= YAML_SINCE else "topology/default"
 
 
@@ -36,8 +36,8 @@ def node_name(address: str) -> str:
 def tree_of(nodes: Sequence[Instance]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Return the nodes of each lowest switch, and the switches below each other one; both empty without a tree.
 
-    There is a tree when every node's layers are known, as many for one as for the other: a node that Slurm is not
-    told of would get no job that spans nodes.
+    There is a tree if all nodes have layers, and the same number of them: a node that is missing in the tree would get
+    no jobs with several nodes.
     """
     depths = {len(node.topology) for node in nodes}
     if not nodes or len(depths) != 1 or depths == {0} or not all(node.address for node in nodes):
@@ -52,7 +52,7 @@ def tree_of(nodes: Sequence[Instance]) -> tuple[dict[str, list[str]], dict[str, 
                 above[path[depth]].append(child)
     tops = sorted({_NOT_IN_NAMES.sub("-", node.topology[0])[:_LONGEST] for node in nodes})
     if len(tops) > 1:
-        # Jobs may not span nodes without a switch over all of them.
+        # Jobs cannot span nodes without a common switch.
         above[_ROOT] = tops
     return leaves, above
 
@@ -72,11 +72,11 @@ def rendered(major: int, leaves: Mapping[str, Sequence[str]], above: Mapping[str
 
 
 def flat_yaml() -> str:
-    """Return a topology.yaml that says that nothing is known of the network."""
+    """Return a topology.yaml for an unknown network topology."""
     return "---\n- topology: flat\n  cluster_default: true\n  flat: true\n"
 
 
 def says_something(text: str) -> bool:
-    """Return whether a topology file holds anything but comments. An empty one keeps every job from starting."""
+    """Return whether a topology file has more than comments. With an empty one no job starts."""
     lines = (line.split("#", 1)[0].strip() for line in text.splitlines())
     return any(line and line != "---" for line in lines)

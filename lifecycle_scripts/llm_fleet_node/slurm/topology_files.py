@@ -1,4 +1,4 @@
-"""Keeps the topology file such that jobs can start: right, or repaired, or not there."""
+"""Keeps the topology file valid, so that jobs can start: written, repaired or removed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _MARK = "# Written by llm-fleet from the layers in resource_config.json.\n"
 
 
 def put(node: Node, etc: str, conf: ConfFile) -> dict[str, str]:
-    """Make the topology file in `etc` one that Slurm can use; return what must be set in slurm.conf besides.
+    """Make the topology file in `etc` one that Slurm can use; return the required settings in slurm.conf.
 
-    `conf` is slurm.conf without what we set. A file that the platform wrote and that says something is left alone.
+    `conf`: slurm.conf without llm-fleet's settings. A file of the platform with content is not changed.
     """
     host = node.host
     major = version(host)[0]
@@ -33,18 +33,18 @@ def put(node: Node, etc: str, conf: ConfFile) -> dict[str, str]:
 
 
 def problem(host: Host, etc: str, conf: ConfFile) -> str:
-    """Return what is wrong with the topology that `conf` asks for; empty when nothing is."""
+    """Return the error in the topology of `conf`; empty if there is none."""
     for name in (topology.YAML, topology.CONF):
         text = host.read(f"{etc}/{name}")
         if text is not None and not topology.says_something(text):
-            return f"{etc}/{name} is empty: no job could start"
+            return f"{etc}/{name} is empty, so no job can start"
     if _wants_file(conf) and not any(host.path(f"{etc}/{name}").exists() for name in (topology.YAML, topology.CONF)):
         return f"TopologyPlugin={conf.value('TopologyPlugin')}, but there is no topology file in {etc}"
     return ""
 
 
 def _without_tree(host: Host, path: str, major: int, conf: ConfFile, *, there: bool) -> dict[str, str]:
-    """Nothing is known of the network: one switch over all nodes where a plugin asks for a file, else none."""
+    """Unknown network: one switch over all nodes if the plugin requires a file, otherwise no file."""
     if path.endswith(topology.YAML):
         if there:
             host.write(path, topology.flat_yaml())
@@ -70,4 +70,4 @@ def _plugin(conf: ConfFile, name: str) -> dict[str, str]:
 
 def _workers(node: Node) -> list[Instance]:
     roles = {group.name: group.role for group in node.manifest.groups}
-    return [one for one in node.identity.neighbours if roles.get(one.group) == COMPUTE]
+    return [one for one in node.identity.neighbors if roles.get(one.group) == COMPUTE]

@@ -1,4 +1,4 @@
-"""Starts Slurm's units with what we add to them, and sees when one runs on what was changed after its start."""
+"""Starts Slurm's units with drop-ins, and detects units that started before their files changed."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _WANTED_AT_BOOT = "/etc/systemd/system/multi-user.target.wants"
 _PROPERTIES = "Id,ActiveState,FragmentPath,MainPID,NeedDaemonReload,InvocationID,Job,NRestarts"
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 _START_TIME = 19
-"""Place of the start time in /proc/<pid>/stat, counted from after the name: field 22 (proc(5))."""
+"""Index of the start time in /proc/<pid>/stat after the name: field 22 (proc(5))."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What systemd says of a service now."""
+    """The state of a service in systemd."""
 
     name: str
     active: bool
-    """Whether it runs, is just being started, or waits for what it is started after."""
+    """Whether it is active, starting, or waiting for units that it starts after."""
     file: str
-    """Path of its unit file; empty when there is none."""
+    """Path of its unit file; empty if there is none."""
     pid: int
     needs_reload: bool
     invocation: str
-    """What the journal calls this run of it, or the last one."""
+    """The invocation id in the journal of this or the last run."""
     restarts: int
-    """How often systemd has started it anew by itself, since somebody started it."""
+    """Number of automatic restarts by systemd since it was started."""
 
     @property
     def is_there(self) -> bool:
@@ -42,17 +42,17 @@ class Unit:
 
 
 def look(host: Host, *names: str) -> list[Unit]:
-    """Return what systemd says of the services `names`, asked once for all."""
+    """Return the state of the services `names`, with one query."""
     text = host.run("systemctl", "show", f"--property={_PROPERTIES}", *(f"{name}.service" for name in names))
     blocks = [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in text.split("\n\n")]
-    told = {said["Id"]: said for said in blocks if "Id" in said}
-    return [_unit(name, told.get(f"{name}.service", {})) for name in names]
+    reported = {said["Id"]: said for said in blocks if "Id" in said}
+    return [_unit(name, reported.get(f"{name}.service", {})) for name in names]
 
 
 def _unit(name: str, said: dict[str, str]) -> Unit:
     return Unit(
         name=name,
-        # One that was started without waiting is inactive until systemd comes to its job.
+        # A unit that was started without waiting is inactive until systemd runs its job.
         active=said.get("ActiveState") in ("active", "activating", "reloading")
         or said.get("Job", "0") not in ("", "0"),
         file=said.get("FragmentPath", ""),
@@ -64,23 +64,23 @@ def _unit(name: str, said: dict[str, str]) -> Unit:
 
 
 def drop_in(name: str) -> str:
-    """Return the path of what we add to the unit `name`."""
+    """Return the path of llm-fleet's drop-in of the unit `name`."""
     return f"/etc/systemd/system/{name}.service.d/llm-fleet.conf"
 
 
 def start(host: Host, name: str, *, adds: str = "", reads: Sequence[str] = (), wait: bool = True) -> None:
-    """Make sure that the service `name` runs, now and after a reboot, on what its files say now.
+    """Enable the service `name`, and make sure that it runs with its current files.
 
-    `adds` is what its drop-in says. It is started anew when that, or one of the files that it `reads` at its start,
-    is newer than its process: a run that was killed between writing and starting is made good like this.
-    Not `wait`: return while it starts. Raises `CommandFailed` when it does not start.
+    `adds`: the text of its drop-in. It is restarted if the drop-in or one of the files that it `reads` at its start is
+    newer than its process: this also covers a run that was killed between writing and starting. Not `wait`: return
+    while it starts. Raises `CommandFailed` if it does not start.
     """
     if adds:
         host.write(drop_in(name), adds)
     (unit,) = look(host, name)
     if not unit.is_there:
         fail(Code.SLURM_MISSING, f"there is no unit {name}.service")
-    # As `systemctl enable` does, which costs a process of Perl where the unit has an init script too.
+    # As `systemctl enable` does, but without its Perl process for units that also have an init script.
     host.link(f"{_WANTED_AT_BOOT}/{name}.service", unit.file)
     if unit.needs_reload:
         reload_units(host)
@@ -93,7 +93,7 @@ def start(host: Host, name: str, *, adds: str = "", reads: Sequence[str] = (), w
 
 
 def stay_off(host: Host, *names: str) -> None:
-    """Make sure that the services `names` neither run nor are started at boot. One that is not there is off."""
+    """Stop and disable the services `names`. A service that does not exist counts as disabled."""
     wanted = [name for name in names if os.path.lexists(host.path(f"{_WANTED_AT_BOOT}/{name}.service"))]
     for name in wanted:
         host.remove(f"{_WANTED_AT_BOOT}/{name}.service")
@@ -105,7 +105,7 @@ def stay_off(host: Host, *names: str) -> None:
 
 
 def is_older(host: Host, pid: int, paths: Sequence[str]) -> bool:
-    """Return whether the process `pid` began before one of the files `paths` was written last."""
+    """Return whether the process `pid` started before the last change of one of the files `paths`."""
     began = _began(host, pid)
     if began is None:
         return False
@@ -115,14 +115,14 @@ def is_older(host: Host, pid: int, paths: Sequence[str]) -> bool:
             written = host.path(path).stat().st_ctime
         except OSError:
             continue
-        # From the future: the clock was set back since, and nothing can be said.
+        # In the future: the clock was set back, so the order is unknown.
         if began + 2 * _TICK < written <= now:
             return True
     return False
 
 
 def _began(host: Host, pid: int) -> Optional[float]:
-    """Return when the process began, in seconds of the wall clock; `None` when it is gone."""
+    """Return the start time of the process in seconds since 1970; `None` if it has ended."""
     stat, uptime = host.read(f"/proc/{pid}/stat") if pid else None, host.read("/proc/uptime")
     if stat is None or uptime is None:
         return None

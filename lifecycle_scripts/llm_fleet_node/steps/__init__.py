@@ -1,4 +1,4 @@
-"""The steps, one a file. A file here is a step: it holds `STEP`, and is found by its name."""
+"""The steps, one in each file, as `STEP`. The file has the name of the step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from llm_fleet_node.step import Step
 
 
 def every_step() -> dict[str, Step]:
-    """Return all steps by name, in the order of their names. Raises `Failure` when a file holds none."""
+    """Return all steps by name, in the order of their names. Raises `Failure` if a file has none."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
     return {name: _step(name) for name in names}
 
@@ -19,8 +19,8 @@ def _step(name: str) -> Step:
     try:
         step = importlib.import_module(f"{__name__}.{name}").STEP
         if step.name != name:
-            raise ValueError(f"its step is called {step.name}")
+            raise ValueError(f"its step has the name {step.name}")
     except Exception as error:
-        cause = f"steps/{name}.py holds no step: {type(error).__name__}: {error}"
+        cause = f"steps/{name}.py has no valid step: {type(error).__name__}: {error}"
         raise Failure(Code.STEP_BROKEN, cause) from error
     return step

@@ -1,4 +1,4 @@
-"""slurmdbd answers, before slurmctld's first start: started the other way round they disagree on the cluster's id."""
+"""slurmdbd answers before slurmctld's first start: otherwise both generate different cluster ids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BLOCK = "accounting"
 
 
 def _skip(node: Node) -> Optional[str]:
-    return None if node.manifest.accounting else "the fleet wants no accounting"
+    return None if node.manifest.accounting else "accounting is off in this fleet"
 
 
 def _apply(node: Node) -> None:
@@ -32,12 +32,12 @@ def _apply(node: Node) -> None:
         after = ""
         slurmdbd.write(node.host, etc, storage_of(node, accounting))
     slurmdbd.start(node.host, etc, after=after)
-    # Last: from now on slurmctld would not start without slurmdbd.
+    # Last: after this, slurmctld does not start without slurmdbd.
     put_block(node.host, f"{etc}/accounting.conf", _BLOCK, _settings(node))
 
 
 def _settings(node: Node) -> str:
-    # No AccountingStorageEnforce without limits: users whom only the platform knows could submit no job any more.
+    # No AccountingStorageEnforce without limits: users that only the platform has could submit no jobs.
     return (
         "AccountingStorageType=accounting_storage/slurmdbd\n"
         f"AccountingStorageHost={own_name(node.host)}\n"
@@ -49,7 +49,7 @@ def _settings(node: Node) -> str:
 def _verify(node: Node) -> None:
     etc = found(node.host).etc
     if node.hook == ON_CREATE and get_block(node.host, f"{etc}/accounting.conf", _BLOCK) != _settings(node):
-        fail(Code.SLURM_CONF, f"{etc}/accounting.conf does not lead to slurmdbd")
+        fail(Code.SLURM_CONF, f"{etc}/accounting.conf does not set the address of slurmdbd")
     if not slurmdbd.answers(node.host):
         slurmdbd.explain(node.host, "slurmdbd does not answer")
 

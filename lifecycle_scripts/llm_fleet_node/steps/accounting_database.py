@@ -1,4 +1,4 @@
-"""MariaDB runs on the controller with a database for slurmdbd, where the fleet has none of its own."""
+"""MariaDB runs on the controller with a database for slurmdbd, unless the fleet has an external database."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from llm_fleet_node.step import CONTROLLER, ON_CREATE, Step
 def _skip(node: Node) -> Optional[str]:
     accounting = node.manifest.accounting
     if accounting is None:
-        return "the fleet wants no accounting"
-    return None if accounting.kind == "local" else "the fleet's accounting has a database of its own"
+        return "accounting is off in this fleet"
+    return None if accounting.kind == "local" else "accounting uses an external database"
 
 
 def _apply(node: Node) -> None:

@@ -1,4 +1,4 @@
-"""The clock is right: munge refuses credentials of nodes whose clocks differ, and says nothing of clocks."""
+"""The clock is synchronized: munge rejects credentials of nodes whose clocks differ, without mentioning clocks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from llm_fleet_node.step import EVERY_ROLE, Step
 from llm_fleet_node.time_source import ACCURACY, clock_offset, time_service_offset
 
 _MOST = 150
-"""Seconds. munge believes credentials for 300 s (MUNGE_DEFAULT_TTL of munge.h), and two nodes may be off in opposite
-directions. AWS refuses requests that are off by 300 s too."""
+"""Seconds. munge accepts credentials for 300 s (MUNGE_DEFAULT_TTL in munge.h), and two nodes can be off in opposite
+directions. AWS also rejects requests that are off by 300 s."""
 _SERVICES = ("chrony.service", "chronyd.service", "systemd-timesyncd.service")
 _UNIT_FOLDERS = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
 
@@ -31,10 +31,10 @@ def _verify(node: Node) -> None:
     said = time_service_offset(node.host)
     by = "the time service"
     if said is None:
-        # It may have been started a moment ago, or be missing: nobody waits for it when S3 tells the time as well.
+        # The time service may have just started, or be missing: do not wait for it, because S3 also has the time.
         said, by = clock_offset(node), f"S3's Date, within {ACCURACY:g} s"
     if said is None:
-        node.say("nobody here tells the time: no time service has set the clock, and S3 does not answer")
+        node.say("the clock could not be checked: no time service has set it, and S3 does not answer")
         return
     if abs(said) > _MOST:
         way = "ahead" if said > 0 else "behind"
@@ -42,12 +42,12 @@ def _verify(node: Node) -> None:
 
 
 def _has(host: Host, unit: str) -> bool:
-    """Return whether the node has `unit`, and no one has masked it, by this name or another that it has."""
+    """Return whether the node has `unit`, not masked by this or an alias name."""
     paths = [host.path(f"{folder}/{unit}") for folder in _UNIT_FOLDERS]
     targets = [str(path.readlink()) for path in paths if path.is_symlink()]
     if "/dev/null" in targets or not (targets or any(path.exists() for path in paths)):
         return False
-    # Debian's chronyd.service is another name of chrony.service, and is still there when that is masked.
+    # Debian's chronyd.service is an alias of chrony.service, and still exists when that is masked.
     others = {os.path.basename(target) for target in targets} - {unit}
     return all(_has(host, other) for other in others)
 

@@ -1,4 +1,4 @@
-"""Compiled graphs are kept on shared storage for all jobs, and one node removes those that nobody uses."""
+"""Compiled graphs are kept on shared storage for all jobs, and one node removes unused graphs."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from llm_fleet_node.training import janitor, storage
 from llm_fleet_node.training.of_group import training_of, why_no_training, why_not_mounted
 
 _STICKY = 0o1777
-"""As /tmp: jobs of all users compile into it, and remove only what is theirs."""
+"""As /tmp: jobs of all users compile into it, and remove only their own files."""
 
 
 def _apply(node: Node) -> None:
-    """Make the folder; on the controller, have it looked through every day."""
+    """Make the folder; on the controller, enable the daily clean-up."""
     cache = _cache(node)
-    with storage.told(cache.folder):
+    with storage.reported(cache.folder):
         node.host.folder(cache.folder, mode=_STICKY)
     if node.role == CONTROLLER:
         janitor.put(node, cache)
 
 
 def _verify(node: Node) -> None:
-    """Prove that all may write into it, and that the timer runs where it belongs."""
+    """Verify that all users can write to it, and that the timer runs on the controller."""
     cache = _cache(node)
     place = node.host.path(cache.folder)
     if not place.is_dir() or stat.S_IMODE(place.stat().st_mode) != _STICKY:
-        fail(Code.COMPILE_CACHE, f"{cache.folder} is no folder that all may write (mode 1777)")
+        fail(Code.COMPILE_CACHE, f"{cache.folder} is not a folder with mode 1777")
     if node.role == CONTROLLER:
         janitor.check(node, cache)
 
 
 def _cache(node: Node) -> CompileCache:
     cache = training_of(node).compile_cache
-    if cache is None:  # `skip` has said so: no run gets here.
-        fail(Code.UNFORESEEN, "the manifest asks for no compile cache", final=True)
+    if cache is None:  # Not reached, because of `skip`.
+        fail(Code.UNFORESEEN, "the manifest has no compile cache", final=True)
     return cache
 
 
 def _skip(node: Node) -> Optional[str]:
-    """Nothing to do where the fleet keeps no compiled graphs, or keeps them out of this node's reach."""
+    """Skipped if the fleet has no compile cache, or if this node does not mount it."""
     training = node.manifest.training
     if training is None or training.compile_cache is None:
-        return why_no_training(node) or "the fleet keeps no compiled graphs"
+        return why_no_training(node) or "the fleet has no compile cache"
     return why_not_mounted(node, training.compile_cache.folder)
 
 

@@ -1,6 +1,6 @@
-"""People of an LDAP directory or Active Directory: the node knows them by SSSD, before Slurm asks for any.
+"""Users of an LDAP directory or Active Directory, through SSSD, before Slurm needs them.
 
-On ParallelCluster the platform has set SSSD up (`DirectoryService`): there, rights are given and people looked up.
+On ParallelCluster the platform has set up SSSD (`DirectoryService`): there, only sudo and the lookup are handled.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from llm_fleet_node.users.places import home_place
 _UNIT = "sssd.service"
 _SUDOERS = "/etc/sudoers.d/llm-fleet-directory"
 _SSHD = "/etc/ssh/sshd_config.d/60-llm-fleet-directory.conf"
-_SSHD_TEXT = """\
-# Written by llm-fleet: keys of the directory's people.
-AuthorizedKeysCommand /usr/bin/sss_ssh_authorizedkeys
-AuthorizedKeysCommandUser nobody
-"""
+_SSHD_TEXT = (
+    "# Written by llm-fleet: SSH keys of the directory's users.\n"
+    "AuthorizedKeysCommand /usr/bin/sss_ssh_authorizedkeys\n"
+    "AuthorizedKeysCommandUser nobody\n"  # codespell:ignore nobody
+)
 
 
 def _apply(node: Node) -> None:
-    """Write SSSD's configuration with the password of today, have the node ask it, and give rights."""
-    directory, host = _asked(node), node.host
+    """Write SSSD's configuration with the current password, enable it in NSS and PAM, and set sudo rights."""
+    directory, host = _requested(node), node.host
     sudo.put_file(host, _SUDOERS, _rights(directory))
     if node.on_parallelcluster:
         return
@@ -40,9 +40,9 @@ def _apply(node: Node) -> None:
         host.write(sssd.CERTIFICATE, directory.certificate_text)
     named = directory.certificate_on_nodes
     if named is not None and not host.path(named).exists():
-        # SSSD says "Connect error", and goes on trying.
+        # SSSD logs only "Connect error", and keeps trying.
         cause = (
-            f"the image has no {named}, which ca_certificate names: a file beside the fleet file has a relative path"
+            f"the image has no {named}, which ca_certificate names: a file next to the fleet file has a relative path"
         )
         raise Failure(Code.DIRECTORY_DOWN, cause, final=True)
     home = f"{home_place(node).folder}/%u"
@@ -60,11 +60,11 @@ def _apply(node: Node) -> None:
 
 
 def _verify(node: Node) -> None:
-    """Prove that the directory answers, and that the node finds its people with ids of their own."""
-    directory, host = _asked(node), node.host
+    """Verify that the directory answers, and that the node finds its test user with a valid id."""
+    directory, host = _requested(node), node.host
     if not node.on_parallelcluster:
         if not sssd.is_private(host):
-            fail(Code.NAME_SERVICE, f"{sssd.CONF}, which holds a password, is not root's alone")
+            fail(Code.NAME_SERVICE, f"{sssd.CONF} contains a password, but other users than root can read it")
         problem = name_service_problem(host)
         if problem:
             fail(Code.NAME_SERVICE, problem)
@@ -73,19 +73,19 @@ def _verify(node: Node) -> None:
         sssd.wait_until_online(host, directory)
     sssd.check_test_user(host, directory)
     if (host.read(_SUDOERS) or "") != _rights(directory):
-        fail(Code.SUDOERS, f"{_SUDOERS} does not hold what the fleet says")
+        fail(Code.SUDOERS, f"{_SUDOERS} does not match the fleet file")
 
 
-def _asked(node: Node) -> Directory:
+def _requested(node: Node) -> Directory:
     assert node.manifest.directory is not None
     return node.manifest.directory
 
 
 def _packages(node: Node) -> list[str]:
-    """Return what is installed where the image has no SSSD: what a lock file must have, and tools if it has them."""
+    """Return the packages to install if the image has no SSSD: the required ones, and tools if they are pinned."""
     pinned = {file.name for file in node.manifest.downloads.files}
-    further = ("sssd-tools", "sssd-dbus", "libnss-sss", "libpam-sss", "oddjob-mkhomedir", "authselect")
-    return ["sssd", "sssd-ldap", *(name for name in further if name in pinned)]
+    additional = ("sssd-tools", "sssd-dbus", "libnss-sss", "libpam-sss", "oddjob-mkhomedir", "authselect")
+    return ["sssd", "sssd-ldap", *(name for name in additional if name in pinned)]
 
 
 def _rights(directory: Directory) -> str:
@@ -95,7 +95,7 @@ def _rights(directory: Directory) -> str:
 
 
 def _let_sshd_ask(node: Node, directory: Directory) -> None:
-    """Have sshd ask SSSD for keys, or no longer; a file that sshd would not start with is taken out again."""
+    """Enable or disable SSSD keys in sshd; a file that sshd rejects is removed again."""
     host = node.host
     changed = host.write(_SSHD, _SSHD_TEXT) if directory.ssh_keys else host.remove(_SSHD)
     if not changed or host.which("sshd") is None:
@@ -106,23 +106,23 @@ def _let_sshd_ask(node: Node, directory: Directory) -> None:
         host.remove(_SSHD)
         raise Failure(Code.NAME_SERVICE, error.cause, final=True) from error
     unit = "ssh.service" if host.which("pam-auth-update") else "sshd.service"
-    host.run("systemctl", "try-reload-or-restart", unit, changes=f"had {unit} read its configuration anew")
+    host.run("systemctl", "try-reload-or-restart", unit, changes=f"reloaded {unit}")
 
 
 def _skip(node: Node) -> Optional[str]:
-    """Nothing to do without a directory."""
-    return None if node.manifest.directory else "the fleet asks no directory"
+    """Skipped without a directory."""
+    return None if node.manifest.directory else "the fleet has no directory"
 
 
 STEP = Step(
     name="directory",
-    summary="the node knows the people of the fleet's directory",
+    summary="the node finds the users of the fleet's directory",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,
     after=("hosts", "mount_open_zfs", "mount_lustre"),
     skip=_skip,
-    # It may install packages.
+    # It can install packages.
     timeout=1500,
     retries=2,
 )

@@ -1,4 +1,4 @@
-"""Large data has one place: the instance store where there is one, else a secondary volume, else the root."""
+"""Large data is on one disk: the instance store if there is one, otherwise a secondary volume, otherwise root."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DLAMI_UNIT = "dlami-nvme.service"
 _UNIT_FOLDERS = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
 _EVERYBODYS = 0o1777
 _UNIT_SECONDS = 180.0
-"""It makes an array and a file system over up to eight disks."""
+"""Timeout to make an array and a file system of up to eight disks."""
 
 
 def _apply(node: Node) -> None:
@@ -35,7 +35,7 @@ def _apply(node: Node) -> None:
     decided = _decide(host, found, may_build=not platform_builds, scratch=scratch)
     node.say(f"large data goes to {decided.place}: {decided.why}")
     if decided.idle:
-        node.say(f"left alone, for something else holds them or nothing can build from them: {', '.join(decided.idle)}")
+        node.say(f"not used, because they are in use or no array can be made of them: {', '.join(decided.idle)}")
     if decided.build_from:
         build(host, [disk for disk in found if disk.name in decided.build_from], decided.place)
     layout = Layout.on(decided.place, decided.kind)
@@ -47,7 +47,7 @@ def _apply(node: Node) -> None:
 
 
 def _is_scratch_itself(node: Node, layout: Layout) -> bool:
-    """ParallelCluster mounts the instance store where jobs look for their scratch: `EphemeralVolume/MountDir`."""
+    """ParallelCluster mounts the instance store at the jobs' scratch folder: `EphemeralVolume/MountDir`."""
     return node.on_parallelcluster and layout.kind == "nvme"
 
 
@@ -57,13 +57,13 @@ def _decide(host: Host, found: list[Device], *, may_build: bool, scratch: str | 
 
 
 def _let_the_ami_mount(host: Host, found: list[Device]) -> bool:
-    """Wait until the AMI's own service has mounted the instance store; return whether it is its business at all."""
+    """Wait until the AMI's own service has mounted the instance store; return whether that service exists."""
     has_unit = any(host.path(f"{folder}/{_DLAMI_UNIT}").exists() for folder in _UNIT_FOLDERS)
     if not (has_unit and instance_store(found)):
         return False
     if mounted_at(host, DLAMI_NVME) is None:
         try:
-            # Returns once it is done, also when it was on its way already.
+            # Returns when it is finished, also if it was already running.
             host.run("systemctl", "start", _DLAMI_UNIT, timeout=_UNIT_SECONDS, changes=f"started {_DLAMI_UNIT}")
         except CommandFailed as error:
             fail(Code.DISK_MISSING, f"{_DLAMI_UNIT} has not mounted {DLAMI_NVME}: {error.output.strip()}")
@@ -82,7 +82,7 @@ def _verify(node: Node) -> None:
     for folder, mode in {**own, **layout.folders()}.items():
         path = host.path(folder)
         if not path.is_dir():
-            fail(Code.DISK_MISSING, f"{folder} is not there")
+            fail(Code.DISK_MISSING, f"{folder} does not exist")
         if path.stat().st_mode & 0o7777 != mode:
             fail(Code.DISK_MISSING, f"{folder} has mode {path.stat().st_mode & 0o7777:o}, not {mode:o}")
     prove_space(host, layout.place)
@@ -92,7 +92,7 @@ def _verify(node: Node) -> None:
 
 STEP = Step(
     name="disks",
-    summary="containers, caches and scratch have one place, with room",
+    summary="containers, caches and scratch are on one disk with free space",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

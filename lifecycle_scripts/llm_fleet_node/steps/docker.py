@@ -1,4 +1,4 @@
-"""Docker: runs, with its data on the disk that has room for it, and not on the root volume."""
+"""Docker runs, with its data on the disk for large data, not on the root volume."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.step import EVERY_ROLE, Step
 
 _PACKAGES = (("docker-ce", "docker-ce-cli"), ("docker.io", "docker-cli"), ("docker",))
-"""Docker's own, Debian's and Ubuntu's (with a package for the command in newer ones), Amazon Linux's."""
+"""Packages of Docker, of Debian and Ubuntu (newer releases have a package for the CLI), and of Amazon Linux."""
 
 
 def _apply(node: Node) -> None:
-    """Put the data of Docker and containerd on the planner's disk. What an old place holds is not moved."""
+    """Put the data of Docker and containerd on the chosen disk. Existing data is not moved."""
     host, layout = node.host, disks.read(node.host)
     if not _is_there(node):
         packages.install(node, _to_install(node))
@@ -30,10 +30,10 @@ def _apply(node: Node) -> None:
 
 
 def _verify(node: Node) -> None:
-    """Prove, by what the daemons themselves say and hold open, that their data is on that disk.
+    """Verify, from the daemons' state and open files, that their data is on that disk.
 
-    Where they have it elsewhere and it was right to leave them alone, or something but their files decides, the node
-    works all the same: it is a remark.
+    If the data is elsewhere, because containers run or because other settings take precedence, the node still works:
+    this is only logged.
     """
     host, layout = node.host, disks.read(node.host)
     running = Running.read(host)
@@ -46,15 +46,15 @@ def _verify(node: Node) -> None:
     names = containers(host)
     if not names and not config_files.name_roots(host, layout.docker, layout.containerd):
         fail(Code.CONTAINER_DISK, "; ".join(found))
-    why = f"containers run, and would be lost: {', '.join(names)}" if names else "something but its files decides"
-    node.say(f"{'; '.join(found)}; left so: {why}")
+    why = f"containers are running: {', '.join(names)}" if names else "other settings take precedence"
+    node.say(f"{'; '.join(found)}; not changed: {why}")
 
 
 def _skip(node: Node) -> Optional[str]:
-    """Nothing to do on a node that has no Docker and may not, or need not, fetch one."""
+    """Skipped on a node without Docker if the fleet does not install it."""
     if _is_there(node) or _to_install(node):
         return None
-    return "the node has no Docker, and the fleet names none to install"
+    return "the node has no Docker, and the fleet does not install it"
 
 
 def _is_there(node: Node) -> bool:
@@ -73,12 +73,12 @@ def _to_install(node: Node) -> list[str]:
 
 STEP = Step(
     name="docker",
-    summary="Docker runs, with its data on the disk that has room for it",
+    summary="Docker runs, with its data on the disk for large data",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,
     needs=("disks",),
     skip=_skip,
-    timeout=1500,  # as long as packages.install may take, and what follows
+    timeout=1500,  # timeout of packages.install, and of the rest
     retries=1,
 )

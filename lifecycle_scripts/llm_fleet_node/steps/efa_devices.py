@@ -1,4 +1,4 @@
-"""EFA interfaces: as many as the instance type has, usable by libfabric, with memory that may be locked."""
+"""EFA interfaces: all of the instance type, usable with libfabric, with unlimited locked memory."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ from llm_fleet_node.step import COMPUTE, Step
 
 _LIMITS = "/etc/security/limits.d/90-llm-fleet-efa.conf"
 _LOCKED = "# Written by llm-fleet.\n* soft memlock unlimited\n* hard memlock unlimited\n"
-"""EFA registers the buffers it sends from, and registered memory is locked."""
+"""EFA locks the memory of its buffers."""
 
 
 def _apply(node: Node) -> None:
-    """Let sessions lock memory. Interfaces are attached by the platform; there is nothing to do about them here."""
+    """Allow sessions to lock memory. The platform attaches the interfaces."""
     node.host.write(_LIMITS, _LOCKED)
 
 
 def _verify(node: Node) -> None:
-    """Prove that kernel and libfabric see as many interfaces as the type has; a remark where no job needs them."""
+    """Verify the number of interfaces in kernel and libfabric; only logged if no job needs them."""
     expected, found = expected_interfaces(node) or 0, interfaces(node.host)
     name = node.instance_type.name if node.instance_type else "this instance type"
     domains = fabric_domains(node.host)
     short = ""
     if len(found) < expected:
-        short = f"{name} has {expected} EFA interfaces, the kernel has {len(found)}{_told(found)}"
+        short = f"{name} has {expected} EFA interfaces, the kernel has {len(found)}{_reported(found)}"
     elif domains is not None and len(domains) < expected:
-        short = f"{name} has {expected} EFA interfaces, libfabric can use {len(domains)}{_told(sorted(domains))}"
+        short = f"{name} has {expected} EFA interfaces, libfabric can use {len(domains)}{_reported(sorted(domains))}"
     if short and needs_every_interface(node):
         fail(Code.EFA_DEVICES, short)
     if node.host.read(_LIMITS) != _LOCKED:
-        fail(Code.ACCELERATOR_SETTINGS, f"{_LIMITS} does not let sessions lock memory, which EFA needs")
+        fail(Code.ACCELERATOR_SETTINGS, f"{_LIMITS} does not allow sessions to lock memory, which EFA requires")
     if short:
-        node.say(f"{short}; no fabric of group {node.group.name} asks for EFA")
+        node.say(f"{short}; no fabric of group {node.group.name} uses EFA")
         return
     node.say(f"{len(found)} EFA interfaces{'' if domains is None else ', all usable by libfabric'}")
 
 
 def _skip(node: Node) -> Optional[str]:
-    """Nothing to do where the type has no EFA, or nobody told of any."""
+    """Skipped if the type has no EFA, or if that is unknown."""
     if expected_interfaces(node):
         return None
     return f"{node.instance_type.name if node.instance_type else 'the group, of mixed types,'} has no EFA interfaces"
 
 
-def _told(names: list[str]) -> str:
+def _reported(names: list[str]) -> str:
     return f" ({', '.join(names)})" if names else ""
 
 
 STEP = Step(
     name="efa_devices",
-    summary="all EFA interfaces of the instance type are there and usable",
+    summary="all EFA interfaces of the instance type are present and usable",
     roles=frozenset({COMPUTE}),
     apply=_apply,
     verify=_verify,

@@ -1,4 +1,4 @@
-"""Enroot: keeps images and containers on the disk that has room for them."""
+"""Enroot has its images and containers on the disk for large data."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from llm_fleet_node.step import EVERY_ROLE, Step
 
 
 def _apply(node: Node) -> None:
-    """Set the paths in Enroot's configuration, and nothing else in it."""
+    """Set only the paths in Enroot's configuration."""
     enroot.put_settings(node.host, disks.read(node.host))
 
 
 def _verify(node: Node) -> None:
-    """Prove that no file of Enroot's says otherwise, that Enroot goes by them, and that they are on that disk."""
+    """Verify that no file of Enroot sets other paths, that Enroot uses them, and that they are on that disk."""
     host, layout = node.host, disks.read(node.host)
     problems = enroot.contradictions(host, layout)
     device = os.stat(host.path(layout.place)).st_dev
@@ -34,17 +34,17 @@ def _verify(node: Node) -> None:
     try:
         enroot.try_it(host)
     except CommandFailed as error:
-        fail(Code.CONTAINER_DISK, f"Enroot does not go by {enroot.CONF}: {error.output.strip()}")
+        fail(Code.CONTAINER_DISK, f"Enroot does not use {enroot.CONF}: {error.output.strip()}")
 
 
 def _skip(node: Node) -> Optional[str]:
-    """Nothing to do where there is no Enroot: it is part of the AMI, or absent."""
+    """Skipped without Enroot, which only the AMI can bring."""
     return None if node.host.which("enroot") else "the node has no Enroot"
 
 
 STEP = Step(
     name="enroot",
-    summary="Enroot keeps images and containers on the disk that has room for them",
+    summary="Enroot has its images and containers on the disk for large data",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

@@ -1,6 +1,6 @@
-"""Exporters: what the image carries of them runs, and Prometheus gets metrics from it. Nothing is downloaded.
+"""The image's Prometheus exporters run and serve metrics. Nothing is downloaded.
 
-Jobs need none of them: a node whose exporter does not answer works, and is reported as degraded.
+Jobs do not need them: a node whose exporter does not answer works, and is reported as degraded.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ _SECONDS = 20
 
 
 def _apply(node: Node) -> None:
-    """Start each exporter that this node can have. A port that serves metrics already is left to who serves it."""
+    """Start each exporter that this node can run, unless its port already serves metrics."""
     for exporter in EXPORTERS:
         absent = exporter.absent(node.host)
         if absent:
             node.say(f"{exporter.name} exporter: absent, {absent}")
-        elif _is_anothers(node, exporter):
-            node.say(f"{exporter.name} exporter: port {exporter.port} serves metrics already, by another's unit")
+        elif _is_foreign(node, exporter):
+            node.say(f"{exporter.name} exporter: port {exporter.port} already serves metrics, from another unit")
         else:
             _start(node, exporter)
 
 
 def _verify(node: Node) -> None:
-    """Prove that each answers with metrics."""
+    """Verify that each serves metrics."""
     for exporter in EXPORTERS:
         if exporter.absent(node.host) is None:
             _check(node, exporter)
 
 
 def _skip(node: Node) -> Optional[str]:
-    """Nothing to do where the image carries none; the log of a node that carries some tells which are absent."""
+    """Skipped if the image has none; otherwise the log lists the missing ones."""
     absent = {exporter.name: exporter.absent(node.host) for exporter in EXPORTERS}
     if not all(absent.values()):
         return None
@@ -51,11 +51,11 @@ def _start(node: Node, exporter: Exporter) -> None:
     if unit == exporter.own_unit:
         path, text = f"{_FOLDER}/{unit}", exporter.unit_file(host)
         if host.read(path) not in (None, text) and is_active(host, unit):
-            # Before the file is written: a run that is killed in between finds it stopped, and starts it anew.
+            # Before the file is written: after a kill, the next run finds it stopped, and starts it.
             host.run("systemctl", "stop", unit, changes=f"stopped {unit}")
         host.write(path, text)
-    # The link that `systemctl enable` would make. That also loads all units anew and, on Debian, looks for old start
-    # scripts: a quarter of a second of every node's start.
+    # The link that `systemctl enable` would make. That also reloads all units and, on Debian, checks old init scripts,
+    # which takes a quarter of a second.
     host.link(f"{_FOLDER}/multi-user.target.wants/{unit}", exporter.unit_path(host))
     if not is_active(host, unit):
         if needs_reload(host, unit):
@@ -63,7 +63,7 @@ def _start(node: Node, exporter: Exporter) -> None:
         host.run("systemctl", "start", unit, changes=f"started {unit}")
 
 
-def _is_anothers(node: Node, exporter: Exporter) -> bool:
+def _is_foreign(node: Node, exporter: Exporter) -> bool:
     return not is_active(node.host, exporter.unit(node.host)) and metrics(exporter.port) > 0
 
 
@@ -74,11 +74,11 @@ def _check(node: Node, exporter: Exporter) -> None:
 
 STEP = Step(
     name="exporters",
-    summary="exporters that the image carries serve their metrics",
+    summary="the image's exporters serve their metrics",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,
-    # Jobs need none of it, so it does not stand in the way of the first.
+    # Jobs do not need it, so it must not delay the first one.
     after=("neuron_devices", "gpu_devices", "efa_devices", "slurm_ready"),
     skip=_skip,
     timeout=120,

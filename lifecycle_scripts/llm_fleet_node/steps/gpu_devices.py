@@ -1,4 +1,4 @@
-"""NVIDIA GPUs: as many as the instance type has, kept awake between jobs."""
+"""NVIDIA GPUs: all of the instance type, in persistence mode."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ _UNIT_FOLDERS = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd
 
 
 def _apply(node: Node) -> None:
-    """Start the daemon that keeps GPUs awake, where the image has it: without, each first call takes seconds."""
+    """Start the persistence daemon, if the image has it: without it, each first call takes seconds."""
     if _has_persistence(node.host):
         run_unit(node.host, _PERSISTENCE)
 
 
 def _verify(node: Node) -> None:
-    """Prove that driver and `nvidia-smi` see as many GPUs as the instance type has."""
+    """Verify the number of GPUs in the driver and in `nvidia-smi`."""
     host, expected = node.host, expected_accelerators(node)
     found = count(host)
     if found is None:
-        fail(Code.ACCELERATORS, f"the NVIDIA driver does not run{_xids(host)}")
+        fail(Code.ACCELERATORS, f"the NVIDIA driver is not loaded{_xids(host)}")
     name = node.instance_type.name if node.instance_type else "this instance type"
     for who, number in (("the driver has", found), ("nvidia-smi shows", listed(host))):
         if number is not None and (number != expected if expected is not None else not number):
-            fail(Code.ACCELERATORS, f"{name} has {expected or 'some'} GPUs, {who} {number}{_xids(host)}")
+            fail(Code.ACCELERATORS, f"{name} has {expected or 'some'} GPUs, but {who} {number}{_xids(host)}")
     if _has_persistence(host) and not is_active(host, _PERSISTENCE):
         fail(Code.ACCELERATOR_SETTINGS, f"{_PERSISTENCE} does not run")
     node.say(f"{found} GPUs")
 
 
 def _skip(node: Node) -> Optional[str]:
-    """Nothing to do without GPUs."""
+    """Skipped without GPUs."""
     return why_none(node, "gpu")
 
 
@@ -48,12 +48,12 @@ def _has_persistence(host: Host) -> bool:
 
 def _xids(host: Host) -> str:
     errors = xid_errors(host)
-    return f"; the kernel says: {'; '.join(errors)}" if errors else ""
+    return f"; kernel messages: {'; '.join(errors)}" if errors else ""
 
 
 STEP = Step(
     name="gpu_devices",
-    summary="all GPUs of the instance type are there and kept awake",
+    summary="all GPUs of the instance type are present, in persistence mode",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

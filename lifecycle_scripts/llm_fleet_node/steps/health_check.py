@@ -1,7 +1,7 @@
-"""A sick node is drained with the reason, and taken back once it is well.
+"""An unhealthy node is drained with the reason, and resumed when it is healthy again.
 
-slurmd runs the check where slurm.conf is ours to add to; elsewhere a timer does, on controllers too. They cannot be
-drained: there the timer's unit fails, and its journal says why.
+slurmd runs the check if llm-fleet can add it to slurm.conf; otherwise a timer does, and on controllers. They cannot be
+drained: there the timer's unit fails, with the reason in its journal.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from llm_fleet_node.slurm.registration import configuration
 from llm_fleet_node.step import COMPUTE, CONTROLLER, EVERY_ROLE, LOGIN, ON_CREATE, Step
 
 _LEAST_FREE = 3
-"""Percent of the root disk. Below, jobs and logs fail in ways that do not name it."""
+"""Minimum free percent of the root disk. Below, jobs and logs fail with unclear errors."""
 _DEVICES = {"neuron": "/dev/neuron[0-9]*", "gpu": "/proc/driver/nvidia/gpus/*"}
 _EFA = "/sys/class/infiniband/*"
 
 
 def _expected(node: Node) -> str:
-    """Return what the check expects of this node, in the words of `node_files/slurm/health_check.sh`."""
+    """Return the expectations on this node, in the format of `node_files/slurm/health_check.sh`."""
     lines = [f"disk / {_LEAST_FREE}", f"room {_daemon_folder(node)} {LEAST_FREE_MIB}"]
     lines += [f"mount {mount.mount_path} rw" for mount in node.manifest.mounts if _is_ours(node, mount.groups)]
     lines += [
@@ -51,7 +51,7 @@ def _expected(node: Node) -> str:
 
 
 def _daemon_folder(node: Node) -> str:
-    """Return where the node's Slurm daemon keeps its state."""
+    """Return the state folder of the node's Slurm daemon."""
     slurm = find(node.host)
     if node.role == CONTROLLER:
         return state_folder(conf_file.read(node.host, slurm.etc) if slurm else None)
@@ -63,7 +63,7 @@ def _is_ours(node: Node, groups: tuple[str, ...] | None) -> bool:
 
 
 def _is_taken(node: Node, step: str) -> bool:
-    """What the fleet's owner does not want looked at once is not looked at again either."""
+    """A skipped step also removes its checks here."""
     return step not in node.manifest.steps.skip
 
 
@@ -95,32 +95,32 @@ def _verify(node: Node) -> None:
     host = node.host
     changed = [path for path, text in _programs(node).items() if host.read(path) != text or not _runs(host, path)]
     if changed or host.read(EXPECTED) != _expected(node):
-        fail(Code.HEALTH_CHECK, f"{', '.join(changed) or EXPECTED} is not what this bundle says")
+        fail(Code.HEALTH_CHECK, f"{', '.join(changed) or EXPECTED} does not match this bundle")
     if not _by_slurmd(node) and not health_timer.runs(host):
         fail(Code.HEALTH_CHECK, f"{health_timer.NAME}.timer does not run")
     if node.role == CONTROLLER:
-        return  # slurm_ready proves what the check looks at, once slurmctld has made its folder
+        return  # slurm_ready runs the check after slurmctld has made its folder
     try:
         host.run(str(host.path(HEALTH_CHECK)), "--report", timeout=90)
     except CommandFailed as error:
-        fail(Code.HEALTH_CHECK, f"this node is sick: {error.output.strip()}")
+        fail(Code.HEALTH_CHECK, f"this node is unhealthy: {error.output.strip()}")
 
 
 def _runs(host: Host, path: str) -> bool:
-    """Return whether it can be run: slurmd drains the node whose prolog cannot."""
+    """Return whether it is executable: slurmd drains a node whose prolog is not."""
     return os.access(host.path(path), os.X_OK)
 
 
 def _skip(node: Node) -> Optional[str]:
     """Slurm has login nodes on HyperPod only."""
     if node.on_parallelcluster and node.role == LOGIN:
-        return "to Slurm, a login node of AWS ParallelCluster is none of its nodes"
+        return "login nodes of AWS ParallelCluster are not nodes in Slurm"
     return None
 
 
 STEP = Step(
     name="health_check",
-    summary="a sick node is drained, a sick controller reported",
+    summary="an unhealthy node is drained, an unhealthy controller reported",
     roles=EVERY_ROLE,
     after=(
         "slurm_conf",

@@ -1,4 +1,4 @@
-"""The node's own name and its controllers' names mean their addresses, whether VPC DNS works already or not."""
+"""The names of the node and its controllers resolve to their addresses, also without VPC DNS."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from llm_fleet_node.step import COMPUTE, EVERY_ROLE, LOGIN, ON_CREATE, Step
 
 _BLOCK = "names"
 _LONGEST = 63
-"""Characters of a whole name: libfabric's and the Neuron runtime's bootstrap fail on longer ones."""
+"""Maximum characters of a full name: the bootstrap of libfabric and the Neuron runtime fails with longer ones."""
 _SECONDS = 5.0
-"""For DNS to answer. It is asked only for names that /etc/hosts lacks."""
+"""Timeout of DNS, which is queried only for names that are not in /etc/hosts."""
 
 
 def _apply(node: Node) -> None:
@@ -22,9 +22,9 @@ def _apply(node: Node) -> None:
         fail(Code.OWN_NAME, "the node has no host name but localhost", final=True)
     address = own_address(node, own)
     if address is None:
-        fail(Code.OWN_NAME, f"{own} has no address of its own but loopback")
+        fail(Code.OWN_NAME, f"{own} has only a loopback address")
     lines: list[str] = []
-    # The first entry counts: an image may have left an older one, or 127.0.1.1, which only this node reaches.
+    # The first entry is used: the image may contain an older one, or 127.0.1.1, which only this node can reach.
     if _without_our_block(node, own)[:1] != (address,):
         lines.append(f"{address} {_all_names(own)}")
     for controller, name in _controllers(node):
@@ -38,8 +38,8 @@ def _verify(node: Node) -> None:
     found = names.meaning(node.host, own, seconds=_SECONDS)
     if found[:1] == () or found[0] not in node.identity.addresses:
         addresses = ", ".join(node.identity.addresses) or "none"
-        told = ", ".join(found) or f"nothing within {_SECONDS:g} s"
-        fail(Code.OWN_NAME, f"{own} resolves to {told}, this node's addresses are {addresses}")
+        reported = ", ".join(found) or f"nothing within {_SECONDS:g} s"
+        fail(Code.OWN_NAME, f"{own} resolves to {reported}, but this node's addresses are {addresses}")
     whole = _whole_name(node, own)
     if len(whole) > _LONGEST:
         fail(Code.NAME_TOO_LONG, f"{whole} has {len(whole)} characters, more than {_LONGEST}", final=True)
@@ -52,25 +52,25 @@ def _verify_controllers(node: Node) -> None:
     for address, name in _controllers(node):
         found = names.meaning(node.host, name, seconds=_SECONDS)
         if found[:1] != (address,):
-            told = ", ".join(found) or f"nothing within {_SECONDS:g} s"
-            fail(Code.CONTROLLER_NAME, f"the controller {name} resolves to {told}, not to {address}")
+            reported = ", ".join(found) or f"nothing within {_SECONDS:g} s"
+            fail(Code.CONTROLLER_NAME, f"the controller {name} resolves to {reported}, not to {address}")
 
 
 def _controllers(node: Node) -> list[tuple[str, str]]:
-    """Return the controllers' addresses and names. Only HyperPod derives names of nodes from addresses."""
+    """Return the controllers' addresses and names. Only HyperPod derives node names from addresses."""
     if node.manifest.platform != "hyperpod":
         return []
     return [(address, "ip-" + address.replace(".", "-")) for address in node.identity.controllers]
 
 
 def _without_our_block(node: Node, name: str) -> tuple[str, ...]:
-    """Return what `name` would mean without this step, which must not take its own entry for somebody else's."""
-    others = names.hosts_entries(node.host, beside_block=_BLOCK)
+    """Return the addresses of `name` without this step's own entry."""
+    others = names.hosts_entries(node.host, next_to_block=_BLOCK)
     known = tuple(address for address, known_as in others if name in known_as)
     if known:
         return known
     if any(name in known_as for _, known_as in names.block_entries(node.host, _BLOCK)):
-        return ()  # we have answered for it: what DNS has come to say since changes nothing
+        return ()  # this step's entry is used: a later DNS answer changes nothing
     return names.resolve(node.host, name, seconds=_SECONDS)
 
 
@@ -80,7 +80,7 @@ def _all_names(own: str) -> str:
 
 
 def _whole_name(node: Node, own: str) -> str:
-    """Return the name with its domain, as `hostname --fqdn` tells it, without asking DNS."""
+    """Return the name with its domain as in `hostname --fqdn`, without DNS."""
     if "." in own:
         return own
     for _, known_as in names.hosts_entries(node.host):
@@ -95,7 +95,7 @@ def _whole_name(node: Node, own: str) -> str:
 
 STEP = Step(
     name="hosts",
-    summary="the node's own name and its controllers' names mean their addresses",
+    summary="the names of the node and its controllers resolve to their addresses",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

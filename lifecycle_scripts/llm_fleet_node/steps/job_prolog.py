@@ -1,7 +1,7 @@
-"""AWS ParallelCluster: before each job its node is checked, by a file in the folder of prologs that all nodes share.
+"""AWS ParallelCluster: a file in the shared prolog folder checks the node before each job.
 
-Source: AWS ParallelCluster User Guide, "Slurm prolog and epilog" (since 3.6.0). Where one of the files there does not
-end with 0, slurmd drains the node and the job goes back into the queue.
+Source: AWS ParallelCluster User Guide, "Slurm prolog and epilog" (since 3.6.0). If one of the files there fails,
+slurmd drains the node and requeues the job.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from llm_fleet_node.slurm.node_programs import PROLOG_FOLDER, SOURCE
 from llm_fleet_node.step import CONTROLLER, ON_NODE_CONFIGURED, Step
 
 _FILE = f"{PROLOG_FOLDER}/80_llm_fleet_health_check"
-"""Before ParallelCluster's own `90_pcluster_health_check_manager`, which looks at GPUs by NVIDIA's tools."""
+"""Before ParallelCluster's `90_pcluster_health_check_manager`, which checks GPUs with NVIDIA's tools."""
 
 
 def _text(node: Node) -> str:
@@ -29,24 +29,24 @@ def _apply(node: Node) -> None:
 
 
 def _verify(node: Node) -> None:
-    """Prove that the file is there, and that slurmd will look for it."""
+    """Verify the file, and that slurm.conf has the folder."""
     host = node.host
     if host.read(_FILE) != _text(node) or not os.access(host.path(_FILE), os.X_OK):
-        fail(Code.HEALTH_CHECK, f"{_FILE} is not what this bundle says, or cannot be run")
+        fail(Code.HEALTH_CHECK, f"{_FILE} does not match this bundle, or is not executable")
     conf = conf_file.read(host, installation.found(host).etc)
-    told = conf.values("Prolog") if conf else []
-    if f"{PROLOG_FOLDER}/*" not in told:
-        fail(Code.HEALTH_CHECK, f"slurm.conf has Prolog={', '.join(told) or '(none)'}, not {PROLOG_FOLDER}/*")
+    reported = conf.values("Prolog") if conf else []
+    if f"{PROLOG_FOLDER}/*" not in reported:
+        fail(Code.HEALTH_CHECK, f"slurm.conf has Prolog={', '.join(reported) or '(none)'}, not {PROLOG_FOLDER}/*")
 
 
 def _skip(node: Node) -> Optional[str]:
-    """Nothing to run where the nodes have no check."""
-    return "fleet.json says to skip health_check" if "health_check" in node.manifest.steps.skip else None
+    """Skipped if the nodes have no health check."""
+    return "fleet.json skips health_check" if "health_check" in node.manifest.steps.skip else None
 
 
 STEP = Step(
     name="job_prolog",
-    summary="before each job its node is checked",
+    summary="the node is checked before each job",
     roles=frozenset({CONTROLLER}),
     hooks=frozenset({ON_NODE_CONFIGURED}),
     apply=_apply,

@@ -1,4 +1,4 @@
-"""Logs are rotated before they fill the root, and Slurm's daemons write on in the new ones."""
+"""Logs are rotated before they fill the root disk, and Slurm's daemons reopen them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _CRON = "/etc/cron.daily/logrotate"
 def _apply(node: Node) -> None:
     host = node.host
     if host.which("logrotate") is None:
-        fail(Code.LOG_ROTATION, "there is no program logrotate on this node", final=True)
+        fail(Code.LOG_ROTATION, "logrotate is not installed on this node", final=True)
     for name in _FILES:
-        host.remove_drafts(f"{FOLDER}/{name}")  # logrotate reads hidden files, too: it would count as another's entry
+        host.remove_drafts(f"{FOLDER}/{name}")  # logrotate reads hidden files too: it would count as another entry
     disable_dead_entries(host, _FILES)
     patterns = others_patterns(host, _FILES)
     slurm = slurm_entry(host, patterns)
@@ -42,9 +42,9 @@ def _is_started(host: Host) -> bool:
 def _verify(node: Node) -> None:
     host = node.host
     if not _is_started(host):
-        fail(Code.LOG_ROTATION, f"nothing starts logrotate: neither {_TIMER} is enabled nor is there {_CRON}")
+        fail(Code.LOG_ROTATION, f"nothing starts logrotate: {_TIMER} is not enabled, and {_CRON} does not exist")
     try:
-        # It tells what it would do on standard error, and goes on after an error in one file.
+        # It prints its plan on standard error, and continues after an error in one file.
         said = host.run("sh", "-c", "logrotate --debug /etc/logrotate.conf 2>&1")
     except CommandFailed as error:
         said = error.output

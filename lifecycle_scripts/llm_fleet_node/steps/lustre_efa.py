@@ -1,6 +1,6 @@
-"""EFA carries Lustre's data where the fleet says so, over all interfaces that it should, proven by a transfer.
+"""Lustre uses EFA if the fleet configures it, over all its interfaces; checked with a transfer.
 
-Jobs run without it, several times slower where they wait for storage: the node works, and is reported as degraded.
+Jobs also run over TCP, but several times slower when they wait for storage: the node is reported as degraded.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from llm_fleet_node.step import EVERY_ROLE, Step
 
 
 def _apply(_: Node) -> None:
-    """Nothing: LNet was set up before the mount, by `mount_lustre`, and is not changed under it."""
+    """Nothing: `mount_lustre` sets up LNet before the mount, and it cannot be changed later."""
 
 
 def _verify(node: Node) -> None:
     for mount in _over_efa(node):
-        node.say(f"{mount.mount_path} is carried by EFA: {prove_efa(node, mount.mount_path)}")
+        node.say(f"{mount.mount_path} uses EFA: {prove_efa(node, mount.mount_path)}")
 
 
 def _over_efa(node: Node) -> list[Mount]:
@@ -34,7 +34,7 @@ def _skip(node: Node) -> Optional[str]:
 
 STEP = Step(
     name="lustre_efa",
-    summary="EFA carries the data of Lustre file systems that have it",
+    summary="Lustre file systems with EFA use EFA",
     roles=EVERY_ROLE,
     needs=("mount_lustre",),
     skip=_skip,

@@ -1,7 +1,7 @@
-"""Each minute the node measures itself, and sends it to CloudWatch or Prometheus. Nothing is downloaded.
+"""The node sends its metrics to CloudWatch or Prometheus each minute. Nothing is downloaded.
 
-Jobs need none of it: a node whose values are not taken works, and is told as degraded. A service of AWS that is out of
-reach for an hour would otherwise keep every node from coming back that is replaced in that hour.
+Jobs do not need it: a node whose metrics are rejected works, and is reported as degraded. Otherwise an AWS service that
+is unreachable for an hour would make every node fail that is replaced in that hour.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from llm_fleet_node.watching import program
 from llm_fleet_node.watching.program import UNIT, UNIT_PATH, WANTED, Looked
 
 _SECONDS = 45
-"""The first values come at once; neuron-monitor needs 5 s, and each call to AWS may take 10."""
+"""Timeout of the first values: neuron-monitor needs 5 s, and each call to AWS can take 10 s."""
 
 
 def _apply(node: Node) -> None:
@@ -27,7 +27,7 @@ def _apply(node: Node) -> None:
         return
     files = program.files(node)
     if any(host.read(path) != text for path, text in files.items()) and is_active(host, UNIT):
-        # Before a file is written: a run that is killed in between finds it stopped, and starts it anew.
+        # Before a file is written: after a kill, the next run finds it stopped, and starts it.
         host.run("systemctl", "stop", UNIT, changes=f"stopped {UNIT}")
     for path, text in files.items():
         host.write(path, text)
@@ -47,18 +47,18 @@ def _take_away(node: Node) -> None:
 
 
 def _verify(node: Node) -> None:
-    """Prove that values were read, and that they were taken."""
+    """Verify that metrics were read and published."""
     host = node.host
     if node.manifest.metrics is None:
         if host.path(UNIT_PATH).exists():
-            fail(Code.METRICS_SERVICE, f"{UNIT_PATH} is there, and the fleet asks for no metrics")
+            fail(Code.METRICS_SERVICE, f"{UNIT_PATH} exists, but metrics are off in this fleet")
         return
     changed = [path for path, text in program.files(node).items() if host.read(path) != text]
     if changed:
-        fail(Code.METRICS_SERVICE, f"{', '.join(changed)} is not what this bundle says")
+        fail(Code.METRICS_SERVICE, f"{', '.join(changed)} does not match this bundle")
     if not is_active(host, UNIT):
         fail(Code.METRICS_SERVICE, f"{UNIT} does not run")
-    what = f"value in {program.STATUS} that {UNIT} has measured"
+    what = f"metric of {UNIT} in {program.STATUS}"
     looked = wait_for(what, lambda: program.looked(node), seconds=_SECONDS, code=Code.METRICS_SERVICE)
     assert looked is not None
     _check(node, looked)
@@ -73,15 +73,15 @@ def _check(node: Node, looked: Looked) -> None:
 
 
 def _skip(node: Node) -> Optional[str]:
-    """One that an earlier bundle has set up is taken away."""
+    """Not skipped if an earlier bundle has set it up: it is removed."""
     if node.manifest.metrics is None and not node.host.path(UNIT_PATH).exists():
-        return "the fleet asks for no metrics"
+        return "metrics are off in this fleet"
     return None
 
 
 STEP = Step(
     name="metrics",
-    summary="the node tells each minute how it is",
+    summary="the node sends metrics each minute",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

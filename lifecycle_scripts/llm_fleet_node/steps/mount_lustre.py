@@ -1,4 +1,4 @@
-"""FSx for Lustre is mounted and writable. Whether EFA carries it is for the step `lustre_efa` to prove."""
+"""FSx for Lustre is mounted and writable. The step `lustre_efa` checks EFA."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.step import EVERY_ROLE, Step
 
 _OPTIONS = "noatime,flock,_netdev,x-systemd.mount-timeout=90"
-"""`flock`: locks hold over all nodes, as checkpoints and compile caches need. `_netdev`: after the network, at boot.
-No `nofail`: systemd would not let slurmd wait for the mount then; without it, one that fails stops no other unit."""
+"""`flock`: locks over all nodes, for checkpoints and compile caches. `_netdev`: after the network, at boot.
+No `nofail`: with it, slurmd would not wait for the mount; without it, a failed mount stops no other unit."""
 _PORT = 988
 _DEADLINE = 120.0
-"""Seconds: a file system's DNS name and security group may come into force a little after the node."""
+"""Timeout in seconds: DNS name and security group of a new file system can take effect after the node's start."""
 
 
 def _apply(node: Node) -> None:

@@ -1,4 +1,4 @@
-"""FSx for OpenZFS is mounted by NFS, writable, and lets root own files for others."""
+"""FSx for OpenZFS is mounted with NFS, writable, and root can change the owner of files."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _EXPORT = "/fsx"
 _OPTIONS = (
     "noatime,nfsvers=4.2,nconnect=16,rsize=1048576,wsize=1048576,hard,timeo=600,_netdev,x-systemd.mount-timeout=90"
 )
-"""`nconnect`: one TCP connection carries a fraction of what the server can do; 16 are the most that Linux makes."""
+"""`nconnect`: one TCP connection has only a part of the server's throughput; 16 is the maximum of Linux."""
 _PORT = 2049
 _DEADLINE = 120.0
-_SOMEBODY = 65534
+_SOMEONE = 65534
 
 
 def _apply(node: Node) -> None:
@@ -42,9 +42,7 @@ def _verify(node: Node) -> None:
             export = volume_path(node.host, mount.mount_path, below=_EXPORT)
         there = is_mounted(node.host, _remote(mount, export))
         if there.kind == "nfs":
-            node.say(
-                f"{mount.mount_path} is mounted by NFS 3, which the platform chose: locks and speed are not NFS 4's"
-            )
+            node.say(f"the platform has mounted {mount.mount_path} with NFS 3: locks and speed differ from NFS 4")
         _prove_root(node.host, mount.mount_path)
         prove_writable(node.host, mount.mount_path)
 
@@ -61,15 +59,15 @@ def _remote(mount: Mount, export: str) -> Remote:
 
 
 def _prove_root(host: Host, path: str) -> None:
-    """Raise `Failure` unless root's files are root's, and root can give them away, as it must for people's homes."""
+    """Raise `Failure` unless root's files belong to root, and root can change their owner, as for home directories."""
     try:
         with new_file(host, path) as handle:
             owner = os.fstat(handle).st_uid
             if owner != os.geteuid():
-                fail(Code.ROOT_SQUASH, f"a file that root makes in {path} belongs to {owner}")
-            os.fchown(handle, _SOMEBODY, _SOMEBODY)
+                fail(Code.ROOT_SQUASH, f"a file that root creates in {path} belongs to {owner}")
+            os.fchown(handle, _SOMEONE, _SOMEONE)
     except PermissionError as error:
-        fail(Code.ROOT_SQUASH, f"root may not make a file in {path} and give it away: {error.strerror}")
+        fail(Code.ROOT_SQUASH, f"root cannot create a file in {path} and change its owner: {error.strerror}")
     except OSError as error:
         fail(Code.STORAGE_UNFIT, f"{path} cannot be written: {error.strerror}")
 
@@ -80,7 +78,7 @@ def _skip(node: Node) -> Optional[str]:
 
 STEP = Step(
     name="mount_open_zfs",
-    summary="OpenZFS file systems are mounted and writable, by root for others too",
+    summary="OpenZFS file systems are mounted and writable, without root squash",
     roles=EVERY_ROLE,
     needs=("hosts",),
     skip=_skip,

@@ -1,4 +1,4 @@
-"""Buckets are shown as folders by Mountpoint for S3, and can be listed."""
+"""Buckets are mounted with Mountpoint for Amazon S3, and can be listed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _apply(node: Node) -> None:
 
 
 def _write_unit(host: Host, unit: str, text: str) -> None:
-    """Make `unit` be `text`. What runs by an older text is stopped first: a run killed after that starts it anew."""
+    """Write the unit. A running unit with an older text is stopped first: after a kill, the next run starts it."""
     path = f"/etc/systemd/system/{unit}"
     if host.read(path) not in (None, text) and services.is_active(host, unit):
         host.run("systemctl", "stop", unit, changes=f"stopped {unit}")
@@ -57,12 +57,12 @@ def _verify(node: Node) -> None:
         if there is None:
             fail(Code.S3_MOUNT, f"nothing is mounted at {mount.mount_path}: {_journal(node.host, unit_name(mount))}")
         if mount.read_only and "ro" not in there.options:
-            fail(Code.S3_MOUNT, f"{mount.mount_path} can be written, though the fleet says read only")
+            fail(Code.S3_MOUNT, f"{mount.mount_path} can be written, but the fleet configures it as read-only")
         _list(node, mount)
 
 
 def _list(node: Node, mount: S3Mount) -> None:
-    """Ask the bucket for its first objects: Mountpoint mounts what it may not read."""
+    """List the first objects of the bucket: Mountpoint also mounts a bucket without read permissions."""
     try:
         with os.scandir(node.host.path(mount.mount_path)) as entries:
             next(entries, None)
@@ -71,17 +71,17 @@ def _list(node: Node, mount: S3Mount) -> None:
 
 
 def _skip(node: Node) -> Optional[str]:
-    return None if s3_mounts_of(node) else f"group {node.group.name} shows no bucket as a folder"
+    return None if s3_mounts_of(node) else f"group {node.group.name} mounts no bucket"
 
 
 STEP = Step(
     name="mount_s3",
-    summary="buckets are shown as folders and can be listed",
+    summary="buckets are mounted and can be listed",
     roles=EVERY_ROLE,
     needs=("hosts", "disks"),
     skip=_skip,
     apply=_apply,
     verify=_verify,
-    timeout=1500,  # as long as packages.install may take, and what follows
+    timeout=1500,  # timeout of packages.install, and of the rest
     retries=1,
 )

@@ -1,4 +1,4 @@
-"""munged runs with the cluster's key, and gives and takes credentials."""
+"""munged runs with the cluster's key, and can encode and decode credentials."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from llm_fleet_node.step import EVERY_ROLE, ON_CREATE, ON_INIT_COMPLETE, Step
 from llm_fleet_node.waiting import wait_for
 
 _SECONDS = 60.0
-"""For the platform's agent to write the key: it does so before it starts the scripts."""
+"""Timeout for the platform's agent to write the key, which it does before it starts the scripts."""
 
 
 def _apply(node: Node) -> None:
@@ -20,7 +20,7 @@ def _apply(node: Node) -> None:
     else:
         munge_key.bring(node)
     try:
-        # An image that starts munge at boot has it running with the key of before.
+        # An image that starts munge at boot has it running with the old key.
         units.start(node.host, "munge", reads=[munge_key.KEY])
     except CommandFailed as error:
         fail(Code.MUNGE_DOWN, error.cause)
@@ -37,9 +37,9 @@ def _verify(node: Node) -> None:
         fail(Code.MUNGE_KEY, f"there is no {munge_key.KEY}")
     (unit,) = units.look(host, "munge")
     if not unit.active:
-        fail(Code.MUNGE_DOWN, "munge does not run")
+        fail(Code.MUNGE_DOWN, "munge is not running")
     if units.is_older(host, unit.pid, [munge_key.KEY]):
-        fail(Code.MUNGE_DOWN, f"munge runs with another key: {munge_key.KEY} was written after its start")
+        fail(Code.MUNGE_DOWN, f"munge runs with an old key: {munge_key.KEY} was written after its start")
     try:
         credential = host.run("munge", "--no-input", timeout=10)
         host.run("unmunge", "--output=/dev/null", input=credential, timeout=10)
@@ -49,7 +49,7 @@ def _verify(node: Node) -> None:
 
 STEP = Step(
     name="munge",
-    summary="munged gives and takes credentials with the cluster's key",
+    summary="munged encodes and decodes credentials with the cluster's key",
     roles=EVERY_ROLE,
     hooks=frozenset({ON_CREATE, ON_INIT_COMPLETE}),
     needs=("slurm_packages",),

@@ -1,4 +1,4 @@
-"""Neuron devices: as many as the instance type has, and what multi-node training on them needs of the kernel."""
+"""Neuron devices: all of the instance type, with the kernel settings for multi-node training."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from llm_fleet_node.step import EVERY_ROLE, Step
 from llm_fleet_node.waiting import wait_for
 
 _SECONDS = 30
-"""How long devices may take to appear once the driver is loaded."""
+"""Seconds for devices to appear after the driver is loaded."""
 
 
 def _apply(node: Node) -> None:
-    """Wait for the devices of a driver that was only just loaded; reserve ports and raise limits."""
+    """Wait for the devices of a newly loaded driver; reserve ports and raise limits."""
     expected = expected_accelerators(node) or 1
     if is_loaded(node.host):
         wait_for(
@@ -32,48 +32,48 @@ def _apply(node: Node) -> None:
 
 
 def _verify(node: Node) -> None:
-    """Prove that kernel and `neuron-ls` see as many devices as the instance type has."""
+    """Verify the number of devices in the kernel and in `neuron-ls`."""
     host, expected = node.host, expected_accelerators(node)
     driver = driver_version(host)
     if driver is None or not is_loaded(host):
-        fail(Code.NEURON_DRIVER, f"the Neuron driver {driver or '(none)'} does not run")
+        fail(Code.NEURON_DRIVER, f"the Neuron driver {driver or '(none)'} is not loaded")
     numbers = device_numbers(host)
-    _compare(node, expected, len(numbers), f"/dev has {len(numbers)} (neuron{_told(numbers)})")
+    _compare(node, expected, len(numbers), f"/dev has {len(numbers)} (neuron{_reported(numbers)})")
     listed = _listed(node) if host.which("neuron-ls") else None
     if listed is not None:
         _compare(node, expected, len(listed), f"neuron-ls shows {len(listed)}")
         if len({device.get("nc_count") for device in listed}) != 1:
-            fail(Code.ACCELERATORS, f"neuron-ls shows devices with unlike numbers of cores: {_cores(listed)}")
+            fail(Code.ACCELERATORS, f"neuron-ls shows devices with different numbers of cores: {_cores(listed)}")
     check_settings(host)
     node.say(f"Neuron driver {driver}: {len(numbers)} devices")
 
 
 def _skip(node: Node) -> Optional[str]:
-    """Nothing to do without Neuron devices."""
+    """Skipped without Neuron devices."""
     return why_none(node, "neuron")
 
 
-def _compare(node: Node, expected: Optional[int], found: int, told: str) -> None:
+def _compare(node: Node, expected: Optional[int], found: int, reported: str) -> None:
     if expected is not None and found != expected:
         name = node.instance_type.name if node.instance_type else "this instance type"
-        fail(Code.ACCELERATORS, f"{name} has {expected} Neuron devices, {told}")
+        fail(Code.ACCELERATORS, f"{name} has {expected} Neuron devices, {reported}")
     if not found:
-        fail(Code.ACCELERATORS, f"no Neuron device: {told}")
+        fail(Code.ACCELERATORS, f"no Neuron device: {reported}")
 
 
 def _listed(node: Node) -> Optional[list[dict[str, Any]]]:
-    """Return the devices that `neuron-ls` can talk to; `None` when it tells them in a form that we do not know."""
+    """Return the devices in `neuron-ls`; `None` if its output has an unknown format."""
     try:
         said = node.host.run("neuron-ls", "--json-output")
     except CommandFailed as error:
         fail(Code.ACCELERATORS, error.cause)
     try:
-        told = json.loads(said)
+        reported = json.loads(said)
     except ValueError:
-        told = None
-    if isinstance(told, list) and all(isinstance(device, dict) for device in cast("list[Any]", told)):
-        return cast("list[dict[str, Any]]", told)
-    node.say(f"neuron-ls told its devices in an unknown form, so only /dev was counted: {said[:100]!r}")
+        reported = None
+    if isinstance(reported, list) and all(isinstance(device, dict) for device in cast("list[Any]", reported)):
+        return cast("list[dict[str, Any]]", reported)
+    node.say(f"the output of neuron-ls has an unknown format, so only /dev was counted: {said[:100]!r}")
     return None
 
 
@@ -81,13 +81,13 @@ def _cores(devices: list[dict[str, Any]]) -> str:
     return ", ".join(f"{device.get('neuron_device')}: {device.get('nc_count')}" for device in devices)
 
 
-def _told(numbers: list[int]) -> str:
+def _reported(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers)) or " none"
 
 
 STEP = Step(
     name="neuron_devices",
-    summary="all Neuron devices of the instance type are there, and ports for training are kept free",
+    summary="all Neuron devices of the instance type are present, and ports for training are reserved",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

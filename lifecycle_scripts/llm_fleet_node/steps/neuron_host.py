@@ -1,4 +1,4 @@
-"""Neuron on the host: driver, runtime, collectives and tools that go together, the image's or the release's."""
+"""Compatible Neuron driver, runtime, collectives and tools on the host, from the image or the release."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from llm_fleet_node.downloads import is_version
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import CommandFailed
 from llm_fleet_node.manifest_parts import Neuron, Package
-from llm_fleet_node.neuron.compatibility import conflicts, packages_beside
+from llm_fleet_node.neuron.compatibility import conflicts, packages_next_to
 from llm_fleet_node.neuron.driver import DRIVER, driver_version, is_loaded
 from llm_fleet_node.node import Node
 from llm_fleet_node.packages import held, install, installed_versions, is_installed, repair
 from llm_fleet_node.step import EVERY_ROLE, Step
 
 _FIRST_OF_AL2023 = (6, 1)
-"""The kernel whose package bears no version."""
+"""The kernel whose package name has no version."""
 
 
 def _apply(node: Node) -> None:
-    """Install the release's packages where the fleet asks for that; never change a driver that the image brought."""
+    """Install the release's packages if the fleet configures that; a driver of the image is never changed."""
     neuron = _wanted(node)
     if neuron.host == "install":
-        repair(node.host)  # A driver that is half installed may look like the image's own.
+        repair(node.host)  # A partly installed driver can look like the image's own.
         driver = driver_version(node.host)
         names = [f"{package.name}={package.version}" for package in _packages(neuron, driver)]
         own = [DRIVER] if is_installed(node.host, DRIVER) else []
@@ -38,37 +38,35 @@ def _apply(node: Node) -> None:
 
 
 def _verify(node: Node) -> None:
-    """Prove that the driver runs, that the packages are there, and that they go with it and with each other."""
+    """Verify that the driver is loaded, and that the packages are installed and compatible."""
     host, neuron = node.host, _wanted(node)
     driver = driver_version(host)
     if driver is None or not is_loaded(host):
-        fail(
-            Code.NEURON_DRIVER, f"the Neuron driver {driver or '(none)'} is not running on kernel {os.uname().release}"
-        )
+        fail(Code.NEURON_DRIVER, f"the Neuron driver {driver or '(none)'} is not loaded on kernel {os.uname().release}")
     names = [package.name for package in neuron.packages if package.name != DRIVER]
     found = installed_versions(host, names)
     missing = [name for name in names if name not in found]
     if missing:
-        fail(Code.NEURON_PACKAGES, f"the node has no {', '.join(missing)}; Neuron {neuron.release} is wanted")
+        fail(Code.NEURON_PACKAGES, f"Neuron {neuron.release} is configured, but the node has no {', '.join(missing)}")
     problems = conflicts({DRIVER: driver, **found}, neuron.compatibility)
     if problems:
         fail(Code.NEURON_MISMATCH, "; ".join(problems), final=neuron.host == "verify")
     if neuron.host == "install":
         _verify_installed(node, neuron, driver, found)
     versions = ", ".join(f"{name} {version}" for name, version in sorted({DRIVER: driver, **found}.items()))
-    node.say(f"Neuron {neuron.release} is wanted, {versions} are here and go together")
+    node.say(f"Neuron {neuron.release} is configured; the node has {versions}, which are compatible")
 
 
 def _skip(node: Node) -> Optional[str]:
-    """Nothing to do without Neuron devices, or where the fleet asks for no release."""
-    return why_none(node, "neuron") or (None if node.manifest.neuron else "the fleet asks for no Neuron release")
+    """Skipped without Neuron devices, or if the fleet sets no release."""
+    return why_none(node, "neuron") or (None if node.manifest.neuron else "the fleet sets no Neuron release")
 
 
 def _verify_installed(node: Node, neuron: Neuron, driver: str, found: dict[str, str]) -> None:
-    """Prove that the pinned versions are installed, and held against upgrades."""
+    """Verify that the pinned versions are installed, and excluded from upgrades."""
     packages = [package for package in _packages(neuron, driver) if package.name != DRIVER]
     wrong = [
-        f"{package.name} is {found[package.name]}, pinned is {package.version}"
+        f"{package.name} is {found[package.name]}, but {package.version} is pinned"
         for package in packages
         if not is_version(found[package.name], package.version)
     ]
@@ -80,17 +78,17 @@ def _verify_installed(node: Node, neuron: Neuron, driver: str, found: dict[str, 
 
 
 def _packages(neuron: Neuron, driver: Optional[str]) -> tuple[Package, ...]:
-    """Return what to install: all of the release on a bare node, else what goes with the image's driver."""
+    """Return the packages to install: the whole release, or those compatible with the image's driver."""
     if driver is None:
         return neuron.packages
-    beside = packages_beside(neuron, driver)
-    if beside is None:
-        fail(Code.NEURON_MISMATCH, f"no runtime of Neuron {neuron.release} goes with driver {driver}", final=True)
-    return beside
+    next_to = packages_next_to(neuron, driver)
+    if next_to is None:
+        fail(Code.NEURON_MISMATCH, f"no runtime of Neuron {neuron.release} supports driver {driver}", final=True)
+    return next_to
 
 
 def _headers(node: Node) -> list[str]:
-    """Return what the driver is built against, where the image lacks it."""
+    """Return the kernel headers package for building the driver, if the image lacks it."""
     kernel = os.uname().release
     if node.host.path(f"/lib/modules/{kernel}/build").exists():
         return []
@@ -100,7 +98,7 @@ def _headers(node: Node) -> list[str]:
 
 
 def _kernel_package(node: Node, kernel: str) -> str:
-    """Return the package that the running kernel is of: `kernel`, on Amazon Linux 2023 also e.g. `kernel6.12`.
+    """Return the package of the running kernel: `kernel`, on Amazon Linux 2023 also e.g. `kernel6.12`.
 
     assumption: al2023-kernel-packages
     """
@@ -114,14 +112,14 @@ def _kernel_package(node: Node, kernel: str) -> str:
 
 
 def _wanted(node: Node) -> Neuron:
-    if node.manifest.neuron is None:  # `skip` has said so: no run gets here.
-        fail(Code.UNFORESEEN, "the manifest asks for no Neuron release", final=True)
+    if node.manifest.neuron is None:  # Not reached, because of `skip`.
+        fail(Code.UNFORESEEN, "the manifest sets no Neuron release", final=True)
     return node.manifest.neuron
 
 
 STEP = Step(
     name="neuron_host",
-    summary="the Neuron driver runs, and runtime, collectives and tools go with it",
+    summary="the Neuron driver is loaded, and runtime, collectives and tools are compatible",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

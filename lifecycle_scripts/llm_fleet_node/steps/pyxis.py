@@ -1,7 +1,7 @@
 """Pyxis: `srun --container-image` works on every node.
 
-On the controller it comes before slurmctld starts, whose copy of `plugstack.conf` all nodes get; on the others after
-slurmd has fetched it, since srun can be asked only then.
+On the controller it runs before slurmctld starts, which sends `plugstack.conf` to all nodes; on the others after
+slurmd has fetched it, because srun needs it.
 """
 
 from __future__ import annotations
@@ -16,50 +16,50 @@ from llm_fleet_node.services import is_active
 from llm_fleet_node.slurm import conf_file, installation
 from llm_fleet_node.step import CONTROLLER, EVERY_ROLE, Step
 
-_TOLD_LATER = "/var/lib/llm-fleet/pyxis-not-yet-told"
-"""There while plugstack.conf was changed and the running slurmctld may not have been told: also after a kill."""
+_REPORTED_LATER = "/var/lib/llm-fleet/pyxis-not-yet-reported"
+"""Exists while plugstack.conf was changed but slurmctld may not be reconfigured yet, also after a kill."""
 
 
 def _apply(node: Node) -> None:
-    """Load pyxis once, in the controller's files. Other nodes get or see those, and must not write them too."""
+    """Load pyxis once, in the controller's files. Other nodes use these files, and must not write them."""
     host = node.host
     path, plugin = _plugstack(node), find_plugin(host)
     if path is None or plugin is None:
         return
     configless = _is_configless(node)
     if not is_right(times_loaded(host, path), configless=configless):
-        host.write(_TOLD_LATER, "")
+        host.write(_REPORTED_LATER, "")
         put_pyxis(host, path, plugin, configless=configless)
-    if host.read(_TOLD_LATER) is not None:
+    if host.read(_REPORTED_LATER) is not None:
         if is_active(host, "slurmctld.service"):
-            host.run("scontrol", "reconfigure", changes="told slurmctld of plugstack.conf")
-        host.remove(_TOLD_LATER)
+            host.run("scontrol", "reconfigure", changes="reconfigured slurmctld for plugstack.conf")
+        host.remove(_REPORTED_LATER)
 
 
 def _verify(node: Node) -> None:
-    """Prove that srun knows pyxis's options, which it does only when the plugin was built for this Slurm."""
+    """Verify that srun has pyxis's options, which requires a plugin that was built for this Slurm."""
     host = node.host
     path = _plugstack(node)
     loaded = times_loaded(host, path) if path else []
     if path and not is_right(loaded, configless=_is_configless(node)):
         where = ", ".join(f"{item.line.path}:{item.line.number + 1}" for item in loaded) or "nowhere"
-        told = "" if len(loaded) != 1 else ", which Slurm does not send to other nodes"
-        fail(Code.PYXIS, f"{path} loads pyxis {len(loaded)} times ({where}){told}")
+        reported = "" if len(loaded) != 1 else ", which Slurm does not send to other nodes"
+        fail(Code.PYXIS, f"{path} loads pyxis {len(loaded)} times ({where}){reported}")
     try:
         said = host.run("srun", "--help")
     except CommandFailed as error:
         fail(Code.PYXIS, f"srun does not start: {error.output.strip()}")
     if "--container-image" not in said:
-        fail(Code.PYXIS, "srun knows no --container-image")
+        fail(Code.PYXIS, "srun has no option --container-image")
 
 
 def _skip(node: Node) -> Optional[str]:
-    """Nothing to do where there is no pyxis: it is part of the AMI, or absent."""
+    """Skipped without pyxis, which only the AMI can bring."""
     return None if find_plugin(node.host) else "the node has no pyxis"
 
 
 def _is_configless(node: Node) -> bool:
-    """Return whether other nodes get plugstack.conf from slurmctld, and do not see the controller's folder."""
+    """Return whether other nodes get plugstack.conf from slurmctld, not from a shared folder."""
     conf = conf_file.read(node.host, installation.found(node.host).etc)
     return "enable_configless" in ((conf.value("SlurmctldParameters") if conf else None) or "")
 
@@ -75,7 +75,7 @@ def _plugstack(node: Node) -> Optional[str]:
 
 STEP = Step(
     name="pyxis",
-    summary="srun knows --container-image",
+    summary="srun has the option --container-image",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

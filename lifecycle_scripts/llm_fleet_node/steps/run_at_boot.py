@@ -1,4 +1,4 @@
-"""After a reboot the node proves itself again: HyperPod runs lifecycle scripts once, and /tmp does not stay."""
+"""The node is verified again after a reboot: HyperPod runs lifecycle scripts only once, and /tmp is emptied."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _AFTER = (
     "network-online.target remote-fs.target munge.service slurmdbd.service slurmctld.service slurmd.service "
     "docker.service containerd.service dlami-nvme.service"
 )
-"""The run looks at what these have started, and starts what they have not. It must not come before one of them:
-`systemctl start` would wait for a unit that waits for this one."""
+"""The run checks these units and starts missing ones. It must not run before one of them: `systemctl start` would wait
+for a unit that waits for this one."""
 
 
 def _apply(node: Node) -> None:
     bundle = keep(node.host, node.places.bundle, node.manifest)
     node.host.write(_PATH, _unit(node))
-    # What `systemctl enable` would do. It is not started: this is the run. Nor is systemd told: the next boot will.
+    # As `systemctl enable`. The unit is not started, because this is the run; systemd reads it at the next boot.
     node.host.link(f"/etc/systemd/system/multi-user.target.wants/{UNIT}", _PATH)
     node.host.link(CURRENT, bundle)
     forget_older(node.host, node.places.bundle, node.manifest)
@@ -29,10 +29,10 @@ def _apply(node: Node) -> None:
 
 def _unit(node: Node) -> str:
     bundle = f"{FOLDER}/{node.manifest.content_hash}"
-    # Whom ParallelCluster has told the group, and nobody else does again, must remember it.
+    # ParallelCluster passes the group only in this run, so the unit must contain it.
     hook = f"{node.hook} --group {node.group.name}" if node.hook == ON_NODE_CONFIGURED else node.hook
     return f"""[Unit]
-Description=Prove this node again after a reboot (llm-fleet)
+Description=Verify this node again after a reboot (llm-fleet)
 Wants=network-online.target
 After={_AFTER}
 ConditionPathExists={bundle}/enter.sh
@@ -59,7 +59,7 @@ def _verify(node: Node) -> None:
 
 STEP = Step(
     name="run_at_boot",
-    summary="the node proves itself again after a reboot",
+    summary="the node is verified again after a reboot",
     roles=EVERY_ROLE,
     after=(
         "health_check",

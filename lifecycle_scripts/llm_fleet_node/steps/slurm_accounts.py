@@ -16,11 +16,11 @@ from llm_fleet_node.users.slurm_accounts import Associations, accounting_cluster
 from llm_fleet_node.users.slurm_limits import apply_limits, limit_problems
 
 _IMAGE_UID = 1000
-"""Of the user that images bring along: `ubuntu` or `ec2-user`."""
+"""Users of images: `ubuntu` or `ec2-user`."""
 
 
 def _apply(node: Node) -> None:
-    """Make the accounts and put the users into them. Who left the fleet file keeps theirs, with their records."""
+    """Make the accounts and add the users. Users who were removed from the fleet file keep theirs, with the records."""
     cluster, accounts = _cluster(node), node.manifest.slurm_accounts
     if not cluster:
         return
@@ -34,19 +34,19 @@ def _apply(node: Node) -> None:
     if accounts:
         put_image_user(node.host, associations, _image_user(node), accounts.image_account)
     if node.hook == ON_INIT_COMPLETE:
-        # Last: from now on whoever is in no account can submit no job.
+        # Last: after this, users without an account cannot submit jobs.
         slurm_enforcement.put_into_platforms(node.host, found(node.host).etc, accounts or None)
 
 
 def _verify(node: Node) -> None:
-    """Prove that slurmdbd knows all of them, with their limits, and that slurmctld holds jobs to these."""
+    """Verify accounts and limits in slurmdbd, and that slurmctld enforces the limits."""
     cluster = _cluster(node)
     if not cluster:
         return
     accounts, members = Associations.read(node.host, cluster).missing(node.manifest.users)
     if accounts or members:
         listed = [*accounts, *(f"{user} in {account}" for account, user in members)]
-        fail(Code.SLURM_ACCOUNTS, f"slurmdbd does not know, in the cluster {cluster}: {', '.join(listed)}")
+        fail(Code.SLURM_ACCOUNTS, f"slurmdbd does not have in the cluster {cluster}: {', '.join(listed)}")
     if node.manifest.slurm_accounts:
         problems = limit_problems(node.host, cluster, node.manifest.slurm_accounts)
         if problems:
@@ -60,7 +60,7 @@ def _image_user(node: Node) -> str:
 
 
 def _skip(node: Node) -> Optional[str]:
-    """Nothing to do where no user is to have an account, and where no limit is wanted, nor ever was here."""
+    """Skipped if no user has an account, and no limit is set or was set before."""
     if any(user.slurm_account for user in node.manifest.users) or node.manifest.slurm_accounts:
         return None
     if node.host.which("scontrol"):
@@ -71,11 +71,11 @@ def _skip(node: Node) -> Optional[str]:
 
 
 def _cluster(node: Node) -> Optional[str]:
-    """Return the cluster's name in the accounting; `None` where Slurm keeps none and the fleet asks for none."""
+    """Return the cluster's name in the accounting; `None` if accounting is off in Slurm and in the fleet."""
     cluster = accounting_cluster(node.host)
     if cluster is None:
         if node.manifest.accounting or node.manifest.slurm_accounts:
-            fail(Code.SLURM_ACCOUNTS, "the fleet has accounting, and the Slurm that runs keeps no records")
+            fail(Code.SLURM_ACCOUNTS, "the fleet has accounting, but the running Slurm keeps no records")
         node.say("Slurm keeps no records here, so there are no accounts to make")
     return cluster
 

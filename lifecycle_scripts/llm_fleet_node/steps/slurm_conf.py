@@ -1,4 +1,4 @@
-"""slurm.conf says what the cluster needs. What the platform's agent wrote stays as it is."""
+"""slurm.conf has the settings that the cluster needs. Lines of the platform's agent are not changed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from llm_fleet_node.step import CONTROLLER, EVERY_ROLE, ON_CREATE, ON_INIT_COMPL
 from llm_fleet_node.waiting import wait_for
 
 _SECONDS = 120.0
-"""For the agent to write slurm.conf: it does so before it starts the scripts."""
+"""Timeout for the agent to write slurm.conf, which it does before it starts the scripts."""
 _AGENTS = ("ClusterName", "SlurmctldHost")
-"""What a slurm.conf that is written to its end has."""
+"""Keys of a complete slurm.conf."""
 _ACCOUNTING = "accounting.conf"
 """Included by the agent's slurm.conf, and empty there (base-config of awslabs/awsome-distributed-ai)."""
-_WHY = "Written by llm-fleet. What the platform's agent writes is in slurm.conf."
+_WHY = "Written by llm-fleet. The lines of the platform's agent are in slurm.conf."
 
 
 def _apply(node: Node) -> None:
@@ -29,7 +29,7 @@ def _apply(node: Node) -> None:
     if node.hook == ON_CREATE:
         _apply_as_owner(node, slurm)
     elif node.role == CONTROLLER:
-        # The AMI has configured Slurm, and UpdateCluster may refuse a slurm.conf that was edited (strategy Managed).
+        # The AMI has configured Slurm, and UpdateCluster can reject an edited slurm.conf (strategy Managed).
         conf = _written(node, slurm)
         if topology_files.problem(node.host, slurm.etc, conf):
             topology_files.put(node, slurm.etc, conf)
@@ -39,7 +39,7 @@ def _apply_as_owner(node: Node, slurm: Installation) -> None:
     host = node.host
     path = f"{slurm.etc}/{conf_file.NAME}"
     if node.role != CONTROLLER:
-        # The controller sends it. One that lies here would win over that.
+        # The controller sends it. A local file would take precedence.
         host.remove(path)
         return
     if not slurm.by_platform:
@@ -47,7 +47,7 @@ def _apply_as_owner(node: Node, slurm: Installation) -> None:
         _put_bare(node, slurm, slurm_conf(node.manifest, host_name=name, address=own_address(node, name) or name))
     conf = _written(node, slurm, ours=False)
     settings = {**added_settings(conf, node.manifest, version(host)), **topology_files.put(node, slurm.etc, conf)}
-    # First what is included: slurm.conf never names a file that is not there.
+    # Included files first: slurm.conf never names a missing file.
     host.write(f"{slurm.etc}/{conf_file.OURS}", conf_file.rendered(settings, why=_WHY))
     more = [_ACCOUNTING] if node.manifest.accounting and not conf.does_include(_ACCOUNTING) else []
     put_block(host, path, conf_file.BLOCK, "\n".join(f"Include {name}" for name in (conf_file.OURS, *more)))
@@ -60,7 +60,7 @@ def _put_bare(node: Node, slurm: Installation, text: str) -> None:
 
 
 def _written(node: Node, slurm: Installation, *, ours: bool = True) -> ConfFile:
-    """Return slurm.conf once the agent has written it. Raises `Failure` when it does not."""
+    """Return slurm.conf after the agent has written it. Raises `Failure` if it does not."""
 
     def look() -> ConfFile | None:
         conf = conf_file.read(node.host, slurm.etc, ours=ours)
@@ -76,7 +76,7 @@ def _verify(node: Node) -> None:
     slurm = found(node.host)
     if node.role != CONTROLLER:
         if node.hook == ON_CREATE and node.host.path(f"{slurm.etc}/{conf_file.NAME}").exists():
-            fail(Code.SLURM_CONF, f"{slurm.etc}/{conf_file.NAME} would win over what the controller sends")
+            fail(Code.SLURM_CONF, f"{slurm.etc}/{conf_file.NAME} would take precedence over the controller's")
         return
     conf = conf_file.read(node.host, slurm.etc)
     if conf is None:
@@ -93,7 +93,7 @@ def _verify_ours(node: Node, slurm: Installation, conf: ConfFile) -> None:
     lost = keeps_auto_resume(conf)
     if node.hook != ON_CREATE:
         if lost:
-            node.say(f"auto-resume will not work: {lost}")
+            node.say(f"auto-resume does not work: {lost}")
         return
     if lost:
         fail(Code.AUTO_RESUME, f"{slurm.etc}/{conf_file.NAME}: {lost}")
@@ -103,16 +103,16 @@ def _verify_ours(node: Node, slurm: Installation, conf: ConfFile) -> None:
     if missing:
         fail(Code.SLURM_CONF, f"{slurm.etc}/{conf_file.NAME} and what it includes lack {', '.join(missing)}")
     if node.manifest.accounting and not conf.does_include(_ACCOUNTING):
-        fail(Code.SLURM_CONF, f"{slurm.etc}/{conf_file.NAME} does not include {_ACCOUNTING}: nothing would be recorded")
+        fail(Code.SLURM_CONF, f"{slurm.etc}/{conf_file.NAME} does not include {_ACCOUNTING}: no job is recorded")
 
 
 STEP = Step(
     name="slurm_conf",
-    summary="slurm.conf says what the cluster needs",
+    summary="slurm.conf has the settings that the cluster needs",
     roles=EVERY_ROLE,
     hooks=frozenset({ON_CREATE, ON_INIT_COMPLETE}),
     needs=("hosts", "slurm_packages"),
-    # It includes what accounting writes.
+    # It includes a file that accounting writes.
     after=("accounting",),
     apply=_apply,
     verify=_verify,

@@ -1,4 +1,4 @@
-"""Slurm's programs are on the node: the platform's where it brings them, else the distribution's."""
+"""Slurm's programs are installed: the platform's if it has them, otherwise the distribution's."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def _apply(node: Node) -> None:
     if slurm is not None and slurm.by_platform:
         return
     if node.host.which("apt-get") is None:
-        fail(Code.SLURM_MISSING, "no Slurm in /opt/slurm, and this distribution has none of its own", final=True)
+        fail(Code.SLURM_MISSING, "no Slurm in /opt/slurm, and this distribution has no Slurm packages", final=True)
     install(node, _packages(node))
 
 
 def _verify(node: Node) -> None:
     for program in (*_PROGRAMS, _DAEMON[node.role]):
         if node.host.which(program) is None:
-            fail(Code.SLURM_MISSING, f"there is no {program}, which a {node.role} node needs")
+            fail(Code.SLURM_MISSING, f"{program} is missing, which a {node.role} node requires")
 
 
 STEP = Step(
     name="slurm_packages",
-    summary="Slurm's programs are on the node",
+    summary="Slurm's programs are installed",
     roles=EVERY_ROLE,
     hooks=frozenset({ON_CREATE}),
     apply=_apply,
     verify=_verify,
-    timeout=1500,  # as long as packages.install may take, and what follows
+    timeout=1500,  # timeout of packages.install, and of the rest
 )

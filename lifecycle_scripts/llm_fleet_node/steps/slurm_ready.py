@@ -1,4 +1,4 @@
-"""Slurm takes jobs: the controller answers and could place one, or this node can run them."""
+"""Slurm accepts jobs: the controller answers and can schedule jobs, or this node can run them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _skip(node: Node) -> Optional[str]:
 
 
 def _apply(node: Node) -> None:
-    """Give the node back that was held for a cause that is over. What others hold back stays so."""
+    """Resume the node if the reason of its drain no longer applies. Drains by others stay."""
     if node.role == CONTROLLER or node.hook != ON_CREATE:
         return
     name = _name(node)
@@ -33,7 +33,7 @@ def _apply(node: Node) -> None:
     if seen is None or seen.works:
         return
     if seen.held_by_us and node.host.path(HEALTH_CHECK).exists():
-        node.host.run(str(node.host.path(HEALTH_CHECK)), "--resume", timeout=90)  # only if it is well
+        node.host.run(str(node.host.path(HEALTH_CHECK)), "--resume", timeout=90)  # only if it is healthy
     elif seen.by_slurm and seen.had_no_room:
         _prove_spool(node)
         node.host.run("scontrol", "update", f"nodename={name}", "state=resume", changes=f"resumed {name}")
@@ -53,27 +53,27 @@ def _verify_worker(node: Node) -> None:
     seen = registered(node.host, name)
     if seen is None:
         if login_is_unlisted(node, name):
-            return  # as the step slurmd has said
-        fail(Code.SLURMD, f"the controller does not tell of {name}")
+            return  # as the step slurmd has logged
+        fail(Code.SLURMD, f"the controller has no node {name}")
     _prove_spool(node)
     if seen.works:
         return
-    told = f"{name} is {_shown(seen)}, reason: {seen.reason or 'none'}"
+    reported = f"{name} is {_shown(seen)}, reason: {seen.reason or 'none'}"
     if seen.held_by_us:
-        fail(Code.HEALTH_CHECK, told)
+        fail(Code.HEALTH_CHECK, reported)
     if not seen.responds or not seen.held_by_others:
-        fail(Code.NODE_NOT_READY, told)
-    # A person drained it, or the platform has it replaced and gives it back once this start has ended well.
-    node.say(f"{told}: left as it is")
+        fail(Code.NODE_NOT_READY, reported)
+    # A user drained it, or the platform replaces it and resumes it after this start has succeeded.
+    node.say(f"{reported}: not changed")
 
 
 def _prove_spool(node: Node) -> None:
-    """Raise `Failure` where slurmd could not write: each job that comes here would fail, or drain the node."""
+    """Raise `Failure` if slurmd cannot write its spool folder: jobs here would fail, or drain the node."""
     prove_room(node.host, spool_folder(node.host, configuration(node.host)))
 
 
 def _verify_controller(node: Node) -> None:
-    # A slurmctld that cannot save its state answers as ever, and refuses every job.
+    # A slurmctld that cannot save its state still answers, but rejects every job.
     prove_room(node.host, state_folder(conf_file.read(node.host, found(node.host).etc)))
     try:
         if "is UP" not in node.host.run("scontrol", "ping", timeout=20):
@@ -83,7 +83,7 @@ def _verify_controller(node: Node) -> None:
     try:
         node.host.run("sbatch", "--test-only", "--nodes=1", "--wrap=true", timeout=20)
     except CommandFailed as error:
-        # Anything else, such as no node being there yet, is no matter of the controller's.
+        # Other errors, such as no nodes yet, are not failures of the controller.
         if _NO_TOPOLOGY in error.output:
             fail(Code.TOPOLOGY, error.output.strip())
 
@@ -99,7 +99,7 @@ def _name(node: Node) -> str:
 
 STEP = Step(
     name="slurm_ready",
-    summary="Slurm takes jobs here",
+    summary="Slurm accepts jobs",
     roles=EVERY_ROLE,
     needs=("slurmctld", "slurmd"),
     skip=_skip,

@@ -1,4 +1,4 @@
-"""slurmctld runs on what its configuration says now, and answers."""
+"""slurmctld runs with its current configuration, and answers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from llm_fleet_node.step import CONTROLLER, ON_CREATE, ON_INIT_COMPLETE, Step
 from llm_fleet_node.waiting import wait_for
 
 _FIRST_SECONDS, _SECONDS = 6.0, 60.0
-_TOLD_APART = (Code.CLUSTER_ID, Code.TOPOLOGY, Code.MUNGE_DOWN)
+_REPORTED_APART = (Code.CLUSTER_ID, Code.TOPOLOGY, Code.MUNGE_DOWN)
 _DROP_IN = """\
 [Unit]
 After=munge.service slurmdbd.service
 Wants=munge.service
-# One that dies at once is started again until what it lacks is there.
+# If it fails at its start, it is started again until its dependencies are there.
 StartLimitIntervalSec=0
 
 [Service]
@@ -48,7 +48,7 @@ def _apply(node: Node) -> None:
         _wait(node)
         try:
             if applied.noted(node) != wanted or (conf and applied.difference(host, conf)):
-                host.run("scontrol", "reconfigure", changes="made Slurm read its configuration anew")
+                host.run("scontrol", "reconfigure", changes="reconfigured Slurm")
         except CommandFailed as error:
             _explain(node, error.cause)
     applied.note(node, wanted)
@@ -62,11 +62,11 @@ def _verify(node: Node) -> None:
     except CommandFailed as error:
         _explain(node, error.cause)
     if missing:
-        fail(Code.SLURMCTLD, f"slurmctld runs without {missing}, which its files have")
+        fail(Code.SLURMCTLD, f"slurmctld runs without {missing}, which is in its files")
 
 
 def _wait(node: Node) -> None:
-    """Wait until slurmctld answers. Raises `Failure` that says why it does not."""
+    """Wait until slurmctld answers. Raises `Failure` with the reason if it does not."""
 
     def look() -> bool:
         try:
@@ -78,13 +78,13 @@ def _wait(node: Node) -> None:
         return
     (unit,) = units.look(node.host, "slurmctld")
     if not unit.active:
-        _explain(node, "slurmctld does not run")
+        _explain(node, "slurmctld is not running")
     for seconds in (_FIRST_SECONDS, _SECONDS):
         try:
             wait_for("answer of slurmctld", look, seconds=seconds, code=Code.SLURMCTLD)
         except Failure as error:
-            # systemd starts it again and again: where it says why, waiting on does not help.
-            if seconds == _SECONDS or logs.meaning(logs.last_words(node.host, "slurmctld")) in _TOLD_APART:
+            # systemd restarts it repeatedly: if its log has a known reason, waiting does not help.
+            if seconds == _SECONDS or logs.meaning(logs.last_words(node.host, "slurmctld")) in _REPORTED_APART:
                 _explain(node, error.cause)
         else:
             return
@@ -94,7 +94,7 @@ def _explain(node: Node, what: str) -> NoReturn:
     prove_room(node.host, state_folder(conf_file.read(node.host, found(node.host).etc)))
     words = logs.last_words(node.host, "slurmctld")
     known = logs.meaning(words)
-    code = known if known is not None and known in _TOLD_APART else Code.SLURMCTLD
+    code = known if known is not None and known in _REPORTED_APART else Code.SLURMCTLD
     if code is Code.SLURMCTLD:
         check_dns(node.host, what)
     fail(code, f"{what}: {logs.errors_of(words)}")

@@ -1,9 +1,9 @@
 """slurmd runs with the controller's configuration, and is registered there.
 
-The login node runs it as well: where HyperPod lists login nodes among Slurm's nodes, it watches them, and sackd, which
-does no more than fetch the configuration, would leave them down there. Where the partitions are ours, they leave it
-out. Where HyperPod does not list them, slurmd fetches the configuration and ends, and that the controller answers is
-enough. assumption: hyperpod-login-nodes-in-slurm
+The login node runs it too: if HyperPod lists login nodes among Slurm's nodes, it monitors them, and with sackd, which
+only fetches the configuration, they would be down. In a slurm.conf of llm-fleet no partition has login nodes. If
+HyperPod does not list them, slurmd fetches the configuration and exits, and it is enough that the controller answers.
+ assumption: hyperpod-login-nodes-in-slurm
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from llm_fleet_node.step import COMPUTE, LOGIN, ON_CREATE, ON_INIT_COMPLETE, Ste
 from llm_fleet_node.waiting import wait_for
 
 _CONTROLLER_SECONDS = 300.0
-"""For the controller to come up: all nodes may start at once, and its database takes its time."""
+"""Timeout for the controller to start: all nodes can start together, and its database is slow."""
 _FIRST_SECONDS, _SECONDS = 12.0, 60.0
-"""For slurmd to register, which takes 0.1 s; it tries again after 10 s."""
+"""Timeout for slurmd to register, which takes 0.1 s; it retries after 10 s."""
 
 
 _RESTARTS = "RestartSec=1\n"
 _LOGIN_RESTARTS = "RestartSec=30\nRuntimeDirectoryPreserve=yes\n"
-"""On a login node that the controller does not list, slurmd fetches the configuration and ends each time. systemd would
-take /run/slurm away then, with the link by which sinfo and srun find that configuration (seen with Slurm 24.11)."""
+"""On a login node that the controller does not list, slurmd fetches the configuration and exits. systemd would then
+remove /run/slurm, with the link to the configuration for sinfo and srun (tested with Slurm 24.11)."""
 
 
 def _drop_in(node: Node) -> str:
@@ -40,9 +40,9 @@ def _drop_in(node: Node) -> str:
         options += f' -Z --conf "{_own_definition(node)}"'
     return (
         "[Unit]\nAfter=munge.service network-online.target remote-fs.target\nWants=munge.service\n"
-        # slurmd may come before its controller, and goes on trying.
+        # slurmd can start before its controller, and retries.
         "StartLimitIntervalSec=0\n"
-        # Jobs have their limit from slurmd: EFA locks the memory that it sends from.
+        # Jobs inherit the limit from slurmd: EFA locks the memory that it sends from.
         f"\n[Service]\nEnvironment='SLURMD_OPTIONS={options}'\nLimitMEMLOCK=infinity\n"
         f"Restart=on-failure\n{_LOGIN_RESTARTS if node.role == LOGIN else _RESTARTS}"
     )
@@ -63,20 +63,20 @@ def _apply(node: Node) -> None:
     node.host.folder("/var/log/slurm", owner="slurm")
     controller.wait_for_controller(node, seconds=_CONTROLLER_SECONDS)
     if _has_other_options(node):
-        # Of another controller, perhaps: until slurmd has fetched it anew, every question would wait for that one.
+        # Possibly of another controller: until slurmd has fetched it again, every query would wait for that one.
         node.host.remove(SENT)
-    # Not waited for: a slurmd that finds no configuration is never ready, and does not end either.
+    # Not waited for: a slurmd without a configuration is never ready, and does not exit.
     units.start(node.host, "slurmd", adds=_drop_in(node), wait=False)
 
 
 def _has_other_options(node: Node) -> bool:
-    """Return whether slurmd was set up with something else than is right now, such as another controller's address."""
+    """Return whether slurmd was set up with other options, such as another controller's address."""
     return node.host.read(units.drop_in("slurmd")) not in (None, _drop_in(node))
 
 
 def _verify(node: Node) -> None:
     if node.hook == ON_CREATE and _has_other_options(node):
-        # Not waited for: it is registered with a controller that is gone, perhaps, and nothing answers there.
+        # Not waited for: it may be registered with a controller that is gone and does not answer.
         fail(Code.SLURMD, f"slurmd has other options than {controller.conf_servers(controller.addresses(node))}")
     name = own_name(node.host).split(".")[0]
 
@@ -92,7 +92,7 @@ def _verify(node: Node) -> None:
         return
     (unit,) = units.look(node.host, "slurmd")
     if not unit.active:
-        explain(node, name, "slurmd does not run")
+        explain(node, name, "slurmd is not running")
     try:
         _wait(node, name, lambda: look() is not None or login_is_unlisted(node, name))
     except Failure as error:
@@ -107,7 +107,7 @@ def _verify_limits(node: Node) -> None:
 
 
 def _wait(node: Node, name: str, look: Callable[[], bool]) -> None:
-    """Wait for the registration. Raises `Failure`, and soon where waiting does not help."""
+    """Wait for the registration. Raises `Failure`, early if waiting does not help."""
     try:
         wait_for(f"registration of {name}", look, seconds=_FIRST_SECONDS, code=Code.SLURMD)
     except Failure:
@@ -121,7 +121,7 @@ STEP = Step(
     summary="slurmd is registered with the controller",
     roles=frozenset({COMPUTE, LOGIN}),
     hooks=frozenset({ON_CREATE, ON_INIT_COMPLETE}),
-    # Jobs start as soon as it is registered: what they need must be there.
+    # Jobs start as soon as it is registered: their requirements must be ready.
     needs=("hosts", "munge", "slurm_conf", "disks", "mount_lustre", "mount_open_zfs", "directory", "users"),
     after=(
         "mount_s3",

@@ -1,7 +1,7 @@
-"""SSH: users get from node to node without being asked anything, as debuggers and MPI launchers need it.
+"""SSH between nodes without prompts, as debuggers and MPI launchers need it.
 
-In a fleet without users that is the platform's own, e.g. ubuntu, whom HyperPod gives a key unless the hook is OnCreate.
-What keeps that one from getting in is a remark: nobody has asked for it, and the image's own keys may be in the way.
+In a fleet without users this is for the platform's own user, e.g. ubuntu, which gets a key from HyperPod unless the
+hook is OnCreate. Errors of that user are only logged: it is not configured, and the image's own keys can interfere.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from llm_fleet_node.users.own_key import (
 from llm_fleet_node.users.places import check_mounted, home_place, homes
 
 _PLATFORM_USERS = ("ubuntu", "ec2-user")
-"""Users that Ubuntu's and Amazon Linux's images bring along, whom HyperPod's documents log in as."""
+"""Users of Ubuntu's and Amazon Linux's images, which HyperPod's documentation uses."""
 
 
 def _apply(node: Node) -> None:
@@ -41,17 +41,17 @@ def _verify(node: Node) -> None:
 
 
 def _unless_for_the_platform(node: Node, work: Callable[[Node], None]) -> None:
-    """Do `work`; a fleet without users has its failure as a remark."""
+    """Run `work`; in a fleet without users, only log its failure."""
     try:
         work(node)
     except Failure as error:
         if node.manifest.users:
             raise
-        node.say(f"the image's own user does not get from node to node: {error.cause}")
+        node.say(f"the image's own user cannot log in between nodes: {error.cause}")
 
 
 def _set_up(node: Node) -> None:
-    """Tell the others this node's host keys, let ssh find theirs, and give each user a key to their own account."""
+    """Share this node's host keys, configure ssh to find the others', and make each user's key."""
     place = home_place(node)
     check_mounted(node.host, place)
     folder = host_keys.keys_folder(node, place)
@@ -64,12 +64,12 @@ def _set_up(node: Node) -> None:
             keys = shared_key(node.host, _key_folder(node, user), comment=comment, node_name=this)
             as_user(node.host, user.name, partial(put_shared_key, user=user.name, home=user.home, keys=keys))
     else:
-        node.say("no file system is shared by all nodes: users bring their keys by an agent (`ssh -A`)")
+        node.say("the nodes share no file system: users need an SSH agent (`ssh -A`)")
     host_keys.put_client_config(node.host, folder)
 
 
 def _prove(node: Node) -> None:
-    """Prove that sshd shows the host keys that all are told, and on nodes where people arrive, by a login of a user."""
+    """Verify sshd's host keys, and on login nodes and controllers a user's login."""
     place = home_place(node)
     check_mounted(node.host, place)
     folder = host_keys.keys_folder(node, place)
@@ -84,7 +84,7 @@ def _prove(node: Node) -> None:
         keys = read_shared_key(node.host, _key_folder(node, user))
         as_user(node.host, user.name, partial(check_shared_key, home=user.home, keys=keys))
     if node.role == COMPUTE:
-        # No login: an image may let in only whoever has a job there (pam_slurm_adopt), and nobody has one yet.
+        # No login: an image can require a job on the node for logins (pam_slurm_adopt), and there is none yet.
         host_keys.check_shown(node.host)
         return
     arriving = {**homes(node), **({user.name: user.home} if user else {})}
@@ -93,7 +93,7 @@ def _prove(node: Node) -> None:
 
 
 def _skip(node: Node) -> Optional[str]:
-    """Nothing to do without users, or without ssh."""
+    """Skipped without users or without ssh."""
     if not node.manifest.users and node.hook != ON_CREATE:
         return "the fleet has no users; the platform lets its own user, e.g. ubuntu, from node to node"
     if not node.manifest.users and not (home_place(node).shared and _platform_user(node)):
@@ -105,7 +105,7 @@ def _skip(node: Node) -> Optional[str]:
 
 
 def _platform_user(node: Node) -> Optional[Entry]:
-    """Return the image's own user, where it is the only one that could get from node to node; else `None`."""
+    """Return the image's own user if the fleet has no other users; otherwise `None`."""
     if node.manifest.users or node.hook != ON_CREATE:
         return None
     accounts = AccountFiles.of(node.host)
@@ -123,13 +123,13 @@ def _make_keys(node: Node) -> None:
         work = partial(make_own_key, user=name, home=home, comment=f"{name}@{cluster}", node_name=this)
         as_user(node.host, name, work)
         if others_write(node.host, home):
-            # Their own doing, and theirs to undo: a node does not fail for it.
-            node.say(f"{home} can be written by others: sshd takes no key of {name} until `chmod go-w {home}`")
+            # Only the user can fix it: the node does not fail.
+            node.say(f"{home} is writable for others: sshd ignores keys of {name} until `chmod go-w {home}`")
 
 
 STEP = Step(
     name="ssh_between_nodes",
-    summary="users get from node to node by ssh without being asked anything",
+    summary="users can use ssh between nodes without prompts",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

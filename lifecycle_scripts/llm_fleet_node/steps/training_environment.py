@@ -1,7 +1,7 @@
-"""What jobs run in is on shared storage: built there once, by one node of the group, and proven by all of them.
+"""Training environments are on shared storage: built once by one node of the group, and verified by all nodes.
 
-Environments that no fleet asks for any more are left where they are, since jobs may run in them. A start never removes
-one; docs/node-failures/LFN131.md tells how to find those that nobody uses.
+Environments that are no longer configured are kept, because jobs may run in them. A start never removes one;
+docs/node-failures/LFN131.md describes how to find unused ones.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from llm_fleet_node.training import environments, storage
 from llm_fleet_node.training.of_group import environments_of, why_no_training
 
 _HYPERPOD_SECONDS, _PARALLELCLUSTER_SECONDS = 7200.0, 1500.0
-"""For all environments together, also when another node builds them. HyperPod gives a group 3 hours, AWS
-ParallelCluster 35 minutes to a node in all (its `compute_node_bootstrap_timeout`, 2100 s): a node that gives up says
-why, and the next one finds it built."""
+"""Timeout for all environments, also when another node builds them. HyperPod allows 3 hours for a group, AWS
+ParallelCluster 35 minutes for a node (its `compute_node_bootstrap_timeout`, 2100 s): a node that gives up reports why,
+and the next one finds the environment."""
 _MARGIN = 120.0
-"""Seconds that are left to say so."""
+"""Seconds that remain to report it."""
 
 
 def _apply(node: Node) -> None:
-    """Build what is not there, unless another node does; then wait for it."""
+    """Build missing environments, or wait for another node that builds them."""
     storage.check_shared(node)
     for environment in environments_of(node):
         environments.ensure(node, environment, seconds=_limit(node))
 
 
 def _verify(node: Node) -> None:
-    """Prove that each environment is whole, and runs on this node."""
+    """Verify that each environment is complete and runs on this node."""
     for environment in environments_of(node):
         environments.check(node, environment)
 
@@ -39,19 +39,19 @@ def _limit(node: Node) -> float:
 
 
 def _skip(node: Node) -> Optional[str]:
-    """Nothing to do for a group whose jobs need none."""
-    return why_no_training(node) or (None if environments_of(node) else "jobs of this group run in no environment")
+    """Skipped for a group without environments."""
+    return why_no_training(node) or (None if environments_of(node) else "the group has no training environment")
 
 
 STEP = Step(
     name="training_environment",
-    summary="what jobs run in is whole, and runs on this node",
-    # Only nodes that run jobs have the accelerator and the interpreter that it is made for.
+    summary="training environments are complete and run on this node",
+    # Only nodes that run jobs have the required accelerator and interpreter.
     roles=frozenset({COMPUTE}),
     apply=_apply,
     verify=_verify,
     needs=("training_programs",),
-    # Enroot keeps layers where its step says; the disk for downloads is made by then.
+    # Enroot's folders and the disk for downloads must be ready.
     after=("disks", "enroot", "neuron_host"),
     skip=_skip,
     timeout=_HYPERPOD_SECONDS + _MARGIN,

@@ -1,4 +1,4 @@
-"""Batch files and training program are on shared storage, where users find and nodes run the same ones."""
+"""Batch files and the training program are on shared storage, the same for users and nodes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from llm_fleet_node.training.of_group import training_of, why_no_training
 from llm_fleet_node.training.shared_lock import SharedLock
 
 _SECONDS = 200.0
-"""For the one node that copies: a few dozen small files, and the time after which a silent one is given up."""
+"""Timeout for the copying node: a few dozen small files, and the lock timeout of a dead node."""
 _STICKY = 0o1777
-"""As /tmp: all may write, and remove only what is theirs."""
+"""As /tmp: all users can write, and remove only their own files."""
 
 
 def _apply(node: Node) -> None:
-    """Make the folders, and copy this bundle's version unless it is there."""
+    """Make the folders, and copy this bundle's version if it is missing."""
     storage.check_shared(node)
     folder = training_of(node).folder
-    with storage.told(folder), storage.readable_by_all():
+    with storage.reported(folder), storage.readable_by_all():
         _make_folders(node, Layout(folder))
         _copy(node, Layout(folder))
         programs.put_current(node)
@@ -30,8 +30,8 @@ def _apply(node: Node) -> None:
 def _make_folders(node: Node, layout: Layout) -> None:
     for folder in (layout.folder, layout.programs, layout.locks, layout.environments):
         node.host.folder(folder)
-    if _is_beside(node, layout) and not node.host.path(layout.runs).exists():
-        # Its mode is its owner's to change afterwards.
+    if _is_next_to(node, layout) and not node.host.path(layout.runs).exists():
+        # The owner can change its mode later.
         node.host.folder(layout.runs, mode=_STICKY)
 
 
@@ -49,7 +49,7 @@ def _copy(node: Node, layout: Layout) -> None:
 
 
 def _verify(node: Node) -> None:
-    """Prove that this bundle's version is there as it was published, and that `current` leads to a whole one."""
+    """Verify this bundle's version, and that `current` is a link to a complete one."""
     storage.check_shared(node)
     layout = Layout(training_of(node).folder)
     files = programs.read(node.places.bundle)
@@ -58,12 +58,12 @@ def _verify(node: Node) -> None:
         fail(Code.TRAINING_PROGRAMS, wrong)
     current = node.host.path(f"{layout.programs}/{programs.CURRENT}")
     if not (current / programs.MARKER).is_file():
-        fail(Code.TRAINING_PROGRAMS, f"{current} leads to no programs")
-    if _is_beside(node, layout) and not node.host.path(layout.runs).is_dir():
-        fail(Code.TRAINING_PROGRAMS, f"there is no folder {layout.runs} for users' runs")
+        fail(Code.TRAINING_PROGRAMS, f"{current} does not link to the programs")
+    if _is_next_to(node, layout) and not node.host.path(layout.runs).is_dir():
+        fail(Code.TRAINING_PROGRAMS, f"the folder {layout.runs} for users' runs does not exist")
 
 
-def _is_beside(node: Node, layout: Layout) -> bool:
+def _is_next_to(node: Node, layout: Layout) -> bool:
     """Return whether the folder of runs would be on the same file system, and not on the node's own disk."""
     folder = node.host.path(layout.folder)
     return folder.is_dir() and folder.stat().st_dev == folder.parent.stat().st_dev
@@ -71,7 +71,7 @@ def _is_beside(node: Node, layout: Layout) -> bool:
 
 STEP = Step(
     name="training_programs",
-    summary="batch files and training program are on shared storage",
+    summary="batch files and the training program are on shared storage",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

@@ -1,6 +1,6 @@
-"""Jobs find their settings on the node: paths and names in one file, the variables of its fabric in another.
+"""Settings files of jobs on the node: paths and names in one file, the variables of the fabric in another.
 
-What jobs used to need sudo for is set once by other steps: reserved ports and open files (`neuron_devices`), locked
+Settings that require sudo are set by other steps: reserved ports and open files (`neuron_devices`), locked
 memory (`efa_devices`, `slurmd`), Lustre's client (`mount_lustre`). Huge pages are not set: EFA's installer reserves
 them at boot, by the node's own size (its package efa-config, since installer 1.5.1), and Neuron asks for none.
 """
@@ -18,7 +18,7 @@ from llm_fleet_node.training.settings_files import FABRIC_SH, TRAINING_SH, fabri
 
 
 def _wanted(node: Node) -> dict[str, str]:
-    """Return the text of each file. The fabric comes first: the other reads it."""
+    """Return the text of each file. The fabric comes first: the other one sources it."""
     return {FABRIC_SH: fabric_sh(fabric_of(node)), TRAINING_SH: training_sh(node, programs.of_node(node))}
 
 
@@ -29,15 +29,15 @@ def _apply(node: Node) -> None:
 
 
 def _verify(node: Node) -> None:
-    """Prove that the files say what the fleet does, and that jobs may lock memory."""
+    """Verify the files, and that jobs can lock memory."""
     for path, text in _wanted(node).items():
         if node.host.read(path) != text:
-            fail(Code.TRAINING_SETTINGS, f"{path} is not what this bundle says")
+            fail(Code.TRAINING_SETTINGS, f"{path} does not match this bundle")
     _verify_limits(node)
 
 
 def _verify_limits(node: Node) -> None:
-    """Raise `Failure` where EFA could not lock memory: jobs have at most the hard limit of slurmd.
+    """Raise `Failure` if EFA cannot lock memory: jobs have at most the hard limit of slurmd.
 
     On the other hooks slurmd starts later: with our limits (`slurmd`), or with AWS ParallelCluster's.
     """
@@ -46,15 +46,15 @@ def _verify_limits(node: Node) -> None:
     (unit,) = units.look(node.host, "slurmd")
     found = limits.locked_memory(node.host, unit.pid) if unit.active else limits.UNLIMITED
     if found not in (limits.UNLIMITED, ""):
-        told = f"slurmd, and so its jobs, may lock {found} of memory; EFA needs unlimited"
+        reported = f"the locked memory limit of slurmd and its jobs is {found}; EFA requires unlimited"
         if limits.can_be_raised(node.host):
-            fail(Code.ACCELERATOR_SETTINGS, told)
-        node.say(f"{told}, but this machine is a container that may not raise it")
+            fail(Code.ACCELERATOR_SETTINGS, reported)
+        node.say(f"{reported}, but this machine is a container that cannot raise it")
 
 
 STEP = Step(
     name="training_settings",
-    summary="jobs find their settings in /etc/llm-fleet/training.sh",
+    summary="settings of jobs are in /etc/llm-fleet/training.sh",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

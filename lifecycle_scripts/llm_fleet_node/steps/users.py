@@ -1,4 +1,4 @@
-"""People: the fleet's users with the same numbers on every node, their homes, keys and rights."""
+"""The fleet's users, with the same ids on every node, home directories, keys and sudo rights."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _BLOCK = "keys of the fleet file"
 
 
 def _apply(node: Node) -> None:
-    """Make accounts, homes, keys and sudo rights. Whoever left the fleet file keeps account and files: see the log."""
+    """Make accounts, homes, keys and sudo rights. Removed users keep account and files: see the log."""
     host, users = node.host, node.manifest.users
     place, wanted = places.home_place(node), places.homes(node)
     places.check_mounted(host, place)
     places.check_own_homes(node)
     for name in accounts.no_longer_wanted(AccountFiles.of(host), users):
-        node.say(f"{name} is no user of the fleet any more: sudo is taken away, account and files are kept")
+        node.say(f"{name} is no longer in the fleet file: sudo is removed, account and files are kept")
     accounts.make_accounts(host, users, wanted)
     if users:
         host.folder(place.folder)
@@ -40,7 +40,7 @@ def _apply(node: Node) -> None:
 
 
 def _verify(node: Node) -> None:
-    """Prove that each user has numbers, home, keys and rights as the fleet says, and that no password lets them in."""
+    """Verify ids, home directory, keys and sudo rights of each user, and that passwords are locked."""
     host, users = node.host, node.manifest.users
     found, wanted = AccountFiles.of(host), places.homes(node)
     places.check_mounted(host, places.home_place(node))
@@ -59,15 +59,15 @@ def _verify(node: Node) -> None:
 
 
 def _is_spoilt(node: Node, home: str) -> bool:
-    """Return whether the user has made keys impossible; says so in the log."""
+    """Return whether the user's own changes prevent keys, and log it."""
     problem = spoilt(node.host, home)
     if problem:
-        node.say(f"{problem}: its user does not get in with the fleet's keys until that is undone")
+        node.say(f"{problem}: the user cannot log in with the fleet's keys until this is fixed")
     return problem is not None
 
 
 def _skip(node: Node) -> Optional[str]:
-    """Nothing to do where the fleet has no users, and never had any here."""
+    """Skipped if the fleet has no users, and never had any on this node."""
     if node.manifest.users or accounts.no_longer_wanted(AccountFiles.of(node.host), ()):
         return None
     return "the fleet has no users"
@@ -75,11 +75,11 @@ def _skip(node: Node) -> Optional[str]:
 
 STEP = Step(
     name="users",
-    summary="the fleet's users have accounts, homes, keys and sudo as the fleet says",
+    summary="the fleet's users have accounts, home directories, keys and sudo",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,
-    # A node that does not know its directory's people is not to take their jobs either: slurmd needs the users.
+    # A node without its directory's users must not run their jobs: slurmd needs the users.
     needs=("directory",),
     after=("hosts", "mount_open_zfs", "mount_lustre"),
     skip=_skip,

@@ -1,1 +1,1 @@
-"""What a node has for the jobs that train on it: programs, environments, settings, the cache of compiled graphs."""
+"""The training runtime of a node: programs, environments, settings and the compile cache."""

@@ -1,7 +1,7 @@
-"""One node builds what all need, the others wait for it; when it dies another goes on.
+"""One node builds, and the others wait for it; if it fails, another node continues.
 
-However many wait, the time is that of one build: nobody does again what is done, and after a few nodes in a row have
-failed all others fail alike, rather than each for itself.
+With any number of nodes, the time is that of one build: nothing is built twice, and after several nodes in a row have
+failed, all waiting nodes fail with the same error instead of trying one by one.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from llm_fleet_node.training.shared_lock import Held, Seen, SharedLock
 from llm_fleet_node.waiting import pause
 
 TRIES = 3
-"""Builds that may fail, each on another node, before those who wait fail too: one node may be sick, three are not."""
+"""Number of failed builds on different nodes after which waiting nodes fail too: one node can be faulty, not three."""
 _FIRST, _GROWTH, _LONGEST = 0.05, 1.5, 2.0
-"""Seconds between two looks: each is a few questions to the file system, from every node that waits."""
+"""Seconds between two checks: each is a few file system operations from every waiting node."""
 _SAY_EVERY = 60.0
 
 
@@ -29,10 +29,10 @@ def build_once(
     say: Callable[[str], None],
     seconds: float,
 ) -> bool:
-    """Make sure that `is_done()`, by letting one process at a time run `build`; return whether it was this one.
+    """Run `build` in one process at a time until `is_done()`; return whether it was this process.
 
-    `build` publishes what it made, all at once, after `Held.check`. Raises `Failure` when it fails, when it has failed
-    on others too often, or when another still builds after `seconds`.
+    `build` publishes its result atomically after `Held.check`. Raises `Failure` if it fails, if it failed on other
+    nodes too often, or if another node still builds after `seconds`.
     """
     deadline = time.monotonic() + seconds
     before = lock.highest()
@@ -49,7 +49,7 @@ def build_once(
         if now > deadline:
             fail(
                 Code.BUILD_WAIT,
-                f"{seen.who} is not ready with {lock.name} after {seconds:g} s of waiting{_doing(seen)}",
+                f"{seen.who} has not finished {lock.name} after {seconds:g} s of waiting{_doing(seen)}",
                 final=True,
             )
         if now - said > _SAY_EVERY:
@@ -63,7 +63,7 @@ def build_once(
 def _build(held: Held, is_done: Callable[[], bool], build: Callable[[Held], None]) -> bool:
     with held:
         try:
-            if is_done():  # between the look and the lock
+            if is_done():  # between the check and the lock
                 held.let_go()
                 return False
             build(held)
@@ -79,16 +79,16 @@ def _let_go(held: Held, cause: str) -> None:
     try:
         held.let_go(cause)
     except OSError:
-        return  # The storage is what failed. Whoever waits sees that nobody writes any more.
+        return  # The storage failed. Waiting nodes see that the lock is no longer renewed.
 
 
 def _give_up_after_many(seen: Optional[Seen], before: int) -> None:
     ended = seen.number - before if seen else 0
     if seen is not None and ended >= TRIES:
-        failure = seen.record.get("failure") or "it ended without a word"
-        fail(Code.BUILD_FAILED_ELSEWHERE, f"{ended} nodes have failed one after the other, last {seen.who}: {failure}")
+        failure = seen.record.get("failure") or "it ended without a result"
+        fail(Code.BUILD_FAILED_ELSEWHERE, f"{ended} nodes failed one after the other, last {seen.who}: {failure}")
 
 
 def _doing(seen: Seen) -> str:
     doing = seen.record.get("doing")
-    return f"; it is {doing}" if doing else ""
+    return f"; current work: {doing}" if doing else ""

@@ -1,7 +1,7 @@
-"""Makes a Conda prefix of pinned archives, without asking any channel.
+"""Makes a Conda prefix of pinned archives, without any channel.
 
-An explicit list of files is installed as it is: nothing is solved, and nothing looked up (conda, "Managing
-environments", explicit specifications). conda, mamba and micromamba take the same options.
+An explicit list of files is installed without a solver or downloads (conda, "Managing environments", explicit
+specifications). conda, mamba and micromamba take the same options.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from llm_fleet_node.training.shared_lock import Held
 
 _PROGRAM = "conda"
 _GROWS = 5
-"""How many times its archives a prefix takes at most: they are compressed harder than wheels."""
+"""Maximum size of a prefix as a multiple of its archives, which have a higher compression than wheels."""
 _SECONDS = 5400.0
 _UNPACKED = f"{CACHE}/conda"
-"""Where archives are unpacked: on the node's own disk, and removed afterwards."""
+"""Folder where archives are unpacked, on the node's own disk; removed afterwards."""
 _ENDINGS = (".conda", ".tar.bz2")
 
 
 def build(node: Node, environment: Environment, prefix: Path, held: Held) -> dict[str, Any]:
-    """Make the prefix, where nothing is yet; return what went into it. Raises `Failure`."""
+    """Make the new prefix; return its packages. Raises `Failure`."""
     program = _find(node, environment.program or _PROGRAM)
     files = pinned.files_of(node, environment)
     size = sum(file.size for file in files)
     storage.check_room(prefix.parent, _GROWS * size, f"{environment.name} of {size} bytes of archives")
-    held.doing(f"fetching {len(files)} archives ({size >> 20} MiB)")
+    held.doing(f"downloading {len(files)} archives ({size >> 20} MiB)")
     archives = pinned.fetch(node, files)
     held.doing(f"installing {len(files)} archives ({size >> 20} MiB)")
     _create(node, program, prefix, archives)
@@ -47,13 +47,13 @@ def build(node: Node, environment: Environment, prefix: Path, held: Held) -> dic
 def _find(node: Node, name: str) -> str:
     found = str(node.host.path(name)) if name.startswith("/") else node.host.which(name)
     if found is None or not Path(found).is_file():
-        fail(Code.CONDA, f"this node has no {name}, which the environment is made with", final=True)
+        fail(Code.CONDA, f"this node has no {name}, which is required to make the environment", final=True)
     return found
 
 
 def _create(node: Node, program: str, prefix: Path, archives: Sequence[Path]) -> None:
     unpacked = node.host.path(_UNPACKED)
-    shutil.rmtree(unpacked, ignore_errors=True)  # of one who was killed
+    shutil.rmtree(unpacked, ignore_errors=True)  # of a killed run
     unpacked.mkdir(parents=True)
     listed = unpacked / "explicit.txt"
     listed.write_text("@EXPLICIT\n" + "".join(f"file://{archive}\n" for archive in archives), encoding="utf-8")
@@ -61,7 +61,7 @@ def _create(node: Node, program: str, prefix: Path, archives: Sequence[Path]) ->
         node.host.run(
             *(program, "create", "--offline", "--yes", "--quiet", "--prefix", str(prefix), "--file", str(listed)),
             timeout=_SECONDS,
-            # Packages are copied, not linked, since they are unpacked on another file system.
+            # Packages are copied, not linked, because they are unpacked on another file system.
             env={"CONDA_PKGS_DIRS": str(unpacked), "CONDA_ALWAYS_COPY": "true", "MAMBA_ROOT_PREFIX": str(unpacked)},
             changes=f"made {prefix}",
         )
@@ -72,8 +72,8 @@ def _create(node: Node, program: str, prefix: Path, archives: Sequence[Path]) ->
 
 
 def _check(prefix: Path, archives: Sequence[Path]) -> None:
-    """Raise `Failure` unless the prefix holds each of the archives, by its own account."""
+    """Raise `Failure` unless conda-meta of the prefix lists all archives."""
     stems = (archive.name[: -len(end)] for archive in archives for end in _ENDINGS if archive.name.endswith(end))
     missing = [stem for stem in stems if not (prefix / "conda-meta" / f"{stem}.json").is_file()]
     if missing:
-        fail(Code.CONDA, f"{prefix}/conda-meta does not know {', '.join(missing)}", final=True)
+        fail(Code.CONDA, f"{prefix}/conda-meta does not list {', '.join(missing)}", final=True)

@@ -1,8 +1,8 @@
-"""What jobs run in: made once on shared storage by one node of its group, proven by all of them.
+"""Training environments: made once on shared storage by one node of the group, and verified by all nodes.
 
-A virtual environment or Conda prefix cannot be renamed, since its files name their own path. So it is built where it
-stays, in a folder of its own, and the path that jobs use is a link that is put there once it is whole. One that is
-broken is built anew beside, and the link changed in one moment: whoever runs in the old one goes on in it.
+A virtual environment or Conda prefix cannot be renamed, because its files contain its path. So it is built in its final
+folder, and the path for jobs is a link that is made when it is complete. A broken one is built again in another folder,
+and the link is replaced atomically: running jobs continue in the old one.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _BUILDERS = {"venv": venv.build, "conda": conda.build}
 
 
 def ensure(node: Node, environment: Environment, *, seconds: float) -> None:
-    """Make sure that the environment is whole, by building it or waiting up to `seconds` for who does."""
+    """Build the environment, or wait up to `seconds` for another node that builds it."""
     layout = Layout(training_of(node).folder)
     place = node.host.path(layout.environment(environment))
     if problem(place, environment) is None:
         return
-    with storage.told(str(place)), storage.readable_by_all():
+    with storage.reported(str(place)), storage.readable_by_all():
         for folder in (layout.folder, layout.locks, layout.environments):
             node.host.path(folder).mkdir(parents=True, exist_ok=True)
         build_once(
@@ -45,7 +45,7 @@ def ensure(node: Node, environment: Environment, *, seconds: float) -> None:
 
 
 def check(node: Node, environment: Environment) -> None:
-    """Raise `Failure` unless the environment is whole and this node can run it."""
+    """Raise `Failure` unless the environment is complete and runs on this node."""
     place = node.host.path(Layout(training_of(node).folder).environment(environment))
     wrong = problem(place, environment)
     if wrong:
@@ -53,17 +53,17 @@ def check(node: Node, environment: Environment) -> None:
     if environment.kind == "container":
         return
     version = interpreter.ask(node.host, f"{place}/bin/python")
-    told = ".".join(map(str, version))
+    reported = ".".join(map(str, version))
     document = shared_files.read_document(place / marker.NAME) or {}
-    if document.get("python") != told:
-        # Another patch release runs it too; another minor one does not even look into its folder of packages.
-        if tuple(str(document.get("python")).split(".")[:2]) != tuple(told.split(".")[:2]):
-            fail(Code.INTERPRETER, f"{place} was built with Python {document.get('python')}, here it is {told}")
-        node.say(f"{environment.name} was built with Python {document.get('python')}, here it runs on {told}")
+    if document.get("python") != reported:
+        # Another patch release can run it; another minor release does not use its package folder.
+        if tuple(str(document.get("python")).split(".")[:2]) != tuple(reported.split(".")[:2]):
+            fail(Code.INTERPRETER, f"{place} was built with Python {document.get('python')}, this node has {reported}")
+        node.say(f"{environment.name} was built with Python {document.get('python')}, but here it runs on {reported}")
 
 
 def problem(place: Path, environment: Environment) -> Optional[str]:
-    """Return what keeps `place` from being the environment, whole; `None` when nothing does."""
+    """Return why `place` is not the complete environment; `None` if it is."""
     if environment.kind == "container":
         return container.problem(place, environment)
     return marker.problem(place, environment)
@@ -86,14 +86,14 @@ def _build_prefix(node: Node, environment: Environment, place: Path, held: Held)
     prefix = folder / shared_files.unique()
     contents = _BUILDERS[environment.kind](node, environment, prefix, held)
     marker.write(prefix, environment, {**contents, "made_by": os.uname().nodename, "made_at": stamp(time.time())})
-    node.host.changes.append(f"marked {prefix} as whole")
+    node.host.changes.append(f"marked {prefix} as complete")
     held.check()
     shared_files.link(place, os.path.relpath(prefix, place.parent))
     node.host.changes.append(f"linked {place} to {prefix}")
 
 
 def _remove_halves(folder: Path) -> None:
-    """Remove what builders left who did not come to their end. What ever was whole is kept: jobs may run in it."""
+    """Remove leftovers of interrupted builds. Complete environments are kept: jobs may run in them."""
     for left in folder.iterdir() if folder.is_dir() else ():
         if not (left / marker.NAME).exists():
             shutil.rmtree(left, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The Python that an environment is made with: is it on this node, and are the wheels for it."""
+"""The Python of an environment: its path on this node, and its compatibility with the wheels."""
 
 from __future__ import annotations
 
@@ -23,48 +23,48 @@ class Interpreter:
     """E.g. `(3, 10, 12)`."""
 
     @property
-    def told(self) -> str:
-        """Its version as people write it."""
+    def reported(self) -> str:
+        """Its version as text."""
         return ".".join(map(str, self.version))
 
 
 def find(host: Host, program: str) -> Interpreter:
-    """Return the Python called `program`, by name or absolute path. Raises `Failure` when the node has none."""
+    """Return the Python called `program`, by name or absolute path. Raises `Failure` if the node has none."""
     path = str(host.path(program)) if program.startswith("/") else host.which(program)
     if path is None:
-        fail(Code.INTERPRETER, f"this node has no {program}, which the environment is made with", final=True)
+        fail(Code.INTERPRETER, f"this node has no {program}, which is required to make the environment", final=True)
     return Interpreter(path, ask(host, path))
 
 
 def ask(host: Host, path: str) -> tuple[int, ...]:
-    """Return the version of the Python at `path`. Raises `Failure` when it does not run."""
+    """Return the version of the Python at `path`. Raises `Failure` if it does not run."""
     try:
         version, _ = json.loads(host.run(path, "-I", "-c", _ASK))
     except CommandFailed as error:
         fail(Code.INTERPRETER, error.cause, final=True)
     except ValueError as error:
-        fail(Code.INTERPRETER, f"{path} is no Python: {error}", final=True)
+        fail(Code.INTERPRETER, f"{path} is not a Python interpreter: {error}", final=True)
     return tuple(version)
 
 
 def check_wheels(interpreter: Interpreter, names: Iterable[str]) -> None:
-    """Raise `Failure` when one of the wheels with these file names is for another Python.
+    """Raise `Failure` if one of these wheel file names is for another Python.
 
-    What else a wheel asks for, e.g. the C library, pip knows.
+    pip checks other requirements of wheels, e.g. the C library.
     """
     wrong = [name for name in names if not _is_for(interpreter.version, name)]
     if wrong:
         more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         fail(
             Code.INTERPRETER,
-            f"{interpreter.path} is Python {interpreter.told}, which {', '.join(wrong[:3])}{more} "
+            f"{interpreter.path} is Python {interpreter.reported}, which {', '.join(wrong[:3])}{more} "
             f"{'is' if len(wrong) == 1 else 'are'} not for",
             final=True,
         )
 
 
 def _is_for(version: tuple[int, ...], name: str) -> bool:
-    """Return whether the tags in the wheel's `name` fit (PEP 425); one of a form that is not known is left to pip."""
+    """Return whether the tags in the wheel's `name` match (PEP 425); unknown formats are left to pip."""
     parts = name[: -len(".whl")].split("-")
     if not name.endswith(".whl") or len(parts) < 5:
         return True

@@ -1,4 +1,4 @@
-"""Has one node look through the compile cache every day: the program, its unit and its timer."""
+"""The daily clean-up of the compile cache on one node: program, unit and timer."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from llm_fleet_node.services import is_active, needs_reload, reload_units
 NAME = "llm-fleet-compile-cache"
 PROGRAM = "/opt/llm-fleet/training/clean_compile_cache.py"
 SOURCE = "node_files/training/clean_compile_cache.py"
-"""Where the bundle has it."""
+"""Its path in the bundle."""
 _FOLDER = "/etc/systemd/system"
 _TIMER = """\
 # Written by llm-fleet.
 [Unit]
-Description=llm-fleet: compiled graphs that nobody uses are removed every day
+Description=llm-fleet: daily removal of unused compiled graphs
 
 [Timer]
 OnCalendar=daily
@@ -32,13 +32,13 @@ WantedBy=timers.target
 
 
 def put(node: Node, cache: CompileCache) -> None:
-    """Make sure that the timer runs as its files say, now and after a reboot."""
+    """Enable and start the timer with its current files."""
     host = node.host
     for path, text in _files(node, cache).items():
         host.write(path, text)
     host.link(f"{_FOLDER}/timers.target.wants/{NAME}.timer", f"{_FOLDER}/{NAME}.timer")
-    if needs_reload(host, f"{NAME}.service", f"{NAME}.timer"):  # as systemd says, also after a run that was killed here
-        # Stopped first: one that is killed before it is started anew finds it stopped.
+    if needs_reload(host, f"{NAME}.service", f"{NAME}.timer"):  # from systemd, also after a run was killed here
+        # Stopped first: after a kill here, the next run finds it stopped and starts it.
         host.run("systemctl", "stop", f"{NAME}.timer")
         reload_units(host)
     if not is_active(host, f"{NAME}.timer"):
@@ -46,11 +46,11 @@ def put(node: Node, cache: CompileCache) -> None:
 
 
 def check(node: Node, cache: CompileCache) -> None:
-    """Raise `Failure` unless the timer runs as this bundle says."""
+    """Raise `Failure` unless the timer runs with the files of this bundle."""
     host: Host = node.host
     for path, text in _files(node, cache).items():
         if host.read(path) != text:
-            fail(Code.COMPILE_CACHE, f"{path} is not what this bundle says")
+            fail(Code.COMPILE_CACHE, f"{path} does not match this bundle")
     if not is_active(host, f"{NAME}.timer"):
         fail(Code.COMPILE_CACHE, f"{NAME}.timer does not run")
 
@@ -68,7 +68,7 @@ def _service(cache: CompileCache) -> str:
     return f"""\
 # Written by llm-fleet.
 [Unit]
-Description=llm-fleet: compiled graphs that nobody uses are removed from {_plain(cache.folder)}
+Description=llm-fleet: removal of unused compiled graphs from {_plain(cache.folder)}
 RequiresMountsFor={_quoted(cache.folder)}
 
 [Service]

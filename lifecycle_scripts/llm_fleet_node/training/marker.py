@@ -1,10 +1,9 @@
-"""What says that an environment is whole: written last, and compared cheaply on every node.
+"""The marker of a complete environment: written last, and compared quickly on every node.
 
-Hashing gigabytes on each of many nodes would take longer than the build. What is compared instead is the outline: the
-names in the folders at the top of the environment and of each installed package. `rm -rf`, a half copy, or a clean-up
-that goes by age takes names away there; a byte that changed inside a file is not noticed here (Lustre and the checksums
-of the downloads see to that). Nothing is imported: that reads gigabytes too, and would call a sick device a broken
-environment.
+Hashing gigabytes on each of many nodes would take longer than the build. Instead the names in the top
+folders of the environment and of each installed package are compared. `rm -rf`, an incomplete copy or a clean-up by age
+remove names there; a changed byte in a file is not detected here (Lustre and the checksums of the downloads protect
+against that). Nothing is imported: that also reads gigabytes, and a faulty device would look like a broken environment.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _PACKAGES = "lib/python*/site-packages"
 
 
 def wanted(environment: Environment) -> dict[str, Any]:
-    """Return what the manifest says of the environment, as a marker holds it."""
+    """Return the environment's entry in the manifest, for the marker."""
     return {
         "name": environment.name,
         "kind": environment.kind,
@@ -36,20 +35,20 @@ def wanted(environment: Environment) -> dict[str, Any]:
 
 
 def write(prefix: Path, environment: Environment, contents: dict[str, Any]) -> None:
-    """Write the marker of the environment in `prefix`; `contents`: what went into it."""
+    """Write the marker of the environment in `prefix`; `contents`: its packages."""
     document = {"environment": wanted(environment), "outline": outline(prefix), **contents}
     shared_files.put(prefix / NAME, shared_files.as_text(document))
 
 
 def problem(prefix: Path, environment: Environment) -> Optional[str]:
-    """Return what keeps `prefix` from being the whole `environment`; `None` when nothing does."""
+    """Return why `prefix` is not the complete `environment`; `None` if it is."""
     if not prefix.is_dir():
-        return f"there is no {prefix}"
+        return f"{prefix} does not exist"
     document = shared_files.read_document(prefix / NAME)
     if document is None:
-        return f"{prefix} was not built to its end: there is no {NAME} in it"
+        return f"the build of {prefix} is incomplete: it has no {NAME}"
     if document.get("environment") != wanted(environment):
-        return f"{prefix} was built from {document.get('environment')}, wanted is {wanted(environment)}"
+        return f"{prefix} was built from {document.get('environment')}, not from {wanted(environment)}"
     if document.get("outline") != outline(prefix):
         return f"files were removed from {prefix}, or added to it, since it was built"
     return None

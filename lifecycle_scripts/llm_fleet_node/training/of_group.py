@@ -1,4 +1,4 @@
-"""Which parts of the training runtime are this node's, and why it has none."""
+"""The parts of the training runtime for this node, or why it has none."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from llm_fleet_node.manifest_parts import FOR_EXPORT, Environment, Fabric, Mount
 from llm_fleet_node.node import Node
 
 NONE = "none"
-"""What the settings of jobs call no accelerator, and no environment."""
+"""Value in the jobs' settings for no accelerator and no environment."""
 
 
 def why_no_training(node: Node) -> Optional[str]:
-    """Return why this node has no training runtime, or `None` when it has."""
+    """Return why this node has no training runtime, or `None` if it has one."""
     training = node.manifest.training
     if training is None:
-        return "the fleet asks for no training runtime"
+        return "the fleet has no training runtime"
     return why_not_mounted(node, training.folder)
 
 
 def why_not_mounted(node: Node, path: str) -> Optional[str]:
-    """Return why the file system of `path` is out of this node's reach, or `None` when it should be in reach.
+    """Return why this node does not mount the file system of `path`, or `None` if it should.
 
-    A file system that only other groups mount is out of reach. One that the manifest does not know, such as the home
-    folders that AWS ParallelCluster shares, is looked at on the node itself.
+    Some file systems are mounted only by other groups. One that is not in the manifest, such as the home folders of AWS
+    ParallelCluster, is checked on the node itself.
     """
     mount = mount_below(node, path)
     if mount is None or mount.groups is None or node.group.name in mount.groups:
@@ -33,31 +33,31 @@ def why_not_mounted(node: Node, path: str) -> Optional[str]:
 
 
 def mount_below(node: Node, path: str) -> Optional[Mount]:
-    """Return the file system of the manifest that `path` is on; `None` when it is on none of them."""
+    """Return the file system of `path` in the manifest; `None` if there is none."""
     found = [mount for mount in node.manifest.mounts if _is_below(path, mount.mount_path)]
     return max(found, key=lambda mount: len(mount.mount_path), default=None)
 
 
 def training_of(node: Node) -> Training:
     """Return the training runtime; `why_no_training` has said that there is one."""
-    if node.manifest.training is None:  # `skip` has said so: no run gets here.
-        fail(Code.UNFORESEEN, "the manifest asks for no training runtime", final=True)
+    if node.manifest.training is None:  # Not reached, because of `skip`.
+        fail(Code.UNFORESEEN, "the manifest has no training runtime", final=True)
     return node.manifest.training
 
 
 def environments_of(node: Node) -> list[Environment]:
-    """Return what jobs on this node run in, and after that what they export models in."""
+    """Return the environments of jobs on this node: first for training, then for the export of models."""
     found = [one for one in training_of(node).environments if _is_for(node, one.groups)]
     return sorted(found, key=lambda one: one.use == FOR_EXPORT)
 
 
 def environment_for(node: Node, use: str) -> Optional[Environment]:
-    """Return what jobs on this node get for `use` unless they ask for another; `None` when there is none."""
+    """Return the default environment of jobs on this node for `use`; `None` if there is none."""
     return next((one for one in environments_of(node) if one.use == use), None)
 
 
 def fabric_of(node: Node) -> Optional[Fabric]:
-    """Return what processes of a job on this node talk over; `None` when the fleet names nothing for its group."""
+    """Return the fabric of jobs on this node; `None` if its group has none."""
     return next((one for one in training_of(node).fabrics if _is_for(node, one.groups)), None)
 
 

@@ -1,4 +1,4 @@
-"""Which of the pinned files make an environment: its packages, and all that those require."""
+"""The pinned files of an environment: its packages and their dependencies."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ KINDS = {"venv": "wheel", "conda": "archive"}
 
 
 def files_of(node: Node, environment: Environment) -> list[Download]:
-    """Return the pinned files of the environment's packages and of what they require, each once, by name.
+    """Return the pinned files of the environment's packages and their dependencies, without duplicates, by name.
 
     Names are compared as indexes do (PEP 503), since a lock file may say `torch_neuronx` for `torch-neuronx`. Raises
-    `Failure` when one is not pinned for this system, or in several versions of which none is named.
+    `Failure` if one is not pinned for this system, or in several versions of which none is named.
     """
     versions = {normal(package.name): package.version for package in environment.packages}
     fitting = _fitting(node, KINDS[environment.kind])
@@ -35,7 +35,7 @@ def files_of(node: Node, environment: Environment) -> list[Download]:
 
 
 def fetch(node: Node, files: Sequence[Download]) -> list[Path]:
-    """Return where the `files` lie on this node, fetching them. What its own disk refuses is told as its own."""
+    """Download the `files` and return their paths. Errors of the node's own disk are reported as such."""
     try:
         return fetch_files(node, files)
     except OSError as error:
@@ -58,14 +58,18 @@ def _one(node: Node, files: Sequence[Download], name: str, version: str) -> Down
     checksums = {file.sha256 for file in named}
     if len(checksums) == 1:
         return named[0]
-    asked = f"{name} {version}".strip()
+    requested = f"{name} {version}".strip()
     system = system_of(node.host)
     if not named:
-        fail(Code.NOT_PINNED, f"the fleet pins no {asked} for {system}, which an environment asks for", final=True)
-    told = ", ".join(sorted(file.version for file in named))
-    fail(Code.NOT_PINNED, f"{asked} is pinned for {system} as {told}: an environment needs one of them", final=True)
+        fail(Code.NOT_PINNED, f"{requested} is not pinned for {system}, but an environment requires it", final=True)
+    reported = ", ".join(sorted(file.version for file in named))
+    fail(
+        Code.NOT_PINNED,
+        f"{requested} is pinned for {system} in several versions ({reported}): the environment must name one",
+        final=True,
+    )
 
 
 def _is_version(found: str, wanted: str) -> bool:
-    """Return whether `found` is `wanted`, which may lack the local part of a wheel's version (PEP 440: `+…`)."""
+    """Return whether `found` is `wanted`, which can lack the local part of a wheel's version (PEP 440: `+…`)."""
     return is_version(found, wanted) or found.split("+", 1)[0] == wanted

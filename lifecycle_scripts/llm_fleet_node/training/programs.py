@@ -1,7 +1,7 @@
-"""The batch files and the training program of this bundle, on shared storage, where every node finds the same ones.
+"""The batch files and the training program of this bundle, on storage that all nodes share.
 
-A version lies in a folder that is named by what is in it, and never changes: a job that runs goes on with the files it
-began with, also when the fleet is deployed anew in the middle.
+A version is in a folder that is named by its content hash, and never changes: a running job continues with the files it
+started with, also when the fleet is deployed again.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from llm_fleet_node.training.of_group import training_of
 from llm_fleet_node.training.shared_lock import Held
 
 MARKER = ".llm-fleet.json"
-"""Written last: when the version was made. Its time tells the newest of several."""
+"""Written last, with the time of the version, by which the newest version is found."""
 CURRENT = "current"
 _CACHES = ("__pycache__",)
 _DIGITS = 12
 
 Files = dict[str, bytes]
-"""What is in each file, by its path below the version's folder."""
+"""The content of each file, by its path below the version's folder."""
 
 
 def read(bundle: Path) -> Files:
-    """Return the two folders of the `bundle`. Raises `Failure` when one is missing or empty."""
+    """Return the two folders of the `bundle`. Raises `Failure` if one is missing or empty."""
     found: Files = {}
     for name in (JOBS, PROGRAM):
         paths = sorted(path for path in (bundle / name).rglob("*") if path.is_file())
         files = {path.relative_to(bundle).as_posix(): path for path in paths if not {*path.parts} & {*_CACHES}}
         if not files:
-            fail(Code.TRAINING_PROGRAMS, f"the bundle in {bundle} has no {name}/, which jobs run", final=True)
+            fail(Code.TRAINING_PROGRAMS, f"the bundle in {bundle} has no {name}/, which jobs require", final=True)
         found |= {path: place.read_bytes() for path, place in files.items()}
     return found
 
@@ -49,25 +49,25 @@ def fingerprint(files: Files) -> str:
 
 
 def of_node(node: Node) -> str:
-    """Return the name of the version that this node's bundle brings."""
+    """Return the name of the version in this node's bundle."""
     return fingerprint(read(node.places.bundle))
 
 
 def problem(folder: Path, files: Files) -> Optional[str]:
-    """Return what keeps `folder` from being these `files`, whole; `None` when nothing does."""
+    """Return why `folder` does not have exactly these `files`; `None` if it has."""
     if shared_files.read_document(folder / MARKER) is None:
-        return f"{folder} was not written to its end"
+        return f"{folder} is incomplete"
     for path, data in files.items():
         try:
             if (folder / path).read_bytes() != data:
-                return f"{folder / path} is not what this bundle has"
+                return f"{folder / path} does not match this bundle"
         except OSError as error:
             return f"{folder / path}: {error.strerror}"
     return None
 
 
 def put(node: Node, held: Held, files: Files) -> None:
-    """Make the version's folder: aside and renamed; one that is there but not whole is mended file by file."""
+    """Make the version's folder in a temporary folder and rename it; an incomplete one is repaired file by file."""
     version = node.host.path(Layout(training_of(node).folder).program(fingerprint(files)))
     held.doing(f"copying {len(files)} files")
     _remove_asides(version)
@@ -83,7 +83,7 @@ def put(node: Node, held: Held, files: Files) -> None:
 
 
 def put_current(node: Node) -> None:
-    """Make `current` lead to the version that was made last."""
+    """Link `current` to the newest version."""
     folder = node.host.path(Layout(training_of(node).folder).programs)
     newest = _newest(folder)
     place = folder / CURRENT
@@ -93,7 +93,7 @@ def put_current(node: Node) -> None:
 
 
 def _remove_asides(version: Path) -> None:
-    """Remove what those left who were killed while they copied: only the holder of the lock makes such."""
+    """Remove leftovers of killed copies: only the holder of the lock makes such folders."""
     for place in version.parent.glob(f".{version.name}.*"):
         shutil.rmtree(place, ignore_errors=True)
 

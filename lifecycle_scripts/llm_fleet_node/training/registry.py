@@ -1,7 +1,7 @@
-"""Lets Enroot log in to a private registry for the time of one import, without a secret in a log or on a command line.
+"""Logs Enroot in to a private registry during one import, without a secret in a log or on a command line.
 
-Enroot reads `$ENROOT_CONFIG_PATH/.credentials`, in the form of netrc, and sends what it finds for the image's registry
-(Enroot, "Import"; `docker.sh`). Amazon ECR takes the user `AWS` and a password that is good for 12 hours.
+Enroot reads `$ENROOT_CONFIG_PATH/.credentials`, a netrc file, and sends the credentials of the image's registry
+(Enroot, "Import"; `docker.sh`). Amazon ECR has the user `AWS` and a password that is valid for 12 hours.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from llm_fleet_node.host import CommandFailed
 from llm_fleet_node.node import Node
 
 FOLDER = "/run/llm-fleet/enroot"
-"""In memory, root's alone. A fixed place, so that what a killed import left is removed by the next."""
+"""In memory, only for root. A fixed path, so that the next import removes leftovers of a killed one."""
 _ECR = re.compile(r"docker://(?:[^@#/]+@)?(\d{12}\.dkr\.ecr(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?)[#/]")
 _SECONDS = 60.0
 
 
 @contextlib.contextmanager
 def logged_in(node: Node, image: str) -> Generator[Mapping[str, str], None, None]:
-    """Give the variables with which Enroot may import `image`; none are needed for a public one."""
+    """Yield the variables with which Enroot can import `image`; empty for a public image."""
     registry = _ECR.match(image)
     if registry is None:
         yield {}
@@ -35,7 +35,8 @@ def logged_in(node: Node, image: str) -> Generator[Mapping[str, str], None, None
     folder.mkdir(parents=True)
     folder.chmod(0o700)
     try:
-        handle = os.open(folder / ".credentials", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC  # codespell:ignore wronly
+        handle = os.open(folder / ".credentials", flags, 0o600)
         with open(handle, "w", encoding="utf-8") as file:
             file.write(f"machine {registry.group(1)} login AWS password {password}\n")
         yield {"ENROOT_CONFIG_PATH": str(folder)}
@@ -46,12 +47,12 @@ def logged_in(node: Node, image: str) -> Generator[Mapping[str, str], None, None
 def _password(node: Node, registry: str, region: str) -> str:
     aws = node.host.which("aws")
     if aws is None:
-        fail(Code.REGISTRY, f"{registry} asks for a login, which needs the AWS CLI: this node has none", final=True)
+        fail(Code.REGISTRY, f"{registry} requires a login, but this node has no AWS CLI", final=True)
     try:
         password = node.host.run(aws, "ecr", "get-login-password", "--region", region, timeout=_SECONDS, secret=True)
     except CommandFailed as error:
-        fail(Code.REGISTRY, f"no login for {registry}: {error.cause}")
+        fail(Code.REGISTRY, f"the login to {registry} failed: {error.cause}")
     if not re.fullmatch(r"[A-Za-z0-9+/=._-]+", password.strip()):
-        # Enroot lets a shell expand the file, and a word of it must stay one.
-        fail(Code.REGISTRY, f"the login for {registry} is no password of ECR")
+        # Enroot expands the file with a shell, so the password must not have special characters.
+        fail(Code.REGISTRY, f"the login to {registry} returned no valid ECR password")
     return password.strip()

@@ -1,4 +1,4 @@
-"""The two files that jobs go by on a node: who and where they are, and what their processes talk over."""
+"""The two settings files of jobs on a node: identity and paths, and the fabric."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TRAINING_SH = "/etc/llm-fleet/training.sh"
 FABRIC_SH = "/etc/llm-fleet/fabric.sh"
 
 _LIMITS = """\
-# As much as slurmd allows: a job begins with the limits of the shell that submitted it, unless slurm.conf says not to.
+# The limits that slurmd allows: a job starts with the limits of the submitting shell, unless slurm.conf prevents it.
 # EFA locks the memory that it sends from, and each rank opens many files.
 ulimit -S -l "$(ulimit -H -l)" 2>/dev/null || true
 ulimit -S -n "$(ulimit -H -n)" 2>/dev/null || true
@@ -44,26 +44,26 @@ def training_sh(node: Node, fingerprint: str) -> str:
     }
     lines = "".join(export(name, value) for name, value in values.items())
     return (
-        "# Written by llm-fleet: what jobs on this node go by. Batch files source it; see docs/training/jobs.md.\n"
+        "# Written by llm-fleet: settings of jobs on this node. Batch files source it; see docs/training/jobs.md.\n"
         f"{lines}{_LIMITS}"
         f"# shellcheck source=/dev/null\n. {FABRIC_SH}\n"
     )
 
 
 def fabric_sh(fabric: Optional[Fabric]) -> str:
-    """Return the text of `fabric.sh`. A value that a job has set before is left to it."""
+    """Return the text of `fabric.sh`. Values that a job has already set are kept."""
     if fabric is None:
-        return "# Written by llm-fleet: the fleet names no fabric for this node's group, so nothing is set.\n"
+        return "# Written by llm-fleet: the group of this node has no fabric, so nothing is set.\n"
     lines = "".join(export_unless_set(variable.name, variable.value) for variable in fabric.variables)
     return (
-        f"# Written by llm-fleet: what processes of a job talk over, the fabric {fabric.name}. One file for all jobs,\n"
-        "# so that none sets half of it. What a job sets before it sources this, also to nothing, stays as it is.\n"
+        f"# Written by llm-fleet: the fabric {fabric.name}, complete and the same for all jobs.\n"
+        "# Variables that a job sets before it sources this file, also to an empty value, are kept.\n"
         f"{lines}"
     )
 
 
 def _environment(layout: Layout, environment: Optional[Environment], prefix: str) -> dict[str, str]:
-    """Return how jobs get into the environment, by names that begin with `prefix`."""
+    """Return the variables of the environment, with names that begin with `prefix`."""
     return {
         f"{prefix}ENVIRONMENT": layout.environment(environment) if environment else "",
         f"{prefix}ENVIRONMENT_KIND": environment.kind if environment else NONE,
@@ -72,7 +72,7 @@ def _environment(layout: Layout, environment: Optional[Environment], prefix: str
 
 
 def _python(layout: Layout, environment: Optional[Environment]) -> str:
-    """Return the Python of jobs: that of the environment, or what is on the path, as in a container."""
+    """Return the Python of jobs: the environment's, or `python3` on the PATH, as in a container."""
     if environment is None or environment.kind == "container":
         return "python3"
     return f"{layout.environment(environment)}/bin/python"

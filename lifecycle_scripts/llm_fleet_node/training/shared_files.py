@@ -1,6 +1,6 @@
-"""Files that several nodes write on shared storage: whole or not at all, and no node takes away another's draft.
+"""Files that several nodes write on shared storage: atomically, and without removing temporary files of other nodes.
 
-`Host.write` tells its own drafts by the number of the process, which means nothing on another node.
+`Host.write` recognizes its temporary files by process id, which is not unique over nodes.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ _DRAFT = ".new-"
 
 
 def unique() -> str:
-    """Return a name that no other node takes."""
+    """Return a name that no other node uses."""
     return os.urandom(6).hex()
 
 
 def draft(place: Path, data: bytes, mode: int = 0o644) -> Path:
-    """Write `data` into a file of its own beside `place`, to its end, and return where it is."""
+    """Write `data` to a temporary file next to `place`, and return its path."""
     path = place.with_name(f"{_DRAFT}{unique()}")
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)  # codespell:ignore wronly
     try:
         with open(handle, "wb") as file:
             file.write(data)
@@ -35,7 +35,7 @@ def draft(place: Path, data: bytes, mode: int = 0o644) -> Path:
 
 
 def put(place: Path, data: bytes, mode: int = 0o644) -> None:
-    """Make `place` hold `data`, whole or not at all. Its folder must be there."""
+    """Write `data` to `place` atomically. Its folder must exist."""
     made = draft(place, data, mode)
     try:
         os.replace(made, place)
@@ -45,7 +45,7 @@ def put(place: Path, data: bytes, mode: int = 0o644) -> None:
 
 
 def link(place: Path, target: str) -> None:
-    """Make `place` a symbolic link to `target`, in one moment. Raises `OSError` over a folder."""
+    """Make `place` a symbolic link to `target` atomically. Raises `OSError` if `place` is a folder."""
     made = place.with_name(f"{_DRAFT}{unique()}")
     made.symlink_to(target)
     try:
@@ -56,7 +56,7 @@ def link(place: Path, target: str) -> None:
 
 
 def read_document(place: Path) -> Optional[dict[str, Any]]:
-    """Return the JSON object in `place`; `None` when there is none, or it is something else."""
+    """Return the JSON object in `place`; `None` if it is missing or not an object."""
     try:
         document = json.loads(place.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -65,10 +65,10 @@ def read_document(place: Path) -> Optional[dict[str, Any]]:
 
 
 def as_text(document: dict[str, Any]) -> bytes:
-    """Return `document` as it is written: JSON for people too."""
+    """Return `document` as indented JSON."""
     return (json.dumps(document, indent=2) + "\n").encode()
 
 
 def is_draft(name: str) -> bool:
-    """Return whether a file called `name` is somebody's draft, or was left by one who was killed."""
+    """Return whether the file `name` is a temporary file, of a running or a killed process."""
     return name.startswith(_DRAFT)

@@ -1,14 +1,15 @@
 """A lock on shared storage that does not outlive its holder.
 
-Not `flock`: on Lustre it holds over all nodes, over one, or is refused, by the option the file system was mounted with
-(`flock`, `localflock`, `noflock`), and the user's own file system may be mounted anyhow. What every POSIX file system
-does alike is used: a file is hard-linked to a name that must not exist yet, which exactly one of many nodes can do.
+Not `flock`: on Lustre it works over all nodes, only on one, or is rejected, depending on the mount option (`flock`,
+`localflock`, `noflock`), and the user's own file system can have any of them. Instead a file is hard-linked to a name
+that must not exist yet: on every POSIX file system exactly one of many nodes succeeds.
 
-Each holder has a number: the file `<name>.<number>` is its own, and the highest number is the lock. The holder writes
-it anew every few seconds. Whoever waits sees by its own clock (no two nodes need agree on the time) that it has not
-changed for long, or that its process is gone from this very machine, and takes the next number. No file that may be the
-highest is ever removed, so that one who slept over a change cannot take what another has: it finds a higher number, and
-lets go. A holder that was thought dead and comes back finds that too, before it publishes anything; see `Held.check`.
+Each holder has a number: the file `<name>.<number>` is its own, and the highest number is the lock. The holder
+rewrites it every few seconds. A waiting process measures with its own clock (clocks need not agree) that it has not
+changed for too long, or sees that its process on the same machine has ended, and takes the next number. A file that can
+be the highest is never removed, so a process that missed a change cannot take the lock of another: it finds a higher
+number, and releases its own. A holder that was considered dead and returns also finds it before it publishes anything;
+see `Held.check`.
 """
 
 from __future__ import annotations
@@ -29,25 +30,25 @@ from llm_fleet_node.training import shared_files
 
 HELD, DONE, FAILED = "held", "done", "failed"
 BEAT_SECONDS, STALE_SECONDS = 5.0, 90.0
-"""How often a holder says that it lives, and how long it may be silent. A storage that stands still for longer makes
-others take over: that costs a build, never its result, since only the highest number publishes."""
+"""Seconds between renewals by the holder, and the timeout without a renewal. If the storage hangs for longer, others
+take over: this costs a build, but never its result, because only the highest number publishes."""
 _LEFT_SECONDS = 3600
-"""Age of a draft of which nobody is the writer any more."""
+"""Age after which a temporary file has no writer any more."""
 _START_TIME = 19
-"""Place of the start time in /proc/<pid>/stat, counted from after the name: field 22 (proc(5))."""
+"""Index of the start time in /proc/<pid>/stat after the name: field 22 (proc(5))."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a waiter saw of the lock's highest number."""
+    """The lock file with the highest number, as a waiting process sees it."""
 
     number: int
     text: str
-    """As it lies there; what nobody of us wrote is a holder that never says that it lives."""
+    """The file's content; a file from another program counts as a holder that never renews."""
 
     @property
     def record(self) -> dict[str, Any]:
-        """What its holder says of itself; empty when it cannot be read."""
+        """The holder's record; empty if it cannot be read."""
         try:
             said = json.loads(self.text)
         except ValueError:
@@ -56,21 +57,21 @@ class Seen:
 
     @property
     def is_over(self) -> bool:
-        """Whether its holder has let go, having ended its work or failed."""
+        """Whether its holder has released it, after success or failure."""
         return self.record.get("state") in (DONE, FAILED)
 
     @property
     def who(self) -> str:
-        """Whoever holds or held it, in words."""
+        """A description of the current or last holder."""
         said = self.record
-        return f"{said.get('host', 'somebody')} (process {said.get('pid', '?')}, since {said.get('since', '?')})"
+        return f"{said.get('host', 'unknown host')} (process {said.get('pid', '?')}, since {said.get('since', '?')})"
 
 
 class SharedLock:
-    """One lock, as one process sees it."""
+    """A lock, in one process."""
 
     def __init__(self, folder: Path, name: str, *, stale: float = STALE_SECONDS, beat: float = BEAT_SECONDS) -> None:
-        """Take the folder of locks, which must be there, and the lock's name; seconds as told above."""
+        """Take the folder of locks, which must be there, and the lock's name; seconds as above."""
         self.folder = folder
         self.name = name
         self.beat = beat
@@ -80,13 +81,13 @@ class SharedLock:
         self._changed = 0.0
 
     def look(self) -> Optional[Seen]:
-        """Return the highest number and what is in it; `None` when nobody ever took the lock."""
+        """Return the highest number and what is in it; `None` if the lock was never taken."""
         number = self.highest()
         if not number:
             return None
         try:
             text = self.path(number).read_text(encoding="utf-8", errors="replace")
-        except OSError:  # e.g. a folder: nobody of us made it, and it never changes
+        except OSError:  # e.g. a folder of another program, which never changes
             text = ""
         seen = Seen(number, text)
         if seen != self._last:
@@ -94,11 +95,11 @@ class SharedLock:
         return seen
 
     def is_abandoned(self, seen: Seen) -> bool:
-        """Return whether the holder that was `seen` is gone: told of this machine, else silent for too long."""
+        """Return whether the holder in `seen` is gone: its process on this machine has ended, or it has not renewed."""
         return _is_gone_from_here(seen.record) or time.monotonic() - self._changed > self._stale
 
     def take(self, after: int) -> Optional[Held]:
-        """Take the number `after` the one that was seen last, 0 for none; `None` when another was faster."""
+        """Take the number `after` the last seen one, 0 for none; `None` if another process was faster."""
         number = after + 1
         record = {"host": os.uname().nodename, "pid": os.getpid(), "boot": _boot(), "began": _began(os.getpid())}
         record |= {"since": stamp(time.time()), "state": HELD, "beat": 0, "doing": ""}
@@ -106,7 +107,7 @@ class SharedLock:
         try:
             os.link(made, self.path(number))
         except FileExistsError:
-            if os.stat(made).st_nlink != 2:  # NFS may have made the link and lost the answer; see link(2)
+            if os.stat(made).st_nlink != 2:  # NFS can have made the link and lost the answer; see link(2)
                 return None
         finally:
             made.unlink()
@@ -117,7 +118,7 @@ class SharedLock:
         return Held(self, number, record)
 
     def highest(self) -> int:
-        """Return the highest number that was taken; 0 when none was."""
+        """Return the highest number taken; 0 if none was."""
         found = (self._pattern.fullmatch(name) for name in os.listdir(self.folder))
         return max((int(match.group(1)) for match in found if match), default=0)
 
@@ -126,8 +127,8 @@ class SharedLock:
         return self.folder / f"{self.name}.{number:08d}"
 
     def _tidy(self, own: int) -> None:
-        """Remove the files of those who came before. One that another removes, or that is no file, is let be."""
-        now = self.path(own).stat().st_mtime  # by the clock that the others' times are of
+        """Remove the files of earlier holders. Files removed by others, and folders, are ignored."""
+        now = self.path(own).stat().st_mtime  # by the file system's clock, as the other times
         for name in os.listdir(self.folder):
             match = self._pattern.fullmatch(name)
             with suppress(OSError):
@@ -138,7 +139,7 @@ class SharedLock:
 
 
 class Held:
-    """The lock, held by this process until it is let go. It says that it lives as long as it is entered."""
+    """The lock, held by this process until it is released. As a context manager it renews the lock."""
 
     def __init__(self, lock: SharedLock, number: int, record: dict[str, Any]) -> None:
         self._lock = lock
@@ -157,17 +158,17 @@ class Held:
         self._thread.join()
 
     def doing(self, what: str) -> None:
-        """Tell those who wait what is being done."""
+        """Publish the current work for waiting processes."""
         self._write(doing=what)
 
     def check(self) -> None:
-        """Raise `Failure` when another has taken over meanwhile: called right before anything is published."""
+        """Raise `Failure` if another process has taken over: called immediately before anything is published."""
         highest = self._lock.highest()
         if highest != self._number:
-            fail(Code.LOCK_LOST, f"{self._lock.path(highest)} was taken while this node was silent")
+            fail(Code.LOCK_LOST, f"{self._lock.path(highest)} was taken while this node did not renew its lock")
 
     def let_go(self, failure: str = "") -> None:
-        """Say that the work is done, or what it failed with."""
+        """Record that the work is done, or its failure."""
         self._write(state=FAILED if failure else DONE, failure=failure)
 
     def _beat(self) -> None:
@@ -186,9 +187,9 @@ def _text(record: dict[str, Any]) -> bytes:
 
 
 def _is_gone_from_here(record: dict[str, Any]) -> bool:
-    """Return whether the process that wrote `record` ran on this machine, and does not any more.
+    """Return whether the process that wrote `record` was on this machine, and has ended.
 
-    One that is this very process has left its work, else it would not ask.
+    This process itself counts as ended: otherwise it would not wait.
     """
     if record.get("host") != os.uname().nodename or record.get("boot") != _boot():
         return False
@@ -203,7 +204,7 @@ def _boot() -> str:
 
 
 def _began(pid: int) -> str:
-    """Return when the process began, by the kernel's count; empty when there is none, or its parent has not noticed."""
+    """Return the process's start time in kernel ticks; empty if there is none, or if it is a zombie."""
     with suppress(OSError), open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
         fields = file.read().rpartition(")")[2].split()
         return "" if fields[0] in ("Z", "X") else fields[_START_TIME]

@@ -1,4 +1,4 @@
-"""Writes values into shell scripts, whatever is in them."""
+"""Quotes any values for shell scripts."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import re
 import shlex
 
 _PLAIN = re.compile(r"[\w@%+=:,./^ -]*", re.ASCII)
-"""What means nothing between `"${NAME-` and `}"`, where quotes and backslashes do, each in its own way (bash(1))."""
+"""Characters without a special meaning between `"${NAME-` and `}"`, unlike quotes and backslashes (bash(1))."""
 
 
 def export(name: str, value: str) -> str:
-    """Return the line that sets `name` to `value`, whatever it was before."""
+    """Return the line that always sets `name` to `value`."""
     return f"export {name}={shlex.quote(value)}\n"
 
 
 def export_unless_set(name: str, value: str) -> str:
-    """Return the line that sets `name` to `value` unless it is set already, even if to nothing."""
+    """Return the line that sets `name` to `value` unless it is already set, also to an empty value."""
     if _PLAIN.fullmatch(value):
         return f'export {name}="${{{name}-{value}}}"\n'
     return f'[ -n "${{{name}+set}}" ] || export {name}={shlex.quote(value)}\n'

@@ -1,4 +1,4 @@
-"""The shared storage that the training runtime lies on: is it there, is it shared, and what its refusals mean."""
+"""The shared storage of the training runtime: checks, and the meaning of its errors."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from llm_fleet_node.step import CONTROLLER
 from llm_fleet_node.training.of_group import mount_below, training_of
 
 _SHARED = ("lustre", "nfs", "nfs4", "efs", "fuse", "9p", "beegfs", "ceph")
-"""Beginnings of the kernel's names of file systems that several nodes can share."""
+"""Prefixes of the kernel's names of file systems that several nodes can share."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def check_shared(node: Node) -> None:
-    """Raise `Failure` when the folder of the training runtime is on a disk of this node alone.
+    """Raise `Failure` if the folder of the training runtime is on a local disk of this node.
 
-    Told only of a file system that the manifest does not know: those that it knows were proven by their own steps. The
-    controller may serve the others from a disk of its own, as AWS ParallelCluster's head node does with `/home`.
+    Only for a file system that is not in the manifest: the others are verified by their own steps. The
+    controller can serve them from a disk of its own, as AWS ParallelCluster's head node does with `/home`.
     """
     folder = training_of(node).folder
     there = mount_of(node.host, folder)
@@ -35,14 +35,14 @@ def check_shared(node: Node) -> None:
     if not there.kind.startswith(_SHARED):
         fail(
             Code.TRAINING_STORAGE,
-            f"{folder} is on {there.device} ({there.kind}), a disk of this node alone: no other node would see it",
+            f"{folder} is on {there.device} ({there.kind}), a local disk of this node that other nodes cannot see",
             final=True,
         )
 
 
 @contextlib.contextmanager
-def told(path: str) -> Generator[None, None, None]:
-    """Say what a refusal of the storage below `path` means: raises `Failure` in place of `OSError`."""
+def reported(path: str) -> Generator[None, None, None]:
+    """Convert an `OSError` of the storage below `path` to a `Failure`."""
     try:
         yield
     except OSError as error:
@@ -50,34 +50,34 @@ def told(path: str) -> Generator[None, None, None]:
 
 
 def as_failure(error: OSError, path: str) -> Failure:
-    """Return what the refusal `error` of the storage at `path` means to its owner."""
+    """Return the failure for the `error` of the storage at `path`."""
     if error.errno in _FULL:
         return Failure(Code.SHARED_FULL, f"{path}: {error.strerror}")
     return Failure(Code.TRAINING_STORAGE, f"{error.filename or path}: {error.strerror or error}")
 
 
 def fail_by_command(code: Code, error: CommandFailed, path: str) -> NoReturn:
-    """Raise the `Failure` of a command that writes below `path`: with `code`, unless the storage was full."""
+    """Raise the `Failure` of a command that writes below `path`: with `code`, unless the storage is full."""
     if is_full(error):
         fail(Code.SHARED_FULL, f"{path}: {error.cause}")
     fail(code, error.cause)
 
 
 def is_full(error: CommandFailed) -> bool:
-    """Return whether the command says that there was no room left."""
+    """Return whether the command reports a full disk."""
     return any(os.strerror(number) in error.output for number in _FULL)
 
 
 def check_room(folder: Path, needed: int, what: str) -> None:
-    """Raise `Failure` when the storage of `folder` has fewer than `needed` bytes free for `what`."""
+    """Raise `Failure` if the storage of `folder` has fewer than `needed` free bytes for `what`."""
     free = shutil.disk_usage(folder).free
     if free < needed:
-        fail(Code.SHARED_FULL, f"{folder} has {free} bytes free, {what} takes about {needed}")
+        fail(Code.SHARED_FULL, f"{folder} has {free} bytes free, but {what} needs about {needed}")
 
 
 @contextlib.contextmanager
 def readable_by_all() -> Generator[None, None, None]:
-    """Let files that are made meanwhile be readable by everybody, and writable by their owner alone."""
+    """Set the umask, so that new files are readable for all users, and writable only for their owner."""
     before = os.umask(0o022)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Makes a virtual environment of pinned wheels: those and no others, from no index, with no build script run."""
+"""Makes a virtual environment of pinned wheels only, without an index and without build scripts."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from llm_fleet_node.training import interpreter, pinned, storage
 from llm_fleet_node.training.shared_lock import Held
 
 _GROWS = 4
-"""How many times its wheels an environment takes at most, unpacked and compiled: torch with CUDA takes 2.5 times."""
+"""Maximum size of an environment as a multiple of its wheels: torch with CUDA needs 2.5 times."""
 _MAKE_SECONDS, _INSTALL_SECONDS = 600.0, 5400.0
-"""Tens of thousands of small files over the network: minutes."""
+"""Timeout: tens of thousands of small files over the network take minutes."""
 _PROGRAM = "python3"
 _NOT_PYTHON = "*** Error compiling"
-"""What compileall says of a file that it passes over."""
+"""Message of compileall for a file that it skips."""
 _QUIET = {"PIP_CONFIG_FILE": "/dev/null"}
-"""pip then reads no configuration of the image, which could name an index or a folder (pip, "Configuration")."""
+"""With this, pip reads no configuration of the image, which could set an index (pip, "Configuration")."""
 
 
 def build(node: Node, environment: Environment, prefix: Path, held: Held) -> dict[str, Any]:
-    """Make the environment in `prefix`, where nothing is yet; return what went into it. Raises `Failure`."""
+    """Make the environment in the new folder `prefix`; return its packages. Raises `Failure`."""
     python = interpreter.find(node.host, environment.program or _PROGRAM)
     files = pinned.files_of(node, environment)
     interpreter.check_wheels(python, [file.url.rsplit("/", 1)[-1] for file in files])
     size = sum(file.size for file in files)
     storage.check_room(prefix.parent, _GROWS * size, f"{environment.name} of {size} bytes of wheels")
-    held.doing(f"fetching {len(files)} wheels ({size >> 20} MiB)")
+    held.doing(f"downloading {len(files)} wheels ({size >> 20} MiB)")
     wheels = pinned.fetch(node, files)
     held.doing(f"installing {len(files)} wheels ({size >> 20} MiB)")
     _make(node, python, prefix)
     _install(node, prefix, wheels)
     _compile(node, prefix)
     installed = {file.name: {"version": file.version, "sha256": file.sha256} for file in files}
-    return {"python": python.told, "files": installed}
+    return {"python": python.reported, "files": installed}
 
 
 def _make(node: Node, python: interpreter.Interpreter, prefix: Path) -> None:
@@ -48,7 +48,7 @@ def _make(node: Node, python: interpreter.Interpreter, prefix: Path) -> None:
 
 
 def _install(node: Node, prefix: Path, wheels: list[Path]) -> None:
-    """Install exactly the files `wheels`: no name is looked up anywhere."""
+    """Install exactly the files `wheels`, without an index."""
     if not wheels:
         return
     folders = sorted({str(wheel.parent) for wheel in wheels})
@@ -67,9 +67,9 @@ def _install(node: Node, prefix: Path, wheels: list[Path]) -> None:
 
 
 def _compile(node: Node, prefix: Path) -> None:
-    """Compile all modules, on all processors: jobs may not write there, and would compile them at each start.
+    """Compile all modules, on all processors: jobs cannot write there, and would compile them at each start.
 
-    Some packages carry files that no Python compiles, e.g. templates: they are passed over, as pip does.
+    Some packages have files that cannot be compiled, e.g. templates: they are skipped, as in pip.
     """
     try:
         node.host.run(

@@ -1,1 +1,1 @@
-"""The people of a fleet on a node: accounts, homes, keys, sudo, Slurm accounts, and their way from node to node."""
+"""The users of a fleet on a node: accounts, home directories, keys, sudo, Slurm accounts, and SSH between nodes."""

@@ -1,4 +1,4 @@
-"""What `/etc/passwd`, `/etc/shadow` and `/etc/group` hold."""
+"""Reads `/etc/passwd`, `/etc/shadow` and `/etc/group`."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class Entry:
 
 @dataclass(frozen=True)
 class AccountFiles:
-    """The accounts of a node as its own files hold them; what a directory service knows is not among them."""
+    """The accounts in a node's own files, without those of a directory service."""
 
     users: tuple[Entry, ...]
     groups: tuple[tuple[str, int], ...]
     locked: frozenset[str]
-    """Users that no password lets in."""
+    """Users with a locked password."""
 
     @classmethod
     def of(cls, host: Host) -> AccountFiles:
-        """Read them. Lines that cannot be understood are left out, as the C library does."""
+        """Read the files. Invalid lines are skipped, as in the C library."""
         users = [_entry(fields) for fields in _lines(host, "/etc/passwd", 7)]
         groups = [(fields[0], int(fields[2])) for fields in _lines(host, "/etc/group", 4) if fields[2].isdigit()]
-        # `!` and `*` can be no password's hash; an empty field would let in without any.
+        # `!` and `*` cannot be the hash of a password; an empty field allows a login without a password.
         locked = {fields[0] for fields in _lines(host, "/etc/shadow", 9) if fields[1][:1] in ("!", "*")}
         return cls(tuple(user for user in users if user), tuple(groups), frozenset(locked))
 

@@ -1,9 +1,9 @@
-"""The locks of the account tools (`useradd` and its like), which a killed tool leaves behind.
+"""The locks of the account tools (e.g. `useradd`), which a killed tool leaves behind.
 
-Each tool holds `/etc/passwd.lock` and its like: files with its process id, put there whole by a hard link. A lock
-whose process is gone is removed by the next tool itself. Two kinds are not, and would keep every tool out for good: one
-without a process id, as a machine that lost power leaves it, and one whose id another program has got since, as after
-a reboot. (shadow's `lib/commonio.c`; tried with shadow 4.17.)
+Each tool holds `/etc/passwd.lock` and similar files with its process id, made with a hard link. The next tool removes
+a lock whose process has ended. Two kinds of locks would block every tool forever: one without a process id, after a
+power failure, and one whose id now belongs to another program, as after a reboot. (shadow's
+`lib/commonio.c`; tested with shadow 4.17.)
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from llm_fleet_node.waiting import wait_for
 _LOCKS = tuple(f"/etc/{name}.lock" for name in ("passwd", "shadow", "group", "gshadow", "subuid", "subgid"))
 _TOOLS = {
     "useradd", "usermod", "userdel", "groupadd", "groupmod", "groupdel", "groupmems", "newusers", "passwd", "chpasswd",
-    "chgpasswd", "gpasswd", "chage", "chfn", "chsh", "pwck", "grpck", "pwconv", "grpconv", "pwunconv", "grpunconv",
+    "chgpasswd", "gpasswd", "chage", "chfn", "chsh",  # codespell:ignore chage,chsh
+    "pwck", "grpck", "pwconv", "grpconv", "pwunconv", "grpunconv",
     "vipw", "vigr", "systemd-sysuser",
 }  # fmt: skip
-"""Programs that hold such locks, as the kernel names processes: 15 letters."""
+"""Programs that hold such locks, with the kernel's process names of 15 characters."""
 
 
 def wait_until_free(host: Host, *, seconds: float = 20) -> None:
-    """Remove locks that nobody holds, and wait until those that somebody holds are given back.
+    """Remove stale locks, and wait until held locks are released.
 
-    Raises `Failure` with `LFN78` when one is held longer than `seconds`.
+    Raises `Failure` with `LFN78` if one is held longer than `seconds`.
     """
     held: list[str] = []
 

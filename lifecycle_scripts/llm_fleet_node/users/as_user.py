@@ -1,4 +1,4 @@
-"""Does things in a user's home as that user: root would follow a link that the user has put there to any file."""
+"""Runs code in a user's home as that user: root would follow a user's link to any file."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from llm_fleet_node.host import Host
 
 
 def as_user(host: Host, name: str, work: Callable[[Host], None]) -> None:
-    """Run `work` on `host` in a process that is the user `name`, and keep what it says it changed.
+    """Run `work` on `host` in a process with the user `name`, and record its changes.
 
-    Raises what `work` raised as a `Failure`. It also works where root may not: on NFS that squashes root. On a moved
-    host, whose files belong to whoever runs, there is no other user.
+    Raises the `Failure` of `work`. It also works where root has no access: on NFS with root squash. With another root
+    folder, in tests, it runs as the current user.
     """
     if host.root != Path("/"):
         work(host)
@@ -62,6 +62,6 @@ def _done(host: Host, ids: tuple[int, int], home: str, work: Callable[[Host], No
         code, cause = failure.code.name, failure.cause
     except OSError as error:
         code, cause = Code.HOME_UNFIT.name, f"{error.filename or home}: {error.strerror} (as uid {ids[0]})"
-    except BaseException:  # The parent raises it: nothing may go on in the child as if it were the step.
+    except BaseException:  # The parent raises it: the child must not continue as the step.
         code, cause = Code.UNFORESEEN.name, traceback.format_exc()
     return [code, cause, *host.changes[before:]]

@@ -1,4 +1,4 @@
-"""Lets public keys into a user's account, beside those that the user put there."""
+"""Adds public keys to a user's account, in addition to the user's own."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from llm_fleet_node.marked_block import get_block, with_block
 from llm_fleet_node.waiting import wait_for
 
 _SECONDS = 10.0
-"""For other nodes to write the same file, each of which takes some hundredths."""
+"""Timeout for other nodes that write the same file, each for some hundredths of a second."""
 
 
 def put_keys(host: Host, *, user: str, home: str, block: str, keys: Sequence[str]) -> None:
-    """Make the user's `authorized_keys` hold `keys` in the block `block`. To be run as the user (see `as_user`).
+    """Write `keys` to the block `block` of the user's `authorized_keys`. Run it as the user (see `as_user`).
 
-    Homes are shared: all nodes write the same file, two steps a block each. A lock keeps them apart where the file
-    system has locks; without, a lost block is found by `verify` and written by the next attempt.
+    Homes are shared: all nodes write the same file, with one block for each of two steps. A lock protects it if the
+    file system has locks; otherwise `verify` detects a lost block, and the next attempt writes it.
     """
     folder = f"{home}/.ssh"
     host.folder(folder, mode=0o700, owner=user)
@@ -34,16 +34,16 @@ def put_keys(host: Host, *, user: str, home: str, block: str, keys: Sequence[str
 
 
 def check_keys(host: Host, *, home: str, block: str, keys: Sequence[str]) -> None:
-    """Raise `Failure` unless the block `block` of `authorized_keys` holds `keys` and nothing else."""
+    """Raise `Failure` unless the block `block` of `authorized_keys` has exactly `keys`."""
     path = f"{home}/.ssh/authorized_keys"
     if get_block(host, path, block).splitlines() != [key.strip() for key in keys]:
-        fail(Code.HOME_UNFIT, f"{path} does not hold the {block}")
+        fail(Code.HOME_UNFIT, f"{path} does not have the {block}")
 
 
 def spoilt(host: Host, home: str) -> Optional[str]:
-    """Say what keeps the user's keys from being kept that only the user can have done; `None` when nothing does.
+    """Describe what the user has done that prevents writing the keys; `None` if nothing.
 
-    That is theirs to undo: homes are shared, and one user must not keep all new nodes from their work.
+    Only the user can fix it: homes are shared, and one user must not make all new nodes fail.
     """
     for path, kind, right in (
         (f"{home}/.ssh", "folder", stat.S_ISDIR),
@@ -52,23 +52,23 @@ def spoilt(host: Host, home: str) -> Optional[str]:
         try:
             mode = host.path(path).lstat().st_mode
         except OSError:
-            continue  # not there yet, or not for root to see: what follows finds out
+            continue  # missing, or not readable for root: later checks find out
         if not right(mode):
-            return f"{path} is no {kind}"
+            return f"{path} is not a {kind}"
     return None
 
 
 @contextmanager
 def _alone(host: Host, folder: str) -> Generator[None]:
     with host.path(f"{folder}/.llm-fleet.lock").open("w") as file:
-        # The file is the user's, who may hold it for good: no node waits for that.
+        # The user owns the file and could lock it forever: no node waits for that.
         with suppress(Failure):
             wait_for("lock", lambda: _is_taken(file.fileno()), seconds=_SECONDS, code=Code.HOME_UNFIT)
         yield
 
 
 def _is_taken(file: int) -> bool:
-    """Return whether the lock is ours now, or the file system has no locks."""
+    """Return whether the lock was taken, or the file system has no locks."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

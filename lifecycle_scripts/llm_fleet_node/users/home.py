@@ -1,4 +1,4 @@
-"""Makes a user's home, once, whichever node comes first."""
+"""Makes a user's home directory, once for all nodes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _SKELETON = "/etc/skel"
 
 
 def make_home(host: Host, user: User, home: str, node_name: str) -> None:
-    """Make sure that there is `home`, the user's own. `node_name` tells apart nodes that share its file system.
+    """Make the user's `home` if it is missing. `node_name` distinguishes nodes that share its file system.
 
-    A new one is filled beside its place and then renamed into it. So it is there whole or not at all; of several nodes,
-    one comes first, and no node needs a lock that could be left behind.
+    A new one is filled in a temporary folder next to it and then renamed. So it is complete or missing; one of several
+    nodes is first, and no node needs a lock, which a kill could leave behind.
     """
     draft = f"{home.rsplit('/', 1)[0]}/.{user.name}.new-on-{node_name}"
     if not os.path.lexists(host.path(home)):
@@ -36,21 +36,21 @@ def make_home(host: Host, user: User, home: str, node_name: str) -> None:
 
 
 def check_home(host: Host, user: User, home: str, *, final: bool = False) -> None:
-    """Raise `Failure` unless `home` can be the user's: `LFN160` when it is another's. Nothing is ever chowned."""
+    """Raise `Failure` unless `home` belongs to the user: `LFN160` if another user owns it. Never changes the owner."""
     problem = home_problem(host, user, home)
     if problem:
-        is_anothers = host.path(home).is_dir()
-        fail(Code.HOME_OWNER if is_anothers else Code.HOME_UNFIT, problem, final=final)
+        is_foreign = host.path(home).is_dir()
+        fail(Code.HOME_OWNER if is_foreign else Code.HOME_UNFIT, problem, final=final)
 
 
 def home_problem(host: Host, user: User, home: str) -> Optional[str]:
-    """Say why `home` cannot be the user's; `None` when it can. What is in it is the user's business."""
+    """Describe why `home` cannot be the user's; `None` if it can. Its content is not checked."""
     path = host.path(home)
     if not path.is_dir():
-        return f"there is no folder {home}"
+        return f"the folder {home} does not exist"
     owner = path.stat().st_uid
     if owner != _ids(host, user)[0]:
-        return f"{home} belongs to uid {owner}, and is to be {user.name}'s (uid {user.uid})"
+        return f"{home} belongs to uid {owner}, but must belong to {user.name} (uid {user.uid})"
     return None
 
 
@@ -60,7 +60,7 @@ def _fill(host: Host, draft: str, user: User) -> None:
     path.mkdir(mode=0o700)
     if host.path(_SKELETON).is_dir():
         shutil.copytree(host.path(_SKELETON), path, symlinks=True, dirs_exist_ok=True)
-    # Never empty: a folder may be renamed over an empty one, and would take another node's place.
+    # Never empty: a folder can be renamed over an empty one, and would replace that of another node.
     path.joinpath(".ssh").mkdir(mode=0o700, exist_ok=True)
     uid, gid = _ids(host, user)
     for found in (*path.rglob("*"), path):

@@ -1,10 +1,10 @@
-"""Lets each node of a cluster know every other's host keys, so that ssh asks nobody and still lets no impostor in.
+"""Shares the host keys of a cluster's nodes, so that ssh needs no confirmation and still detects impostors.
 
-Each node writes its own keys into a folder of the shared file system that only root may write, a file for each of its
-names, and `ssh` reads the one file of the node that it calls (`KnownHostsCommand`, OpenSSH 8.5 and later). So there is
-no list to be kept by many nodes at once, none that is old after a node was replaced, and no certificate authority whose
-key must be kept secret. Checking is switched off nowhere. Without a shared file system there is nobody to tell the keys
-to: the first one that a node shows is taken and held to (`accept-new`), for names of nodes alone.
+Each node writes its keys to a folder of the shared file system that only root can write, with a file for each of its
+names, and `ssh` reads the file of the node that it connects to (`KnownHostsCommand`, OpenSSH 8.5 and later). So there
+is no list that many nodes write, no outdated list after a node was replaced, and no certificate authority with a
+secret key. Host key checking is always on. Without a shared file system the first key of a node is accepted and stored
+(`accept-new`), only for names of nodes.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from llm_fleet_node.waiting import wait_for
 CLIENT_CONFIG = "/etc/ssh/ssh_config.d/50-llm-fleet.conf"
 PROGRAM = "/usr/local/libexec/llm-fleet-known-hosts"
 _SECONDS = 30
-"""Images are made without host keys; the first start of sshd makes them."""
+"""Timeout: images have no host keys; the first start of sshd makes them."""
 _PENALTY_SECONDS = 40
-"""sshd of OpenSSH 9.8 and later counts a second against an address for each connection that asks for a key and logs
-nobody in, and from 15 on closes its connections until they are over (sshd_config, PerSourcePenalties). Scripts that are
-run again and again within seconds get there; a connection that is closed at once counts nothing. With OpenSSH 10.0
-the 18th look within seconds was refused, and 17 s later none was."""
+"""sshd of OpenSSH 9.8 and later adds a penalty of one second to an address for each connection without a login, and
+from 15 on closes its connections until the penalty has passed (sshd_config, PerSourcePenalties). Scripts that run
+repeatedly within seconds reach it; a connection that is closed immediately does not count. With OpenSSH 10.0 the 18th
+connection within seconds was rejected, and 17 s later none was."""
 _TURNED_AWAY = ("closed by remote host", "reset by peer")
-"""What ssh-keyscan says of a connection that sshd closes, before or after the first byte is read."""
+"""Messages of ssh-keyscan for a connection that sshd closes, before or after the first byte."""
 
 _LOOK_UP = """\
 #!/bin/sh
 # Written by llm-fleet. Prints the host keys of one node of this cluster, for ssh's KnownHostsCommand.
-# It says nothing of other hosts, and never fails: ssh then goes by its other files.
+# It prints nothing for other hosts, and never fails: ssh then uses its other files.
 case "$1" in
   "" | .* | *[!A-Za-z0-9.:-]*) exit 0 ;;
 esac
@@ -45,34 +45,34 @@ done <{folder}/"$1"
 exit 0
 """
 _SHARED = f"""\
-# Written by llm-fleet: the host keys of this cluster's nodes, as each node tells them on the shared file system.
+# Written by llm-fleet: the host keys of this cluster's nodes, which each node writes to the shared file system.
 Host *
     KnownHostsCommand {PROGRAM} %H
 """
 _ALONE = """\
-# Written by llm-fleet: without a shared file system, no node can know another's host keys beforehand.
+# Written by llm-fleet: without a shared file system, no node can have the other nodes' host keys in advance.
 Host ip-*
     StrictHostKeyChecking accept-new
 """
 
 
 def put_client_config(host: Host, folder: str) -> None:
-    """Let ssh look into `folder` for host keys; empty for a node that shares nothing with others."""
+    """Configure ssh to read host keys from `folder`; empty for a node without a shared file system."""
     if not folder:
         host.write(CLIENT_CONFIG, _ALONE)
         return
-    # ssh runs it as the user, and refuses it unless it is root's alone.
+    # ssh runs it as the user, and rejects it unless only root can write it.
     host.write(PROGRAM, _LOOK_UP.format(folder=shlex.quote(str(host.path(folder)))), mode=0o755)
     host.write(CLIENT_CONFIG, _SHARED)
 
 
 def keys_folder(node: Node, place: HomePlace) -> str:
-    """Return the folder of the cluster's host keys; empty when there is no file system that all nodes share."""
+    """Return the folder of the cluster's host keys; empty if all nodes share no file system."""
     return f"{place.state()}/ssh/{node.manifest.cluster or node.manifest.fleet}" if place.shared else ""
 
 
 def publish(host: Host, folder: str, names: Sequence[str]) -> None:
-    """Write this node's host keys into `folder`, for each of its `names`."""
+    """Write this node's host keys to `folder`, for each of its `names`."""
     lines = wait_for("host key in /etc/ssh", lambda: _own_keys(host), seconds=_SECONDS, code=Code.SSH_BETWEEN_NODES)
     host.folder(folder)
     for name in names:
@@ -80,15 +80,15 @@ def publish(host: Host, folder: str, names: Sequence[str]) -> None:
 
 
 def check_published(host: Host, folder: str, names: Sequence[str]) -> None:
-    """Raise `Failure` unless ssh would be told the keys that this node's sshd has, by the very program it asks."""
+    """Raise `Failure` unless ssh's KnownHostsCommand prints this node's host keys."""
     for name in names:
-        told = host.run(str(host.path(PROGRAM)), name)
-        if told.splitlines() != [f"{name} {line}" for line in _own_keys(host)]:
-            fail(Code.SSH_BETWEEN_NODES, f"{folder}/{name} does not hold this node's host keys")
+        reported = host.run(str(host.path(PROGRAM)), name)
+        if reported.splitlines() != [f"{name} {line}" for line in _own_keys(host)]:
+            fail(Code.SSH_BETWEEN_NODES, f"{folder}/{name} does not have this node's host keys")
 
 
 def check_shown(host: Host) -> None:
-    """Raise `Failure` unless this node's sshd answers, and shows one of its host keys that others are told."""
+    """Raise `Failure` unless this node's sshd answers with one of the shared host keys."""
     name = os.uname().nodename
     shown = wait_for(
         f"answer of sshd at {name}, which closes each connection (PerSourcePenalties?),",
@@ -101,9 +101,9 @@ def check_shown(host: Host) -> None:
 
 
 def _shown(host: Host, name: str) -> set[str]:
-    """Return the host key that sshd shows; nothing while it closes connections. Raises `Failure` for another refusal.
+    """Return the host key of sshd; empty while it closes connections. Raises `Failure` for other errors.
 
-    One kind of key after the other, as each is a connection that counts against this node.
+    Key types are tried one by one, because each connection adds a penalty.
     """
     said = ""
     for kind in ("ed25519", "ecdsa", "rsa"):
@@ -121,7 +121,7 @@ def _shown(host: Host, name: str) -> set[str]:
 
 
 def log_in(host: Host) -> None:
-    """Raise `Failure` unless ssh gets onto this node by its host name, asked nothing. To be run as the user."""
+    """Raise `Failure` unless ssh can log in to this node by its host name without a prompt. Run it as the user."""
     options = (
         "BatchMode=yes",
         "StrictHostKeyChecking=yes",
@@ -138,20 +138,20 @@ def log_in(host: Host) -> None:
 
 
 def check_accepts_new(host: Host) -> None:
-    """Raise `Failure` unless ssh takes the first host key that a node shows, as `put_client_config` says."""
+    """Raise `Failure` unless ssh accepts the first host key of a node, as `put_client_config` configures."""
     if "stricthostkeychecking accept-new" not in host.run("ssh", "-G", "ip-10-0-0-1").splitlines():
-        fail(Code.SSH_BETWEEN_NODES, f"ssh does not go by {CLIENT_CONFIG}: does ssh_config include it?")
+        fail(Code.SSH_BETWEEN_NODES, f"ssh does not use {CLIENT_CONFIG}: check that ssh_config includes it")
 
 
 def own_names(node: Node) -> list[str]:
-    """Return the names by which others call this node: its host name, and its address where it is known for sure."""
+    """Return the names by which others connect to this node: its host name, and its address if known."""
     own = set(node.identity.addresses)
-    listed = [*(instance.address for instance in node.identity.neighbours), *node.identity.controllers]
+    listed = [*(instance.address for instance in node.identity.neighbors), *node.identity.controllers]
     addresses = {address for address in listed if address in own}
     return [os.uname().nodename, *sorted(addresses)]
 
 
 def _own_keys(host: Host) -> list[str]:
     texts = (host.read(f"/etc/ssh/{path.name}") for path in sorted(host.path("/etc/ssh").glob("ssh_host_*_key.pub")))
-    # The comment behind the key names the machine that made it, and means nothing here.
+    # The comment after the key names the machine that made it, and is not needed.
     return [" ".join(text.split()[:2]) for text in texts if text and len(text.split()) > 1]

@@ -1,4 +1,4 @@
-"""Has the node ask SSSD who people are (NSS), lets them in (PAM), and makes their homes when they first come."""
+"""Enables SSSD for users (NSS) and logins (PAM), and home directories at the first login."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import CommandFailed, Host
 
 _FEATURES = ("sssd", "with-mkhomedir")
-"""authselect's profile and its feature; homes are made by oddjobd, since SELinux keeps PAM from it."""
+"""authselect's profile and its feature; oddjobd makes home directories, because SELinux blocks PAM."""
 _PROFILE = "/usr/share/pam-configs/llm-fleet-mkhomedir"
 _MAKE_HOMES = """\
-Name: Make the home of a person of the directory at the first login (llm-fleet)
+Name: Make home directories of directory users at the first login (llm-fleet)
 Default: no
 Priority: 0
 Session-Type: Additional
@@ -20,25 +20,25 @@ Session:
 """
 _ODDJOB = "/etc/oddjobd.conf.d/oddjobd-mkhomedir.conf"
 _HELPER = re.compile(r'(exec="[^" ]*/mkhomedir)(?: -u [0-7]+)?"')
-"""oddjobd's program for homes. Its umask has been 0002, 0077 and login.defs' own by turns, so it is told."""
+"""oddjobd's program for home directories. Its default umask differs between versions, so it is set."""
 _NSSWITCH = "/etc/nsswitch.conf"
 _DATABASES = ("passwd", "group", "shadow")
 
 
 def ask_sssd(host: Host) -> None:
-    """Make NSS and PAM ask SSSD. Raises `Failure` (`LFN164`) where the node has no tool for that."""
+    """Enable SSSD in NSS and PAM. Raises `Failure` (`LFN164`) if the node has no tool for that."""
     if host.which("authselect"):
         _make_private_homes(host)
     if name_service_problem(host) == "":
         return
     if host.which("authselect"):
-        _run(host, "authselect", "select", *_FEATURES, "--force", changes="made NSS and PAM ask SSSD")
+        _run(host, "authselect", "select", *_FEATURES, "--force", changes="enabled SSSD in NSS and PAM")
         _run(host, "systemctl", "enable", "--now", "--quiet", "oddjobd.service", changes="started oddjobd")
     elif host.which("pam-auth-update"):
         host.write(_PROFILE, _MAKE_HOMES)
         _run(
             host, "pam-auth-update", "--package", "--enable", "sss", "llm-fleet-mkhomedir",
-            changes="made PAM ask SSSD",
+            changes="enabled SSSD in PAM",
         )  # fmt: skip
         _put_sss(host)
     else:
@@ -46,20 +46,26 @@ def ask_sssd(host: Host) -> None:
 
 
 def _make_private_homes(host: Host) -> None:
-    """Have oddjobd make homes that nobody else reads, and start anew if it runs with something else."""
+    """Configure oddjobd to make private home directories, and restart it after a change."""
     there = host.read(_ODDJOB) or ""
-    told = _HELPER.sub(r'\1 -u 0077"', there)
-    if told != there:
-        host.write(_ODDJOB, told)
-        _run(host, "systemctl", "try-restart", "oddjobd.service", changes="had oddjobd make private homes")
+    reported = _HELPER.sub(r'\1 -u 0077"', there)
+    if reported != there:
+        host.write(_ODDJOB, reported)
+        _run(
+            host,
+            "systemctl",
+            "try-restart",
+            "oddjobd.service",
+            changes="configured oddjobd to make private home directories",
+        )
 
 
 def name_service_problem(host: Host) -> str:
-    """Say what does not ask SSSD; empty when all does."""
+    """Describe what does not use SSSD; empty if everything does."""
     switch = host.read(_NSSWITCH) or ""
     for database in _DATABASES[:2]:
         if "sss" not in _sources(switch, database):
-            return f"{database} in {_NSSWITCH} does not ask sss"
+            return f"{database} in {_NSSWITCH} does not have sss"
     if host.which("authselect"):
         try:
             said = host.run("authselect", "current", "--raw").split()
@@ -79,7 +85,7 @@ def _sources(switch: str, database: str) -> list[str]:
 
 
 def _put_sss(host: Host) -> None:
-    """Let each database ask SSSD last: whoever is in the node's own files wins."""
+    """Add SSSD last to each database, so that the node's own files take precedence."""
     switch = host.read(_NSSWITCH) or ""
     for database in _DATABASES:
         sources = _sources(switch, database)

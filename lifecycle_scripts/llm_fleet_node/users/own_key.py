@@ -1,6 +1,6 @@
-"""Gives a user a key of their own with which they get from node to node: one, since all nodes share the home.
+"""Makes a user's SSH key for logins between nodes: one key, because all nodes share the home directory.
 
-The platform's own user, e.g. ubuntu, has a home of its own on each node: its key is kept for root on the shared file
+The platform's own user, e.g. ubuntu, has a separate home on each node: its key is kept for root on the shared file
 system, and each node has a copy.
 """
 
@@ -17,10 +17,10 @@ _OTHERS_WRITE = 0o022
 
 
 def make_own_key(host: Host, *, user: str, home: str, comment: str, node_name: str) -> None:
-    """Make sure that the user has a key pair that opens their own account. To be run as the user (see `as_user`).
+    """Make sure that the user has a key pair that is authorized for their account. Run it as the user (see `as_user`).
 
-    A key that they made themselves is used as it is. A new one is made aside and hard-linked to its place: that works
-    for one node of many only, and the key is never there in part.
+    The user's own key is used if there is one. A new one is made in a temporary folder and hard-linked: this succeeds
+    on only one node, and the key is never incomplete.
     """
     folder = f"{home}/.ssh"
     host.folder(folder, mode=0o700, owner=user)
@@ -30,7 +30,7 @@ def make_own_key(host: Host, *, user: str, home: str, comment: str, node_name: s
 
 
 def shared_key(host: Host, folder: str, *, comment: str, node_name: str) -> tuple[str, str]:
-    """Return the private and the public key in `folder`, which is for root alone and on every node; made if need be."""
+    """Return the private and the public key in `folder`, which only root can read; make them if missing."""
     host.folder(folder, mode=0o700)
     key = f"{folder}/id_ed25519"
     _make_key(host, key, comment=comment, node_name=node_name, owner="root")
@@ -38,12 +38,12 @@ def shared_key(host: Host, folder: str, *, comment: str, node_name: str) -> tupl
 
 
 def read_shared_key(host: Host, folder: str) -> tuple[str, str]:
-    """Return the private and the public key in `folder`; empty when it was not made."""
+    """Return the private and the public key in `folder`; empty if it was not made."""
     return host.read(f"{folder}/id_ed25519") or "", host.read(f"{folder}/id_ed25519.pub") or ""
 
 
 def put_shared_key(host: Host, *, user: str, home: str, keys: tuple[str, str]) -> None:
-    """Give the user the key pair `keys`, and let it in. To be run as the user. A key of their own is left alone."""
+    """Write and authorize the key pair `keys`. Run it as the user. The user's own key is not changed."""
     private, public = keys
     folder = f"{home}/.ssh"
     host.folder(folder, mode=0o700, owner=user)
@@ -55,9 +55,9 @@ def put_shared_key(host: Host, *, user: str, home: str, keys: tuple[str, str]) -
 
 
 def check_shared_key(host: Host, *, home: str, keys: tuple[str, str]) -> None:
-    """Raise `Failure` unless the user has the pair `keys`, and it opens the account. To be run as the user."""
+    """Raise `Failure` unless the user has the pair `keys`, and it is authorized. Run it as the user."""
     if host.read(f"{home}/.ssh/id_ed25519") != keys[0]:
-        fail(Code.SSH_BETWEEN_NODES, f"{home}/.ssh/id_ed25519 is not the key that the other nodes let in")
+        fail(Code.SSH_BETWEEN_NODES, f"{home}/.ssh/id_ed25519 is not the key that the other nodes authorize")
     check_keys(host, home=home, block=_BLOCK, keys=[keys[1]])
 
 
@@ -78,19 +78,19 @@ def _make_key(host: Host, key: str, *, comment: str, node_name: str, owner: str)
 
 
 def check_own_key(host: Host, *, home: str) -> None:
-    """Raise `Failure` unless the user's key opens their own account. To be run as the user."""
+    """Raise `Failure` unless the user's key is authorized for their own account. Run it as the user."""
     check_keys(host, home=home, block=_BLOCK, keys=[host.read(f"{home}/.ssh/id_ed25519.pub") or ""])
     for path in (f"{home}/.ssh", f"{home}/.ssh/authorized_keys"):
         if others_write(host, path):
-            fail(Code.SSH_BETWEEN_NODES, f"{path} can be written by others, so sshd takes no key from it (StrictModes)")
+            fail(Code.SSH_BETWEEN_NODES, f"{path} is writable for other users, so sshd ignores its keys (StrictModes)")
 
 
 def others_write(host: Host, path: str) -> bool:
-    """Return whether others than its owner may write to `path`: sshd then takes no key from it, or from below it."""
+    """Return whether other users than the owner can write to `path`: sshd then ignores keys in it."""
     return bool(host.path(path).stat().st_mode & _OTHERS_WRITE)
 
 
 def _remove(host: Host, draft: str) -> None:
-    # Not told as changes: of a key that is made, nothing of them is left.
+    # Not recorded as changes: these files are temporary.
     for path in (draft, f"{draft}.pub"):
         host.path(path).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Where the fleet's users have their homes, and what is shared of it."""
+"""The home directories of the fleet's users, and the shared file system."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ _HOME = "/home"
 
 @dataclass(frozen=True)
 class HomePlace:
-    """Where homes are."""
+    """The place of home directories."""
 
     folder: str
-    """Holds a folder for each user, e.g. `/fsx/home`."""
+    """Parent of the home directories, e.g. `/fsx/home`."""
     shared: bool
-    """The same folder on every node."""
+    """Whether it is the same folder on every node."""
     mount: Optional[str]
-    """Where its file system must be mounted on this node; `None` when it is the node's own."""
+    """Mount point of its file system on this node; `None` if it is local."""
 
     def state(self) -> str:
-        """Return the folder for what nodes tell each other. Not inside a home: nobody but root may write there."""
+        """Return the folder for data that nodes share. Not in a home directory: only root can write to it."""
         return f"{self.folder}/.llm-fleet"
 
 
 def home_place(node: Node) -> HomePlace:
-    """Return where this node's users have their homes: on a file system that every node mounts, when there is one.
+    """Return the place of home directories on this node: on a file system that every node mounts, if there is one.
 
-    A file system mounted on `/home` comes first, then OpenZFS, made for many small files, then Lustre. There, homes
-    have a folder of their own, so that users' names and the data's names, perhaps a bucket's, cannot meet.
+    A file system mounted on `/home` comes first, then OpenZFS, which suits many small files, then Lustre. On these,
+    homes have a separate parent folder, so that user names do not conflict with names of data.
     """
     everywhere = [mount for mount in node.manifest.mounts if _everywhere(node, mount.groups)]
     for mount in sorted(everywhere, key=lambda mount: (mount.mount_path != _HOME, mount.kind != "open_zfs")):
         path = mount.mount_path.rstrip("/")
         return HomePlace(path if path == _HOME else f"{path}/home", shared=True, mount=path)
     if node.manifest.platform == "parallelcluster":
-        # ParallelCluster shares the head node's /home with all others over NFS.
+        # ParallelCluster shares the head node's /home with all nodes over NFS.
         return HomePlace(_HOME, shared=True, mount=None if node.role == CONTROLLER else _HOME)
     return HomePlace(_HOME, shared=False, mount=None)
 
 
 def homes(node: Node) -> dict[str, str]:
-    """Return each user's home by the user's name. One that the image brought along keeps its own."""
+    """Return the home of each user by name. A user of the image keeps its own."""
     place, found = home_place(node), AccountFiles.of(node.host)
     return {user.name: _home(place, found, user) for user in node.manifest.users}
 
@@ -61,17 +61,17 @@ def is_mounted(host: Host, path: str) -> bool:
 
 
 def check_mounted(host: Host, place: HomePlace) -> None:
-    """Raise `Failure` when the homes' file system is not there: homes below its empty mount point would be lost."""
+    """Raise `Failure` if the homes' file system is not mounted: homes below an empty mount point would be lost."""
     if place.mount and not is_mounted(host, place.mount):
-        fail(Code.HOME_UNFIT, f"nothing is mounted on {place.mount}, where the users' homes are to be")
+        fail(Code.HOME_UNFIT, f"nothing is mounted on {place.mount}, where the users' home directories must be")
 
 
 def check_own_homes(node: Node) -> None:
-    """Raise `Failure` when a file system that someone's own `home` is on is not mounted here."""
+    """Raise `Failure` if the file system of a user's `home` is not mounted."""
     for path in [mount.mount_path.rstrip("/") for mount in node.manifest.mounts]:
         names = [user.name for user in node.manifest.users if f"{user.home}/".startswith(f"{path}/")]
         if names and not is_mounted(node.host, path):
-            fail(Code.HOME_UNFIT, f"nothing is mounted on {path}, where the home of {', '.join(names)} is to be")
+            fail(Code.HOME_UNFIT, f"nothing is mounted on {path}, where the home of {', '.join(names)} must be")
 
 
 def _everywhere(node: Node, groups: Optional[tuple[str, ...]]) -> bool:

@@ -1,4 +1,4 @@
-"""The users' accounts in Slurm's accounting, read and made by sacctmgr."""
+"""The users' accounts in Slurm's accounting, read and made with sacctmgr."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SETTING = re.compile(r"^(\w+)\s*=\s*(.*?)\s*$", re.MULTILINE)
 
 
 def accounting_cluster(host: Host) -> Optional[str]:
-    """Return the name under which the running Slurm keeps its records; `None` when it keeps none."""
+    """Return the cluster name of the running Slurm's accounting; `None` if it keeps no records."""
     settings = dict(_SETTING.findall(host.run("scontrol", "show", "config")))
     if settings.get("AccountingStorageType") != "accounting_storage/slurmdbd":
         return None
@@ -23,7 +23,7 @@ def accounting_cluster(host: Host) -> Optional[str]:
 
 @dataclass(frozen=True)
 class Associations:
-    """Which users belong to which accounts in one cluster. A database may hold several clusters."""
+    """Accounts and users of one cluster. A database can have several clusters."""
 
     cluster: str
     accounts: frozenset[str]
@@ -32,7 +32,7 @@ class Associations:
 
     @classmethod
     def read(cls, host: Host, cluster: str) -> Associations:
-        """Ask slurmdbd. Raises `CommandFailed` when it does not answer."""
+        """Query slurmdbd. Raises `CommandFailed` if it does not answer."""
         said = host.run(
             "sacctmgr", "--noheader", "--parsable2", "show", "associations", f"cluster={cluster}",
             "format=Account,User",
@@ -45,21 +45,21 @@ class Associations:
         )
 
     def missing(self, users: Sequence[User]) -> tuple[list[str], list[tuple[str, str]]]:
-        """Return the accounts, and the accounts with users, that `users` are to have and do not have."""
+        """Return the missing accounts, and the missing pairs of account and user, of `users`."""
         wanted = [(user.slurm_account, user.name) for user in users if user.slurm_account]
         accounts = dict.fromkeys(account for account, _ in wanted if account not in self.accounts)
         return list(accounts), [pair for pair in wanted if pair not in self.members]
 
 
 def make_missing(host: Host, found: Associations, users: Sequence[User]) -> None:
-    """Make what `users` lack in the cluster of `found`. What else is there is left, a user's default account too."""
+    """Add what `users` lack in the cluster of `found`. Other entries are kept, also a user's default account."""
     accounts, members = found.missing(users)
     for account in accounts:
         _add(host, found.cluster, "account", f"name={account}", what=f"made the Slurm account {account}")
     for account, user in members:
         _add(
             host, found.cluster, "user", f"name={user}", f"account={account}",
-            what=f"put {user} into the Slurm account {account}",
+            what=f"added {user} to the Slurm account {account}",
         )  # fmt: skip
 
 
@@ -67,20 +67,20 @@ def _add(host: Host, cluster: str, *entity: str, what: str) -> None:
     try:
         host.run("sacctmgr", "--immediate", "add", *entity, f"cluster={cluster}", changes=what)
     except CommandFailed as error:
-        # Another cluster of the same database, or an administrator, was quicker. `verify` has the last word.
+        # Another cluster of the same database, or an administrator, was faster. `verify` decides.
         if not was_there(error):
             raise
 
 
 def was_there(error: CommandFailed) -> bool:
-    """Return whether sacctmgr refused to add what is there: 24.11 has words of its own for each entity (measured)."""
+    """Return whether sacctmgr reports an existing entry: 24.11 has different messages for each entity (tested)."""
     return any(words in error.output for words in ("othing new added", "othing added", "lready existing"))
 
 
 def put_image_user(host: Host, found: Associations, user: str, account: str) -> None:
-    """Put the image's own `user` into `account`, where limits hold: it could submit no job otherwise. Empty: nobody.
+    """Add the image's own `user` to `account` if limits are enforced: otherwise it cannot submit jobs. Empty: no user.
 
-    A user who has an account already, by whoever's hand, keeps it.
+    A user who already has any account keeps it.
     """
     if not user or any(member == user for _, member in found.members):
         return
@@ -88,5 +88,5 @@ def put_image_user(host: Host, found: Associations, user: str, account: str) -> 
         _add(host, found.cluster, "account", f"name={account}", what=f"made the Slurm account {account}")
     _add(
         host, found.cluster, "user", f"name={user}", f"account={account}",
-        what=f"put {user} into the Slurm account {account}",
+        what=f"added {user} to the Slurm account {account}",
     )  # fmt: skip

@@ -1,7 +1,7 @@
-"""Whether Slurm holds jobs to the limits of their accounts: a line of slurm.conf, which the running slurmctld has read.
+"""Enforcement of account limits: a line of slurm.conf that the running slurmctld has read.
 
-Where our steps configure Slurm (OnCreate), the line is in accounting.conf. On HyperPod's own configuration it is a
-block in slurm.conf, which the strategy Merge leaves alone; on ParallelCluster it comes by `CustomSlurmSettings`.
+If llm-fleet configures Slurm (OnCreate), the line is in accounting.conf. With HyperPod's own configuration it is a
+block in slurm.conf, which the strategy Merge keeps; on ParallelCluster it comes from `CustomSlurmSettings`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from llm_fleet_node.waiting import wait_for
 BLOCK = "limits of accounts"
 _ENFORCE, _COUNT = "AccountingStorageEnforce", "AccountingStorageTRES"
 _SECONDS = 20.0
-"""For slurmctld to read its configuration anew."""
+"""Timeout for slurmctld to reload its configuration."""
 _SETTING = re.compile(r"^(AccountingStorage(?:Enforce|TRES))\s*=\s*(.*?)\s*$", re.MULTILINE)
 
 
 def enforcing_lines(accounts: SlurmAccounts | None) -> str:
-    """Return the lines of slurm.conf that make limits hold; empty where there are none."""
+    """Return the lines of slurm.conf that enforce limits; empty without limits."""
     if accounts is None:
         return ""
     return f"{_ENFORCE}={','.join(accounts.enforce)}\n{_counting_line(accounts)}"
@@ -35,7 +35,7 @@ def _counting_line(accounts: SlurmAccounts) -> str:
 
 
 def unenforced(host: Host, accounts: SlurmAccounts) -> str:
-    """Say what the running slurmctld lacks; empty when it holds jobs to their limits."""
+    """Describe what the running slurmctld lacks; empty if it enforces limits."""
     return _lacking(host, {_ENFORCE: accounts.enforce, _COUNT: accounts.counted})
 
 
@@ -49,9 +49,9 @@ def _lacking(host: Host, wanted: Mapping[str, Sequence[str]]) -> str:
 
 
 def count_in_platforms(host: Host, etc: str, accounts: SlurmAccounts) -> None:
-    """Have Slurm count what `accounts` limit: sacctmgr knows a resource only after slurmctld has told slurmdbd of it.
+    """Make Slurm count the limited resources: sacctmgr accepts a resource only after slurmctld has sent it to slurmdbd.
 
-    Limits are not enforced by this where they were not: users may have no account yet.
+    This does not turn on enforcement: users may have no account yet.
     """
     wanted = {_COUNT: accounts.counted}
     if not _lacking(host, wanted):
@@ -63,7 +63,7 @@ def count_in_platforms(host: Host, etc: str, accounts: SlurmAccounts) -> None:
 
 
 def put_into_platforms(host: Host, etc: str, accounts: SlurmAccounts | None) -> None:
-    """Put the lines into the slurm.conf that the platform has written, or take them out, and have them read."""
+    """Add the lines to the platform's slurm.conf, or remove them, and reload it."""
     changed = put_block(host, f"{etc}/{conf_file.NAME}", BLOCK, enforcing_lines(accounts))
     if not changed and (accounts is None or not unenforced(host, accounts)):
         return
@@ -71,26 +71,26 @@ def put_into_platforms(host: Host, etc: str, accounts: SlurmAccounts | None) -> 
 
 
 def check_counted(host: Host, accounts: SlurmAccounts) -> None:
-    """Raise `Failure` unless Slurm counts what `accounts` limit: sacctmgr would call the limit an unknown option."""
+    """Raise `Failure` unless Slurm counts the limited resources: sacctmgr would reject their limits."""
     missing = _lacking(host, {_COUNT: accounts.counted})
     if missing:
-        fail(Code.LIMITS_NOT_ENFORCED, f"slurmctld runs {missing}, so slurmdbd knows no limit of it")
+        fail(Code.LIMITS_NOT_ENFORCED, f"slurmctld runs {missing}, so slurmdbd cannot have this limit")
 
 
 def _have_read(host: Host, wanted: Mapping[str, Sequence[str]]) -> None:
-    """Have slurmctld read its configuration anew, and start it anew where it does not run `wanted` by that."""
-    host.run("scontrol", "reconfigure", changes="made Slurm read its configuration anew")
+    """Reconfigure slurmctld, and restart it if it does not have the `wanted` settings then."""
+    host.run("scontrol", "reconfigure", changes="reconfigured Slurm")
     if not _soon(host, wanted):
-        # 24.11 counts what is new at once (measured). assumption: slurmctld-counts-new-resources-on-reconfigure
+        # 24.11 counts new resources immediately (tested). assumption: slurmctld-counts-new-resources-on-reconfigure
         host.run("systemctl", "restart", "slurmctld.service", timeout=110, changes="restarted slurmctld")
         _soon(host, wanted)
 
 
 def check_enforced(host: Host, accounts: SlurmAccounts) -> None:
-    """Raise `Failure` unless limits hold."""
+    """Raise `Failure` unless limits are enforced."""
     missing = unenforced(host, accounts)
     if missing:
-        fail(Code.LIMITS_NOT_ENFORCED, f"slurmctld runs {missing}, so no job is held to its account's limits")
+        fail(Code.LIMITS_NOT_ENFORCED, f"slurmctld runs {missing}, so account limits are not enforced")
 
 
 def _soon(host: Host, wanted: Mapping[str, Sequence[str]]) -> bool:

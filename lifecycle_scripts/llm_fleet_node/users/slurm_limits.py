@@ -1,8 +1,8 @@
-"""The limits of Slurm's accounts: read back from slurmdbd, set where they differ, taken back where nobody wants them.
+"""The limits of Slurm's accounts: read from slurmdbd, set if they differ, and removed if the fleet no longer has them.
 
-What people made by hand stays: accounts, users and QOS that the fleet does not name are not looked at. An account that
-the fleet has made is marked by its organisation; once the fleet names it no more, its limits are taken back, and it
-stays with its records.
+Manual entries are kept: accounts, users and QOS that are not in the fleet file are ignored. An account of the fleet is
+marked with its organization; when it is removed from the fleet file, its limits are removed, and it stays with its
+records.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from llm_fleet_node.people_parts import SlurmAccount, SlurmAccounts
 from llm_fleet_node.users.limit_values import NONE, as_number, as_resources, differ
 from llm_fleet_node.users.slurm_accounts import was_there
 
-ORGANISATION = "made by llm-fleet"
-"""Marks in the database which accounts are the fleet's. No account's name, which Slurm takes when it is told none."""
+ORGANIZATION = "made by llm-fleet"
+"""Organization that marks the fleet's accounts in the database. Slurm's default is the account's name."""
 _COUNTS = ("Fairshare", "GrpJobs", "GrpSubmitJobs", "MaxJobs", "MaxSubmitJobs", "MaxWall")
 _RESOURCES = ("GrpTRES", "MaxTRES")
 _FORMAT = ",".join(("Account", "User", "ParentName", *_COUNTS, *_RESOURCES))
@@ -24,15 +24,15 @@ _FORMAT = ",".join(("Account", "User", "ParentName", *_COUNTS, *_RESOURCES))
 
 @dataclass(frozen=True)
 class Limits:
-    """What slurmdbd says of one account of one cluster."""
+    """An account of a cluster in slurmdbd."""
 
     parent: str
     values: dict[str, str]
-    """By option, as sacctmgr writes it; empty for no limit."""
+    """Limits by option, in sacctmgr's format; empty for no limit."""
 
 
 def read_limits(host: Host, cluster: str) -> dict[str, Limits]:
-    """Return each account of `cluster` with its limits. Raises `CommandFailed` when slurmdbd does not answer."""
+    """Return each account of `cluster` with its limits. Raises `CommandFailed` if slurmdbd does not answer."""
     said = host.run(
         "sacctmgr", "--noheader", "--parsable2", "show", "associations", f"cluster={cluster}", f"format={_FORMAT}"
     )
@@ -47,10 +47,12 @@ def read_limits(host: Host, cluster: str) -> dict[str, Limits]:
 
 
 def wanted_changes(account: SlurmAccount, found: Limits) -> list[str]:
-    """Return what sacctmgr must set for `account` to be as told, as its words; empty when all is right."""
+    """Return the arguments of sacctmgr that correct `account`; empty if it is correct."""
     words = [f"Parent={account.parent}"] if found.parent != account.parent else []
     for option, limit in account.counts:
-        wanted = 1 if limit is None and option == "Fairshare" else limit  # Slurm's own share, which cannot be none
+        wanted = (
+            1 if limit is None and option == "Fairshare" else limit
+        )  # Slurm's default share, which cannot be removed
         if as_number(option, found.values[option]) != wanted:
             words.append(f"{option}={NONE if wanted is None else wanted}")
     for option, limits in account.resources:
@@ -63,7 +65,7 @@ def wanted_changes(account: SlurmAccount, found: Limits) -> list[str]:
 
 
 def apply_limits(host: Host, cluster: str, accounts: SlurmAccounts) -> None:
-    """Make the tree of `accounts` in `cluster`, with its limits, and take those of accounts back that have left it."""
+    """Make the tree of `accounts` in `cluster` with its limits, and remove the limits of accounts that have left it."""
     found = read_limits(host, cluster)
     marked = _marked(host)
     for account in accounts.tree:
@@ -71,33 +73,31 @@ def apply_limits(host: Host, cluster: str, accounts: SlurmAccounts) -> None:
             _add(host, cluster, account)
             found = read_limits(host, cluster)
         elif account.name not in marked:
-            _modify(host, ["account", "where", f"name={account.name}", "set", f"organization={ORGANISATION}"])
+            _modify(host, ["account", "where", f"name={account.name}", "set", f"organization={ORGANIZATION}"])
         words = wanted_changes(account, found[account.name])
         if words:
             where = ["account", "where", f"name={account.name}", f"cluster={cluster}", "set", *words]
             _modify(host, where, what=f"set {' '.join(words)} for the Slurm account {account.name}")
     for name, words in left_behind(accounts.tree, found, marked).items():
         where = ["account", "where", f"name={name}", f"cluster={cluster}", "set", *words]
-        _modify(
-            host, where, what=f"took the limits of the Slurm account {name} back, which is not the fleet's any more"
-        )
+        _modify(host, where, what=f"removed the limits of the Slurm account {name}, which is no longer in the fleet")
 
 
 def limit_problems(host: Host, cluster: str, accounts: SlurmAccounts) -> list[str]:
-    """Say what slurmdbd has otherwise than `accounts` tell it."""
+    """Describe the differences between slurmdbd and `accounts`."""
     found = read_limits(host, cluster)
-    problems = [f"there is no account {account.name}" for account in accounts.tree if account.name not in found]
+    problems = [f"the account {account.name} does not exist" for account in accounts.tree if account.name not in found]
     for account in accounts.tree:
         words = wanted_changes(account, found[account.name]) if account.name in found else []
         if words:
             problems.append(f"{account.name} is without {' '.join(words)}")
     for name, words in left_behind(accounts.tree, found, _marked(host)).items():
-        problems.append(f"{name}, which is not the fleet's any more, is without {' '.join(words)}")
+        problems.append(f"{name}, which is no longer in the fleet, is without {' '.join(words)}")
     return problems
 
 
 def left_behind(tree: Sequence[SlurmAccount], found: dict[str, Limits], marked: set[str]) -> dict[str, list[str]]:
-    """Return what to set for accounts that the fleet has made and names no more, to take their limits back."""
+    """Return what to set for accounts that were removed from the fleet, to remove their limits."""
     named = {account.name for account in tree}
     gone = [name for name in found if name in marked and name not in named]
     bare = {name: SlurmAccount(name, found[name].parent, _no_counts(), _no_resources()) for name in gone}
@@ -116,18 +116,18 @@ def _no_resources() -> tuple[tuple[str, tuple[()]], ...]:
 def _marked(host: Host) -> set[str]:
     said = host.run("sacctmgr", "--noheader", "--parsable2", "show", "account", "format=Account,Organization")
     rows = [line.split("|") for line in said.splitlines() if line.count("|") == 1]
-    return {account for account, organisation in rows if organisation == ORGANISATION}
+    return {account for account, organization in rows if organization == ORGANIZATION}
 
 
 def _add(host: Host, cluster: str, account: SlurmAccount) -> None:
     try:
         host.run(
             "sacctmgr", "--immediate", "add", "account", f"name={account.name}", f"cluster={cluster}",
-            f"parent={account.parent}", f"organization={ORGANISATION}",
+            f"parent={account.parent}", f"organization={ORGANIZATION}",
             changes=f"made the Slurm account {account.name}",
         )  # fmt: skip
     except CommandFailed as error:
-        # Another cluster of the same database, or an administrator, was quicker. `verify` has the last word.
+        # Another cluster of the same database, or an administrator, was faster. `verify` decides.
         if not was_there(error):
             raise
 

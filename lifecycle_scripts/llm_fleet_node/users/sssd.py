@@ -1,4 +1,4 @@
-"""SSSD's configuration, with the password of the directory's reader, and whether it answers."""
+"""SSSD's configuration, with the password of the bind user, and its check."""
 
 from __future__ import annotations
 
@@ -17,47 +17,47 @@ from llm_fleet_node.waiting import wait_for
 
 CONF = "/etc/sssd/sssd.conf"
 CERTIFICATE = "/etc/llm-fleet/directory-ca.pem"
-"""The authorities of the bundle; sssd.conf names it."""
+"""Certificate authorities of the bundle, named in sssd.conf."""
 _INFOPIPE = "/usr/libexec/sssd/sssd_ifp"
-"""Of the package sssd-dbus. Without it sssctl can ask SSSD nothing, and says so with an error."""
+"""File of the package sssd-dbus, which sssctl requires."""
 _UNIX_GROUP = "sssd"
-_NOBODY = "llm-fleet-asks"
-"""How a name begins that no directory has. Of one that SSSD was asked for before, it answers from its cache without
-asking the directory, for 90 minutes or, of one that is not there, 15 s; and it goes on saying Online (SSSD 2.10)."""
+_NO_ONE = "llm-fleet-asks"
+"""Prefix of a name that no directory has. SSSD answers earlier names from its cache without querying the directory, for
+90 minutes, or 15 s if missing; and it keeps reporting Online (SSSD 2.10)."""
 _SECONDS = 45.0
-"""For SSSD to have asked the directory after its start."""
+"""Timeout for SSSD's first query of the directory."""
 _ONLINE = re.compile(r"^Online status:\s*Online\s*$", re.MULTILINE | re.IGNORECASE)
 
 
 def password_of(node: Node, directory: Directory) -> str:
-    """Return the reader's password. Raises `Failure` (`LFN163`) when it cannot be had, or not be written down."""
+    """Return the bind user's password. Raises `Failure` (`LFN163`) if it cannot be read or used in sssd.conf."""
     command = ("aws", "secretsmanager", "get-secret-value", "--secret-id", directory.bind_secret_arn)
     shape = ("--query", "SecretString", "--output", "json", "--region", node.manifest.region)
     try:
-        told: Any = json.loads(node.host.run(*command, *shape, timeout=60, secret=True))
+        reported: Any = json.loads(node.host.run(*command, *shape, timeout=60, secret=True))
     except CommandFailed as error:
         fail(Code.DIRECTORY_SECRET, error.cause)
     except ValueError:
-        told = None
-    # No word of what it holds: a wrong secret may be another's password.
-    if not isinstance(told, str) or not told.strip():
-        fail(Code.DIRECTORY_SECRET, f"{directory.bind_secret_arn} holds no text", final=True)
-    password = told.rstrip("\r\n")
+        reported = None
+    # The value is never logged: a wrong secret may be another password.
+    if not isinstance(reported, str) or not reported.strip():
+        fail(Code.DIRECTORY_SECRET, f"{directory.bind_secret_arn} has no text value", final=True)
+    password = reported.rstrip("\r\n")
     if password != password.strip() or not password.isprintable():
-        cause = f"the text of {directory.bind_secret_arn} has blanks around it, several lines, or other signs"
+        cause = f"the text of {directory.bind_secret_arn} has spaces around it, several lines, or characters"
         fail(Code.DIRECTORY_SECRET, f"{cause} that sssd.conf cannot hold", final=True)
     return password
 
 
 def put(host: Host, text: str) -> bool:
-    """Make sssd.conf hold `text` for nobody but root and SSSD; return whether it was changed."""
+    """Write `text` to sssd.conf, readable only for root and SSSD; return whether it was changed."""
     return not (is_private(host) and host.read(CONF) == text) and host.write(CONF, text, mode=0o600)
 
 
 def is_private(host: Host) -> bool:
-    """Return whether sssd.conf is there for nobody but root and SSSD.
+    """Return whether only root and SSSD can read sssd.conf.
 
-    SSSD's own unit lets a group read it at each start, root's or that of its user, which has no people in it.
+    SSSD's unit makes it readable for a group at each start: root's or its own, which has no members.
     Source: recorded sssd.service of SSSD 2.10 in Debian 13 (`chmod -R g+r /etc/sssd`).
     """
     try:
@@ -69,17 +69,17 @@ def is_private(host: Host) -> bool:
 
 
 def rendered(directory: Directory, *, password: str, home: str) -> str:
-    """Return the text of sssd.conf; `home`: where homes are unless the directory's options say it, with `%u`."""
+    """Return the text of sssd.conf; `home`: the home directory with `%u`, unless the directory's options set it."""
     services = "nss, pam, ssh" if directory.ssh_keys else "nss, pam"
     certificate = directory.certificate_on_nodes or CERTIFICATE
     lines = [
-        "# Written by llm-fleet. Root's alone: it holds a password.",
+        "# Written by llm-fleet. Only root can read it: it contains a password.",
         "[sssd]",
         "config_file_version = 2",
         f"services = {services}",
         f"domains = {directory.domain}",
         "",
-        # Users of this name are the node's own, whatever the directory says.
+        # Users with these names are always the node's own.
         "[nss]",
         "filter_users = root",
         "filter_groups = root",
@@ -93,7 +93,7 @@ def rendered(directory: Directory, *, password: str, home: str) -> str:
         f"ldap_default_authtok = {password}",
         f"ldap_tls_cacert = {certificate}",
         "ldap_tls_reqcert = demand",
-        # No password of a person is kept on a node.
+        # Users' passwords are not stored on nodes.
         "cache_credentials = False",
         "use_fully_qualified_names = False",
         *_home(directory, home),
@@ -105,8 +105,8 @@ def rendered(directory: Directory, *, password: str, home: str) -> str:
 
 
 def _home(directory: Directory, home: str) -> list[str]:
-    """Not `fallback_homedir`, which is for people without a home: RFC 2307 gives everybody one, mostly `/home/…`, which
-    may be another disk on each node.
+    """Not `fallback_homedir`, which is for users without a home: with RFC 2307 all users have one, mostly `/home/…`,
+    which can be a different disk on each node.
     """
     return [] if any(name == "override_homedir" for name, _ in directory.options) else [f"override_homedir = {home}"]
 
@@ -119,14 +119,14 @@ def _access(directory: Directory) -> list[str]:
 
 
 def wait_until_online(host: Host, directory: Directory) -> None:
-    """Wait until SSSD has asked the directory, where the node can tell. Raises `Failure` (`LFN165`) when it cannot."""
+    """Wait until SSSD has queried the directory, if sssctl is available. Raises `Failure` (`LFN165`) if it fails."""
     if host.which("sssctl") is None or not host.path(_INFOPIPE).exists():
         return
 
     def online() -> bool:
-        # SSSD asks the directory when it is asked itself, and says Online until then.
+        # SSSD queries the directory on the first lookup, and reports Online until then.
         with suppress(CommandFailed):
-            host.run("getent", "--service=sss", "passwd", f"{_NOBODY}-{os.urandom(4).hex()}", timeout=20)
+            host.run("getent", "--service=sss", "passwd", f"{_NO_ONE}-{os.urandom(4).hex()}", timeout=20)
         try:
             said = host.run("sssctl", "domain-status", directory.domain, "--online", timeout=20)
         except CommandFailed:
@@ -140,7 +140,7 @@ def wait_until_online(host: Host, directory: Directory) -> None:
 
 
 def check_test_user(host: Host, directory: Directory) -> None:
-    """Raise `Failure` (`LFN166`) unless the node finds the test user, with an id of the directory's."""
+    """Raise `Failure` (`LFN166`) unless the node finds the test user, with an id in the directory's range."""
     name = directory.test_user
     if name is None:
         return
@@ -155,4 +155,4 @@ def check_test_user(host: Host, directory: Directory) -> None:
     what = f"user {name} of {directory.domain} with an id from {first} to {last}"
     fields = wait_for(what, look, seconds=_SECONDS, code=Code.DIRECTORY_USER).split(":")
     if len(fields) != 7 or not fields[2].isdigit() or not first <= int(fields[2]) <= last:
-        fail(Code.DIRECTORY_USER, f"{name} is found as {':'.join(fields[2:4])}, which is no id from {first} to {last}")
+        fail(Code.DIRECTORY_USER, f"{name} has the ids {':'.join(fields[2:4])}, which are not from {first} to {last}")

@@ -1,1 +1,1 @@
-"""The program that measures the node: how it is laid down, and what it says."""
+"""The metrics program: installation and status."""

@@ -1,4 +1,4 @@
-"""The program `llm_fleet_node.metrics` as the step `metrics` lays it down, and how it is asked what it does."""
+"""Installation of the program `llm_fleet_node.metrics` by the step `metrics`, and its status."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ UNIT = "llm-fleet-metrics.service"
 UNIT_PATH = f"/etc/systemd/system/{UNIT}"
 WANTED = f"/etc/systemd/system/multi-user.target.wants/{UNIT}"
 FOLDER = "/opt/llm-fleet/metrics"
-"""Not the bundle: that may lie in /tmp, and this runs on when a newer one is laid beside it."""
+"""Not the bundle, which can be in /tmp, while this program keeps running after an update."""
 SETTINGS = f"{FOLDER}/settings.json"
 STATUS = "/run/llm-fleet-metrics/status.json"
 _PACKAGE = "llm_fleet_node"
 _FRESH = 180
-"""Seconds. A program that has not measured for three minutes hangs."""
+"""Seconds. A program without new metrics for three minutes hangs."""
 
 
 @dataclass(frozen=True)
 class Looked:
-    """What the program says of its last look."""
+    """The program's last status."""
 
     values: int
     absent: Mapping[str, str]
-    """Why sources told nothing, by their names."""
+    """Why sources have no values, by their names."""
     broken: tuple[str, ...]
-    """Which of them should have."""
+    """Names of the failed sources."""
     trouble: Optional[str]
-    """Why values were not taken; `None` when they were."""
+    """Why values were not published; `None` if they were."""
 
 
 def files(node: Node) -> dict[str, str]:
@@ -50,25 +50,25 @@ def files(node: Node) -> dict[str, str]:
 
 
 def looked(node: Node) -> Optional[Looked]:
-    """Return what the program said last; `None` when it has not measured lately, with the settings that it has now."""
+    """Return the program's last status; `None` if it has none that is recent and of its current settings."""
     try:
-        told: dict[str, Any] = json.loads(node.host.read(STATUS) or "{}")
+        reported: dict[str, Any] = json.loads(node.host.read(STATUS) or "{}")
     except ValueError:
         return None
-    if not told or told["settings"] != _fingerprint(node.host.read(SETTINGS) or ""):
+    if not reported or reported["settings"] != _fingerprint(node.host.read(SETTINGS) or ""):
         return None
-    if told["measured"] / 1000 < time.time() - _FRESH or not told["values"]:
+    if reported["measured"] / 1000 < time.time() - _FRESH or not reported["values"]:
         return None
-    return Looked(told["values"], told["absent"], tuple(told["broken"]), told["trouble"])
+    return Looked(reported["values"], reported["absent"], tuple(reported["broken"]), reported["trouble"])
 
 
 def _fingerprint(text: str) -> str:
-    """As `metrics/settings.py` does: the program itself is never loaded by the steps, of which each start loads all."""
+    """As in `metrics/settings.py`: steps do not import the program, because every start loads all steps."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _settings(node: Node, metrics: Metrics) -> str:
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "destination": metrics.destination,
         "region": node.manifest.region,
         "fleet": node.manifest.fleet,
@@ -82,14 +82,14 @@ def _settings(node: Node, metrics: Metrics) -> str:
         "remote_write_url": metrics.remote_write_url,
         "seconds": metrics.seconds,
         "ask_slurm": _asks_slurm(node),
-        # Another bundle's program is another program: what this one says is its own word then.
+        # With the bundle in it, the status of another bundle's program does not match.
         "bundle": node.manifest.content_hash,
     }
-    return json.dumps(told, indent=1) + "\n"
+    return json.dumps(reported, indent=1) + "\n"
 
 
 def _asks_slurm(node: Node) -> bool:
-    """One node tells of the queue: the controller, and of several the first."""
+    """One node reports the queue: the first controller."""
     if node.role != CONTROLLER:
         return False
     first = node.identity.controllers[:1]
@@ -97,13 +97,13 @@ def _asks_slurm(node: Node) -> bool:
 
 
 def _unit() -> str:
-    """Root, since Lustre's counters, the role's credentials on ParallelCluster's head node and Neuron's driver are
-    for root alone. TasksMax counts threads: a program in Go starts some for each processor, of which a node has up to
-    192, and dies where it gets no more. `ProtectHome` is left out: it would touch /home, which may hang."""
+    """Root, because Lustre's counters, the role's credentials on ParallelCluster's head node and Neuron's driver are
+    only for root. TasksMax counts threads: a Go program starts several for each of up to 192 processors, and crashes
+    without them. No `ProtectHome`: it would access /home, which may hang."""
     return f"""\
 # Written by llm-fleet.
 [Unit]
-Description=llm-fleet: what this node measures of itself
+Description=llm-fleet: metrics of this node
 After=network-online.target
 Wants=network-online.target
 

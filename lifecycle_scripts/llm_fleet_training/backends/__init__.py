@@ -1,1 +1,1 @@
-"""How a training step is computed on what the nodes have: one backend a folder, found by its name."""
+"""Backends compute training steps on the hardware of the nodes: one folder each, found by its name."""

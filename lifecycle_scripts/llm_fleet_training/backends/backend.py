@@ -1,4 +1,4 @@
-"""What every backend does for the train loop. All calls are collective: every process makes them, in the same order."""
+"""The interface of a backend for the train loop. Calls are collective: every process makes them, in the same order."""
 
 from __future__ import annotations
 
@@ -10,44 +10,45 @@ from llm_fleet_training.degrees import Degrees
 
 
 class Backend(Protocol):
-    """Made with `(settings, config)`, without processes; torch and devices are touched from `start` on.
+    """Constructed with `(settings, config)`, without processes; torch and devices are used from `start` on.
 
-    `backends/<name>/` holds it as `make(settings, config) -> Backend` in its `__init__.py`.
+    `backends/<name>/__init__.py` defines `make(settings, config) -> Backend`.
     """
 
     name: str
     layout: str
-    """How its checkpoints hold weights: `tensor-slices` (model-tpXX-of-YY.safetensors) or `distributed-checkpoint`."""
+    """Format of checkpoints: `tensor-slices` (model-tpXX-of-YY.safetensors) or `distributed-checkpoint`."""
     rank: int
     world: int
     degrees: Degrees
 
     @property
     def is_main(self) -> bool:
-        """Whether this process (rank 0) writes what is written once."""
+        """Whether this process is rank 0, which writes the files that are written once."""
         ...
 
     @property
     def data_rank(self) -> int:
-        """Which of the `degrees.data` replicas this process belongs to: tensor-parallel neighbours read the same."""
+        """Replica of this process, of `degrees.data`: ranks of a tensor-parallel group have the same."""
         ...
 
     def start(self) -> None:
-        """Join the other processes (LFJ09 when the accelerators are not there), and seed what is random."""
+        """Join the other processes (LFJ09 without accelerators), and set the random seed."""
         ...
 
     def build(self) -> None:
-        """Make model and optimizer, with first weights drawn from the seed: the same ones at every degree."""
+        """Make model and optimizer, with initial weights drawn from the seed: the same at every degree."""
         ...
 
     def load_weights(self, folder: Path) -> None:
-        """Take the weights of a folder of Hugging Face safetensors instead; each process reads its slices."""
+        """Load weights from a folder of Hugging Face safetensors; each process reads its slices."""
         ...
 
     def forward_backward(self, samples: Sequence[Sequence[int]], share: float) -> Any:
-        """One micro batch: `sequence_length + 1` tokens a sample. Adds `share` of the mean loss's gradient.
+        """Run one micro batch: `sequence_length + 1` tokens per sample. Adds `share` of the mean loss's gradient.
 
-        Returns this micro batch's mean loss in a form that `mean_loss` takes, so that lazy devices need not stop.
+        Returns this micro batch's mean loss in a form that `mean_loss` accepts without a synchronization of lazy
+        devices.
         """
         ...
 
@@ -56,33 +57,33 @@ class Backend(Protocol):
         ...
 
     def reduce_and_clip(self, limit: float) -> float:
-        """Make gradients those of the whole batch, bound their norm; returns the norm before that."""
+        """Reduce gradients over the whole batch and clip their norm; returns the norm before clipping."""
         ...
 
     def step(self, learning_rate: float) -> None:
-        """Take the optimizer's step, and forget the gradients."""
+        """Run the optimizer's step, and clear the gradients."""
         ...
 
     def checkpoint_bytes(self) -> int:
-        """How many bytes this process will write, nearly."""
+        """About how many bytes this process will write."""
         ...
 
     def save(self, part: Part) -> None:
-        """Write this process's share into `part`: by `part.open(name)`, or by a library and then `part.adopt(name)`."""
+        """Write this process's share into `part`: with `part.open(name)`, or with a library and `part.adopt(name)`."""
         ...
 
     def load(self, folder: Path) -> None:
-        """Take weights and optimizer state of a complete checkpoint of the same degrees."""
+        """Load weights and optimizer state from a complete checkpoint of the same degrees."""
         ...
 
     def parameters_sha256(self) -> str:
-        """Over all parameters unsharded, in order of name (see `model/hashing.py`); the same on every process."""
+        """SHA-256 of all unsharded parameters, in order of name (see `model/hashing.py`); the same on every process."""
         ...
 
     def exchange(self, text: str) -> List[str]:
-        """Every process's text, by rank, on every process; also a barrier."""
+        """Gather one text per process, by rank, on every process; also a barrier."""
         ...
 
     def close(self) -> None:
-        """Leave the other processes."""
+        """Leave the process group."""
         ...

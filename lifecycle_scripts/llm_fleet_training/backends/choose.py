@@ -1,4 +1,4 @@
-"""A backend by its name."""
+"""Finds a backend by its name."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from llm_fleet_training.settings import Settings
 
 
 def names() -> List[str]:
-    """The backends that there are: the folders beside this file."""
+    """Names of all backends: the folders next to this file."""
     return sorted(module.name for module in pkgutil.iter_modules(backends.__path__) if module.ispkg)
 
 
 def choose(settings: Settings, config: ModelConfig) -> Backend:
-    """The backend that the settings name; nothing is started."""
+    """The backend that the settings name, not started; LFJ04 for an unknown name."""
     if settings.backend not in names():
-        fail(Code.BACKEND, f"backend `{settings.backend}` is not known; there are: {', '.join(names())}")
+        fail(Code.BACKEND, f"backend `{settings.backend}` is unknown; allowed: {', '.join(names())}")
     return importlib.import_module(f"llm_fleet_training.backends.{settings.backend}").make(settings, config)

@@ -1,4 +1,4 @@
-"""This process among the others, as torchrun tells it; alone when it was not started by torchrun."""
+"""Rank and process group, from the variables that torchrun sets; a single process without torchrun."""
 
 # pyright: basic, reportMissingImports=false
 from __future__ import annotations
@@ -24,7 +24,7 @@ def join(kind: str) -> None:
 
 
 def exchange(text: str, world: int, group: Any = None) -> List[str]:
-    """Every process's text on every process, by rank; over a group of CPUs."""
+    """Gather one text per process, by rank, over a CPU process group."""
     import torch.distributed as dist
 
     if world == 1:

@@ -1,4 +1,4 @@
-"""Texts between processes over torch's key-value store: no device is needed, and no graph is compiled for it."""
+"""Exchanges texts between processes over torch's key-value store, without a device or a compiled graph."""
 
 # pyright: basic, reportMissingImports=false
 from __future__ import annotations
@@ -12,10 +12,10 @@ WAIT = timedelta(hours=2)
 
 
 class Words:
-    """One conversation; every process makes it once and says the same number of texts."""
+    """One exchange; every process makes it once and sends the same number of texts."""
 
     def __init__(self, rank: int, world: int) -> None:
-        """The default process group is there."""
+        """Requires the default process group."""
         from torch.distributed import PrefixStore, distributed_c10d
 
         # Not public, and the same from PyTorch 1.9 to 2.13. torchrun's own store would do as well, under other names.
@@ -25,10 +25,10 @@ class Words:
         self._said = 0
 
     def exchange(self, text: str) -> List[str]:
-        """Every process's text, by rank, on every process; also a barrier.
+        """Gather one text per process, by rank, on every process; also a barrier.
 
-        The first process collects and passes on. It happens at every step, and the store is one thread on one node: if
-        each of 512 processes asked for each text, that would be 262,144 requests.
+        The first process collects all texts and distributes them. This runs at every step, and the store is one thread
+        on one node: if each of 512 processes fetched each text, that would be 262,144 requests.
         """
         self._said += 1
         all_of_it, own = str(self._said), f"{self._said}/{self._rank}"
@@ -45,7 +45,7 @@ class Words:
         return found
 
     def _forget(self) -> None:
-        """Everybody has said this text, so everybody has read the one before."""
+        """All processes have sent this text, so all have read the previous one."""
         before = self._said - 1
         if before:
             self._store.delete_key(f"{before}/{self._rank}")

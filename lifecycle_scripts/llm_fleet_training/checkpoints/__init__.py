@@ -1,1 +1,1 @@
-"""Checkpoints that are whole or not there: written aside, named at last, checked before use. Needs no torch."""
+"""Atomic checkpoints: written to a temporary folder, renamed when complete, verified before use. Needs no torch."""

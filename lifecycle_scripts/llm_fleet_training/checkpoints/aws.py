@@ -1,4 +1,4 @@
-"""The AWS CLI: the one program that copies to and from S3 on a node."""
+"""Runs the AWS CLI, which copies to and from S3."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class AwsFailed(Exception):
     """A call that did not succeed; `code` is its exit code, `said` its standard error."""
 
     def __init__(self, words: str, code: int, said: str) -> None:
-        """`words` names the call."""
+        """`words` are the arguments of the call."""
         super().__init__(f"{words}: {said.splitlines()[-1] if said else f'exit code {code}'}")
         self.code = code
         self.said = said

@@ -1,7 +1,8 @@
-"""The folder of a run's checkpoints: begins, commits, finds, prunes them. One process commits and prunes: rank 0.
+"""Begins, commits, finds and prunes the checkpoints of a run. Only rank 0 commits and prunes.
 
-`step_00000020/` with `checkpoint.json` is complete. What is being written is `.step_00000020.<attempt>.part/`; what is
-being removed is `.step_00000020.<attempt>.gone/`: neither is ever taken for a checkpoint.
+`step_00000020/` with `checkpoint.json` is complete. A checkpoint that is being written is
+`.step_00000020.<attempt>.part/`, one that is being removed `.step_00000020.<attempt>.gone/`: neither counts as a
+checkpoint.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ FOLDER = re.compile(r"step_(\d{8})")
 DRAFT = re.compile(r"\.step_\d{8}\.[^/]+\.(part|gone)")
 HELD = re.compile(r"\.step_(\d{8})\.[^/]+\.held")
 HOLD_SECONDS = 24 * 3600
-"""A reader that was killed holds its checkpoint no longer than this."""
+"""After this many seconds, the hold of a reader that was killed expires."""
 
 
 @dataclass(frozen=True)
 class Complete:
-    """A checkpoint whose record is there and whose files have their sizes."""
+    """A checkpoint with its record and all files in their recorded sizes."""
 
     folder: Path
     record: Record
 
     @property
     def step(self) -> int:
-        """How many steps were taken."""
+        """The number of steps completed."""
         return self.record.step
 
 
 @dataclass(frozen=True)
 class PassedOver:
-    """A folder that looks like a checkpoint and is none."""
+    """A folder that is named like a checkpoint, but is incomplete."""
 
     folder: Path
     why: str
@@ -50,14 +51,14 @@ class PassedOver:
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """`folder` need not be there yet; `attempt` is a word that this start of the run shares with no other."""
+    """`folder` need not exist; `attempt` is unique to this start of the run."""
 
     folder: Path
     attempt: str = "by-hand"
     watch: Watcher = field(default=unwatched, compare=False)
 
     def place(self, step: int) -> Path:
-        """Where a step's checkpoint is once it is complete."""
+        """The folder of a step's checkpoint when it is complete."""
         return self.folder / f"step_{step:08}"
 
     def begin(self, step: int) -> Part:
@@ -68,7 +69,7 @@ class Checkpoints:
         return Part(folder=draft, step=step, watch=self.watch)
 
     def commit(self, part: Part, record: Record, files: Mapping[str, FileRecord]) -> Complete:
-        """Make a checkpoint of a part; `files` are those of all processes. LFJ15 when they did not all arrive here."""
+        """Make a part a checkpoint; `files` are those of all processes. LFJ15 when files are missing here."""
         self._compare(part, files)
         whole = replace(record, files=dict(files), written=datetime.now(timezone.utc).isoformat(timespec="seconds"))
         force_tree(part.folder)
@@ -90,29 +91,29 @@ class Checkpoints:
         return Complete(folder=place, record=whole)
 
     def abandon(self, part: Part) -> None:
-        """Remove what could not be completed, so that it takes no space."""
+        """Remove an incomplete part to free its space."""
         shutil.rmtree(part.folder, ignore_errors=True)
 
     def steps(self) -> List[int]:
-        """Of every folder that is named like a checkpoint, ascending; complete or not."""
+        """Steps of all folders that are named like a checkpoint, ascending; complete or not."""
         if not self.folder.is_dir():
             return []
         found = (FOLDER.fullmatch(place.name) for place in self.folder.iterdir())
         return sorted(int(match.group(1)) for match in found if match)
 
     def look(self, step: int) -> "Complete | PassedOver":
-        """Record and sizes of a step's checkpoint; not the digests."""
+        """Check record and sizes of a step's checkpoint; not the digests."""
         return self.look_into(self.place(step), step)
 
     @staticmethod
     def look_into(place: Path, step: int) -> "Complete | PassedOver":
-        """The same of a folder that may have another name yet."""
+        """The same for a folder of any name."""
         try:
             record = read(place)
         except Unreadable as why:
             return PassedOver(place, str(why))
         if record.step != step:
-            return PassedOver(place, f"{NAME} is of step {record.step}")
+            return PassedOver(place, f"{NAME} belongs to step {record.step}")
         for name, file in sorted(record.files.items()):
             try:
                 size = (place / name).stat().st_size
@@ -123,7 +124,7 @@ class Checkpoints:
         return Complete(place, record)
 
     def newest_complete(self, before: Optional[int] = None) -> Tuple[Optional[Complete], List[PassedOver]]:
-        """The newest one (below step `before`) by record and sizes, and those newer that were passed over and why."""
+        """The newest complete one (below step `before`) by record and sizes, and newer ones skipped, with reasons."""
         passed: List[PassedOver] = []
         for step in reversed(self.steps()):
             if before is not None and step >= before:
@@ -135,28 +136,28 @@ class Checkpoints:
         return None, passed
 
     def complete(self) -> List[Complete]:
-        """All of them, oldest first."""
+        """All complete checkpoints, oldest first."""
         return [found for found in map(self.look, self.steps()) if isinstance(found, Complete)]
 
     def damage(self, checkpoint: Complete, *, share: int = 0, of: int = 1) -> List[str]:
-        """What is not as it was written, by digest; process `share` of `of` reads only its share of the files."""
+        """Files whose digest differs from the record; process `share` of `of` reads only its share of the files."""
         found: List[str] = []
         for name in sorted(checkpoint.record.files)[share::of]:
-            told = checkpoint.record.files[name]
+            recorded = checkpoint.record.files[name]
             try:
                 size, digest = measure(checkpoint.folder / name)
             except OSError as error:
                 found.append(f"{name} cannot be read: {error.strerror}")
                 continue
-            if (size, digest) != (told.size, told.sha256):
-                found.append(f"{name} is not what was written: its SHA-256 differs")
+            if (size, digest) != (recorded.size, recorded.sha256):
+                found.append(f"{name} is damaged: its SHA-256 differs from the record")
         return found
 
     def prune(self, keep: int, newest: int, in_use: Iterable[int] = ()) -> List[int]:
-        """Remove complete checkpoints but for the `keep` (1 or more) up to step `newest`, those in use and those held.
+        """Remove complete checkpoints except the last `keep` (1 or more) up to `newest`, those in use and those held.
 
-        Returns the steps removed. What is not complete is left: it may be evidence, and is never used. So is what is
-        above `newest`: a start has passed over it, as its bytes were damaged, and it will be written anew.
+        Returns the steps removed. Incomplete ones stay, for diagnosis; they are never used. Those above
+        `newest` stay, too: a start skipped them because they were damaged, and will write them again.
         """
         spared = {*in_use, *self._held()}
         gone: List[int] = []
@@ -169,7 +170,7 @@ class Checkpoints:
         return gone
 
     def tidy(self) -> List[str]:
-        """Remove what attempts that died have left behind; only when no other start of this run is alive."""
+        """Remove folders that failed attempts left behind; only when no other start of this run is alive."""
         if not self.folder.is_dir():
             return []
         left = [place for place in sorted(self.folder.iterdir()) if DRAFT.fullmatch(place.name)]
@@ -178,7 +179,7 @@ class Checkpoints:
         return [place.name for place in left]
 
     def hold(self, step: int) -> Path:
-        """Keep a checkpoint from being pruned while it is read, for a day at most; unlink the file to let go."""
+        """Protect a checkpoint from pruning while it is read, for at most a day; unlink the file to release it."""
         marker = self.folder / f".step_{step:08}.{os.uname().nodename}-{os.getpid()}.held"
         marker.touch()
         return marker
@@ -194,7 +195,7 @@ class Checkpoints:
         return self.folder / f".step_{step:08}.{self.attempt}.{kind}"
 
     def _remove(self, place: Path) -> None:
-        """By another name first: what is half removed must not look like a checkpoint."""
+        """Rename it first: a half-removed folder must not look like a checkpoint."""
         if not place.exists():
             return
         doomed = place.with_name(f".{place.name}.{self.attempt}-{time.monotonic_ns()}.gone")
@@ -204,16 +205,16 @@ class Checkpoints:
 
     @staticmethod
     def _compare(part: Part, files: Mapping[str, FileRecord]) -> None:
-        for name, told in files.items():
+        for name, recorded in files.items():
             path = part.folder / name
             size = path.stat().st_size if path.is_file() else None
-            if size != told.size:
-                seen = "is not there" if size is None else f"has {size} bytes here"
-                fail(Code.INCOMPLETE, f"step {part.step}: {name}, of which {told.size} bytes were written, {seen}")
+            if size != recorded.size:
+                seen = "is missing" if size is None else f"has {size} bytes here"
+                fail(Code.INCOMPLETE, f"step {part.step}: {name}, of which {recorded.size} bytes were written, {seen}")
 
 
 def _age(place: Path) -> float:
     try:
         return time.time() - place.stat().st_mtime
     except OSError:
-        return HOLD_SECONDS  # Let go this moment.
+        return HOLD_SECONDS  # Released at this moment.

@@ -1,4 +1,4 @@
-"""To disk, and not only to the page cache: a node may lose its power a moment later."""
+"""Syncs files to disk: data in the page cache is lost when a node loses power."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def force_file(path: Path) -> None:
-    """A file's bytes, and on Lustre its size."""
+    """Sync a file's bytes, and on Lustre its size."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -16,11 +16,11 @@ def force_file(path: Path) -> None:
 
 
 def force_folder(path: Path) -> None:
-    """A folder's names: what was made, renamed or removed in it."""
+    """Sync a folder's entries: files created, renamed or removed in it."""
     force_file(path)
 
 
 def force_tree(path: Path) -> None:
-    """A folder and those in it, the deepest first; not their files."""
+    """Sync a folder and its subfolders, the deepest first; not their files."""
     for folder, _, _ in os.walk(path, topdown=False):
         force_folder(Path(folder))

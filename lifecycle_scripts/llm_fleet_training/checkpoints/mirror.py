@@ -1,6 +1,6 @@
-"""A second copy of checkpoints in S3, made in the background by the AWS CLI; `checkpoint.json` goes last.
+"""Copies checkpoints to S3 in the background with the AWS CLI; `checkpoint.json` is copied last.
 
-A prefix without it is incomplete, like a folder without it. What fails is told, and does not stop the training.
+A prefix without it is incomplete, like a folder without it. Failures are logged and do not stop the training.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from llm_fleet_training.checkpoints.checkpoints import Complete
 from llm_fleet_training.checkpoints.record import NAME
 
 WAITING = 2
-"""Checkpoints that may wait for their copy. Each is spared from pruning meanwhile, so that they take space."""
+"""Maximum of checkpoints that wait for their copy. They are not pruned while they wait, so each takes space."""
 ROW = re.compile(r"PRE step_(\d{8})/")
 
 
@@ -25,7 +25,7 @@ class Mirror:
     """One thread copies; `offer` never waits for it."""
 
     def __init__(self, uri: str, *, keep: int, say: Callable[[str], None]) -> None:
-        """`uri` is like `s3://bucket/run`; the newest `keep` are kept there, too."""
+        """`uri` is like `s3://bucket/run`; `keep` is the number of newest checkpoints that are kept there."""
         self.uri = uri.rstrip("/")
         self._keep = max(1, keep)
         self._say = say
@@ -36,7 +36,7 @@ class Mirror:
         self._thread.start()
 
     def offer(self, checkpoint: Complete) -> None:
-        """Copy it when its turn comes. When too many wait already, the oldest of them is left out, with a word."""
+        """Queue a checkpoint. When too many wait already, the oldest of them is skipped, with a log line."""
         with self._lock:
             self._waiting.append(checkpoint.step)
             while True:
@@ -47,30 +47,32 @@ class Mirror:
                     self._leave_out()
 
     def _leave_out(self) -> None:
-        with contextlib.suppress(queue.Empty):  # The thread may have taken it this moment.
+        with contextlib.suppress(queue.Empty):  # The thread may have just taken it.
             left = self._queue.get_nowait()
             if left is not None:
                 self._waiting.remove(left.step)
-                self._say(f"mirror: step {left.step} is left out: copies are slower than checkpoints")
+                self._say(f"mirror: step {left.step} is skipped: copies are slower than checkpoints")
 
     def waiting(self) -> List[int]:
-        """Steps that are not copied yet."""
+        """Steps that are still to be copied."""
         with self._lock:
             return list(self._waiting)
 
     def close(self, seconds: float) -> None:
-        """Wait for what was offered, but not longer than so."""
+        """Wait for the queued copies, at most `seconds`."""
         with contextlib.suppress(queue.Full):
             self._queue.put(None, timeout=seconds)
         self._thread.join(seconds)
         if self._thread.is_alive():
-            self._say(f"mirror: steps {self.waiting()} were not copied within {seconds:g} s; the next start does it")
+            self._say(
+                f"mirror: steps {self.waiting()} were not copied within {seconds:g} s; the next start copies them"
+            )
 
     def _work(self) -> None:
         while (checkpoint := self._queue.get()) is not None:
             try:
                 self._copy(checkpoint)
-                self._say(f"mirror: step {checkpoint.step} is in {self.uri}")
+                self._say(f"mirror: step {checkpoint.step} is copied to {self.uri}")
                 self._prune(checkpoint.step)
             except (AwsFailed, OSError) as error:
                 self._say(f"mirror: step {checkpoint.step} is not copied: {error}")
@@ -83,7 +85,7 @@ class Mirror:
         aws("s3", "cp", f"{checkpoint.folder / NAME}", f"{there}/{NAME}", "--only-show-errors")
 
     def _prune(self, newest: int) -> None:
-        """`checkpoint.json` goes first, so that what is half removed is incomplete."""
+        """Remove `checkpoint.json` first, so that a half-removed checkpoint is incomplete."""
         for step in [one for one in listed(self.uri) if one <= newest][: -self._keep]:
             there = f"{self.uri}/step_{step:08}"
             aws("s3", "rm", f"{there}/{NAME}", "--only-show-errors")
@@ -95,7 +97,7 @@ def listed(uri: str) -> List[int]:
     try:
         return sorted(map(int, ROW.findall(aws("s3", "ls", f"{uri.rstrip('/')}/"))))
     except AwsFailed as error:
-        if error.code == 1 and not error.said:  # So says `aws s3 ls` of a prefix below which there is nothing.
+        if error.code == 1 and not error.said:  # `aws s3 ls` returns this for an empty prefix.
             return []
         raise
 

@@ -1,4 +1,4 @@
-"""One process's share of a checkpoint that is being written: every byte is counted, digested and forced to disk."""
+"""One process's share of a checkpoint that is being written: counts, digests and syncs every byte."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from llm_fleet_training.checkpoints.record import FileRecord
 
 CHUNK = 1 << 22
 Watcher = Callable[[str], None]
-"""Told of each point that a write passes, for tests that end a process there."""
+"""Called at each point of a write, for tests that end a process there."""
 
 
 def unwatched(point: str) -> None:
-    """Nobody looks."""
+    """The default: no action."""
 
 
 @dataclass
 class Part:
-    """A folder that is not yet a checkpoint; all processes write into the same one."""
+    """A folder that is not a checkpoint yet; all processes write into the same one."""
 
     folder: Path
     step: int
@@ -42,7 +42,7 @@ class Part:
             try:
                 yield stream  # pyright: ignore[reportReturnType]
             except Exception as error:
-                # torch.save makes a RuntimeError of whatever the stream raises: a full disk must stay one.
+                # torch.save turns exceptions of the stream into RuntimeError: restore the OSError of a full disk.
                 raise (stream.error or error) from error
             file.flush()
             self.watch(f"force {name}")
@@ -51,7 +51,7 @@ class Part:
         self.watch(f"written {name}")
 
     def adopt(self, name: str) -> None:
-        """Take a file that a library has written into `folder`: forces it to disk and reads it for its digest."""
+        """Add a file that a library has written into `folder`: syncs it to disk and reads it for its digest."""
         path = self.folder / name
         force_file(path)
         size, digest = measure(path)
@@ -60,7 +60,7 @@ class Part:
 
 
 class _Counted:
-    """Just what a writer of a stream needs; no seeking, so that the digest is of the file."""
+    """A write-only stream; it cannot seek, so that the digest covers the file."""
 
     def __init__(self, file: IO[bytes], passing: Callable[[], None]) -> None:
         self._file = file
@@ -70,7 +70,7 @@ class _Counted:
         self.digest = hashlib.sha256()
 
     def write(self, data: Any) -> int:
-        """Take bytes or anything that has a buffer of them."""
+        """Write bytes or any object with a buffer."""
         try:
             return self._write(memoryview(data).cast("B"))
         except OSError as error:
@@ -87,7 +87,7 @@ class _Counted:
         return len(seen)
 
     def flush(self) -> None:
-        """As files do."""
+        """Flush the file."""
         self._file.flush()
 
 

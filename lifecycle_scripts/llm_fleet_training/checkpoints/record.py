@@ -1,4 +1,4 @@
-"""`checkpoint.json`: written last, so that a folder with it is complete, and what tells whose checkpoint it is."""
+"""`checkpoint.json`: written last, so that a folder with it is complete; it identifies model and run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class Record:
-    """What a checkpoint is of; `files` by name relative to its folder, `checkpoint.json` itself not among them."""
+    """Metadata of a checkpoint; `files` by name relative to its folder, without `checkpoint.json` itself."""
 
     step: int
     backend: str
@@ -45,12 +45,12 @@ class Record:
         return sum(file.size for file in self.files.values())
 
     def as_json(self) -> str:
-        """As it is written."""
+        """JSON text of `checkpoint.json`."""
         return json.dumps(asdict(self), indent=1, sort_keys=True) + "\n"
 
 
 class Unreadable(Exception):
-    """A folder whose record is missing, cut off or of another format; the text says which."""
+    """The record of a folder is missing, truncated or of another format; the text says which."""
 
 
 def read(folder: Path) -> Record:
@@ -58,7 +58,7 @@ def read(folder: Path) -> Record:
     try:
         words = json.loads((folder / NAME).read_text())
         if words["format"] != FORMAT:
-            raise Unreadable(f"{NAME} has format {words['format']}, {FORMAT} is known here")
+            raise Unreadable(f"{NAME} has format {words['format']}, only {FORMAT} is supported")
         files = {name: FileRecord(int(file["size"]), str(file["sha256"])) for name, file in words.pop("files").items()}
         return Record(**words, files=files)
     except FileNotFoundError:

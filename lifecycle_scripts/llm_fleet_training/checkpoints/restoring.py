@@ -1,4 +1,4 @@
-"""Checkpoints from their mirror, where the local folder has none: a file system that was lost does not lose the run."""
+"""Restores checkpoints from the mirror when the local folder has none, e.g. after the loss of a file system."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from llm_fleet_training.failures import Code, fail
 
 
 def restore(checkpoints: Checkpoints, uri: str, say: Callable[[str], None]) -> Optional[int]:
-    """The newest complete one of the mirror; None when there is none. For rank 0, before others look.
+    """Restore the newest complete checkpoint of the mirror; None when there is none. Called by rank 0 first.
 
-    LFJ17 when the mirror cannot be read: whether the run had checkpoints is then not known, and it must not begin
-    from step 0 by mistake.
+    LFJ17 when the mirror cannot be read: the run may have checkpoints there, and must not begin from step 0 by
+    mistake.
     """
     if checkpoints.steps():
         return None
@@ -34,12 +34,12 @@ def restore(checkpoints: Checkpoints, uri: str, say: Callable[[str], None]) -> O
 def _restored(checkpoints: Checkpoints, uri: str, step: int, say: Callable[[str], None]) -> bool:
     part = checkpoints.begin(step)
     if not fetch(uri, step, part.folder):
-        say(f"step {step} in {uri} is passed over: it has no checkpoint.json")
+        say(f"step {step} in {uri} is skipped: it has no checkpoint.json")
         checkpoints.abandon(part)
         return False
     seen = checkpoints.look_into(part.folder, step)
     if isinstance(seen, PassedOver):
-        say(f"step {step} in {uri} is passed over: {seen.why}")
+        say(f"step {step} in {uri} is skipped: {seen.why}")
         checkpoints.abandon(part)
         return False
     for path in part.folder.rglob("*"):

@@ -1,4 +1,4 @@
-"""Writes a safetensors file from front to end, so that it is digested as it goes out; safetensors itself reads it."""
+"""Writes a safetensors file sequentially, so that it is digested while it is written."""
 
 # pyright: basic, reportMissingImports=false
 from __future__ import annotations
@@ -14,12 +14,12 @@ TYPES = {
 }  # fmt: skip
 
 
-def write(stream: IO[bytes], tensors: Mapping[str, Any], told: Optional[Dict[str, str]] = None) -> None:
+def write(stream: IO[bytes], tensors: Mapping[str, Any], metadata: Optional[Dict[str, str]] = None) -> None:
     """Header (8 bytes of length, JSON, padded to 8), then each tensor's little-endian bytes in order of name.
 
-    `told` goes in as the file's metadata. Tensors of accelerators are copied to the host one at a time.
+    `metadata` is written as the file's metadata. Tensors of accelerators are copied to the host one at a time.
     """
-    header: Dict[str, Any] = {"__metadata__": {"format": "pt", **(told or {})}}
+    header: Dict[str, Any] = {"__metadata__": {"format": "pt", **(metadata or {})}}
     place = 0
     for name in sorted(tensors):
         tensor = tensors[name]

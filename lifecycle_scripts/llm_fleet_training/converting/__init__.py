@@ -1,1 +1,1 @@
-"""From a checkpoint of any backend to a folder as Hugging Face writes it, one weight at a time."""
+"""Converts a checkpoint of any backend to a Hugging Face model folder, one weight at a time."""

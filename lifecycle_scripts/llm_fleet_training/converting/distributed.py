@@ -1,4 +1,4 @@
-"""Checkpoints of `torch.distributed.checkpoint`, of the backend fsdp and others that shard by it."""
+"""Reads checkpoints of `torch.distributed.checkpoint`, which the backends fsdp and smp write."""
 
 # pyright: basic, reportMissingImports=false
 from __future__ import annotations
@@ -16,11 +16,11 @@ from llm_fleet_training.model.sharding import shapes
 
 FOLDER = "distributed"
 _BELOW = "model."
-"""Under which the weights are, beside the optimizer's state."""
+"""Prefix of the weights' keys; the optimizer's state has others."""
 
 
 class DistributedReader:
-    """Reads of all shards what belongs to one weight, in one process and without a process group."""
+    """Reads one weight from all shards, in one process and without a process group."""
 
     def __init__(self, found: Complete, config: ModelConfig) -> None:
         """LFJ37 when the checkpoint's own record of shards is damaged."""
@@ -28,24 +28,24 @@ class DistributedReader:
         self._folder = found.folder / FOLDER
         self._shapes = shapes(config)
         try:
-            self._told = dcp.FileSystemReader(self._folder).read_metadata().state_dict_metadata
-        except Exception as error:  # Of pickle, of the file system.
+            self._entries = dcp.FileSystemReader(self._folder).read_metadata().state_dict_metadata
+        except Exception as error:  # From pickle or the file system.
             fail(Code.CONVERSION, f"{self._folder}/.metadata cannot be read: {error}")
 
     def files(self) -> List[str]:
-        """Weights and optimizer lie in the same files."""
+        """All files: weights and optimizer are in the same ones."""
         return [name for name in self._found.record.files if name.startswith(f"{FOLDER}/")]
 
     def weight(self, name: str) -> Any:
-        """Of the type that it was saved in."""
+        """Returns the weight in the type in which it was saved."""
         key = _BELOW + name
-        told = self._told.get(key)
-        if told is None:
+        entry = self._entries.get(key)
+        if entry is None:
             fail(Code.CONVERSION, f"{self._folder} has no {key}")
-        size = tuple(getattr(told, "size", ()))
+        size = tuple(getattr(entry, "size", ()))
         if size != self._shapes[name]:
-            fail(Code.CONVERSION, f"{key} in {self._folder} has shape {size}; the model's is {self._shapes[name]}")
-        held = {key: torch.empty(size, dtype=told.properties.dtype)}
+            fail(Code.CONVERSION, f"{key} in {self._folder} has shape {size}, expected {self._shapes[name]}")
+        held = {key: torch.empty(size, dtype=entry.properties.dtype)}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*single process.*")  # That is the intent.
             dcp.load(held, storage_reader=dcp.FileSystemReader(self._folder), no_dist=True)
@@ -53,5 +53,5 @@ class DistributedReader:
 
 
 def make(found: Complete, config: ModelConfig) -> DistributedReader:
-    """As `open_checkpoint` calls it."""
+    """The function that `open_checkpoint` calls."""
     return DistributedReader(found, config)

@@ -1,4 +1,4 @@
-"""What of a model's folder goes with converted weights: config, tokenizer, licence."""
+"""Copies config, tokenizer and license of a model to the converted weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NOT_COPIED = ("download.json", "convert.json", "config.json")
 
 
 def copy_small_files(source: Path, target: Path) -> List[str]:
-    """Copy what no weights are in; returns the names."""
+    """Copy all files without weights; returns their names."""
     copied: List[str] = []
     for path in sorted(source.iterdir()):
         if path.is_file() and path.name not in _NOT_COPIED and is_small(path.name):
@@ -23,14 +23,14 @@ def copy_small_files(source: Path, target: Path) -> List[str]:
 
 
 def write_config(source: Path, target: Path, dtype: str) -> None:
-    """The model's own config with the type of its weights; in words that transformers 4 knows too."""
+    """The model's config with the type of its weights; transformers 4 can read it, too."""
     words: Dict[str, Any] = json.loads((source / "config.json").read_text(encoding="utf-8"))
     words.pop("dtype", None)
     words["torch_dtype"] = dtype
     words.setdefault("architectures", ["LlamaForCausalLM"])
     rope: Dict[str, Any] = words.get("rope_parameters") or {}
     if "rope_theta" in rope:
-        # transformers 5 has all of it in `rope_parameters`, of which the servers' older releases know nothing.
+        # transformers 5 writes only `rope_parameters`, which the older releases in model servers do not read.
         words.setdefault("rope_theta", rope["rope_theta"])
         if rope.get("rope_type", "default") != "default":
             words.setdefault("rope_scaling", {key: value for key, value in rope.items() if key != "rope_theta"})
@@ -38,10 +38,10 @@ def write_config(source: Path, target: Path, dtype: str) -> None:
 
 
 def write_generation_config(target: Path) -> None:
-    """What begins and ends a text, where the model's makers have no file of their own."""
+    """Tokens that begin and end a text, when the model has no generation config of its own."""
     place = target / "generation_config.json"
     if place.exists():
         return
     config: Dict[str, Any] = json.loads((target / "config.json").read_text(encoding="utf-8"))
-    told = {key: config[key] for key in ("bos_token_id", "eos_token_id", "pad_token_id") if config.get(key) is not None}
-    place.write_text(json.dumps({"_from_model_config": True, **told}, indent=2) + "\n", encoding="utf-8")
+    ids = {key: config[key] for key in ("bos_token_id", "eos_token_id", "pad_token_id") if config.get(key) is not None}
+    place.write_text(json.dumps({"_from_model_config": True, **ids}, indent=2) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The weights of a checkpoint, whole and one at a time, whatever backend has written it."""
+"""Reads the unsharded weights of a checkpoint of any backend, one at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from llm_fleet_training.failures import Code, fail
 from llm_fleet_training.model.config import ModelConfig
 
 _ROOMS = {"tensor-slices": "slices", "distributed-checkpoint": "distributed"}
-"""By the layout that the checkpoint's record names, the module that reads it."""
+"""The module that reads each layout of the checkpoint's record."""
 
 
 class Reader(Protocol):
@@ -22,7 +22,7 @@ class Reader(Protocol):
         ...
 
     def weight(self, name: str) -> Any:
-        """One whole weight, as it was trained; LFJ37 when it is missing or of another shape."""
+        """One unsharded weight; LFJ37 when it is missing or has another shape."""
         ...
 
 
@@ -32,14 +32,17 @@ def open_checkpoint(found: Complete, config: ModelConfig) -> Reader:
     if record.fingerprint != config.fingerprint:
         mine = config.as_words()
         other = [f"{key} {value}" for key, value in sorted(record.model.items()) if mine.get(key) != value]
-        fail(Code.CONVERSION, f"{found.folder} is of another model than config.json: {', '.join(other) or 'unknown'}")
+        fail(
+            Code.CONVERSION,
+            f"{found.folder} belongs to another model than config.json: {', '.join(other) or 'unknown'}",
+        )
     room = _ROOMS.get(record.layout)
     if room is None:
         known = " and ".join(_ROOMS)
-        fail(Code.CONVERSION, f"{found.folder} has the layout {record.layout!r}; {known} are known here")
+        fail(Code.CONVERSION, f"{found.folder} has the layout {record.layout!r}; supported: {known}")
     reader: Reader = import_module(f"llm_fleet_training.converting.{room}").make(found, config)
     for name in reader.files():
-        told = record.files[name]
-        if measure(found.folder / name) != (told.size, told.sha256):
-            fail(Code.CONVERSION, f"{found.folder / name} is not what was written: its SHA-256 differs")
+        recorded = record.files[name]
+        if measure(found.folder / name) != (recorded.size, recorded.sha256):
+            fail(Code.CONVERSION, f"{found.folder / name} is damaged: its SHA-256 differs from the record")
     return reader

@@ -1,1 +1,1 @@
-"""The Llama family, with the names that Hugging Face gives its weights."""
+"""The Llama family, with Hugging Face's names of its weights."""

@@ -1,4 +1,4 @@
-"""What a Llama model is made of, as Hugging Face's config.json tells it. Needs no torch."""
+"""The configuration of a Llama model, from Hugging Face's config.json. Needs no torch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from llm_fleet_training.failures import Code, fail
 
 @dataclass(frozen=True)
 class Rope:
-    """How positions turn queries and keys: `default`, `linear` or `llama3`, as transformers names them."""
+    """Type of rotary positions: `default`, `linear` or `llama3`, as transformers names them."""
 
     theta: float = 10000.0
     kind: str = "default"
@@ -42,25 +42,25 @@ class ModelConfig:
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits over what decides the shape and meaning of the weights; not over how they are first drawn."""
+        """16 hex digits over all values that determine shape and meaning of the weights, not their initialization."""
         decisive = {name: value for name, value in asdict(self).items() if name not in ("initial_range", "positions")}
         return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def parameters(self) -> int:
-        """How many numbers are trained."""
+        """The number of trained parameters."""
         attention = self.hidden * self.head_size * (2 * self.heads + 2 * self.kv_heads)
         layer = attention + 3 * self.hidden * self.intermediate + 2 * self.hidden
         ends = self.vocabulary * self.hidden * (1 if self.tied else 2)
         return self.layers * layer + ends + self.hidden
 
     def as_words(self) -> Dict[str, Any]:
-        """For checkpoint.json, so that what differs can be told."""
+        """For checkpoint.json, so that errors can name the difference."""
         return asdict(self)
 
 
 def read(folder: Path) -> ModelConfig:
-    """Read `config.json` of `folder`; LFJ03 when it is missing, damaged or not a Llama that is known here."""
+    """Read `config.json` of `folder`; LFJ03 when it is missing, damaged or not a supported Llama."""
     place = folder / "config.json"
     try:
         words = json.loads(place.read_text())
@@ -69,12 +69,12 @@ def read(folder: Path) -> ModelConfig:
     except (OSError, ValueError) as error:
         fail(Code.MODEL, f"{place} cannot be read: {error}")
     if not isinstance(words, dict):
-        fail(Code.MODEL, f"{place} holds no JSON object")
+        fail(Code.MODEL, f"{place} is not a JSON object")
     return from_words(cast(Dict[str, Any], words), str(place))
 
 
 def from_words(words: Dict[str, Any], place: str = "config.json") -> ModelConfig:
-    """The config of what config.json says."""
+    """Parse the content of config.json."""
     _refuse_others(words, place)
     try:
         heads = int(words["num_attention_heads"])
@@ -105,28 +105,28 @@ def from_words(words: Dict[str, Any], place: str = "config.json") -> ModelConfig
 def _refuse_others(words: Dict[str, Any], place: str) -> None:
     kind = words.get("model_type")
     if kind != "llama":
-        fail(Code.MODEL, f"{place} is of model_type {kind!r}; `llama` is trained here")
+        fail(Code.MODEL, f"{place} has model_type {kind!r}; only `llama` is supported")
     if words.get("hidden_act", "silu") != "silu":
-        fail(Code.MODEL, f"{place}: hidden_act is {words['hidden_act']!r}; `silu` is known here")
+        fail(Code.MODEL, f"{place}: hidden_act is {words['hidden_act']!r}; only `silu` is supported")
     for key in ("attention_bias", "mlp_bias"):
         if words.get(key):
-            fail(Code.MODEL, f"{place}: {key} is true; models without are known here")
+            fail(Code.MODEL, f"{place}: {key} is true; only false is supported")
     if words.get("attention_dropout"):
-        fail(Code.MODEL, f"{place}: attention_dropout is {words['attention_dropout']}; 0 is known here")
+        fail(Code.MODEL, f"{place}: attention_dropout is {words['attention_dropout']}; only 0 is supported")
 
 
 def _rope(words: Dict[str, Any], place: str) -> Rope:
     """transformers 5 writes `rope_parameters`, older releases `rope_theta` and `rope_scaling`."""
-    told: Dict[str, Any] = words.get("rope_parameters") or words.get("rope_scaling") or {}
-    kind = str(told.get("rope_type", told.get("type", "default")))
+    rope: Dict[str, Any] = words.get("rope_parameters") or words.get("rope_scaling") or {}
+    kind = str(rope.get("rope_type", rope.get("type", "default")))
     if kind not in ("default", "linear", "llama3"):
-        fail(Code.MODEL, f"{place}: rope type {kind!r} is not known here; default, linear and llama3 are")
-    theta: Optional[Any] = told.get("rope_theta", words.get("rope_theta"))
+        fail(Code.MODEL, f"{place}: unknown rope type {kind!r}; allowed: default, linear, llama3")
+    theta: Optional[Any] = rope.get("rope_theta", words.get("rope_theta"))
     return Rope(
         theta=float(theta if theta is not None else 10000.0),
         kind=kind,
-        factor=float(told.get("factor", 1.0)),
-        low_frequency=float(told.get("low_freq_factor", 1.0)),
-        high_frequency=float(told.get("high_freq_factor", 4.0)),
-        original_positions=int(told.get("original_max_position_embeddings", 8192)),
+        factor=float(rope.get("factor", 1.0)),
+        low_frequency=float(rope.get("low_freq_factor", 1.0)),
+        high_frequency=float(rope.get("high_freq_factor", 4.0)),
+        original_positions=int(rope.get("original_max_position_embeddings", 8192)),
     )

@@ -1,4 +1,4 @@
-"""One digest over a model's parameters, by which runs, checkpoints and converted weights are compared."""
+"""A digest over a model's parameters, to compare runs, checkpoints and converted weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ParametersHash:
         self._last = ""
 
     def add(self, name: str, whole: Any) -> None:
-        """Take a whole tensor, on any device and of any type."""
+        """Add an unsharded tensor, on any device and of any type."""
         if name <= self._last:
             raise ValueError(f"{name} after {self._last}: parameters are added in order of name")
         self._last = name
@@ -28,12 +28,12 @@ class ParametersHash:
         self._found.update(memoryview(tensor.numpy()).cast("B"))
 
     def hexdigest(self) -> str:
-        """Of what was added."""
+        """The digest of the tensors added."""
         return self._found.hexdigest()
 
 
 def parameters_sha256(names: Iterable[str], whole: Callable[[str], Any]) -> str:
-    """Digest of the parameters named; `whole(name)` is asked for one unsharded tensor at a time."""
+    """Digest of the parameters named; `whole(name)` returns one unsharded tensor at a time."""
     found = ParametersHash()
     for name in sorted(names):
         found.add(name, whole(name))

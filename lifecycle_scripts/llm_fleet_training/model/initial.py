@@ -1,4 +1,4 @@
-"""First weights, drawn from the seed by each weight's name: the same ones at every degree of parallelism."""
+"""Initial weights, drawn from the seed and each weight's name: the same at every degree of parallelism."""
 
 # pyright: basic, reportMissingImports=false
 from __future__ import annotations
@@ -12,7 +12,7 @@ from llm_fleet_training.model.sharding import dimension, shapes
 
 
 def initial(name: str, config: ModelConfig, seed: int) -> torch.Tensor:
-    """A whole weight in float32: ones for norms, else normal with the config's deviation, as transformers draws it."""
+    """A weight in float32: ones for norms, else normal with the config's standard deviation, as in transformers."""
     shape = shapes(config)[name]
     if dimension(name) is None:
         return torch.ones(shape)

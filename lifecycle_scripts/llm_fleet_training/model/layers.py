@@ -1,4 +1,4 @@
-"""What a backend gives the model to build itself with: linears that are whole, or a rank's slices."""
+"""The layers from which a backend builds the model: unsharded, or a rank's slices."""
 
 # pyright: basic, reportMissingImports=false
 from __future__ import annotations
@@ -11,7 +11,7 @@ from torch.nn import functional
 
 
 class Layers(Protocol):
-    """A factory; every size is that of the whole model, the factory divides it."""
+    """A factory of layers; sizes are those of the whole model, the factory divides them."""
 
     degree: int
     """Tensor parallel degree, by which the model divides its heads."""
@@ -42,10 +42,10 @@ class Layers(Protocol):
 
 
 class RmsNorm(nn.Module):
-    """Reckoned in float32 whatever its input is, as transformers does."""
+    """RMSNorm, computed in float32 for any input type, as in transformers."""
 
     def __init__(self, size: int, epsilon: float) -> None:
-        """Weights of one."""
+        """Weights are initialized with 1."""
         super().__init__()
         self.weight = nn.Parameter(torch.ones(size))
         self.epsilon = epsilon
@@ -79,7 +79,7 @@ class WholeLayers:
         return nn.Linear(inputs, outputs, bias=False)
 
     def norm(self, size: int, epsilon: float) -> nn.Module:
-        """As transformers does."""
+        """RMSNorm as in transformers."""
         return RmsNorm(size, epsilon)
 
     def loss(self, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:

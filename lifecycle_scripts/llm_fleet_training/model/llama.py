@@ -1,4 +1,4 @@
-"""LlamaForCausalLM: the same numbers and the same names of weights as in transformers, built of a backend's layers."""
+"""LlamaForCausalLM: same results and names of weights as in transformers, built from a backend's layers."""
 
 # pyright: basic, reportMissingImports=false
 from __future__ import annotations
@@ -16,12 +16,12 @@ from llm_fleet_training.model.rope import turn, turns
 
 
 def causal(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    """Attention of (batch, heads, length, head size), unless the layers have an `attend` of their own."""
+    """Attention of (batch, heads, length, head size), unless the layers define `attend`."""
     return functional.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
 class Attention(nn.Module):
-    """Causal, with fewer heads of keys and values than of queries where the model has it so."""
+    """Causal, with fewer heads of keys and values than of queries if the model has grouped-query attention."""
 
     def __init__(self, config: ModelConfig, layers: Layers) -> None:
         """A rank has its share of the heads."""
@@ -65,7 +65,7 @@ class FeedForward(nn.Module):
 
 
 class Layer(nn.Module):
-    """Attention and feed-forward, each behind its norm and beside the residual."""
+    """Attention and feed-forward, each after its norm and added to the residual."""
 
     def __init__(self, config: ModelConfig, layers: Layers, recompute: str) -> None:
         """One of `config.layers`."""
@@ -93,7 +93,7 @@ class Layer(nn.Module):
 
 
 class Trunk(nn.Module):
-    """All but the head."""
+    """The model without its head."""
 
     def __init__(self, config: ModelConfig, layers: Layers, recompute: str) -> None:
         """As `Llama`."""
@@ -116,9 +116,9 @@ class Llama(nn.Module):
     """`model.…` and `lm_head.weight`, as transformers names them."""
 
     def __init__(self, config: ModelConfig, layers: Layers, *, recompute: str = "none") -> None:
-        """Weights are as the layers draw them: `model/initial.py` or a checkpoint gives them their values.
+        """Weights are not initialized: `model/initial.py` or a checkpoint sets them.
 
-        `recompute` is activation checkpointing: of nothing, of attention alone (`selective`), of whole layers (`full`).
+        `recompute` is activation checkpointing: `none`, of attention only (`selective`), of whole layers (`full`).
         """
         super().__init__()
         self.make = layers

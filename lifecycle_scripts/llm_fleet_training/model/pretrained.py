@@ -1,4 +1,4 @@
-"""Weights in a folder of Hugging Face safetensors, read by name and slice: no process reads more than its share."""
+"""Reads weights from a folder of Hugging Face safetensors by name and slice: each process reads only its share."""
 
 # pyright: basic, reportMissingImports=false
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Pretrained:
     """`model.safetensors`, or several files with their index. LFJ16 when weights are missing or of other shapes."""
 
     def __init__(self, folder: Path, config: ModelConfig) -> None:
-        """Looks at names and shapes of all weights at once, and reads no weight."""
+        """Checks names and shapes of all weights, and reads no weight."""
         self.folder = folder
         self.config = config
         self._open: Dict[str, Any] = {}
@@ -42,7 +42,7 @@ class Pretrained:
         if file not in self._open:
             try:
                 self._open[file] = safe_open(str(self.folder / file), framework="pt")
-            except Exception as error:  # safetensors raises its own, and OSError.
+            except Exception as error:  # safetensors raises its own exceptions, and OSError.
                 fail(Code.WEIGHTS, f"{self.folder / file} cannot be read: {error}")
         return self._open[file].get_slice(name)
 
@@ -53,7 +53,7 @@ class Pretrained:
             from safetensors import safe_open
 
             with safe_open(str(self.folder / SINGLE), framework="pt") as file:
-                return {name: SINGLE for name in file.keys()}  # noqa: SIM118, it is no dict
+                return {name: SINGLE for name in file.keys()}  # noqa: SIM118, it is not a dict
         except FileNotFoundError:
             fail(Code.WEIGHTS, f"{self.folder} has neither {SINGLE} nor {INDEX}")
         except Exception as error:
@@ -68,4 +68,4 @@ class Pretrained:
         for name, shape in wanted.items():
             stored = tuple(self._stored(name).get_shape())
             if stored != shape:
-                fail(Code.WEIGHTS, f"{name} in {self.folder} has shape {stored}; the model's is {shape}")
+                fail(Code.WEIGHTS, f"{name} in {self.folder} has shape {stored}, expected {shape}")

@@ -12,7 +12,7 @@ from llm_fleet_training.model.config import ModelConfig, Rope
 
 
 def frequencies(rope: Rope, head_size: int, device: Any = None) -> torch.Tensor:
-    """Radians a position, of each pair of a head's elements."""
+    """Radians per position, for each pair of a head's elements."""
     exponents = torch.arange(0, head_size, 2, dtype=torch.int64, device=device).to(torch.float32) / head_size
     plain = 1.0 / (rope.theta**exponents)
     if rope.kind == "linear":
@@ -21,7 +21,7 @@ def frequencies(rope: Rope, head_size: int, device: Any = None) -> torch.Tensor:
 
 
 def _llama3(plain: torch.Tensor, rope: Rope) -> torch.Tensor:
-    """Long waves are stretched by the factor, short ones not, and those between by something between."""
+    """Long wavelengths are scaled by the factor, short ones are not, and those between are interpolated."""
     waves = 2 * math.pi / plain
     stretched = plain / rope.factor
     smooth = (rope.original_positions / waves - rope.low_frequency) / (rope.high_frequency - rope.low_frequency)
@@ -40,7 +40,7 @@ def turns(config: ModelConfig, length: int, like: torch.Tensor) -> Tuple[torch.T
 
 
 def turn(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
-    """Turn heads of shape (batch, heads, length, head size)."""
+    """Rotate heads of shape (batch, heads, length, head size)."""
     half = x.shape[-1] // 2
     other = torch.cat((-x[..., half:], x[..., :half]), dim=-1)
     return x * cosine + other * sine

@@ -1,7 +1,7 @@
-"""Which weight tensor parallelism slices along which dimension: the one table of all backends and `convert`.
+"""The dimension along which tensor parallelism slices each weight: the table of all backends and `convert`.
 
-Tensor-parallel rank r of n holds slice r of n. Of keys and values there may be fewer heads than ranks: then
-neighbouring ranks hold the same head, e.g. with 2 heads on 8 ranks, ranks 0 to 3 hold head 0. Needs torch only to
+Tensor-parallel rank r of n holds slice r of n. When there are fewer key-value heads than ranks,
+consecutive ranks hold the same head, e.g. with 2 heads on 8 ranks, ranks 0 to 3 hold head 0. Needs torch only to
 cut and join.
 """
 
@@ -35,25 +35,25 @@ SLICED: Dict[str, Optional[int]] = {
 
 
 def _row(name: str) -> str:
-    """The row of the table that a weight's name falls in."""
+    """The row of the table for a weight's name."""
     stem = name[: -len(".weight")]
     return stem if stem in SLICED else stem.rsplit(".", 1)[-1]
 
 
 def dimension(name: str) -> Optional[int]:
-    """Along which dimension a weight is sliced; None for one that each rank has whole."""
+    """The dimension along which a weight is sliced; None when each rank has all of it."""
     return SLICED[_row(name)]
 
 
 def pieces(name: str, config: ModelConfig, degree: int) -> int:
-    """How many different slices there are of a weight."""
+    """The number of different slices of a weight."""
     if dimension(name) is None:
         return 1
     return min(degree, config.kv_heads) if _row(name) in ("k_proj", "v_proj") else degree
 
 
 def copies(name: str, config: ModelConfig, degree: int) -> int:
-    """How many tensor-parallel ranks hold the same numbers."""
+    """The number of tensor-parallel ranks that hold the same slice."""
     return degree // pieces(name, config, degree)
 
 
@@ -106,12 +106,12 @@ def join(name: str, slices: Sequence[Any], config: ModelConfig) -> Any:
 
 
 def misfits(config: ModelConfig, degree: int) -> List[str]:
-    """Why a model cannot be sliced over `degree` ranks, in a user's words; empty when it can."""
+    """Messages why a model cannot be sliced over `degree` ranks; empty when it can."""
     found: List[str] = []
     for what, size in (
         ("attention heads", config.heads),
-        ("columns of its feed-forward layers", config.intermediate),
-        ("words of its vocabulary", config.vocabulary),
+        ("feed-forward columns (intermediate_size)", config.intermediate),
+        ("vocabulary entries", config.vocabulary),
     ):
         if size % degree:
             found.append(f"tensor parallel {degree} does not divide the model's {size} {what}")

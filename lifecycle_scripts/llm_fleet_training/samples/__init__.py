@@ -1,1 +1,1 @@
-"""Which tokens a step reads: the tokens that `tokenize` left, in an order that the seed and the step alone decide."""
+"""Reads the tokens of `tokenize` in an order that depends only on the seed and the step."""

@@ -1,4 +1,4 @@
-"""Which sample comes when: a shuffle that is worked out for one place at a time, so that a resume needs no state."""
+"""The order of samples: a shuffle that is computed for one position at a time, so that a resume needs no state."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ROUNDS = 4
 
 
 def shuffled(place: int, count: int, key: str) -> int:
-    """What is at `place` (0 to `count` - 1) when `count` things are shuffled by `key`.
+    """The element at `place` (0 to `count` - 1) when `count` elements are shuffled by `key`.
 
     A Feistel network over the next even number of bits, walked until it falls within `count`: a permutation of
     0 to `count` - 1 for every key, as every round can be undone.
@@ -28,15 +28,15 @@ def shuffled(place: int, count: int, key: str) -> int:
 
 
 def sample_at(place: int, count: int, seed: int) -> int:
-    """The sample at a place of the endless row of epochs, each shuffled in its own way."""
+    """The sample at a position in the endless sequence of epochs, each shuffled differently."""
     epoch, within = divmod(place, count)
     return shuffled(within, count, f"{seed}/{epoch}")
 
 
 def places(*, step: int, accumulation: int, replicas: int, replica: int, micro_batch: int) -> List[List[int]]:
-    """For each micro batch of a step (from 0), the places of one replica's samples.
+    """For each micro batch of a step (from 0), the positions of one replica's samples.
 
-    All replicas' places of a step together are `step x global batch` onwards: the same at any number of replicas.
+    Together, the replicas read positions from `step x global batch` on: the same at any number of replicas.
     """
     start = step * accumulation * replicas * micro_batch
     firsts = [start + (number * replicas + replica) * micro_batch for number in range(accumulation)]

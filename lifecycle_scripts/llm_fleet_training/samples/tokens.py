@@ -1,4 +1,4 @@
-"""`tokens.bin` and `tokens.json`, as the stage `tokenize` leaves them. Needs no torch and no numpy."""
+"""Reads `tokens.bin` and `tokens.json` of the stage `tokenize`. Needs no torch and no numpy."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import List
 from llm_fleet_training.failures import Code, fail
 
 WIDTHS = {"uint16": (2, "H"), "uint32": (4, "I")}
-"""Bytes of a token, and how `array` calls it; little-endian."""
+"""Bytes per token, and the type code of `array`; little-endian."""
 
 
 @dataclass(frozen=True)
 class TokensRecord:
-    """What `tokens.json` says; `count` tokens, each below `vocabulary`."""
+    """The content of `tokens.json`; `count` tokens, each below `vocabulary`."""
 
     file: Path
     dtype: str
@@ -29,7 +29,7 @@ class TokensRecord:
 
 
 def read_record(folder: Path) -> TokensRecord:
-    """Read `tokens.json`, and see that its file has its size; LFJ06 otherwise."""
+    """Read `tokens.json`, and check the size of its file; LFJ06 if it differs."""
     place = folder / "tokens.json"
     try:
         words = json.loads(place.read_text())
@@ -42,11 +42,11 @@ def read_record(folder: Path) -> TokensRecord:
             tokenizer=str(words.get("tokenizer", "")),
         )
     except FileNotFoundError:
-        fail(Code.TOKENS, f"{place} is missing: there are no tokens to train on, or they are not complete")
+        fail(Code.TOKENS, f"{place} is missing: `tokenize` has not run, or has not completed")
     except (OSError, ValueError, KeyError, TypeError) as error:
         fail(Code.TOKENS, f"{place} cannot be read: {error!r}")
     if record.dtype not in WIDTHS:
-        fail(Code.TOKENS, f"{place}: dtype {record.dtype!r} is not known; uint16 and uint32 are")
+        fail(Code.TOKENS, f"{place}: unknown dtype {record.dtype!r}; allowed: uint16, uint32")
     wanted = record.count * WIDTHS[record.dtype][0]
     seen = record.file.stat().st_size if record.file.is_file() else None
     if seen != wanted:
@@ -56,7 +56,7 @@ def read_record(folder: Path) -> TokensRecord:
 
 
 class Tokens:
-    """The tokens in memory as pages of their file; sample n is tokens n x length to (n + 1) x length, and one more."""
+    """The memory-mapped tokens; sample n is tokens n x length to (n + 1) x length, and one more."""
 
     def __init__(self, record: TokensRecord, length: int) -> None:
         """`length` in tokens; LFJ07 when there are not enough for one sample."""
@@ -69,7 +69,7 @@ class Tokens:
             self._pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def sample(self, number: int) -> List[int]:
-        """`length + 1` tokens: what goes in, and shifted by one what should come out."""
+        """`length + 1` tokens: the input, and shifted by one the targets."""
         width, kind = WIDTHS[self.record.dtype]
         start = number * self.length * width
         found = array(kind, self._pages[start : start + (self.length + 1) * width])
@@ -79,5 +79,5 @@ class Tokens:
 
 
 def samples_of(record: TokensRecord, length: int) -> int:
-    """How many samples there are in one epoch."""
+    """The number of samples in one epoch."""
     return (record.count - 1) // length

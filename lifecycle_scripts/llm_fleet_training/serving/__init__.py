@@ -1,5 +1,5 @@
-"""What the inference service asks of a model. `check.py`, `export.py`, `words.py` and `servers.json` are copies.
+"""What the inference service requires of a model. `check.py`, `export.py`, `words.py` and `servers.json` are copies.
 
-They are made of `constructs/llm_fleet/lifecycle/model_checker`, `model_exporter` and the catalog by `make golden`,
-since nodes have nothing but this folder; a test compares them.
+`make golden` generates them from `constructs/llm_fleet/lifecycle/model_checker`, `model_exporter` and the catalog,
+because nodes have only this folder; a test compares them.
 """

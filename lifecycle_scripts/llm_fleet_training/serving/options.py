@@ -1,4 +1,4 @@
-"""The options that say by what a model will be served."""
+"""Options for the server and instance type that will serve a model."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from llm_fleet_training.serving.server import Serving
 
 
 def add_serving(parser: argparse.ArgumentParser) -> None:
-    """Take them; an empty one is one that was not given."""
-    parser.add_argument("--server", default="", help="as the service has it: tgi, hugging-face-vllm, aws-vllm, …")
-    parser.add_argument("--instance-type", default="", help="what serves it, e.g. inf2.xlarge")
-    sizes = parser.add_argument_group("sizes, as the service has them")
-    sizes.add_argument(
-        "--tensor-parallel", type=_number, default=None, help="NeuronCores; default: all of the instance"
+    """Add the options; an empty value means that the option is not set."""
+    parser.add_argument(
+        "--server", default="", help="value of `server` in the service: tgi, hugging-face-vllm, aws-vllm, …"
     )
-    sizes.add_argument("--batch-size", type=_number, default=None, help="sequences side by side; default: 4")
-    sizes.add_argument("--sequence-length", type=_number, default=None, help="tokens of a sequence; default: 4096")
+    parser.add_argument("--instance-type", default="", help="instance type that serves the model, e.g. inf2.xlarge")
+    sizes = parser.add_argument_group("sizes, with the values of the service")
+    sizes.add_argument(
+        "--tensor-parallel", type=_number, default=None, help="NeuronCores; default: all NeuronCores of the instance"
+    )
+    sizes.add_argument("--batch-size", type=_number, default=None, help="sequences that run in parallel; default: 4")
+    sizes.add_argument("--sequence-length", type=_number, default=None, help="tokens per sequence; default: 4096")
 
 
 def serving_of(arguments: argparse.Namespace) -> Serving:
-    """What they say; LFJ01 for what cannot be."""
+    """The server that the options describe; LFJ01 for a wrong value."""
     return Serving(
         arguments.server,
         arguments.instance_type,
@@ -36,5 +38,5 @@ def _number(text: str) -> Optional[int]:
         return None
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+        raise argparse.ArgumentTypeError(f"{text} must be 1 or more")
     return number

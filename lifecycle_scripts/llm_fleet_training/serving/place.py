@@ -1,4 +1,4 @@
-"""The place in S3 that a service serves a model from."""
+"""The S3 prefix from which a service serves a model."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ FINGERPRINT = "fingerprint"
 
 
 class Place(Files):
-    """Its objects, as the service's check reads files: by AWS's command line."""
+    """Objects below the prefix, with the interface of the service's check; read with the AWS CLI."""
 
     def __init__(self, address: str) -> None:
-        """`address`: `s3://bucket/prefix`. LFJ32 when it is none, or a whole bucket."""
+        """`address`: `s3://bucket/prefix`. LFJ32 when it is not an S3 address, or a whole bucket."""
         _, prefix = aws.split(address)
         if not prefix:
-            fail(Code.NOT_THERE, f"{address} is a whole bucket: name a prefix, s3://<bucket>/<prefix>")
+            fail(Code.NOT_THERE, f"{address} is a whole bucket: set a prefix, s3://<bucket>/<prefix>")
         self.place = address.rstrip("/")
         self.sizes: Dict[str, int] = {}
         self.look()
 
     def look(self) -> None:
-        """Ask S3 what is there now."""
+        """List the objects again."""
         self.sizes = {entry.path: entry.size for entry in aws.listed(self.place)}
 
     def names(self) -> List[str]:
-        """Return the paths of all objects below it, as they were when it was looked at."""
+        """Return the paths of all objects of the last listing."""
         return list(self.sizes)
 
     def read(self, name: str) -> bytes:
-        """Return the bytes of one."""
+        """Return the bytes of an object."""
         return aws.read(f"{self.place}/{name}")
 
     def marker(self) -> Optional[Dict[str, Any]]:
-        """What is said of the model there; None when nothing is, LFJ39 when it cannot be read."""
+        """The marker of the model there; None when there is none, LFJ39 when it cannot be read."""
         if MARKER not in self.sizes:
             return None
         try:
@@ -57,10 +57,10 @@ class Place(Files):
 
 
 class Offered:
-    """A model's files on the disk, without the notes that stay there."""
+    """A model's files on the disk, without the notes that are not uploaded."""
 
     def __init__(self, folder: Path, *, without: List[str]) -> None:
-        """Reads all of it once, for the fingerprint."""
+        """Reads all files once, for the fingerprint."""
         self.folder = folder
         self.files: Dict[str, int] = {}
         digest = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""What a model server will ask of the model, by the words that the service's own check reads."""
+"""Requirements of a model server, in the format that the service's check reads."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from llm_fleet_training.failures import Code, fail
 
 _FILE = Path(__file__).with_name("servers.json")
 PLAIN: Dict[str, Any] = {"compiled": False}
-"""Asked of a model whose server compiles it itself, or that is not for Neuron."""
+"""The requirement for a model whose server compiles it, or that is not for Neuron."""
 
 
 def servers() -> Dict[str, Any]:
-    """What the catalog knows of servers and of the instances that they run on."""
+    """The catalog's data about servers and their instances."""
     return json.loads(_FILE.read_text(encoding="utf-8"))
 
 
@@ -30,7 +30,7 @@ class Serving:
         batch_size: Optional[int] = None,
         sequence_length: Optional[int] = None,
     ) -> None:
-        """`None` of a size is what the service takes by itself. LFJ01 for what no server is, or can be on these."""
+        """A size of `None` is the service's default. LFJ01 for an unknown server or unsupported values."""
         known = servers()
         self.server = server
         self.facts: Dict[str, Any] = known["servers"].get(server) or _unknown("--server", server, known["servers"])
@@ -41,26 +41,28 @@ class Serving:
         self.usual: Dict[str, Any] = known["usual"]
         if self.instance["family"] not in self.facts["families"]:
             fail(
-                Code.ARGUMENTS, f"{server} does not run on {name}: {', '.join(self.facts['families'])} are its families"
+                Code.ARGUMENTS,
+                f"{server} does not run on {name}; allowed families: {', '.join(self.facts['families'])}",
             )
         self.tensor_parallel: int = tensor_parallel or self.instance["cores"]
         allowed = self.instance["tensor_parallel"]
         if allowed and self.tensor_parallel not in allowed:
             fail(
                 Code.ARGUMENTS,
-                f"on {name} a model is spread over {', '.join(map(str, allowed))} cores, not {self.tensor_parallel}",
+                f"tensor parallel {self.tensor_parallel} does not fit {name}; allowed: "
+                f"{', '.join(map(str, allowed))} cores",
             )
         self.batch_size: int = batch_size or self.usual["batch_size"]
         self.sequence_length: int = sequence_length or self.usual["sequence_length"]
 
     @property
     def compiles_itself(self) -> bool:
-        """Whether the server takes a plain checkpoint, since its image has no export."""
+        """Whether the server loads a plain checkpoint, because its image has no export."""
         return self.facts["exports"] is None
 
     @property
-    def asked(self) -> Dict[str, Any]:
-        """As the service asks, but that shards are always wanted: what is exported from a folder has them."""
+    def requested(self) -> Dict[str, Any]:
+        """The service's requirements, but shards are always required: an export from a folder has them."""
         if self.compiles_itself:
             return PLAIN
         return {
@@ -77,4 +79,4 @@ class Serving:
 
 
 def _unknown(option: str, given: str, known: Dict[str, Any]) -> Any:
-    fail(Code.ARGUMENTS, f"{option} {given!r} is not known; {', '.join(known)} are")
+    fail(Code.ARGUMENTS, f"unknown value {given!r} for {option}; allowed: {', '.join(known)}")

@@ -1,1 +1,1 @@
-"""From text to tokens: units of the data set, side by side, and one file of their tokens in their order."""
+"""Tokenizes units of the data set in parallel, and joins their tokens in order in one file."""

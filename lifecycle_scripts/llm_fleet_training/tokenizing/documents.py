@@ -1,4 +1,4 @@
-"""The documents of a unit, one after the other; a broken one is told by file and line."""
+"""Reads the documents of a unit one after the other; errors name file and line."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _MARK = codecs.BOM_UTF8
 
 
 class BrokenData(Exception):
-    """What is wrong, where; it travels from a worker to the process that tells it."""
+    """An error in the data, with its place; a worker raises it and the main process prints it."""
 
 
 def documents(unit: Unit, field: str) -> Iterator[str]:
-    """Yield texts; empty ones and empty lines are passed over. Raises `BrokenData`."""
+    """Yield texts; empty texts and empty lines are skipped. Raises `BrokenData`."""
     if not unit.lines:
         yield from _whole(unit)
         return
@@ -42,14 +42,14 @@ def documents(unit: Unit, field: str) -> Iterator[str]:
 def _document(line: bytes, field: str) -> str:
     said: Any = json.loads(line.decode("utf-8"))
     if not isinstance(said, dict):
-        raise ValueError("the line is no JSON object")
+        raise ValueError("the line is not a JSON object")
     held = cast("dict[str, Any]", said)
     if field not in held:
-        raise ValueError(f"no field {field!r}; there are {', '.join(sorted(held)[:8]) or 'none'}")
+        raise ValueError(f"no field {field!r}; its fields: {', '.join(sorted(held)[:8]) or 'none'}")
     text = held[field]
     if not isinstance(text, str):
-        raise ValueError(f"the field {field!r} is no text")
-    text.encode("utf-8")  # Half a pair of surrogates is valid JSON and no text.
+        raise ValueError(f"the field {field!r} is not a string")
+    text.encode("utf-8")  # An unpaired surrogate is valid JSON, but not valid text.
     return text
 
 
@@ -79,7 +79,7 @@ def _opened(unit: Unit) -> Generator[IO[bytes], None, None]:
             with open(unit.path, "rb") as stream:
                 yield _part(stream, unit)
     except (EOFError, gzip.BadGzipFile) as error:
-        raise BrokenData(f"{unit.path}: it is cut off, or no gzip file: {error}") from None
+        raise BrokenData(f"{unit.path}: the file is truncated, or not a gzip file: {error}") from None
 
 
 def _part(stream: IO[bytes], unit: Unit) -> IO[bytes]:
@@ -91,7 +91,7 @@ def _part(stream: IO[bytes], unit: Unit) -> IO[bytes]:
 
 @contextmanager
 def _unpacked(path: str) -> Generator[IO[bytes], None, None]:
-    """Python before 3.14 cannot; the program is in every distribution."""
+    """Decompress with the program `zstd`: Python before 3.14 has no zstd."""
     try:
         process = subprocess.Popen(["zstd", "-dcq", "--", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     except OSError:
@@ -106,7 +106,7 @@ def _unpacked(path: str) -> Generator[IO[bytes], None, None]:
 
 
 def _before(unit: Unit) -> int:
-    """Lines of the file before the unit; counted only when something is to be told."""
+    """The number of lines in the file before the unit; counted only for an error."""
     with open(unit.path, "rb") as opened:
         return sum(chunk.count(b"\n") for chunk in _chunks(opened, unit.start))
 
@@ -121,5 +121,5 @@ def _why(error: ValueError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8: {error.reason} ({error.object[error.start]:#04x})"
     if isinstance(error, UnicodeEncodeError):
-        return "the text has half a pair of surrogates, which is no character"
+        return "the text has an unpaired surrogate, which is not a character"
     return str(error)

@@ -1,4 +1,4 @@
-"""A data set that is in S3 or on the Hub comes to the run's folder first: units are cut by place in a file."""
+"""Downloads a data set from S3 or the Hub to the run folder: units are byte ranges of local files."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from llm_fleet_training.weights.space import check_room, in_words
 from llm_fleet_training.weights.whole_folder import WholeFolder
 
 MARKER = ".text.json"
-"""Hidden: what is beside it is data."""
+"""Hidden, because other files in the folder are data."""
 _ON_THE_HUB = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w./-]+))?")
 _NO_TEXT = ("LICENSE", "NOTICE", "README", "requirements")
 
 
 def bring(given: str, below: Path, token_file: Optional[Path]) -> Path:
-    """The path of a data set; one that is elsewhere is fetched into a folder of its own below `below`, once.
+    """The path of a data set; a remote one is downloaded once, into its own folder below `below`.
 
-    What is on the disk by that name is meant, before what is on the Hub. LFJ35 for a place without text.
+    A local path has precedence over a name on the Hub. LFJ35 for a place without text.
     """
     on_hub = _ON_THE_HUB.fullmatch(given)
     if Path(given).expanduser().exists() or not (given.startswith("s3://") or on_hub):
@@ -45,10 +45,12 @@ def _fetch(source: Source, goal: WholeFolder) -> None:
         chosen = [entry for entry in entries if _is_text(entry.path)]
         if not chosen:
             held = ", ".join(sorted(entry.path for entry in entries)[:3])
-            fail(Code.DATA, f"{source.place} holds no file of text that is known here: {held}")
+            fail(Code.DATA, f"{source.place} has no text file of a supported type: {held}")
         size = sum(entry.size for entry in chosen)
         print(f"{source.place}: {len(chosen)} files, {in_words(size)}", flush=True)
-        check_room(part, sum(entry.size for entry in chosen if not (part / entry.path).is_file()), "fetching the data")
+        check_room(
+            part, sum(entry.size for entry in chosen if not (part / entry.path).is_file()), "downloading the data"
+        )
         source.fetch(chosen, part)
         _verify(source.place, chosen, part)
         shutil.rmtree(part / ".cache", ignore_errors=True)
@@ -60,11 +62,15 @@ def _verify(place: str, chosen: List[Entry], part: Path) -> None:
     for entry, _ in wrong:
         (part / entry.path).unlink(missing_ok=True)
     if wrong:
-        fail(Code.UNREACHABLE, f"{place} did not come whole: {'; '.join(found for _, found in wrong)}", final=False)
+        fail(
+            Code.UNREACHABLE,
+            f"{place} is not downloaded completely: {'; '.join(found for _, found in wrong)}",
+            final=False,
+        )
 
 
 def _is_text(path: str) -> bool:
-    """A plain .json of a repository tells of it; packed ones are lines of data, as C4 has them."""
+    """A plain .json of a repository is metadata; compressed ones are lines of data, as in C4."""
     name = path.rsplit("/", 1)[-1]
     ending, packed = kind(name)
     hidden = any(part.startswith(".") for part in path.split("/"))

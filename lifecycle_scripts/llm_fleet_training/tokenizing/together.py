@@ -1,4 +1,4 @@
-"""All units side by side, and their tokens in one file, in the order of the data set."""
+"""Tokenizes all units in parallel, and writes their tokens to one file in the order of the data set."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from llm_fleet_training.tokenizing.worker import TYPES, Task, result_of, tokeniz
 _CHUNK = 8 * 1024**2
 
 
-def run_tasks(tasks: Sequence[Task], processes: int, tell: Callable[[int, int], None]) -> List[Dict[str, int]]:
-    """Tokenize every unit that no earlier run has finished; returns what was counted, in the order of units.
+def run_tasks(tasks: Sequence[Task], processes: int, report: Callable[[int, int], None]) -> List[Dict[str, int]]:
+    """Tokenize the units that no earlier run finished; returns the counts in the order of units.
 
-    Of several broken units the first of the data set is told. `tell` gets how many units are done, of how many.
+    The error names the first broken unit of the data set. `report` gets the number of finished units and of all units.
     """
     found: Dict[int, Dict[str, int]] = {}
     for task in tasks:
@@ -33,25 +33,27 @@ def run_tasks(tasks: Sequence[Task], processes: int, tell: Callable[[int, int], 
         if processes <= 1 or len(left) <= 1:
             for task in left:
                 found[task.number] = tokenize_unit(task)
-                tell(len(found), len(tasks))
+                report(len(found), len(tasks))
         else:
-            # Not by `fork`: a tokenizer that has threads does not survive it.
+            # Not by `fork`, which a tokenizer with threads does not survive.
             context = multiprocessing.get_context("spawn")
             with ProcessPoolExecutor(min(processes, len(left)), mp_context=context) as pool:
-                _collect(pool, left, found, lambda: tell(len(found), len(tasks)))
+                _collect(pool, left, found, lambda: report(len(found), len(tasks)))
     except BrokenData as broken:
         fail(Code.DATA, str(broken))
     except BrokenProcessPool:
-        fail(Code.DATA, "a process that tokenizes was killed, most likely for want of memory: take fewer --processes")
+        fail(Code.DATA, "a tokenizing process was killed, most likely for lack of memory: set fewer --processes")
     return [found[task.number] for task in tasks]
 
 
-def _collect(pool: ProcessPoolExecutor, tasks: Sequence[Task], found: Dict[int, Any], tell: Callable[[], None]) -> None:
+def _collect(
+    pool: ProcessPoolExecutor, tasks: Sequence[Task], found: Dict[int, Any], report: Callable[[], None]
+) -> None:
     futures = [(task, pool.submit(tokenize_unit, task)) for task in tasks]
     try:
         for task, future in futures:
             found[task.number] = future.result()
-            tell()
+            report()
     except BaseException:
         for _, future in futures:
             future.cancel()
@@ -74,5 +76,5 @@ def join(tasks: Sequence[Task], target: Path) -> str:
 
 
 def width(dtype: str) -> int:
-    """Bytes of a token."""
+    """Bytes per token."""
     return array(TYPES[dtype]).itemsize

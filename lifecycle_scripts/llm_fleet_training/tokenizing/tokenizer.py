@@ -1,4 +1,4 @@
-"""The model's own tokenizer, from the folder that `download` has left."""
+"""Loads the tokenizer of the model, from the folder that `download` wrote."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _SETTINGS = "tokenizer_config.json"
 
 @dataclass(frozen=True)
 class TokenizerFacts:
-    """What is to be known of a tokenizer."""
+    """A tokenizer and its properties."""
 
     file: str
-    """Where its `tokenizer.json` is."""
+    """Path of its `tokenizer.json`."""
     fingerprint: str
-    """SHA-256 of it."""
+    """SHA-256 of `tokenizer.json`."""
     vocabulary: int
-    """Every id is below it."""
+    """Number of ids; every id is less."""
     eos: int
-    """What ends a document."""
+    """The id that ends a document."""
 
     @property
     def dtype(self) -> str:
@@ -36,7 +36,7 @@ class TokenizerFacts:
 
 
 def load(file: str) -> Any:
-    """The tokenizer of a file, by the library that transformers itself uses; none of torch is imported."""
+    """Load a tokenizer with the library that transformers uses; does not import torch."""
     try:
         library: Any = importlib.import_module("tokenizers")
     except ImportError as error:
@@ -44,29 +44,32 @@ def load(file: str) -> Any:
     try:
         found = library.Tokenizer.from_file(file)
     except Exception as error:
-        fail(Code.TOKENIZER, f"{file} is no tokenizer: {error}")
+        fail(Code.TOKENIZER, f"{file} is not a tokenizer: {error}")
     found.no_truncation()
     found.no_padding()
     return found
 
 
 def look(folder: Path, work: Path) -> TokenizerFacts:
-    """Find the tokenizer of a model's folder, and compare it with the model; LFJ36 when it is not of this model.
+    """Find the tokenizer in a model's folder, and compare it with the model; LFJ36 when it belongs to another model.
 
-    One that has a sentencepiece model only is converted into `work`, which needs transformers.
+    A tokenizer with only a sentencepiece model is converted into `work`, which needs transformers.
     """
     if not folder.is_dir():
-        fail(Code.TOKENIZER, f"there is no {folder}: download the model first")
+        fail(Code.TOKENIZER, f"{folder} does not exist: download the model first")
     file = folder / FILE if (folder / FILE).exists() else _converted(folder, work)
     tokenizer = load(str(file))
     ids = tokenizer.get_vocab(with_added_tokens=True)
     if not ids:
-        fail(Code.TOKENIZER, f"{file} has no words")
+        fail(Code.TOKENIZER, f"{file} has an empty vocabulary")
     vocabulary = max(ids.values()) + 1
     config = _json(folder / "config.json")
     size = config.get("vocab_size")
     if isinstance(size, int) and vocabulary > size:
-        fail(Code.TOKENIZER, f"{file} has ids up to {vocabulary - 1}, and the model of {folder} knows {size} words")
+        fail(
+            Code.TOKENIZER,
+            f"{file} has ids up to {vocabulary - 1}, but the model in {folder} has a vocabulary of {size}",
+        )
     eos = _eos(folder, config, tokenizer)
     return TokenizerFacts(str(file), hashlib.sha256(file.read_bytes()).hexdigest(), vocabulary, eos)
 
@@ -78,11 +81,11 @@ def _eos(folder: Path, config: Dict[str, Any], tokenizer: Any) -> int:
         found: Optional[int] = tokenizer.token_to_id(word) if isinstance(word, str) else None
         if found is not None:
             return found
-    told: Any = config.get("eos_token_id")
-    first: Any = cast("list[Any]", told)[0] if isinstance(told, list) and told else cast("Any", told)
+    ids: Any = config.get("eos_token_id")
+    first: Any = cast("list[Any]", ids)[0] if isinstance(ids, list) and ids else cast("Any", ids)
     if isinstance(first, int) and tokenizer.id_to_token(first) is not None:
         return first
-    fail(Code.TOKENIZER, f"neither {_SETTINGS} nor config.json of {folder} tells what ends a document (eos_token)")
+    fail(Code.TOKENIZER, f"neither {_SETTINGS} nor config.json of {folder} sets eos_token, the end of a document")
 
 
 def _converted(folder: Path, work: Path) -> Path:
@@ -92,8 +95,8 @@ def _converted(folder: Path, work: Path) -> Path:
         transformers: Any = importlib.import_module("transformers")
         found = transformers.AutoTokenizer.from_pretrained(str(folder), use_fast=True, local_files_only=True)
         found.backend_tokenizer.save(str(work / FILE))
-    except Exception as error:  # Of a library and of what it needs: sentencepiece, protobuf.
-        fail(Code.TOKENIZER, f"{folder / _SENTENCEPIECE} cannot be made a {FILE}: {str(error).splitlines()[0]}")
+    except Exception as error:  # From transformers or its dependencies: sentencepiece, protobuf.
+        fail(Code.TOKENIZER, f"{folder / _SENTENCEPIECE} cannot be converted to a {FILE}: {str(error).splitlines()[0]}")
     return work / FILE
 
 

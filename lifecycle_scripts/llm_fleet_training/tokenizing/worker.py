@@ -1,4 +1,4 @@
-"""Tokenizes one unit; run in a process of its own. Imports nothing heavy but the tokenizer."""
+"""Tokenizes one unit in a separate process. Imports only the tokenizer, for a fast start."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from llm_fleet_training.tokenizing.units import Unit
 
 TYPES = {"uint16": "H", "uint32": "I"}
 _TOGETHER = 256
-"""Documents that are handed to the tokenizer at once."""
+"""Documents per call of the tokenizer."""
 _loaded: Dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
 class Task:
-    """One unit and where its tokens go."""
+    """One unit and the files for its tokens."""
 
     number: int
     unit: Unit
@@ -39,7 +39,7 @@ class Task:
 
     @property
     def said(self) -> Path:
-        """The file that says that the other is whole."""
+        """The file that marks the tokens as complete."""
         return Path(self.folder, f"unit-{self.number:06d}.json")
 
 
@@ -54,8 +54,8 @@ def result_of(task: Task) -> Optional[Dict[str, int]]:
 
 
 def tokenize_unit(task: Task) -> Dict[str, int]:
-    """Write the tokens of a unit; returns how many, of how many documents. Raises `BrokenData`."""
-    # Processes side by side are ours; the tokenizer's own threads would fight them for the cores.
+    """Write the tokens of a unit; returns the numbers of tokens and documents. Raises `BrokenData`."""
+    # The processes use all cores; threads of the tokenizer would compete with them.
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     if task.tokenizer not in _loaded:
         _loaded[task.tokenizer] = load(task.tokenizer)
@@ -78,7 +78,7 @@ def tokenize_unit(task: Task) -> Dict[str, int]:
 
 def _encoded(task: Task, texts: List[str], counted: Dict[str, int]) -> bytes:
     found: "array[int]" = array(TYPES[task.dtype])
-    # Without the word that begins a text: documents are told apart by the one that ends them.
+    # Without the token that begins a text: the one that ends a document separates documents.
     for encoding in _loaded[task.tokenizer].encode_batch(texts, add_special_tokens=False):
         found.extend(encoding.ids)
         found.append(task.eos)

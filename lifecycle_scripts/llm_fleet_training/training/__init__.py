@@ -1,1 +1,1 @@
-"""The train loop and what it keeps beside it. Knows backends only by their protocol."""
+"""The train loop, its checkpoints and metrics. Uses backends only through their protocol."""

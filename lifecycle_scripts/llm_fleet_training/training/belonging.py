@@ -1,4 +1,4 @@
-"""Is a checkpoint this run's? What it was made with and what is asked for, told side by side. Needs no torch."""
+"""Compares a checkpoint's record with the run's settings. Needs no torch."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from llm_fleet_training.model.config import ModelConfig
 from llm_fleet_training.settings import Settings
 
 
-def asked_degrees(settings: Settings, world: int) -> Dict[str, int]:
-    """As `checkpoint.json` tells them."""
+def requested_degrees(settings: Settings, world: int) -> Dict[str, int]:
+    """The degrees in `checkpoint.json`."""
     return degrees.spread(
         world=world,
         tensor=settings.tensor_parallel,
@@ -26,16 +26,20 @@ def belongs(checkpoint: Complete, settings: Settings, config: ModelConfig, world
     """LFJ12 for another model, LFJ13 for another backend, other degrees or another number of processes."""
     record = checkpoint.record
     if record.fingerprint != config.fingerprint:
-        told = _differences(record.model, config.as_words())
-        fail(Code.OTHER_MODEL, f"{checkpoint.folder} is of another model: {told}", shared=True)
+        differences = _differences(record.model, config.as_words())
+        fail(Code.OTHER_MODEL, f"{checkpoint.folder} belongs to another model: {differences}", shared=True)
     was = {"backend": record.backend, "processes": record.world_size, **_above(record.degrees)}
-    now = {"backend": settings.backend, "processes": world, **_above(asked_degrees(settings, world))}
+    now = {"backend": settings.backend, "processes": world, **_above(requested_degrees(settings, world))}
     if was != now:
-        fail(Code.OTHER_DEGREES, f"{checkpoint.folder} was made otherwise: {_differences(was, now)}", shared=True)
+        fail(
+            Code.OTHER_DEGREES,
+            f"{checkpoint.folder} was written with other settings: {_differences(was, now)}",
+            shared=True,
+        )
 
 
 def _above(words: Dict[str, int]) -> Dict[str, Any]:
-    """Degrees in a user's words."""
+    """Degrees, named for messages."""
     return {f"{name} degree": value for name, value in words.items()}
 
 
@@ -45,11 +49,11 @@ def _differences(was: Dict[str, Any], now: Dict[str, Any]) -> str:
 
 
 def other_data(checkpoint: Complete, *, tokens: str, seed: int) -> List[str]:
-    """What is not refused but told: the run goes on, but not with the samples that it would have read."""
+    """Warnings: the run continues, but with other samples than before."""
     record = checkpoint.record
     found: List[str] = []
     if record.data and tokens and record.data != tokens:
-        found.append("goes on with other tokens than it was begun with")
+        found.append("continues with other tokens than it started with")
     if record.seed != seed:
-        found.append(f"goes on with seed {seed}; it was begun with {record.seed}")
+        found.append(f"continues with seed {seed}; it started with {record.seed}")
     return found

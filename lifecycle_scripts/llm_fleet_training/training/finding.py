@@ -1,4 +1,4 @@
-"""The checkpoint that a start goes on from: the newest whole one of this run, on which all processes agree."""
+"""Finds the checkpoint to resume from: the newest undamaged one of this run, the same on all processes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from llm_fleet_training.training.preflight import broken
 def find(
     backend: Backend, checkpoints: Checkpoints, settings: Settings, config: ModelConfig, say: Callable[[str], None]
 ) -> Optional[Complete]:
-    """None when there is no checkpoint at all; LFJ14 when there are and none can be used.
+    """None when there is no checkpoint; LFJ14 when there are some, but all are unusable.
 
-    Each file's digest is read once, by one of the processes. What is passed over is said, with the reason.
+    Each file's digest is read once, by one of the processes. Skipped ones are logged with the reason.
     """
     before: Optional[int] = None
     why: List[str] = []
@@ -28,7 +28,7 @@ def find(
         why += [f"{one.folder.name}: {one.why}" for one in passed]
         if backend.is_main:
             for one in passed:
-                say(f"{one.folder.name} is passed over: {one.why}")
+                say(f"{one.folder.name} is skipped: {one.why}")
         step = _agreed(backend, found, checkpoints.folder)
         if found is None or step is None:
             if why:
@@ -38,7 +38,7 @@ def find(
         damage = _damage(backend, checkpoints, found)
         if not damage:
             return found
-        say(f"{found.folder.name} is passed over: {'; '.join(damage)}")
+        say(f"{found.folder.name} is skipped: {'; '.join(damage)}")
         why += [f"{found.folder.name}: {'; '.join(damage)}"]
         before = step
 

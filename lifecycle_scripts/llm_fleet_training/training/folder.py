@@ -1,4 +1,4 @@
-"""The folder that a run writes: seen to be writable before anything is computed."""
+"""Checks that the run folder is writable before anything is computed."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from pathlib import Path
 from llm_fleet_training.failures import Code, Failure, fail
 
 SPARE = 1.02
-"""Free space is wanted for a checkpoint and a little more: records, folders, rows of metrics."""
+"""Required free space in addition to a checkpoint: records, folders, rows of metrics."""
 
 
 def writable(folder: Path) -> None:
-    """Make the folder, and a file in it; LFJ10 or LFJ11 when that cannot be."""
+    """Create the folder and a file in it; LFJ10 or LFJ11 when that fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         trial = folder / f".trial.{uuid.uuid4().hex}"
-        trial.write_text("This file shows that the folder can be written.\n")
+        trial.write_text("llm-fleet wrote this file to check that the folder is writable.\n")
         trial.unlink()
     except OSError as error:
         raise of_error(error, folder) from error
 
 
 def room(folder: Path, wanted: int) -> None:
-    """LFJ11 when `wanted` bytes and a little more are not free; quotas show themselves only when one writes."""
+    """LFJ11 when `wanted` bytes and a reserve are not free; quotas are detected only when a file is written."""
     free = shutil.disk_usage(folder).free
     if free < wanted * SPARE:
-        fail(Code.SPACE, f"{folder} has {_size(free)} free; a checkpoint takes {_size(wanted)}")
+        fail(Code.SPACE, f"{folder} has {_size(free)} free, but a checkpoint needs {_size(wanted)}")
 
 
 def of_error(error: OSError, folder: Path) -> Failure:
-    """What an error of writing says to a user."""
+    """The failure for an error of writing."""
     words = f"{error.filename or folder}: {os.strerror(error.errno) if error.errno else error}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return Failure(Code.SPACE, words)
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR):
         return Failure(Code.FOLDER, words)
-    return Failure(Code.INCOMPLETE, words, final=False)  # E.g. EIO, ESTALE: another node may fare better.
+    return Failure(Code.INCOMPLETE, words, final=False)  # E.g. EIO, ESTALE: another node may succeed.
 
 
 def _size(count: int) -> str:

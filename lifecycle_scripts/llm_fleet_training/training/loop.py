@@ -1,4 +1,4 @@
-"""Steps, one after the other: samples, micro batches, clip, step, a row of metrics, a checkpoint when it is due."""
+"""The train loop: samples, micro batches, clipping, step, a row of metrics, and checkpoints at their interval."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from llm_fleet_training.training.stopping import Stopping
 
 @dataclass(frozen=True)
 class Position:
-    """How many steps were taken, the last one's loss, and the signal that ended it there, if one did."""
+    """The number of steps completed, the loss of the last one, and the signal that stopped the loop, if any."""
 
     step: int
     loss: Optional[float] = None
@@ -29,7 +29,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Taken:
-    """What one step came to; `seconds` without its checkpoint."""
+    """Results of one step; `seconds` without its checkpoint."""
 
     loss: float
     norm: float
@@ -38,10 +38,10 @@ class Taken:
 
 
 class Loop:
-    """Accumulates so many micro batches that the global batch is full."""
+    """Accumulates micro batches to the global batch."""
 
     def __init__(self, backend: Backend, settings: Settings, tokens: Optional[Tokens], vocabulary: int) -> None:
-        """Without tokens, samples are made up."""
+        """Without tokens, samples are synthetic."""
         self.backend = backend
         self.settings = settings
         self.tokens = tokens
@@ -51,18 +51,18 @@ class Loop:
     def run(
         self, start: Position, saver: Saver, metrics: Optional[Metrics], stopping: Stopping, say: Callable[[str], None]
     ) -> Position:
-        """Up to the last step, or to the boundary of the step at which a process was asked to stop."""
+        """Run up to the last step, or to the end of the step in which a process received a signal."""
         here = start
         while here.step < self.settings.steps:
             taken = self.step(here.step)
             stopping.step_seconds = taken.seconds
             step = here.step + 1
-            asked = self._asked(stopping)
-            due = step % self.settings.checkpoint_every == 0 or step == self.settings.steps or bool(asked)
+            requested = self._requested(stopping)
+            due = step % self.settings.checkpoint_every == 0 or step == self.settings.steps or bool(requested)
             saved = self._save(step, saver, stopping) if due else 0.0
             if metrics is not None:
-                self._tell(step, taken, saved, metrics, say)
-            here = Position(step, taken.loss, asked if step < self.settings.steps else "")
+                self._report(step, taken, saved, metrics, say)
+            here = Position(step, taken.loss, requested if step < self.settings.steps else "")
             if here.stopped_by:
                 break
         return here
@@ -75,12 +75,12 @@ class Loop:
             stopping.saving = False
 
     def warm(self, steps: int) -> None:
-        """Take steps and keep nothing of them; while a compiler only collects graphs, numbers mean nothing."""
+        """Run steps without saving; while a compiler only collects graphs, results have no meaning."""
         for step in range(steps):
             self.step(step)
 
     def step(self, number: int) -> Taken:
-        """Take step `number`, from 0. LFJ18 when loss or gradient is no number any more."""
+        """Run step `number`, from 0. LFJ18 when loss or gradient is not a finite number."""
         begin = time.perf_counter()
         losses: List[Any] = [
             self.backend.forward_backward(samples, 1.0 / self.accumulation) for samples in self._samples(number)
@@ -89,7 +89,7 @@ class Loop:
         rate = learning_rate(number, self.settings)
         self._finite(norm, "gradient norm", number)
         self.backend.step(rate)
-        loss = self.backend.mean_loss(losses)  # Not before the step, which lazy devices would have to stop for.
+        loss = self.backend.mean_loss(losses)  # After the step: before it, lazy devices would have to synchronize.
         self._finite(loss, "loss", number)
         return Taken(loss=loss, norm=norm, rate=rate, seconds=time.perf_counter() - begin)
 
@@ -113,14 +113,14 @@ class Loop:
             return [(place + n) % self.vocabulary for n in range(self.settings.sequence_length + 1)]
         return self.tokens.sample(sample_at(place, self.tokens.samples, self.settings.seed))
 
-    def _asked(self, stopping: Stopping) -> str:
-        """The signal that any process has got; all stop at the same step."""
-        asked = next((one for one in self.backend.exchange(stopping.asked or "") if one), "")
-        if asked:
+    def _requested(self, stopping: Stopping) -> str:
+        """The signal that any process received; all stop at the same step."""
+        requested = next((one for one in self.backend.exchange(stopping.requested or "") if one), "")
+        if requested:
             stopping.reached()
-        return asked
+        return requested
 
-    def _tell(self, step: int, taken: Taken, saved: float, metrics: Metrics, say: Callable[[str], None]) -> None:
+    def _report(self, step: int, taken: Taken, saved: float, metrics: Metrics, say: Callable[[str], None]) -> None:
         tokens = self.settings.global_batch * self.settings.sequence_length
         metrics.row(
             step=step,

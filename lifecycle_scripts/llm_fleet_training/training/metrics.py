@@ -1,4 +1,4 @@
-"""`metrics.jsonl`: one row a step, appended by rank 0, over all starts of a run; `result.json` at its end."""
+"""`metrics.jsonl`: one row per step, appended by rank 0, over all starts of a run; `result.json` at its end."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any, Dict, List, Optional
 
 
 class Metrics:
-    """Rows go out as soon as they are written; what a killed process left half is cut off at the next start."""
+    """Rows are flushed immediately; the next start removes an incomplete row of a killed process."""
 
     def __init__(self, run_folder: Path) -> None:
-        """Opens the file, and counts this start: `restart` is 0 at a run's first."""
+        """Opens the file, and counts this start: `restart` is 0 at the first start of a run."""
         run_folder.mkdir(parents=True, exist_ok=True)
         path = run_folder / "metrics.jsonl"
         rows = whole_rows(path)
@@ -34,14 +34,14 @@ class Metrics:
             self._board.flush()
 
     def close(self) -> None:
-        """Everything to its file."""
+        """Flush and close the files."""
         self._file.close()
         if self._board is not None:
             self._board.close()
 
 
 def whole_rows(path: Path) -> List[Dict[str, Any]]:
-    """Rows that are whole; a torn last line is cut off the file, so that nothing is written behind it."""
+    """The number of complete rows; removes an incomplete last line, so that the next row starts on a new line."""
     if not path.exists():
         return []
     text = path.read_bytes()
@@ -52,7 +52,7 @@ def whole_rows(path: Path) -> List[Dict[str, Any]]:
 
 
 def write_result(run_folder: Path, words: Dict[str, Any]) -> None:
-    """Whole or not at all."""
+    """Write the file atomically."""
     draft = run_folder / f".result.json.{os.getpid()}"
     draft.write_text(json.dumps(words, indent=1, sort_keys=True) + "\n")
     draft.replace(run_folder / "result.json")

@@ -1,4 +1,4 @@
-"""Which numbers a training can be told: each by itself, before anything is started."""
+"""Ranges of the numeric settings, checked before anything is started."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ SHARES = ("beta1", "beta2")
 
 
 def wrong_numbers(settings: Settings, world: int) -> List[Failure]:
-    """What is wrong with the numbers of a start with `world` processes. `nan` is in no range."""
-    found = [_told(name, settings, "1 or more") for name in COUNTS if getattr(settings, name) < 1]
+    """Errors in the numbers of a start with `world` processes. `nan` is in no range."""
+    found = [_wrong(name, settings, "1 or more") for name in COUNTS if getattr(settings, name) < 1]
     if settings.warmup_steps < 0:
-        found.append(_told("warmup_steps", settings, "0 or more"))
+        found.append(_wrong("warmup_steps", settings, "0 or more"))
     if settings.compile_only is not None and settings.compile_only < 1:
-        found.append(_told("compile_only", settings, "1 or more"))
+        found.append(_wrong("compile_only", settings, "1 or more"))
     found += [
-        _told(name, settings, "a number above 0") for name in ABOVE_ZERO if not 0 < getattr(settings, name) < math.inf
+        _wrong(name, settings, "a number above 0") for name in ABOVE_ZERO if not 0 < getattr(settings, name) < math.inf
     ]
-    found += [_told(name, settings, "0 or more") for name in FROM_ZERO if not 0 <= getattr(settings, name) < math.inf]
-    found += [_told(name, settings, "0 to below 1") for name in SHARES if not 0 <= getattr(settings, name) < 1]
+    found += [_wrong(name, settings, "0 or more") for name in FROM_ZERO if not 0 <= getattr(settings, name) < math.inf]
+    found += [_wrong(name, settings, "0 to below 1") for name in SHARES if not 0 <= getattr(settings, name) < 1]
     if settings.warmup_steps > settings.steps > 0:
         cause = f"--warmup-steps {settings.warmup_steps} is above --steps {settings.steps}"
         found.append(Failure(Code.ARGUMENTS, cause))
     if world < 1:
-        found.append(Failure(Code.ARGUMENTS, f"--processes is {world}; 1 or more is allowed"))
+        found.append(Failure(Code.ARGUMENTS, f"--processes is {world}; it must be 1 or more"))
     return found
 
 
-def _told(name: str, settings: Settings, allowed: str) -> Failure:
+def _wrong(name: str, settings: Settings, allowed: str) -> Failure:
     option = name.replace("_", "-")
-    return Failure(Code.ARGUMENTS, f"--{option} is {getattr(settings, name)}; {allowed} is allowed")
+    return Failure(Code.ARGUMENTS, f"--{option} is {getattr(settings, name)}; it must be {allowed}")

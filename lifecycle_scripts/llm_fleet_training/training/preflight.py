@@ -1,4 +1,4 @@
-"""What can be said against a start before there are processes: all of it at once. Needs no torch."""
+"""Checks a start before processes exist, and reports all errors together. Needs no torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from llm_fleet_training.training.numbers import wrong_numbers
 
 
 def problems(settings: Settings, world: int) -> List[Failure]:
-    """Of a start with `world` processes; empty when nothing is known against it."""
+    """Errors of a start with `world` processes; empty when there are none."""
     found = [*wrong_numbers(settings, world), *_backend(settings)]
     if world > 0:
         found += [*_degrees(settings, world), *_batch(settings, world)]
@@ -53,7 +53,7 @@ def _backend(settings: Settings) -> List[Failure]:
     if settings.backend in choose.names():
         return []
     known = ", ".join(choose.names())
-    return [Failure(Code.BACKEND, f"backend `{settings.backend}` is not known; there are: {known}")]
+    return [Failure(Code.BACKEND, f"backend `{settings.backend}` is unknown; allowed: {known}")]
 
 
 def _degrees(settings: Settings, world: int) -> List[Failure]:
@@ -67,12 +67,12 @@ def _degrees(settings: Settings, world: int) -> List[Failure]:
     for name in ("tensor_parallel", "pipeline_parallel", "context_parallel", "shard_degree"):
         value, allowed = getattr(settings, name), KNOWN.get(settings.backend)
         if allowed is not None and value > 1 and name not in allowed:
-            found.append(f"backend `{settings.backend}` has no {name.replace('_', ' ')}; {value} was asked for")
+            found.append(f"backend `{settings.backend}` has no {name.replace('_', ' ')}, but it is set to {value}")
     return [Failure(Code.DEGREES, cause) for cause in found]
 
 
 KNOWN = {"cpu": ("tensor_parallel",), "fsdp": ("shard_degree",)}
-"""Degrees above 1 that a backend can do; backends that are not named here say so themselves."""
+"""Degrees above 1 that each backend supports; backends not listed here check them in their code."""
 
 
 def _batch(settings: Settings, world: int) -> List[Failure]:
@@ -84,7 +84,7 @@ def _batch(settings: Settings, world: int) -> List[Failure]:
         return [
             Failure(
                 Code.BATCH,
-                f"global batch {settings.global_batch} is no multiple of micro batch {settings.micro_batch} x "
+                f"global batch {settings.global_batch} must be a multiple of micro batch {settings.micro_batch} x "
                 f"data degree {replicas}",
             )
         ]
@@ -113,13 +113,13 @@ def _tokens(settings: Settings, config: ModelConfig) -> List[Failure]:
         found.append(
             Failure(
                 Code.TOKENS,
-                f"{settings.tokens} holds ids of a vocabulary of {record.vocabulary}; the model's has "
+                f"{settings.tokens} has ids of a vocabulary of {record.vocabulary}; the model's vocabulary has "
                 f"{config.vocabulary}",
             )
         )
     if settings.sequence_length > 0 and samples_of(record, settings.sequence_length) < 1:
         found.append(
-            Failure(Code.SEQUENCE, f"{record.count} tokens do not fill one sample of {settings.sequence_length}")
+            Failure(Code.SEQUENCE, f"{record.count} tokens are too few for one sample of {settings.sequence_length}")
         )
     return found
 
@@ -131,20 +131,20 @@ def _folder(settings: Settings) -> List[Failure]:
 
 
 def _mirror(settings: Settings) -> List[Failure]:
-    """Else it would be told once the first checkpoint is there, in a line of the log, and training would go on."""
+    """Without this check, the error appears only in a log line after the first checkpoint, and training continues."""
     if not settings.mirror or settings.compile_only is not None or shutil.which("aws") is not None:
         return []
     return [
         Failure(
             Code.MIRROR,
-            f"checkpoints are to be copied to {settings.mirror}, and there is no `aws` where this runs: neither in the "
-            "container's image, where there is one, nor version 2 of it on the node",
+            f"`aws` is missing, which copies checkpoints to {settings.mirror}: it is neither in the "
+            "container image, if a container is used, nor is version 2 of it on the node",
         )
     ]
 
 
 def _newest(settings: Settings, config: ModelConfig, world: int) -> None:
-    """Is the newest complete checkpoint this run's? And if there are none, are there broken ones?"""
+    """Check that the newest complete checkpoint belongs to this run; when there is none, look for damaged ones."""
     checkpoints = Checkpoints(settings.checkpoints)
     newest, passed = checkpoints.newest_complete()
     if newest is not None:
@@ -156,5 +156,5 @@ def _newest(settings: Settings, config: ModelConfig, world: int) -> None:
 
 
 def broken(checkpoints: Checkpoints, why: List[str]) -> Failure:
-    """There are checkpoints, and none can be used: to begin from step 0 would throw the run away."""
+    """The failure when no checkpoint is usable: a start from step 0 would lose the run."""
     return Failure(Code.BROKEN, f"no checkpoint in {checkpoints.folder} can be used: {'; '.join(why)}", shared=True)

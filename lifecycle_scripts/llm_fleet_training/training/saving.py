@@ -1,4 +1,4 @@
-"""Writes a step's checkpoint with all processes: whole, or the one before stays the newest."""
+"""Writes a step's checkpoint with all processes; when that fails, the previous one stays the newest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Say = Callable[[str], None]
 
 @dataclass
 class Saver:
-    """`record(step)` says what a checkpoint is of; `keep` are kept."""
+    """`record(step)` returns the metadata of a checkpoint; `keep` newest ones are kept."""
 
     backend: Backend
     checkpoints: Checkpoints
@@ -30,17 +30,17 @@ class Saver:
     say: Say
     mirror: Optional[Mirror] = None
     size: int = 0
-    """Bytes of a checkpoint: reckoned at first, then that of the last one."""
+    """Bytes of a checkpoint: first estimated, then the size of the last one."""
     _done: List[Complete] = field(default_factory=lambda: [])
 
     def reckon(self) -> None:
-        """How large a checkpoint will be, and whether there is room for it now."""
+        """Estimate the size of a checkpoint, and check the free space for it."""
         self.size = max(self.size, sum(map(int, self.backend.exchange(str(self.backend.checkpoint_bytes())))))
         folder = self.checkpoints.folder
         together(self.backend, lambda: room(folder, self.size), folder, main_only=True)
 
     def save(self, step: int) -> float:
-        """Returns the seconds that training stood still."""
+        """Returns the seconds for which training paused."""
         begin = time.perf_counter()
         folder = self.checkpoints.folder
         together(self.backend, lambda: room(folder, self.size), folder, main_only=True)

@@ -1,4 +1,4 @@
-"""The learning rate of a step: up in a line, then down along a cosine."""
+"""The learning rate of a step: linear warm-up, then cosine decay."""
 
 from __future__ import annotations
 

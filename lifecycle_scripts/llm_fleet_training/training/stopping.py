@@ -1,4 +1,4 @@
-"""A signal asks for an end: it is obeyed at the next step's boundary, when the processes agree."""
+"""Stops training after a signal, at the end of the current step, when all processes agree."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from typing import Any, Dict, Optional
 from llm_fleet_training.failures import RESTARTABLE
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
-"""SIGTERM of `scancel` and of preemption; SIGUSR1 of `#SBATCH --signal=USR1@300`, before the time limit."""
+"""SIGTERM from `scancel` and preemption; SIGUSR1 from `#SBATCH --signal=USR1@300`, before the time limit."""
 PATIENCE = 5.0
-"""Seconds beyond the time of two steps that a boundary is waited for: longer, and a peer is lost that will not come."""
+"""Seconds to wait for the end of a step, in addition to the time of two steps; after that, a peer counts as lost."""
 
 
 GLANCE = 0.1
 
 
 class Stopping:
-    """Whether this process was asked to stop, and by which signal.
+    """Whether this process received a signal to stop, and which one.
 
-    Python hears a signal only between two of its own instructions, and so never while a collective waits for a node
-    that has died. Therefore a thread hears it, too, and ends the process when no boundary comes: Slurm would kill it
-    only after its KillWait (30 s by default), and the job would start again so much later.
+    Python handles a signal only between two of its own instructions, so never while a collective waits for a node
+    that failed. Therefore a thread handles it, too, and ends the process when the step does not end: Slurm would kill
+    it only after its KillWait (30 s by default), which delays the restart of the job.
     """
 
     def __init__(self) -> None:
-        self.asked: Optional[str] = None
+        self.requested: Optional[str] = None
         self.step_seconds = 0.0
-        """How long the last step took; the loop tells it."""
+        """Seconds of the last step; set by the loop."""
         self.saving = False
-        """A checkpoint is under way, which takes as long as it takes."""
+        """A checkpoint is being written, which has no time limit."""
         self._reached = threading.Event()
         self._before: Dict[signal.Signals, Any] = {}
 
     def listen(self) -> None:
-        """Only in a process's main thread, as Python has it."""
+        """Python allows this only in the main thread of a process."""
         self._ear, mouth = os.pipe()
         os.set_blocking(mouth, False)
         signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
@@ -46,18 +46,18 @@ class Stopping:
         self._before = {number: signal.signal(number, self._hear) for number in SIGNALS}
 
     def leave(self) -> None:
-        """Signals do what they did before."""
+        """Restore the previous signal handlers."""
         self.reached()
         signal.set_wakeup_fd(-1)
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
     def reached(self) -> None:
-        """The processes have agreed to stop: from here on it takes as long as it takes."""
+        """The processes have agreed to stop: from here on, there is no time limit."""
         self._reached.set()
 
     def _hear(self, number: int, frame: Optional[FrameType]) -> None:
-        self.asked = signal.Signals(number).name
+        self.requested = signal.Signals(number).name
 
     def _watch(self) -> None:
         while (heard := os.read(self._ear, 1)) and heard[0] not in SIGNALS:

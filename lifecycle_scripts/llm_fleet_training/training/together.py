@@ -1,4 +1,4 @@
-"""What one process finds wrong, all of them hear, so that none waits for it in vain."""
+"""Raises the failure of one process on all processes, so that none waits for the failed one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from llm_fleet_training.training.folder import of_error
 
 
 def together(backend: Backend, act: Callable[[], None], folder: Path, *, main_only: bool = False) -> None:
-    """Every process acts, or the main one alone; then all go on, or all raise the failure of the lowest rank."""
+    """Run `act` on every process, or only on the main one; then all continue, or raise the lowest rank's failure."""
     word = ""
     if backend.is_main or not main_only:
         try:
@@ -20,8 +20,8 @@ def together(backend: Backend, act: Callable[[], None], folder: Path, *, main_on
         except Failure as failure:
             word = json.dumps([failure.code.name, failure.cause, failure.final])
         except OSError as error:
-            told = of_error(error, folder)
-            word = json.dumps([told.code.name, told.cause, told.final])
+            found = of_error(error, folder)
+            word = json.dumps([found.code.name, found.cause, found.final])
     _raise_first(backend.exchange(word))
 
 

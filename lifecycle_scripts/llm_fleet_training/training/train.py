@@ -1,4 +1,4 @@
-"""One start of a run: from its newest checkpoint, or from its first weights, to its last step or a signal."""
+"""One start of a run: from its newest checkpoint or initial weights, to its last step or a signal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from llm_fleet_training.failures import STOPPED
 from llm_fleet_training.model.config import ModelConfig, read
 from llm_fleet_training.samples.tokens import Tokens, read_record
 from llm_fleet_training.settings import Settings
-from llm_fleet_training.training.belonging import asked_degrees, other_data
+from llm_fleet_training.training.belonging import other_data, requested_degrees
 from llm_fleet_training.training.finding import find
 from llm_fleet_training.training.folder import writable
 from llm_fleet_training.training.loop import Loop, Position
@@ -31,15 +31,15 @@ from llm_fleet_training.training.stopping import Stopping
 from llm_fleet_training.training.together import together
 
 MIRROR_SECONDS = 600.0
-"""How long a run that has ended waits for its mirror."""
+"""Seconds that a finished run waits for its mirror."""
 STOPPED_MIRROR_SECONDS = 10.0
-"""The same of one that was asked to stop: the platform soon kills it."""
+"""Seconds that a stopped run waits for its mirror: the platform soon kills it."""
 
 
 def train(settings: Settings, watch: Watcher = unwatched) -> int:
     """Returns 0 at the run's end, 75 after a signal; raises a failure otherwise. `watch` is for tests."""
     stopping = Stopping()
-    stopping.listen()  # At once: a signal while others still load must not kill this process.
+    stopping.listen()  # First of all: a signal while others still load must not kill this process.
     try:
         return _train(settings, stopping, watch)
     finally:
@@ -55,12 +55,12 @@ def _train(settings: Settings, stopping: Stopping, watch: Watcher) -> int:
         code = _compile(backend, settings, config)
     else:
         code = _Start(backend, settings, config, stopping, watch).run()
-    backend.close()  # Not after a failure: others may never come to this call.
+    backend.close()  # Not after a failure: other processes may never reach this collective call.
     return code
 
 
 def _refuse(settings: Settings, world: int) -> None:
-    """All that is wrong is told; the last one ends the process."""
+    """Log all failures; the last one ends the process."""
     found = problems(settings, world)
     if not found:
         return
@@ -77,17 +77,17 @@ def say(text: str) -> None:
 
 
 def _compile(backend: Backend, settings: Settings, config: ModelConfig) -> int:
-    """A few steps of made-up tokens and nothing kept: what is compiled is the same graph."""
+    """Run a few steps of synthetic tokens without saving: the compiled graph is the same."""
     backend.build()
     steps = settings.compile_only or 1
     Loop(backend, settings, None, config.vocabulary).warm(steps)
     if backend.is_main:
-        say(f"{steps} steps were taken to compile; nothing is kept of them")
+        say(f"{steps} steps were run to compile; nothing is saved")
     return 0
 
 
 class _Start:
-    """What one start of a run holds together."""
+    """The objects of one start of a run."""
 
     def __init__(
         self, backend: Backend, settings: Settings, config: ModelConfig, stopping: Stopping, watch: Watcher
@@ -103,7 +103,7 @@ class _Start:
         self.metrics: Optional[Metrics] = None
 
     def run(self) -> int:
-        """From what there is to the end."""
+        """Restore or initialize, then train to the end."""
         begin = time.perf_counter()
         together(self.backend, self._prepare, self.checkpoints.folder, main_only=True)
         found = find(self.backend, self.checkpoints, self.settings, self.config, say if self.backend.is_main else _hush)
@@ -122,30 +122,30 @@ class _Start:
         return self._end(ended, time.perf_counter() - begin)
 
     def _prepare(self) -> None:
-        """Rank 0 alone: the folders, what died attempts left, the mirror, the rows."""
+        """Only on rank 0: prepare folders, remove old attempts, restore from the mirror, open the metrics."""
         writable(self.checkpoints.folder)
         for name in self.checkpoints.tidy():
-            say(f"{name} is removed: it was left by an attempt that died")
+            say(f"{name} is removed: a failed attempt left it")
         if self.settings.mirror:
             restore(self.checkpoints, self.settings.mirror, say)
             self.mirror = Mirror(self.settings.mirror, keep=self.settings.checkpoints_kept, say=say)
         self.metrics = Metrics(self.settings.run_folder)
 
     def _take(self, found: Optional[Complete]) -> int:
-        """Weights and the step to begin with."""
+        """Load weights; returns the step to start with."""
         if found is not None:
             self.backend.load(found.folder)
             for line in other_data(found, tokens=self.record.sha256, seed=self.settings.seed):
                 self._say(line)
-            self._say(f"goes on from step {found.step} ({found.folder})")
-            if self.backend.is_main:  # The start before may have been killed before it came to this, or in its middle.
+            self._say(f"resumes from step {found.step} ({found.folder})")
+            if self.backend.is_main:  # The previous start may have been killed before or during this.
                 self.checkpoints.prune(self.settings.checkpoints_kept, newest=found.step)
             if self.mirror is not None:
                 self.mirror.offer(found)
             return found.step
         if self.settings.from_weights is not None:
             self.backend.load_weights(self.settings.from_weights)
-        self._say(f"begins at step 0, with {self.settings.from_weights or 'weights drawn from the seed'}")
+        self._say(f"starts at step 0, with {self.settings.from_weights or 'weights drawn from the seed'}")
         return 0
 
     def _record(self, step: int) -> Record:
@@ -155,7 +155,7 @@ class _Start:
             layout=self.backend.layout,
             fingerprint=self.config.fingerprint,
             model=self.config.as_words(),
-            degrees=asked_degrees(self.settings, self.backend.world),
+            degrees=requested_degrees(self.settings, self.backend.world),
             world_size=self.backend.world,
             seed=self.settings.seed,
             tokens_seen=step * self.settings.global_batch * self.settings.sequence_length,
@@ -163,9 +163,9 @@ class _Start:
         )
 
     def _end(self, ended: Position, seconds: float) -> int:
-        """Tell the result, or that it was stopped."""
+        """Log the result, or the signal that stopped the run."""
         if ended.stopped_by:
-            self._say(f"stopped by {ended.stopped_by} at step {ended.step}: it goes on from there when started again")
+            self._say(f"stopped by {ended.stopped_by} at step {ended.step}: it resumes from there when started again")
             self._close(ended.step, STOPPED_MIRROR_SECONDS)
             return STOPPED
         digest = self.backend.parameters_sha256()
@@ -194,8 +194,8 @@ class _Start:
             self.metrics.close()
         if self.mirror is not None:
             self.mirror.close(seconds)
-            # A checkpoint that was being copied when the last one was saved has been spared until now. The next start
-            # would remove it, too: failing here must not make a failure of a run that has ended.
+            # A checkpoint that was being copied when the last one was saved is still there. The next start
+            # would remove it, too: an error here must not fail a run that has ended.
             with contextlib.suppress(OSError):
                 self.checkpoints.prune(self.settings.checkpoints_kept, step, in_use=self.mirror.waiting())
 
@@ -205,7 +205,7 @@ class _Start:
 
 
 def _hush(text: str) -> None:
-    """Other processes than the main one say nothing."""
+    """The log function of other processes than the main one."""
 
 
 __all__: List[str] = ["say", "train"]

@@ -1,1 +1,1 @@
-"""What the program does, one verb a file: `SUMMARY`, `add_arguments(parser)` and `run(arguments) -> exit code`."""
+"""The verbs of the program, one per file: `SUMMARY`, `add_arguments(parser)` and `run(arguments) -> exit code`."""

@@ -1,4 +1,4 @@
-"""`checkpoints`: which there are, and whether they are as they were written."""
+"""`checkpoints`: lists checkpoints and verifies their digests."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ SUMMARY = "list the checkpoints of a run, or verify them byte by byte"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What to do, and with which folder."""
-    parser.add_argument("do", choices=("list", "verify", "newest"), help="newest: print the newest complete one's path")
-    parser.add_argument("--run-folder", type=Path, required=True, metavar="FOLDER", help="the run's folder")
-    parser.add_argument("--step", type=int, metavar="N", help="verify this one alone")
-    parser.add_argument("--json", action="store_true", help="the result as JSON")
+    """Add the action and the folder."""
+    parser.add_argument(
+        "do", choices=("list", "verify", "newest"), help="newest: print the path of the newest complete checkpoint"
+    )
+    parser.add_argument("--run-folder", type=Path, required=True, metavar="FOLDER", help="run folder")
+    parser.add_argument("--step", type=int, metavar="N", help="verify only the checkpoint of this step")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0; or 3 when `verify` finds damage, or `newest` nothing."""
+    """0; or 3 when `verify` finds damage, or `newest` finds no checkpoint."""
     checkpoints = Checkpoints(arguments.run_folder / "checkpoints")
     if arguments.do == "newest":
         return _newest(checkpoints)
@@ -42,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _newest(checkpoints: Checkpoints) -> int:
     found, passed_over = checkpoints.newest_complete()
     for damaged in passed_over:
-        print(f"{damaged.folder} is passed over: {damaged.why}", file=sys.stderr)
+        print(f"{damaged.folder} is skipped: {damaged.why}", file=sys.stderr)
     if found is None:
         print(f"{checkpoints.folder} has no complete checkpoint", file=sys.stderr)
         return FINAL
@@ -73,7 +75,7 @@ def _row(checkpoints: Checkpoints, step: int, *, digests: bool) -> Dict[str, Any
 
 def _print(rows: List[Dict[str, Any]]) -> None:
     for row in rows:
-        word = "; ".join(row["problems"]) or f"whole, {row['bytes']} bytes, {row['backend']}, {row['written']}"
+        word = "; ".join(row["problems"]) or f"complete, {row['bytes']} bytes, {row['backend']}, {row['written']}"
         print(f"step {row['step']}: {word}")
     if not rows:
         print("no checkpoints")

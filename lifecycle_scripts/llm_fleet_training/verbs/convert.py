@@ -1,4 +1,4 @@
-"""`convert`: a checkpoint of any backend becomes a folder that `transformers` loads; whole or not there at all."""
+"""`convert`: converts a checkpoint of any backend to a folder that `transformers` loads, written atomically."""
 
 from __future__ import annotations
 
@@ -24,20 +24,22 @@ from llm_fleet_training.weights.whole_folder import WholeFolder
 SUMMARY = "turn a checkpoint into a folder of safetensors that transformers and model servers load"
 MARKER = "convert.json"
 _COPIES = 3
-"""In memory of the largest weight: its slices, the whole, and the whole in another type."""
+"""Copies of the largest weight in memory: its slices, the joined weight, and the joined weight in another type."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Take the verb's options."""
-    parser.add_argument("--run-folder", required=True, type=Path, help="the run's folder")
-    parser.add_argument("--step", default="", help="of which step; default: the newest complete checkpoint")
+    parser.add_argument("--run-folder", required=True, type=Path, help="run folder")
+    parser.add_argument("--step", default="", help="step of the checkpoint; default: the newest complete one")
     parser.add_argument("--model", type=Path, help="folder with config and tokenizer; default: <run folder>/weights")
     parser.add_argument("--to", type=Path, help="default: <run folder>/huggingface")
-    parser.add_argument("--dtype", choices=sorted(WORDS), default="bfloat16", help="of the weights; default: bfloat16")
+    parser.add_argument(
+        "--dtype", choices=sorted(WORDS), default="bfloat16", help="type of the weights; default: bfloat16"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Convert, unless it is done already; returns 0."""
+    """Convert, unless the folder is complete already; returns 0."""
     model: Path = arguments.model or arguments.run_folder / "weights"
     config = read(model)
     checkpoints = Checkpoints(arguments.run_folder / "checkpoints")
@@ -46,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = {"format": 1, "step": found.step, "dtype": arguments.dtype, "written": found.record.written}
     there = goal.document()
     if there is not None and wanted.items() <= there.items():
-        print(f"{goal.target} is of step {found.step} already: parameters {there['parameters_sha256']}", flush=True)
+        print(f"{goal.target} has step {found.step} already: parameters {there['parameters_sha256']}", flush=True)
         return 0
     with _held(checkpoints, found), goal.making() as part, writing(part):
         goal.clear()
@@ -54,31 +56,31 @@ def run(arguments: argparse.Namespace) -> int:
         _compare(arguments.run_folder, found, digest)
         lacking = misses(part, weights=True)
         if lacking:
-            fail(Code.CONVERSION, f"{model} does not make a whole model of it: {'; '.join(lacking)}")
+            fail(Code.CONVERSION, f"{model} lacks files of a complete model: {'; '.join(lacking)}")
         source = {"backend": found.record.backend, "fingerprint": found.record.fingerprint}
         goal.finish({**wanted, **source, "parameters_sha256": digest})
-    print(f"{goal.target} is whole: step {found.step}, {arguments.dtype}, parameters {digest}", flush=True)
+    print(f"{goal.target} is complete: step {found.step}, {arguments.dtype}, parameters {digest}", flush=True)
     return 0
 
 
 def _find(checkpoints: Checkpoints, step: str) -> Complete:
     if step and not step.isdigit():
-        fail(Code.ARGUMENTS, f"--step {step!r} is no number")
+        fail(Code.ARGUMENTS, f"--step {step!r} is not a number")
     if step:
         found = checkpoints.look(int(step))
         if isinstance(found, Complete):
             return found
-        fail(Code.CONVERSION, f"{found.folder} is no complete checkpoint: {found.why}")
+        fail(Code.CONVERSION, f"{found.folder} is not a complete checkpoint: {found.why}")
     newest, passed = checkpoints.newest_complete()
     for each in passed:
-        print(f"{each.folder.name} is passed over: {each.why}", flush=True)
+        print(f"{each.folder.name} is skipped: {each.why}", flush=True)
     if newest is None:
         fail(Code.CONVERSION, f"there is no complete checkpoint in {checkpoints.folder}")
     return newest
 
 
 def _convert(found: Complete, config: ModelConfig, model: Path, part: Path, dtype: str) -> str:
-    """Write the folder; returns the digest of the parameters as they were trained."""
+    """Write the folder; returns the digest of the trained parameters."""
     every = shapes(config)
     largest = max(math.prod(shape) for shape in every.values())
     size = config.parameters * WORDS[dtype][1]
@@ -90,7 +92,7 @@ def _convert(found: Complete, config: ModelConfig, model: Path, part: Path, dtyp
     check_room(part, size, f"converting {found.folder.name}")
     reader = open_checkpoint(found, config)
     digest = ParametersHash()
-    # In order of name, in which they are digested: each is read once.
+    # In order of name, as the digest needs it: each is read once.
     write_shards(part, {name: every[name] for name in sorted(every)}, dtype, _digested(reader.weight, digest))
     copy_small_files(model, part)
     write_config(model, part, dtype)
@@ -108,18 +110,18 @@ def _digested(weight: Callable[[str], Any], digest: ParametersHash) -> Callable[
 
 
 def _compare(run_folder: Path, found: Complete, digest: str) -> None:
-    """The trainer tells the digest of its last step."""
-    told = _result(run_folder)
-    if told is None or told.get("steps") != found.step or told.get("fingerprint") != found.record.fingerprint:
-        print(f"the run has told no digest of step {found.step}: nothing to compare with", flush=True)
-    elif told.get("parameters_sha256") != digest:
+    """Compare with the digest that the trainer wrote for its last step."""
+    result = _result(run_folder)
+    if result is None or result.get("steps") != found.step or result.get("fingerprint") != found.record.fingerprint:
+        print(f"result.json has no digest of step {found.step}: nothing to compare with", flush=True)
+    elif result.get("parameters_sha256") != digest:
         fail(
             Code.CONVERSION,
-            f"parameters of {found.folder.name} are {digest}, and {run_folder / 'result.json'} tells "
-            f"{told.get('parameters_sha256')}",
+            f"parameters of {found.folder.name} are {digest}, but {run_folder / 'result.json'} has "
+            f"{result.get('parameters_sha256')}",
         )
     else:
-        print("parameters are those that the training has told", flush=True)
+        print("parameters match result.json of the training", flush=True)
 
 
 def _result(run_folder: Path) -> Optional[Dict[str, Any]]:

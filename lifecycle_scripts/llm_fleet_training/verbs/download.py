@@ -1,4 +1,4 @@
-"""`download`: weights, config and tokenizer of a model, from the Hub, S3 or a folder; whole or not there at all."""
+"""`download`: weights, config and tokenizer of a model, from the Hub, S3 or a folder, written atomically."""
 
 from __future__ import annotations
 
@@ -18,29 +18,39 @@ from llm_fleet_training.weights.source import Source
 from llm_fleet_training.weights.space import check_room, in_words
 from llm_fleet_training.weights.whole_folder import WholeFolder
 
-SUMMARY = "fetch a model's weights, config and tokenizer from the Hub, S3 or a folder"
+SUMMARY = "download a model's weights, config and tokenizer from the Hub, S3 or a folder"
 MARKER = "download.json"
-_LICENCES = ("LICENSE", "NOTICE", "USE_POLICY")
+_LICENSES = ("LICENSE", "NOTICE", "USE_POLICY")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Take the verb's options."""
     parser.add_argument("--model", required=True, help="<owner>/<name> on the Hub, s3://bucket/prefix, or a folder")
-    parser.add_argument("--revision", default=None, help="commit, tag or branch on the Hub; name a commit to pin it")
-    parser.add_argument("--to", required=True, type=Path, metavar="FOLDER", help="e.g. <run folder>/weights")
     parser.add_argument(
-        "--token-file", type=Path, default=None, help="a file with the Hub's token, in place of HF_TOKEN"
+        "--revision", default=None, help="commit, tag or branch on the Hub; set a commit to pin the version"
     )
-    parser.add_argument("--without-weights", action="store_true", help="config and tokenizer only: train from nothing")
-    parser.add_argument("--pickles", action="store_true", help="take weights that are pickles only, and convert them")
+    parser.add_argument(
+        "--to", required=True, type=Path, metavar="FOLDER", help="target folder, e.g. <run folder>/weights"
+    )
+    parser.add_argument(
+        "--token-file", type=Path, default=None, help="file with the token for the Hub, instead of HF_TOKEN"
+    )
+    parser.add_argument(
+        "--without-weights",
+        action="store_true",
+        help="download config and tokenizer only, to train from initial weights",
+    )
+    parser.add_argument(
+        "--pickles", action="store_true", help="accept weights that exist only as pickle files, and convert them"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fetch what is not there yet; returns 0."""
+    """Download missing files; returns 0."""
     goal = WholeFolder(arguments.to, marker=MARKER)
     there = goal.document()
     if there is not None and _is_it(there, arguments, goal.target):
-        print(f"{goal.target} is there already: {_told(there)}", flush=True)
+        print(f"{goal.target} is there already: {_summary(there)}", flush=True)
         return 0
     source = _source(arguments)
     with goal.making() as part:
@@ -53,11 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
         _tidy(part)
         lacking = misses(part, weights=not arguments.without_weights)
         if lacking:
-            fail(Code.SOURCE, f"{source.place} is no whole model: {'; '.join(lacking)}")
+            fail(Code.SOURCE, f"{source.place} is not a complete model: {'; '.join(lacking)}")
         document = _document(source, arguments, part)
         goal.finish(document)
-    print(f"{goal.target} is whole: {_told(document)}", flush=True)
-    _licence(goal.target, source.place)
+    print(f"{goal.target} is complete: {_summary(document)}", flush=True)
+    _license(goal.target, source.place)
     return 0
 
 
@@ -67,34 +77,35 @@ def _source(arguments: argparse.Namespace) -> Source:
     if not model.startswith("s3://") and not on_disk:
         return HubModel(model, arguments.revision or None, token_file=arguments.token_file)
     if arguments.revision:
-        fail(Code.ARGUMENTS, f"--revision {arguments.revision} is of the Hub, and {model} is not there")
+        fail(Code.ARGUMENTS, f"--revision {arguments.revision} applies only to the Hub, but {model} is not on the Hub")
     return LocalFolder(Path(model).expanduser()) if on_disk else S3Prefix(model)
 
 
 def _is_it(there: Dict[str, Any], arguments: argparse.Namespace, target: Path) -> bool:
-    """Whether the folder is what is asked for; LFJ12 when it is another model."""
-    asked: str = arguments.model
+    """Whether the folder has the requested model; LFJ12 when it has another one."""
+    requested: str = arguments.model
     revision: Optional[str] = arguments.revision
-    given = {asked, asked.rstrip("/"), str(Path(asked).expanduser().absolute())}
-    same = there.get("source") in given and revision in (None, "", there.get("revision"), there.get("asked"))
+    given = {requested, requested.rstrip("/"), str(Path(requested).expanduser().absolute())}
+    known = (None, "", there.get("revision"), there.get("asked"))  # codespell:ignore asked
+    same = there.get("source") in given and revision in known
     if not same:
-        asked += f" at {revision}" if revision else ""
-        fail(Code.OTHER_MODEL, f"{target} holds {there.get('source')} at {there.get('revision')}, not {asked}")
+        requested += f" at {revision}" if revision else ""
+        fail(Code.OTHER_MODEL, f"{target} holds {there.get('source')} at {there.get('revision')}, not {requested}")
     return bool(there.get("weights")) or arguments.without_weights
 
 
 def _make_room(place: str, chosen: List[Entry], part: Path) -> None:
     missing = [entry for entry in chosen if not (part / entry.path).is_file()]
     needed = sum(entry.size for entry in missing)
-    # What is converted lies there twice for a while.
+    # During conversion, both forms of the weights are on the disk.
     again = sum(entry.size for entry in chosen if is_pickle(entry.path))
     total = sum(entry.size for entry in chosen)
-    print(f"{place}: {len(chosen)} files, {in_words(total)}; {in_words(needed)} to fetch", flush=True)
-    check_room(part, needed + again, f"fetching {place}")
+    print(f"{place}: {len(chosen)} files, {in_words(total)}; {in_words(needed)} to download", flush=True)
+    check_room(part, needed + again, f"downloading {place}")
 
 
 def _verify(place: str, chosen: List[Entry], part: Path) -> None:
-    """What is not as the source tells it goes, so that the next run fetches it anew."""
+    """Remove files that differ from the source, so that the next run downloads them again."""
     wrong: List[str] = []
     for entry in chosen:
         found = check_file(part / entry.path, entry)
@@ -102,11 +113,11 @@ def _verify(place: str, chosen: List[Entry], part: Path) -> None:
             (part / entry.path).unlink(missing_ok=True)
             wrong.append(found)
     if wrong:
-        fail(Code.UNREACHABLE, f"{place} did not come whole: {'; '.join(wrong)}", final=False)
+        fail(Code.UNREACHABLE, f"{place} is not downloaded completely: {'; '.join(wrong)}", final=False)
 
 
 def _tidy(part: Path) -> None:
-    """Remove notes of huggingface_hub and half files."""
+    """Remove metadata of huggingface_hub and incomplete files."""
     shutil.rmtree(part / ".cache", ignore_errors=True)
     for half in part.glob(".*.incomplete"):
         half.unlink()
@@ -117,19 +128,19 @@ def _document(source: Source, arguments: argparse.Namespace, part: Path) -> Dict
     return {"format": 1, **source.identity(), "weights": not arguments.without_weights, "files": files}
 
 
-def _told(document: Dict[str, Any]) -> str:
+def _summary(document: Dict[str, Any]) -> str:
     revision = document.get("revision")
     pinned = f" at {revision}" if revision else ""
     return f"{document.get('source')}{pinned}, {in_words(sum(document.get('files', {}).values()))}"
 
 
-def _licence(folder: Path, place: str) -> None:
-    names = sorted(path.name for path in folder.iterdir() if path.name.startswith(_LICENCES))
-    words = f"its terms are in {', '.join(names)}" if names else "look at its terms on the model's page"
-    print(f"weights have a licence: {words}; what you train from them is under it too", flush=True)
+def _license(folder: Path, place: str) -> None:
+    names = sorted(path.name for path in folder.iterdir() if path.name.startswith(_LICENSES))
+    words = f"its terms are in {', '.join(names)}" if names else "see its terms on the model's page"
+    print(f"the weights have a license: {words}; it also applies to models that you train from them", flush=True)
     if "llama" in place.lower():
         print(
-            "Llama's licence: pass it on with what you make of the weights, name that 'Llama …' from 3 on, and show "
-            "'Built with Llama'; uses that its policy rules out are not allowed",
+            "Llama's license: include it with models that you derive; from Llama 3 on, name them 'Llama …' and show "
+            "'Built with Llama'; its acceptable use policy applies",
             flush=True,
         )

@@ -1,4 +1,4 @@
-"""`tokenize`: a data set, through the model's own tokenizer, into one file of tokens; whole or not there at all."""
+"""`tokenize`: converts a data set to one file of tokens with the model's tokenizer, written atomically."""
 
 from __future__ import annotations
 
@@ -17,31 +17,36 @@ from llm_fleet_training.tokenizing.worker import Task
 from llm_fleet_training.weights.space import check_room, in_words, writing
 from llm_fleet_training.weights.whole_folder import WholeFolder
 
-SUMMARY = "turn a data set into tokens, by the model's own tokenizer"
+SUMMARY = "convert a data set to tokens, with the model's tokenizer"
 MARKER = "tokens.json"
 TOKENS = "tokens.bin"
 _PLAN = "plan"
 _DATA = ".txt and .jsonl, plain, .gz or .zst, or folders of them; s3://bucket/prefix; owner/name[@revision] on the Hub"
 _LETTERS_A_TOKEN = 3
-"""Bytes of text to a token, on the low side: English has four with Llama's tokenizers."""
+"""Bytes of text per token, a low estimate: English has four with Llama's tokenizers."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Take the verb's options."""
-    parser.add_argument("--run-folder", required=True, type=Path, help="the run's folder")
+    parser.add_argument("--run-folder", required=True, type=Path, help="run folder")
     parser.add_argument("--data", required=True, nargs="+", help=_DATA)
-    parser.add_argument("--text-field", default="text", help="of a JSON line, the field with the text; default: text")
+    parser.add_argument("--text-field", default="text", help="field of a JSON line with the text; default: text")
     parser.add_argument(
-        "--documents", choices=("file", "line"), default="file", help="what a document is of a .txt; default: the file"
+        "--documents",
+        choices=("file", "line"),
+        default="file",
+        help="document in a .txt: the file or each line; default: the file",
     )
     parser.add_argument("--model", type=Path, help="folder with the tokenizer; default: <run folder>/weights")
-    parser.add_argument("--to", type=Path, help="default: <run folder>/tokens")
-    parser.add_argument("--token-file", type=Path, default=None, help="a file with the Hub's token, for data there")
-    parser.add_argument("--processes", type=int, default=0, help="side by side; default: as many as this job has cores")
+    parser.add_argument("--to", type=Path, help="target folder; default: <run folder>/tokens")
+    parser.add_argument(
+        "--token-file", type=Path, default=None, help="file with the token for the Hub, for data on the Hub"
+    )
+    parser.add_argument("--processes", type=int, default=0, help="parallel processes; default: the cores of this job")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Tokenize what is not tokenized yet; returns 0."""
+    """Tokenize units that are not done yet; returns 0."""
     goal = WholeFolder(arguments.to or arguments.run_folder / "tokens", marker=MARKER)
     there = goal.document()
     given = [str(bring(each, arguments.run_folder / "text", arguments.token_file)) for each in arguments.data]
@@ -50,10 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
         tokenizer = look(arguments.model or arguments.run_folder / "weights", part)
         plan = plan_hash(units, arguments.text_field, arguments.documents, tokenizer.fingerprint, str(tokenizer.eos))
         if there is not None and there.get("plan") == plan:
-            print(f"{goal.target} is there already: {_told(there)}", flush=True)
+            print(f"{goal.target} is there already: {_summary(there)}", flush=True)
             return 0
         if there is not None:
-            fail(Code.DATA, f"{goal.target} holds tokens of other data or of another tokenizer: {_told(there)}")
+            fail(Code.DATA, f"{goal.target} has tokens of other data or of another tokenizer: {_summary(there)}")
         if not (part / _PLAN).exists() or (part / _PLAN).read_text() != plan:
             goal.clear()
             tokenizer = look(arguments.model or arguments.run_folder / "weights", part)
@@ -66,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         for left in (_PLAN, FILE):
             (part / left).unlink(missing_ok=True)
         goal.finish({**document, "plan": plan})
-    print(f"{goal.target} is whole: {_told(document)}", flush=True)
+    print(f"{goal.target} is complete: {_summary(document)}", flush=True)
     return 0
 
 
@@ -74,11 +79,11 @@ def _make(arguments: argparse.Namespace, tasks: List[Task], tokenizer: Tokenizer
     files = sorted({task.unit.path for task in tasks})
     size = sum(os.path.getsize(path) for path in files)
     processes = arguments.processes or len(os.sched_getaffinity(0))
-    # Twice: what processes have made each for itself is then put together.
+    # Twice: the files of the units are then joined in one file.
     needed = 2 * size * width(tokenizer.dtype) // _LETTERS_A_TOKEN
     print(
-        f"{len(files)} files, {in_words(size)}, in {len(tasks)} units; tokens of {tokenizer.vocabulary} words as "
-        f"{tokenizer.dtype}; {processes} processes; about {in_words(needed)} of disk, more for what is packed",
+        f"{len(files)} files, {in_words(size)}, in {len(tasks)} units; vocabulary of {tokenizer.vocabulary}, tokens as "
+        f"{tokenizer.dtype}; {processes} processes; about {in_words(needed)} of disk space, more for compressed files",
         flush=True,
     )
     check_room(part, needed, "tokenizing")
@@ -86,7 +91,7 @@ def _make(arguments: argparse.Namespace, tasks: List[Task], tokenizer: Tokenizer
     counted = run_tasks(tasks, processes, _progress(begun))
     tokens, documents = (sum(each[what] for each in counted) for what in ("tokens", "documents"))
     if not documents:
-        fail(Code.DATA, f"there is no text in {', '.join(files[:3])}{' and others' if len(files) > 3 else ''}")
+        fail(Code.DATA, f"no text in {', '.join(files[:3])}{' and others' if len(files) > 3 else ''}")
     digest = join(tasks, part / TOKENS)
     return {
         "format": 1,
@@ -104,16 +109,16 @@ def _make(arguments: argparse.Namespace, tasks: List[Task], tokenizer: Tokenizer
 
 
 def _progress(begun: float) -> Any:
-    """Tell at most every tenth of the units."""
-    told = [0]
+    """Log progress, at most ten times."""
+    logged = [0]
 
-    def tell(done: int, of: int) -> None:
-        if done * 10 // of > told[0]:
-            told[0] = done * 10 // of
+    def report(done: int, of: int) -> None:
+        if done * 10 // of > logged[0]:
+            logged[0] = done * 10 // of
             print(f"{done} of {of} units after {time.monotonic() - begun:.0f} s", flush=True)
 
-    return tell
+    return report
 
 
-def _told(document: Dict[str, Any]) -> str:
+def _summary(document: Dict[str, Any]) -> str:
     return f"{document['tokens']} tokens of {document['documents']} documents, {in_words(document['bytes'])}"

@@ -1,4 +1,4 @@
-"""`train`: one start of a run, in every process that torchrun starts."""
+"""`train`: one start of a run; torchrun runs it in every process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 
 from llm_fleet_training import arguments as options
 
-SUMMARY = "train a model, from its newest checkpoint on"
+SUMMARY = "train a model, starting from its newest checkpoint"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,1 +1,1 @@
-"""Weights and what belongs to them: where they come from, and folders that are whole or not there at all."""
+"""Sources of weights, config and tokenizer, and folders that are written atomically."""

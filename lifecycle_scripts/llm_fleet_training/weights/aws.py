@@ -1,4 +1,4 @@
-"""AWS's command line, told in its own words; what it says is passed on, but never a secret."""
+"""Runs the AWS CLI; errors contain its last lines, but never a secret."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _NOT_THERE = ("NoSuchBucket", "NoSuchKey", "(404)", "ResourceNotFoundException")
 
 
 def split(address: str) -> Tuple[str, str]:
-    """Bucket and prefix (without `/` at its ends) of an `s3://` address; LFJ32 when it is none."""
+    """Bucket and prefix (without `/` at its ends) of an `s3://` address; LFJ32 when it is not one."""
     bucket, _, prefix = address[len("s3://") :].partition("/")
     if not address.startswith("s3://") or not bucket:
-        fail(Code.NOT_THERE, f"{address!r} is no address of S3: s3://<bucket>/<prefix> is")
+        fail(Code.NOT_THERE, f"{address!r} is not an S3 address; write s3://<bucket>/<prefix>")
     return bucket, prefix.strip("/")
 
 
@@ -34,12 +34,12 @@ def listed(address: str) -> List[Entry]:
 
 
 def copy(source: str, target: str) -> None:
-    """Copy one file between S3 and the disk; the command line retries, and leaves no half file under the name."""
+    """Copy one file between S3 and the disk; the AWS CLI retries, and leaves no incomplete file under the name."""
     run(["s3", "cp", "--no-progress", "--only-show-errors", source, target])
 
 
 def copy_all(folder: str, address: str, *, but: Sequence[str]) -> None:
-    """Copy a folder to S3, but for some files of it."""
+    """Copy a folder to S3, except some of its files."""
     left = [word for name in but for word in ("--exclude", name)]
     run(["s3", "cp", "--recursive", "--no-progress", "--only-show-errors", *left, folder, address])
 
@@ -50,12 +50,12 @@ def read(address: str) -> bytes:
 
 
 def remove(address: str) -> None:
-    """Delete one object; it is no error when there is none."""
+    """Delete one object; a missing object is not an error."""
     run(["s3", "rm", "--only-show-errors", address])
 
 
 def secret(arn: str) -> str:
-    """The text of a secret of Secrets Manager. It comes by a pipe and is in no log and no process list."""
+    """The text of a secret in Secrets Manager. It is read from a pipe and is in no log or process list."""
     parts = arn.split(":")
     region = ["--region", parts[3]] if len(parts) > 6 and parts[3] else []
     words = ["secretsmanager", "get-secret-value", "--secret-id", arn, *region]
@@ -63,12 +63,12 @@ def secret(arn: str) -> str:
 
 
 def run(words: Sequence[str], *, code: Optional[Code] = None) -> str:
-    """As `run_bytes`, as text."""
+    """`run_bytes`, decoded as text."""
     return run_bytes(words, code=code).decode("utf-8", "replace")
 
 
 def run_bytes(words: Sequence[str], *, code: Optional[Code] = None) -> bytes:
-    """What `aws <words>` says; LFJ33 (or `code`) with its own last words when it fails."""
+    """The output of `aws <words>`; LFJ33 (or `code`) with its last lines when it fails."""
     environment = {**os.environ, "AWS_PAGER": ""}
     try:
         ended = subprocess.run(
@@ -82,7 +82,7 @@ def run_bytes(words: Sequence[str], *, code: Optional[Code] = None) -> bytes:
 
 
 def _refuse(words: Sequence[str], said: str, code: Optional[Code]) -> NoReturn:
-    lines = [line for line in said.splitlines() if line.strip()] or ["it said nothing"]
+    lines = [line for line in said.splitlines() if line.strip()] or ["it printed nothing"]
     missing = any(sign in said for sign in _NOT_THERE)
     chosen = code or (Code.NOT_THERE if missing else Code.UNREACHABLE)
     fail(chosen, f"`aws {' '.join(words)}` failed: {' '.join(lines[-2:])}")

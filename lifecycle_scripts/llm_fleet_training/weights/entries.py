@@ -1,4 +1,4 @@
-"""The files of a model where it comes from, and which of them are taken."""
+"""The files of a model at its source, and the selection of files to download."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ _SMALL = (
     "USE_POLICY*",
 )
 _TWICE = ("consolidated*",)
-"""The same weights again in the form of their makers' own code."""
+"""Copies of the weights in the format of the authors' code."""
 _NOT_MODELS = ("training_args.bin", "optimizer.*", "scheduler.*", "rng_state*")
 _CHUNK = 8 * 1024**2
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One file; `size` in bytes. Of the two hashes the source tells one, or none."""
+    """One file; `size` in bytes. The source has one of the two hashes, or none."""
 
     path: str
     size: int
     sha256: Optional[str] = None
     git_sha1: Optional[str] = None
-    """As git names a blob: a hash of its size and bytes."""
+    """The id of a git blob: a hash of its size and bytes."""
 
 
 def is_pickle(name: str) -> bool:
-    """Whether a file is in a form that can run code when it is read."""
+    """Whether a file has a format that can run code when it is read."""
     return _is(name, _PICKLES)
 
 
 def is_small(name: str) -> bool:
-    """Whether a file goes with a model's weights, whatever these are: config, tokenizer, licence."""
+    """Whether a file belongs to any model: config, tokenizer, license."""
     return _is(name, _SMALL) and not name.endswith(".index.json")
 
 
 def choose(entries: Sequence[Entry], place: str, *, weights: bool, pickles: bool) -> List[Entry]:
-    """Take weights, config, tokenizer and licence, and nothing else; LFJ34 where that is no model.
+    """Select only weights, config, tokenizer and license; LFJ34 when these are not a model.
 
     Folders below are left out: they hold the same weights in other forms (`original/` of Llama's).
     """
@@ -66,21 +66,21 @@ def choose(entries: Sequence[Entry], place: str, *, weights: bool, pickles: bool
         return safe + [entry for entry in small if not entry.path.endswith(".bin.index.json")]
     older = [entry for entry in top if is_pickle(entry.path) and not _is(entry.path, _TWICE)]
     if older and not pickles:
-        fail(Code.SOURCE, f"{place} has its weights as pickles only ({_some(older)}), which can run code when read")
+        fail(Code.SOURCE, f"{place} has weights only as pickle files ({_some(older)}), which can run code when read")
     if not older:
         fail(Code.SOURCE, f"{place} has no weights: {_some(entries)}")
     return older + small
 
 
 def check_file(place: Path, entry: Entry) -> Optional[str]:
-    """What is wrong with a file that was fetched, or None. Reads all of it where the source tells a hash."""
+    """The error of a downloaded file, or None. Reads all of it when the source has a hash."""
     size = place.stat().st_size if place.is_file() else -1
     if size != entry.size:
         return f"{entry.path} has {size} bytes instead of {entry.size}" if size >= 0 else f"{entry.path} is missing"
     if entry.sha256 and sha256_of(place) != entry.sha256:
-        return f"{entry.path} has another SHA-256 than its source tells"
+        return f"{entry.path} has another SHA-256 than at its source"
     if entry.git_sha1 and not entry.sha256 and _git_sha1(place, size) != entry.git_sha1:
-        return f"{entry.path} has other bytes than its source tells"
+        return f"{entry.path} has other bytes than at its source"
     return None
 
 
@@ -106,4 +106,4 @@ def _is(name: str, patterns: Sequence[str]) -> bool:
 
 def _some(entries: Sequence[Entry]) -> str:
     names = sorted(entry.path for entry in entries)
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "") or "nothing at all"
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "") or "no files"

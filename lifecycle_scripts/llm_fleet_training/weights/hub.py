@@ -16,23 +16,23 @@ from llm_fleet_training.weights.space import writing
 
 _TIMEOUT_SECONDS = 60
 _OWN_CACHE = ".cache"
-"""Where huggingface_hub keeps its notes beside what it fetches: what it has fetched already is in there."""
-_OF_NOBODY = re.compile(r".+\.[0-9a-f]{8}\.incomplete$")
-"""Half files of a process that is gone; huggingface_hub 2 begins these anew and never looks at them again."""
+"""The folder in which huggingface_hub records the files that it has downloaded already."""
+_OF_NO_ONE = re.compile(r".+\.[0-9a-f]{8}\.incomplete$")
+"""Incomplete files of an ended process; huggingface_hub 2 downloads these again and never reads them."""
 
 
 class HubModel:
-    """Fetched by `huggingface_hub`, at one commit. `HF_ENDPOINT` names another Hub or a mirror."""
+    """Downloads with `huggingface_hub`, at one commit. `HF_ENDPOINT` names another Hub or a mirror."""
 
     def __init__(self, model: str, revision: Optional[str], *, token_file: Optional[Path], kind: str = "model") -> None:
-        """`revision`: a commit, tag or branch. Default: the main branch as it is now. Reads the token.
+        """`revision`: a commit, tag or branch. Default: the newest commit of the main branch. Reads the token.
 
         `kind`: `model`, or `dataset` for a data set.
         """
         self._kind = kind
         self._hub: Any = _library()
         self._model = model
-        self._asked = revision
+        self._requested = revision
         self._token = hub_token(token_file)
         self._endpoint = (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
         self.place = f"{model} of {self._endpoint}"
@@ -41,12 +41,12 @@ class HubModel:
         self._commit = ""
 
     def entries(self) -> List[Entry]:
-        """The files of the commit. Asks for the first of them too: a gated model lists its files to everybody."""
+        """The files of the commit. Requests one of them, too: a gated model lists its files to every user."""
         try:
             api = self._hub.HfApi(endpoint=self._endpoint)
             info = api.repo_info(
                 self._model,
-                revision=self._asked,
+                revision=self._requested,
                 repo_type=self._kind,
                 files_metadata=True,
                 timeout=_TIMEOUT_SECONDS,
@@ -55,7 +55,7 @@ class HubModel:
             self._commit = info.sha
             files = [_entry(each) for each in info.siblings or ()]
             if files:
-                # Before any of it is fetched; whoever may have one file may have all.
+                # Before any download; a user who can read one file can read all.
                 url = self._hub.hf_hub_url(
                     self._model,
                     files[0].path,
@@ -69,13 +69,13 @@ class HubModel:
         return files
 
     def fetch(self, chosen: List[Entry], folder: Path) -> None:
-        """Fetch by name at the commit that was listed; whole files of an earlier run stay, half ones begin anew.
+        """Download files at the listed commit; keep complete files of an earlier run, download incomplete ones again.
 
-        huggingface_hub answers with whatever is in the folder when the Hub cannot be reached: what came is to be
-        checked against `entries`.
+        When the Hub cannot be reached, huggingface_hub returns the files in the folder: compare the result with
+        `entries`.
         """
         for half in folder.glob(f"{_OWN_CACHE}/**/*.incomplete"):
-            if _OF_NOBODY.match(half.name):
+            if _OF_NO_ONE.match(half.name):
                 half.unlink(missing_ok=True)
         with writing(folder):
             try:
@@ -94,8 +94,8 @@ class HubModel:
                 self._failures.refuse(error, begun=True)
 
     def identity(self) -> Dict[str, Any]:
-        """Its id and commit, and the revision that was asked for."""
-        return {"source": self._model, "revision": self._commit, "asked": self._asked}
+        """Its id and commit, and the requested revision."""
+        return {"source": self._model, "revision": self._commit, "asked": self._requested}  # codespell:ignore asked
 
     def _login(self) -> Optional[str]:
         return self._hub.get_token()
@@ -103,7 +103,7 @@ class HubModel:
 
 def _entry(sibling: Any) -> Entry:
     lfs: Any = sibling.lfs
-    # A dict of its own kind in every release.
+    # Each release has another type of dict.
     sha256: Optional[str] = lfs["sha256"] if lfs else None
     return Entry(path=sibling.rfilename, size=sibling.size or 0, sha256=sha256, git_sha1=sibling.blob_id)
 
@@ -113,5 +113,5 @@ def _library() -> Any:
         found: Any = importlib.import_module("huggingface_hub")
     except ImportError as error:
         fail(Code.PACKAGE, f"huggingface_hub cannot be imported: {error}")
-    importlib.import_module("huggingface_hub.utils").disable_progress_bars()  # Thousands of lines in a job's log.
+    importlib.import_module("huggingface_hub.utils").disable_progress_bars()  # Thousands of lines in a log.
     return found

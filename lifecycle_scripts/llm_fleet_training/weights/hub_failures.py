@@ -1,4 +1,4 @@
-"""What the Hub says in errors, in the words of who has to mend it."""
+"""Translates errors of huggingface_hub into failures with a remedy."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _BUSY = (408, 429, 500, 502, 503, 504)
 
 
 class HubFailures:
-    """Tells failures of one model, with or without a token."""
+    """Failures of one model, with or without a token."""
 
     def __init__(self, model: str, revision: Optional[str], *, token: Optional[str], endpoint: str, kind: str) -> None:
-        """`token` is never told; it is taken out of whatever others say."""
+        """`token` is never printed; it is removed from texts of other programs."""
         self._model = model
         self._revision = revision or "main"
         self._token = token
@@ -32,9 +32,9 @@ class HubFailures:
         self._kind = "data set" if kind == "dataset" else kind
 
     def refuse(self, error: Exception, *, begun: bool = False) -> NoReturn:
-        """Raise the failure that an error of huggingface_hub stands for; others as they are.
+        """Raise the failure for an error of huggingface_hub; other errors are raised unchanged.
 
-        `begun`: files are coming already, so that a lost connection is worth another try.
+        `begun`: the download has started, so a lost connection is worth another attempt.
         """
         kinds = tuple(kind.__name__ for kind in type(error).__mro__)
         status = _status(error)
@@ -46,41 +46,44 @@ class HubFailures:
         if found is None:
             raise error
         restartable = status in _BUSY or (begun and found[0] is Code.UNREACHABLE)
-        # Without the chain: a traceback of the library's has headers in it.
+        # Without the chain: a traceback of the library contains headers.
         raise Failure(found[0], found[1], final=not restartable) from None
 
     def _known(self, kinds: Tuple[str, ...], status: Optional[int]) -> Optional[Tuple[Code, str]]:
-        told: Tuple[Tuple[str, Callable[[], Tuple[Code, str]]], ...] = (
-            ("HFValidationError", lambda: (Code.NOT_THERE, f"{self._model!r} is no id of the Hub: <owner>/<name> is")),
+        causes: Tuple[Tuple[str, Callable[[], Tuple[Code, str]]], ...] = (
+            (
+                "HFValidationError",
+                lambda: (Code.NOT_THERE, f"{self._model!r} is not an id of the Hub; write <owner>/<name>"),
+            ),
             ("RevisionNotFoundError", lambda: (Code.NOT_THERE, f"{self._model} has no revision {self._revision!r}")),
             ("GatedRepoError", lambda: self._gated(status)),
             ("DisabledRepoError", lambda: (Code.NOT_THERE, f"{self._model} was disabled by the Hub")),
             ("RepositoryNotFoundError", self._missing),
         )
-        return next((words() for kind, words in told if kind in kinds), None)
+        return next((words() for kind, words in causes if kind in kinds), None)
 
     def _gated(self, status: Optional[int]) -> Tuple[Code, str]:
         if self._token is None or status == 401:
-            return Code.TOKEN, f"{self._model} is gated, and no token was shown to the Hub"
+            return Code.TOKEN, f"{self._model} is gated, and no token is set"
         return (
-            Code.LICENCE,
-            f"{self._model} is gated, and the account of this token has no access: its licence was not accepted, or "
-            "the request waits for its makers, or the token may not read gated models",
+            Code.LICENSE,
+            f"{self._model} is gated, and the account of this token has no access: its license was not accepted, or "
+            "the request is pending, or the token has no permission to read gated models",
         )
 
     def _missing(self) -> Tuple[Code, str]:
         if self._token is None:
             return (
                 Code.NOT_THERE,
-                f"there is no {self._kind} {self._model} that everybody may see, and no token was shown",
+                f"there is no public {self._kind} {self._model}, and no token is set",
             )
-        return Code.NOT_THERE, f"there is no {self._kind} {self._model}, or this token's account may not see it"
+        return Code.NOT_THERE, f"there is no {self._kind} {self._model}, or this token's account cannot see it"
 
     def _by_status(self, error: Exception, status: Optional[int]) -> Optional[Tuple[Code, str]]:
         if status == 401:
-            return Code.TOKEN, f"the Hub knows no such token: {self._words(error)}"
+            return Code.TOKEN, f"the Hub rejects the token: {self._words(error)}"
         if status == 403:
-            return Code.LICENCE, f"the Hub refuses {self._model} to this token: {self._words(error)}"
+            return Code.LICENSE, f"the Hub denies this token access to {self._model}: {self._words(error)}"
         if status in _BUSY:
             return Code.UNREACHABLE, f"{self._endpoint} is busy (HTTP {status}): {self._words(error)}"
         return None

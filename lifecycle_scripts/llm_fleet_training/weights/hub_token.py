@@ -1,4 +1,4 @@
-"""The token that is shown to the Hub. It is never an argument, and never in a log."""
+"""Reads the token for the Hub. It is never an argument, and never in a log."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _OWN_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 
 
 def hub_token(file: Optional[Path]) -> Optional[str]:
-    """The token of `HF_TOKEN`, of a file, or of the cluster's secret, in this order; None where there is none.
+    """The token from `HF_TOKEN`, a file, or the cluster's secret, in this order; None when there is none.
 
-    Then huggingface_hub looks for a login of its own. LFJ30 when the file or secret that is named cannot be read.
+    With None, huggingface_hub looks for its stored login. LFJ30 when the file or secret cannot be read.
     """
     for name in _OWN_VARIABLES:
         if os.environ.get(name, "").strip():
@@ -25,7 +25,7 @@ def hub_token(file: Optional[Path]) -> Optional[str]:
         try:
             return _checked(file.read_text(encoding="utf-8"), str(file))
         except (OSError, UnicodeDecodeError) as error:
-            fail(Code.TOKEN, f"the token's file {file} cannot be read: {error}")
+            fail(Code.TOKEN, f"token file {file} cannot be read: {error}")
     arn = os.environ.get(SECRET_VARIABLE, "").strip()
     return _checked(aws.secret(arn), arn) if arn else None
 
@@ -33,5 +33,5 @@ def hub_token(file: Optional[Path]) -> Optional[str]:
 def _checked(text: str, origin: str) -> str:
     token = text.strip()
     if not token or any(sign.isspace() for sign in token) or token.startswith("{"):
-        fail(Code.TOKEN, f"{origin} holds no token: one word that begins with hf_ and nothing else is")
+        fail(Code.TOKEN, f"{origin} has no token: it must contain only one word that begins with hf_")
     return token

@@ -1,4 +1,4 @@
-"""A model in a folder that this node sees."""
+"""A model in a local or mounted folder."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from llm_fleet_training.weights.space import writing
 
 
 class LocalFolder:
-    """Copied, so that the run has weights that nobody changes under it."""
+    """Copies files, so that no user changes the weights during the run."""
 
     def __init__(self, folder: Path) -> None:
-        """`folder` as the user gave it."""
+        """`folder` as the user wrote it."""
         self._folder = folder
         self.place = str(folder.absolute())
 
     def entries(self) -> List[Entry]:
-        """Its files; LFJ32 when it is no folder that can be read."""
+        """Its files; LFJ32 when it is not a readable folder."""
         found: List[Entry] = []
         try:
             for each in sorted(os.scandir(self._folder), key=lambda each: each.name):
@@ -32,7 +32,7 @@ class LocalFolder:
         return found
 
     def fetch(self, chosen: List[Entry], folder: Path) -> None:
-        """Copy each under another name first, so that a name means a whole file."""
+        """Copy each under a temporary name first, so that a final name means a complete file."""
         for entry in chosen:
             source, target = self._folder / entry.path, folder / entry.path
             if target.is_file() and _same(source, target):
@@ -50,6 +50,6 @@ class LocalFolder:
 
 
 def _same(source: Path, target: Path) -> bool:
-    """By size and time: files of one size may be of two models."""
+    """Digest of sizes and times: files of the same size may belong to different models."""
     one, other = source.stat(), target.stat()
     return (one.st_size, one.st_mtime_ns) == (other.st_size, other.st_mtime_ns)

@@ -1,4 +1,4 @@
-"""Is a folder a whole model? By its own files, without torch."""
+"""Checks that a folder is a complete model. Needs no torch."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ TOKENIZERS = ("tokenizer.json", "tokenizer.model")
 
 
 def misses(folder: Path, *, weights: bool) -> List[str]:
-    """What a model folder lacks, in words; empty when it is whole. `weights`: whether these must be there."""
+    """Missing or damaged files; empty when the folder is complete. `weights`: whether weights are required."""
     found: List[str] = []
     for name in sorted(path.name for path in folder.glob("*.json")):
         if not isinstance(_json(folder / name), dict):
-            found.append(f"{name} is no JSON object")
+            found.append(f"{name} is not a JSON object")
     if not any((folder / name).exists() for name in TOKENIZERS):
         found.append(f"no tokenizer ({' or '.join(TOKENIZERS)})")
     if weights:
@@ -25,13 +25,13 @@ def misses(folder: Path, *, weights: bool) -> List[str]:
 
 
 def header(place: Path) -> Dict[str, Any]:
-    """The header of a safetensors file; ValueError when the file is cut off or something else."""
+    """The header of a safetensors file; ValueError when the file is truncated or has another format."""
     size = place.stat().st_size
     with open(place, "rb") as opened:
         first = opened.read(8)
         length = struct.unpack("<Q", first)[0] if len(first) == 8 else size
         if length > size - 8:
-            raise ValueError("it is cut off in its header, or no safetensors file")
+            raise ValueError("it is truncated in its header, or not a safetensors file")
         read: Any = json.loads(opened.read(length))
     ends = [each["data_offsets"][1] for name, each in read.items() if name != "__metadata__"]
     if 8 + length + max(ends, default=0) != size:
@@ -50,7 +50,7 @@ def _weights(folder: Path) -> List[str]:
     index: Any = _json(folder / INDEX) if (folder / INDEX).exists() else None
     named: Dict[str, str] = cast("Dict[str, Any]", index).get("weight_map", {}) if isinstance(index, dict) else {}
     for file in sorted({file for name, file in named.items() if name not in held}):
-        found.append(f"{INDEX} names weights of {file} that are not there")
+        found.append(f"{INDEX} lists weights of {file} that are missing")
     return found if held or found else ["no weights"]
 
 

@@ -1,4 +1,4 @@
-"""Weights of older repositories, turned into safetensors by a reader that runs no code."""
+"""Converts pickle weights of older repositories to safetensors, with a reader that runs no code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from llm_fleet_training.weights.safetensors_file import WORDS, write_shards
 
 
 def convert_pickles(folder: Path, names: Sequence[str]) -> None:
-    """Write the weights of the files as safetensors beside them, and remove them; LFJ34 for what holds other things.
+    """Replace the files by safetensors files in the same folder; LFJ34 for files with other objects than weights.
 
     The files are mapped and not read into memory, unless they are older than PyTorch 1.6.
     """
@@ -22,12 +22,12 @@ def convert_pickles(folder: Path, names: Sequence[str]) -> None:
     for name in sorted(names):
         for weight, value in _read(folder / name).items():
             if not hasattr(value, "dtype"):
-                fail(Code.SOURCE, f"{folder / name}: {weight!r} is no weight")
+                fail(Code.SOURCE, f"{folder / name}: {weight!r} is not a weight")
             held[weight] = value
     kinds = sorted({str(value.dtype).split(".")[-1] for value in held.values() if value.is_floating_point()})
     if len(kinds) != 1 or kinds[0] not in WORDS:
-        fail(Code.SOURCE, f"weights of {folder} are of {', '.join(kinds)}; one of {', '.join(WORDS)} is known here")
-    # Tables of positions, which older releases kept among the weights.
+        fail(Code.SOURCE, f"weights of {folder} have type {', '.join(kinds)}; allowed is one of {', '.join(WORDS)}")
+    # Position tables, which older releases saved with the weights.
     floats = {name: value for name, value in held.items() if value.is_floating_point() and "rotary" not in name}
     write_shards(folder, {name: tuple(value.shape) for name, value in floats.items()}, kinds[0], floats.__getitem__)
     for name in names:
@@ -44,4 +44,4 @@ def _read(place: Path) -> Dict[str, Any]:
     try:
         return dict(torch.load(place, map_location="cpu", weights_only=True, mmap=True))
     except Exception as error:
-        fail(Code.SOURCE, f"{place} is no file of weights: {str(error).splitlines()[0]}")
+        fail(Code.SOURCE, f"{place} is not a file of weights: {str(error).splitlines()[0]}")

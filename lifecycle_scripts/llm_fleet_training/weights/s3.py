@@ -1,4 +1,4 @@
-"""A model below a prefix of S3."""
+"""A model below an S3 prefix."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from llm_fleet_training.weights.entries import Entry
 
 
 class S3Prefix:
-    """Read by AWS's command line, with the rights of the node's role."""
+    """Reads with the AWS CLI and the IAM permissions of the node's role."""
 
     def __init__(self, address: str) -> None:
         """`address`: `s3://bucket/prefix`."""
@@ -22,11 +22,11 @@ class S3Prefix:
         """Its objects; LFJ32 when there are none."""
         found = aws.listed(self.place)
         if not found:
-            fail(Code.NOT_THERE, f"there is nothing at {self.place}/")
+            fail(Code.NOT_THERE, f"no objects at {self.place}/")
         return found
 
     def fetch(self, chosen: List[Entry], folder: Path) -> None:
-        """One object after the other, each in parts side by side; a name means a whole file."""
+        """Copy one object after the other, each in parallel parts; a final name means a complete file."""
         for entry in chosen:
             target = folder / entry.path
             if target.is_file() and target.stat().st_size == entry.size:

@@ -1,7 +1,7 @@
-"""Writes weights one after the other, so that memory holds one of them and never a whole file.
+"""Writes weights one after the other, with only one of them in memory.
 
-The form is safetensors': 8 bytes of length, a JSON header, and the numbers; the folder is Hugging Face's: files of a
-bounded size and an index.
+Format of safetensors: 8 bytes of length, a JSON header, and the numbers. The folder follows Hugging Face: files of a
+limited size and an index.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple
 from llm_fleet_training.weights.model_folder import INDEX
 
 SHARD_BYTES = 5 * 1000**3
-"""What Hugging Face's own tools call 5 GB."""
+"""5 GB, as in Hugging Face's tools."""
 WORDS = {"float32": ("F32", 4), "float16": ("F16", 2), "bfloat16": ("BF16", 2)}
-"""Of each type its name in a header and its bytes."""
+"""Name of each type in a header, and its bytes."""
 Shapes = Dict[str, Tuple[int, ...]]
 Tensor = Any
 
@@ -25,10 +25,10 @@ Tensor = Any
 def write_shards(
     folder: Path, shapes: Shapes, dtype: str, read: Callable[[str], Tensor], *, limit: int = SHARD_BYTES
 ) -> List[str]:
-    """Write all weights of `shapes` in their order, each read by its name when it is its turn; return the files' names.
+    """Write all weights of `shapes` in order, and read each only when it is written; return the files' names.
 
-    `dtype`: `float32`, `float16` or `bfloat16`, what is read is cast to it. `limit`: bytes of a file, unless one weight
-    is larger.
+    `dtype`: `float32`, `float16` or `bfloat16`, weights are cast to it. `limit`: maximum bytes of a file, unless one
+    weight is larger.
     """
     groups = _groups(shapes, WORDS[dtype][1], limit)
     names = [_name(number, len(groups)) for number in range(1, len(groups) + 1)]

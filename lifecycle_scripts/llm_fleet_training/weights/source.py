@@ -1,4 +1,4 @@
-"""Where a model can come from."""
+"""The interface of sources of a model."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ class Source(Protocol):
     """The Hub, a place in S3, or a folder."""
 
     place: str
-    """In words, for messages and the marker."""
+    """Text for messages and the marker."""
 
     def entries(self) -> List[Entry]:
-        """Every file that is there. Raises `Failure` when it cannot be looked at."""
+        """List all files. Raises `Failure` when the source cannot be read."""
         ...
 
     def fetch(self, chosen: List[Entry], folder: Path) -> None:
-        """Bring the chosen files into `folder`; what a killed run has brought already is not brought again."""
+        """Download the chosen files into `folder`, except those that a killed run has downloaded already."""
         ...
 
     def identity(self) -> Dict[str, Any]:
-        """What names these very weights, for the marker; known after `entries`."""
+        """Identity of the weights, for the marker; available after `entries`."""
         ...

@@ -1,4 +1,4 @@
-"""Room on the disk, told before it is needed."""
+"""Checks the free space on a disk before it is needed."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def in_words(count: float) -> str:
 
 
 def check_room(folder: Path, needed: int, what: str) -> None:
-    """LFJ11 when `folder` has no room for `needed` bytes more of `what`."""
+    """LFJ11 when `folder` has less than `needed` bytes free for `what`."""
     free = shutil.disk_usage(folder).free
     if needed > free:
-        fail(Code.SPACE, f"{what} needs {in_words(needed)}, and {folder} has {in_words(free)} free")
+        fail(Code.SPACE, f"{what} needs {in_words(needed)}, but {folder} has only {in_words(free)} free")
 
 
 @contextmanager
 def writing(folder: Path) -> Generator[None, None, None]:
-    """Turn a disk or quota that fills up while it is written into LFJ11, and a folder that may not be into LFJ10."""
+    """Raise LFJ11 when a disk or quota is full, and LFJ10 when a folder is not writable."""
     try:
         yield
     except OSError as error:

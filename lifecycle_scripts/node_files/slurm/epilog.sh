@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# slurmd runs this as root after a job's last step on this node: takes away the shared memory that the job left behind.
-# NCCL and the Neuron runtime keep theirs in /dev/shm, and what a killed job left there is missing for the next one.
-# Nothing is taken while the user still has a process here, of another job or a session.
+# slurmd runs this as root after a job's last step on this node: it removes the shared memory that the job left behind.
+# NCCL and the Neuron runtime use /dev/shm, and memory that a killed job left there is missing for the next one.
+# Nothing is removed while the user still has a process here, of another job or a session.
 set -euo pipefail
 
-readonly first_user=1000 # below are the system's own
+readonly first_user=1000 # lower ids are system accounts
 readonly root="${LLM_FLEET_ROOT:-}"
 uid="${SLURM_JOB_UID:-}"
 

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# Says whether this node is fit for jobs, by what /etc/llm-fleet/health_check.conf expects of it, and tells Slurm.
-# slurmd runs it at its start and every few minutes; Slurm kills it after 60 s.
-# Usage: health_check.sh            drain the node when it is sick; resume it when it is well and we had drained it
-#        health_check.sh --resume   the same, also when somebody else's memory of draining it was lost with its disk
-#        health_check.sh --report   tell only; exit code 1 when it is sick
-#        health_check.sh --quick    the same, by what needs no other program: before each job
+# Checks this node against /etc/llm-fleet/health_check.conf, and drains or resumes it in Slurm.
+# slurmd runs it when it starts and every few minutes, and kills it after 60 s.
+# Usage: health_check.sh            drain the node if it is unhealthy; resume it if it is healthy and we drained it
+#        health_check.sh --resume   the same, also if the record of that drain was lost with the disk
+#        health_check.sh --report   only report; exit code 1 if the node is unhealthy
+#        health_check.sh --quick    the same, only with checks that start no other program: before each job
 set -euo pipefail
 PATH=/opt/slurm/bin:/usr/local/bin:/usr/bin:/bin:"${PATH:-}"
 
-root="${LLM_FLEET_ROOT:-}" # where the node's file system begins: moved in tests
+root="${LLM_FLEET_ROOT:-}" # root of the node's file system; another folder in tests
 readonly root
 readonly conf="${root}/etc/llm-fleet/health_check.conf"
-readonly drained="${root}/var/lib/llm-fleet/drained" # there while the node is drained by us
+readonly drained="${root}/var/lib/llm-fleet/drained" # exists while the node is drained by this check
 readonly prefix="llm-fleet:"
-# As slurmd gives it, which runs as root. A source is in llm_fleet_node/slurm/registration.py.
+# The reason that slurmd sets, which runs as root. Source: llm_fleet_node/slurm/registration.py.
 readonly spool_full="SlurmdSpoolDir is full [root@"
-readonly hang=15 # seconds that a file system may take to answer
+readonly hang=15 # seconds for a file system to answer
 mode="${1:-}"
-# Slurm's name for the node, where AWS ParallelCluster tells it, else the kernel's.
+# The node's name in Slurm: from AWS ParallelCluster's file if it exists, otherwise the kernel's host name.
 name="$(cat "${root}/etc/parallelcluster/slurm_plugin/slurm_nodename" 2>/dev/null || cat /proc/sys/kernel/hostname)"
 name="${LLM_FLEET_NODE_NAME:-${name%%.*}}"
 problems=()
@@ -26,7 +26,7 @@ sick() {
   problems+=("$1")
 }
 
-# A file system is mounted, not read-only by an error of its own, and answers.
+# A file system is mounted, not remounted read-only after an error, and answers.
 check_mount() {
   local path="$1" access="$2" place options found=""
   while read -r _ place _ options _; do
@@ -43,7 +43,7 @@ check_mount() {
   fi
 }
 
-# A disk has room left, in percent of its blocks.
+# A disk has free space, in percent of its blocks.
 check_disk() {
   local path="$1" least="$2" free all
   if [[ "${mode}" == --quick ]]; then
@@ -56,7 +56,7 @@ check_disk() {
   fi
 }
 
-# A folder that Slurm's daemon keeps its state in has room for MiB, and takes a file. It need not be there yet.
+# The state folder of a Slurm daemon has enough free MiB, and is writable. It may not exist yet.
 check_room() {
   local path="$1" least="$2" place="${root}$1" free size
   if [[ "${mode}" == --quick ]]; then
@@ -71,12 +71,12 @@ check_room() {
     sick "${path} has $((free * size / 1048576)) MiB left, less than ${least} MiB"
   elif [[ -d "${root}${path}" ]]; then
     place="${root}${path}/.llm-fleet-health-check"
-    timeout "${hang}" tee "${place}" <<<"." >/dev/null 2>&1 || sick "${path} takes no file"
+    timeout "${hang}" tee "${place}" <<<"." >/dev/null 2>&1 || sick "${path} is not writable"
     rm -f "${place}" 2>/dev/null || true
   fi
 }
 
-# As many files match a pattern as there are devices.
+# The number of files that match a pattern is the number of devices.
 check_devices() {
   local pattern="$1" expected="$2" path count=0
   # Unquoted on purpose: it is a pattern.
@@ -100,12 +100,12 @@ check_all() {
       room) check_room "${what}" "${more}" ;;
       devices) check_devices "${what}" "${more}" ;;
       "" | "#"*) ;;
-      *) sick "health_check.conf asks for ${kind}, which is unknown" ;;
+      *) sick "health_check.conf has the unknown check ${kind}" ;;
     esac
   done <"${conf}"
 }
 
-# What Slurm says: the node's state, and the reason that somebody gave for it.
+# Sets the node's `state` and `reason` from Slurm.
 ask() {
   local shown
   shown="$(scontrol --oneliner show node "${name}")" || return 1
@@ -114,20 +114,20 @@ ask() {
 }
 
 drain() {
-  local told="${prefix} ${problems[0]}"
+  local message="${prefix} ${problems[0]}"
   if ((${#problems[@]} > 1)); then
-    told+=" and $((${#problems[@]} - 1)) more"
+    message+=" and $((${#problems[@]} - 1)) more"
   fi
   ask || return 1
-  # Who drained it before us has a reason of their own, which must stay; so has what the platform is about to replace.
-  # But slurmd drains a node whose folder is full, and never gives it back: that becomes ours.
+  # A drain by a user or the platform keeps its reason, also of a node that the platform is about to replace.
+  # But slurmd drains a node whose spool folder is full, and never resumes it: this check takes over such a drain.
   if [[ "${state}" =~ DRAIN|FAIL|DOWN && "${reason}" != "${prefix}"* && "${reason}" != "${spool_full}"* ]]; then
     return 0
   fi
   mkdir -p "${drained%/*}"
-  printf '%s\n' "${told}" >"${drained}"
-  if [[ "${state}" != *DRAIN* || "${reason}" != "${told}"* ]]; then
-    scontrol update "nodename=${name}" state=drain "reason=${told}"
+  printf '%s\n' "${message}" >"${drained}"
+  if [[ "${state}" != *DRAIN* || "${reason}" != "${message}"* ]]; then
+    scontrol update "nodename=${name}" state=drain "reason=${message}"
   fi
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# slurmd runs this as root before a job's first step on this node. A node that is not fit is drained, with what is
-# wrong as the reason, and Slurm puts the job back into the queue.
+# slurmd runs this as root before a job's first step on this node. A node that fails the check is drained, with the
+# problem as the reason, and Slurm requeues the job.
 set -euo pipefail
 here="${BASH_SOURCE[0]%/*}"
 

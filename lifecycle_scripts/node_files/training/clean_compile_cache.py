@@ -1,18 +1,18 @@
-"""Removes compiled graphs that nobody has used for long from Neuron's cache, and the least used when it is too large.
+"""Removes graphs from the Neuron compile cache that are unused for too long, and the oldest if it is too large.
 
     clean_compile_cache.py <folder> --max-age-days N [--max-gib N] [--dry-run]
 
 The cache is `<folder>/neuronxcc-<version>/MODULE_<hash>/` with `model.neff`, and an empty `model.done` written last.
-Nothing else in the folder is looked at. Its users own what is in it and may put anything there, while this runs as
-root: so every folder is opened without following links, and everything is done relative to what was opened.
+Other files are ignored. Users own the content of the folder and can put anything there, while this runs as root: so
+every folder is opened without following links, and all operations are relative to the opened folder.
 
-When a graph was last used, the newest time of any kind in its folder tells: written, when it was compiled; read, where
-the file system keeps that (the fleet's own mounts have `noatime`, and do not); and of its lock file, which some
-versions of the compiler leave and open anew (assumption: neuron-cache-lock-file-is-opened). Where none of them moves,
-the age is that since it was compiled. A mistake costs one compilation, never a result.
+A graph was last used at the newest time of any file in its folder: the write time, from its compilation; the read time,
+if the file system keeps it (the fleet's own mounts have `noatime`, and do not); and the time of its lock file, which
+some compiler versions keep and open again (assumption: neuron-cache-lock-file-is-opened). If none of these changes, the
+age counts from the compilation. A wrong removal costs one compilation, never a result.
 
-A graph without `model.done` is being compiled, or its compilation has failed: it is let be until nothing in it has
-changed for a day. A lock file says nothing, as compilers leave it behind. One that was just finished is let be too.
+A graph without `model.done` is being compiled, or its compilation failed: it is kept until nothing in it has changed
+for a day. A lock file is no evidence, because compilers leave it behind. A graph that was just finished is also kept.
 """
 
 from __future__ import annotations
@@ -28,59 +28,62 @@ from dataclasses import dataclass
 
 _DAY, _GIB = 86400.0, 1 << 30
 _UNFINISHED_SECONDS = _DAY
-"""Longer than a graph takes to compile: hours, at the most."""
+"""Longer than any compilation, which takes hours at most."""
 _FINISHED_SECONDS = 3600.0
-"""A graph that is as new as this is about to be used."""
+"""A graph younger than this is about to be used."""
 _DONE = "model.done"
 _GONE = ".llm-fleet-removed-"
-"""What a graph is called while it is removed: no job finds half of one."""
+"""Prefix of a graph's name while it is removed, so that no job finds a partial one."""
 
 
 @dataclass(frozen=True)
 class Graph:
-    """One compiled graph, or what there is of one."""
+    """One compiled graph, complete or not."""
 
     version: str
     """Name of the compiler's folder, e.g. `neuronxcc-2.23.6484.0+3b612583`."""
     name: str
     used: float
-    """When anything in it was last written or read, in seconds since 1970."""
+    """Last write or read of any of its files, in seconds since 1970."""
     size: int
     is_whole: bool
 
     def is_free(self, now: float) -> bool:
-        """Return whether it may be removed at all."""
+        """Return whether it can be removed."""
         return now - self.used > (_FINISHED_SECONDS if self.is_whole else _UNFINISHED_SECONDS)
 
 
 def main() -> int:
-    """Clean as the command line says; say what was done in one line, and end with 0."""
-    parser = argparse.ArgumentParser(description="Removes compiled graphs that nobody uses.")
+    """Clean the cache and print a summary. Returns the exit code."""
+    parser = argparse.ArgumentParser(description="Removes unused compiled graphs.")
     parser.add_argument("folder")
     parser.add_argument("--max-age-days", type=float, required=True)
     parser.add_argument("--max-gib", type=float)
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
-    asked = parser.parse_args()
+    parser.add_argument("--dry-run", action="store_true", help="only print what would be removed")
+    requested = parser.parse_args()
     try:
-        with _opened(asked.folder) as cache:
+        with _opened(requested.folder) as cache:
             graphs = list(_graphs(cache))
-            limit = None if asked.max_gib is None else int(asked.max_gib * _GIB)
-            chosen = to_remove(graphs, time.time(), asked.max_age_days * _DAY, limit)
-            removed = [graph for graph in chosen if asked.dry_run or _remove(cache, graph)]
-            if not asked.dry_run:
+            limit = None if requested.max_gib is None else int(requested.max_gib * _GIB)
+            chosen = to_remove(graphs, time.time(), requested.max_age_days * _DAY, limit)
+            removed = [graph for graph in chosen if requested.dry_run or _remove(cache, graph)]
+            if not requested.dry_run:
                 _finish_removals(cache)
     except OSError as error:
-        print(f"{asked.folder} cannot be cleaned: {error}", file=sys.stderr)
+        print(f"{requested.folder} cannot be cleaned: {error}", file=sys.stderr)
         return 1
-    verb = "would be removed" if asked.dry_run else "removed"
-    print(f"{asked.folder}: {len(graphs)} graphs of {_told(graphs)}; {verb}: {len(removed)} of {_told(removed)}")
+    verb = "would be removed" if requested.dry_run else "removed"
+    print(
+        f"{requested.folder}: {len(graphs)} graphs of {_reported(graphs)}; "
+        f"{verb}: {len(removed)} of {_reported(removed)}"
+    )
     for graph in removed:
         print(f"  {graph.version}/{graph.name}, last used {_date(graph.used)}")
     return 0
 
 
 def to_remove(graphs: list[Graph], now: float, max_age: float, max_size: int | None) -> list[Graph]:
-    """Return the graphs to remove: all that are unused for `max_age` seconds, then the least used above `max_size`."""
+    """Return the graphs to remove: all unused for `max_age` seconds, then the least recently used above `max_size`."""
     free = sorted((graph for graph in graphs if graph.is_free(now)), key=lambda graph: graph.used)
     chosen = [graph for graph in free if now - graph.used > max_age]
     left = sum(graph.size for graph in graphs) - sum(graph.size for graph in chosen)
@@ -109,7 +112,7 @@ def _measured(version: str, name: str, folder: int) -> Graph:
 
 
 def _all(folder: int, above: str = "") -> Iterator[tuple[str, os.stat_result]]:
-    """Return the path and status of all below `folder`. Folders themselves are not told: looking changes their time."""
+    """Return the path and status of all below `folder`. Folders themselves are left out: reading changes their time."""
     for name in os.listdir(folder):
         with suppress(FileNotFoundError):
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -121,7 +124,7 @@ def _all(folder: int, above: str = "") -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _remove(cache: int, graph: Graph) -> bool:
-    """Remove `graph`, unless it was used since it was looked at; return whether it is gone."""
+    """Remove `graph`, unless it was used since it was listed; return whether it is gone."""
     with suppress(OSError), _opened(graph.version, cache) as version:
         with _opened(graph.name, version) as folder:
             if _measured(graph.version, graph.name, folder) != graph:
@@ -134,7 +137,7 @@ def _remove(cache: int, graph: Graph) -> bool:
 
 
 def _finish_removals(cache: int) -> None:
-    """Remove what one who was killed has begun to remove."""
+    """Remove the leftovers of a killed run."""
     for name in _folders(cache, "neuronxcc-"):
         with suppress(OSError), _opened(name, cache) as version:
             for left in _folders(version, _GONE):
@@ -142,7 +145,7 @@ def _finish_removals(cache: int) -> None:
 
 
 def _remove_tree(above: int, name: str) -> None:
-    """Remove the folder `name` in the folder `above` with all in it. Links are removed, never followed."""
+    """Remove the folder `name` in the folder `above` and its content. Links are removed, never followed."""
     with _opened(name, above) as folder:
         for inner in os.listdir(folder):
             if stat.S_ISDIR(os.stat(inner, dir_fd=folder, follow_symlinks=False).st_mode):
@@ -153,7 +156,7 @@ def _remove_tree(above: int, name: str) -> None:
 
 
 def _folders(above: int, beginning: str) -> list[str]:
-    """Return the folders in `above` whose names have this `beginning`; links to folders are none."""
+    """Return the folders in `above` whose names have this `beginning`, without links to folders."""
     with os.scandir(above) as entries:
         return sorted(
             one.name for one in entries if one.name.startswith(beginning) and one.is_dir(follow_symlinks=False)
@@ -162,7 +165,7 @@ def _folders(above: int, beginning: str) -> list[str]:
 
 @contextmanager
 def _opened(name: str, above: int | None = None) -> Generator[int, None, None]:
-    """Open the folder `name`, in the folder `above`. Raises `OSError` when it is a link, or something else."""
+    """Open the folder `name`, in the folder `above`. Raises `OSError` if it is a link or not a folder."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if above is None else os.O_NOFOLLOW)
     handle = os.open(name, flags, dir_fd=above)
     try:
@@ -171,7 +174,7 @@ def _opened(name: str, above: int | None = None) -> Generator[int, None, None]:
         os.close(handle)
 
 
-def _told(graphs: list[Graph]) -> str:
+def _reported(graphs: list[Graph]) -> str:
     return f"{sum(graph.size for graph in graphs) / _GIB:.1f} GiB"
 
 

@@ -1,1 +1,1 @@
-"""CloudFormation's query API over HTTP, as the CDK CLI and the SDKs speak it."""
+"""CloudFormation's query API over HTTP, in the form that the CDK CLI and the SDKs use."""

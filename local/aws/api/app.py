@@ -42,7 +42,7 @@ ACTIONS: Mapping[str, Action] = {
     "GetTemplate": template_actions.get_template,
     "GetTemplateSummary": template_actions.get_template_summary,
     "ValidateTemplate": template_actions.validate_template,
-    # No hooks run here, so none ever fails a change set: the CDK CLI asks.
+    # The CDK CLI queries hooks. None run here, so none ever fails a change set.
     "ListHookResults": lambda engine, region, params: {"HookResults": []},
 }
 """What is answered; every other operation is refused by name."""
@@ -82,7 +82,7 @@ class CloudFormationApp:
 
 
 def is_cloudformation(environ: Mapping[str, Any], body: str) -> bool:
-    """Tell whether a request is for CloudFormation: by its signature, else by its API version."""
+    """Return whether a request is for CloudFormation: by its signature, else by its API version."""
     signed = service_of(environ.get("HTTP_AUTHORIZATION", ""))
     if signed is not None:
         return signed[0] == "cloudformation"

@@ -27,9 +27,9 @@ def create_change_set(engine: CloudFormation, region: str, params: Params) -> di
     Source: model botocore cloudformation OnStackFailure ("only valid when the ChangeSetType parameter
     is set to CREATE")
     """
-    asked = [name for name in _NOT_HERE if params.get(name)]
-    if asked:
-        raise invalid(f"{', '.join(asked)}: not supported by this emulation")
+    requested = [name for name in _NOT_HERE if params.get(name)]
+    if requested:
+        raise invalid(f"{', '.join(requested)}: not supported by this emulation")
     before = engine.registry.find(region, params["StackName"])
     kind = params.get("ChangeSetType", "UPDATE")
     if params.get("OnStackFailure") == "DELETE" and kind != "CREATE":

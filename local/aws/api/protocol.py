@@ -90,7 +90,7 @@ def _read_map(form: Mapping[str, str], prefix: str, shape: MapShape) -> dict[str
 
 
 def write_response(operation: OperationModel, result: Mapping[str, Any]) -> bytes:
-    """Return the XML of an answer. Members that the model does not have raise `KeyError`: a mistake of ours."""
+    """Return the XML of an answer. Members that the model does not have raise `KeyError`: an error of ours."""
     root = ElementTree.Element(f"{operation.name}Response", xmlns=str(service_model().metadata["xmlNamespace"]))
     shape = operation.output_shape
     if isinstance(shape, StructureShape):

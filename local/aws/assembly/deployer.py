@@ -17,7 +17,7 @@ ClientOf = Callable[[str, str], Any]
 
 _FIRST_POLL_SECONDS = 0.05
 _LAST_POLL_SECONDS = 0.3
-"""Asking costs the server as much as a resource does: a long deployment is asked about less and less often."""
+"""A status query costs the server as much as a resource does: a long deployment is polled less and less often."""
 _CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
 
 
@@ -50,7 +50,7 @@ class AssemblyDeployer:
     def destroy(self, assembly: Path, *, unprotect: bool = False) -> DeploymentReport:
         """Delete each stack, the last deployed first, and stop at the first that fails.
 
-        `unprotect`: take termination protection off first. By default a protected stack is refused, as `cdk destroy`
+        `unprotect`: turn off termination protection first. By default a protected stack is refused, as `cdk destroy`
         has no way around it.
         """
         reports: list[StackReport] = []
@@ -95,7 +95,7 @@ class AssemblyDeployer:
         return report
 
     def _can_be_skipped(self, stack: AssemblyStack, before: Any) -> bool:
-        """Return whether the CDK CLI would not even ask CloudFormation: nothing differs in what it sends.
+        """Return whether the CDK CLI would skip the stack: it would send nothing that differs.
 
         Source: code of the CDK CLI 2.1148.1, canSkipDeploy
         """
@@ -103,8 +103,8 @@ class AssemblyDeployer:
             return False
         if {tag["Key"]: tag["Value"] for tag in before.get("Tags", [])} != dict(stack.tags):
             return False
-        asked = self._client("cloudformation", stack.region).get_template(StackName=stack.name)["TemplateBody"]
-        deployed = json.loads(asked) if isinstance(asked, str) else asked
+        requested = self._client("cloudformation", stack.region).get_template(StackName=stack.name)["TemplateBody"]
+        deployed = json.loads(requested) if isinstance(requested, str) else requested
         return deployed == json.loads(stack.template.read_text(encoding="utf-8"))
 
     def _protect(self, stack: AssemblyStack, before: Any) -> None:

@@ -37,7 +37,7 @@ class AssemblyStack:
 def stacks_of(assembly: Path, *, account: str, region: str) -> list[AssemblyStack]:
     """Return the stacks so that each comes after those it needs; stages are looked into.
 
-    `account` and `region` stand for those that the app leaves open. Raises `ValueError` for what cannot be deployed
+    `account` and `region` replace those that the app leaves open. Raises `ValueError` for what cannot be deployed
     here (container image assets).
     """
     manifest = json.loads((assembly / "manifest.json").read_text(encoding="utf-8"))
@@ -91,7 +91,7 @@ def _assets(assembly: Path, file: str, where: Mapping[str, str]) -> Iterator[Fil
         raise ValueError(f"{file} has container images; this emulation has no registry to push them to")
     for entry in manifest.get("files", {}).values():
         if "path" not in entry["source"]:
-            raise ValueError(f"{file} has an asset that a command makes; only files and directories are uploaded here")
+            raise ValueError(f"{file} has an asset that a command creates; only files and directories are uploaded")
         for destination in entry["destinations"].values():
             yield FileAsset(
                 path=assembly / entry["source"]["path"],

@@ -19,9 +19,9 @@ class StackReport:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the stack is as it was asked to be."""
+        """Whether the stack is in the requested state."""
         done = self.status in ("CREATE_COMPLETE", "UPDATE_COMPLETE", "DELETE_COMPLETE")
-        # One that was rolled back to what is asked for now, and so was passed over.
+        # Also a stack that was rolled back to the requested template, and was therefore skipped.
         rolled_back_before = self.status == "UPDATE_ROLLBACK_COMPLETE" and not self.changed
         return not self.failures and (done or rolled_back_before)
 
@@ -39,7 +39,7 @@ class DeploymentReport:
 
     @property
     def succeeded(self) -> bool:
-        """Whether every stack is as it was asked to be."""
+        """Whether every stack is in the requested state."""
         return all(stack.succeeded for stack in self.stacks)
 
     @property

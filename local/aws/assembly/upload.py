@@ -14,7 +14,7 @@ _FIRST_DAY = (1980, 1, 1, 0, 0, 0)
 
 
 def upload(asset: FileAsset, s3: Any) -> bool:
-    """Upload an asset unless it is there already, and tell which. Raises `ClientError` when the bucket is missing."""
+    """Upload an asset unless it exists; `True` when it was uploaded. Raises `ClientError` without the bucket."""
     try:
         s3.head_object(Bucket=asset.bucket, Key=asset.key)
     except ClientError as error:

@@ -1,4 +1,4 @@
-"""Runs a Lambda function's code as a process of this machine, with its role's credentials and nothing else."""
+"""Runs a Lambda function's code as a process of this machine, with no credentials but those of its role."""
 
 import io
 import json
@@ -20,7 +20,7 @@ from local.aws.functions.run_handler import handler_forks
 from local.aws.resource_provider import ResourceFailed
 from local.aws.resources.services import Services
 
-_LOG_LINES_TOLD = 25
+_LOG_LINES_REPORTED = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,10 +53,10 @@ class FunctionProcess:
     ) -> Run:
         """Run a function, by ARN or name, with an event until it ends or its timeout passes.
 
-        `around`: what surrounds the run itself, once all that it needs has been asked of the services.
+        `around`: what wraps the run itself, after all that it needs was read from the services.
         """
-        told = self._services.call("lambda", region, "GetFunction", {"FunctionName": function_arn})
-        function: dict[str, Any] = told["Configuration"]
+        reported = self._services.call("lambda", region, "GetFunction", {"FunctionName": function_arn})
+        function: dict[str, Any] = reported["Configuration"]
         _refuse_unserved(function)
         seconds = int(function.get("Timeout", 3))
         with tempfile.TemporaryDirectory(prefix="local-aws-lambda-") as folder:
@@ -99,7 +99,7 @@ class FunctionProcess:
         }
 
     def _credentials(self, role_arn: str, session: str, region: str) -> dict[str, str]:
-        """Assume the execution role, after asking IAM whether Lambda may.
+        """Assume the execution role, after IAM has checked that Lambda is allowed to.
 
         Source: assumption services-ask-who-trusts-a-role
         """
@@ -145,7 +145,7 @@ def _run(handler: str, seconds: int, event: Mapping[str, Any], task: Path, envir
             os.killpg(process, signal.SIGKILL)
             said += output.readall()
     returned = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else None
-    lines = said.decode(errors="replace").splitlines()[-_LOG_LINES_TOLD:]
+    lines = said.decode(errors="replace").splitlines()[-_LOG_LINES_REPORTED:]
     return Run(ended_well=answer.exists(), timed_out=timed_out, log="\n".join(lines), returned=returned)
 
 

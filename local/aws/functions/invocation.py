@@ -1,4 +1,4 @@
-"""Runs a function when a test asks for it, as AWS would: with its role's rights and no others.
+"""Runs a function when a test calls it, as AWS would: with its role's IAM permissions only.
 
 Source: model botocore lambda Invoke
 """
@@ -24,10 +24,10 @@ class Invocation:
         self._process = FunctionProcess(Services(endpoint))
         self._account = account
 
-    def invoke(self, asked: str) -> dict[str, Any]:
-        """Run the function of a request (JSON: `function`, `event`, `region`, `judged`); return what became of it."""
-        request: dict[str, Any] = json.loads(asked)
-        around = _judged if request["judged"] else _unjudged
+    def invoke(self, requested: str) -> dict[str, Any]:
+        """Run the function of a request (JSON: `function`, `event`, `region`, `checked`); return what became of it."""
+        request: dict[str, Any] = json.loads(requested)
+        around = _checked if request["checked"] else _unchecked
         run = self._process.invoke(
             request["function"], request["event"], request["region"], self._account, around=around
         )
@@ -35,7 +35,7 @@ class Invocation:
 
 
 @contextmanager
-def _judged() -> Generator[None]:
+def _checked() -> Generator[None]:
     """Let IAM allow or deny every call meanwhile."""
     settings.INITIAL_NO_AUTH_ACTION_COUNT = 0
     ActionAuthenticatorMixin.request_count = 0
@@ -46,5 +46,5 @@ def _judged() -> Generator[None]:
 
 
 @contextmanager
-def _unjudged() -> Generator[None]:
+def _unchecked() -> Generator[None]:
     yield

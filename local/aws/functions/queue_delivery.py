@@ -11,7 +11,7 @@ _LONGEST_BATCH = 10
 
 
 class QueueDelivery:
-    """Delivers when asked, not by itself: a test says when."""
+    """Delivers only when a test calls it, not by itself."""
 
     def __init__(self, client: Callable[[str, str | None], Any], invoke: Callable[..., dict[str, Any]]) -> None:
         """Ask services through `client`, run functions by `invoke` (see `LocalAws`)."""
@@ -30,13 +30,13 @@ class QueueDelivery:
     def _batches(self, function_name: str, queue_arn: str, size: int, region: str) -> Iterator[dict[str, Any]]:
         sqs = self._client("sqs", region)
         url = sqs.get_queue_url(QueueName=queue_arn.rsplit(":", 1)[-1])["QueueUrl"]
-        asked: dict[str, Any] = {
+        requested: dict[str, Any] = {
             "QueueUrl": url,
             "MaxNumberOfMessages": min(size, _LONGEST_BATCH),
             "AttributeNames": ["All"],
             "MessageAttributeNames": ["All"],
         }
-        while messages := sqs.receive_message(**asked).get("Messages", []):
+        while messages := sqs.receive_message(**requested).get("Messages", []):
             records = [_record(message, queue_arn, region) for message in messages]
             run = self._invoke(function_name, {"Records": records}, region=region)
             failed = _failed(run, records)
@@ -61,7 +61,7 @@ def _record(message: dict[str, Any], queue_arn: str, region: str) -> dict[str, A
 
 
 def _failed(run: dict[str, Any], records: list[dict[str, Any]]) -> set[str]:
-    """Return the ids of what stays in the queue: all of a batch whose run raised, else what the handler reports."""
+    """Return the ids that stay in the queue: all of a batch whose run raised, else those that the handler reports."""
     if not run["ended_well"]:
         return {record["messageId"] for record in records}
     returned: dict[str, Any] = run["returned"] or {}

@@ -26,7 +26,7 @@ _FROM_THE_START = {
 
 
 class Context:
-    """What Lambda hands to a handler beside the event."""
+    """The context object that Lambda passes to a handler in addition to the event."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -52,7 +52,7 @@ def handler_forks() -> ForkServer:
 
 
 def _import_sdk() -> None:
-    """Import what Lambda's runtime has beside the standard library, and no more than that."""
+    """Import what Lambda's runtime has in addition to the standard library, and no more than that."""
     from local.aws.remembered_models import remember_models
 
     remember_models()

@@ -1,1 +1,1 @@
-"""A stand-in of AWS ParallelCluster's provider: judges clusters as ParallelCluster does, and boots none."""
+"""A stand-in of AWS ParallelCluster's provider: checks clusters as ParallelCluster does, and boots none."""

@@ -1,4 +1,4 @@
-"""What the emulated services say of the things that a configuration names: who is missing, and where the others are."""
+"""What the emulated services return for the resources that a configuration names: missing, or where they are."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 from local.aws.resource_provider import ResourceFailed
 from local.aws.resources.services import Services
 from local.parallelcluster import named
-from local.parallelcluster.surroundings import Surroundings
+from local.parallelcluster.account_context import AccountContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kind:
-    """A kind of thing that exists when a call about it succeeds."""
+    """A kind of resource that exists when a call for it succeeds."""
 
     keys: tuple[str, ...]
     call: tuple[str, str]
@@ -56,8 +56,8 @@ _KINDS = (
 )
 
 
-def surroundings(services: Services, region: str, configuration: Mapping[str, Any]) -> Surroundings:
-    """Ask the emulated services what a configuration's validators would ask AWS."""
+def account_context(services: Services, region: str, configuration: Mapping[str, Any]) -> AccountContext:
+    """Query the emulated services for what a configuration's validators would query AWS for."""
     look = _Look(services, region)
     subnets = look.subnets(named.values(configuration, "SubnetId", "SubnetIds"))
     missing = [
@@ -69,7 +69,7 @@ def surroundings(services: Services, region: str, configuration: Mapping[str, An
     missing += [name for name, facts in subnets.items() if facts is None]
     missing += [uri for uri in named.s3_uris(configuration) if not look.has_object(uri)]
     found = {name: facts for name, facts in subnets.items() if facts}
-    return Surroundings(
+    return AccountContext(
         zones={name: facts["AvailabilityZone"] for name, facts in found.items()},
         public_subnets=[name for name, facts in found.items() if facts["MapPublicIpOnLaunch"]],
         missing=missing,
@@ -83,7 +83,7 @@ class _Look:
         self._region = region
 
     def ask(self, service: str, operation: str, params: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the answer; `None` when the service refuses, as it does for what is not there."""
+        """Return the answer; `None` when the service refuses, as it does for a missing resource."""
         try:
             return self._services.call(service, self._region, operation, params)
         except ResourceFailed:
@@ -95,7 +95,7 @@ class _Look:
         return {name: answer["Subnets"][0] if answer else None for name, answer in answers.items()}
 
     def has_object(self, uri: str) -> bool:
-        """Tell whether there is an object at an S3 URI."""
+        """Return whether there is an object at an S3 URI."""
         parts = urlsplit(uri)
         return self.ask("s3", "HeadObject", {"Bucket": parts.netloc, "Key": parts.path.lstrip("/")}) is not None
 

@@ -30,7 +30,7 @@ class ClusterParts:
         return Created(physical_id=_id(request), attributes={}, level=Level.RECORDED)
 
     def update(self, request: Request) -> Created:
-        """Write a part down anew; the head node's interface changes its security groups."""
+        """Record a part again; the head node's interface changes its security groups."""
         if request.resource_type != HEAD_NODE:
             return Created(physical_id=_id(request), attributes={}, level=Level.RECORDED)
         before = request.old_properties or {}
@@ -56,12 +56,12 @@ class ClusterParts:
             return
 
     def exists(self, physical_id: str, region: str, account: str) -> bool:
-        """Tell whether a part is written down, or its interface is there."""
+        """Return whether a part is recorded, or its interface exists."""
         if not physical_id.startswith("i-"):
             return physical_id in self._kept
-        asked = {"NetworkInterfaceIds": [_interface_of(physical_id)]}
+        requested = {"NetworkInterfaceIds": [_interface_of(physical_id)]}
         try:
-            return bool(self._services.call("ec2", region, "DescribeNetworkInterfaces", asked)["NetworkInterfaces"])
+            return bool(self._services.call("ec2", region, "DescribeNetworkInterfaces", requested)["NetworkInterfaces"])
         except Gone:
             return False
 

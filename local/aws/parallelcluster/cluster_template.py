@@ -39,7 +39,7 @@ def cluster_template(configuration: Mapping[str, Any], *, version: str, log_grou
             "HeadNodeInstanceID": {"Value": {"Ref": "HeadNode"}},
             "HeadNodePrivateIP": {"Value": {"Fn::GetAtt": ["HeadNode", "PrivateIp"]}},
             "HeadNodePrivateDnsName": {"Value": {"Fn::GetAtt": ["HeadNode", "PrivateDnsName"]}},
-            # Metadata alone is no change to CloudFormation, and custom actions are in nothing else.
+            # CloudFormation sees no change when only metadata differs, and custom actions are only in metadata.
             "ConfigurationSha256": {"Value": _sha256(configuration)},
         },
     }
@@ -98,7 +98,7 @@ def _shared_storage(storage: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _id(kind: str, *parts: Mapping[str, Any]) -> str:
-    """Return a logical id; names have hyphens, which it may not hold."""
+    """Return a logical id; hyphens of the name are removed, because logical ids cannot have them."""
     return kind + "".join(f"{len(str(part['Name']))}{_alphanumeric(str(part['Name']))}" for part in parts)
 
 

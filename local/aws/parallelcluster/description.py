@@ -21,7 +21,7 @@ def described(stack: Mapping[str, Any], configuration: Mapping[str, Any], versio
     arn, name = str(stack["StackId"]), str(stack["StackName"])
     created = stack["CreationTime"].isoformat()
     head = named.section(configuration, "HeadNode")
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "clusterName": name,
         "clusterStatus": stack["StackStatus"],
         "cloudFormationStackStatus": stack["StackStatus"],
@@ -38,10 +38,10 @@ def described(stack: Mapping[str, Any], configuration: Mapping[str, Any], versio
         "headNode.state": "running",
     }
     if str(named.section(head, "Networking").get("ElasticIp", "false")).lower() != "false":
-        told["headNode.publicIpAddress"] = _PUBLIC_ADDRESS
+        reported["headNode.publicIpAddress"] = _PUBLIC_ADDRESS
     for number, pool in enumerate(named.login_pools(configuration)):
-        told |= {f"loginNodes.{number}.{key}": value for key, value in _login_pool(pool, arn).items()}
-    return told
+        reported |= {f"loginNodes.{number}.{key}": value for key, value in _login_pool(pool, arn).items()}
+    return reported
 
 
 def _login_pool(pool: Mapping[str, Any], arn: str) -> dict[str, Any]:

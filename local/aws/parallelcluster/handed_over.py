@@ -1,4 +1,4 @@
-"""What the provider's function is handed, and what of it the function itself refuses."""
+"""The input of the provider's function, and what the function itself refuses."""
 
 import re
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class Refused(Exception):
 
 
 class HandedOver:
-    """The properties of a cluster, as texts: CloudFormation hands numbers and booleans over as such."""
+    """The properties of a cluster, as texts: CloudFormation passes numbers and booleans as strings."""
 
     def __init__(self, request: Request, operation: str) -> None:
         """Read a request. Raises `Refused` for what is no cluster at all.

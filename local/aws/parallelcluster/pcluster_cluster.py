@@ -5,14 +5,15 @@ from collections.abc import Callable
 from local.aws.parallelcluster.cluster_stack import ClusterStack
 from local.aws.parallelcluster.description import described
 from local.aws.parallelcluster.handed_over import HandedOver, Refused, check_new_name
-from local.aws.parallelcluster.judgement import Judgement, messages
 from local.aws.parallelcluster.provider_stand_in import ProviderStandIn
+from local.aws.parallelcluster.verdict import Decision, messages
 from local.aws.resource_provider import Created, Level, NothingChanged, Request, ResourceFailed
 from local.aws.resources.services import Services
 from local.parallelcluster.answers import Finding
 
 _NOTE = (
-    "STAND-IN: judged by ParallelCluster's own schema, validators and update policies; its stack holds stand-ins only, "
+    "STAND-IN: checked by ParallelCluster's own schema, validators and update policies; its stack holds "
+    "stand-ins only, "
     "no instance was started and no script ran"
 )
 
@@ -28,14 +29,14 @@ class PclusterCluster:
         """Serve clusters of `providers`, with the services at one endpoint."""
         self._services = services
         self._providers = providers
-        self._judgement = Judgement(services)
+        self._verdict = Decision(services)
 
     def create(self, request: Request) -> Created:
-        """Judge a configuration and make the cluster's stack."""
+        """Check a configuration and create the cluster's stack."""
         return self._answered(self._create, request, ResourceFailed)
 
     def update(self, request: Request) -> Created:
-        """Judge a configuration and each change, then update the cluster's stack.
+        """Check a configuration and each change, then update the cluster's stack.
 
         Source: recorded serverless/serverless#9240, "Modifying service token is not allowed." (2021-04-04)
         """
@@ -44,7 +45,7 @@ class PclusterCluster:
         return self._answered(self._update, request, NothingChanged)
 
     def delete(self, request: Request) -> None:
-        """Delete the cluster's stack, unless it is to be retained."""
+        """Delete the cluster's stack, unless it must be retained."""
         if request.properties.get("DeletionPolicy") == "Retain":
             return
         try:
@@ -53,7 +54,7 @@ class PclusterCluster:
             raise ResourceFailed(_failed(refused)) from refused
 
     def exists(self, physical_id: str, region: str, account: str) -> bool:
-        """Tell whether the cluster's stack is there."""
+        """Return whether the cluster's stack exists."""
         return ClusterStack(self._services, region, physical_id).version() is not None
 
     def _create(self, request: Request) -> Created:
@@ -63,7 +64,7 @@ class PclusterCluster:
         stack = self._stack(request, handed.name)
         if stack.describe():
             raise Refused(f"Bad Request: Cluster {handed.name} already exists.")
-        findings = self._judgement.validate(handed, request.region)
+        findings = self._verdict.validate(handed, request.region)
         version = self._version(request)
         stack.create(handed.configuration, version, rolls_back=handed.rolls_back)
         return _created(handed, stack, version, findings)
@@ -85,8 +86,8 @@ class PclusterCluster:
                 f"Bad Request: the update can be performed only with the same ParallelCluster version ({made_by}) "
                 "used to create the cluster."
             )
-        findings = self._judgement.validate(handed, request.region)
-        if self._judgement.changes(stack.deployed()["ClusterConfiguration"], handed.configuration):
+        findings = self._verdict.validate(handed, request.region)
+        if self._verdict.changes(stack.deployed()["ClusterConfiguration"], handed.configuration):
             stack.update(handed.configuration, version)
         return _created(handed, stack, version, findings)
 
@@ -97,7 +98,7 @@ class PclusterCluster:
             raise failure(_failed(refused)) from refused
 
     def _version(self, request: Request) -> str:
-        # Source: emulation, only functions of ParallelCluster's providers can be asked
+        # Source: emulation, only functions of ParallelCluster's providers can be called
         version = self._providers.version(request.properties.get("ServiceToken"))
         if version is None:
             raise Refused(f"there is no function {request.properties.get('ServiceToken')}")

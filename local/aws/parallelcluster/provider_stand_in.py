@@ -1,4 +1,4 @@
-"""`LocalAws::ParallelCluster::Provider`: stands for the provider's function, role and layer."""
+"""`LocalAws::ParallelCluster::Provider`: replaces the provider's function, role and layer."""
 
 from typing import Any
 
@@ -7,7 +7,8 @@ from local.aws.resources.services import Services
 
 PROPERTIES = frozenset({"Version", "FunctionName", "AdditionalIamPolicies", "CustomLambdaRole", "CustomBucket"})
 ATTRIBUTES = frozenset({"Arn", "LayerArn"})
-_NOTE = "STAND-IN for the provider of AWS ParallelCluster: it judges clusters by ParallelCluster's own code, boots none"
+_NOTE = "STAND-IN for the provider of AWS ParallelCluster: it checks clusters with ParallelCluster's own code, "
+"boots none"
 
 
 class ProviderStandIn:
@@ -35,7 +36,7 @@ class ProviderStandIn:
         self._versions.pop(request.physical_id or "", None)
 
     def exists(self, physical_id: str, region: str, account: str) -> bool:
-        """Tell whether it is kept."""
+        """Return whether it is kept."""
         return physical_id in self._versions
 
     def _kept(self, request: Request) -> Created:

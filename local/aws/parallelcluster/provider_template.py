@@ -7,7 +7,7 @@ PROVIDER_TYPE = "LocalAws::ParallelCluster::Provider"
 MINOR_VERSION = "3.16"
 """What the oracle's schema and validators are of."""
 NEEDED_CAPABILITY = "CAPABILITY_AUTO_EXPAND"
-"""What whoever deploys the template must acknowledge, for its transform (AWS::Serverless)."""
+"""The capability that a deployment of the template must acknowledge, for its transform (AWS::Serverless)."""
 
 _URL = re.compile(
     r"https://(?P<region>[a-z0-9-]+)-aws-parallelcluster\.s3\.(?P=region)\.amazonaws\.com(\.cn)?"
@@ -16,14 +16,14 @@ _URL = re.compile(
 
 
 def is_provider_url(url: str) -> bool:
-    """Tell whether a URL is that of a provider's template."""
+    """Return whether a URL is that of a provider's template."""
     return _URL.fullmatch(url) is not None
 
 
 def provider_template(url: str, region: str) -> str | None:
     """Return the stand-in's template for the URL of the real one; `None` for any other URL.
 
-    Raises `LookupError` for a region or version in which AWS publishes nothing that a stand-in could judge.
+    Raises `LookupError` for a region or version in which AWS publishes nothing that a stand-in could check.
     Parameters, outputs and the log group are those of cloudformation/custom_resource/cluster.yaml of
     aws/aws-parallelcluster.
     """
@@ -34,14 +34,14 @@ def provider_template(url: str, region: str) -> str | None:
     if found["region"] != region:
         raise LookupError(f"the provider of {found['region']} serves functions of that region only, not of {region}")
     if not version.startswith(f"{MINOR_VERSION}."):
-        raise LookupError(f"this emulation stands in for ParallelCluster {MINOR_VERSION}.x only, not for {version}")
+        raise LookupError(f"this emulation covers ParallelCluster {MINOR_VERSION}.x only, not {version}")
     return json.dumps(_template(version), indent=1)
 
 
 def _template(version: str) -> dict[str, object]:
     suffix = {"Fn::Select": [2, {"Fn::Split": ["/", {"Ref": "AWS::StackId"}]}]}
     return {
-        "Description": f"STAND-IN for the provider of AWS ParallelCluster {version}: it judges clusters and boots none",
+        "Description": f"STAND-IN for the provider of AWS ParallelCluster {version}: it checks clusters and boots none",
         "Parameters": {
             "CustomLambdaRole": {"Type": "String", "Default": ""},
             "AdditionalIamPolicies": {"Type": "CommaDelimitedList", "Default": ""},

@@ -1,4 +1,4 @@
-"""The resource types of the stand-in, and who serves them."""
+"""The resource types of the stand-in, and the classes that serve them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -35,17 +35,17 @@ class ParallelClusterTypes:
         return _ATTRIBUTES.get(resource_type, frozenset())
 
     def of_type(self, resource_type: str) -> "ProviderStandIn | PclusterCluster | ClusterParts | None":
-        """Return who serves a type."""
+        """Return the handler of a type."""
         if resource_type == PROVIDER_TYPE:
             return self._providers
         return self._parts if resource_type in PART_TYPES else None
 
     def cluster(self, request: Request) -> "PclusterCluster | None":
-        """Return who serves a custom resource, if its service token is that of a provider's stand-in."""
+        """Return the handler of a custom resource, if its service token is that of a provider's stand-in."""
         token = request.properties.get("ServiceToken")
         is_own = isinstance(token, str) and ":function:pcluster-cfn-" in token
         return self._clusters if is_own else None
 
     def cluster_exists(self, physical_id: str, region: str, account: str) -> bool:
-        """Tell whether there is a cluster of that name."""
+        """Return whether there is a cluster of that name."""
         return self._clusters.exists(physical_id, region, account)

@@ -71,7 +71,7 @@ class ApiResource:
         self._delete(at)
 
     def exists(self, physical_id: str, region: str, account: str) -> bool:
-        """Ask the service whether the resource is there."""
+        """Return whether the service has the resource."""
         empty = Request(
             resource_type=self._spec.type, logical_id="", properties={}, stack_name="", stack_id="", region=region,
             account=account, physical_id=physical_id,
@@ -109,11 +109,11 @@ class ApiResource:
 
     def _refuse_unserved(self, at: Situation, covered: frozenset[str]) -> None:
         if any(call.by_name for call in self._spec.create):
-            return  # creation itself refuses what it has no place for
+            return  # creation itself refuses what it does not support
         unserved = sorted(set(at.props) - covered - self._spec.for_deletion)
         if unserved:
             # Source: emulation, moto and the tables have no place for the property
-            raise ResourceFailed(f"{self._spec.type}: this emulation has no place for {', '.join(unserved)}")
+            raise ResourceFailed(f"{self._spec.type}: this emulation does not support {', '.join(unserved)}")
 
     def _refuse_existing(self, at: Situation) -> None:
         """A type whose id is in its properties may be there already; others get theirs from the service."""
@@ -129,12 +129,12 @@ class ApiResource:
         for call in self._spec.create:
             given = by_name if call.by_name else None
             at.created |= make_call(call, at, by_name=given, may_drop=lambda path: path[0] in later) or {}
-            at.ref = search(self._spec.ref, at.words())  # at once, so that a later failure can take it back
+            at.ref = search(self._spec.ref, at.words())  # read immediately, so that a later failure can take it back
         at.ref = search(self._spec.ref, at.words())
         if not isinstance(at.ref, str):
-            told = {key: value for key, value in at.created.items() if key != "ResponseMetadata"}
+            reported = {key: value for key, value in at.created.items() if key != "ResponseMetadata"}
             # Source: emulation, a mistake of a table or of moto shows
-            raise ResourceFailed(f"{self._spec.type}: creation gave no id; the service answered {told}")
+            raise ResourceFailed(f"{self._spec.type}: creation gave no id; the service answered {reported}")
 
     def _call_update(self, at: Situation, changed: frozenset[str]) -> None:
         elsewhere = frozenset[str]().union(*(one.triggers for one in self._spec.settings)) | set(self._spec.recorded)
@@ -202,7 +202,7 @@ class ApiResource:
             return []
         shape = self._services.output_shape(read.call.service or self._spec.service, read.call.call)
         names = forgotten(shape, at.props, at.response)
-        return [f"{name}: taken, but the emulated service does not tell it back as it was given" for name in names]
+        return [f"{name}: accepted, but the emulated service does not return it as it was given" for name in names]
 
     def _delete(self, at: Situation) -> None:
         at.found = self._read(at) or {}
@@ -231,7 +231,7 @@ def _read(read: Read, at: Situation) -> Any:
 
 
 def _same(at: Situation, path: Path) -> bool:
-    """Tell whether a property, nested or not, is as it was: what did not change need not reach the update."""
+    """Return whether a property, nested or not, is as it was: what did not change need not reach the update."""
     return _at(at.props, path) == _at(at.old, path)
 
 

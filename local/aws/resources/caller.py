@@ -26,7 +26,7 @@ def make_call(
     """Make a call; `by_name` are properties that reach the input by their names.
 
     Returns `None` when the call's condition is not met. Raises `ResourceFailed` naming every property that the
-    operation has no place for, unless `may_drop` allows its path.
+    operation does not support, unless `may_drop` allows its path.
     """
     context = at.words(**words)
     if call.when and not search(call.when, context):
@@ -41,14 +41,14 @@ def make_call(
     for name, template in call.params.items():
         member = member_for(shape, name)
         if member is None:
-            raise ResourceFailed(f"{at.spec.type}: the table names {name}, which {service} {call.call} has not")
+            raise ResourceFailed(f"{at.spec.type}: the table names {name}, which {service} {call.call} does not have")
         value = fill(template, context)
         if value is not None:
             params[member], missing = map_value(shape.members[member], value, call.rename, (name,))
             unplaced += missing
     lost = [".".join(path) for path in unplaced if not may_drop(path)]
     if lost:
-        raise ResourceFailed(f"{at.spec.type}: {service} {call.call} has no place for {', '.join(lost)}")
+        raise ResourceFailed(f"{at.spec.type}: {service} {call.call} does not accept {', '.join(lost)}")
     return at.call(call.call, params, service)
 
 

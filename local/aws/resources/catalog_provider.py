@@ -52,7 +52,7 @@ class CatalogProvider:
         if resource_type in OWN_TYPES:
             return self._parallelcluster.check(resource_type, properties_unresolved)
         if resource_type not in self._of_type:
-            return [f"{resource_type}: this emulation does not know the resource type"]
+            return [f"{resource_type}: this emulation does not support the resource type"]
         return [f"{resource_type}: {problem}" for problem in name_problems(resource_type, properties_unresolved)]
 
     def attribute_names(self, resource_type: str) -> frozenset[str] | None:
@@ -71,23 +71,23 @@ class CatalogProvider:
 
     def create(self, request: Request) -> Created:
         """Create a resource, or raise `ResourceFailed`."""
-        created = self._asked(request).create(request)
+        created = self._requested(request).create(request)
         self._home[created.physical_id] = (request.region, request.account)
         return created
 
     def update(self, request: Request) -> Created:
         """Change a resource in place, or raise `ReplacementNeeded` or `ResourceFailed`."""
-        updated = self._asked(request).update(request)
+        updated = self._requested(request).update(request)
         self._home[updated.physical_id] = (request.region, request.account)
         return updated
 
     def delete(self, request: Request) -> None:
         """Delete a resource, or raise `ResourceFailed`."""
-        self._asked(request).delete(request)
+        self._requested(request).delete(request)
         self._home.pop(request.physical_id or "", None)
 
     def exists(self, resource_type: str, physical_id: str) -> bool:
-        """Ask the service whether a resource is there, in its own region or, unknown, in all in use."""
+        """Return whether the service has a resource, in its region or, when that is unknown, in all regions in use."""
         home = self._home.get(physical_id)
         places = [home] if home else sorted(set(self._home.values()))
         if resource_type == CLUSTER_TYPE:
@@ -95,7 +95,7 @@ class CatalogProvider:
         resource = self._resource(resource_type)
         return any(resource.exists(physical_id, region, account) for region, account in places)
 
-    def _asked(self, request: Request) -> "_Serves":
+    def _requested(self, request: Request) -> "_Serves":
         if is_custom(request.resource_type):
             return self._parallelcluster.cluster(request) or self._custom
         return self._resource(request.resource_type)
@@ -108,5 +108,5 @@ class CatalogProvider:
         if resource_type in NOTHING_TYPES:
             return self._nothing
         if resource_type not in self._of_type:
-            raise ResourceFailed(f"{resource_type}: this emulation does not know the resource type")
+            raise ResourceFailed(f"{resource_type}: this emulation does not support the resource type")
         return self._of_type[resource_type]

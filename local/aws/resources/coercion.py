@@ -10,7 +10,7 @@ _ANYTHING: Mapping[str, Any] = {}
 
 
 def typed(resource_type: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the properties with the types that the resource's schema asks for; what does not fit stays as it is."""
+    """Return the properties with the types in the resource's schema; what does not fit stays as it is."""
     schema = schema_of(resource_type) or {}
     return _typed(dict(properties), schema, schema)
 

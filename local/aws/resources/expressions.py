@@ -1,4 +1,4 @@
-"""The small language of the type tables: `$` and a JMESPath expression stands for a value of the resource at hand."""
+"""The expressions of the type tables: `$` and a JMESPath expression are replaced by a value of the resource."""
 
 import datetime
 import re
@@ -26,7 +26,7 @@ def fill(template: Any, context: Mapping[str, Any]) -> Any:
     """Return `template` with every `$expression` replaced; members whose expression finds nothing are left out.
 
     `context` gives the names that an expression may begin with, e.g. `props`, `ref`, `found`, `item`. A text such as
-    `arn:${ref}` has its parts replaced; `$$` at the start stands for a dollar sign.
+    `arn:${ref}` has its parts replaced; `$$` at the start is a literal dollar sign.
     """
     if isinstance(template, str):
         return _fill_text(template, context)

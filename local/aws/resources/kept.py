@@ -1,4 +1,4 @@
-"""Whether the emulated service kept what it was given: what it took and does not tell is named, never passed over."""
+"""Whether the emulated service kept its input: what it accepted and does not return is always reported."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -6,24 +6,24 @@ from typing import Any, cast
 from local.aws.resources.shapes import plain
 
 _DEPTH = 1
-"""How deep in a response the resource's own members lie: `Subnets[].CidrBlock`, `Configuration.Timeout`."""
+"""How deep in a response the resource's own members are: `Subnets[].CidrBlock`, `Configuration.Timeout`."""
 
 
 def forgotten(output_shape: Any, given: Mapping[str, Any], response: Mapping[str, Any]) -> list[str]:
-    """Return the plain properties that the read operation could tell of, and does not, or tells otherwise.
+    """Return the plain properties that the read operation could return, and leaves out or returns changed.
 
-    Only names that the operation's model has are judged: that it tells nothing of others is the service's own way.
+    Only names that the operation's model has are checked: the real service does not return others either.
     """
     tellable = {plain(name) for name in _member_names(output_shape, _DEPTH)}
     return [
         name
         for name, value in given.items()
-        if plain(name) in tellable and _is_plain(value) and not _told(value, _values_of(plain(name), response))
+        if plain(name) in tellable and _is_plain(value) and not _reported(value, _values_of(plain(name), response))
     ]
 
 
-def _told(given: Any, values: Iterator[Any]) -> bool:
-    return any(not _is_plain(told) or _text(told) == _text(given) for told in values)
+def _reported(given: Any, values: Iterator[Any]) -> bool:
+    return any(not _is_plain(reported) or _text(reported) == _text(given) for reported in values)
 
 
 def _text(value: Any) -> list[str]:
@@ -39,7 +39,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _values_of(name: str, value: Any) -> Iterator[Any]:
-    """Yield every value of a member of that name, wherever it lies."""
+    """Yield every value of a member of that name, at any depth."""
     if isinstance(value, Mapping):
         for key, item in cast(Mapping[str, Any], value).items():
             if plain(key) == name:

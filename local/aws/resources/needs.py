@@ -1,4 +1,4 @@
-"""What the real service asks before it creates or changes something and the emulated one does not; tables say it."""
+"""Checks before a creation or change that the real service makes and moto lacks; type tables list them."""
 
 from local.aws.resource_provider import NothingChanged, ResourceFailed
 from local.aws.resources.caller import make_call
@@ -10,12 +10,12 @@ from local.aws.resources.spec import Need
 def refuse_unmet(at: Situation, changed: frozenset[str]) -> None:
     """Raise `NothingChanged` for the first unmet need of the type; `changed` are the properties to look at."""
     for need in at.spec.needs:
-        if _asked(need, at, changed):
+        if _requested(need, at, changed):
             _refuse_unmet(need, at)
 
 
 def refuse_existing(at: Situation, found: object) -> None:
-    """Raise `ResourceFailed` when what shall be created is there: many emulated operations would overwrite it.
+    """Raise `ResourceFailed` when the resource to create exists already: many emulated operations would overwrite it.
 
     Source: document
     https://docs.aws.amazon.com/cloudformation-cli/latest/userguide/resource-type-test-contract-errors.html:
@@ -25,17 +25,17 @@ def refuse_existing(at: Situation, found: object) -> None:
         raise ResourceFailed(f"{at.spec.type}: {at.ref} already exists")
 
 
-def _asked(need: Need, at: Situation, changed: frozenset[str]) -> bool:
+def _requested(need: Need, at: Situation, changed: frozenset[str]) -> bool:
     if at.stage is Stage.UPDATE and not need.reads & changed:
         return False
     takes = need.call.takes if need.call else frozenset[str]()
     if takes and not takes & set(at.props):
-        return False  # there is nothing to ask about
+        return False  # there is nothing to query
     return not need.when or bool(search(need.when, at.words()))
 
 
 def _refuse_unmet(need: Need, at: Situation) -> None:
-    """Refuse in the words of the table, which names the source of the rule, or of the service that was asked.
+    """Refuse in the words of the table, which names the source of the rule, or of the service that was called.
 
     Source: assumption service-error-texts
     """

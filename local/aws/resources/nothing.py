@@ -1,4 +1,4 @@
-"""Types that stand for nothing: the CDK's metadata, and wait conditions, whose signals count as given."""
+"""Types that create nothing: the CDK's metadata, and wait conditions, whose signals count as given."""
 
 import uuid
 
@@ -24,5 +24,5 @@ class Nothing:
         """Do nothing."""
 
     def exists(self, physical_id: str, region: str, account: str) -> bool:
-        """Nothing is always there."""
+        """A resource of these types always exists."""
         return True

@@ -33,12 +33,12 @@ def value_problems(resource_type: str, properties: Mapping[str, Any]) -> list[st
     schema = schema_of(resource_type)
     if schema is None:
         return [f"CloudFormation has no resource type {resource_type}"]
-    problems = [_told(error) for error in _validator(resource_type).iter_errors(dict(properties))]  # pyright: ignore
+    problems = [_reported(error) for error in _validator(resource_type).iter_errors(dict(properties))]  # pyright: ignore
     return problems + [f"{path} is read-only" for path in _read_only_given(schema, properties)]
 
 
 def name_problems(resource_type: str, properties: Mapping[str, Any]) -> list[str]:
-    """Return unknown and read-only property names at any depth, and missing ones; functions are not judged."""
+    """Return unknown and read-only property names at any depth, and missing ones; functions are not checked."""
     schema = schema_of(resource_type)
     if schema is None:
         return [f"CloudFormation has no resource type {resource_type}"]
@@ -47,7 +47,7 @@ def name_problems(resource_type: str, properties: Mapping[str, Any]) -> list[str
 
 
 def create_only_paths(resource_type: str) -> tuple[tuple[str, ...], ...]:
-    """Return the paths of properties that cannot be changed in place; `*` stands for every member of a list."""
+    """Return the paths of properties that cannot be changed in place; `*` means every member of a list."""
     schema = schema_of(resource_type) or {}
     return tuple(_path(pointer) for pointer in schema.get("createOnlyProperties", ()))
 
@@ -95,7 +95,7 @@ def _names_wrong(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any],
 
 
 def is_intrinsic(value: Mapping[str, Any]) -> bool:
-    """Tell whether an object of a template is an intrinsic function and not a value."""
+    """Return whether an object of a template is an intrinsic function and not a value."""
     name = next(iter(value), "")
     return len(value) == 1 and (name in ("Ref", "Condition") or name.startswith("Fn::"))
 
@@ -110,7 +110,7 @@ def dereferenced(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[
     return schema
 
 
-def _told(error: ValidationError) -> str:
+def _reported(error: ValidationError) -> str:
     if error.context:
         error = cast(ValidationError, best_match(error.context))
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path).lstrip(".")
@@ -131,7 +131,7 @@ def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationEr
         return
     try:
         matches = regex.search(pattern, value) is not None
-    except regex.error:  # a pattern of another dialect cannot be judged here
+    except regex.error:  # a pattern of another dialect cannot be checked here
         return
     if not matches:
         yield ValidationError(f"{value!r} does not match {pattern!r}")

@@ -20,7 +20,7 @@ _GONE = re.compile(
 )
 
 _SAGEMAKER_GONE = re.compile(r"Could not find|Requested resource not found|RecordNotFound")
-"""SageMaker answers `ValidationException` to a name that it does not know; its text alone tells that."""
+"""SageMaker answers `ValidationException` to an unknown name; only its text shows that."""
 
 _gone_is_an_error = False
 
@@ -28,7 +28,7 @@ _THERE = re.compile(r"Duplicate|AlreadyExists|AlreadyAssociated")
 
 
 def let_sagemaker_fail_for_what_is_gone(wanted: bool) -> None:
-    """Take a name that SageMaker does not know for an error from now on, or for what is gone: both are possible.
+    """Treat an unknown name at SageMaker as an error from now on, or as a deleted resource: both are possible.
 
     Source: assumption sagemaker-endpoint-deleted-beneath-its-stack
     """
@@ -37,11 +37,11 @@ def let_sagemaker_fail_for_what_is_gone(wanted: bool) -> None:
 
 
 class Gone(ResourceFailed):
-    """The service knows no such thing."""
+    """The service has no such resource."""
 
 
 class AlreadyThere(ResourceFailed):
-    """The service has that very thing already."""
+    """The resource exists already."""
 
 
 class Services:

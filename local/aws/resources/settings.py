@@ -12,7 +12,7 @@ from local.aws.resources.spec import Setting
 
 
 def apply_settings(at: Situation, changed: frozenset[str]) -> None:
-    """Make every setting's calls that the given (or changed) properties ask for."""
+    """Make every setting's calls that the given (or changed) properties require."""
     for setting in at.spec.settings:
         if not setting.triggers & changed or (setting.after_update and at.stage is Stage.CREATE):
             continue
@@ -27,7 +27,7 @@ def apply_settings(at: Situation, changed: frozenset[str]) -> None:
 
 
 def _as_it_was(at: Situation) -> contextlib.suppress:
-    """Taking back half an update, what never came cannot go, and what never went is there: both are right."""
+    """Rolling back half an update, a deletion can miss and a creation can collide: both are correct."""
     return contextlib.suppress(*((AlreadyThere, Gone) if at.request.restoring else ()))
 
 
@@ -42,7 +42,7 @@ def undo_settings(at: Situation) -> None:
 def _apply_each(setting: Setting, at: Situation, changed: frozenset[str]) -> None:
     wanted: list[Any] = at.props.get(setting.each, [])
     had: list[Any] = at.old.get(setting.each, []) if at.stage is Stage.UPDATE else []
-    anew = bool((setting.triggers - {setting.each}) & changed) and at.stage is Stage.UPDATE
+    again = bool((setting.triggers - {setting.each}) & changed) and at.stage is Stage.UPDATE
     gone = [item for item in had if item not in wanted]
     if gone and setting.undo is None:
         # Source: emulation, moto has no operation that takes a member away
@@ -50,7 +50,7 @@ def _apply_each(setting: Setting, at: Situation, changed: frozenset[str]) -> Non
     for item in gone:
         _undo(setting, at, item)
     for item in wanted:
-        if anew or item not in had:
+        if again or item not in had:
             with _as_it_was(at):
                 make_calls(setting.calls, at, item=item)
 

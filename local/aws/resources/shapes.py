@@ -19,7 +19,7 @@ class Mapped:
 
 
 def member_for(shape: Any, name: str, rename: Mapping[str, str] = _NO_RENAME) -> str | None:
-    """Return the member of a structure that a CloudFormation name means: the same name, whatever its case."""
+    """Return the member of a structure that a CloudFormation name means: the same name, ignoring case."""
     wanted = plain(rename.get(name, name))
     return next((member for member in shape.members if plain(member) == wanted), None)
 
@@ -49,8 +49,8 @@ def model_problems(shape: Any, value: Any, path: str = "") -> list[str]:
         return _structure_problems(shape, cast(Mapping[str, Any], value), path)
     if kind == "list" and isinstance(value, list):
         items = cast(list[Any], value)
-        told = [f"{path}: {len(items)} items; {text}" for text in _outside(len(items), shape.metadata)]
-        return told + [
+        reported = [f"{path}: {len(items)} items; {text}" for text in _outside(len(items), shape.metadata)]
+        return reported + [
             one for index, item in enumerate(items) for one in model_problems(shape.member, item, f"{path}[{index}]")
         ]
     if kind == "map" and isinstance(value, Mapping):
@@ -64,28 +64,28 @@ def model_problems(shape: Any, value: Any, path: str = "") -> list[str]:
 
 
 def _structure_problems(shape: Any, value: Mapping[str, Any], path: str) -> list[str]:
-    told = [f"{path or 'input'}: {name} is required" for name in shape.required_members if name not in value]
+    reported = [f"{path or 'input'}: {name} is required" for name in shape.required_members if name not in value]
     for name, member in value.items():
         if name in shape.members:
-            told += model_problems(shape.members[name], member, f"{path}.{name}" if path else name)
-    return told
+            reported += model_problems(shape.members[name], member, f"{path}.{name}" if path else name)
+    return reported
 
 
 def _string_problems(shape: Any, value: str, path: str) -> list[str]:
-    told: list[str] = []
+    reported: list[str] = []
     if getattr(shape, "enum", None) and value not in shape.enum:
-        told.append(f"{path}: {value!r} is not one of {', '.join(shape.enum)}")
-    told += [f"{path}: {len(value)} characters; {text}" for text in _outside(len(value), shape.metadata)]
+        reported.append(f"{path}: {value!r} is not one of {', '.join(shape.enum)}")
+    reported += [f"{path}: {len(value)} characters; {text}" for text in _outside(len(value), shape.metadata)]
     pattern = shape.metadata.get("pattern")
     if pattern and _fails(pattern, value):
-        told.append(f"{path}: {value!r} does not match {pattern}")
-    return told
+        reported.append(f"{path}: {value!r} does not match {pattern}")
+    return reported
 
 
 def _fails(pattern: str, value: str) -> bool:
     try:
         return re.fullmatch(pattern, value, re.DOTALL) is None
-    except re.error:  # a Java pattern that Python does not read cannot be judged here
+    except re.error:  # a Java pattern that Python does not read cannot be checked here
         return False
 
 

@@ -19,7 +19,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class TableError(Exception):
-    """A table says something that has no meaning; a mistake of ours, not of the user."""
+    """A type table is invalid: an error in this emulation, not of the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class Call:
 
     @property
     def reads(self) -> frozenset[str]:
-        """The properties that the call takes by expression, or that its condition asks for."""
+        """The properties that the call takes by expression, or that its condition reads."""
         return self.takes | properties_in(f"${self.when}")
 
 
@@ -61,7 +61,7 @@ class Need:
     that: str = ""
     """A JMESPath condition that must be met; `response` is what the call gave."""
     otherwise: str = ""
-    """What is told when it is not."""
+    """The message when it is not."""
     called: str = ""
     """The name in `extra` under which later needs find the response."""
 
@@ -99,7 +99,7 @@ class Read:
     call: Call
     at: str
     also: tuple[tuple[str, "Read"], ...] = ()
-    """Further reads, whose results are members of what was found (e.g. a VPC's default security group)."""
+    """Additional reads, whose results are members of what was found (e.g. a VPC's default security group)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,11 +141,11 @@ class TypeSpec:
     """What must be so of what was found after a creation or change, before CloudFormation calls it complete."""
     hook: str
     note: str
-    """What is told of every resource of the type that was created or changed."""
+    """The note on every resource of the type that was created or changed."""
     recorded: Mapping[str, str]
-    """Properties that no emulated API takes, each with the reason; told in the notes."""
+    """Properties that no emulated API takes, each with the reason; reported in the notes."""
     update_only: frozenset[str]
-    """Properties that creation has no place for: they say how an update is made."""
+    """Properties that creation does not support: they say how an update is made."""
     replace: frozenset[str]
     """Paths of properties whose change replaces the resource although its schema does not say so."""
 
@@ -158,7 +158,7 @@ class TypeSpec:
 
     @property
     def fixed_paths(self) -> tuple[tuple[str, ...], ...]:
-        """Paths of what can be set at creation only; `*` stands for every member of a list."""
+        """Paths of what can be set at creation only; `*` means every member of a list."""
         own = (tuple(path.split(".")) for path in sorted(self.replace))
         return (*create_only_paths(self.type), *own)
 

@@ -1,11 +1,11 @@
-"""How CloudFormation hands values to functions."""
+"""How CloudFormation passes values to functions."""
 
 from collections.abc import Mapping
 from typing import Any, cast
 
 
 def as_strings(value: Any) -> Any:
-    """Return a value as CloudFormation hands it to functions: booleans and numbers arrive as strings."""
+    """Return a value as CloudFormation passes it to functions: booleans and numbers arrive as strings."""
     if isinstance(value, Mapping):
         return {key: as_strings(item) for key, item in cast(Mapping[str, Any], value).items()}
     if isinstance(value, list):

@@ -11,7 +11,7 @@ from local.aws.stacks.definition import Definition
 from local.aws.template.finding import Finding
 
 NO_CHANGES = "The submitted information didn't contain changes. Submit different information to create a change set."
-"""The CDK CLI knows an empty change set by the beginning of this sentence."""
+"""The CDK CLI recognizes an empty change set by the beginning of this sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class ChangeSet:
     target: Definition
     changes: tuple[Change, ...] = ()
     findings: tuple[Finding, ...] = ()
-    """Why the template was refused; told by DescribeEvents."""
+    """Why the template was refused; DescribeEvents returns it."""
     status: str = "CREATE_COMPLETE"
     reason: str | None = None
     execution_status: str = "AVAILABLE"

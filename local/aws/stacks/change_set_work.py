@@ -24,7 +24,7 @@ def create_change_set(
     include_nested: bool = False,
     deployment_config: dict[str, Any] | None = None,
 ) -> tuple[Stack, ChangeSet]:
-    """Plan an operation. A template that is refused makes a FAILED change set whose findings tell why.
+    """Plan an operation. A template that is refused makes a FAILED change set whose findings give the reason.
 
     Raises `RequestRefused`, or `TemplateError` for a template that cannot be read at all.
 
@@ -153,7 +153,7 @@ def _plan(engine: CloudFormation, stack: Stack, change_set: ChangeSet, proposal:
         change_set.changes, differs = engine.changes(stack, change_set.target)
     except TemplateRejected as rejected:
         change_set.findings = rejected.findings
-        # The CDK CLI asks for the findings, by DescribeEvents, when it reads this name.
+        # The CDK CLI queries the findings with DescribeEvents when it reads this name.
         _fail(change_set, f"The following hook(s)/validation failed: [AWS::EarlyValidation]. {rejected}")
         return
     if change_set.kind == "UPDATE" and not differs:

@@ -68,7 +68,7 @@ class Deployment:
         )
 
     def create(self, *, on_failure: str = "ROLLBACK") -> None:
-        """Create everything. `on_failure` is `ROLLBACK`, `DELETE` or `DO_NOTHING`; the stack's status tells the end."""
+        """Create everything; `on_failure` is `ROLLBACK`, `DELETE` or `DO_NOTHING`. The status shows the result."""
         try:
             self._apply_all()
             self._finish()
@@ -78,7 +78,7 @@ class Deployment:
         self._stack.set_status("CREATE_COMPLETE")
 
     def update(self, *, rollback: bool = True) -> None:
-        """Change what differs, then delete what is no longer wanted; on failure go back, unless told not to."""
+        """Change what differs, then delete what is no longer wanted; roll back on failure, unless that is disabled."""
         before = dict(self._stack.resources)
         self._rollback = rollback
         try:
@@ -111,7 +111,7 @@ class Deployment:
             properties = evaluate(declaration.properties, self._scope)
         except TemplateError as error:
             verb = "UPDATE" if existing else "CREATE"
-            self._stack.tell(logical_id, "", declaration.resource_type, f"{verb}_FAILED", str(error))
+            self._stack.add_event(logical_id, "", declaration.resource_type, f"{verb}_FAILED", str(error))
             raise
         if existing is None or not existing.physical_id:
             self._create(logical_id, properties, before=None)
@@ -155,18 +155,18 @@ class Deployment:
 
     def _replace(self, existing: StackResource, properties: Mapping[str, Any]) -> None:
         if not self._rollback:
-            # What is replaced goes only when the update is over, and this one may never be.
+            # A replaced resource is deleted only at the end of the update, which this update may never reach.
             # Source: recorded anomalyco/sst#977, text of the error (2021-10-30)
             # Source: assumption cloudformation-replaces-nothing-without-rollback
             refusal = "Replacement type updates not supported on stack with disable-rollback."
-            self._stack.tell(
+            self._stack.add_event(
                 existing.logical_id, existing.physical_id, existing.resource_type, "UPDATE_FAILED", refusal
             )
             raise ResourceFailed(refusal)
         self._create(existing.logical_id, properties, before=existing)
 
     def _finish(self) -> None:
-        """Show the outputs; from here on the stack is what was asked for."""
+        """Show the outputs; from here on the stack is in the requested state."""
         try:
             outputs = evaluate_outputs(self._target, self._scope)
             with self._registry.lock:
@@ -178,7 +178,7 @@ class Deployment:
             raise DeploymentFailed(str(error)) from error
 
     def _clean_up(self) -> None:
-        """Delete the replaced and the removed; what cannot go is told by its event, and the update still stands."""
+        """Delete replaced and removed resources; a failed deletion only adds an event; the update still succeeds."""
         replaced = [step.before for step in self._steps if step.before and step.made_new]
         remove(replaced, keep=keep_on_replacement, work=self._work)
         gone = [item for name, item in self._stack.resources.items() if name not in self._target.live.resources]
@@ -211,7 +211,7 @@ class Deployment:
             try:
                 self._work.restore(step.before, step.after)
             except ResourceFailed as failure:
-                self._stack.tell(
+                self._stack.add_event(
                     step.before.logical_id,
                     step.before.physical_id,
                     step.before.resource_type,

@@ -35,7 +35,7 @@ class CloudFormation:
     ) -> None:
         """Work with the resources of what `provider` makes for this engine, which also runs nested stacks.
 
-        `lookups` answers what templates ask of other services.
+        `lookups` reads what templates use from other services.
         """
         self.provider = provider(self)
         self.lookups = lookups
@@ -54,7 +54,7 @@ class CloudFormation:
         return stack
 
     def new_stack(self, region: str, name: str) -> Stack:
-        """Return a stack that nothing was decided about yet; it is not registered.
+        """Return a new stack without any operation; it is not registered.
 
         Source: model botocore cloudformation CreateStackInput (128 characters)
         Source: recorded localstack/localstack api/test_stacks test_stack_name_creation (2023-04-19)
@@ -116,7 +116,7 @@ class CloudFormation:
         """
         stack = self.new_stack(region, name)
         target = self.define(stack, proposal)
-        self.changes(stack, target)  # what cannot be evaluated is told now, not half-way
+        self.changes(stack, target)  # what cannot be evaluated is reported now, not half-way
         stack.termination_protection = termination_protection
         if parent is not None:
             stack.parent_id = parent.stack_id
@@ -206,7 +206,7 @@ class CloudFormation:
     def start_creation(
         self, stack: Stack, target: Definition, *, on_failure: str = "ROLLBACK", in_background: bool = True
     ) -> None:
-        """Run the creation of a stack whose status says so already."""
+        """Run the creation of a stack whose status is already set."""
         stack.disable_rollback = on_failure == "DO_NOTHING"
         stack.acknowledged = target.capabilities
         stack.definition = target  # shown while it is being made, and of a stack whose creation failed
@@ -216,7 +216,7 @@ class CloudFormation:
     def start_update(
         self, stack: Stack, target: Definition, *, rollback: bool = True, in_background: bool = True
     ) -> None:
-        """Run the update of a stack whose status says so already."""
+        """Run the update of a stack whose status is already set."""
         stack.disable_rollback = not rollback
         stack.acknowledged = target.capabilities
         work = self._deployment(stack, target)

@@ -1,4 +1,4 @@
-"""Refusals of a request, with the codes that CloudFormation's clients know.
+"""Refusals of a request, with CloudFormation's error codes.
 
 Source: model botocore cloudformation AlreadyExistsException
 Source: model botocore cloudformation ChangeSetNotFoundException

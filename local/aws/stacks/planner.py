@@ -40,7 +40,7 @@ def plan(stack: Stack, target: Definition, scope: StackScope, provider: Resource
 
 
 def outputs_change(stack: Stack, target: Definition, scope: StackScope) -> bool:
-    """Tell whether the outputs would differ; call it after `plan` with the same scope."""
+    """Return whether the outputs would differ; call it after `plan` with the same scope."""
     after: dict[str, Any] = {
         key: (evaluate(body["Value"], scope), body.get("Description"), evaluate(body.get("Export"), scope))
         for key, body in target.live.outputs.items()

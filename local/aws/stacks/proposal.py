@@ -97,7 +97,7 @@ def decide_conditions(template: Template, scope: StackScope) -> dict[str, bool]:
 
 
 class _Lazy(dict[str, bool]):
-    """Conditions by name, each evaluated when first asked for.
+    """Conditions by name, each evaluated at its first use.
 
     Source: assumption cloudformation-refuses-circular-conditions
     """
@@ -145,6 +145,6 @@ def _check_capabilities(template: Template, given: tuple[str, ...]) -> None:
 
 
 def _refuse(findings: list[Finding]) -> None:
-    # Source: emulation, all findings are reported at once and in the place of CloudFormation's early validation
+    # Source: emulation, all findings are reported together and in the place of CloudFormation's early validation
     if findings:
         raise TemplateRejected(findings)

@@ -24,7 +24,7 @@ class Registry:
     def __init__(self) -> None:
         """Start with no stack."""
         self.lock = RLock()
-        """Held by whoever decides that an operation may start."""
+        """Held by the thread that decides whether an operation may start."""
         self._stacks: dict[str, Stack] = {}
 
     def add(self, stack: Stack) -> None:

@@ -12,17 +12,17 @@ from local.aws.stacks.stack import StackResource
 
 
 def keep_on_delete(resource: StackResource) -> bool:
-    """Tell whether a resource outlives its stack."""
+    """Return whether a resource outlives its stack."""
     return resource.deletion_policy in ("Retain", "RetainExceptOnCreate")
 
 
 def keep_on_failed_creation(resource: StackResource) -> bool:
-    """Tell whether a resource outlives the rollback of the operation that made it, in the place of no other."""
+    """Return whether a resource outlives the rollback of the operation that made it, in the place of no other."""
     return resource.deletion_policy == "Retain"
 
 
 def keep_on_replacement(resource: StackResource) -> bool:
-    """Tell whether a resource outlives its replacement, and a new copy the rollback of one.
+    """Return whether a resource outlives its replacement, and a new copy the rollback of one.
 
     Source: assumption cloudformation-keeps-the-new-copy-of-a-refused-replacement
     """

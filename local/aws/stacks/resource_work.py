@@ -1,4 +1,4 @@
-"""The work on one resource: asks the provider, tells the events, keeps the record.
+"""The work on one resource: calls the provider, adds the events, keeps the record.
 
 Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-update-behaviors.html
 (2026-11)
@@ -71,13 +71,13 @@ class ResourceWork:
 
         Source: emulation, a change in place has no replacement as its way back; if it had, the emulation is at fault
         """
-        self._tell(after, "UPDATE_IN_PROGRESS")
+        self._report(after, "UPDATE_IN_PROGRESS")
         try:
             created = self._call(self._provider.update, self._request(before, before=after, restoring=True))
         except ReplacementNeeded:
             raise ResourceFailed(f"{before.logical_id} cannot be changed back in place") from None
         self._take(before, created)
-        self._tell(before, "UPDATE_COMPLETE")
+        self._report(before, "UPDATE_COMPLETE")
         return before
 
     def delete(self, resource: StackResource) -> None:
@@ -85,17 +85,17 @@ class ResourceWork:
 
         Source: recorded localstack/localstack api/test_stacks test_blocked_stack_deletion (2023-09-06)
         """
-        self._tell(resource, "DELETE_IN_PROGRESS")
+        self._report(resource, "DELETE_IN_PROGRESS")
         try:
             self._call(self._provider.delete, self._request(resource))
         except ResourceFailed as failure:
-            self._tell(resource, "DELETE_FAILED", str(failure))
+            self._report(resource, "DELETE_FAILED", str(failure))
             raise
-        self._tell(resource, "DELETE_COMPLETE")
+        self._report(resource, "DELETE_COMPLETE")
 
     def skip_delete(self, resource: StackResource) -> None:
-        """Tell that a resource is kept."""
-        self._tell(resource, "DELETE_SKIPPED")
+        """Report that a resource is kept."""
+        self._report(resource, "DELETE_SKIPPED")
 
     def _apply(
         self,
@@ -111,27 +111,27 @@ class ResourceWork:
         Source: recorded localstack/localstack test_change_set_ref
         test_immutable_property_update_causes_resource_replacement (2025-04-08)
         """
-        self._tell(resource, f"{verb}_IN_PROGRESS")
+        self._report(resource, f"{verb}_IN_PROGRESS")
         try:
             resource.given = resolve_dynamic(resource.properties, region=self._stack.region, lookups=self._lookups)
             self._take(resource, self._call(act, self._request(resource, before=before)))
             resource.notes = (*resource.notes, *notes)
         except ReplacementNeeded:
-            self._tell(
+            self._report(
                 resource,
                 "UPDATE_IN_PROGRESS",
                 "Requested update requires the creation of a new physical resource; hence creating one.",
             )
             raise
         except (ResourceFailed, TemplateError) as failure:
-            self._tell(resource, f"{verb}_FAILED", str(failure))
+            self._report(resource, f"{verb}_FAILED", str(failure))
             untouched = isinstance(failure, NothingChanged | TemplateError)
             raise (NothingChanged if untouched else ResourceFailed)(str(failure)) from failure
-        self._tell(resource, f"{verb}_COMPLETE", "; ".join((f"level: {resource.level.value}", *resource.notes)))
+        self._report(resource, f"{verb}_COMPLETE", "; ".join((f"level: {resource.level.value}", *resource.notes)))
         return resource
 
     def _call(self, act: Callable[[Request], _Result], request: Request) -> _Result:
-        """Ask the provider; a mistake in it fails the resource like any refusal, with its last lines as the reason.
+        """Call the provider; an exception in it fails the resource like any refusal, with its last lines as the reason.
 
         Source: emulation, a mistake of the emulation's own
         """
@@ -176,11 +176,11 @@ class ResourceWork:
         resource.level = created.level
         resource.notes = created.notes
 
-    def _tell(self, resource: StackResource, status: str, reason: str | None = None) -> None:
+    def _report(self, resource: StackResource, status: str, reason: str | None = None) -> None:
         resource.status = status
         resource.reason = reason
         resource.changed = datetime.now(UTC)
-        self._stack.tell(resource.logical_id, resource.physical_id, resource.resource_type, status, reason)
+        self._stack.add_event(resource.logical_id, resource.physical_id, resource.resource_type, status, reason)
 
 
 def _record(

@@ -62,7 +62,7 @@ class StackScope:
         return resource.attributes[name]
 
     def condition(self, name: str) -> bool:
-        """Tell whether a condition of the template holds."""
+        """Return whether a condition of the template holds."""
         # Source: recorded localstack/localstack test_change_set_conditions test_missing_condition (2025-10-08)
         if name not in self.conditions:
             raise TemplateError(f"Template error: condition {name} is not declared")
@@ -111,7 +111,8 @@ class StackScope:
         return self.resources[logical_id]
 
     def _pseudo(self, name: str) -> Any:
-        # Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/pseudo-parameter-reference.html:
+        # Source: document
+        # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/pseudo-parameter-reference.html:
         # "Available pseudo parameters"
         partition, suffix = partition_of(self.stack.region)
         values = {

@@ -109,12 +109,12 @@ class Stack:
         self.set_status(status, reason)
 
     def set_status(self, status: str, reason: str | None = None) -> None:
-        """Change the stack's own status, and tell it. The event comes first: waiting clients stop at the status."""
-        self.tell(self.name, self.stack_id, STACK_TYPE, status, reason)
+        """Change the stack's own status and add its event. The event is first: waiting clients stop at the status."""
+        self.add_event(self.name, self.stack_id, STACK_TYPE, status, reason)
         self.reason = reason
         self.status = status
 
-    def tell(self, logical_id: str, physical_id: str, resource_type: str, status: str, reason: str | None) -> None:
+    def add_event(self, logical_id: str, physical_id: str, resource_type: str, status: str, reason: str | None) -> None:
         """Add an event, at least a millisecond after the last: clients sort by time, and see no smaller part of it."""
         now = datetime.now(UTC)
         if self.events:

@@ -1,4 +1,4 @@
-"""What is wrong with a template as it stands, told all at once before anything is created.
+"""Errors that a template itself shows, all reported together before anything is created.
 
 Source: model cfn-lint schemas/other/functions/getatt.json
 Source: model cfn-lint schemas/other/functions/ref.json

@@ -209,7 +209,7 @@ def _load(body: str) -> Mapping[str, Any]:
 
 @cache
 def _loader() -> type[yaml.SafeLoader]:
-    """A safe loader that knows CloudFormation's short forms and leaves dates alone (`Version: 2012-10-17`)."""
+    """A safe loader that reads CloudFormation's short forms and leaves dates alone (`Version: 2012-10-17`)."""
 
     class Loader(yaml.SafeLoader):
         """Ours alone: constructors are registered on a class."""

@@ -1,4 +1,4 @@
-"""One thing that is wrong with a template, and the error that carries all of them."""
+"""One error of a template, and the exception that holds all of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from local.aws.template.values import TemplateError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A mistake found before anything was created."""
+    """An error found before anything was created."""
 
     message: str
     path: str

@@ -28,7 +28,7 @@ class Scope(Protocol):
         ...
 
     def condition(self, name: str) -> bool:
-        """Tell whether a condition holds."""
+        """Return whether a condition holds."""
         ...
 
     def in_mapping(self, name: str, first: str, second: str) -> Any:
@@ -202,4 +202,4 @@ _EAGER: dict[str, Callable[[Any, Scope], Any]] = {
     "Fn::GetStackOutput": _stack_output,
 }
 FUNCTIONS = (*_LAZY, *_EAGER)
-"""The names of all functions that may stand in a property or an output."""
+"""The names of all functions that are allowed in a property or an output."""

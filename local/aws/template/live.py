@@ -1,4 +1,4 @@
-"""A template with its conditions decided: only what will exist, and only the chosen branches."""
+"""A template with its conditions evaluated: only what will exist, and only the chosen branches."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

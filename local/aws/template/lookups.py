@@ -1,4 +1,4 @@
-"""What evaluating a template asks of other services."""
+"""What the evaluation of a template reads from other services."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""`CreationPolicy` and `UpdatePolicy`: read and checked; what they would wait for counts as given, and is told.
+"""`CreationPolicy` and `UpdatePolicy`: read and checked; what they would wait for counts as given, and is reported.
 
 Names and limits are those of the CloudFormation template reference.
 
@@ -13,7 +13,7 @@ from typing import Any, cast
 from local.aws.template.values import TemplateError
 
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
-_SIGNALLED = (_GROUP, "AWS::EC2::Instance", "AWS::CloudFormation::WaitCondition")
+_SIGNALED = (_GROUP, "AWS::EC2::Instance", "AWS::CloudFormation::WaitCondition")
 _CREATION = {"ResourceSignal": ("Count", "Timeout"), "AutoScalingCreationPolicy": ("MinSuccessfulInstancesPercent",)}
 _UPDATE = {
     "AutoScalingReplacingUpdate": ("WillReplace",),
@@ -54,7 +54,7 @@ def check_policies(logical_id: str, resource_type: str, declared: Mapping[str, A
         unknown = list(_unknown(given, known))
         if unknown:
             raise TemplateError(f"{where}/{name}] {unknown} is not supported; known are {sorted(known)}")
-    if creation and resource_type not in _SIGNALLED:
+    if creation and resource_type not in _SIGNALED:
         raise TemplateError(f"{where}/CreationPolicy] is not supported for {resource_type}")
     for name, value in (
         ("CreationPolicy/Timeout", _member(creation, "ResourceSignal", "Timeout")),
@@ -65,7 +65,7 @@ def check_policies(logical_id: str, resource_type: str, declared: Mapping[str, A
 
 
 def notes_on_creation(policy: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return what to tell of a creation that would have waited for signals."""
+    """Return the notes on a creation that would have waited for signals."""
     if not policy or "ResourceSignal" not in policy:
         return ()
     count = policy["ResourceSignal"].get("Count", 1)
@@ -73,7 +73,7 @@ def notes_on_creation(policy: Mapping[str, Any] | None) -> tuple[str, ...]:
 
 
 def notes_on_update(policy: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return what to tell of an update that would have replaced instances."""
+    """Return the notes on an update that would have replaced instances."""
     rolling = {"AutoScalingReplacingUpdate", "AutoScalingRollingUpdate"} & set(policy or {})
     return tuple(f"UpdatePolicy: {name} replaces no instance here" for name in sorted(rolling))
 

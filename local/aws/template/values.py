@@ -26,11 +26,11 @@ NO_VALUE: Final = Marker("AWS::NoValue")
 """The member that holds it is left out."""
 
 UNKNOWN: Final = Marker("{{changeSet:KNOWN_AFTER_APPLY}}")
-"""Stands in a change set for what exists only after a resource is created or changed."""
+"""Replaces, in a change set, a value that exists only after a resource is created or changed."""
 
 
 def contains_unknown(value: Any) -> bool:
-    """Tell whether `UNKNOWN` is anywhere in `value`."""
+    """Return whether `UNKNOWN` is anywhere in `value`."""
     if isinstance(value, Mapping):
         return any(contains_unknown(item) for item in cast("Mapping[str, Any]", value).values())
     if isinstance(value, list):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Distribution:
-    """One release of a distribution, as mmdebstrap is told of it."""
+    """One release of a distribution, with the values that mmdebstrap needs."""
 
     name: str
     """E.g. `debian-13`."""

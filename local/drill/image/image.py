@@ -1,6 +1,6 @@
 """Builds node images in layers, and finds those that are built.
 
-Recipes are part of an image's key, so the source of what `base.sh` imitates, the AMI's user, stands here.
+Recipes are part of an image's key, so the source of the AMI's user, which `base.sh` creates, is here.
 Source: code of awslabs/awsome-distributed-training a9171e6, LifecycleScripts/base-config/lifecycle_script.py, which
 runs utils/gen-keypair-ubuntu.sh and utils/fsx_ubuntu.sh on every node
 """
@@ -33,26 +33,26 @@ VARIANTS = ("slurm", "bare")
 
 
 class ImageError(RuntimeError):
-    """An image could not be built; the message has the end of what the build said."""
+    """An image could not be built; the message has the end of the build's output."""
 
 
 @dataclass(frozen=True)
 class Image:
-    """A node image: folders that are laid over one another."""
+    """A node image: layers of an overlay."""
 
     variant: str
     """`slurm`: shaped like the HyperPod Slurm AMI. `bare`: the same without Slurm, MUNGE and MariaDB."""
     layers: tuple[Path, ...]
     """Roots, the topmost first."""
     packages: Path
-    """Folder of the packages (.deb) with which a bare node becomes a Slurm node: what a mirror is to serve."""
+    """Folder of the packages (.deb) with which a bare node becomes a Slurm node: the content of a mirror."""
 
 
 class Images:
     """The images below one folder, each built once and kept until its recipe changes."""
 
     def __init__(self, folder: Path, say: Callable[[str], None] = print) -> None:
-        """Take the folder they are kept in, and what tells people what is going on."""
+        """`folder` of the images, and a function that prints progress."""
         self._folder = folder
         self._say = say
 
@@ -60,10 +60,10 @@ class Images:
         """Return the image, built first (about a minute) if it is not there or its recipe has changed.
 
         Raises `ImageError` when the build fails and `MissingPrerequisite` when the machine lacks what it needs.
-        A build that is killed leaves nothing that is taken for an image.
+        A killed build leaves no incomplete image.
         """
         if variant not in VARIANTS:
-            raise ImageError(f"no image {variant!r}: there are {', '.join(VARIANTS)}")
+            raise ImageError(f"unknown image {variant!r}; allowed: {', '.join(VARIANTS)}")
         release = distributions()[distribution]
         base_key, slurm_key = recipe_keys(release)
         with self._alone():
@@ -87,7 +87,7 @@ class Images:
 
     def _build_base(self, release: Distribution, out: Path) -> None:
         provide("mmdebstrap", "unshare", say=self._say)
-        fetch_aws_cli(RECIPE / "aws-cli.txt", out / "further" / "opt" / "aws-cli", release.python)
+        fetch_aws_cli(RECIPE / "aws-cli.txt", out / "extra" / "opt" / "aws-cli", release.python)
         _run_layer("base", out, release.suite, *release.sources)
 
     def _build_slurm(self, base: Path, out: Path) -> None:
@@ -96,7 +96,7 @@ class Images:
 
     @contextmanager
     def _alone(self) -> Generator[None]:
-        """Let one process build at a time; the next one finds what it built, and clears away what it left half done."""
+        """Let one process build at a time; the next one uses its image, or removes its incomplete build."""
         self._folder.mkdir(parents=True, exist_ok=True)
         with open(self._folder / ".lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -106,15 +106,15 @@ class Images:
 
 
 def recipe_keys(release: Distribution) -> tuple[str, str]:
-    """Return the keys of the base layer and of the Slurm layer: another key for every change of what they are made of.
+    """Return the keys of the base layer and of the Slurm layer: they change with every input of the build.
 
-    What the distribution's archive changes is not in them: delete the folder to build anew.
+    Images do not follow changes in the distribution's archive: delete the folder to build them again.
     """
     base = _digest(_BASE, [_AWS_CLI.read_text(), *release.sources, platform.machine()])
     return base, _digest(_SLURM, [base])
 
 
-def _digest(parts: Iterable[str], further: Iterable[str]) -> str:
+def _digest(parts: Iterable[str], additional: Iterable[str]) -> str:
     digest = hashlib.sha256(_LAYER.read_bytes())
     for part in parts:
         place = RECIPE / part
@@ -122,7 +122,7 @@ def _digest(parts: Iterable[str], further: Iterable[str]) -> str:
         for path in files:
             head = f"{path.relative_to(RECIPE)} {path.stat().st_mode & 0o111:o} {path.stat().st_size}\n"
             digest.update(head.encode() + path.read_bytes())
-    for line in further:
+    for line in additional:
         digest.update(line.encode() + b"\n")
     return digest.hexdigest()[:12]
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds one layer of a node image into a folder. It runs in a mount namespace of its own: killed at any point, it
 # leaves no mount behind.
-# Usage: layer.sh base  RECIPE OUT SUITE MIRROR...   a whole root in OUT/root; what is in OUT/further is added
+# Usage: layer.sh base  RECIPE OUT SUITE MIRROR...   a whole root in OUT/root; what is in OUT/extra is added
 #        layer.sh slurm RECIPE OUT BASE_ROOT         what differs from BASE_ROOT in OUT/root, packages in OUT/packages
 set -euo pipefail
 kind="$1" recipe="$2" out="$3"
@@ -35,8 +35,8 @@ base() {
   mmdebstrap --quiet --mode=root --variant=minbase --include="apt,$(listed "${recipe}/base.packages" | paste -sd,)" \
     --aptopt='APT::Install-Recommends "false"' "${options[@]}" "${suite}" "${root}" "$@"
   rm -f "${root}/etc/dpkg/dpkg.cfg.d/99mmdebstrap" "${root}/etc/apt/apt.conf.d/99mmdebstrap"
-  cp -R "${out}/further/." "${root}/"
-  rm -rf "${out}/further"
+  cp -R "${out}/extra/." "${root}/"
+  rm -rf "${out}/extra"
   mount --bind "${recipe}" "${root}/mnt"
   inside "${root}" bash /mnt/base.sh /mnt
   inside "${root}" bash /mnt/last.sh

@@ -1,4 +1,4 @@
-"""Programs that the drill needs on the machine, and how they come there."""
+"""Programs that the drill needs on this machine, and their installation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PACKAGES: Mapping[str, str] = {
     "setpriv": "util-linux",
     "ip": "iproute2",
 }
-"""Debian and Ubuntu packages by the program they bring."""
+"""Debian and Ubuntu packages by program."""
 
 
 class MissingPrerequisite(RuntimeError):
@@ -22,9 +22,9 @@ class MissingPrerequisite(RuntimeError):
 
 
 def provide(*programs: str, say: Callable[[str], None]) -> None:
-    """Make sure that the machine has `programs`; install what is missing where that is possible, and say so.
+    """Check that the machine has `programs`; install missing ones if possible, and log that.
 
-    Raises `MissingPrerequisite` where it is not: no root, or no apt.
+    Raises `MissingPrerequisite` without root or apt.
     """
     missing = [program for program in programs if shutil.which(program) is None]
     if not missing:

@@ -1,1 +1,1 @@
-"""The network of one cluster of the drill: apart from the machine's own and from every other cluster's."""
+"""The network of one cluster of the drill, isolated from the machine's and other clusters' networks."""

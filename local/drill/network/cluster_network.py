@@ -1,4 +1,4 @@
-"""The network of one cluster on plain Linux: a network namespace with a bridge in it that all its nodes hang on."""
+"""The network of one cluster on plain Linux: a network namespace with a bridge to which all its nodes are connected."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from local.drill.nodes.processes import Started
 
 JOIN = Path(__file__).parents[1] / "nodes" / "join.sh"
 METADATA_ADDRESS = "169.254.169.254"
-"""Where EC2 instances ask for their metadata; the bridge has it, for a stand-in to bind to."""
+"""Address of the EC2 instance metadata service; the bridge has it, so that a stand-in can bind to it."""
 
 
 class ClusterNetwork:
-    """A network that nothing of the machine's own network takes part in; two clusters may use the same addresses."""
+    """A network that is isolated from the machine's network; two clusters may use the same addresses."""
 
     def __init__(self, folder: Path, cluster: str, subnet: str = "10.66.0.0/16") -> None:
         """Take the cluster's folder, name and addresses; nothing is made yet."""
         self._network = IPv4Network(subnet)
         self.namespace = folder / "network"
-        """A file that stands for the network namespace."""
+        """A file that holds the network namespace."""
         self._groups = ControlGroups(f"{cluster}/services")
         self._cables = 0
 
@@ -61,7 +61,7 @@ class ClusterNetwork:
         return f"node{self._cables}"
 
     def cut(self, cable: str) -> None:
-        """Take a node off the network: from now on nothing that it or its kernel sends arrives, nor any answer."""
+        """Disconnect a node: from now on no packets from or to it arrive."""
         self.configure(f"link delete {cable}", force=True)
 
     def configure(self, *commands: str, force: bool = False) -> None:

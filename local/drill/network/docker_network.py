@@ -1,4 +1,4 @@
-"""The network of one cluster whose nodes are containers: a bridge of the engine's that leads nowhere else."""
+"""The network of one cluster whose nodes are containers: an isolated bridge of the engine."""
 
 from __future__ import annotations
 

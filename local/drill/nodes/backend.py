@@ -1,4 +1,4 @@
-"""What makes nodes: the nodes and the network of one cluster, and their end."""
+"""The interface of back ends, which create and remove the nodes and the network of one cluster."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class NodePlan:
     address: str
     """IPv4 address inside the network's subnet."""
     shared: Mapping[str, Path] = field(default_factory=dict[str, Path])
-    """Folders of the machine that it sees, by the path where it sees them. They outlive it."""
+    """Folders of the machine by mount point. They outlive the node."""
     tmpfs: Mapping[str, str] = field(default_factory=dict[str, str])
     """Memory file systems it gets, by path, with their size, e.g. `{"/opt/dlami/nvme": "64M"}`: empty at each boot."""
 
 
 class Network(Protocol):
-    """The network that one cluster's nodes are in. No other cluster and nothing outside is seen from it."""
+    """The network that one cluster's nodes are in. It is isolated from other clusters and the machine's network."""
 
     @property
     def subnet(self) -> str:
@@ -71,7 +71,7 @@ class Backend(Protocol):
         ...
 
     def create_all(self, plans: Sequence[NodePlan]) -> Sequence[Node]:
-        """Make and boot nodes side by side; return them in the order of `plans` once all answer."""
+        """Create and boot nodes in parallel; return them in the order of `plans` once all answer."""
         ...
 
     def close(self) -> None:

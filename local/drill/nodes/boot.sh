@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The first process of a node, in namespaces of its own: gives it network, mounts and root, then becomes its systemd.
 # Usage: boot.sh NODE_FOLDER SYSTEMD_ARGUMENT..., with the variables below. It runs before the node has anything of
-# its own, so it sees the machine's files; what it mounts nobody else sees (the mount namespace is private).
+# its own, so it sees the machine's files; its mounts are invisible to others (the mount namespace is private).
 set -euo pipefail
 
 folder="$1"
@@ -10,7 +10,7 @@ name="${DRILL_NAME:?}" address="${DRILL_ADDRESS:?}" prefix="${DRILL_PREFIX:?}" g
 cluster_netns="${DRILL_CLUSTER_NETNS:?}" cable="${DRILL_CABLE:?}" mac="${DRILL_MAC:?}"
 root="${folder}/root"
 
-# Outside, this process has another number: the machine's /proc, which is still the one mounted, tells it.
+# Outside, this process has another number: the machine's /proc, which is still mounted, shows it.
 read -r outside _ </proc/self/stat
 
 # A cable from the cluster's bridge to this node. `netns 1` is this process, in its own count.
@@ -77,7 +77,7 @@ kernel() {
 }
 
 # What the machine shares with the node (bound with everything below), and memory in place of instance storage.
-further() {
+extra() {
   local kind where what
   while IFS=$'\t' read -r kind where what; do
     mkdir -p "${root}${where}"
@@ -97,7 +97,7 @@ devices
 mount -t tmpfs -o mode=755,nosuid,nodev tmpfs "${root}/run"
 mkdir "${root}/run/lock" "${root}/run/notify"
 mount --bind "${folder}/notify" "${root}/run/notify"
-further
+extra
 printf '%s\n' "${outside}" >"${folder}/init.new"
 mv "${folder}/init.new" "${folder}/init"
 

@@ -1,4 +1,4 @@
-"""Chooses what makes the nodes on this machine."""
+"""Chooses the back end of the nodes on this machine."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def make_backend(
     distribution: str = "debian-13",
     say: Callable[[str], None] = print,
 ) -> Backend:
-    """Return a cluster's back end of the kind `name`, its image made first if need be.
+    """Return a cluster's back end of the kind `name`, and build its image if necessary.
 
     `auto` is plain Linux for root on Linux, else an engine that answers. Raises `MissingPrerequisite` where what was
-    asked for cannot be had.
+    requested is not available.
     """
     if name not in BACKENDS:
-        raise MissingPrerequisite(f"no back end {name!r}: there are {', '.join(BACKENDS)}")
+        raise MissingPrerequisite(f"unknown back end {name!r}; allowed: {', '.join(BACKENDS)}")
     plain = platform.system() == "Linux" and os.geteuid() == 0
     if name == "unshare" or (name == "auto" and plain):
         image = Images(image_folder(), say).provide(variant, distribution)

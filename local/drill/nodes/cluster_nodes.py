@@ -1,4 +1,4 @@
-"""What every back end does the same: makes a cluster's nodes side by side, and closes with its context."""
+"""The common part of back ends: creates a cluster's nodes in parallel, and removes them with its context."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ClusterNodes(ABC, Generic[Made]):
     """The nodes of one cluster, in a folder of their own."""
 
     at_once: ClassVar[int]
-    """Nodes that boot side by side."""
+    """Nodes that boot in parallel."""
 
     def __init__(self, folder: Path, subnet: str) -> None:
         """Take the cluster's folder and the addresses that its nodes may have."""
@@ -53,7 +53,7 @@ class ClusterNodes(ABC, Generic[Made]):
         return self.create_all([NodePlan(name, address, shared or {}, tmpfs or {})])[0]
 
     def create_all(self, plans: Sequence[NodePlan]) -> list[Made]:
-        """Make and boot nodes side by side; return them in the order of `plans`."""
+        """Create and boot nodes in parallel; return them in the order of `plans`."""
         nodes = [self._checked(plan) for plan in plans]
         with ThreadPoolExecutor(self.at_once) as pool:
             list(pool.map(_create, nodes))

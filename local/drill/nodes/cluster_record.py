@@ -1,4 +1,4 @@
-"""What is on disk about a running cluster, so that a later drill can clear away one whose drill was killed."""
+"""The record of a running cluster on disk, so that a later drill can remove the cluster of a killed one."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _RECORD = "cluster.json"
 
 @dataclass(frozen=True)
 class ClusterRecord:
-    """What is known of a cluster."""
+    """The record of a cluster."""
 
     name: str
     engine: str
     """`docker` or `podman`; empty when its nodes are on plain Linux."""
     owner: int
-    """The process that made it."""
+    """Id of the process that created it."""
     started: int | None
-    """When that process was started: another process may have its number later."""
+    """Start time of that process: process ids are reused."""
 
     def is_owned(self) -> bool:
         """Return whether the process that made it lives."""

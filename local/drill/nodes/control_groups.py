@@ -29,7 +29,7 @@ def hierarchies(mounts: Path = Path("/proc/self/mounts")) -> list[Path]:
 
 
 def is_legacy() -> bool:
-    """Return whether the machine has cgroup v1, alone or beside v2: systemd must be told to put up with it."""
+    """Return whether the machine has cgroup v1, alone or together with v2: systemd accepts it only with an option."""
     return not Path("/sys/fs/cgroup/cgroup.controllers").exists()
 
 
@@ -126,6 +126,6 @@ def _prepare(folder: Path) -> None:
     if not is_legacy():
         wanted = (folder.parent / "cgroup.controllers").read_text().split()
         for controller in wanted:
-            # One at a time: what the machine keeps to itself, e.g. cpu beside real-time processes, is done without.
+            # One at a time: controllers that the machine refuses, e.g. cpu with real-time processes, are left out.
             with suppress(OSError):
                 control.write_text(f"+{controller}")

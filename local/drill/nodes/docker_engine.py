@@ -1,4 +1,4 @@
-"""Docker's command line, or Podman's, which is the same but for what is told here."""
+"""Docker's command line, or Podman's, with the differences in this file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Engine:
     name: str
     """`docker` or `podman`."""
     legacy_groups: bool
-    """Whether it runs on cgroup v1, alone or beside v2."""
+    """Whether it runs on cgroup v1, alone or together with v2."""
     may_raise_limits: bool
     """Whether it may give containers more resources than it has itself: not inside some sandboxes."""
 
@@ -76,7 +76,7 @@ class Engine:
         return [*options, "--cgroupns=host", "--volume=/sys/fs/cgroup:/control-groups:rw"]
 
     def init_arguments(self) -> list[str]:
-        """Return what the node's systemd is told (see `UnshareNode`)."""
+        """Return the options of the node's systemd (see `UnshareNode`)."""
         legacy = ["SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1", "systemd.unified_cgroup_hierarchy=0"]
         return legacy if self.legacy_groups else []
 
@@ -99,13 +99,15 @@ def cluster_name(cluster: str) -> str:
 def find_engine(names: Sequence[str] = ("docker", "podman")) -> Engine | None:
     """Return the first engine of `names` that answers; `None` when none does."""
     for name in names:
-        if shutil.which(name) and (told := _ask(name)) is not None:
-            return _engine(name, told)
+        if shutil.which(name) and (reported := _ask(name)) is not None:
+            return _engine(name, reported)
     return None
 
 
-def _engine(name: str, told: Mapping[str, Any]) -> Engine:
-    version = str(told["CgroupVersion"] if name == "docker" else told["host"]["cgroupVersion"]).removeprefix("v")
+def _engine(name: str, reported: Mapping[str, Any]) -> Engine:
+    version = str(reported["CgroupVersion"] if name == "docker" else reported["host"]["cgroupVersion"]).removeprefix(
+        "v"
+    )
     legacy = version == "1"
     if name == "docker":
         return Engine((name,), name, legacy, _may_raise_limits())
@@ -124,13 +126,13 @@ def _ask(name: str) -> Mapping[str, Any] | None:
         return None
     if done.returncode:
         return None
-    told: dict[str, Any] = json.loads(done.stdout)
+    reported: dict[str, Any] = json.loads(done.stdout)
     # Docker's client answers without its engine: then with what went wrong, and exit code 0 in some versions.
-    return None if told.get("ServerErrors") else told
+    return None if reported.get("ServerErrors") else reported
 
 
 def _may_raise_limits(status: Path = Path("/proc/self/status")) -> bool:
-    """Whether this process could, and so an engine beside it. Of an engine in a machine of its own it says nothing."""
+    """Whether this process can, and therefore an engine on this machine. It does not apply to an engine in a VM."""
     if platform.system() != "Linux":
         return True
     line = next(line for line in status.read_text().splitlines() if line.startswith("CapBnd:"))

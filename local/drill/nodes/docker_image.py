@@ -26,8 +26,8 @@ def provide_docker_image(
 ) -> str:
     """Return the name of the engine's node image, made first if it is not there or its recipe has changed.
 
-    As root on Debian or Ubuntu it is the very image of plain Linux, handed over; else it is built by the Dockerfile,
-    which fetches the distribution's own image from its registry.
+    As root on Debian or Ubuntu, the image of the plain Linux back end is imported; else the Dockerfile builds it from
+    the distribution's image in its registry.
     """
     release = distributions()[distribution]
     key = recipe_keys(release)[0 if variant == "bare" else 1]

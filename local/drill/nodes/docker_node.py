@@ -35,7 +35,7 @@ class DockerNode:
     """See `local.drill.nodes.node.Node`."""
 
     def __init__(self, plan: NodePlan, engine: Engine, image: str, container: str, network: str, gateway: str) -> None:
-        """Take what it is to be, the image, the container's name and its network; nothing is made yet."""
+        """The plan of the node, its image, container name and network; nothing is created yet."""
         self._plan = plan
         self._engine = engine
         self._image = image
@@ -87,7 +87,7 @@ class DockerNode:
             f"--hostname={self.name}",
             f"--network={self._network}",
             f"--ip={self.address}",
-            # A replaced node's neighbours remember where its address was.
+            # Neighbors of a replaced node cache its old hardware address.
             f"--mac-address={hardware_address(self.address)}",
             "--env=container=llm-fleet-drill",
             "--tmpfs=/run:rw,exec,mode=755",
@@ -136,7 +136,7 @@ class DockerNode:
         return done
 
     def start(self, *command: str, env: Mapping[str, str] | None = None, log: Path) -> Started:
-        """Start `command` as its root and return at once; see `Node.start`."""
+        """Start `command` as its root without waiting; see `Node.start`."""
         mark, variables = self._marked(env)
         return _StartedInside(
             self._entering(command, variables), log=log, env=_for_client(variables), kill=lambda: self._kill(mark)
@@ -162,7 +162,7 @@ class DockerNode:
         ).stdout.decode()
 
     def power_off(self) -> None:
-        """Lose the machine: first its network, then everything on it."""
+        """Simulate the loss of the machine: first disconnect it, then kill its processes."""
         self._engine.run("exec", self._container, "ip", "link", "set", "eth0", "down", check=False)
         self._engine.run("kill", self._container, check=False)
 
@@ -206,8 +206,8 @@ class DockerNode:
     def _await_boot(self) -> None:
         end = time.monotonic() + BOOT_DEADLINE
         while True:
-            asked = ("exec", self._container, "systemctl", "is-system-running", "--wait")
-            state = self._engine.run(*asked, check=False, timeout=BOOT_DEADLINE).stdout.strip()
+            requested = ("exec", self._container, "systemctl", "is-system-running", "--wait")
+            state = self._engine.run(*requested, check=False, timeout=BOOT_DEADLINE).stdout.strip()
             if state in ("running", "degraded"):
                 return
             if not self.running:

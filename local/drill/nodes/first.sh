@@ -5,14 +5,14 @@ set -euo pipefail
 name="$1" gateway="$2"
 shift 2
 
-# The engine's own name server is not to be asked: one that does not answer costs each daemon many seconds.
+# The engine's own name server must not be used: when it does not answer, each daemon waits many seconds.
 for file in /etc/resolv.conf /etc/hosts /etc/hostname; do
   ! mountpoint -q "${file}" || umount "${file}"
 done
 printf '%s\n' "${name}" >/etc/hostname
 # A network that leads nowhere has no default route; without one, programs do not find their own address.
 ip route replace default via "${gateway}"
-# cgroup v1, alone or beside v2: the machine's hierarchies, given as /control-groups, in a folder of the node's own.
+# cgroup v1, alone or together with v2: the machine's hierarchies, given as /control-groups, in a folder of the node's own.
 # systemd makes that folder read-only, and it would make the machine's so.
 if [[ -d /control-groups ]]; then
   mount -t tmpfs -o mode=755,size=1M tmpfs /sys/fs/cgroup

@@ -1,4 +1,4 @@
-"""What a throwaway node is, whichever back end made it."""
+"""The interface of a temporary node of any back end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Done:
-    """A command that came to its end."""
+    """The result of a command that has ended."""
 
     returncode: int
     stdout: str
@@ -32,7 +32,7 @@ class CommandError(NodeError):
 
 
 class Running(Protocol):
-    """A command that goes on, on a node or among a cluster's services."""
+    """A running command, on a node or of a cluster's services."""
 
     @property
     def pid(self) -> int:
@@ -87,14 +87,14 @@ class Node(Protocol):
         input: str | None = None,
         check: bool = True,
     ) -> Done:
-        """Run `command` as its root to the end. `env` is all it gets beside PATH, HOME and LANG.
+        """Run `command` as its root to the end. It gets only `env`, PATH, HOME and LANG.
 
         Raises `CommandError` when it ends with another code than 0 (unless not `check`) or not in `timeout` seconds.
         """
         ...
 
     def start(self, *command: str, env: Mapping[str, str] | None = None, log: Path) -> Running:
-        """Start `command` as its root and return at once; both outputs are added to the machine's file `log`."""
+        """Start `command` as its root without waiting; both outputs are added to the machine's file `log`."""
         ...
 
     def on_terminal(self, *command: str) -> list[str]:
@@ -113,7 +113,7 @@ class Node(Protocol):
         ...
 
     def power_off(self) -> None:
-        """Lose the machine: its network goes silent, then everything on it is killed. Its disks stay."""
+        """Simulate the loss of the machine: disconnect it, then kill its processes. Its disks stay."""
         ...
 
     def reboot(self) -> None:

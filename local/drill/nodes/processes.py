@@ -1,4 +1,4 @@
-"""Processes of the machine: told apart from later ones with the same number, and ended with all that they started."""
+"""Processes of the machine: distinguished from later ones with the same id, and ended with all their children."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clears away what killed drills have left behind: only what their records name, and only when they are gone."""
+"""Removes clusters of killed drills: only resources in their records, and only when the drill has ended."""
 
 from __future__ import annotations
 

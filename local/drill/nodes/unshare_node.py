@@ -32,13 +32,13 @@ _HALT = signal.SIGRTMIN + 4
 _NAMESPACES = ("--cgroup", "--mount", "--uts", "--ipc", "--net", "--pid")
 _ENTER = ("--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup")
 _CAPABILITIES = "--bounding-set=-sys_time,-sys_module,-sys_rawio"
-"""What not even root may do in a node: it would do it to the machine. Also in boot.sh."""
+"""Capabilities that root lacks in a node, because they would affect the machine. Also in boot.sh."""
 ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/slurm/bin:/opt/slurm/sbin",
     "HOME": "/root",
     "LANG": "C.UTF-8",
 }
-"""What commands run on a node get at least."""
+"""Minimum environment of commands on a node."""
 
 
 class UnshareNode:
@@ -47,7 +47,7 @@ class UnshareNode:
     def __init__(
         self, plan: NodePlan, layers: tuple[Path, ...], folder: Path, groups: ControlGroups, network: ClusterNetwork
     ) -> None:
-        """Take what it is to be, the image's layers, a folder of its own and the cluster's network; nothing is made."""
+        """The plan of the node, the image's layers, its folder and the cluster's network; nothing is created yet."""
         self._plan = plan
         self._layers = layers
         self._folder = folder
@@ -119,7 +119,7 @@ class UnshareNode:
         return done
 
     def start(self, *command: str, env: Mapping[str, str] | None = None, log: Path) -> Started:
-        """Start `command` as its root and return at once; see `Node.start`."""
+        """Start `command` as its root without waiting; see `Node.start`."""
         return Started(self._entering(command), log=log, env={**ENVIRONMENT, **(env or {})})
 
     def on_terminal(self, *command: str) -> list[str]:
@@ -177,7 +177,7 @@ class UnshareNode:
             self._process.wait(SHUT_DOWN_DEADLINE)
 
     def _entering(self, command: tuple[str, ...]) -> list[str]:
-        """Return `command` as the machine runs it: in the node's namespaces and beside its init in every group."""
+        """Return `command` as the machine runs it: in the namespaces and control groups of the node's init."""
         if not self.running:
             raise NodeError(f"{self.name} is off")
         places = map(str, self._groups.of_process(self._init))
@@ -214,7 +214,7 @@ class UnshareNode:
 
     def _booting(self) -> list[str]:
         groups = [*map(str, self._groups.places), "--"]
-        # Debian 13's systemd refuses cgroup v1 unless it is told twice; its "kernel command line" is its own.
+        # Debian 13's systemd refuses cgroup v1 without two options; the node has its own "kernel command line".
         legacy = ["SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1", "systemd.unified_cgroup_hierarchy=0"] if is_legacy() else []
         apart = ["unshare", *_NAMESPACES, "--fork", "--kill-child", "--propagation=private"]
         return ["bash", str(JOIN), *groups, *apart, "bash", str(BOOT), str(self._folder), *legacy]
@@ -245,7 +245,7 @@ class UnshareNode:
         self._init = int((self._folder / "init").read_text())
 
     def _console(self) -> str:
-        return (self._folder / "console.log").read_text(errors="replace")[-2000:] or "it said nothing"
+        return (self._folder / "console.log").read_text(errors="replace")[-2000:] or "no output"
 
 
 def hardware_address(address: str) -> str:

@@ -39,11 +39,11 @@ _AT_ONCE = 4
 _SECONDS = 120.0
 _NEURON_DRIVER = "2.25.4.0"
 _SCRATCH_SIZE = "8G"
-"""Of memory, of which it takes what is written to it: nodes ask for 5 GiB of room."""
+"""A file system in memory, which uses only the written size: nodes require 5 GiB of free space."""
 
 
 class ActionFailed(AssertionError):
-    """A custom action ended with another exit code than 0; the message is what ParallelCluster tells, and the log."""
+    """A custom action ended with another exit code than 0; the message has ParallelCluster's error and the log."""
 
 
 class ParallelClusterDrill:
@@ -76,7 +76,7 @@ class ParallelClusterDrill:
 
     @property
     def machines(self) -> dict[str, Machine]:
-        """All nodes that may ever be, by host name."""
+        """All possible nodes, by host name."""
         return {one.host_name: one for one in self.view.machines()}
 
     @property
@@ -86,7 +86,7 @@ class ParallelClusterDrill:
 
     @property
     def slurm(self) -> Slurm:
-        """Slurm, asked on the head node."""
+        """Slurm commands on the head node."""
         return Slurm(self.head)
 
     @property
@@ -131,9 +131,9 @@ class ParallelClusterDrill:
         self.slurm.wait_for_states(*static, state="idle", seconds=60)
 
     def start_for_a_job(self, *, seconds: float = 30) -> list[str]:
-        """Wait until slurmctld asks for nodes, start them as ParallelCluster does; return their names."""
-        until("slurmctld asks for a node", self._asked_for, seconds=seconds)
-        names = self._asked_for()
+        """Wait until slurmctld resumes nodes, start them as ParallelCluster does; return their names."""
+        until("slurmctld resumes a node", self._requested_for, seconds=seconds)
+        names = self._requested_for()
         for name in names:
             machine = self.machines[name]
             self.nodes[name] = self._backend.create_all([self._plan(machine)])[0]
@@ -141,8 +141,8 @@ class ParallelClusterDrill:
         self.run_actions(names)
         return names
 
-    def _asked_for(self) -> list[str]:
-        """Return the names of nodes that slurmctld wants and that are not there."""
+    def _requested_for(self) -> list[str]:
+        """Return the names of nodes that slurmctld resumed and that are not up."""
         return [name for name in self.head.read(RESUMED).split() if name not in self.nodes]
 
     def replace(self, *names: str) -> None:
@@ -153,7 +153,7 @@ class ParallelClusterDrill:
         self.run_actions(names)
 
     def update(self, view: ParallelClusterView) -> None:
-        """Take a changed configuration: head and login nodes run `OnNodeUpdated`, nodes of queues stay as they are.
+        """Apply a changed configuration: head and login nodes run `OnNodeUpdated`, nodes of queues stay as they are.
 
         Raises `ActionFailed`.
         """
@@ -161,7 +161,7 @@ class ParallelClusterDrill:
         self.run_actions((name for name in self.nodes if self.machines[name].kind != COMPUTE), UPDATED)
 
     def run_actions(self, names: Iterable[str], event: str = CONFIGURED) -> None:
-        """Run the actions of the nodes `names` side by side, and finish those nodes. Raises `ActionFailed`."""
+        """Run the actions of the nodes `names` in parallel, and finish those nodes. Raises `ActionFailed`."""
         runs = {name: self._start(name, event) for name in names}
         for name, run in runs.items():
             if run is not None and run.wait(_SECONDS) != 0:
@@ -170,20 +170,20 @@ class ParallelClusterDrill:
                 self._platform.finalize(self.nodes[name], self.machines[name])
 
     def run_action(self, name: str, action: Action) -> str:
-        """Run `action` on the node to its end; return what ParallelCluster tells of its failure, empty for none."""
+        """Run `action` on the node to its end; return ParallelCluster's error message, empty for none."""
         log = self._backend.folder / f"{name}.log"
         code = self._platform.start_action(self.nodes[name], CONFIGURED, action, log).wait(_SECONDS)
         return self.error(name) if code else ""
 
     def action(self, name: str) -> Action:
-        """Return what the node was told to run when it was configured. Raises `LookupError` for nothing."""
+        """Return the action of `OnNodeConfigured` of the node. Raises `LookupError` if there is none."""
         found = self._platform.action(self.machines[name])
         if found is None:
-            raise LookupError(f"{name} runs nothing")
+            raise LookupError(f"{name} has no action OnNodeConfigured")
         return found
 
     def error(self, name: str) -> str:
-        """Return what ParallelCluster tells of the last action that failed on the node."""
+        """Return ParallelCluster's error message of the last action that failed on the node."""
         return self.nodes[name].read(ERROR)
 
     def report(self, name: str) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class ParallelClusterDrill:
         return json.loads(self.nodes[name].read(REPORT))
 
     def stop(self) -> None:
-        """Stop what runs beside the nodes."""
+        """Stop the processes outside the nodes."""
         self.services.stop()
 
     def _plan(self, machine: Machine) -> NodePlan:
@@ -226,10 +226,10 @@ def _has_instance_store(machine: Machine) -> bool:
 
 
 def _manifest(view: ParallelClusterView, aws: EmbeddedAws) -> dict[str, Any]:
-    """Return the manifest of the bundle that the queues' nodes are told."""
+    """Return the manifest of the bundle that the nodes of the queues load."""
     actions = (view.action(one, CONFIGURED) for one in view.machines() if one.kind == COMPUTE)
-    told = next((action for action in actions if action is not None), None)
-    return fetch(aws.client("s3"), told.arguments[0]).manifest if told else {"downloads": {"files": []}}
+    reported = next((action for action in actions if action is not None), None)
+    return fetch(aws.client("s3"), reported.arguments[0]).manifest if reported else {"downloads": {"files": []}}
 
 
 def _mounts(view: ParallelClusterView, systems: list[FileSystem]) -> dict[str, tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""`make drill` of a fleet with a ParallelCluster: it is brought up, runs jobs, and tells how its nodes came up."""
+"""`make drill` of a fleet with a ParallelCluster: brings it up, runs jobs, and reports how its nodes came up."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Say = Callable[[str], None]
 
 
 def show(fleet_file: Path, *, backend: str, console: Console) -> int:
-    """Tell the story with a cluster of its own; return the exit code."""
+    """Run the demonstration with its own cluster; return the exit code."""
     began = time.monotonic()
 
     def say(text: str) -> None:
@@ -33,7 +33,7 @@ def show(fleet_file: Path, *, backend: str, console: Console) -> int:
         with make_backend(backend, say=say) as made:
             cluster = ParallelClusterDrill(view, made, aws)
             try:
-                _tell(cluster, say)
+                _report(cluster, say)
             except (AssertionError, NodeError) as error:
                 say(str(error))
                 return 1
@@ -43,7 +43,7 @@ def show(fleet_file: Path, *, backend: str, console: Console) -> int:
     return 0
 
 
-def _tell(cluster: ParallelClusterDrill, say: Say) -> None:
+def _report(cluster: ParallelClusterDrill, say: Say) -> None:
     say("booting, configuring and running the actions of all nodes that do not wait for a job")
     cluster.bring_up()
     say("every step of every node is done and verified, slurmd is registered")
@@ -71,9 +71,14 @@ def _tell(cluster: ParallelClusterDrill, say: Say) -> None:
 def _table(cluster: ParallelClusterDrill) -> Table:
     table = Table("node", "group", "code", "seconds", "steps", "changes")
     for name in cluster.nodes:
-        told = cluster.report(name)
-        changes = sum(len(step["changes"]) for step in told["steps"])
+        reported = cluster.report(name)
+        changes = sum(len(step["changes"]) for step in reported["steps"])
         table.add_row(
-            name, told["node"]["group"], told["code"], f"{told['seconds']:.1f}", str(len(told["steps"])), str(changes)
+            name,
+            reported["node"]["group"],
+            reported["code"],
+            f"{reported['seconds']:.1f}",
+            str(len(reported["steps"])),
+            str(changes),
         )
     return table

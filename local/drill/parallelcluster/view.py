@@ -1,4 +1,4 @@
-"""A cluster as its configuration describes it: its nodes, their names, and the scripts that they are told to run."""
+"""A cluster as its configuration describes it: its nodes, their names, and the scripts that they run."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 HEAD, COMPUTE, LOGIN = "HeadNode", "ComputeFleet", "LoginNode"
-"""Kinds of nodes, as `cfn_node_type` tells them."""
+"""Types of nodes, the values of `cfn_node_type`."""
 CONFIGURED, UPDATED = "OnNodeConfigured", "OnNodeUpdated"
 _NETWORK = "10.66"
-"""Where the drill's nodes are; the third number tells head and login nodes from those of queues."""
+"""Where the drill's nodes are; the third number distinguishes head and login nodes from those of queues."""
 
 Section = Mapping[str, Any]
 
@@ -86,14 +86,14 @@ class ParallelClusterView:
         return list(self.configuration["Scheduling"]["SlurmQueues"])
 
     def action(self, machine: Machine, event: str) -> Action | None:
-        """Return what `machine` is told to run at `event`; `None` when nothing.
+        """Return the action of `machine` at `event`; `None` when there is none.
 
         Without `Args` it is nothing either: ParallelCluster's own runner then takes the action for absent.
         """
         for section in self._sections():
             if section.get("Name") == machine.section.get("Name") and _kind(section) == _kind(machine.section):
-                told = section.get("CustomActions", {}).get(event)
-                return Action(told["Script"], tuple(told["Args"])) if told and "Args" in told else None
+                reported = section.get("CustomActions", {}).get(event)
+                return Action(reported["Script"], tuple(reported["Args"])) if reported and "Args" in reported else None
         return None
 
     @property

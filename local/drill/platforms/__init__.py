@@ -1,1 +1,1 @@
-"""What the platforms do on a node around the scripts, imitated: each module says what, and from which source."""
+"""Emulation of the platforms' work on a node before and after the scripts; each module has its sources."""

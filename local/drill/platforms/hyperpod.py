@@ -1,6 +1,6 @@
-"""What HyperPod's agents do on a node around the lifecycle scripts.
+"""Emulates HyperPod's agents on a node, before and after the lifecycle scripts.
 
-Imitated, in the order in which it happens (SageMaker developer guide, HyperPod with Slurm; what is read and called by
+Emulated, in this order (SageMaker developer guide, HyperPod with Slurm; what is read and called by
 the public lifecycle scripts of awslabs/awsome-distributed-ai, July 2026):
 
 1. the machine is there: munge's key, `/etc/hosts`, `resource_config.json`, `provisioning_parameters.json`, and on the
@@ -67,7 +67,7 @@ class HyperPod:
             NodeFile.of(resource_config.PATH, resource_config.resource_config(self.view, listed=listed)),
             NodeFile.of(f"{_HOME_OF_AGENTS}/provisioning_parameters.json", self._provisioning_parameters()),
             *aws_settings(self.view.region, self._endpoint),
-            # Programs tell a HyperPod node by this folder (awslabs/awsome-distributed-ai); what is in it is not known.
+            # Programs detect a HyperPod node by this folder (awslabs/awsome-distributed-ai); its content is unknown.
             NodeFile.of("/opt/sagemaker_cluster/played-by-the-drill", ""),
         ]
         if self.view.group(instance.group).role == "Controller":
@@ -80,11 +80,11 @@ class HyperPod:
             put(node, files, then=f"rm -rf {_ETC}/plugstack.conf {_ETC}/plugstack.conf.d")
 
     def update_slurm_conf(self, controller: Node) -> None:
-        """Write the controller's slurm.conf anew, as the agent does when the cluster changed."""
+        """Write the controller's slurm.conf again, as the agent does when the cluster changed."""
         controller.write(slurm_conf.PATH, slurm_conf.agent_slurm_conf(self.view, self._cpus, self._profile))
 
     def update_resource_config(self, node: Node, *, listed: Collection[str] | None = None) -> None:
-        """Write the node's list of instances anew."""
+        """Write the node's list of instances again."""
         node.write(resource_config.PATH, resource_config.resource_config(self.view, listed=listed))
 
     def stage(self, node: Node, instance: Instance, bundle: Bundle) -> None:
@@ -102,7 +102,7 @@ class HyperPod:
     def start_script(
         self, node: Node, instance: Instance, bundle: Bundle, log: Path, env: Mapping[str, str] | None = None
     ) -> Running:
-        """Run the group's script as HyperPod does; return at once.
+        """Run the group's script as HyperPod does, without waiting.
 
         `log`: what the shell around it says. `env`: what a scenario adds to the environment.
         """
@@ -137,7 +137,7 @@ class HyperPod:
 
 
 def aws_settings(region: str, endpoint: str, *, home: str = "/root", owner: str = "root") -> list[NodeFile]:
-    """Return what stands in for a node's role and region: files that the AWS SDKs read, with dummy keys.
+    """Return the stand-in of a node's role and region: files that the AWS SDKs read, with dummy keys.
 
     Source: emulation, there is no metadata service here
     """

@@ -1,4 +1,4 @@
-"""Puts many files on a node at once, each with its owner and mode: one command a node, whatever their number."""
+"""Puts many files on a node in one command, each with its owner and mode."""
 
 import base64
 import io

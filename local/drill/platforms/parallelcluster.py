@@ -1,6 +1,6 @@
-"""What AWS ParallelCluster does on a node around its custom actions.
+"""Emulates AWS ParallelCluster on a node, before and after its custom actions.
 
-Imitated, in the order in which it happens (AWS ParallelCluster User Guide, custom bootstrap actions; user data of the
+Emulated, in this order (AWS ParallelCluster User Guide, custom bootstrap actions; user data of the
 package aws-parallelcluster 3.16.1; aws/aws-parallelcluster-cookbook):
 
 1. `/etc/parallelcluster/cfnconfig` says what the node is; AWS calls it unsupported. Nodes of queues know their name in
@@ -29,9 +29,9 @@ from local.drill.stand_ins.shared import SHARED
 LOG = "/var/log/cfn-init.log"
 """Where an action's standard output goes on the head node; on others it is cloud-init's own log."""
 ERROR = "/var/log/parallelcluster/bootstrap_error_msg"
-"""What ParallelCluster tells of an action that failed."""
+"""ParallelCluster's error message of an action that failed."""
 RESUMED = f"{SHARED}/resumed"
-"""What slurmctld asked to be started: one line of host names each time."""
+"""Nodes that slurmctld resumed: one line of host names per request."""
 _RUNNER = "/opt/parallelcluster/scripts/fetch_and_run"
 _SHARED = {"/opt/slurm": "opt-slurm", "/home": "home"}
 _NOTHING = "#!/bin/bash\nexit 0\n"
@@ -90,7 +90,7 @@ class ParallelCluster:
         put(node, files, then=f"chmod 700 /etc/munge; {mounts} systemctl daemon-reload; {_start(daemons)}")
 
     def start_action(self, node: Node, event: str, action: Action, log: Path) -> Running:
-        """Fetch the action's one file and run it with its arguments; return at once. `log`: what is said around it."""
+        """Fetch the action's file and run it with its arguments, without waiting. `log`: lines around it."""
         command = f'cd /etc && exec {_RUNNER} "$@" >>{LOG} 2>&1'
         return node.start("bash", "-c", command, "fetch_and_run", event, action.script, *action.arguments, log=log)
 
@@ -120,7 +120,7 @@ class ParallelCluster:
         ]
 
     def _of_queue(self, machine: Machine) -> list[NodeFile]:
-        # -b: slurmctld takes a node that it asked for only once that has booted since, and here the kernel has not.
+        # -b: slurmctld accepts a powered-up node only after a boot, and here the kernel has not booted.
         options = f"-N {machine.host_name}" + (" -b" if machine.is_dynamic else "")
         return [
             NodeFile.of("/etc/systemd/system/slurmd.service", UNIT),

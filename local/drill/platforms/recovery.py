@@ -1,8 +1,8 @@
-"""HyperPod's recovery of nodes: it answers what is asked for in Slurm, and replaces a machine that was lost.
+"""HyperPod's recovery of nodes: it performs requests made in Slurm, and replaces a machine that was lost.
 
-Imitated (SageMaker developer guide, automatic node recovery and manual replacement): a node with the Slurm reason
+Emulated (SageMaker developer guide, automatic node recovery and manual replacement): a node with the Slurm reason
 `Action:Replace` is replaced, one with `Action:Reboot` is rebooted; exact, case-sensitive. A lost machine is replaced by
-itself (NodeRecovery=Automatic). Not imitated: how long that takes (20 to 30 minutes), and that a replacement that fails
+itself (NodeRecovery=Automatic). Not emulated: how long that takes (20 to 30 minutes), and that a replacement that fails
 is not tried again. A lost machine is replaced a little after Slurm called it down, so that what Slurm does about the
 loss is seen first: its job goes on a spare.
 """
@@ -29,7 +29,7 @@ class Recoverable(Protocol):
 
     @property
     def slurm(self) -> Slurm:
-        """Slurm, asked on the controller."""
+        """Slurm commands on the controller."""
         ...
 
     @property
@@ -69,17 +69,17 @@ class Recovery(AbstractContextManager["Recovery"]):
         """What ended the watcher before its time."""
         self._looks = 0
         self._down_since: dict[str, float] = {}
-        self.healed: list[str] = []
+        self.recovered: list[str] = []
         """Names of the nodes that it gave back, in order."""
 
     def wait_for(self, name: str, *, seconds: float) -> None:
-        """Wait until the node was healed by the watcher. Raises what ended the watcher, or `NotInTime`."""
+        """Wait until the watcher has recovered the node. Raises the watcher's exception, or `NotInTime`."""
         deadline = time.monotonic() + seconds
-        while name not in self.healed:
+        while name not in self.recovered:
             if self.error is not None:
                 raise self.error
             if time.monotonic() > deadline:
-                raise NotInTime(f"{name} was not healed within {seconds:g} s")
+                raise NotInTime(f"{name} was not recovered within {seconds:g} s")
             time.sleep(_PAUSE / 5)
 
     def looks(self, times: int) -> None:
@@ -98,13 +98,13 @@ class Recovery(AbstractContextManager["Recovery"]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            self._heal_what_was_lost()
+            self._recover_what_was_lost()
         self._end.set()
         self._thread.join()
         if self.error is not None and error is None:
             raise self.error
 
-    def _heal_what_was_lost(self) -> None:
+    def _recover_what_was_lost(self) -> None:
         """Let the watcher replace the nodes that a failed scenario lost, so that the scenarios after it do not fail."""
         deadline = time.monotonic() + _HEALING
         while self.error is None and time.monotonic() < deadline:
@@ -126,7 +126,7 @@ class Recovery(AbstractContextManager["Recovery"]):
         try:
             states, reasons = slurm.states(), slurm.reasons()
         except CommandError:
-            return  # the controller is away: there is nobody to ask
+            return  # the controller is away: its state is unknown
         for host, name in self._cluster.host_names.items():
             if reasons.get(host) == REBOOT:
                 self._cluster.reboot(name)
@@ -137,7 +137,7 @@ class Recovery(AbstractContextManager["Recovery"]):
 
     def _give_back(self, name: str) -> None:
         self._cluster.resume(name)
-        self.healed.append(name)
+        self.recovered.append(name)
 
     def _is_lost(self, name: str, state: str) -> bool:
         if not state.startswith("down") or self._cluster.node(name).running:

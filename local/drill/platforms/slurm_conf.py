@@ -1,6 +1,6 @@
 """The controller's `slurm.conf`, as HyperPod's cluster agent writes it.
 
-Known: the agent owns ClusterName, SlurmctldHost, NodeName and PartitionName and writes them anew when the cluster
+Known: the agent owns ClusterName, SlurmctldHost, NodeName and PartitionName and writes them again when the cluster
 changes; `TaskPlugin=task/none` and `permit_job_expansion` (for auto-resume); configless; `accounting.conf` is included;
 node names are `ip-A-B-C-D`; all nodes, the login node too, are in the default partition `dev`; each Compute group has
 its partitions (SageMaker developer guide; issues of awslabs/awsome-distributed-ai). Not known: everything else in the

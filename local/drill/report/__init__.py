@@ -1,1 +1,1 @@
-"""What a run leaves behind for people: a page with a picture, the same as JSON, and a few lines on the terminal."""
+"""The report of a run: an HTML page with a timeline, the same as JSON, and a summary on the terminal."""

@@ -1,4 +1,4 @@
-"""Gathers a run's report from the cluster, and writes it down."""
+"""Collects a run's report from the cluster, and writes it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from local.drill.training.outcome import Training
 _SPANS = (
     ("scripts", "srun", "from the start of the scripts on all nodes to the first srun over all of them"),
     ("scripts", "scripts-ended", "until the last script has ended, its report in S3"),
-    ("replace", "healed", "from the start of a replacement to a healthy node"),
+    ("replace", "recovered", "from the start of a replacement to a healthy node"),
 )
-"""What is measured: from an entry of the first kind to the next of the second, and what that is."""
+"""Measured spans: from an event of the first type to the next of the second, and their description."""
 
 
 def collect(cluster: DrillCluster, *, title: str, verdict: str, training: Training | None = None) -> Run:

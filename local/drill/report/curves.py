@@ -1,4 +1,4 @@
-"""The picture of training: the loss of an undisturbed run, and over it that of the one that lost a node."""
+"""The loss curves: a wide line for the undisturbed run, and on it a thin one for the run that lost a node."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def curves(training: Training) -> str:
     rows = [*training.undisturbed.rows, *training.disturbed.rows]
     losses = [row.loss for row in rows]
     steps = [row.step for row in rows]
-    scale = _Scale((min(steps), max(steps)), (math.floor(min(losses) * 2) / 2, math.ceil(max(losses) * 2) / 2))
+    lowest = math.floor(min(losses) * 2) / 2  # codespell:ignore floor
+    scale = _Scale((min(steps), max(steps)), (lowest, math.ceil(max(losses) * 2) / 2))
     return (
         f'<svg class="timeline curves" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
         f'aria-label="the loss of both runs, step by step">{_axes(scale)}'
@@ -51,10 +52,13 @@ def _points(scale: _Scale, rows: Sequence[Row]) -> str:
 
 
 def _lines(scale: _Scale, rows: Sequence[Row]) -> str:
-    """One line a start of the run: between two of them it stood still, and went back."""
+    """One line for each start of the run, in a color of its own: each goes back to the newest checkpoint."""
     starts = sorted({row.restart for row in rows})
     parts = [[row for row in rows if row.restart == start] for start in starts]
-    return "".join(f'<polyline class="disturbed" points="{_points(scale, part)}"/>' for part in parts)
+    return "".join(
+        f'<polyline class="{"resumed" if number else "disturbed"}" points="{_points(scale, part)}"/>'
+        for number, part in enumerate(parts)
+    )
 
 
 def _rings(scale: _Scale, training: Training) -> str:

@@ -1,8 +1,8 @@
-"""What a report is made of: one run of the drill, as plain values."""
+"""The data of a report: one run of the drill."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, cast
@@ -11,6 +11,8 @@ from local.drill.training.outcome import Training
 
 ENVIRONMENT = "training_environment"
 """The step that makes what jobs run in."""
+_SHORTEST_WAIT = 1.0
+"""Seconds."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class ScriptRun:
 
 @dataclass(frozen=True)
 class StandInUse:
-    """A stand-in that was asked at least once."""
+    """A stand-in that was called at least once."""
 
     name: str
     plays: str
@@ -62,7 +64,7 @@ class StandInUse:
 
 @dataclass(frozen=True)
 class Environment:
-    """The making of the environment: one node builds it, the others find it whole."""
+    """The build of the training environment: one node builds it, the others use it."""
 
     builder: str
     seconds: float
@@ -111,20 +113,52 @@ def read_script_run(
     report: Mapping[str, Any] | None, *, node: str, role: str, started: float, ended: float, exit_code: int
 ) -> ScriptRun:
     """Return one start of a node from the report that it left; `None` when it left none."""
-    told = report or {}
-    begun = _time(told.get("started"), started)
+    reported = report or {}
+    begun = _time(reported.get("started"), started)
     return ScriptRun(
         node=node,
         role=role,
         started=started,
         ended=ended,
         exit_code=exit_code,
-        code=str(told.get("code", "none")),
-        cause=told.get("cause"),
-        remedy=told.get("remedy"),
-        steps=tuple(_step(step, begun) for step in cast("list[dict[str, Any]]", told.get("steps") or [])),
-        slowest_path=tuple(told.get("slowest_path") or ()),
+        code=str(reported.get("code", "none")),
+        cause=reported.get("cause"),
+        remedy=reported.get("remedy"),
+        steps=tuple(_step(step, begun) for step in cast("list[dict[str, Any]]", reported.get("steps") or [])),
+        slowest_path=tuple(reported.get("slowest_path") or ()),
     )
+
+
+def waited_for(run: ScriptRun, runs: Iterable[ScriptRun]) -> dict[str, str]:
+    """Return the steps of `run` that changed nothing while another node took the same step, with that node's name.
+
+    Such a step waited for shared work: one node does it, and the others find it done. Shorter overlaps than
+    `_SHORTEST_WAIT` are a coincidence of steps that each node takes for itself.
+    """
+    others = [
+        (other.node, step)
+        for other in runs
+        if other.node != run.node
+        for step in other.steps
+        if step.changes and step.started is not None and step.ended is not None
+    ]
+    return {
+        step.name: node
+        for step in run.steps
+        if step.state == "done" and not step.changes and step.started is not None and step.ended is not None
+        for node, work in others
+        if work.name == step.name and step.started + _SHORTEST_WAIT < (work.ended or 0.0) <= step.ended
+    }
+
+
+def slowest_path(runs: Sequence[ScriptRun]) -> str:
+    """Return in words which steps of which node determined when the last of `runs` ended; empty when unknown."""
+    slowest = max(runs, key=lambda run: run.ended)
+    if not slowest.slowest_path:
+        return ""
+    waits = waited_for(slowest, runs)
+    steps = (f"{name} (waited for {waits[name]})" if name in waits else name for name in slowest.slowest_path)
+    return f"{slowest.node}: {' → '.join(steps)}"
 
 
 def environment_of(scripts: Iterable[ScriptRun]) -> Environment | None:
@@ -143,20 +177,20 @@ def environment_of(scripts: Iterable[ScriptRun]) -> Environment | None:
     )
 
 
-def _step(told: Mapping[str, Any], begun: float) -> StepRun:
-    started, ended = told.get("started"), told.get("ended")
+def _step(reported: Mapping[str, Any], begun: float) -> StepRun:
+    started, ended = reported.get("started"), reported.get("ended")
     return StepRun(
-        name=str(told["name"]),
-        summary=str(told.get("summary") or told["name"]),
-        state=str(told["state"]),
+        name=str(reported["name"]),
+        summary=str(reported.get("summary") or reported["name"]),
+        state=str(reported["state"]),
         started=None if started is None else begun + float(started),
         ended=None if ended is None else begun + float(ended),
-        seconds=dict(told.get("seconds") or {}),
-        changes=tuple(told.get("changes") or ()),
-        attempts=int(told.get("attempts") or 0),
-        code=told.get("code"),
-        cause=told.get("cause"),
-        remedy=told.get("remedy"),
+        seconds=dict(reported.get("seconds") or {}),
+        changes=tuple(reported.get("changes") or ()),
+        attempts=int(reported.get("attempts") or 0),
+        code=reported.get("code"),
+        cause=reported.get("cause"),
+        remedy=reported.get("remedy"),
     )
 
 

@@ -1,4 +1,4 @@
-"""The report as one page that needs nothing else: no script, no other file, no network."""
+"""The report as one self-contained HTML page, without scripts or other files."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
-from local.drill.report.model import Run, ScriptRun
+from local.drill.report.model import Run, ScriptRun, slowest_path
 from local.drill.report.timeline import timeline
 from local.drill.report.training import of_environment, section
 
 _STYLE = Path(__file__).parent / "page.css"
 _LEGEND = (
-    ("done", "changed something and proved it"),
-    ("same", "was right already"),
+    ("done", "changed something and verified it"),
+    ("same", "was correct already"),
+    ("wait", "waited for another node to do it"),
     ("bad", "failed"),
     ("line", "the script before and after its steps"),
 )
@@ -58,18 +59,17 @@ def acts(run: Run) -> list[tuple[str, list[ScriptRun]]]:
 
 
 def _numbers(run: Run) -> str:
-    told = [(f"{value:.1f} s", what) for what, value in run.timings.items()]
+    reported = [(f"{value:.1f} s", what) for what, value in run.timings.items()]
     if run.environment:
-        told.append(of_environment(run.environment))
-    shown = "".join(f"<div><b>{value}</b><span>{escape(what)}</span></div>" for value, what in told)
+        reported.append(of_environment(run.environment))
+    shown = "".join(f"<div><b>{value}</b><span>{escape(what)}</span></div>" for value, what in reported)
     return f'<div class="numbers">{shown}</div>' if shown else ""
 
 
 def _act(title: str, runs: list[ScriptRun]) -> str:
-    slowest = max(runs, key=lambda run: run.ended)
-    path = " → ".join(slowest.slowest_path)
-    words = f"Slowest path: {slowest.node}: {path}." if path else ""
-    legend = "".join(f'<i style="background: var(--{colour})"></i>{text}' for colour, text in _LEGEND)
+    path = slowest_path(runs)
+    words = f"Slowest path: {path}." if path else ""
+    legend = "".join(f'<i style="background: var(--{color})"></i>{text}' for color, text in _LEGEND)
     return (
         f"<h2>Scripts on {escape(title)}</h2>{timeline(runs)}"
         f'<p class="legend">{legend}<br>{escape(words)} Point at a bar to read more.</p>'
@@ -77,21 +77,21 @@ def _act(title: str, runs: list[ScriptRun]) -> str:
 
 
 def _failures(run: Run) -> str:
-    told = [
+    reported = [
         f'<div class="failure"><b>{escape(script.node)}</b> <code>{escape(step.code)}</code> in {escape(step.name)}: '
         f"{escape(step.cause or '')}<br>What to do: {escape(step.remedy or '')}</div>"
         for script in run.scripts
         for step in script.steps
         if step.code
     ]
-    told += [
+    reported += [
         f'<div class="failure"><b>{escape(script.node)}</b> <code>{escape(script.code)}</code> '
         f"{escape(script.cause or f'ended with {script.exit_code} and left no report')}<br>"
         f"What to do: {escape(script.remedy or 'read its log')}</div>"
         for script in run.scripts
         if script.exit_code and not any(step.code for step in script.steps)
     ]
-    return f"<h2>Failures</h2>{''.join(told)}" if told else ""
+    return f"<h2>Failures</h2>{''.join(reported)}" if reported else ""
 
 
 def _story(run: Run) -> str:
@@ -111,7 +111,7 @@ def _stand_ins(run: Run) -> str:
     )
     settings = ", ".join(f"{name}={value}" for name, value in run.profile.items())
     return (
-        "<h2>What was not real</h2><p>systemd, munge, Slurm, slurmdbd and MariaDB were the real ones. Played by a "
+        "<h2>Stand-ins</h2><p>systemd, munge, Slurm, slurmdbd and MariaDB were the real programs. Replaced by a "
         f"stand-in:</p><table><tr><th></th><th>calls</th><th>plays</th><th>refuses</th><th>cannot</th></tr>{rows}"
         f"</table><p>Slurm's settings that differ from production, so that nothing is waited for: "
         f"<code>{escape(settings)}</code>. VPC DNS was <code>/etc/hosts</code>.</p>"

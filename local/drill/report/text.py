@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from local.drill.report.model import Run
+from local.drill.report.model import Run, slowest_path
 from local.drill.report.page import acts
 from local.drill.report.training import lines as training_lines
 from local.drill.report.training import of_environment
@@ -17,9 +17,7 @@ def summary(run: Run) -> list[str]:
     if run.training:
         lines += [f"  {line}" for line in training_lines(run.training)]
     for title, scripts in acts(run):
-        slowest = max(scripts, key=lambda script: script.ended)
-        path = " > ".join(slowest.slowest_path)
-        lines.append(f"  scripts on {title}; slowest: {slowest.node}{f': {path}' if path else ''}")
+        lines.append(f"  scripts on {title}; slowest path: {slowest_path(scripts) or 'unknown'}")
     for script in run.scripts:
         lines += [
             f"  {script.node}: {step.code} in {step.name}: {step.cause}\n    what to do: {step.remedy}"
@@ -30,6 +28,6 @@ def summary(run: Run) -> list[str]:
             lines.append(f"  {script.node}: {script.code} {script.cause or 'no report'}")
     if run.stand_ins:
         used = ", ".join(f"{use.name} ({use.calls})" for use in run.stand_ins)
-        lines.append(f"  played by a stand-in (calls): {used}")
+        lines.append(f"  replaced by a stand-in (calls): {used}")
     lines += [f"  {line}" for line in run.proof]
     return lines

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from local.drill.report.model import ScriptRun, StepRun
+from local.drill.report.model import ScriptRun, StepRun, waited_for
 
 _WIDTH, _LEFT, _RIGHT, _TOP = 1180, 130, 24, 30
 _LANE, _GAP = 15, 7
@@ -30,7 +30,7 @@ def timeline(runs: Sequence[ScriptRun]) -> str:
     rows: list[str] = []
     y = float(_TOP)
     for run in runs:
-        drawn, height = _row(run, y, scale, is_slowest=run is slowest)
+        drawn, height = _row(run, y, scale, waits=waited_for(run, runs), is_slowest=run is slowest)
         rows.append(drawn)
         y += height + _GAP
     height = y + 4
@@ -52,7 +52,7 @@ def lanes(steps: Sequence[StepRun]) -> list[list[StepRun]]:
     return made
 
 
-def _row(run: ScriptRun, y: float, scale: _Scale, *, is_slowest: bool) -> tuple[str, float]:
+def _row(run: ScriptRun, y: float, scale: _Scale, *, waits: Mapping[str, str], is_slowest: bool) -> tuple[str, float]:
     placed = lanes(run.steps)
     height = max(len(placed), 1) * _LANE
     x, width = scale.x(run.started), scale.x(run.ended) - scale.x(run.started)
@@ -65,28 +65,28 @@ def _row(run: ScriptRun, y: float, scale: _Scale, *, is_slowest: bool) -> tuple[
     )
     path = run.slowest_path if is_slowest else ()
     bars = "".join(
-        _bar(step, y + number * _LANE, scale, on_path=step.name in path)
+        _bar(step, y + number * _LANE, scale, on_path=step.name in path, waited_for=waits.get(step.name))
         for number, lane in enumerate(placed)
         for step in lane
     )
     return label + ground + bars, height
 
 
-def _bar(step: StepRun, y: float, scale: _Scale, *, on_path: bool) -> str:
+def _bar(step: StepRun, y: float, scale: _Scale, *, on_path: bool, waited_for: str | None) -> str:
     x = scale.x(_started(step))
     width = max(scale.x(_ended(step)) - x, 1.5)
-    kind = step.state if step.state != "done" or step.changes else "unchanged"
+    kind = step.state if step.state != "done" or step.changes else "waited" if waited_for else "unchanged"
     name = step.name if len(step.name) * _LETTER < width - 4 else ""
     text = f'<text x="{x + 3:.1f}" y="{y + 9.5:.1f}">{escape(name)}</text>' if name else ""
     path = " path" if on_path else ""
     return (
         f'<g class="step {escape(kind)}{path}"><rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" '
-        f'height="{_LANE - 2}" rx="2"/>{text}<title>{escape(hover_text(step))}</title></g>'
+        f'height="{_LANE - 2}" rx="2"/>{text}<title>{escape(hover_text(step, waited_for))}</title></g>'
     )
 
 
-def hover_text(step: StepRun) -> str:
-    """Return what is told of a step when it is pointed at."""
+def hover_text(step: StepRun, waited_for: str | None = None) -> str:
+    """Return the details of a step, shown when the pointer is on its bar."""
     parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in step.seconds.items())
     lines = [
         f"{step.name}: {step.summary}",
@@ -94,7 +94,8 @@ def hover_text(step: StepRun) -> str:
     ]
     if step.attempts > 1:
         lines.append(f"{step.attempts} attempts")
-    lines.append(f"{len(step.changes)} changes" if step.changes else "nothing to change")
+    idle = f"waited for {waited_for}" if waited_for else "nothing to change"
+    lines.append(f"{len(step.changes)} changes" if step.changes else idle)
     if step.code:
         lines += [f"{step.code}  {step.cause}", f"remedy: {step.remedy}"]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""What the report tells of training: for the page, and in lines for the terminal."""
+"""The report's section about training, for the page and for the terminal."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ def section(training: Training) -> str:
     numbers = "".join(f"<div><b>{value}</b><span>{escape(what)}</span></div>" for value, what in _numbers(training))
     return (
         f'<h2>Training, and the loss of a node</h2><div class="numbers">{numbers}</div>{curves(training)}'
-        '<p class="legend"><i style="background: var(--same)"></i>undisturbed<i style="background: var(--path)"></i>'
-        "with the loss of a node; rings are steps that were taken again</p><table><tr><th></th><th>steps taken</th>"
+        '<p class="legend"><i style="background: var(--whole)"></i>undisturbed run (wide line)'
+        '<i style="background: var(--path)"></i>second run until the node was lost'
+        '<i style="background: var(--resumed)"></i>second run after its restart; rings: steps that were taken again</p>'
+        "<table><tr><th></th><th>steps taken</th>"
         "<th>restarts</th><th>last loss</th><th>checkpoints</th><th>SHA-256 of all parameters at the end</th></tr>"
         f'{rows}</table><p class="verdict{"" if good else " wrong"}">{escape(_verdict(training))}</p>'
     )
@@ -32,23 +34,23 @@ def of_environment(environment: Environment) -> tuple[str, str]:
     """Return the seconds that its making took, and in words what that is."""
     return (
         f"{environment.seconds:.1f} s",
-        f"to build the environment of jobs, once, on {environment.builder}; {environment.waited} other nodes found it "
-        f"whole, and each verified it in at most {environment.verify_seconds:.2f} s",
+        f"to build the training environment, once, on {environment.builder}; {environment.waited} other nodes found it "
+        f"complete, and each verified it in at most {environment.verify_seconds:.2f} s",
     )
 
 
 def lines(training: Training) -> list[str]:
     """Return the same as `section` in lines."""
-    told = [f"{value:>8}  {what}" for value, what in _numbers(training)]
-    told += [_line(run) for run in (training.undisturbed, training.disturbed)]
-    return [*told, _verdict(training)]
+    reported = [f"{value:>8}  {what}" for value, what in _numbers(training)]
+    reported += [_line(run) for run in (training.undisturbed, training.disturbed)]
+    return [*reported, _verdict(training)]
 
 
 def _numbers(training: Training) -> list[tuple[str, str]]:
     return [
         (f"{training.seconds_to_first_step:.1f} s", "from the loss of a node to the first step after it"),
-        (str(training.steps_lost), "steps were lost with it and taken again"),
-        (f"{training.undisturbed.checkpoint_share:.1%}", "of the time of steps went into checkpoints"),
+        (str(training.steps_lost), "steps were lost with it and run again"),
+        (f"{training.undisturbed.checkpoint_share:.1%}", "of the time of steps was spent on checkpoints"),
     ]
 
 
@@ -65,5 +67,5 @@ def _verdict(training: Training) -> str:
     if training.is_same and training.is_same_curve:
         return "Both ended with the same parameters, bit by bit, and each step had the same loss."
     if training.is_same:
-        return "Both ended with the same parameters, but steps had another loss: that is not to be."
+        return "Both ended with the same parameters, but steps had another loss: this is an error."
     return "They ended with other parameters: what was trained depends on the loss of a node."

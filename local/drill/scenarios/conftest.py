@@ -1,4 +1,4 @@
-"""Clusters for scenarios. A healthy one is shared: whoever breaks it mends it, and the next scenario makes sure."""
+"""Clusters for scenarios. A healthy one is shared: a scenario that breaks it repairs it; the next one checks that."""
 
 import os
 from collections.abc import Callable, Generator, Sequence
@@ -17,11 +17,11 @@ from local.drill.variant import write_variant
 
 Deploy = Callable[..., AbstractContextManager[DrillCluster]]
 SMALL = ("packaging",)
-"""A training environment that is built in a moment: what most scenarios look at is not what is in it."""
+"""A small training environment that is built fast: most scenarios do not depend on its packages."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the drill out where nodes cannot be made."""
+    """Skip the scenarios when nodes cannot be created."""
     if os.geteuid() != 0:
         for item in items:
             item.add_marker(pytest.mark.skip(reason="nodes are made as root"))
@@ -62,7 +62,7 @@ def _shared(deploy: Deploy) -> Generator[DrillCluster]:
 
 @pytest.fixture
 def cluster(_shared: DrillCluster) -> Generator[DrillCluster]:
-    """A healthy cluster: controller, login node and three workers with PyTorch. It is to be healthy at the end too."""
+    """A healthy cluster: controller, login node and three workers with PyTorch. Scenarios must leave it healthy."""
     yield _shared
     _shared.slurm.wait_for_states(*(one.host_name for one in _shared.workers), state="idle", seconds=60)
 

@@ -1,7 +1,7 @@
-"""A fresh node starts with something wrong: it says what, and once that is mended the same script ends well.
+"""A fresh node starts with an error: it reports the error, and after a fix the same script succeeds.
 
-What is wrong is made on the node alone, before its first start. None of it is seen in an exit code of the scripts that
-everybody copies.
+What is wrong is made on the node alone, before its first start. The exit codes of the public lifecycle scripts
+show none of these errors.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def test_line_ends_of_windows(fresh: FreshNode) -> None:
     fresh.sh(f"cp -p /root/on_create.sh {script}; sed -i 's/$/\\r/' {other}")
     code, cause = fresh.refuses()
     assert code == "LFN06"
-    assert "llm_fleet_node/start.py is " in cause
+    assert "llm_fleet_node/start.py has the digest " in cause
     fresh.sh(f"cp -p /root/start.py {other}")
     fresh.starts_well()
 
@@ -112,7 +112,7 @@ def test_another_munge_key(fresh: FreshNode) -> None:
 
 
 def test_a_clock_that_is_an_hour_off(fresh: FreshNode) -> None:
-    """The kernel's clock is the machine's: what is started on the node is told another time by libfaketime."""
+    """The kernel's clock is the machine's: libfaketime shows another time to the processes of the node."""
     library = fresh.node.run("sh", "-c", "ls /usr/lib/*/faketime/libfaketimeMT.so.1").stdout.strip()
     wrong = {"LD_PRELOAD": library, "FAKETIME": "-1h", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
     fresh.node.run("systemctl", "set-environment", *(f"{name}={value}" for name, value in wrong.items()))

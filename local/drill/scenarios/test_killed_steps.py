@@ -1,4 +1,4 @@
-"""Every step of every role is killed once in its middle and run again: the node ends as one that nobody killed."""
+"""Every step of every role is killed once in its middle and run again: the node ends like one without a kill."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from local.drill.scenarios.conftest import Deploy
 _STATE = "var/lib/llm-fleet/state.json"
 _OWN_TO_EACH = ("/home/.llm-fleet/", "/etc/hostname", "/etc/machine-id", "/etc/ssh/ssh_host_", "/etc/munge")
 _LITTER = re.compile(r"^/etc/(group|gshadow|passwd|shadow|subgid|subuid)(\.\d+|\.lock|[-+])$")
-"""What groupadd and useradd leave beside their files when they are killed, and take for nothing the next time."""
+"""Lock files that groupadd and useradd leave when they are killed, and ignore the next time."""
 _BUNDLE = re.compile(r"^/opt/llm-fleet/bundles/[0-9a-f]{64}")
 _ROLES = ("Controller", "Login", "Compute")
 _ROUNDS = 60
@@ -52,7 +52,7 @@ def _first(cluster: DrillCluster, role: str) -> str:
 
 
 def _durations(cluster: DrillCluster, name: str) -> dict[str, float]:
-    """Return how long each step took on a node that nobody disturbed."""
+    """Return how long each step took on an undisturbed node."""
     first = next(run for run in cluster.script_runs if run.node == name)
     return {
         step.name: (step.ended or 0) - (step.started or 0)
@@ -75,7 +75,7 @@ def _kill_each(cluster: DrillCluster, name: str, lasts: dict[str, float]) -> set
             break
         run = cluster.start_scripts([name]).starts[name].run
         step = _wait_for_a_step(state, wanted, run)
-        if step is None:  # each of them was over before it was seen: without its state all are applied anew
+        if step is None:  # each ended before it was seen: without its state all are applied again
             cluster.node(name).run("rm", "-f", f"/{_STATE}")
             continue
         threading.Event().wait(min(lasts[step] / 2, 1.0))
@@ -91,15 +91,15 @@ def _wait_for_a_step(state: Any, wanted: set[str], run: Running) -> str | None:
             steps: dict[str, dict[str, Any]] = json.loads(state.read_text())["steps"]
         except (OSError, ValueError, KeyError):
             steps = {}
-        for name, told in steps.items():
-            if name in wanted and told["state"] == "running":
+        for name, reported in steps.items():
+            if name in wanted and reported["state"] == "running":
                 return name
         time.sleep(0.002)
     return None
 
 
-def _shape(told: dict[str, object]) -> set[str]:
+def _shape(reported: dict[str, object]) -> set[str]:
     """Return what two nodes of one role and of two clusters have in common: which files there are, which units run."""
-    units = {f"{name}: {what}" for name, what in told.items() if name.endswith("units")}
-    files = {_BUNDLE.sub("/opt/llm-fleet/bundles/this", name) for name in told if name.startswith("/")}
+    units = {f"{name}: {what}" for name, what in reported.items() if name.endswith("units")}
+    files = {_BUNDLE.sub("/opt/llm-fleet/bundles/this", name) for name in reported if name.startswith("/")}
     return units | {name for name in files if not name.startswith(_OWN_TO_EACH) and not _LITTER.match(name)}

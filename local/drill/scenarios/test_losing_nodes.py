@@ -8,7 +8,7 @@ from local.drill.until import until
 
 
 def test_the_controller_is_rebooted_while_a_job_runs(cluster: DrillCluster) -> None:
-    """The job does not notice, Slurm comes back by itself with its accounting, and the node has proven itself anew."""
+    """The job continues, Slurm comes back by itself with its accounting, and the node has passed its checks again."""
     slurm, controller = cluster.slurm, cluster.controller
     job = slurm.submit("#!/bin/sh\nwhile ! test -e /fsx/go-on; do sleep 0.2; done\n", "--output=/fsx/patient.log")
     (worker,) = slurm.wait_for_job(job, "RUNNING", seconds=20).nodes
@@ -31,7 +31,7 @@ def test_the_controller_is_rebooted_while_a_job_runs(cluster: DrillCluster) -> N
 
 
 def test_a_worker_is_rebooted_and_takes_jobs_again(cluster: DrillCluster) -> None:
-    """Instance storage comes up empty, the node makes it anew at boot, and nobody had to be asked."""
+    """Instance storage comes up empty, and the node sets it up again at boot without manual work."""
     worker = cluster.workers[0]
     old_report = report_stamp(cluster.node(worker.name))
     cluster.reboot(worker.name)

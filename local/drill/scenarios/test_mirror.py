@@ -49,8 +49,8 @@ def lock(aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Path:
             Thread(target=vendor.serve_forever, daemon=True).start()
             try:
                 sources.write_text(f"deb http://127.0.0.1:{vendor.server_address[1]} stable main\n")
-                asked = ["--system", "debian-13-amd64", "--neuron", "2.28.1", "--sources", str(sources)]
-                assert main(["mirror", "lock", *asked, "--keyring", str(debs.keyring), "-o", str(lock)]) == 0
+                requested = ["--system", "debian-13-amd64", "--neuron", "2.28.1", "--sources", str(sources)]
+                assert main(["mirror", "lock", *requested, "--keyring", str(debs.keyring), "-o", str(lock)]) == 0
                 assert main(["mirror", "build", "--lock", str(lock), "--to", _MIRROR]) == 0
             finally:
                 vendor.shutdown()
@@ -69,7 +69,7 @@ def mirrored(lock: Path, deploy: Deploy) -> Generator[DrillCluster]:
         yield cluster
 
 
-def test_the_release_is_installed_beside_the_images_driver_and_held(mirrored: DrillCluster):
+def test_the_release_is_installed_next_to_the_images_driver_and_held(mirrored: DrillCluster):
     worker = mirrored.node(mirrored.workers[0].name)
     found = worker.run("dpkg-query", "--show", "--showformat", "${Package} ${Version}\n", "aws-neuronx-*").stdout
     assert "aws-neuronx-collectives 2.30.59.0-" in found
@@ -84,7 +84,7 @@ def test_a_second_start_fetches_nothing(mirrored: DrillCluster):
     assert _changes(mirrored) == []
 
 
-def test_a_dead_mirror_is_told_and_a_mended_one_heals_the_node(mirrored: DrillCluster, aws: EmbeddedAws):
+def test_a_dead_mirror_is_reported_and_a_fixed_one_recovers_the_node(mirrored: DrillCluster, aws: EmbeddedAws):
     name = mirrored.workers[0].name
     worker, s3 = mirrored.node(name), aws.client("s3")
     worker.run("dpkg", "--purge", "--force-hold", _TOOLS)
@@ -114,10 +114,10 @@ def _changes(cluster: DrillCluster) -> list[str]:
 
 
 def _fetched(cluster: DrillCluster) -> int:
-    return sum(change.startswith("fetched ") for change in _changes(cluster))
+    return sum(change.startswith("downloaded ") for change in _changes(cluster))
 
 
 def _report(cluster: DrillCluster) -> dict[str, Any]:
-    told = cluster.report(cluster.workers[0].name)
-    assert told is not None
-    return told
+    reported = cluster.report(cluster.workers[0].name)
+    assert reported is not None
+    return reported

@@ -1,4 +1,4 @@
-"""What a node does not notice by itself: its script never ends with 0 while it is so, and says what it is.
+"""Errors that a node does not detect by itself: its script never ends with 0 meanwhile, and reports them.
 
 Found in nodes that were made without the drill. Each is made on a healthy node, and the same script ends well once it
 is over.
@@ -20,7 +20,7 @@ _SPOOL, _STATE = "/var/spool/slurmd", "/var/spool/slurmctld"
 
 
 def test_slurmd_has_no_room(cluster: DrillCluster) -> None:
-    """slurmd drains its node, in root's name: nothing but Slurm's own words tells that from a person's doing."""
+    """slurmd drains its node, as root: only Slurm's reason distinguishes that from a drain by an operator."""
     worker = cluster.workers[-1]
     node, host = cluster.node(worker.name), worker.host_name
     with _small(cluster, worker, _SPOOL, unit="slurmd"):
@@ -43,7 +43,7 @@ def test_what_a_person_drained_stays_drained(cluster: DrillCluster) -> None:
 
 
 def test_slurmctld_cannot_save_its_state(cluster: DrillCluster) -> None:
-    """It answers as ever, while sbatch is refused: the script tells, and so does the check that the node runs."""
+    """It answers as before, but sbatch is refused: the script and the node's check report it."""
     controller = cluster.view.controller
     node = cluster.controller
     with _small(cluster, controller, _STATE, unit="slurmctld"):
@@ -61,7 +61,7 @@ def test_slurmctld_cannot_save_its_state(cluster: DrillCluster) -> None:
 
 
 def test_the_disk_of_the_logs_is_full(cluster: DrillCluster) -> None:
-    """The platform's log lies there as well: neither takes a line, and the report of an earlier run must not stay."""
+    """The platform's log is there as well: neither can be written, and the report of an earlier run must not stay."""
     worker = cluster.workers[-1]
     assert cluster.run_scripts([worker.name]) == {worker.name: 0}
     with _small(cluster, worker, "/var/log", unit="munge"):
@@ -79,7 +79,9 @@ def test_something_else_is_mounted_at_the_place_of_lustre(cluster: DrillCluster,
     node = cluster.node(worker.name)
     node.run("sh", "-ec", f"mount {what} /fsx")
     try:
-        assert _refused(cluster, worker).startswith("LFN51 at /fsx there is ")
+        refused = _refused(cluster, worker)
+        assert refused.startswith("LFN51 ")
+        assert " is mounted at /fsx instead of " in refused
     finally:
         node.run("umount", "/fsx")
     assert cluster.run_scripts([worker.name]) == {worker.name: 0}

@@ -1,4 +1,4 @@
-"""AWS ParallelCluster: head node, login node and two queues, each node brought up by the one file that it is told."""
+"""AWS ParallelCluster: head node, login node and two queues, each node brought up by its one custom action."""
 
 from __future__ import annotations
 
@@ -87,18 +87,18 @@ def test_training_goes_on_after_a_crash_by_putting_itself_back_into_the_queue(
     """No node is lost, so Slurm itself does nothing, and there is no --auto-resume. The parameters are HyperPod's."""
     for name in (FIRST, SECOND):
         steps = {step["name"]: step for step in cluster.report(name)["steps"]}
-        assert steps["training_environment"]["changes"] == [], "it was built anew"
+        assert steps["training_environment"]["changes"] == [], "it was built again"
     run = trains.again("crash", every=5, ground=cluster)
     run.submit("train")
     until("a checkpoint is there", lambda: (run.folder / "checkpoints" / "step_00000005").exists(), seconds=90)
     cluster.nodes[SECOND].run("pkill", "-KILL", "-f", "llm_fleet_training train")
     job = run.wait("train", seconds=120)
     assert (job.restarts, run.result["restarts"]) == (1, 1)
-    assert f"back into the queue, restart 1 of at most {run.run.max_restarts}" in run.log("train")
+    assert f"requeued, restart 1 of at most {run.run.max_restarts}" in run.log("train")
     trains.assert_same(run)
     for node in cluster.nodes.values():
-        asked = node.run("/opt/slurm/bin/srun", "--help", check=False).stdout
-        assert "--auto-resume" not in asked
+        requested = node.run("/opt/slurm/bin/srun", "--help", check=False).stdout
+        assert "--auto-resume" not in requested
 
 
 def test_a_dynamic_node_starts_for_a_job(cluster: ParallelClusterDrill):
@@ -126,14 +126,14 @@ def test_running_an_action_again_changes_nothing(cluster: ParallelClusterDrill):
 
     names = (HEAD, LOGIN, SECOND)
     with ThreadPoolExecutor() as pool:
-        told = list(pool.map(again, names))
-    assert told == ["", "", ""]
+        reported = list(pool.map(again, names))
+    assert reported == ["", "", ""]
     for name in names:
         report = cluster.report(name)
         assert {step["name"]: step["changes"] for step in report["steps"] if step["changes"]} == {}, name
 
 
-def test_what_is_not_the_clusters_own_bundle_is_refused_and_told_by_the_exit_code(
+def test_what_is_not_the_clusters_own_bundle_is_refused_and_reported_by_the_exit_code(
     cluster: ParallelClusterDrill, aws: EmbeddedAws
 ):
     s3, pinned, lasting = aws.client("s3"), cluster.action(FIRST), cluster.action(LOGIN)
@@ -180,6 +180,6 @@ def _bundles(cluster: ParallelClusterDrill) -> dict[str, str]:
     return {name: cluster.report(name)["bundle"]["content_hash"] for name in cluster.nodes}
 
 
-def _code(told: str) -> int:
-    """Return the exit code that ParallelCluster tells of a failed action."""
-    return int(told.strip().removesuffix(".").rpartition(" ")[2])
+def _code(reported: str) -> int:
+    """Return the exit code in ParallelCluster's message of a failed action."""
+    return int(reported.strip().removesuffix(".").rpartition(" ")[2])

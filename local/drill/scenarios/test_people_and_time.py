@@ -1,4 +1,4 @@
-"""People of a real LDAP server, asked by a real SSSD, and time of a real NTP server, by a real chronyd and timesyncd.
+"""Users of a real LDAP server with a real SSSD, and time of a real NTP server with a real chronyd and timesyncd.
 
 Both servers run on nodes: slapd with TLS on the login node, chronyd on the controller. The directory comes up after the
 nodes' scripts have begun, and is away for a while later. The worker's time service is chronyd, the login node's is
@@ -88,11 +88,11 @@ def people(aws: EmbeddedAws, deploy: Deploy, tmp_path_factory: pytest.TempPathFa
     secret = aws.client("secretsmanager").create_secret(Name="drill-reader", SecretString=_PASSWORD)["ARN"]
     with deploy(1, fleet=_fleet(folder, secret), packages=()) as cluster:
         cluster.boot()
-        head, door = cluster.controller, cluster.login
+        head, way = cluster.controller, cluster.login
         _serve_time(head)
         for node in cluster.nodes.values():
             node.write("/etc/sssd/conf.d/drill.conf", _SOON, 0o600)
-            node.run("sh", "-c", f"echo {door.address} {_NAME} >>/etc/hosts")
+            node.run("sh", "-c", f"echo {way.address} {_NAME} >>/etc/hosts")
             if node is not head:
                 line = f"server {head.address} iburst minpoll 0 maxpoll 1"
                 node.run("sh", "-c", f"echo '{line}' >/etc/chrony/chrony.conf")
@@ -100,8 +100,8 @@ def people(aws: EmbeddedAws, deploy: Deploy, tmp_path_factory: pytest.TempPathFa
         starts.wait_for_reports(seconds=3)
         assert not starts.codes, "no node waited for the directory"
         for name in ("crt", "key"):
-            door.write(f"/etc/ldap/drill.{name}", (folder / f"drill.{name}").read_text())
-        door.run("sh", "-ec", _SERVER)
+            way.write(f"/etc/ldap/drill.{name}", (folder / f"drill.{name}").read_text())
+        way.run("sh", "-ec", _SERVER)
         assert set(starts.wait(seconds=180).values()) == {0}, cluster.worker.run("tail", "-n40", _LOG).stdout
         yield cluster
 
@@ -132,37 +132,37 @@ def test_a_second_run_changes_nothing(people: DrillCluster) -> None:
 
 def test_the_directory_is_away_and_comes_back(people: DrillCluster, tmp_path: Path) -> None:
     """It takes connections and answers nothing: known people work on, nothing waits for ever, and it is named."""
-    node, door, log = people.worker, people.login, tmp_path / "look"
-    door.run("systemctl", "kill", "--signal=STOP", "drill-ldap")
+    node, way, log = people.worker, people.login, tmp_path / "look"
+    way.run("systemctl", "kill", "--signal=STOP", "drill-ldap")
     try:
         look = node.start("bash", "-c", _by_hand(people, "--dry-run", "--only", "directory"), log=log)
         assert node.run("getent", "passwd", "stranger", check=False, timeout=40).returncode == 2
         assert "Online status: Offline" in _status(node)
         assert node.run("id", "-u", "lin").stdout.split() == ["200017"]
-        said = door.run("su", "-", "lin", "-c", "/opt/slurm/bin/srun -N1 id -u", timeout=60).stdout
+        said = way.run("su", "-", "lin", "-c", "/opt/slurm/bin/srun -N1 id -u", timeout=60).stdout
         assert said.split() == ["200017"]
         assert (look.wait(timeout=120), "no answer of corp.example" in log.read_text()) == (_NOT_SO, True)
     finally:
-        door.run("systemctl", "kill", "--signal=CONT", "drill-ldap")
+        way.run("systemctl", "kill", "--signal=CONT", "drill-ldap")
     until("SSSD asks the directory again", lambda: "Online status: Online" in _status(node), seconds=30)
     code, said = _script(people, node, "--dry-run", "--only", "directory")
     assert code == 0, said
 
 
-def test_chronyd_tells_the_time(people: DrillCluster) -> None:
+def test_chronyd_reports_the_time(people: DrillCluster) -> None:
     """Its word is enough where S3 says nothing. After a jump of the clock it is of another time, and S3's counts."""
     node = people.worker
     assert people.controller.address in _tracking(node)
     assert "Leap status     : Normal" in _tracking(node)
-    _is_told(people, node)
+    _is_reported(people, node)
     node.write("/etc/chrony/chrony.conf", "server 127.0.0.2\n")
     node.run("systemctl", "restart", "chrony")
-    until("chronyd answers", lambda: "Not synchronised" in _tracking(node), seconds=20)
-    _is_not_told(people, node)
+    until("chronyd answers", lambda: "Not synchronised" in _tracking(node), seconds=20)  # codespell:ignore synchronised
+    _is_not_reported(people, node)
 
 
-def test_timesyncd_tells_the_time(people: DrillCluster) -> None:
-    """It tells by the file that it touches, and no longer once it was started anew and nobody answers it."""
+def test_timesyncd_reports_the_time(people: DrillCluster) -> None:
+    """It touches a file when synchronized, and no longer after a restart without an answering server."""
     node = people.login
     node.run("ln", "-sf", "/dev/null", "/etc/systemd/system/chrony.service")
     node.run("rm", "/etc/systemd/system/systemd-timesyncd.service")
@@ -173,18 +173,18 @@ def test_timesyncd_tells_the_time(people: DrillCluster) -> None:
     assert code == 0, said
     assert "systemd-timesyncd" in said, "the step starts the service that the node has"
     until("timesyncd has an answer", lambda: node.run("test", "-e", _TOUCHED, check=False).returncode == 0, seconds=20)
-    _is_told(people, node)
+    _is_reported(people, node)
     node.write("/etc/systemd/timesyncd.conf", "[Time]\nNTP=127.0.0.2\nFallbackNTP=\n")
     node.run("systemctl", "restart", "systemd-timesyncd")
-    _is_not_told(people, node)
+    _is_not_reported(people, node)
 
 
-def test_without_a_time_service_s3_tells_the_time(people: DrillCluster) -> None:
+def test_without_a_time_service_s3_reports_the_time(people: DrillCluster) -> None:
     node = people.worker
     node.run("ln", "-sf", "/dev/null", "/etc/systemd/system/chrony.service")
     node.run("systemctl", "daemon-reload")
     node.run("systemctl", "stop", "chrony")
-    _is_not_told(people, node)
+    _is_not_reported(people, node)
 
 
 _NOT_SO = 2
@@ -197,22 +197,22 @@ _ASKS = (
 )
 
 
-def _is_told(people: DrillCluster, node: Node) -> None:
+def _is_reported(people: DrillCluster, node: Node) -> None:
     """The node's own time service is believed, and no longer when the clock has jumped."""
     assert abs(float(_offset(people, node))) < 1
     code, said = _script(people, node, *_LOOK, env={"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"})
     assert code == 0, said
     assert _offset(people, node, env=_wrong_clock(node)) == "None"
-    _s3_tells(people, node)
+    _s3_reports(people, node)
 
 
-def _is_not_told(people: DrillCluster, node: Node) -> None:
-    """The node's own time service has nothing to say, and S3 tells."""
+def _is_not_reported(people: DrillCluster, node: Node) -> None:
+    """The node's time service gives no offset, and S3 does."""
     assert _offset(people, node) == "None"
-    _s3_tells(people, node)
+    _s3_reports(people, node)
 
 
-def _s3_tells(people: DrillCluster, node: Node) -> None:
+def _s3_reports(people: DrillCluster, node: Node) -> None:
     code, said = _script(people, node, *_LOOK)
     assert code == 0, said
     code, said = _script(people, node, *_LOOK, env=_wrong_clock(node))

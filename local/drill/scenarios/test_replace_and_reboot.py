@@ -1,4 +1,4 @@
-"""A node is replaced or rebooted because somebody said so in Slurm, in HyperPod's own words."""
+"""A node is replaced or rebooted after a request in Slurm, with the reasons that HyperPod defines."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from local.drill.platforms.recovery import REBOOT, REPLACE, Recovery
 
 
 @pytest.mark.parametrize("action", [REPLACE, REBOOT])
-def test_a_node_is_healed_by_the_platform(cluster: DrillCluster, action: str):
+def test_a_node_is_recovered_by_the_platform(cluster: DrillCluster, action: str):
     worker = cluster.workers[-1]
     cluster.node(worker.name).run("touch", "/root/mark")
     with Recovery(cluster) as recovery:
@@ -26,5 +26,5 @@ def test_words_that_are_almost_right_do_nothing(cluster: DrillCluster):
     with Recovery(cluster) as recovery:
         cluster.slurm.run("scontrol", "update", f"NodeName={worker.host_name}", "State=FAIL", "Reason=action:replace")
         recovery.looks(3)
-    assert recovery.healed == []
+    assert recovery.recovered == []
     cluster.slurm.run("scontrol", "update", f"NodeName={worker.host_name}", "State=RESUME")

@@ -1,4 +1,4 @@
-"""The platform's list of instances is late, old, half written or another cluster's: the node waits, or refuses."""
+"""The platform's list of instances is late, old, incomplete or another cluster's: the node waits, or fails."""
 
 import json
 from collections.abc import Generator
@@ -18,7 +18,7 @@ def worker(cluster: DrillCluster) -> Instance:
     return cluster.workers[0]
 
 
-def test_it_lists_nobody_at_first(cluster: DrillCluster, worker: Instance):
+def test_it_lists_no_one_at_first(cluster: DrillCluster, worker: Instance):
     with _file(cluster, worker, resource_config(cluster.view, listed=())):
         starts = cluster.start_scripts([worker.name])
         starts.wait_for_reports(seconds=1.5)
@@ -64,17 +64,17 @@ def test_it_is_old_and_does_not_know_this_node(cluster: DrillCluster, worker: In
 
 
 def test_it_is_another_clusters(cluster: DrillCluster, worker: Instance):
-    told = json.loads(resource_config(cluster.view))
-    told["ClusterConfig"]["ClusterName"] = "other"
-    with _file(cluster, worker, json.dumps(told)):
+    reported = json.loads(resource_config(cluster.view))
+    reported["ClusterConfig"]["ClusterName"] = "other"
+    with _file(cluster, worker, json.dumps(reported)):
         assert _code(cluster, worker) == "LFN11"
 
 
 def test_it_gives_this_node_to_two_groups(cluster: DrillCluster, worker: Instance):
-    told = json.loads(resource_config(cluster.view))
-    workers, login = (next(g for g in told["InstanceGroups"] if g["Name"] == name) for name in ("workers", "login"))
+    reported = json.loads(resource_config(cluster.view))
+    workers, login = (next(g for g in reported["InstanceGroups"] if g["Name"] == name) for name in ("workers", "login"))
     login["Instances"].append(workers["Instances"][0])
-    with _file(cluster, worker, json.dumps(told)):
+    with _file(cluster, worker, json.dumps(reported)):
         assert _code(cluster, worker) == "LFN13"
 
 

@@ -1,4 +1,4 @@
-"""Jobs train by the batch files as they are published, lose nodes, and end as if nothing had been; then hand over.
+"""Jobs train with the published batch files, lose nodes, and end with the same result; then the model is exported.
 
 What they do without HyperPod's recovery is in `test_parallelcluster.py`.
 """
@@ -39,23 +39,23 @@ def test_the_environment_is_built_once_and_verified_by_all(cluster: DrillCluster
 
 def test_a_worker_is_lost_and_the_run_ends_with_the_same_parameters(trains: Trains):
     """The job goes back into the queue by itself, the spare takes the lost node's place, and steps are taken again."""
-    told = trains.told
-    print(f"first step {told.seconds_to_first_step:.1f} s after the loss, {told.steps_lost} steps lost")
-    assert told.is_same
-    assert (told.undisturbed.restarts, told.disturbed.restarts) == (0, 1)
-    assert told.seconds_to_first_step < SECONDS_TO_FIRST_STEP
-    assert told.steps_lost <= trains.run.checkpoint.every
-    first, second = told.nodes
-    lost = trains.cluster.instance(told.lost_node).host_name
+    reported = trains.reported
+    print(f"first step {reported.seconds_to_first_step:.1f} s after the loss, {reported.steps_lost} steps lost")
+    assert reported.is_same
+    assert (reported.undisturbed.restarts, reported.disturbed.restarts) == (0, 1)
+    assert reported.seconds_to_first_step < SECONDS_TO_FIRST_STEP
+    assert reported.steps_lost <= trains.run.checkpoint.every
+    first, second = reported.nodes
+    lost = trains.cluster.instance(reported.lost_node).host_name
     assert lost in first
     assert lost not in second
     assert len(second) == len(first) == trains.run.plan.nodes
-    asked = [call for call in calls(trains.cluster.shared) if call.name == "srun --auto-resume"]
-    assert {call.arguments for call in asked} == {("--auto-resume=1",)}
+    requested = [call for call in calls(trains.cluster.shared) if call.name == "srun --auto-resume"]
+    assert {call.arguments for call in requested} == {("--auto-resume=1",)}
 
 
 def test_a_node_dies_while_it_writes_and_a_checkpoint_is_cut_off(trains: Trains):
-    """The writer dies within a checkpoint, and the last whole one is cut off: the run goes on from the one before."""
+    """A writer dies during a checkpoint, and the last complete one is truncated: the run resumes from an older one."""
     cluster, run = trains.cluster, trains.again("cut-off", every=5)
     with Recovery(cluster) as recovery:
         first = start(cluster, run)
@@ -70,8 +70,8 @@ def test_a_node_dies_while_it_writes_and_a_checkpoint_is_cut_off(trains: Trains)
         finish(cluster, run)
         recovery.wait_for(writer, seconds=120)
     log = run.log("train")
-    assert f"step_{at - 5:08d} is passed over" in log
-    assert f"goes on from step {at - 10} (" in log
+    assert f"step_{at - 5:08d} is skipped" in log
+    assert f"resumes from step {at - 10} (" in log
     assert f".step_{at:08d}." in log, "what the dead node had begun was not removed"
     trains.assert_same(run)
     assert {path.name for path in (run.folder / "checkpoints").iterdir() if path.name.startswith("step_")} == {
@@ -92,21 +92,21 @@ def test_checkpoints_that_cannot_be_written_end_the_job_for_good(trains: Trains)
     run.submit("train")
     with pytest.raises(JobFailed, match="ended as FAILED"):
         run.wait("train", seconds=60)
-    assert "not started again, since that would not mend it" in run.log("train")
+    assert "not requeued, because a restart does not help" in run.log("train")
     assert run.rows == []
 
 
 def test_the_trained_model_is_handed_over(trains: Trains):
     """Compiled ahead and exported with recorders in place of the vendor's programs; all else is real."""
     run = trains.undisturbed
-    assert "4 steps were taken to compile" in compile_ahead(run)
-    assert "the service will take it: `model: s3://drill-models/tiny`" in convert_and_export(trains.cluster, run)
-    assert "parameters are those that the training has told" in run.log("convert")
+    assert "4 steps were run to compile" in compile_ahead(run)
+    assert "the service accepts it: set `model: s3://drill-models/tiny`" in convert_and_export(trains.cluster, run)
+    assert "parameters match result.json of the training" in run.log("convert")
     name, parameters, loss = load_in_transformers(run)
     assert (name, parameters) == ("LlamaForCausalLM", 656_000)
     assert loss < 6.9, "a model that has learnt nothing has 6.93"
     cluster = trains.cluster
     held = cluster.aws.client("s3").list_objects_v2(Bucket="drill-models", Prefix="tiny/")["Contents"]
     assert {"tiny/llm-fleet-model.json", "tiny/model.pt", "tiny/tokenizer.json"} <= {one["Key"] for one in held}
-    asked = {call.name for call in calls(cluster.shared)}
-    assert {"neuron_parallel_compile", "optimum-cli"} <= asked
+    requested = {call.name for call in calls(cluster.shared)}
+    assert {"neuron_parallel_compile", "optimum-cli"} <= requested

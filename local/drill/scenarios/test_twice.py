@@ -5,7 +5,7 @@ from local.drill.fingerprint import differences, fingerprint
 
 
 def test_scripts_run_twice_change_nothing(cluster: DrillCluster):
-    # A scenario before this one may have replaced a node: the agent has then written slurm.conf anew, without ours.
+    # A scenario before this one may have replaced a node: the agent has then rewritten slurm.conf.
     cluster.run_scripts([cluster.view.controller.name])
     before = {name: fingerprint(node) for name, node in cluster.nodes.items()}
     started = {name: _daemons(cluster, name) for name in cluster.nodes}
@@ -17,9 +17,9 @@ def test_scripts_run_twice_change_nothing(cluster: DrillCluster):
     for name, node in cluster.nodes.items():
         assert differences(before[name], fingerprint(node)) == [], name
         assert _daemons(cluster, name) == started[name], f"{name}: a daemon was restarted"
-        told = cluster.report(name)
-        assert told is not None
-        assert [(step["name"], step["changes"]) for step in told["steps"] if step["changes"]] == [], name
+        reported = cluster.report(name)
+        assert reported is not None
+        assert [(step["name"], step["changes"]) for step in reported["steps"] if step["changes"]] == [], name
     done = cluster.slurm.wait_for_job(job, "COMPLETED", "FAILED", seconds=30)
     assert (done.state, done.restarts) == ("COMPLETED", 0)
 

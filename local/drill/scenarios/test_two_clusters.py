@@ -1,4 +1,4 @@
-"""Two clusters on one machine, of the same fleet and with the same addresses, know nothing of each other."""
+"""Two clusters on one machine, of the same fleet and with the same addresses, are isolated from each other."""
 
 from local.drill.cluster import DrillCluster
 from local.drill.scenarios.conftest import Deploy

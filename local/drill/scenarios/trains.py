@@ -17,11 +17,11 @@ class Trains:
 
     cluster: DrillCluster
     run: TrainingRun
-    told: Training
+    reported: Training
 
     @property
     def undisturbed(self) -> RunOnCluster:
-        """The run that nobody disturbed."""
+        """The undisturbed run."""
         return RunOnCluster(self.cluster, self.run)
 
     def again(self, name: str, *, every: int, ground: Ground | None = None) -> RunOnCluster:
@@ -36,4 +36,4 @@ class Trains:
 
     def assert_same(self, run: RunOnCluster) -> None:
         """Compare how `run` has ended with the undisturbed one."""
-        assert run.result["parameters_sha256"] == self.told.undisturbed.parameters_sha256, run.log("train")
+        assert run.result["parameters_sha256"] == self.reported.undisturbed.parameters_sha256, run.log("train")

@@ -64,7 +64,7 @@ class AptRepository:
 def neuron_packages(*releases: str) -> list[StubPackage]:
     """Return stubs of the host's packages of Neuron `releases`, of all in the catalog where none is named.
 
-    Versions have a last part that the release notes do not tell, as the vendor's have; the driver's have none.
+    Like the vendor's, versions have a last part that is not in the release notes; the driver's have none.
     """
     found: dict[tuple[str, str], StubPackage] = {}
     for release in map(neuron_release, releases or neuron_releases()):
@@ -112,10 +112,10 @@ def _pack(pool: Path, package: StubPackage) -> Path:
         control.mkdir(parents=True)
         root.chmod(0o755)
         relations = {"Depends": package.depends, "Provides": package.provides, "Conflicts": package.conflicts}
-        told = "".join(f"{name}: {value}\n" for name, value in relations.items() if value)
+        reported = "".join(f"{name}: {value}\n" for name, value in relations.items() if value)
         (control / "control").write_text(
             f"Package: {package.name}\nVersion: {package.version}\nArchitecture: {package.architecture}\n"
-            f"Maintainer: drill <drill@example.com>\n{told}Description: stub for drills\n"
+            f"Maintainer: drill <drill@example.com>\n{reported}Description: stub for drills\n"
         )
         for path, text in package.files.items():
             _write(root / path.lstrip("/"), text)
@@ -155,7 +155,9 @@ def _release(lists: Path, suite: str) -> str:
 
 def _sign(lists: Path, keyring: Path) -> None:
     """Sign the release as apt wants it. The private key is thrown away."""
-    with tempfile.TemporaryDirectory(prefix="gpg-") as home:  # The agent's socket lies in it: its path must be short.
+    with tempfile.TemporaryDirectory(
+        prefix="gpg-"
+    ) as home:  # It contains the agent's socket, whose path must be short.
         gpg = ("gpg", "--homedir", home, "--batch", "--yes", "--quiet", "--pinentry-mode", "loopback")
         try:
             _run(*gpg, "--passphrase", "", "--quick-generate-key", "drill <drill@example.com>", "ed25519", "sign")

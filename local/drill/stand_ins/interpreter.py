@@ -34,11 +34,11 @@ names = ("LIBDIR", "INSTSONAME", "MULTIARCH")
 print(json.dumps({"version": sys.version, "prefix": sys.base_prefix, "is": sys.version_info[:2],
                   **{name: sysconfig.get_config_var(name) or "" for name in names}}))
 """
-_DEBIANS_WHEELS = Path("/usr/share/python-wheels")
+_DEBIAN_WHEELS = Path("/usr/share/python-wheels")
 """Where Debian's ensurepip has pip, which an environment is made with."""
 _ON_NODE = f"""
 for file in {PLACE}/lib/libpython*.so.*; do [ ! -e "$file" ] || ln -sfn "$file" /usr/lib/; done
-[ ! -d {PLACE}/python-wheels ] || ln -sfn {PLACE}/python-wheels {_DEBIANS_WHEELS}
+[ ! -d {PLACE}/python-wheels ] || ln -sfn {PLACE}/python-wheels {_DEBIAN_WHEELS}
 # Not a link: a virtual environment would take the link's folder for the interpreter's home.
 printf '#!/bin/sh\\nexec {PLACE}/bin/python3.11 "$@"\\n' >/usr/local/bin/{PROGRAM}
 chmod 755 /usr/local/bin/{PROGRAM}
@@ -51,7 +51,7 @@ class Interpreter:
     """A Python of this machine."""
 
     version: str
-    """As it tells it, with its compiler."""
+    """The version that it prints, with its compiler."""
     program: Path
     library: Path
     """Its standard library's folder."""
@@ -60,7 +60,7 @@ class Interpreter:
 
     @property
     def key(self) -> str:
-        """What tells it from others."""
+        """An id that distinguishes it from others."""
         what = f"{self.version} {self.program} {self.program.stat().st_mtime_ns} {','.join(_LEFT_OUT)}"
         return hashlib.sha256(what.encode()).hexdigest()[:12]
 
@@ -117,14 +117,14 @@ def _ask(program: str) -> Interpreter | None:
         return None
     if done.returncode:
         return None
-    told: dict[str, Any] = json.loads(done.stdout)
-    if tuple(told["is"]) != _WANTED:
+    reported: dict[str, Any] = json.loads(done.stdout)
+    if tuple(reported["is"]) != _WANTED:
         return None
-    prefix = Path(told["prefix"])
-    name, place = told["INSTSONAME"], Path(told["LIBDIR"])
-    libraries = [folder / name for folder in (prefix / "lib", place, place / told["MULTIARCH"])]
+    prefix = Path(reported["prefix"])
+    name, place = reported["INSTSONAME"], Path(reported["LIBDIR"])
+    libraries = [folder / name for folder in (prefix / "lib", place, place / reported["MULTIARCH"])]
     return Interpreter(
-        version=told["version"],
+        version=reported["version"],
         program=(prefix / "bin" / "python3.11").resolve(),
         library=prefix / "lib" / "python3.11",
         shared_library=next((one for one in libraries if ".so" in one.name and one.is_file()), None),
@@ -140,5 +140,5 @@ def _copy(found: Interpreter, to: Path) -> None:
     shutil.copytree(found.library, to / "lib" / "python3.11", symlinks=True, ignore=ignore)
     if found.shared_library is not None:
         shutil.copy2(found.shared_library, to / "lib")
-    if found.library == Path("/usr/lib/python3.11") and _DEBIANS_WHEELS.is_dir():
-        shutil.copytree(_DEBIANS_WHEELS, to / "python-wheels")
+    if found.library == Path("/usr/lib/python3.11") and _DEBIAN_WHEELS.is_dir():
+        shutil.copytree(_DEBIAN_WHEELS, to / "python-wheels")

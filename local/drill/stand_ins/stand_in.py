@@ -1,4 +1,4 @@
-"""The stand-ins: what there is, how it gets on a node, and what it was asked."""
+"""The stand-ins: their list, installation on a node, and recorded calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StandIn:
     name: str
     """Of its file in `programs/`, or what its head says."""
     path: str
-    """Where it lies on nodes."""
+    """Its path on nodes."""
     plays: str
     """What it plays."""
     refuses: str
@@ -65,9 +65,11 @@ def calls(shared: Path) -> list[Call]:
     found: list[Call] = []
     for file in sorted((shared / "calls").glob("*.jsonl")):
         for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
-            told: dict[str, Any] = json.loads(line)
+            reported: dict[str, Any] = json.loads(line)
             # `<host name>.jsonl`, of a user other than root `<host name>.<number>.jsonl`.
-            found.append(Call(file.name.partition(".")[0], told["name"], tuple(told["arguments"]), float(told["at"])))
+            found.append(
+                Call(file.name.partition(".")[0], reported["name"], tuple(reported["arguments"]), float(reported["at"]))
+            )
     return sorted(found, key=lambda call: call.at)
 
 
@@ -80,10 +82,10 @@ def _read(file: Path) -> StandIn:
     text = file.read_text(encoding="utf-8")
     heads = {"name": file.name}
     for line in text.splitlines()[text.startswith("#!") :]:
-        comment, _, told = line.partition(" ")
+        comment, _, reported = line.partition(" ")
         if comment not in ("#", "//"):
             break
-        name, _, value = told.partition(": ")
+        name, _, value = reported.partition(": ")
         heads[name] = value
     missing = [name for name in _HEADS if not heads.get(name)]
     if missing:

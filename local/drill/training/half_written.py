@@ -45,7 +45,8 @@ def stop_while_writing(node: Node, checkpoints: str, steps: Sequence[int]) -> tu
     folder, as nodes see it. Raises `AssertionError` when no process runs, or none was caught within a minute.
     """
     # A word of the command line that the watcher's own has not.
-    done = node.run("python3", "-c", _WATCH, checkpoints, "llm_fleet_trainin[g] train", *map(str, steps), timeout=90)
+    program = "llm_fleet_trainin[g] train"  # codespell:ignore trainin
+    done = node.run("python3", "-c", _WATCH, checkpoints, program, *map(str, steps), timeout=90)
     processes, caught = json.loads(done.stdout)
     assert processes > 1, "torchrun may be there, but no process of its own"
     assert caught, f"no checkpoint of the steps {steps} was caught half-written within a minute"

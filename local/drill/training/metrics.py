@@ -18,7 +18,7 @@ class Row:
     seconds: float
     """Without its checkpoint."""
     checkpoint_seconds: float
-    """That training stood still for its checkpoint; 0 for a step without."""
+    """For which training paused for its checkpoint; 0 for a step without."""
     restart: int
     """How often the run was started before."""
     at: float
@@ -36,16 +36,16 @@ def read_rows(run_folder: Path) -> list[Row]:
 
 
 def read_result(run_folder: Path) -> dict[str, Any]:
-    """Return what the run told at its end. Raises `FileNotFoundError` before."""
+    """Return the run's result.json. Raises `FileNotFoundError` before."""
     return json.loads((run_folder / "result.json").read_text(encoding="utf-8"))
 
 
-def _row(told: dict[str, Any]) -> Row:
+def _row(reported: dict[str, Any]) -> Row:
     return Row(
-        step=told["step"],
-        loss=told["loss"],
-        seconds=told["seconds"],
-        checkpoint_seconds=told["checkpoint_seconds"],
-        restart=told["restart"],
-        at=datetime.fromisoformat(told["time"]).timestamp(),
+        step=reported["step"],
+        loss=reported["loss"],
+        seconds=reported["seconds"],
+        checkpoint_seconds=reported["checkpoint_seconds"],
+        restart=reported["restart"],
+        at=datetime.fromisoformat(reported["time"]).timestamp(),
     )

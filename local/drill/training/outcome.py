@@ -25,7 +25,7 @@ class Trained:
 
     @property
     def checkpoint_share(self) -> float:
-        """Seconds that training stood still for checkpoints, as a share of the seconds of all steps with them."""
+        """Seconds for which training paused for checkpoints, as a share of the seconds of all steps with them."""
         still = sum(row.checkpoint_seconds for row in self.rows)
         return still / (still + sum(row.seconds for row in self.rows))
 

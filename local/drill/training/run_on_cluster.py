@@ -48,7 +48,7 @@ class Ground(Protocol):
 
     @property
     def slurm(self) -> Slurm:
-        """Slurm, asked on the controller."""
+        """Slurm commands on the controller."""
         ...
 
     @property
@@ -62,7 +62,7 @@ class Ground(Protocol):
 
 
 class RunOnCluster:
-    """One run. Everything of it lies in its folder on the shared file system."""
+    """One run. All its files are in its folder on the shared file system."""
 
     def __init__(self, cluster: Ground, run: TrainingRun, *, name: str | None = None) -> None:
         """Take the cluster and the run, under another `name` where one is given."""
@@ -83,7 +83,7 @@ class RunOnCluster:
 
     @property
     def result(self) -> dict[str, Any]:
-        """What the run told at its end. Raises `FileNotFoundError` before."""
+        """The run's result.json. Raises `FileNotFoundError` before."""
         return read_result(self.folder)
 
     def submit(
@@ -91,7 +91,7 @@ class RunOnCluster:
     ) -> None:
         """Submit `stages`, each after the last, from the login node. Raises `FleetError` when Slurm takes none.
 
-        `settings`: of batch files, beside what the run tells. `files`: the batch files themselves, by name.
+        `settings`: of batch files, in addition to those of the run. `files`: the batch files themselves, by name.
         """
         login = self._cluster.login
         target = Target(name=login.name, region=self._cluster.region, ssm=login.name)

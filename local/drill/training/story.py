@@ -51,13 +51,13 @@ def train_and_lose_a_worker(cluster: DrillCluster, run: TrainingRun, config: Pat
         recovery.wait_for(lost, seconds=_SECONDS)
     at = cluster.journal.last("lost", lost)
     assert at is not None
-    told = Training(trained(undisturbed), trained(disturbed), lost, at.at, (first.nodes, last.nodes))
-    assert told.went_on, "the node was lost too late, or the run began anew: nothing is proven"
+    reported = Training(trained(undisturbed), trained(disturbed), lost, at.at, (first.nodes, last.nodes))
+    assert reported.went_on, "the node was lost too late, or the run started again: nothing is proven"
     assert first.nodes[1] not in last.nodes, "no spare has taken its place"
-    assert told.is_same, f"parameters differ: {undisturbed.result} and {disturbed.result}"
-    assert told.is_same_curve, "a step that was taken after the loss had another loss"
-    cluster.journal.note("same", f"both ended with the same parameters: {told.undisturbed.parameters_sha256}")
-    return told
+    assert reported.is_same, f"parameters differ: {undisturbed.result} and {disturbed.result}"
+    assert reported.is_same_curve, "a step that was taken after the loss had another loss"
+    cluster.journal.note("same", f"both ended with the same parameters: {reported.undisturbed.parameters_sha256}")
+    return reported
 
 
 def lose_a_worker(cluster: DrillCluster) -> None:
@@ -89,7 +89,7 @@ def start(cluster: DrillCluster, run: RunOnCluster) -> Job:
 
 
 def finish(cluster: DrillCluster, run: RunOnCluster) -> Job:
-    """Wait until the run has ended well, and tell when it took its first step again; return its job."""
+    """Wait until the run has ended well, and journal its first step after the restart; return its job."""
     job = run.wait("train", seconds=_SECONDS)
     again = next((row for row in run.rows if row.restart), None)
     if again is not None:

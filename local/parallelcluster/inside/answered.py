@@ -1,4 +1,4 @@
-"""Answers in moto's place what moto cannot: each with its reason. What exists is what the configuration names."""
+"""Answers calls that moto does not support, each with its reason. Resources in the configuration exist."""
 
 import base64
 from collections.abc import Callable, Iterator
@@ -20,15 +20,15 @@ from pcluster.aws.ssm import SsmClient
 from pcluster.constants import CAPACITY_RESERVATION_OS_MAP
 
 from local.parallelcluster import named
+from local.parallelcluster.inside.account_context import AccountContext, World
 from local.parallelcluster.inside.reservations import reservations
-from local.parallelcluster.inside.surroundings import Surroundings, World
 from local.parallelcluster.inside.world_storage import volumes_file_system
 
 
 @contextmanager
-def answering(configuration: dict[str, Any], surroundings: Surroundings, world: World) -> Iterator[None]:
-    """Answer in the place of moto while a configuration is judged."""
-    answers = _Answers(configuration, surroundings, world)
+def answering(configuration: dict[str, Any], account_context: AccountContext, world: World) -> Iterator[None]:
+    """Answer instead of moto while a configuration is validated."""
+    answers = _Answers(configuration, account_context, world)
     replaced: list[tuple[type, str, Callable[..., Any]]] = [
         # moto knows no capacity reservations and blocks, and cannot put them into groups.
         (Ec2Client, "describe_capacity_reservations", answers.capacity_reservations),
@@ -69,13 +69,13 @@ def _method(answer: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Answers:
-    def __init__(self, configuration: dict[str, Any], surroundings: Surroundings, world: World) -> None:
+    def __init__(self, configuration: dict[str, Any], account_context: AccountContext, world: World) -> None:
         self._configuration = configuration
-        self._surroundings = surroundings
+        self._context = account_context
         self._world = world
         os_name = str((configuration.get("Image") or {}).get("Os"))
         platform = CAPACITY_RESERVATION_OS_MAP.get(os_name, "Linux/UNIX")
-        self._reservations = reservations(configuration, surroundings, platform)
+        self._reservations = reservations(configuration, account_context, platform)
 
     def existing(self, kind: str, code: str = "NotFound") -> Callable[..., dict[str, Any]]:
         def look(*names: str, **named_names: str) -> dict[str, Any]:
@@ -86,12 +86,12 @@ class _Answers:
         return look
 
     def _must_exist(self, kind: str, name: str, code: str = "NotFound") -> None:
-        if name in self._surroundings.missing:
+        if name in self._context.missing:
             raise AWSClientError("look", f"The {kind} '{name}' does not exist", code)
 
     def capacity_reservations(self, capacity_reservation_ids: list[str]) -> list[CapacityReservationInfo]:
         for one in capacity_reservation_ids:
-            if one in self._surroundings.missing or one not in self._reservations:
+            if one in self._context.missing or one not in self._reservations:
                 raise AWSClientError(
                     "describe_capacity_reservations", f"The capacity reservation ID '{one}' was not found"
                 )
@@ -118,7 +118,7 @@ class _Answers:
         return {"GroupConfiguration": {"Configuration": [{"Type": "AWS::EC2::CapacityReservationPool"}]}}
 
     def dry_run(self, client: Any, **launch: Any) -> None:
-        """Hold a launch against EC2's own model; what EC2 says of capacity and limits nobody can say here."""
+        """Check a launch against EC2's API model; capacity and quotas of EC2 are not emulated."""
         model: OperationModel = client._client.meta.service_model.operation_model("RunInstances")
         report = ParamValidator().validate(launch, model.input_shape)
         if report.has_errors():
@@ -126,7 +126,7 @@ class _Answers:
 
     def volume(self, volume_id: str) -> dict[str, Any]:
         self._must_exist("volume", volume_id)
-        zone = self._surroundings.zones.get(volume_id, self._world.zone)
+        zone = self._context.zones.get(volume_id, self._world.zone)
         return {"VolumeId": volume_id, "State": "available", "Size": 100, "AvailabilityZone": zone}
 
     def snapshot(self, snapshot_id: str) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class _Answers:
         return {"SnapshotId": snapshot_id, "State": "completed", "VolumeSize": 30}
 
     def launch_template(self, launch_template_id: str, version: str) -> dict[str, Any]:
-        """Return what a template overrides: nothing, since what is in one nobody has said."""
+        """Return the overrides of a launch template: none, because its content is unknown."""
         self._must_exist("launch template", launch_template_id)
         return {}
 

@@ -1,4 +1,4 @@
-"""Nothing leaves the process: dummy keys, no configuration files, proxies that nobody answers. Import this first."""
+"""Blocks network access: dummy keys, no configuration files, proxies that do not answer. Import this first."""
 
 import os
 

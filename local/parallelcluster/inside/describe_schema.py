@@ -1,4 +1,4 @@
-"""Tells every key of ParallelCluster's cluster schema, with its update policy; runs in the environment beside it.
+"""Prints every key of ParallelCluster's cluster schema, with its update policy; runs in this folder's environment.
 
 Usage: python describe_schema.py >schema.json
 """
@@ -16,29 +16,29 @@ TYPES = {"String": "str", "Boolean": "bool", "Integer": "int", "Float": "float",
 
 
 def is_many(field: fields.Field) -> bool:
-    """Tell whether a field is a list."""
+    """Return whether a field is a list."""
     return isinstance(field, fields.List) or (isinstance(field, fields.Nested) and field.many)
 
 
 def limits(validators: list) -> dict:
     """Return what a field's validators allow."""
-    told = {}
+    reported = {}
     for one in validators:
         if isinstance(one, validate.OneOf):
-            told["one_of"] = list(one.choices)
+            reported["one_of"] = list(one.choices)
         elif isinstance(one, validate.Range):
-            told["range"] = [one.min, one.max]
+            reported["range"] = [one.min, one.max]
         elif isinstance(one, validate.Length):
-            told["length"] = [one.equal or one.min, one.equal or one.max]
+            reported["length"] = [one.equal or one.min, one.equal or one.max]
         elif isinstance(one, validate.Regexp):
-            told["regex"] = re.compile(one.regex).pattern
+            reported["regex"] = re.compile(one.regex).pattern
         elif isinstance(one, validate.And):
-            told.update(limits(list(one.validators)))
-    return told
+            reported.update(limits(list(one.validators)))
+    return reported
 
 
-def describe(schema: Schema, prefix: str, told: dict) -> dict:
-    """Add every key of a schema below a path to what was told so far, and return that."""
+def describe(schema: Schema, prefix: str, reported: dict) -> dict:
+    """Add every key of a schema below a path to the keys found so far, and return them."""
     for name, field in schema.fields.items():
         inner = field.inner if isinstance(field, fields.List) else field
         path = f"{prefix}{field.data_key or name}{'[]' if is_many(field) else ''}"
@@ -50,10 +50,10 @@ def describe(schema: Schema, prefix: str, told: dict) -> dict:
         if field.required:
             facts["required"] = True
         facts.update(limits([*inner.validators, *([] if inner is field else field.validators)]))
-        told[path] = facts
+        reported[path] = facts
         if isinstance(inner, fields.Nested):
-            describe(inner.schema, f"{path}/", told)
-    return told
+            describe(inner.schema, f"{path}/", reported)
+    return reported
 
 
 if __name__ == "__main__":

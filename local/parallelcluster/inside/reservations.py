@@ -5,18 +5,20 @@ from typing import Any
 from pcluster.aws.aws_api import AWSApi
 
 from local.parallelcluster import named
-from local.parallelcluster.inside.surroundings import Surroundings
+from local.parallelcluster.inside.account_context import AccountContext
 
-# What a Capacity Block is of, where neither the configuration nor the surroundings say.
+# Instance type of a Capacity Block, when neither the configuration nor the context has it.
 DEFAULT_TYPE = "p5.48xlarge"
 
 
-def reservations(configuration: dict[str, Any], surroundings: Surroundings, platform: str) -> dict[str, dict[str, Any]]:
+def reservations(
+    configuration: dict[str, Any], account_context: AccountContext, platform: str
+) -> dict[str, dict[str, Any]]:
     """Return each reservation by id: of its compute resource's type and count, in its queue's AZ.
 
     A resource group holds one reservation for each compute resource that names the group.
     """
-    told: dict[str, dict[str, Any]] = {}
+    reported: dict[str, dict[str, Any]] = {}
     for queue in named.queues(configuration):
         for resource in named.compute_resources(queue):
             target = resource.get("CapacityReservationTarget") or queue.get("CapacityReservationTarget") or {}
@@ -24,11 +26,11 @@ def reservations(configuration: dict[str, Any], surroundings: Surroundings, plat
             if not (name or group):
                 continue
             for number, instance_type in enumerate(named.instance_types(resource) or [DEFAULT_TYPE]):
-                name_here = str(name) if name else f"cr-{len(told) + number:017x}"
-                told.setdefault(name_here, _reservation(name_here, group, instance_type, queue, resource, platform))
-    for name, facts in surroundings.reservations.items():
-        told[name] = told.get(name, {"CapacityReservationId": name, "group": None}) | facts
-    return told
+                name_here = str(name) if name else f"cr-{len(reported) + number:017x}"
+                reported.setdefault(name_here, _reservation(name_here, group, instance_type, queue, resource, platform))
+    for name, facts in account_context.reservations.items():
+        reported[name] = reported.get(name, {"CapacityReservationId": name, "group": None}) | facts
+    return reported
 
 
 def _reservation(
@@ -59,5 +61,5 @@ def _zone(queue: dict[str, Any]) -> str | None:
     try:
         return AWSApi.instance().ec2.get_subnet_avail_zone(subnets[0]) if subnets else None
     except Exception:
-        # A subnet that does not exist is told by its own validator.
+        # Another validator reports a subnet that does not exist.
         return None

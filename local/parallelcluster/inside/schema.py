@@ -1,4 +1,4 @@
-"""Loads a configuration by ParallelCluster's own schema; what it says against it becomes a flat list."""
+"""Loads a configuration with ParallelCluster's schema; errors become a flat list."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,7 +12,7 @@ from pcluster.aws.resource_groups import ResourceGroupsClient
 from pcluster.config.cluster_config import SlurmClusterConfig
 from pcluster.schemas.cluster_schema import ClusterSchema
 
-_ASKED = (
+_REQUESTED = (
     (Ec2Client, "describe_capacity_reservations"),
     (Ec2Client, "get_instance_type_and_reservation_type_from_capacity_reservation"),
     (ResourceGroupsClient, "get_capacity_reservation_ids_from_group_resources"),
@@ -29,16 +29,16 @@ def load(configuration: dict[str, Any], cluster_name: str) -> SlurmClusterConfig
 
 @contextmanager
 def _without_reservations() -> Iterator[None]:
-    """Have no answer at once, whether moto has been started or not."""
-    none = AWSClientError("describe_capacity_reservations", "not asked")
+    """Fail immediately without an answer, with or without moto."""
+    none = AWSClientError("describe_capacity_reservations", "not called")
     with ExitStack() as stack:
-        for client, name in _ASKED:
+        for client, name in _REQUESTED:
             stack.enter_context(patch.object(client, name, side_effect=none))
         yield
 
 
 def check_schema(configuration: dict[str, Any], cluster_name: str) -> list[dict[str, str]]:
-    """Return what the schema says against a configuration, each with its path; nothing when it is good."""
+    """Return the schema's errors in a configuration, each with its path; empty when it is valid."""
     try:
         with _without_reservations():
             load(configuration, cluster_name)

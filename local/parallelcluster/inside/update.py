@@ -1,4 +1,4 @@
-"""Judges the difference of two configurations by ParallelCluster's own update policies, as an update would."""
+"""Checks the difference of two configurations against ParallelCluster's update policies, as an update does."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from pcluster.config.config_patch import ConfigPatch
 
 
 class StandInCluster:
-    """What the policies ask of the deployed cluster."""
+    """The state of the deployed cluster that update policies query."""
 
     def __init__(self, *, fleet_stopped: bool, login_nodes_stopped: bool | list[str]) -> None:
         self.name = self.stack_name = "any"
@@ -14,11 +14,11 @@ class StandInCluster:
         self._login_nodes_stopped = login_nodes_stopped
 
     def has_running_capacity(self, updated_value: bool = False) -> bool:
-        """Tell whether the compute fleet runs: anything but STOPPED."""
+        """Return whether the compute fleet runs: any state but STOPPED."""
         return not self._fleet_stopped
 
     def has_running_login_nodes(self, updated_value: bool = False, pool_name: str | None = None) -> bool:
-        """Tell whether any login node runs, or any of one pool."""
+        """Return whether any login node runs, or any of one pool."""
         stopped = self._login_nodes_stopped
         return not stopped if isinstance(stopped, bool) else pool_name is None or pool_name not in stopped
 

@@ -1,4 +1,4 @@
-"""Runs ParallelCluster's own validators; AWS is answered by moto, where what a configuration names exists."""
+"""Runs ParallelCluster's validators; moto emulates AWS with the resources that a configuration names."""
 
 import inspect
 import os
@@ -19,38 +19,38 @@ from pcluster.aws.common import AWSClientError, Cache
 from pcluster.validators.common import ValidationResult, Validator, ValidatorContext
 from pcluster.validators.s3_validators import UrlValidator
 
+from local.parallelcluster.inside.account_context import AccountContext, World
 from local.parallelcluster.inside.answered import answering
 from local.parallelcluster.inside.closed_network import REGION
 from local.parallelcluster.inside.kept import keep
 from local.parallelcluster.inside.schema import load, messages
-from local.parallelcluster.inside.surroundings import Surroundings, World
 from local.parallelcluster.inside.world_ec2 import ACCOUNT, furnish_ec2, make_official_images
 from local.parallelcluster.inside.world_iam import furnish_iam
 from local.parallelcluster.inside.world_storage import furnish_storage
 
 
-def validate(configuration: dict[str, Any], cluster_name: str, surroundings: dict[str, Any]) -> list[dict[str, str]]:
-    """Return what schema and validators say of a configuration; the schema's words stand alone when it refuses."""
-    facts = Surroundings(**surroundings)
+def validate(configuration: dict[str, Any], cluster_name: str, account_context: dict[str, Any]) -> list[dict[str, str]]:
+    """Return messages of schema and validators for a configuration; only the schema's when it rejects it."""
+    facts = AccountContext(**account_context)
     with answering(configuration, facts, _furnish(configuration, facts)):
         try:
             cluster = load(configuration, cluster_name)
         except ValidationError as refused:
             return [_error("ClusterSchema", f"{one['path']}: {one['message']}") for one in messages(refused)]
         try:
-            return _told(cluster.validate(None, ValidatorContext()))
+            return _reported(cluster.validate(None, ValidatorContext()))
         except AWSClientError as unanswered:
             # pcluster/models/cluster.py ends its validation here too, without the other validators.
             return [_error("ConfigValidationError", f"Invalid cluster configuration: {unanswered}")]
 
 
 def execute(validator: str, validator_arguments: dict[str, Any]) -> list[dict[str, str]]:
-    """Return what one validator says of arguments."""
-    with answering({}, Surroundings(), _furnish({}, Surroundings())):
-        return _told(_validators()[validator]().execute(**validator_arguments))
+    """Return the messages of one validator for its arguments."""
+    with answering({}, AccountContext(), _furnish({}, AccountContext())):
+        return _reported(_validators()[validator]().execute(**validator_arguments))
 
 
-def _told(results: list[ValidationResult]) -> list[dict[str, str]]:
+def _reported(results: list[ValidationResult]) -> list[dict[str, str]]:
     return [{"validator": one.validator_type, "level": str(one.level), "message": one.message} for one in results]
 
 
@@ -58,7 +58,7 @@ def _error(validator: str, message: str) -> dict[str, str]:
     return {"validator": validator, "level": "ERROR", "message": message}
 
 
-def _furnish(configuration: dict[str, Any], facts: Surroundings) -> World:
+def _furnish(configuration: dict[str, Any], facts: AccountContext) -> World:
     _start_moto()
     region = str(configuration.get("Region") or REGION)
     os.environ["AWS_DEFAULT_REGION"] = region

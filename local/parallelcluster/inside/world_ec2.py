@@ -1,4 +1,4 @@
-"""Puts into moto's EC2 what a configuration names: network, images, key pairs. Ids are the configuration's own."""
+"""Creates the EC2 resources of a configuration in moto: network, images, key pairs. Ids are the configuration's own."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from pcluster.constants import (
 from pcluster.utils import get_installed_version
 
 from local.parallelcluster import named
-from local.parallelcluster.inside.surroundings import Surroundings
+from local.parallelcluster.inside.account_context import AccountContext
 
 ACCOUNT = "123456789012"
 NETWORK = "10.0.0.0/16"
@@ -38,17 +38,17 @@ def make_official_images(region: str) -> None:
             _make_image(region, None, name=name, owner="amazon", os=os_name, architecture=architecture)
 
 
-def furnish_ec2(region: str, configuration: dict[str, Any], surroundings: Surroundings) -> tuple[str, str]:
+def furnish_ec2(region: str, configuration: dict[str, Any], account_context: AccountContext) -> tuple[str, str]:
     """Make everything of EC2 that a configuration names; return the VPC's id and the head node's AZ."""
     ec2 = backend(region)
     _clear(ec2)
     vpc = ec2.create_vpc(NETWORK)
     ec2.modify_vpc_attribute(vpc.id, "enable_dns_support", True)
     ec2.modify_vpc_attribute(vpc.id, "enable_dns_hostnames", True)
-    _make_subnets(ec2, vpc.id, region, configuration, surroundings)
-    _make_security_groups(ec2, vpc.id, configuration, surroundings)
-    _make_custom_images(region, configuration, surroundings)
-    for name in surroundings.exist(named.values(configuration, "KeyName", under="Ssh")):
+    _make_subnets(ec2, vpc.id, region, configuration, account_context)
+    _make_security_groups(ec2, vpc.id, configuration, account_context)
+    _make_custom_images(region, configuration, account_context)
+    for name in account_context.exist(named.values(configuration, "KeyName", under="Ssh")):
         ec2.create_key_pair(name, "ed25519", {})
     return vpc.id, _head_nodes_zone(ec2, region, configuration)
 
@@ -66,14 +66,16 @@ def _clear(ec2: EC2Backend) -> None:
             del groups[group_id]
 
 
-def _make_subnets(ec2: EC2Backend, vpc_id: str, region: str, configuration: dict[str, Any], surroundings: Surroundings):
-    zones = _zones(region, configuration) | surroundings.zones
+def _make_subnets(
+    ec2: EC2Backend, vpc_id: str, region: str, configuration: dict[str, Any], account_context: AccountContext
+):
+    zones = _zones(region, configuration) | account_context.zones
     elsewhere = next(iter(zones.values()), f"{region}a")
-    subnets = surroundings.exist(named.values(configuration, "SubnetId", "SubnetIds"))
+    subnets = account_context.exist(named.values(configuration, "SubnetId", "SubnetIds"))
     for number, subnet_id in enumerate(subnets):
         zone = zones.get(subnet_id, elsewhere)
         subnet = ec2.create_subnet(vpc_id, f"10.0.{number * 4}.0/22", availability_zone=zone)
-        subnet.map_public_ip_on_launch = subnet_id in surroundings.public_subnets
+        subnet.map_public_ip_on_launch = subnet_id in account_context.public_subnets
         del ec2.subnets[zone][subnet.id]
         subnet.id = subnet_id
         ec2.subnets[zone][subnet_id] = subnet
@@ -100,12 +102,12 @@ def _offered(types: list[str]) -> list[str]:
 
 
 def _make_security_groups(
-    ec2: EC2Backend, vpc_id: str, configuration: dict[str, Any], surroundings: Surroundings
+    ec2: EC2Backend, vpc_id: str, configuration: dict[str, Any], account_context: AccountContext
 ) -> None:
-    """Make each group open to itself, for every protocol, as EFA asks; a closed one is open to nobody."""
+    """Allow all traffic within each security group, as EFA requires; a closed group allows none."""
     keys = ("SecurityGroups", "AdditionalSecurityGroups", "SecurityGroupIds")
-    for group_id in surroundings.exist(named.values(configuration, *keys)):
-        make_security_group(ec2, vpc_id, group_id, closed=group_id in surroundings.closed_security_groups)
+    for group_id in account_context.exist(named.values(configuration, *keys)):
+        make_security_group(ec2, vpc_id, group_id, closed=group_id in account_context.closed_security_groups)
 
 
 def make_security_group(ec2: EC2Backend, vpc_id: str, group_id: str, *, closed: bool = False, cidr: str | None = None):
@@ -121,10 +123,10 @@ def make_security_group(ec2: EC2Backend, vpc_id: str, group_id: str, *, closed: 
         ec2.authorize_security_group_egress(group_id, "-1", None, None, **arguments)
 
 
-def _make_custom_images(region: str, configuration: dict[str, Any], surroundings: Surroundings) -> None:
+def _make_custom_images(region: str, configuration: dict[str, Any], account_context: AccountContext) -> None:
     os_name = str((configuration.get("Image") or {}).get("Os"))
-    for image_id in surroundings.exist(named.values(configuration, "CustomAmi")):
-        facts = {"os": os_name, "architecture": "x86_64"} | surroundings.images.get(image_id, {})
+    for image_id in account_context.exist(named.values(configuration, "CustomAmi")):
+        facts = {"os": os_name, "architecture": "x86_64"} | account_context.images.get(image_id, {})
         _make_image(region, image_id, name=image_id, owner=ACCOUNT, **facts)
 
 

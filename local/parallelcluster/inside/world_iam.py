@@ -6,25 +6,25 @@ from typing import Any
 from moto.iam.models import ManagedPolicy, iam_backends
 
 from local.parallelcluster import named
-from local.parallelcluster.inside.surroundings import Surroundings
+from local.parallelcluster.inside.account_context import AccountContext
 from local.parallelcluster.inside.world_ec2 import ACCOUNT
 
 _NOTHING = json.dumps({"Version": "2012-10-17", "Statement": []})
 
 
-def furnish_iam(configuration: dict[str, Any], surroundings: Surroundings) -> None:
+def furnish_iam(configuration: dict[str, Any], account_context: AccountContext) -> None:
     """Make every policy, role and instance profile that a configuration names."""
     iam = iam_backends[ACCOUNT]["aws"]
-    for arn in surroundings.exist(named.values(configuration, "Policy", "PermissionsBoundary")):
+    for arn in account_context.exist(named.values(configuration, "Policy", "PermissionsBoundary")):
         if ":aws:policy/" not in arn:
             iam.managed_policies[arn] = _policy(arn)
-    for arn in [arn for arn in surroundings.missing if ":aws:policy/" not in arn]:
+    for arn in [arn for arn in account_context.missing if ":aws:policy/" not in arn]:
         iam.managed_policies.pop(arn, None)
     iam.roles.clear()
     iam.instance_profiles.clear()
-    for arn in surroundings.exist(named.values(configuration, "InstanceRole", "LambdaFunctionsRole")):
+    for arn in account_context.exist(named.values(configuration, "InstanceRole", "LambdaFunctionsRole")):
         iam.create_role(_name(arn), _NOTHING, "/", None, "", [], 3600)
-    for arn in surroundings.exist(named.values(configuration, "InstanceProfile")):
+    for arn in account_context.exist(named.values(configuration, "InstanceProfile")):
         role = iam.create_role(f"role-of-{_name(arn)}", _NOTHING, "/", None, "", [], 3600)
         iam.create_instance_profile(_name(arn), "/", [role.id])
 

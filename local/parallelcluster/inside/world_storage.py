@@ -1,4 +1,4 @@
-"""Puts into moto's FSx, EFS and S3 what a configuration names. Ids are the configuration's own."""
+"""Creates the FSx, EFS and S3 resources of a configuration in moto. Ids are the configuration's own."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from moto.fsx.models import fsx_backends
 from moto.s3.models import s3_backends
 
 from local.parallelcluster import named
-from local.parallelcluster.inside.surroundings import Surroundings
+from local.parallelcluster.inside.account_context import AccountContext
 from local.parallelcluster.inside.world_ec2 import ACCOUNT, NETWORK, backend, make_security_group
 
 FILE_SYSTEM_GROUP = "sg-0000000000000f5a1"
@@ -17,7 +17,7 @@ FILE_SYSTEM_GROUP = "sg-0000000000000f5a1"
 
 @dataclass(frozen=True, kw_only=True)
 class FileSystem:
-    """A file system of FSx as DescribeFileSystems tells it: moto's own lacks VPC and interfaces."""
+    """An FSx file system as DescribeFileSystems returns it: moto's lacks VPC and network interfaces."""
 
     file_system_id: str
     kind: str
@@ -41,7 +41,7 @@ class FileSystem:
         }
 
 
-def furnish_storage(region: str, configuration: dict[str, Any], surroundings: Surroundings, vpc_id: str) -> str:
+def furnish_storage(region: str, configuration: dict[str, Any], account_context: AccountContext, vpc_id: str) -> str:
     """Make every file system and bucket, with its objects, that a configuration names.
 
     Return the id of the network interface that file caches share; there is none without a subnet.
@@ -51,9 +51,9 @@ def furnish_storage(region: str, configuration: dict[str, Any], surroundings: Su
     subnet = next((subnet for zone in ec2.subnets.values() for subnet in zone.values()), None)
     if subnet is not None:
         interface = ec2.create_network_interface(subnet, None, group_ids=[FILE_SYSTEM_GROUP])
-        _make_fsx(region, configuration, surroundings, subnet)
-    _make_efs(region, configuration, surroundings)
-    _make_buckets(region, configuration, surroundings)
+        _make_fsx(region, configuration, account_context, subnet)
+    _make_efs(region, configuration, account_context)
+    _make_buckets(region, configuration, account_context)
     return interface.id if subnet is not None else ""
 
 
@@ -62,7 +62,7 @@ def volumes_file_system(volume_id: str) -> str:
     return f"fs-{volume_id.removeprefix('fsvol-')}"
 
 
-def _make_fsx(region: str, configuration: dict[str, Any], surroundings: Surroundings, subnet: Any) -> None:
+def _make_fsx(region: str, configuration: dict[str, Any], account_context: AccountContext, subnet: Any) -> None:
     fsx = fsx_backends[ACCOUNT][region]
     fsx.file_systems.clear()
     lustre = [one.get("FileSystemId") for one in named.shared_storage(configuration, "FsxLustre")]
@@ -70,25 +70,25 @@ def _make_fsx(region: str, configuration: dict[str, Any], surroundings: Surround
     for storage, kind in (("FsxOpenZfs", "OPENZFS"), ("FsxOntap", "ONTAP")):
         for settings in named.shared_storage(configuration, storage):
             wanted[volumes_file_system(str(settings.get("VolumeId")))] = kind
-    for file_system_id in surroundings.exist(list(wanted)):
+    for file_system_id in account_context.exist(list(wanted)):
         interface = backend(region).create_network_interface(subnet, None, group_ids=[FILE_SYSTEM_GROUP])
         fsx.file_systems[file_system_id] = FileSystem(
             file_system_id=file_system_id,
             kind=wanted[file_system_id],
-            vpc_id=surroundings.file_system_vpcs.get(file_system_id, subnet.vpc_id),
+            vpc_id=account_context.file_system_vpcs.get(file_system_id, subnet.vpc_id),
             subnet_id=subnet.id,
             interface_id=interface.id,
         )
 
 
-def _make_efs(region: str, configuration: dict[str, Any], surroundings: Surroundings) -> None:
+def _make_efs(region: str, configuration: dict[str, Any], account_context: AccountContext) -> None:
     """Make each file system with a mount target in each AZ of the configuration's subnets."""
     efs = efs_backends[ACCOUNT][region]
     efs.file_systems_by_id.clear()
     efs.mount_targets_by_id.clear()
     efs.creation_tokens.clear()
     settings = named.shared_storage(configuration, "Efs")
-    for file_system_id in surroundings.exist(named.values({"Efs": settings}, "FileSystemId")):
+    for file_system_id in account_context.exist(named.values({"Efs": settings}, "FileSystemId")):
         file_system = efs.create_file_system(f"token-{file_system_id}", None, True, "", "bursting", 0, "", False, [])
         del efs.file_systems_by_id[file_system.file_system_id]
         file_system.file_system_id = file_system_id
@@ -99,16 +99,16 @@ def _make_efs(region: str, configuration: dict[str, Any], surroundings: Surround
                 efs.create_mount_target(file_system_id, subnet.id, None, [FILE_SYSTEM_GROUP])
 
 
-def _make_buckets(region: str, configuration: dict[str, Any], surroundings: Surroundings) -> None:
+def _make_buckets(region: str, configuration: dict[str, Any], account_context: AccountContext) -> None:
     s3 = s3_backends[ACCOUNT]["aws"]
     s3.buckets.clear()
     s3_backends.bucket_accounts.clear()
-    for bucket in surroundings.exist(named.values(configuration, "BucketName", "CustomS3Bucket")):
+    for bucket in account_context.exist(named.values(configuration, "BucketName", "CustomS3Bucket")):
         if bucket != "*":
             _make_bucket(region, bucket)
-    for uri in surroundings.exist(named.s3_uris(configuration)):
+    for uri in account_context.exist(named.s3_uris(configuration)):
         url = urlparse(uri)
-        if url.netloc in surroundings.missing:
+        if url.netloc in account_context.missing:
             continue
         _make_bucket(region, url.netloc)
         if url.path.strip("/"):

@@ -1,4 +1,4 @@
-"""What a load balancer answers by itself.
+"""Responses of the load balancer itself.
 
 Source: assumption load-balancer-jwt-open-ends
 """
@@ -14,14 +14,14 @@ _SERVER = {"Server": "awselb/2.0"}
 
 
 def own_error(status: int) -> web.Response:
-    """Return an error of the load balancer's own, e.g. 503 without targets."""
+    """Return an error of the load balancer, e.g. 503 without targets."""
     phrase = f"{status} {HTTPStatus(status).phrase}"
     text = f"<html>\r\n<head><title>{phrase}</title></head>\r\n<body>\r\n<h1>{phrase}</h1>\r\n</body>\r\n</html>\r\n"
     return web.Response(status=status, text=text, content_type="text/html", headers=_SERVER)
 
 
 def fixed_response(action: Action) -> web.Response:
-    """Return what a fixed-response action says."""
+    """Return the response of a fixed-response action."""
     settings = action.settings
     return web.Response(
         status=int(settings["StatusCode"]),
@@ -32,7 +32,7 @@ def fixed_response(action: Action) -> web.Response:
 
 
 def redirect(action: Action, *, protocol: str, host: str, port: int, path: str, query: str) -> web.Response:
-    """Return what a redirect action says; what it does not name stays as it was asked."""
+    """Return the response of a redirect action; parts that it does not set stay as in the request."""
     words = {"protocol": protocol.upper(), "host": host, "port": str(port), "path": path.lstrip("/"), "query": query}
 
     def part(name: str, default: str) -> str:
@@ -43,7 +43,7 @@ def redirect(action: Action, *, protocol: str, host: str, port: int, path: str, 
 
     target = f"{part('Protocol', '#{protocol}').lower()}://{part('Host', '#{host}')}:{part('Port', '#{port}')}"
     target += part("Path", "/#{path}")
-    asked = part("Query", "#{query}")
+    requested = part("Query", "#{query}")
     status = int(str(action.settings["StatusCode"]).removeprefix("HTTP_"))
-    headers = {**_SERVER, "Location": f"{target}?{asked}" if asked else target}
+    headers = {**_SERVER, "Location": f"{target}?{requested}" if requested else target}
     return web.Response(status=status, headers=headers)

@@ -1,4 +1,4 @@
-"""Hands a request to a target and its answer back, as it comes.
+"""Forwards a request to a target, and streams the response back.
 
 Source: model botocore elbv2 LoadBalancerAttribute
 """
@@ -17,7 +17,8 @@ from local.serving.proxy.targets import Target
 
 _HOP_BY_HOP = frozenset(
     (
-        *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer"),
+        *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "trailer"),
+        "te",  # codespell:ignore te
         *("transfer-encoding", "upgrade"),
     )
 )
@@ -34,10 +35,10 @@ async def forward(
     idle_seconds: float,
     answered: Callable[[int], None],
 ) -> web.StreamResponse:
-    """Return what `target` answers; `answered` is told the status before the client gets any of it.
+    """Return the response of `target`; `answered` is called with the status before the client gets any of it.
 
-    502 when it cannot be reached or hangs up, 504 when it says nothing for `idle_seconds`; after the first byte the
-    client's connection is broken off instead, as there is no status to send any more.
+    502 when it cannot be reached or closes the connection, 504 when it sends nothing for `idle_seconds`; after the
+    first byte the client's connection is closed instead, because the status is sent already.
     """
     task = cast("asyncio.Task[object]", asyncio.current_task())
     target.requests.add(task)
@@ -61,7 +62,7 @@ async def _forward(
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=idle_seconds)
     connector = aiohttp.UnixConnector(str(target.socket), force_close=True)
     async with aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False) as session:
-        asked = session.request(
+        requested = session.request(
             request.method,
             _url(path),
             headers=headers,
@@ -70,7 +71,7 @@ async def _forward(
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
         )
         try:
-            answer = await asked
+            answer = await requested
         except TimeoutError:
             answered(504)
             return own_error(504)
@@ -95,7 +96,7 @@ async def _hand_back(request: web.BaseRequest, answer: aiohttp.ClientResponse) -
 
 
 def end_to_end(headers: Mapping[str, str]) -> CIMultiDict[str]:
-    """Return the headers that are not for the next hop alone."""
+    """Return the end-to-end headers."""
     kept = CIMultiDict[str]()
     for name, value in headers.items():
         if name.lower() not in _HOP_BY_HOP:
@@ -109,6 +110,6 @@ def _break_off(request: web.BaseRequest) -> None:
 
 
 def _url(path: str) -> URL:
-    """The path as it was sent: nothing in it is decoded, encoded or shortened."""
+    """The path as it was sent, without decoding, encoding or normalization."""
     plain, _, query = path.partition("?")
     return URL.build(scheme="http", host="target", path=plain, query_string=query, encoded=True)

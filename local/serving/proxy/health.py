@@ -1,4 +1,4 @@
-"""Asks targets for their health, by the target group's settings.
+"""Health checks of targets, with the target group's settings.
 
 Source: model botocore elbv2 CreateTargetGroupInput
 """
@@ -10,13 +10,13 @@ import aiohttp
 from local.serving.proxy.targets import State, Target, Targets
 
 _SHORTEST_TIMEOUT = 0.5
-"""Seconds; a scaled timeout is never shorter, as a busy machine is no unhealthy target."""
+"""Minimum in seconds of a scaled timeout, so that a busy machine does not make targets unhealthy."""
 _SHORTEST_INTERVAL = 0.25
-"""Seconds, likewise: checks must not be what keeps the machine busy."""
+"""Minimum in seconds of a scaled interval, so that checks do not keep the machine busy."""
 
 
 async def watch_health(targets: Targets, target: Target, *, time_scale: float) -> None:
-    """Check `target` until it is deregistered; the first time at once."""
+    """Check `target` until it is deregistered; the first time immediately."""
     health = targets.group.health
     interval = max(health.interval * time_scale, _SHORTEST_INTERVAL)
     timeout = max(health.timeout * time_scale, _SHORTEST_TIMEOUT)

@@ -1,4 +1,4 @@
-"""The load balancer: one local port a listener, rules by priority, targets by state.
+"""The load balancer: one local port per listener, rules by priority, targets by state.
 
 Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-rules.html (2026-11)
 """
@@ -15,7 +15,7 @@ from multidict import CIMultiDict
 from local.serving.proxy.answers import fixed_response, own_error, redirect
 from local.serving.proxy.forwarding import end_to_end, forward
 from local.serving.proxy.health import watch_health
-from local.serving.proxy.rules import Asked, first_rule, normalised
+from local.serving.proxy.rules import Requested, first_rule, normalized
 from local.serving.proxy.targets import Target, Targets
 from local.serving.proxy.tokens import Keys, TokenRefused, check_token
 from local.serving.template.front import Action, Listener, LoadBalancer
@@ -33,13 +33,13 @@ class LogEntry:
     status: int
     rule: str
     target: str | None
-    """Who got it; `None` when the load balancer answered."""
+    """The target; `None` when the load balancer itself responded."""
 
 
 class Proxy:
     """Serves a load balancer's listeners on loopback. Used from one event loop.
 
-    HTTPS listeners speak plain HTTP here; everything else of them is as it would be.
+    HTTPS listeners use plain HTTP here; everything else is the same.
     """
 
     def __init__(
@@ -48,22 +48,22 @@ class Proxy:
         *,
         time_scale: float = 1.0,
         keys: Mapping[str, Keys] | None = None,
-        normalise_paths: bool = False,
+        normalize_paths: bool = False,
     ) -> None:
-        """Take what the template says.
+        """Take the settings in the template.
 
-        `keys`: key sets by the URL of their endpoint, in place of the issuers'. `normalise_paths`: compare rules with
+        `keys`: key sets by the URL of their endpoint, in place of the issuers'. `normalize_paths`: compare rules with
         paths without dot segments and double slashes; targets get every path as it was sent, in both cases.
         """
         self._front = front
         self._scale = time_scale
         self._keys = keys or {}
-        self._normalise = normalise_paths
+        self._normalize = normalize_paths
         self._runners: list[web.ServerRunner] = []
         self._watches: set[asyncio.Task[None]] = set()
         self.targets = {name: Targets(group) for name, group in front.target_groups.items()}
         self.ports: dict[int, int] = {}
-        """A listener's port to the local one."""
+        """Local ports by listener port."""
         self.log: list[LogEntry] = []
 
     async def start(self, *, port: int = 0) -> None:
@@ -77,7 +77,7 @@ class Proxy:
             self.ports[listener.port] = int(runner.addresses[0][1])
 
     async def stop(self) -> None:
-        """Stop listening, and break off what is under way."""
+        """Stop listening, and close open connections."""
         for watch in self._watches:
             watch.cancel()
         for group in self.targets.values():
@@ -89,7 +89,7 @@ class Proxy:
 
     @property
     def serving(self) -> Listener:
-        """The listener that forwards to targets: of several, the one of the highest port (443 beside 80)."""
+        """The listener that forwards to targets: of several, the one with the highest port (443 rather than 80)."""
         forwarding = [
             listener
             for listener in self._front.listeners
@@ -98,18 +98,18 @@ class Proxy:
         return max(forwarding, key=lambda listener: listener.port)
 
     def register(self, group: str, target: Target) -> None:
-        """Take a target into a target group, and watch its health."""
+        """Register a target in a target group, and check its health."""
         self.targets[group].register(target)
         watch = asyncio.ensure_future(watch_health(self.targets[group], target, time_scale=self._scale))
         self._watches.add(watch)
         watch.add_done_callback(self._watches.discard)
 
     async def drain(self, group: str, target: Target) -> None:
-        """Deregister a target, and return when its deregistration delay is over."""
+        """Deregister a target, and wait for its deregistration delay."""
         await self.targets[group].drain(target, time_scale=self._scale)
 
     async def _handle(self, listener: Listener, request: web.BaseRequest) -> web.StreamResponse:
-        rule = first_rule(listener, self._asked(request))
+        rule = first_rule(listener, self._requested(request))
 
         def note(status: int, target: Target | None = None) -> None:
             name = target.name if target else None
@@ -130,12 +130,12 @@ class Proxy:
         note(500)
         return own_error(500)
 
-    def _asked(self, request: web.BaseRequest) -> Asked:
+    def _requested(self, request: web.BaseRequest) -> Requested:
         path = request.raw_path.partition("?")[0]
         if not path.startswith("/"):
             path = request.rel_url.raw_path
         headers = {name.lower(): value for name, value in request.headers.items()}
-        return Asked(method=request.method, path=normalised(path) if self._normalise else path, headers=headers)
+        return Requested(method=request.method, path=normalized(path) if self._normalize else path, headers=headers)
 
     def _own(self, listener: Listener, request: web.BaseRequest, action: Action) -> web.Response | None:
         """Answer without a target; `None` goes on to the rule's next action."""

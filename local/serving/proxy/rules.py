@@ -1,7 +1,7 @@
-"""Which rule a request meets. Pure functions.
+"""Matches requests to rules. Pure functions.
 
-Wildcards, regard to case and priorities are those of the listener rules in Elastic Load Balancing's user guide: paths
-and methods with regard to case, hosts and headers without; `*` is any text and `?` is one character.
+Wildcards, case sensitivity and priorities are those of the listener rules in Elastic Load Balancing's user guide: paths
+and methods are case-sensitive, hosts and headers are not; `*` is any text and `?` is one character.
 
 Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-rules.html (2026-11)
 """
@@ -17,8 +17,8 @@ _DOT_SEGMENTS = re.compile(r"/\.(?=/|$)|/[^/]+/\.\.(?=/|$)|^/\.\.(?=/|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What rules look at in a request."""
+class Requested:
+    """The parts of a request that rules match."""
 
     method: str
     path: str
@@ -32,15 +32,15 @@ class Asked:
         return self.headers.get("host", "").partition(":")[0]
 
 
-def first_rule(listener: Listener, asked: Asked) -> Rule:
-    """Return the rule of the lowest priority that `asked` meets; a listener's default meets all."""
-    return next(rule for rule in listener.rules if all(_holds(condition, asked) for condition in rule.conditions))
+def first_rule(listener: Listener, requested: Requested) -> Rule:
+    """Return the rule of the lowest priority that `request` meets; a listener's default meets all."""
+    return next(rule for rule in listener.rules if all(_holds(condition, requested) for condition in rule.conditions))
 
 
-def normalised(path: str) -> str:
+def normalized(path: str) -> str:
     """Return `path` without dot segments and with one slash for several.
 
-    What must not be reached may be reached neither by the path as sent nor by this one.
+    A forbidden path must be blocked both as sent and in this form.
     assumption: load-balancer-compares-paths
     """
     path = re.sub("/{2,}", "/", path.replace("%2e", ".").replace("%2E", "."))
@@ -49,14 +49,14 @@ def normalised(path: str) -> str:
     return path or "/"
 
 
-def _holds(condition: Condition, asked: Asked) -> bool:
+def _holds(condition: Condition, requested: Requested) -> bool:
     if condition.kind == "http-request-method":
-        return asked.method in condition.patterns
+        return requested.method in condition.patterns
     if condition.kind == "path-pattern":
-        return any(_pattern(item, with_case=True).fullmatch(asked.path) for item in condition.patterns)
+        return any(_pattern(item, with_case=True).fullmatch(requested.path) for item in condition.patterns)
     if condition.kind == "host-header":
-        return any(_pattern(item, with_case=False).fullmatch(asked.host) for item in condition.patterns)
-    value = asked.headers.get((condition.header or "").lower())
+        return any(_pattern(item, with_case=False).fullmatch(requested.host) for item in condition.patterns)
+    value = requested.headers.get((condition.header or "").lower())
     return value is not None and any(_pattern(item, with_case=False).fullmatch(value) for item in condition.patterns)
 
 

@@ -1,4 +1,4 @@
-"""A target group at work: who is in it, in what state, and who gets the next request.
+"""A target group: its targets, their states, and the choice of the target for the next request.
 
 Source: model botocore elbv2 TargetHealthStateEnum
 Source: model botocore elbv2 TargetGroupAttribute
@@ -31,7 +31,7 @@ class Target:
     socket: Path
     state: State = State.INITIAL
     requests: set["asyncio.Task[object]"] = field(default_factory=set["asyncio.Task[object]"])
-    """Those under way."""
+    """Requests in progress."""
     passed: int = 0
     failed: int = 0
     turn: int = 0
@@ -42,17 +42,17 @@ class Targets:
     """The targets of one group. Used from one event loop."""
 
     def __init__(self, group: TargetGroup) -> None:
-        """Take what the template says of the group."""
+        """Take the group's settings in the template."""
         self.group = group
         self.members: list[Target] = []
         self._turns = count(1)
 
     def register(self, target: Target) -> None:
-        """Take a target in; it gets requests once it passed a health check."""
+        """Register a target; it gets requests after it passed a health check."""
         self.members.append(target)
 
     def choose(self) -> Target | None:
-        """Return who gets the next request: a healthy target; when none is, any, as a load balancer fails open."""
+        """Return the target for the next request: a healthy one, or any when none is healthy (fail open)."""
         there = [target for target in self.members if target.state not in (State.DRAINING, State.UNUSED)]
         healthy = [target for target in there if target.state is State.HEALTHY]
         candidates = healthy or there
@@ -64,7 +64,7 @@ class Targets:
         return chosen
 
     def checked(self, target: Target, *, passed: bool) -> None:
-        """Note a health check. The first one that passes is enough for a new target."""
+        """Record a health check. A new target needs only one that passes."""
         health = self.group.health
         target.passed, target.failed = (target.passed + 1, 0) if passed else (0, target.failed + 1)
         first = target.state is State.INITIAL
@@ -76,7 +76,7 @@ class Targets:
             target.state = State.UNHEALTHY
 
     async def drain(self, target: Target, *, time_scale: float) -> None:
-        """Give it nothing new, wait out the deregistration delay, then break off what is still under way.
+        """Stop new requests, wait for the deregistration delay, then cancel requests in progress.
 
         The whole delay is waited for, busy or not: until then the target is shown as draining, and ECS waits for that.
         """

@@ -1,7 +1,7 @@
 """The check of tokens (JWT) that a load balancer does for a listener rule.
 
-RS256 alone is taken, `iss` and `exp` must be there, `nbf` and `iat` are checked where they are, and the issuer has ten
-keys at most. That several values of a claim must all be in the token is the strict reading.
+Only RS256 is accepted, `iss` and `exp` are required, `nbf` and `iat` are checked if present, and the issuer has at
+most ten keys. That several values of a claim must all be in the token is the strict reading.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ Keys = Mapping[str, Any]
 
 
 class TokenRefused(Exception):
-    """The token does not pass; the message says why, which a load balancer does not."""
+    """The token is rejected; the message has the reason, which a real load balancer does not send."""
 
 
 def check_token(authorization: str | None, settings: Mapping[str, Any], keys: Keys) -> None:

@@ -1,4 +1,4 @@
 """Stand-ins of the model servers: their HTTP interface, limits and shutdown, without a model or an accelerator.
 
-Each is a process of its own, told what to do only by the command and the environment of its container.
+Each is a separate process, configured only by the command and the environment of its container.
 """

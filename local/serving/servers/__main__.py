@@ -5,9 +5,9 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
+from local.serving.servers.account_context import account_context, container_environment
 from local.serving.servers.command_words import SettingRefused
 from local.serving.servers.http_server import serve
-from local.serving.servers.surroundings import container_environment, surroundings
 from local.serving.servers.tgi_server import TgiServer
 from local.serving.servers.tgi_settings import tgi_settings
 from local.serving.servers.vllm_server import VllmServer
@@ -17,18 +17,18 @@ _REFUSED = 2
 
 
 def _tgi(command: list[str]) -> None:
-    around, settings = surroundings(), tgi_settings(command, container_environment())
+    around, settings = account_context(), tgi_settings(command, container_environment())
     server = TgiServer(settings, token_seconds=around.token_seconds)
     if settings.logs_arguments:
         print(settings)
     graceful = settings.graceful_termination_timeout
-    asyncio.run(serve(server, port=settings.port, graceful_seconds=graceful, surroundings=around))
+    asyncio.run(serve(server, port=settings.port, graceful_seconds=graceful, account_context=around))
 
 
 def _vllm(kind: str, command: list[str]) -> None:
-    around, settings = surroundings(), vllm_settings(kind, command, container_environment())
+    around, settings = account_context(), vllm_settings(kind, command, container_environment())
     server = VllmServer(settings, token_seconds=around.token_seconds)
-    asyncio.run(serve(server, port=settings.port, graceful_seconds=1, surroundings=around, on_stop=server.end))
+    asyncio.run(serve(server, port=settings.port, graceful_seconds=1, account_context=around, on_stop=server.end))
 
 
 _KINDS: dict[str, Callable[[list[str]], None]] = {

@@ -1,4 +1,4 @@
-"""A batch of a fixed size that generates side by side, and the queue in front of it.
+"""A batch of fixed size that generates in parallel, and its queue.
 
 Source: assumption model-servers-as-in-their-sources
 """
@@ -15,7 +15,7 @@ class BatchEnded(Exception):
 
 @dataclass(slots=True)
 class Timing:
-    """When a request came, began and gave its first token, by a clock of no meaning."""
+    """Times of a request's arrival, start and first token, on a monotonic clock."""
 
     queued: float = field(default_factory=time.monotonic)
     started: float = 0.0
@@ -24,10 +24,10 @@ class Timing:
 
 
 class Batch:
-    """What an accelerator with a compiled batch size does with requests: `size` at once, the others in turn."""
+    """Models an accelerator with a compiled batch size: `size` requests run in parallel, others wait."""
 
     def __init__(self, *, size: int, token_seconds: float) -> None:
-        """Take the places, and how long each token takes."""
+        """The size of the batch, and the seconds per token."""
         self._places = asyncio.Semaphore(size)
         self._token_seconds = token_seconds
         self._ended = asyncio.Event()
@@ -35,7 +35,7 @@ class Batch:
         self.running = 0
 
     async def generate(self, tokens: tuple[str, ...], timing: Timing) -> AsyncGenerator[str]:
-        """Yield `tokens` as they come, once there is a place. Raises `BatchEnded` after `end`."""
+        """Yield `tokens` when they are generated, after a place is free. Raises `BatchEnded` after `end`."""
         self.waiting += 1
         try:
             await self._places.acquire()
@@ -54,7 +54,7 @@ class Batch:
             self._places.release()
 
     def end(self) -> None:
-        """Break off everything that is being generated."""
+        """Cancel all running generations."""
         self._ended.set()
 
     async def _next_token(self) -> None:

@@ -1,4 +1,4 @@
-"""A program's arguments as a table of names: `--name value`, `--name=value`, `--flag`; the unknown is refused.
+"""A program's arguments as a table of names: `--name value`, `--name=value`, `--flag`; unknown arguments are refused.
 
 Source: assumption model-servers-as-in-their-sources
 """
@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 
 class SettingRefused(Exception):
-    """The server would not start with this; the message is what it says."""
+    """The server does not start with this setting; the message is the server's."""
 
 
 def read_words(words: Sequence[str], *, valued: Collection[str], flags: Collection[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""HTTP for the stand-ins: exact routes, no normalisation of paths, graceful shutdown.
+"""HTTP for the stand-ins: exact routes, no normalization of paths, graceful shutdown.
 
 Source: assumption model-servers-as-in-their-sources
 """
@@ -14,31 +14,31 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
+from local.serving.servers.account_context import AccountContext
 from local.serving.servers.requests import WrongBody
-from local.serving.servers.surroundings import Surroundings
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 Routes = Mapping[tuple[str, str], Handler]
-"""Method and path to what answers."""
+"""Handlers by method and path."""
 
 
 class HttpError(Exception):
     """Ends a request with a response."""
 
     def __init__(self, status: int, body: Any = None) -> None:
-        """Take the status and what is sent as JSON, or text, or nothing."""
+        """Take the status and a body: JSON, text or nothing."""
         super().__init__(status)
         self.status = status
         self.body = body
 
 
 class HttpServer:
-    """Answers by routes. Subclasses say how a path is read and who may ask."""
+    """Handles routes. Subclasses parse paths and authorize requests."""
 
     decodes_paths = False
     """Whether `%2F` in a path is a slash to the router."""
     payload_limit = 2_000_000
-    """Bytes of a request's body, at most."""
+    """Maximum bytes of a request's body."""
 
     @property
     def routes(self) -> Routes:
@@ -46,12 +46,12 @@ class HttpServer:
         raise NotImplementedError
 
     def guard(self, request: web.BaseRequest, path: str) -> None:
-        """Raise `HttpError` for whoever may not ask."""
+        """Raise `HttpError` for an unauthorized request."""
 
     def refusal(self, status: int, reason: str) -> HttpError:
-        """Return what answers a body that is no request.
+        """Return the error for a body that is not a valid request.
 
-        `status`: 400 for what is no JSON, 415 for what is not said to be, 422 for JSON of a wrong type.
+        `status`: 400 for invalid JSON, 415 for another content type, 422 for JSON of a wrong type.
         """
         return HttpError(status, reason)
 
@@ -69,7 +69,7 @@ class HttpServer:
         return response
 
     async def json_body(self, request: web.BaseRequest) -> dict[str, Any]:
-        """Return the request's body. Raises `HttpError` for no JSON or too much of it, `WrongBody` for no object."""
+        """Return the request's body. Raises `HttpError` for bad or long JSON, `WrongBody` if it is no object."""
         body = bytearray()
         async for chunk in request.content.iter_any():
             body += chunk
@@ -110,7 +110,7 @@ class EventStream:
         )
 
     async def begin(self) -> None:
-        """Send the status: it goes before it is known whether there will be an answer."""
+        """Send the status before the result is known."""
         await self._response.prepare(self._request)
 
     async def send(self, message: Any) -> None:
@@ -119,7 +119,7 @@ class EventStream:
         await self._response.write(f"data: {text}\n\n".encode())
 
     async def end(self, *, marked: bool = True) -> web.StreamResponse:
-        """Say that all is sent; `marked` with OpenAI's last event."""
+        """End the stream; if `marked`, with OpenAI's last event."""
         if marked:
             await self.send("[DONE]")
         await self._response.write_eof()
@@ -131,18 +131,18 @@ async def serve(
     *,
     port: int,
     graceful_seconds: float,
-    surroundings: Surroundings,
+    account_context: AccountContext,
     on_stop: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until SIGTERM; then take nothing new, call `on_stop`, and let answers end for `graceful_seconds`.
+    """Serve until SIGTERM; then refuse new requests, call `on_stop`, and let open ones finish for `graceful_seconds`.
 
-    Ends too when standard input ends: whoever started the stand-in holds the other end.
+    Also ends when standard input ends: the parent process holds the other end.
     """
     runner = web.ServerRunner(
-        web.Server(server.handle), shutdown_timeout=graceful_seconds * surroundings.time_scale, handle_signals=False
+        web.Server(server.handle), shutdown_timeout=graceful_seconds * account_context.time_scale, handle_signals=False
     )
     await runner.setup()
-    await web.UnixSite(runner, surroundings.interface / str(port)).start()
+    await web.UnixSite(runner, account_context.interface / str(port)).start()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
@@ -157,7 +157,7 @@ async def serve(
 
 
 async def _end_with_input(loop: asyncio.AbstractEventLoop) -> None:
-    """Nobody is left to stop this process in order: end it at once."""
+    """The parent process is gone: end this process immediately."""
 
     class Watch(asyncio.Protocol):
         """Sees standard input end."""

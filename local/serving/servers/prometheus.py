@@ -1,4 +1,4 @@
-"""Metrics in Prometheus' text form. A series is there once something was recorded in it, as in both servers.
+"""Metrics in Prometheus' text form. A series exists after its first value, as in both servers.
 
 Source: assumption model-servers-as-in-their-sources
 """
@@ -28,11 +28,11 @@ class Metrics:
         self._samples.setdefault((name, self._all(labels)), []).append(value)
 
     def gauge(self, name: str, value: Callable[[], float]) -> None:
-        """Have a gauge from now on; `value` is asked when it is read."""
+        """Add a gauge; `value` is called when it is read."""
         self._gauges[name] = value
 
     def text(self) -> str:
-        """Return what a scrape gets."""
+        """Return the response to a scrape."""
         lines: list[str] = []
         for name in dict.fromkeys(name for name, _ in self._counters):
             lines.append(f"# TYPE {name} counter")

@@ -1,6 +1,6 @@
-"""What the OpenAI interface's requests say, read alike for all servers, and their types, which are checked here.
+"""Parses requests of the OpenAI API and checks their types, for all servers.
 
-What each server answers to a wrong one is its own. Both are a little more lenient than what stands here: vLLM takes a
+Each server has its own response to a wrong request. Both are a little more lenient than this file: vLLM takes a
 number that is written as text, and lists of token ids as a prompt, for which one needs a tokenizer.
 
 Source: assumption model-servers-as-in-their-sources
@@ -11,7 +11,7 @@ from typing import Any, NoReturn, cast
 
 
 class WrongBody(Exception):
-    """The body is JSON, but no such request; the message says why."""
+    """The body is JSON, but not a valid request; the message says why."""
 
 
 def messages_of(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -26,7 +26,7 @@ def prompt_of(messages: list[Mapping[str, Any]]) -> str:
 
 
 def question_of(messages: list[Mapping[str, Any]]) -> str:
-    """Return what the user said last."""
+    """Return the last message of the user."""
     return next((text_of(item) for item in reversed(messages) if item["role"] == "user"), "")
 
 
@@ -53,23 +53,23 @@ def prompts_of(body: Mapping[str, Any]) -> list[str]:
 
 
 def text_field(body: Mapping[str, Any], name: str) -> str:
-    """Return a text that must be there, such as TGI's `inputs`. Raises `WrongBody`."""
+    """Return a required text, such as TGI's `inputs`. Raises `WrongBody`."""
     return _text(_there(body, name), name)
 
 
 def model_of(body: Mapping[str, Any]) -> str | None:
-    """Return the model that is asked for. Raises `WrongBody`."""
-    asked = body.get("model")
-    return None if asked is None else _text(asked, "model")
+    """Return the requested model. Raises `WrongBody`."""
+    requested = body.get("model")
+    return None if requested is None else _text(requested, "model")
 
 
 def wants_stream(body: Mapping[str, Any]) -> bool:
-    """Tell whether the answer is to come piece by piece. Raises `WrongBody`."""
+    """Return whether the response is streamed. Raises `WrongBody`."""
     return _flag(body, "stream")
 
 
 def wants_usage(body: Mapping[str, Any]) -> bool:
-    """Tell whether a stream ends with how many tokens there were. Raises `WrongBody`."""
+    """Return whether a stream ends with the token usage. Raises `WrongBody`."""
     return _flag(_options(body, "stream_options"), "include_usage")
 
 
@@ -134,7 +134,7 @@ def _object(value: Any, place: str) -> Mapping[str, Any]:
 
 
 def _refuse(place: str, wanted: str) -> NoReturn:
-    """Refuse a value of another type than the servers' own types of requests have.
+    """Refuse a value whose type differs from the servers' request types.
 
     Source: code huggingface/text-generation-inference 3.3.6, router/src/lib.rs ChatRequest and CompletionRequest
     Source: assumption model-servers-as-in-their-sources

@@ -1,4 +1,4 @@
-"""How Text Generation Inference takes a request in: permit, validation, batch.
+"""How Text Generation Inference admits a request: permit, validation, batch.
 
 Source: assumption model-servers-as-in-their-sources
 """
@@ -16,7 +16,7 @@ _STEP = 1024
 
 
 class TgiError(Exception):
-    """What TGI answers in place of a text."""
+    """An error response of TGI."""
 
     def __init__(self, status: int, error_type: str, message: str) -> None:
         """Take the response's status, TGI's name of the error, and its text."""
@@ -36,15 +36,15 @@ class Generation:
 
     @property
     def finish_reason(self) -> str:
-        """OpenAI's word for how it ended."""
+        """OpenAI's `finish_reason`."""
         return "stop" if self.answer.ended else "length"
 
 
 class TgiGenerator:
-    """Takes requests in, and generates."""
+    """Admits requests, and generates."""
 
     def __init__(self, settings: TgiSettings, *, token_seconds: float) -> None:
-        """Take the limits, and how long a token takes."""
+        """The limits, and the seconds per token."""
         self._settings = settings
         self._batch = Batch(size=settings.max_batch_size, token_seconds=token_seconds)
         self._permits = settings.max_concurrent_requests
@@ -109,10 +109,10 @@ class TgiGenerator:
         return step
 
     def _most_tokens(self, prompt_tokens: int, limit: int | None) -> int:
-        """Return how many tokens an answer that does not end has.
+        """Return the number of tokens of an answer without a stop token.
 
-        After each step, what was made belongs to the prompt, and the request is checked again with its own limit: the
-        answer ends where that fails.
+        After each step, the generated tokens belong to the prompt, and the request is checked again with its own limit:
+        the answer ends when that check fails.
 
         Source: code huggingface/text-generation-inference 3.3.6, router/src/infer/mod.rs generate_stream
         """

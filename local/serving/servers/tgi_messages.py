@@ -30,7 +30,7 @@ def chat_chunk(model: str, token: str, finish_reason: str | None) -> dict[str, A
 
 
 def chat_usage_chunk(model: str, counted: dict[str, int]) -> dict[str, Any]:
-    """The chunk after the last token, for who asked for it; it has no choices."""
+    """The chunk after the last token, if requested; it has no choices."""
     return _message("chat.completion.chunk", model, [], usage=counted)
 
 
@@ -75,7 +75,7 @@ def models(settings: TgiSettings) -> dict[str, Any]:
 
 
 def info(settings: TgiSettings) -> dict[str, Any]:
-    """What `/info` tells."""
+    """The response of `/info`."""
     return {
         "model_id": settings.model_id,
         "model_sha": None,

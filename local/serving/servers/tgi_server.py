@@ -1,4 +1,4 @@
-"""A stand-in of Text Generation Inference: its routes, and which of them ask for the key (router/src/server.rs).
+"""A stand-in of Text Generation Inference: its routes, and which of them require the key (router/src/server.rs).
 
 Source: assumption model-servers-as-in-their-sources
 """
@@ -30,10 +30,10 @@ _STREAM_HEADERS = {"x-compute-type": "neuron", "X-Accel-Buffering": "no"}
 
 
 class TgiServer(HttpServer):
-    """One server. Without `API_KEY` everybody may ask everything."""
+    """One server. Without `API_KEY`, all requests are allowed."""
 
     def __init__(self, settings: TgiSettings, *, token_seconds: float) -> None:
-        """Take what it was told, and how long a token takes."""
+        """The settings, and the seconds per token."""
         self._settings = settings
         self._generator = TgiGenerator(settings, token_seconds=token_seconds)
         self.payload_limit = settings.payload_limit
@@ -61,11 +61,11 @@ class TgiServer(HttpServer):
 
     @property
     def routes(self) -> Routes:
-        """Those with the key and those without."""
+        """Routes with and without the key."""
         return {**self._guarded, **self._open}
 
     def guard(self, request: web.BaseRequest, path: str) -> None:
-        """Compare the key, without regard to case, as TGI does; on the routes that generate and no other.
+        """Compare the key, without regard to case, as TGI does; only on the routes that generate.
 
         Source: code huggingface/text-generation-inference 3.3.6, router/src/server.rs start
         """
@@ -76,7 +76,7 @@ class TgiServer(HttpServer):
             raise HttpError(401)
 
     def refusal(self, status: int, reason: str) -> HttpError:
-        """Answer in axum's words: 422 for what serde cannot make the request's type of, as a plain text."""
+        """Respond like axum: 422 as plain text, when serde cannot deserialize the request."""
         before = "Failed to deserialize the JSON body into the target type: " if status == 422 else ""
         return HttpError(status, before + reason)
 
@@ -99,8 +99,8 @@ class TgiServer(HttpServer):
         return await self._chat_of(request, await self._body(request))
 
     async def _chat_of(self, request: web.BaseRequest, body: dict[str, Any]) -> web.StreamResponse:
-        asked = model_of(body)
-        model = self._settings.model_id if asked in (None, "tgi") else asked
+        requested = model_of(body)
+        model = self._settings.model_id if requested in (None, "tgi") else requested
         turns, limit, with_usage = messages_of(body), limit_of(body), wants_usage(body)
         prompt, question = prompt_of(turns), question_of(turns)
         if wants_stream(body):
@@ -120,7 +120,7 @@ class TgiServer(HttpServer):
         *,
         with_usage: bool,
     ) -> web.StreamResponse:
-        """Errors come in the stream: its status was sent before."""
+        """Errors are in the stream, because the status was sent before."""
         stream = await self._begun(request)
         try:
             generation = self._generator.admit(prompt, question, limit)

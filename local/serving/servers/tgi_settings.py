@@ -1,4 +1,4 @@
-"""What Text Generation Inference is told, and what its launcher and router refuse.
+"""Settings of Text Generation Inference, and the values that its launcher and router refuse.
 
 Arguments are environment variables too. Stricter than the real one in one point: a variable that nothing reads is
 refused.
@@ -37,7 +37,7 @@ _COMPILED = ("HF_NUM_CORES", "HF_AUTO_CAST_TYPE")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TgiSettings:
-    """What the stand-in goes by. Times in seconds."""
+    """The settings of the stand-in. Times in seconds."""
 
     model_id: str
     port: int
@@ -57,7 +57,7 @@ class TgiSettings:
 
 
 def tgi_settings(command: Sequence[str], environment: Mapping[str, str]) -> TgiSettings:
-    """Return what the container's command and environment say. Raises `SettingRefused`."""
+    """Parse the container's command and environment. Raises `SettingRefused`."""
     words = list(command)
     if words and not words[0].startswith("-"):
         program = words.pop(0)
@@ -72,9 +72,9 @@ def tgi_settings(command: Sequence[str], environment: Mapping[str, str]) -> TgiS
 
 
 def _refuse_unread(environment: Mapping[str, str], known: Sequence[str]) -> None:
-    """Refuse what is in the environment and nothing reads.
+    """Refuse environment variables that TGI does not read.
 
-    Source: emulation, the launcher would pass over a misspelt variable
+    Source: emulation, the launcher ignores a misspelled variable
     """
     unread = [
         name
@@ -82,7 +82,7 @@ def _refuse_unread(environment: Mapping[str, str], known: Sequence[str]) -> None
         if name.lower() not in known and not name.startswith(_OTHERS) and name not in _OTHER_NAMES
     ]
     if unread:
-        raise SettingRefused(f"nothing in TGI reads {', '.join(unread)} (the real one would pass over it)")
+        raise SettingRefused(f"TGI does not read {', '.join(unread)} (the real server ignores it)")
 
 
 def _checked(given: Mapping[str, str], environment: Mapping[str, str]) -> TgiSettings:
@@ -128,7 +128,7 @@ def _logs_arguments(directives: str) -> bool:
 
 
 def _check_compiled(given: Mapping[str, str], environment: Mapping[str, str]) -> None:
-    """What TGI would read from the compiled model, of which there is none here, has to be told.
+    """Values that TGI reads from the compiled model must be set, because there is no model here.
 
     Source: code huggingface/text-generation-inference 3.3.6, backends/neuron/server/text_generation_server/tgi_env.py
     Source: emulation, no compiled model is here to read the other values from
@@ -172,7 +172,7 @@ def _check_sizes(counts: Mapping[str, int], *, batch: int, total: int, longest: 
 
 
 def _count(name: str, text: str) -> int:
-    """Read a whole number, in the words of the launcher's parser of arguments where it is none.
+    """Parse a whole number; errors have the text of the launcher's argument parser.
 
     Source: code huggingface/text-generation-inference 3.3.6, launcher/src/main.rs Args (types of the arguments)
     """
@@ -183,7 +183,7 @@ def _count(name: str, text: str) -> int:
 
 
 def _number(name: str, text: str | None) -> None:
-    """Refuse what is no number, as `_count` does.
+    """Refuse a value that is not a number, as `_count` does.
 
     Source: code huggingface/text-generation-inference 3.3.6, launcher/src/main.rs Args (types of the arguments)
     """

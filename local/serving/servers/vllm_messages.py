@@ -26,7 +26,7 @@ def chat_chunk(identity: str, model: str, delta: Mapping[str, str], finish_reaso
 
 
 def usage_chunk(kind: str, identity: str, model: str, counted: dict[str, int]) -> dict[str, Any]:
-    """The event after the last token, for who asked for it; it has no choices."""
+    """The event after the last token, if requested; it has no choices."""
     return {**_message(kind, identity, model, []), "usage": counted}
 
 

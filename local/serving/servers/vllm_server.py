@@ -29,18 +29,18 @@ from local.serving.servers.vllm_settings import VllmSettings
 from local.serving.servers.words import Answer, answer, tokenize
 
 _COMPLETION_TOKENS = 16
-"""What `/v1/completions` generates at most for who names no limit, as OpenAI's."""
+"""Default limit of tokens of `/v1/completions`, as in OpenAI's API."""
 
 
 class VllmServer(HttpServer):
-    """One server. It has no limit on requests that wait, and the key covers `/v1` alone."""
+    """One server. It has no limit on requests that wait, and only `/v1` requires the key."""
 
     decodes_paths = True
     payload_limit = sys.maxsize
     """FastAPI has none."""
 
     def __init__(self, settings: VllmSettings, *, token_seconds: float) -> None:
-        """Take what it was told, and how long a token takes."""
+        """The settings, and the seconds per token."""
         self._settings = settings
         self._batch = Batch(size=settings.batch_size, token_seconds=token_seconds)
         self._metrics = Metrics(f'engine="0",model_name="{settings.served_name}"')
@@ -50,7 +50,7 @@ class VllmServer(HttpServer):
 
     @property
     def routes(self) -> Routes:
-        """Those below `/v1`, which ask for the key, and the others, which do not."""
+        """Routes below `/v1`, which require the key, and others, which do not."""
         return {
             ("GET", "/health"): self._health,
             ("GET", "/ping"): self._health,
@@ -76,11 +76,11 @@ class VllmServer(HttpServer):
             raise HttpError(401, {"error": "Unauthorized"})
 
     def refusal(self, status: int, reason: str) -> HttpError:
-        """Answer 400 whatever `status` says, in OpenAI's form (validation_exception_handler)."""
+        """Always respond 400 in OpenAI's form (validation_exception_handler)."""
         return HttpError(400, messages.error(400, "Bad Request", reason))
 
     def end(self) -> None:
-        """Break off what is generated: on SIGTERM the engine ends before the HTTP server (run_server_worker)."""
+        """Cancel running generations: on SIGTERM the engine ends before the HTTP server (run_server_worker)."""
         self._batch.end()
 
     async def _health(self, _: web.BaseRequest) -> web.StreamResponse:
@@ -200,15 +200,15 @@ class VllmServer(HttpServer):
 
     async def _body(self, request: web.BaseRequest) -> dict[str, Any]:
         body = await self.json_body(request)
-        asked = model_of(body)
-        if asked is not None and asked != self._settings.served_name:
+        requested = model_of(body)
+        if requested is not None and requested != self._settings.served_name:
             # Source: code vllm-project/vllm between 0.11 and 0.13, vllm/entrypoints/openai/serving_engine.py
             # _check_model
-            raise HttpError(404, messages.error(404, "NotFoundError", f"The model `{asked}` does not exist."))
+            raise HttpError(404, messages.error(404, "NotFoundError", f"The model `{requested}` does not exist."))
         return body
 
     def _admit(self, prompt: str, question: str, limit: int | None) -> tuple[int, Answer]:
-        """Return the prompt's tokens and what is generated. Raises `HttpError` for what no sequence holds.
+        """Return the prompt's tokens and the generated ones. Raises `HttpError` when they exceed a sequence.
 
         Source: code vllm-project/vllm between 0.11 and 0.13, vllm/entrypoints/openai/serving_engine.py _validate_input
         Source: assumption model-servers-as-in-their-sources

@@ -1,7 +1,7 @@
-"""What vLLM is told, by Hugging Face's command and by its own, and what they refuse.
+"""Settings of vLLM, by Hugging Face's command and by its own, and the values that they refuse.
 
 From optimum/commands/neuron/serve.py of huggingface/optimum-neuron and vllm/entrypoints/openai/cli_args.py of
-vllm-project/vllm. Of vLLM's own arguments, of which there are hundreds, those are known that a service uses; others are
+vllm-project/vllm. vLLM has hundreds of arguments; only those that a service uses are supported, others are
 refused by name.
 
 Source: assumption model-servers-as-in-their-sources
@@ -34,7 +34,7 @@ _U16 = 65535
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VllmSettings:
-    """What the stand-in goes by."""
+    """The settings of the stand-in."""
 
     model: str
     served_name: str
@@ -45,7 +45,7 @@ class VllmSettings:
 
 
 def vllm_settings(kind: str, command: Sequence[str], environment: Mapping[str, str]) -> VllmSettings:
-    """Return what the container's command and environment say. Raises `SettingRefused`.
+    """Parse the container's command and environment. Raises `SettingRefused`.
 
     `kind`: `hugging-face-vllm`, `aws-vllm` (NxD Inference) or `aws-vllm-neuron` (AWS's later plugin).
     """
@@ -61,7 +61,7 @@ def vllm_settings(kind: str, command: Sequence[str], environment: Mapping[str, s
     given = read_words(words, valued=(*_OWN[kind], "served_model_name", "port", *_PASSED_ON), flags=flags)
     unread = [name for name in environment if not name.startswith(_READ)]
     if unread:
-        raise SettingRefused(f"nothing in vLLM reads {', '.join(unread)} (the real one would pass over it)")
+        raise SettingRefused(f"vLLM does not read {', '.join(unread)} (the real server ignores it)")
     settings = _checked(kind, given, environment)
     if plugin == "aws-vllm":
         _check_nxd(given, environment, settings)

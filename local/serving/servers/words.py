@@ -1,4 +1,4 @@
-"""Tokens and answers without a model: a token is a word or a sign, an answer is told by the question.
+"""Tokens and answers without a model: a token is a word or a sign, an answer depends only on the question.
 
 Source: emulation, answers are made up
 """

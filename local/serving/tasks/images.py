@@ -1,4 +1,4 @@
-"""Which stand-in stands for which image."""
+"""The stand-in for each image."""
 
 import re
 

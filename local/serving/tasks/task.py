@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from local.serving.servers.surroundings import Surroundings
+from local.serving.servers.account_context import AccountContext
 from local.serving.tasks.images import kind_of_image
 from local.serving.template.problem import NotServable
 from local.serving.template.service import ServerContainer
@@ -34,7 +34,7 @@ class Task:
         name: str,
         folder: Path,
         secrets: Mapping[str, str],
-        around: Surroundings,
+        around: AccountContext,
         program: Program | None = None,
         start_seconds: float = START_SECONDS,
     ) -> None:
@@ -83,7 +83,7 @@ class Task:
             await asyncio.sleep(0.02)
 
     async def ended(self, *, within: float) -> bool:
-        """Tell whether the process ends in so many seconds."""
+        """Return whether the process ends within `seconds`."""
         deadline = time.monotonic() + within
         while self.running:
             if time.monotonic() > deadline:
@@ -92,7 +92,7 @@ class Task:
         return True
 
     def kill(self) -> None:
-        """End it at once, however it is, and leave nothing of it, no process that it has started either."""
+        """Kill it immediately, with all processes that it has started."""
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -101,7 +101,7 @@ class Task:
 
 
 def _stand_in(container: ServerContainer, socket: Path) -> Sequence[str]:
-    """Return the stand-in of the container's image; it finds its socket in its surroundings."""
+    """Return the stand-in of the container's image; it reads its socket from its environment."""
     kind = kind_of_image(container.image)
     return [sys.executable, "-m", "local.serving.servers", kind, *container.entry_point, *container.command]
 

@@ -49,7 +49,7 @@ def _load_balancer(
     name: str, body: Mapping[str, Any], listeners: tuple[Listener, ...], groups: Mapping[str, TargetGroup]
 ) -> LoadBalancer:
     if body.get("Type", "application") != "application":
-        raise NotServable(f"load balancer {name} is of type {body['Type']}; only application ones are stood in for")
+        raise NotServable(f"load balancer {name} has type {body['Type']}; only application load balancers are emulated")
     attributes = {item["Key"]: str(item["Value"]) for item in body.get("LoadBalancerAttributes", [])}
     return LoadBalancer(
         name=name,

@@ -57,7 +57,7 @@ class TemplateReader:
         return logical_id if name.lower().endswith("arn") else f"{logical_id}.{name}"
 
     def condition(self, name: str) -> bool:
-        """Tell whether a condition of the template holds."""
+        """Return whether a condition of the template holds."""
         return holds(self._document["Conditions"][name], self)
 
     def in_mapping(self, name: str, first: str, second: str) -> Any:

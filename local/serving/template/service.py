@@ -1,4 +1,4 @@
-"""What a template says of an ECS service: the container that serves, its surroundings, and how many there are."""
+"""An ECS service in a template: its container, environment variables and number of tasks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Service:
     name: str
     logical_id: str
     path: str
-    """The construct's path in the app; empty when the template does not tell."""
+    """The construct's path in the app; empty when it is not in the template."""
     desired: int
     target_group: str
     container: ServerContainer

@@ -1,4 +1,4 @@
-"""A mistake that both sides are asked about."""
+"""An error that llm-fleet's rules and ParallelCluster's validators must both report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,25 +10,25 @@ from tests.rules.parallelcluster.shapes import Cluster
 
 GOOD = Cluster()
 SCHEMA = "ClusterSchema"
-"""What the oracle calls ParallelCluster's schema, which speaks before any validator."""
+"""The oracle's name for ParallelCluster's schema, which is checked before any validator."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Defect:
-    """A cluster with one mistake, and the nearest one without."""
+    """A cluster with one error, and a similar one without errors."""
 
     name: str
     cluster: PlacedParallelCluster
     code: Code
-    """Ours; the only one that may be found."""
+    """llm-fleet's code; no other code may be reported."""
     validator: str
-    """Theirs, which must speak; others may too."""
+    """ParallelCluster's validator, which must report an error; others may do so as well."""
     said: str = ""
-    """What theirs must say, where one validator has several rules."""
+    """Expected text of that error, if the validator has several rules."""
     good: PlacedParallelCluster = GOOD
-    """A legal neighbour: both sides take it."""
+    """A similar cluster without errors, which both accept."""
     alone: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Arguments for the validator alone, where ParallelCluster's configuration hands it others than its text says."""
+    """Arguments for the validator alone, if ParallelCluster's configuration passes it others than its text says."""
 
     def __str__(self) -> str:
         return self.name

@@ -1,4 +1,4 @@
-"""All mistakes that both sides are asked about."""
+"""All errors that llm-fleet's rules and ParallelCluster's validators must both report."""
 
 from tests.agreement.parallelcluster import (
     defects_of_capacity,

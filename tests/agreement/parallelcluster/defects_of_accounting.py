@@ -1,4 +1,4 @@
-"""Mistakes in accounting outside the cluster."""
+"""Errors in accounting outside the cluster."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Mistakes in queues: placement, subnets, addresses, and where instances come from."""
+"""Errors in queues: placement, subnets, addresses, and where instances come from."""
 
 from typing import Any
 
@@ -74,14 +74,14 @@ QUEUES = (
         good=with_queue(placement_group=PlacementGroup.named("close")),
     ),
     Defect(
-        name="security group of a queue that is none",
+        name="invalid security group of a queue",
         cluster=with_queue(security_groups=("sg-1",)),
         code=Code.PC_RESOURCE_ID,
         validator=SCHEMA,
         good=with_queue(security_groups=("sg-0123456789abcdef0",)),
     ),
     Defect(
-        name="reservation of a queue told by an id and by a group",
+        name="reservation of a queue with both an id and a group",
         cluster=with_queue(
             capacity_reservation=CapacityReservation(
                 reservation_id=RESERVATION, resource_group_arn=GROUP.resource_group_arn
@@ -100,7 +100,7 @@ SUBNETS = (
         validator="QueueSubnetsValidator",
     ),
     Defect(
-        name="Lustre to be made for queues in two subnets",
+        name="new Lustre file system for queues in two subnets",
         cluster=_two_queues_with_lustre(OTHER_SUBNET),
         code=Code.PC_FSX_SUBNETS,
         validator="ManagedFsxMultiAzValidator",
@@ -150,14 +150,14 @@ CAPACITY = (
         said="Capacity Reservation id is required",
     ),
     Defect(
-        name="Capacity Block of a type that is not sold so",
+        name="Capacity Block of a type that does not support it",
         cluster=_block(instance_types=("c5.4xlarge",)),
         code=Code.PC_CAPACITY_TYPE,
         validator="CapacityTypeValidator",
         said="capacity-block",
     ),
     Defect(
-        name="spot of a type that is not sold so",
+        name="Spot for a type that does not support it",
         cluster=_spot(instance_types=("trn2u.48xlarge",)),
         code=Code.PC_CAPACITY_TYPE,
         validator="CapacityTypeValidator",
@@ -165,7 +165,7 @@ CAPACITY = (
         good=_spot(instance_types=("trn1.32xlarge",), spot_price=8.5),
     ),
     Defect(
-        name="reservation told by an id and by a group",
+        name="reservation with both an id and a group",
         cluster=with_resource(
             capacity_reservation=CapacityReservation(
                 reservation_id=RESERVATION, resource_group_arn=GROUP.resource_group_arn

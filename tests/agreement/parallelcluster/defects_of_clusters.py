@@ -1,4 +1,4 @@
-"""Mistakes in a cluster's name, numbers, tags, version and operating system."""
+"""Errors in a cluster's name, numbers, tags, version and operating system."""
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster
@@ -17,7 +17,7 @@ from tests.rules.parallelcluster.shapes import (
 )
 
 OWN_DOMAIN = {"Dns": {"DisableManagedDns": True}}
-"""Host names of nodes are then not bound to the cluster's name, which may be as long as ParallelCluster lets it."""
+"""Host names of nodes then do not contain the cluster's name, which can have ParallelCluster's maximum length."""
 SLURM_WITH_OWN_DOMAIN = with_slurm(overrides=OWN_DOMAIN).slurm
 IMAGE = "ami-0123456789abcdef0"
 
@@ -198,7 +198,7 @@ RELEASE = (
         good=Cluster(os="rocky9", image_id=IMAGE),
     ),
     Defect(
-        name="text that is no AMI",
+        name="invalid AMI id",
         cluster=Cluster(image_id="ami-latest"),
         code=Code.PC_IMAGE,
         validator=SCHEMA,

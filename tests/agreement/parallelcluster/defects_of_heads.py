@@ -1,4 +1,4 @@
-"""Mistakes in the head node and in login pools."""
+"""Errors in the head node and in login pools."""
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.terms import InternalStorage
@@ -23,20 +23,20 @@ HEAD = (
         ),
     ),
     Defect(
-        name="an address without its bits",
+        name="an address without a prefix length",
         cluster=with_head(allowed_ips="203.0.113.7"),
         code=Code.PC_ALLOWED_IPS,
         validator=SCHEMA,
         good=with_head(allowed_ips="203.0.113.7/32"),
     ),
     Defect(
-        name="text that is no subnet",
+        name="invalid subnet id",
         cluster=with_head(subnet="private"),
         code=Code.PC_RESOURCE_ID,
         validator=SCHEMA,
     ),
     Defect(
-        name="text that is no security group",
+        name="invalid security group id",
         cluster=with_head(security_groups=("sg-1",)),
         code=Code.PC_RESOURCE_ID,
         validator=SCHEMA,
@@ -57,7 +57,7 @@ HEAD = (
         good=with_head(root_volume=RootVolume(size_gib=200, volume_type="io2", iops=1000)),
     ),
     Defect(
-        name="remote desktop for no range of addresses",
+        name="remote desktop with an invalid address range",
         cluster=with_head(dcv=Dcv(allowed_ips="everybody")),
         code=Code.PC_ALLOWED_IPS,
         validator=SCHEMA,

@@ -1,4 +1,4 @@
-"""Mistakes in Lustre file systems that ParallelCluster is to make."""
+"""Errors in Lustre file systems that ParallelCluster creates."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -165,7 +165,7 @@ DEFECTS = (
         validator="S3BucketUriValidator",
     ),
     Defect(
-        name="associations beside an import path",
+        name="associations together with an import path",
         cluster=_lustre(
             StorageCapacity=1200, ImportPath="s3://bucket/data", DataRepositoryAssociations=_association(1)
         ),

@@ -1,4 +1,4 @@
-"""Mistakes in compute resources: instance types, EFA, numbers, volumes."""
+"""Errors in compute resources: instance types, EFA, numbers, volumes."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ INSTANCES = (
         good=with_resource(instance_types=("trn1.32xlarge",)),
     ),
     Defect(
-        name="SageMaker's name of a type",
+        name="SageMaker's name of an instance type",
         cluster=with_resource(instance_types=("ml.trn1.32xlarge",)),
         code=Code.PC_INSTANCE_TYPE_PREFIX,
         validator="ConfigValidationError",
@@ -67,7 +67,7 @@ INSTANCES = (
         validator="InstanceArchitectureCompatibilityValidator",
     ),
     Defect(
-        name="GPU that the images' driver does not know",
+        name="GPU that the driver of the AMI does not support",
         cluster=with_resource(instance_types=("p3dn.24xlarge",)),
         code=Code.PC_INSTANCE_OS,
         validator="InstanceTypeBaseAMICompatibleValidator",
@@ -136,7 +136,7 @@ EFA = (
 )
 COUNTS = (
     Defect(
-        name="more nodes that always run than may run",
+        name="a minimum above the maximum",
         cluster=with_resource(min_count=5, max_count=4),
         code=Code.PC_NODE_COUNT,
         validator="ComputeResourceSizeValidator",

@@ -1,4 +1,4 @@
-"""Mistakes in settings of Slurm, logs, and in sections without attributes."""
+"""Errors in settings of Slurm, in logs, and in sections without attributes."""
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster
@@ -36,7 +36,7 @@ SLURM = (
         validator="CustomSlurmSettingsValidator",
     ),
     Defect(
-        name="storage of accounting beside a database",
+        name="storage of accounting together with a database",
         cluster=Cluster(
             accounting=Database(), slurm=with_slurm(custom_settings=({"AccountingStorageHost": "db"},)).slurm
         ),
@@ -61,7 +61,7 @@ SLURM = (
         good=with_resource(custom_slurm_settings={"Features": "fast"}),
     ),
     Defect(
-        name="node of one's own with a name of ParallelCluster's",
+        name="custom node with a name of ParallelCluster's",
         cluster=with_slurm(custom_settings=({"NodeName": "on-st-premises", "CPUs": 4},)),
         code=Code.PC_SLURM_NODE_NAME,
         validator="CustomSlurmNodeNamesValidator",
@@ -97,7 +97,7 @@ SECTIONS = (
         good=Cluster(log_retention_days=14),
     ),
     Defect(
-        name="domain that is none",
+        name="invalid domain",
         cluster=_directory(DomainName="corp example"),
         code=Code.PC_DIRECTORY,
         validator="DomainNameValidator",
@@ -118,7 +118,7 @@ SECTIONS = (
         good=_directory(AdditionalSssdConfigs={"id_provider": "ldap", "access_provider": "ad"}),
     ),
     Defect(
-        name="access_provider beside an access filter",
+        name="access_provider together with an access filter",
         cluster=_directory(LdapAccessFilter="x=y", AdditionalSssdConfigs={"access_provider": "ad"}),
         code=Code.PC_DIRECTORY,
         validator="AdditionalSssdConfigsValidator",

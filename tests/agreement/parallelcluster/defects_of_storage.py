@@ -1,4 +1,4 @@
-"""Mistakes in shared storage of any kind: names, mount directories, numbers, ids."""
+"""Errors in shared storage of any kind: names, mount directories, numbers, ids."""
 
 from typing import Any
 
@@ -110,7 +110,7 @@ PLACES = (
         good=_at("/data", "/models"),
     ),
     Defect(
-        name="storage below the place of local disks",
+        name="storage below the mount path of local disks",
         cluster=_at("/scratch/models", queues=(NVME,)),
         alone={"shared_mount_dir_list": ["/scratch/models"], "local_mount_dir_list": ["/scratch"]},
         code=Code.PC_MOUNT_OVERLAP,
@@ -118,7 +118,7 @@ PLACES = (
         good=_at("/scratch/models"),
     ),
     Defect(
-        name="storage above the place of the head node's local disks",
+        name="storage above the mount path of the head node's local disks",
         cluster=_at("/data", head_node=Head(instance_type="m5d.2xlarge", scratch_mount_dir="/data/local")),
         alone={"shared_mount_dir_list": ["/data"], "local_mount_dir_list": ["/data/local"]},
         code=Code.PC_MOUNT_OVERLAP,
@@ -126,7 +126,7 @@ PLACES = (
         good=_at("/data", head_node=Head(instance_type="m5d.2xlarge", scratch_mount_dir="/local")),
     ),
     Defect(
-        name="place of local disks that is no path",
+        name="invalid mount path of local disks",
         cluster=Cluster(queues=(Partition(resources=NVME.compute_resources, scratch_mount_dir="/a//b"),)),
         code=Code.PC_MOUNT_DIR,
         validator=SCHEMA,
@@ -194,27 +194,27 @@ NUMBERS = (
 )
 EXISTING = (
     Defect(
-        name="Lustre that exists together with a size",
+        name="existing Lustre file system together with a size",
         cluster=_lustre(FS, StorageCapacity=1200),
         code=Code.PC_STORAGE_EXISTING,
         validator=SCHEMA,
         good=_lustre(FS),
     ),
     Defect(
-        name="EFS that exists together with encryption at rest",
+        name="existing EFS together with encryption at rest",
         cluster=_efs(FS, Encrypted=True),
         code=Code.PC_STORAGE_EXISTING,
         validator=SCHEMA,
         good=_efs(FS, EncryptionInTransit=True, IamAuthorization=True),
     ),
     Defect(
-        name="text that is no id of a Lustre",
+        name="invalid id of a Lustre file system",
         cluster=_lustre("fs-01234567"),
         code=Code.PC_RESOURCE_ID,
         validator=SCHEMA,
     ),
     Defect(
-        name="text that is no id of an OpenZFS volume",
+        name="invalid id of an OpenZFS volume",
         cluster=with_storage(kind=StorageKind.FSX_OPEN_ZFS, existing_id="fs-0123456789abcdef0"),
         code=Code.PC_RESOURCE_ID,
         validator=SCHEMA,

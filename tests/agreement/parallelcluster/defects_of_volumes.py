@@ -1,4 +1,4 @@
-"""Mistakes in EBS volumes and EFS that ParallelCluster is to make."""
+"""Errors in EBS volumes and EFS that ParallelCluster creates."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ EBS = (
         good=_ebs(VolumeType="gp2"),
     ),
     Defect(
-        name="more IOPS than the size has",
+        name="more IOPS than the size supports",
         cluster=_ebs(VolumeType="io1", Size=100, Iops=5001),
         code=Code.PC_EBS,
         validator="EbsVolumeIopsValidator",
@@ -66,7 +66,7 @@ EBS = (
         good=_ebs(Throughput=1000, Iops=16000),
     ),
     Defect(
-        name="more throughput than the IOPS carry",
+        name="more throughput than the IOPS support",
         cluster=_ebs(Throughput=1000, Iops=3999),
         code=Code.PC_EBS,
         validator="EbsVolumeThroughputIopsValidator",
@@ -97,7 +97,7 @@ EFS = (
         good=_efs(FS, AccessPointId="fsap-0123456789abcdef0", EncryptionInTransit=True),
     ),
     Defect(
-        name="access point of an EFS to be made",
+        name="access point of a new EFS",
         cluster=_efs(AccessPointId="fsap-0123456789abcdef0", EncryptionInTransit=True),
         code=Code.PC_EFS,
         validator="EfsAccessPointOptionsValidator",

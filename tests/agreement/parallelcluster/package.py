@@ -1,4 +1,4 @@
-"""Reads the source of the aws-parallelcluster package that is installed apart; nothing of it is imported or run."""
+"""Reads the source of the separately installed aws-parallelcluster package, without importing or running it."""
 
 import ast
 import operator

@@ -1,4 +1,4 @@
-"""For each rule of accounting, ParallelCluster's own validator refuses the same, and takes the nearest legal one."""
+"""For each rule of accounting, ParallelCluster's own validator rejects the same and accepts a similar valid cluster."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def test_both_refuse_the_accounting(defect: Defect, oracle: Oracle):
     assert any(validator == defect.validator and defect.said in message for validator, message in theirs), theirs
 
 
-def test_both_take_the_neighbours_of_the_accounting(oracle: Oracle):
+def test_both_take_the_neighbors_of_the_accounting(oracle: Oracle):
     for good in {repr(defect.good): defect.good for defect in DEFECTS}.values():
         assert check_parallelcluster(good) == []
         assert errors_of_theirs(oracle, good) == []

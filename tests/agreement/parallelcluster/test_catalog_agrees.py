@@ -1,4 +1,4 @@
-"""The catalog says what the installed package says; a newer package with other numbers fails here."""
+"""The catalog has the numbers of the installed package; a newer package with other numbers fails here."""
 
 import re
 
@@ -73,8 +73,8 @@ def test_efa_is_on_every_operating_system():
 
 
 def test_regions():
-    told = (folder() / "resources" / "supported-regions").read_text(encoding="utf-8").split()
-    assert list(parallelcluster_regions()) == told
+    reported = (folder() / "resources" / "supported-regions").read_text(encoding="utf-8").split()
+    assert list(parallelcluster_regions()) == reported
 
 
 def test_limits():
@@ -95,11 +95,11 @@ def test_limits():
 
 
 def test_storage_numbers():
-    told = parallelcluster_limits().storage
-    assert told["Ebs"]["any"] == CONSTANTS["MAX_EBS_COUNT"]
+    reported = parallelcluster_limits().storage
+    assert reported["Ebs"]["any"] == CONSTANTS["MAX_EBS_COUNT"]
     for ours, theirs in {"Efs": "efs", "fsx": "fsx", "raid": "raid"}.items():
-        assert told[ours]["new"] == CONSTANTS["MAX_NEW_STORAGE_COUNT"][theirs]
-        assert told[ours].get("existing", 0) == CONSTANTS["MAX_EXISTING_STORAGE_COUNT"][theirs]
+        assert reported[ours]["new"] == CONSTANTS["MAX_NEW_STORAGE_COUNT"][theirs]
+        assert reported[ours].get("existing", 0) == CONSTANTS["MAX_EXISTING_STORAGE_COUNT"][theirs]
 
 
 def test_denied_settings():
@@ -127,7 +127,7 @@ def test_ebs():
 
 
 def test_lustre_tables_serve_both():
-    """The numbers of FSx are in one place; ParallelCluster's are the same."""
+    """The numbers of FSx are stored once; ParallelCluster has the same."""
     for deployment, theirs in CONSTANTS["FSX_SSD_THROUGHPUT"].items():
         variant = lustre_variant(deployment, "SSD")
         assert variant is not None
@@ -167,8 +167,8 @@ def test_instances():
     assert sorted(families_without_drivers()) == sorted(CONSTANTS["NVIDIA_OPENRM_UNSUPPORTED_INSTANCE_TYPES"])
     without = {
         name.partition(".")[0]
-        for name, told in ec2_types().items()
-        if "cluster" not in told.get("PlacementGroupInfo", {}).get("SupportedStrategies", [])
+        for name, reported in ec2_types().items()
+        if "cluster" not in reported.get("PlacementGroupInfo", {}).get("SupportedStrategies", [])
     }
     assert families_without_placement_group() == without
     facts = [ec2_instance(name) for name in ec2_instance_names()]

@@ -1,4 +1,4 @@
-"""Our rules and ParallelCluster's validators agree on every defect of the tables."""
+"""llm-fleet's rules and ParallelCluster's validators agree on every defect of the tables."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
@@ -23,13 +23,13 @@ HASH = "-0123abcd"
 
 
 def errors_of_theirs(oracle: Oracle, cluster: PlacedParallelCluster) -> list[tuple[str, str]]:
-    """Validators of ParallelCluster's that refuse `cluster`, past our checks, and what they say."""
+    """Return ParallelCluster's validators that reject `cluster`, without llm-fleet's checks, and their messages."""
     found = oracle.validate(render_configuration(cluster), cluster.cluster_name + HASH)
     return [(finding.validator, finding.message) for finding in found if finding.level == "ERROR"]
 
 
 def alone(oracle: Oracle, defect: Defect) -> list[tuple[str, str]]:
-    """What the one validator says of the defect's own arguments."""
+    """Return the messages of the defect's validator for the defect's own arguments."""
     found = oracle.execute(defect.validator, **defect.alone)
     return [(finding.validator, finding.message) for finding in found if finding.level == "ERROR"]
 
@@ -41,23 +41,21 @@ def test_both_refuse(defect: Defect, oracle: Oracle):
     assert any(validator == defect.validator and defect.said in message for validator, message in theirs), theirs
 
 
-def test_theirs_takes_the_neighbours(oracle: Oracle):
-    """That ours does is seen in tests/rules/parallelcluster/test_remedies.py."""
-    neighbours = {repr(cluster): cluster for cluster in merged([defect.good for defect in DEFECTS])}.values()
-    refused = [
-        (unlike_good(cluster), errors) for cluster in neighbours if (errors := errors_of_theirs(oracle, cluster))
-    ]
+def test_theirs_takes_the_neighbors(oracle: Oracle):
+    """tests/rules/parallelcluster/test_remedies.py checks that llm-fleet accepts them as well."""
+    neighbors = {repr(cluster): cluster for cluster in merged([defect.good for defect in DEFECTS])}.values()
+    refused = [(unlike_good(cluster), errors) for cluster in neighbors if (errors := errors_of_theirs(oracle, cluster))]
     assert refused == []
 
 
 def unlike_good(cluster: PlacedParallelCluster) -> dict[str, Any]:
     """The attributes in which `cluster` is not the good one."""
-    told = {field.name: getattr(cluster, field.name) for field in fields(cluster)}
-    return {name: value for name, value in told.items() if value != getattr(GOOD, name)}
+    reported = {field.name: getattr(cluster, field.name) for field in fields(cluster)}
+    return {name: value for name, value in reported.items() if value != getattr(GOOD, name)}
 
 
 def merged(clusters: Sequence[PlacedParallelCluster]) -> Iterator[PlacedParallelCluster]:
-    """The same clusters, those that differ in one queue only as one of many queues: each question takes time."""
+    """Yield the same clusters; those that differ in only one queue are merged into one, because each check is slow."""
     queues: list[Queue] = []
     for cluster in clusters:
         if not _differs_in_one_queue(cluster):
@@ -88,7 +86,7 @@ def test_defects_have_names_of_their_own():
 OURS = {defect.validator for defect in (*defects.DEFECTS, *defects_of_accounting.DEFECTS)}
 
 
-def test_every_validator_is_ours_or_told_why_not():
+def test_every_validator_has_a_rule_or_a_reason():
     neither = {name: module for name, module in validators().items() if name not in OURS and name not in NOT_OURS}
     assert neither == {}
 
@@ -97,9 +95,9 @@ def test_no_validator_is_both():
     assert sorted(OURS & set(NOT_OURS)) == []
 
 
-def test_nothing_is_told_of_validators_that_are_not_there():
+def test_no_reason_is_given_for_an_unknown_validator():
     assert sorted(set(NOT_OURS) - set(validators())) == []
 
 
-def test_the_package_has_as_many_validators_as_were_looked_through():
+def test_the_package_has_as_many_validators_as_were_reviewed():
     assert len(validators()) > 100

@@ -1,4 +1,4 @@
-"""The page of the rules says what the tests hold: it is made of their tables."""
+"""The page of the rules is generated from the tables of the tests."""
 
 import os
 from collections import defaultdict
@@ -12,37 +12,38 @@ from tests.agreement.parallelcluster.stricter import STRICTER
 from tools.synth_environment import ROOT
 
 PAGE = ROOT / "docs" / "constructs" / "parallelcluster-rules.md"
-HEAD = """# What is refused of a ParallelCluster before it is deployed
+HEAD = """# ParallelCluster validation rules
 
-Every mistake below is told at synth, in the fleet file and in the construct alike. Of each the tests hold that
-ParallelCluster's own validator, from the package `aws-parallelcluster` 3.16.1 with AWS answered by moto, refuses the
-same cluster, and that it takes the nearest legal one. This page is generated (`make golden`) from the tables of those
-tests, and checked by one.
+The mistakes in a ParallelCluster configuration that llm-fleet reports at synth time, in the fleet file and in the
+construct. For each rule, a test checks that ParallelCluster's own validator (package `aws-parallelcluster` 3.16.1, with
+AWS emulated by moto) rejects the same cluster and accepts the nearest valid one. This page is generated
+(`make golden`) from the tables of those tests, and checked by one. See [ParallelCluster](parallelcluster.md).
 
-| code | what is refused | who refuses it in ParallelCluster |
+| code | error | validator of ParallelCluster |
 |---|---|---|
 """
 STRICTER_HEAD = """
 ## Where llm-fleet is stricter
 
-ParallelCluster takes these or leaves them to EC2, and what follows is worse than a message.
+ParallelCluster accepts these, or leaves them to EC2, and the consequences are worse than an error message.
 
-| code | what is refused | why |
+| code | error | why |
 |---|---|---|
 """
 NOT_OURS_HEAD = """
-## What ParallelCluster alone can tell
+## Validators without a rule
 
-These validators have no rule here. Those that ask AWS speak when the cluster is created, in its provider.
+These validators of ParallelCluster have no rule in llm-fleet. Those that query AWS run when the cluster is created, in
+its provider.
 
-| validator | why | what it looks at |
+| validator | why | what it checks |
 |---|---|---|
 """
-_WORDS = {SCHEMA: "its schema", "ConfigValidationError": "the look-up of instance types"}
+_WORDS = {SCHEMA: "its schema", "ConfigValidationError": "the lookup of instance types"}
 
 
 def page() -> str:
-    """The page as the tables say it."""
+    """Return the page for the tables."""
     theirs: defaultdict[Code, dict[str, None]] = defaultdict(dict)
     for defect in (*DEFECTS, *defects_of_accounting.DEFECTS):
         theirs[defect.code][_WORDS.get(defect.validator, f"`{defect.validator}`")] = None
@@ -53,7 +54,7 @@ def page() -> str:
     return "".join(part if part.endswith("\n") else f"{part}\n" for part in parts)
 
 
-def test_generated_page_says_what_the_tables_say():
+def test_generated_page_matches_the_tables():
     if os.environ.get("UPDATE_GOLDEN"):
         PAGE.write_text(page(), encoding="utf-8")
     assert PAGE.read_text(encoding="utf-8") == page(), "rules have changed: run `make golden`"

@@ -1,4 +1,4 @@
-"""What we refuse beyond ParallelCluster is told, and is beyond it: none of it hides a rule that both have."""
+"""Errors that only llm-fleet reports are listed, and ParallelCluster accepts each of these clusters."""
 
 import pytest
 
@@ -17,7 +17,7 @@ ONLY_EC2_KNOWS = {
     "reservation id of another form",
     "address of the head node that is no Elastic IP",
 }
-"""Theirs asks EC2 by these, which refuses them; the emulation is not asked to agree."""
+"""ParallelCluster passes these to EC2, which rejects them; the emulated EC2 does not."""
 
 
 @pytest.mark.parametrize("stricter", STRICTER, ids=str)
@@ -28,8 +28,8 @@ def test_only_we_refuse(stricter: Stricter, oracle: Oracle):
         assert errors_of_theirs(oracle, stricter.cluster) == []
 
 
-def test_efa_always_comes_with_a_word_about_placement(oracle: Oracle):
-    """Why EfaPlacementGroupValidator has no rule of ours: the bad input cannot be said."""
+def test_efa_is_always_rendered_with_a_placement_group_setting(oracle: Oracle):
+    """The reason why llm-fleet has no rule for EfaPlacementGroupValidator: the invalid input cannot be rendered."""
     for cluster in (
         with_queue(resources=(TRN1,)),
         with_resource(instance_types=("c5n.18xlarge",), efa=True),
@@ -45,7 +45,7 @@ def test_efa_always_comes_with_a_word_about_placement(oracle: Oracle):
 
 
 def test_old_systems_of_gb200(oracle: Oracle):
-    """The emulated EC2 does not have the type, so that theirs is asked alone."""
+    """The emulated EC2 does not have the type, so that only ParallelCluster's validator is called."""
     name = "p6e-gb200.36xlarge"
     said = oracle.execute("InstanceTypeOSCompatibleValidator", instance_type=name, os="rhel8")
     assert [finding.level for finding in said] == ["ERROR"]
@@ -60,7 +60,7 @@ FALLEN_OVER = {
     kind.value: (with_storage(kind=kind), Code.PC_RESOURCE_ID)
     for kind in (StorageKind.FSX_OPEN_ZFS, StorageKind.FSX_ONTAP, StorageKind.FILE_CACHE)
 }
-"""Parts that lack something; ParallelCluster ends with a TypeError instead of a word."""
+"""Parts with missing values; ParallelCluster ends with a TypeError instead of a message."""
 
 
 @pytest.mark.parametrize("part", FALLEN_OVER)

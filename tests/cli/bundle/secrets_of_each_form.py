@@ -1,4 +1,4 @@
-"""Secrets of each form, and how they are written where they leak."""
+"""Secrets of each form, in texts in which they leak."""
 
 import base64
 import random
@@ -35,7 +35,7 @@ BARE = {
     "a key of munge, in base64": base64.b64encode(_DICE.randbytes(128)).decode(),
     "hash of a password": "$6$" + _signs(8) + "$" + _signs(60),
 }
-"""Known by themselves, wherever they stand."""
+"""Known by themselves, wherever they are."""
 
 _NAMED = [_signs(11) for _ in range(14)]
 _MORE = [_signs(11) for _ in range(18)]
@@ -81,7 +81,7 @@ IN_CONTEXT = {
     "wandb": (f"wandb login {_MORE[16]}", _MORE[16]),
     "Discord's hook": (f"https://discord.com/api/webhooks/123456789012345678/{_MORE[17]}", _MORE[17]),
 }
-"""Known by the name beside them: the text, and what must be gone of it."""
+"""Known by the name next to them: the text, and what must be gone of it."""
 
 HARMLESS = (
     "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf",
@@ -99,11 +99,11 @@ HARMLESS = (
     "docker login succeeded; mysql is active",
     "s3://sagemaker-my-bucket/lifecycle/4af0539d1e2c3b4a/on_create.sh",
 )
-"""What support needs, and is no secret."""
+"""Useful texts that are not secrets."""
 
 
 def everything() -> str:
-    """Return a text with all of them, each on lines of its own, as a log has them."""
+    """Return a log with all of them on separate lines."""
     bare = [f"2026-11-22T03:00:00Z  said {value} to it" for value in BARE.values()]
     return "\n".join([*bare, *(text for text, _ in IN_CONTEXT.values()), PEM, ""])
 

@@ -1,4 +1,4 @@
-"""Secrets in a bundle: what is taken out, and what is left out whole."""
+"""Secrets in a bundle: removed texts and left out files."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.cli.bundle.secrets_of_each_form import BARE, HARMLESS, IN_CONTEXT, PE
 
 @pytest.mark.parametrize("name", BARE)
 @pytest.mark.parametrize("around", ["{}", "said {} to it", '{{"x": "{}"}}', "a={}", "https://x.org/?q={}&b=1", "({})"])
-def test_a_secret_is_known_wherever_it_stands(name: str, around: str) -> None:
+def test_a_secret_is_known_wherever_it_is(name: str, around: str) -> None:
     assert BARE[name] not in redacted(around.format(BARE[name]))
 
 
@@ -24,13 +24,13 @@ def test_a_secret_is_known_by_its_name(name: str) -> None:
     assert secret not in redacted(f"2026-11-22T03:00:00Z  {text}") or "\n" in text
 
 
-def test_a_private_key_goes_whole_and_so_does_half_of_one() -> None:
+def test_a_private_key_is_removed_even_if_incomplete() -> None:
     lines = PEM.splitlines()
     for text in (PEM, json.dumps({"key": PEM}), "\n".join(lines[:-1]), "\n".join(f"12:00:00  {one}" for one in lines)):
         assert leaked(redacted(text)) == []
 
 
-def test_a_private_key_of_which_a_log_has_only_the_end_or_the_middle_goes_too() -> None:
+def test_the_end_or_middle_of_a_private_key_is_removed() -> None:
     lines = PEM.splitlines()
     assert leaked(redacted("\n".join(f"12:00:00  {one}" for one in lines[2:]))) == []
     assert leaked(redacted("\n".join(f"12:00:00  {one}" for one in lines[1:-1]))) == []
@@ -38,9 +38,9 @@ def test_a_private_key_of_which_a_log_has_only_the_end_or_the_middle_goes_too() 
     assert redacted(f"{last}\n12:00:00  {lines[-1]}") == f"12:00:00  {GONE}\n12:00:00  {GONE}"
 
 
-def test_a_secret_is_known_by_the_name_beside_it_in_data() -> None:
-    told = [{"Name": "DB_PASSWORD", "Value": "x1"}, {"ParameterKey": "HfToken", "ParameterValue": "x2"}]
-    assert Redactor().data(told) == [
+def test_a_secret_is_known_by_the_name_next_to_it_in_data() -> None:
+    reported = [{"Name": "DB_PASSWORD", "Value": "x1"}, {"ParameterKey": "HfToken", "ParameterValue": "x2"}]
+    assert Redactor().data(reported) == [
         {"Name": "DB_PASSWORD", "Value": GONE},
         {"ParameterKey": "HfToken", "ParameterValue": GONE},
     ]
@@ -58,13 +58,13 @@ def test_all_together_and_twice() -> None:
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_support_needs_stays(text: str) -> None:
+def test_texts_without_secrets_are_kept(text: str) -> None:
     assert redacted(text) == text
 
 
 def test_data_is_searched_by_key_to_its_depths() -> None:
-    told = {"env": [{"name": "a", "DB_PASSWORD": "x1"}], "credentials": {"id": 7, "list": ["x2"]}, "n": 5}
-    assert Redactor().data(told) == {
+    reported = {"env": [{"name": "a", "DB_PASSWORD": "x1"}], "credentials": {"id": 7, "list": ["x2"]}, "n": 5}
+    assert Redactor().data(reported) == {
         "env": [{"name": "a", "DB_PASSWORD": GONE}],
         "credentials": {"id": GONE, "list": [GONE]},
         "n": 5,
@@ -86,7 +86,7 @@ def test_a_long_log_takes_no_time() -> None:
     redacted("=" * 30_000 + "x" * 30_000)
 
 
-def test_what_to_do_is_told_once_for_all_that_is_missing(
+def test_a_remedy_of_several_missing_files_is_printed_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
@@ -98,5 +98,5 @@ def test_what_to_do_is_told_once_for_all_that_is_missing(
     words = ("bundle", "ml-cluster", "--region", "us-west-2", "--no-session", "-o", str(tmp_path / "out.tar.gz"))
     assert main(words) == 3
     err = capsys.readouterr().err
-    assert err.count("is left out: there are no credentials to ask AWS with") >= 4
+    assert err.count("is left out: no AWS credentials") >= 4
     assert err.count("remedy: run `aws configure sso` or `aws login`") == 1

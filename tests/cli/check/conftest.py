@@ -1,4 +1,4 @@
-"""An account in the emulation, and `llm-fleet check` asked of it in this process."""
+"""An account in the emulation, and `llm-fleet check` required of it in this process."""
 
 import json
 from collections.abc import Callable, Generator
@@ -45,7 +45,7 @@ def refusing(aws: LocalAws, code: str, **which: Any) -> Generator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How a check ended."""
+    """Result of a check."""
 
     code: int
     out: str
@@ -53,7 +53,7 @@ class Checked:
 
     @property
     def rows(self) -> dict[str, dict[str, Any]]:
-        """With `--json`: each check by what it is about."""
+        """With `--json`: checks by subject."""
         return {row["what"]: row for row in json.loads(self.out)["checks"]}
 
     def only(self, what: str) -> dict[str, Any]:
@@ -67,7 +67,7 @@ Check = Callable[..., Checked]
 
 @pytest.fixture(scope="session")
 def aws() -> Generator[LocalAws]:
-    """An account that has what the fleet TRN1 takes, and nothing deployed."""
+    """An account with the quotas for the fleet TRN1, and no resources."""
     with LocalAws(region="us-west-2") as local:
         local.give_account(quotas=ENOUGH)
         yield local
@@ -75,7 +75,7 @@ def aws() -> Generator[LocalAws]:
 
 @pytest.fixture
 def check(aws: LocalAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Check:
-    """Return what checks a fleet file, and writes it first where it is given as text."""
+    """Return a function that checks a fleet file, given as path or text."""
     for name, value in aws.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
@@ -85,7 +85,7 @@ def check(aws: LocalAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
         if isinstance(fleet, str):
             file.write_text(fleet, encoding="utf-8")
         code = main(["check", str(file), *words])
-        told = capsys.readouterr()
-        return Checked(code, told.out, told.err)
+        reported = capsys.readouterr()
+        return Checked(code, reported.out, reported.err)
 
     return run

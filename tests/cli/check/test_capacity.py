@@ -1,11 +1,11 @@
-"""Bought capacity: the plan or reservation that a group names, as AWS tells it."""
+"""Bought capacity: the plan or reservation that a group names, as AWS reports it."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from local.aws.client import LocalAws
 from tests.cli.check.conftest import TRN1, Check
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 _ARN = "arn:aws:sagemaker:us-west-2:123456789012:training-plan/my-plan"
 _WITH_PLAN = TRN1.replace("partition: trn1}", f"partition: trn1, training_plan: '{_ARN}'}}")
@@ -48,43 +48,43 @@ def _plan(zone: str = "usw2-az4", **changed: Any) -> dict[str, Any]:
     }
 
 
-def _told(check: Check, aws: LocalAws, plan: dict[str, Any]) -> dict[str, Any]:
+def _reported(check: Check, aws: LocalAws, plan: dict[str, Any]) -> dict[str, Any]:
     aws.give_account(training_plans=[plan])
     return check(_WITH_PLAN, "--json", "--only", "capacity").rows["training plan my-plan for train/trn1"]
 
 
-def test_a_plan_that_is_not_there_is_told(check: Check):
+def test_a_plan_that_is_not_there_is_reported(check: Check):
     checked = check(_WITH_PLAN, "--json", "--only", "capacity")
     assert "is unknown to AWS" in checked.only("training plan my-plan for train/trn1")["message"]
 
 
 def test_a_plan_with_all_that_the_group_takes_is_good(check: Check, aws: LocalAws):
-    row = _told(check, aws, _plan())
+    row = _reported(check, aws, _plan())
     assert row["verdict"] == "good"
     assert row["detail"].startswith("Active, in usw2-az4, 4 free of 4, ends ")
 
 
-def test_a_plan_in_another_az_is_told(check: Check, aws: LocalAws):
-    (problem,) = _told(check, aws, _plan("usw2-az1"))["problems"]
-    told(14, problem["message"], "the training plan my-plan has its instances in usw2-az1, and train/trn1 stands in")
-    assert problem["remedy"].startswith("put it into usw2-az1 with `az`")
+def test_a_plan_in_another_az_is_reported(check: Check, aws: LocalAws):
+    (problem,) = _reported(check, aws, _plan("usw2-az1"))["problems"]
+    reported(14, problem["message"], "the training plan my-plan has its instances in usw2-az1, but train/trn1 is in")
+    assert problem["remedy"].startswith("write `az: usw2-az1`")
 
 
-def test_a_plan_that_ends_and_has_no_spare_is_told_twice(check: Check, aws: LocalAws):
-    row = _told(check, aws, _plan(EndTime=_now(hours=2), AvailableInstanceCount=3))
+def test_a_plan_that_ends_and_has_no_spare_is_reported_twice(check: Check, aws: LocalAws):
+    row = _reported(check, aws, _plan(EndTime=_now(hours=2), AvailableInstanceCount=3))
     ends, spare = row["problems"]
     assert "ends at" in ends["message"]
-    told(14, spare["message"], "takes 4 more instances of the training plan my-plan, which has 3 free of 4")
+    reported(14, spare["message"], "requires 4 more instances of the training plan my-plan, which has 3 free of 4")
 
 
-def test_a_plan_makes_the_quota_of_its_type_and_the_offering_no_question(check: Check, aws: LocalAws):
+def test_a_training_plan_replaces_the_checks_of_quota_and_offering(check: Check, aws: LocalAws):
     aws.give_account(training_plans=[_plan()])
     rows = check(_WITH_PLAN, "--json").rows
     assert "quota ml.trn1.32xlarge for cluster usage" not in rows
     assert "ml.trn1.32xlarge in usw2-az4" not in rows
 
 
-def test_a_reservation_of_parallelcluster_is_judged(check: Check, aws: LocalAws):
+def test_a_reservation_of_parallelcluster_is_checked(check: Check, aws: LocalAws):
     aws.give_account(
         capacity_reservations=[
             {
@@ -100,5 +100,5 @@ def test_a_reservation_of_parallelcluster_is_judged(check: Check, aws: LocalAws)
     row = check(_POOL, "--json", "--only", "capacity").rows["cr-0123456789abcdef0 for train/gpu"]
     assert row["detail"] == "active, p5.48xlarge, 1 free of 4"
     zone, count = row["problems"]
-    assert "is in usw2-az1, and train/gpu stands in usw2-az4" in zone["message"]
-    assert "takes up to 4 more instances" in count["message"]
+    assert "is in usw2-az1, but train/gpu is in usw2-az4" in zone["message"]
+    assert "requires up to 4 more instances" in count["message"]

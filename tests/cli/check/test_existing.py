@@ -1,6 +1,7 @@
-"""What exists already and is named: networks, file systems, buckets, images, models, secrets."""
+"""Checks of existing networks, file systems, buckets, images, models and secrets."""
 
 import json
+import re
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 from local.aws.client import LocalAws
 from tests.cli.check.conftest import TRN1, Check
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 _EXISTING = """
 fleet: mine
@@ -33,7 +34,7 @@ clusters:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A VPC of the user's own with a /27, no way out, and a file system that the nodes' group is not let in to."""
+    """An existing VPC with a /27, without routes, and a file system that does not allow the nodes' security group."""
 
     vpc: str
     subnet: str
@@ -67,29 +68,29 @@ def network(aws: LocalAws) -> Generator[Network]:
     fsx.delete_file_system(FileSystemId=made["FileSystemId"])
 
 
-def test_rules_addresses_and_endpoints_of_an_existing_network_are_told(check: Check, network: Network):
+def test_rules_addresses_and_endpoints_of_an_existing_network_are_reported(check: Check, network: Network):
     checked = check(network.fleet, "--json", "--only", "network")
     assert checked.code == 1
     addresses = checked.only(f"addresses of {network.subnet}")
-    assert "free addresses, and the fleet takes 41" in addresses["message"]
+    assert "free addresses, but the fleet requires 41" in addresses["message"]
     assert "32 for 4 x ml.trn1.32xlarge (train/trn1)" in addresses["message"]
-    ways = checked.rows["ways out of the subnets"]
-    assert "by endpoints alone" in ways["detail"]
+    ways = checked.rows["routes and endpoints of the subnets"]
+    assert "by endpoints only" in ways["detail"]
     assert "no interface endpoint for ssm, ssmmessages" in ways["problems"][0]["message"]
-    assert "no route to a gateway endpoint of S3" in ways["problems"][1]["message"]
+    assert "no route to an S3 gateway endpoint" in ways["problems"][1]["message"]
 
 
-def test_efa_rules_are_mended_by_the_remedy(check: Check, network: Network, aws: LocalAws):
+def test_efa_rules_are_fixed_by_the_remedy(check: Check, network: Network, aws: LocalAws):
     row = check(network.fleet, "--json", "--only", "network").rows[f"EFA rules of {network.group}"]
     assert [problem["code"] for problem in row["problems"]] == ["LF1036", "LF1036"]
     message = row["problems"][0]["message"]
-    told(9, message, "so EFA does not work, and nodes fail their health check about twenty minutes into the deployment")
+    reported(9, message, "so EFA does not work, and nodes fail their health check about 20 minutes into the deployment")
     rule: list[dict[str, Any]] = [{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": network.group}]}]
     for problem, side in zip(row["problems"], ("ingress", "egress"), strict=True):
         assert f"aws ec2 authorize-security-group-{side} --group-id {network.group}" in problem["remedy"]
         getattr(aws.client("ec2"), f"authorize_security_group_{side}")(GroupId=network.group, IpPermissions=rule)
-    mended = check(network.fleet, "--json", "--only", "network").rows[f"EFA rules of {network.group}"]
-    assert mended["detail"] == "lets all traffic in from, and out to, itself"
+    repaired = check(network.fleet, "--json", "--only", "network").rows[f"EFA rules of {network.group}"]
+    assert repaired["detail"] == "allows all traffic from and to itself"
 
 
 def test_a_file_system_is_compared_with_what_the_file_says(check: Check, network: Network):
@@ -98,20 +99,20 @@ def test_a_file_system_is_compared_with_what_the_file_says(check: Check, network
     assert problem["where"] == "storage.fsx.existing.mount_name"
     assert problem["remedy"].startswith("write `mount_name: ")
     messages = [one["message"] for one in checked.rows[f"ports of {network.fsx}"]["problems"]]
-    assert any("does not let TCP 988 in from" in message for message in messages)
-    assert any("does not let TCP 1018-1023 in from" in message for message in messages)
+    assert any("allow TCP 988 from" in message for message in messages)
+    assert any("allow TCP 1018-1023 from" in message for message in messages)
 
 
-def test_rules_that_exist_are_told_unless_the_fleets_own_stacks_made_them(
+def test_rules_that_exist_are_reported_unless_the_fleets_own_stacks_made_them(
     check: Check, network: Network, aws: LocalAws
 ) -> None:
     ec2, cloudformation = aws.client("ec2"), aws.client("cloudformation")
     text = network.fleet.replace("mount_name:", f"security_group: {network.server}, mount_name:")
 
     def row() -> dict[str, Any]:
-        return check(text, "--json", "--only", "network").rows["rules to be added"]
+        return check(text, "--json", "--only", "network").rows["rules to add"]
 
-    assert (row()["verdict"], row()["detail"]) == ("good", "4 rules inward of 2 groups")
+    assert (row()["verdict"], row()["detail"]) == ("good", "4 ingress rules of 2 security groups")
     one = {"GroupId": network.server, "SourceSecurityGroupId": network.group, "IpProtocol": "tcp"}
     rule = {"Type": "AWS::EC2::SecurityGroupIngress", "Properties": one | {"FromPort": 988, "ToPort": 988}}
     cloudformation.create_stack(
@@ -131,20 +132,20 @@ def test_rules_that_exist_are_told_unless_the_fleets_own_stacks_made_them(
             ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=[by_hand])
     (problem,) = row()["problems"]
     assert (problem["code"], problem["where"]) == ("LF1056", "storage.fsx.existing.security_group")
-    assert problem["remedy"] == "leave `security_group` out: the rules are there"
+    assert problem["remedy"] == "remove `security_group`: the rules exist already"
     left_out = check(network.fleet, "--json", "--only", "network", "--only", "storage")
-    assert "rules to be added" not in left_out.rows
+    assert "rules to add" not in left_out.rows
     assert left_out.rows[f"ports of {network.fsx}"]["verdict"] == "good"
 
 
-def test_what_is_not_there_is_told(check: Check, network: Network):
+def test_what_is_not_there_is_reported(check: Check, network: Network):
     text = network.fleet
     for thing in (network.vpc, network.subnet, network.group, network.fsx):
         text = text.replace(thing, f"{thing.split('-')[0]}-0123456789abcdef9")
     checked = check(text, "--json", "--only", "network", "--only", "storage")
     messages = [problem["message"] for row in checked.rows.values() for problem in row["problems"]]
     for kind in ("VPC", "subnet", "security group", "file system"):
-        assert any(message.startswith(f"there is no {kind} ") for message in messages), kind
+        assert any(re.match(f"the {kind} .* does not exist", message) for message in messages), kind
 
 
 _BUCKETS = """
@@ -163,21 +164,21 @@ def test_buckets_must_be_there_near_and_new_ones_free(check: Check, aws: LocalAw
     mounts = "\n    s3_mounts: [{bucket: 's3://not-there', mount: /corpus}]"
     checked = check(TRN1.rstrip() + mounts + _BUCKETS, "--json", "--only", "storage")
     assert checked.only("bucket far-away")["message"] == (
-        "the bucket far-away is in eu-west-1, and what FSx mirrors must be in us-west-2"
+        "the bucket far-away is in eu-west-1, but what FSx mirrors must be in us-west-2"
     )
-    assert "there is no bucket not-there" in checked.only("bucket not-there")["message"]
-    assert "exists already" in checked.only("name of the new bucket taken-already")["message"]
+    assert "the bucket not-there does not exist" in checked.only("bucket not-there")["message"]
+    assert "already in use" in checked.only("name of the new bucket taken-already")["message"]
     assert checked.rows["name of the new bucket nobody-has-this"]["verdict"] == "good"
 
 
-def test_an_image_of_somebody_else_is_told(check: Check):
+def test_an_image_of_someone_else_is_reported(check: Check):
     image = "ami-03cf127a"  # Of an account of AWS, and in every emulated region.
     text = TRN1.replace("count: 4", f"count: 4, image: {image}")
     messages = [
         one["message"]
         for one in check(text, "--json", "--only", "images").rows[f"image {image} of train/trn1"]["problems"]
     ]
-    assert any("HyperPod takes images of the cluster's account only" in message for message in messages)
+    assert any("HyperPod supports only images of the cluster's account" in message for message in messages)
 
 
 _SERVICE = """

@@ -1,4 +1,4 @@
-"""`check` of models at the hub, and of images that run."""
+"""Checks of models on the Hub, and of running images."""
 
 import threading
 from collections.abc import Generator
@@ -15,7 +15,7 @@ from llm_fleet.cli.clients import AwsClients, AwsRefusal
 from llm_fleet.fleet_file.load import load_fleet
 from local.aws.client import LocalAws
 from tests.cli.check.conftest import TRN1, Check, refusing
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 _TOKEN = "hf_of-a-test"
 _FLEET = """
@@ -32,11 +32,11 @@ services:
 
 
 class _Hub(BaseHTTPRequestHandler):
-    asked: ClassVar[list[tuple[str, str, str | None]]] = []
+    requested: ClassVar[list[tuple[str, str, str | None]]] = []
 
     def do_HEAD(self) -> None:
         token = self.headers.get("Authorization")
-        self.asked.append((self.command, self.path, token))
+        self.requested.append((self.command, self.path, token))
         if "moved" in self.path:
             self.send_response(307)
             self.send_header("Location", "http://127.0.0.1:1/elsewhere")
@@ -45,12 +45,12 @@ class _Hub(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def hub() -> Generator[str]:
-    _Hub.asked.clear()
+    _Hub.requested.clear()
     server = HTTPServer(("127.0.0.1", 0), _Hub)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
@@ -58,25 +58,25 @@ def hub() -> Generator[str]:
     server.server_close()
 
 
-def test_the_hub_is_asked_for_the_config_with_the_token(hub: str):
+def test_the_hub_is_queried_with_the_token(hub: str):
     assert hub_status("meta/llama", revision=None, token=None, hub=hub) == 401
     assert hub_status("meta/llama", revision="v 1", token=f"{_TOKEN}\n", hub=hub) == 200
-    assert _Hub.asked[1] == ("HEAD", "/meta/llama/resolve/v%201/config.json", f"Bearer {_TOKEN}")
+    assert _Hub.requested[1] == ("HEAD", "/meta/llama/resolve/v%201/config.json", f"Bearer {_TOKEN}")
 
 
 def test_a_redirect_is_not_followed_so_that_the_token_goes_nowhere_else(hub: str):
     assert hub_status("moved/llama", revision=None, token=_TOKEN, hub=hub) == 307
-    assert len(_Hub.asked) == 1
+    assert len(_Hub.requested) == 1
 
 
-def test_a_hub_that_does_not_answer_is_told_without_the_token():
+def test_a_hub_that_does_not_answer_is_reported_without_the_token():
     with pytest.raises(AwsRefusal) as refused:
         hub_status("meta/llama", revision=None, token=_TOKEN, hub="http://127.0.0.1:1")
-    assert "does not answer" in str(refused.value)
+    assert "does not respond" in str(refused.value)
     assert _TOKEN not in str(refused.value)
 
 
-def test_the_token_is_read_only_when_the_hub_is_asked_and_never_shown(
+def test_the_token_is_read_only_for_the_hub_and_never_shown(
     check: Check, aws: LocalAws, hub: str, monkeypatch: pytest.MonkeyPatch
 ):
     def of_test(model_id: str, *, revision: str | None, token: str | None) -> int:
@@ -91,10 +91,10 @@ def test_the_token_is_read_only_when_the_hub_is_asked_and_never_shown(
     assert "Hub's token of the export of service chat" in without.out
     assert denied.code == 3
     assert "secretsmanager:GetSecretValue" in denied.out
-    asked = check(_FLEET % arn, "--only", "models", "--hub", "--json")
-    assert asked.rows["model example/gated-1b on the Hub"]["detail"] == "the Hub answers 200 to its config.json"
-    assert _Hub.asked[0][2] == f"Bearer {_TOKEN}"
-    assert all(_TOKEN not in text for told in (without, denied, asked) for text in (told.out, told.err))
+    requested = check(_FLEET % arn, "--only", "models", "--hub", "--json")
+    assert requested.rows["model example/gated-1b on the Hub"]["detail"] == "the Hub returns 200 for its config.json"
+    assert _Hub.requested[0][2] == f"Bearer {_TOKEN}"
+    assert all(_TOKEN not in text for reported in (without, denied, requested) for text in (reported.out, reported.err))
 
 
 _DATABASE = """
@@ -105,35 +105,35 @@ _DATABASE = """
 
 
 class _Described(Account):
-    """Answers DescribeCluster as the service does, with releases that the emulation does not have."""
+    """Returns DescribeCluster's response with releases that the emulation does not have."""
 
     def __init__(self, release: str | None) -> None:
         super().__init__(AwsClients(region="us-west-2"))
         group = {"InstanceGroupName": "trn1", **({} if release is None else {"CurrentImageReleaseVersion": release})}
-        self._told = {"InstanceGroups": [group]}
+        self._reported = {"InstanceGroups": [group]}
 
     def ask(self, service: str, operation: str, *, first_page: bool = False, **parameters: Any) -> dict[str, Any]:
         assert (service, operation, parameters) == ("sagemaker", "describe_cluster", {"ClusterName": "train"})
-        return self._told
+        return self._reported
 
 
-def _asked(folder: Path, release: str | None, text: str = TRN1) -> Answer:
+def _requested(folder: Path, release: str | None, text: str = TRN1) -> Answer:
     file = folder / "fleet.yaml"
     file.write_text(text, encoding="utf-8")
     cluster = load_fleet(file).hyperpod_clusters["train"]
     return ask_running_images(cluster, "train", features_of(cluster), _Described(release))
 
 
-def test_an_image_that_is_older_than_a_feature_is_told_with_the_way_to_a_newer_one(tmp_path: Path):
-    (problem,) = _asked(tmp_path, "2026-01-10").problems
-    told(6, problem.message, "(SlurmConfig) needs one of 2026-01-25 or later")
+def test_an_image_that_is_older_than_a_feature_is_reported_with_the_way_to_a_newer_one(tmp_path: Path):
+    (problem,) = _requested(tmp_path, "2026-01-10").problems
+    reported(6, problem.message, "(SlurmConfig) requires a release of 2026-01-25 or later")
     assert "aws sagemaker update-cluster-software --cluster-name train --region us-west-2`" in problem.remedy
     assert "llm-fleet upgrade train" in problem.remedy
 
 
 def test_a_database_outside_of_the_cluster_asks_for_a_newer_image(tmp_path: Path):
-    (problem,) = _asked(tmp_path, "20260701", TRN1.rstrip() + _DATABASE).problems
-    assert "an accounting database outside of the cluster needs one of 2026-08-31 or later" in problem.message
+    (problem,) = _requested(tmp_path, "20260701", TRN1.rstrip() + _DATABASE).problems
+    assert "an accounting database outside of the cluster requires a release of 2026-08-31 or later" in problem.message
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def test_a_database_outside_of_the_cluster_asks_for_a_newer_image(tmp_path: Path
         ("2026-09-01", "2026-09-01"),
         ("1.2.0", "1.2.0"),
         ("20269999", "20269999"),
-        (None, "AWS does not tell its release"),
+        (None, "AWS does not return its release"),
     ],
 )
-def test_what_is_new_or_tells_no_date_is_good(tmp_path: Path, release: str | None, detail: str):
-    answer = _asked(tmp_path, release)
+def test_what_is_new_or_reports_no_date_is_good(tmp_path: Path, release: str | None, detail: str):
+    answer = _requested(tmp_path, release)
     assert (answer.detail, list(answer.problems)) == (detail, [])

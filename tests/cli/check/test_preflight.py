@@ -1,4 +1,4 @@
-"""`check` as a whole: its answers, refusals, and what the terminal shows."""
+"""`check` as a whole: results, refusals, and terminal output."""
 
 import json
 import socket
@@ -12,7 +12,7 @@ import pytest
 from llm_fleet.cli.check.question import Account
 from local.aws.client import LocalAws
 from tests.cli.check.conftest import ENOUGH, TRN1, Check, refusing
-from tests.pains.told import told
+from tests.pains.reported import reported
 from tests.rules.account.commands import commands_in, why_not
 from tests.terminal import run, run_in_terminal
 from tools.synth_environment import ROOT
@@ -26,17 +26,17 @@ def test_an_account_that_has_all_is_fine(check: Check):
     assert checked.err == ""
     assert "\x1b" not in checked.out
     rows = [line for line in checked.out.splitlines() if line.startswith("ml.trn1.32xlarge in usw2-az4")]
-    assert len(rows) == 1  # No terminal: a row is a line, for grep.
+    assert len(rows) == 1  # Without a terminal, each row is one line for grep.
 
 
-def test_a_quota_that_is_too_small_is_told_with_the_command_that_asks_for_more(check: Check, aws: LocalAws):
+def test_a_quota_that_is_too_small_is_reported_with_the_command_that_asks_for_more(check: Check, aws: LocalAws):
     text = TRN1.replace("count: 4", "count: 6")
     checked = check(text, "--json", "--only", "quotas")
     assert checked.code == 1
     problem = checked.only("quota ml.trn1.32xlarge for cluster usage")
     assert problem["where"] == "clusters.train.groups.trn1"
-    assert "train/trn1 takes 6 of the quota 'ml.trn1.32xlarge for cluster usage'" in problem["message"]
-    assert "and the account has 4" in problem["message"]
+    assert "train/trn1 requires 6 of the quota 'ml.trn1.32xlarge for cluster usage'" in problem["message"]
+    assert "but the account has 4" in problem["message"]
     words = problem["remedy"].split("`")[1].split()
     given = dict(zip(words[3::2], words[4::2], strict=True))
     aws.client("service-quotas").request_service_quota_increase(
@@ -45,7 +45,7 @@ def test_a_quota_that_is_too_small_is_told_with_the_command_that_asks_for_more(c
         DesiredValue=float(given["--desired-value"]),
     )
     again = check(text, "--json", "--only", "quotas").only("quota ml.trn1.32xlarge for cluster usage")
-    assert again["remedy"] == "6 have been asked for already: wait for AWS to answer"
+    assert again["remedy"] == "6 are already requested: wait for the answer of AWS"
 
 
 def test_what_others_use_counts_too(check: Check, aws: LocalAws):
@@ -53,36 +53,38 @@ def test_what_others_use_counts_too(check: Check, aws: LocalAws):
     try:
         aws.give_account(quotas={"ec2": {"EC2-VPC Elastic IPs": 1}})
         checked = check(TRN1, "--json", "--only", "quotas")
-        assert "network takes 1 beside 1 in use" in checked.only("quota EC2-VPC Elastic IPs")["message"]
+        assert "network requires 1 in addition to 1 in use" in checked.only("quota EC2-VPC Elastic IPs")["message"]
     finally:
         aws.client("ec2").release_address(AllocationId=address)
         aws.give_account(quotas=ENOUGH | {"ec2": {"EC2-VPC Elastic IPs": 5}})
 
 
-def test_no_capacity_in_the_az_is_told_before_a_rollback(check: Check):
+def test_no_capacity_in_the_az_is_reported_before_a_rollback(check: Check):
     checked = check(TRN1.replace("usw2-az4", "usw2-az2"), "--json", "--only", "offerings")
     assert checked.code == 1
     problem = checked.only("ml.trn1.32xlarge in usw2-az2")
-    told(13, problem["message"], "is to run on ml.trn1.32xlarge in usw2-az2, where EC2 does not offer it")
-    assert "train/trn1 is to run on ml.trn1.32xlarge in usw2-az2, where EC2 does not offer it" in problem["message"]
-    assert "this is an indication" in problem["message"]
-    assert "put it into one of usw2-az1, usw2-az4" in problem["remedy"]
+    reported(13, problem["message"], "uses ml.trn1.32xlarge in usw2-az2, where EC2 does not offer it")
+    assert "train/trn1 uses ml.trn1.32xlarge in usw2-az2, where EC2 does not offer it" in problem["message"]
+    assert "this is only an indication" in problem["message"]
+    assert "write one of these AZs: usw2-az1, usw2-az4" in problem["remedy"]
 
 
-@pytest.mark.parametrize("untold", ["AvailabilityZones", "AvailabilityZoneIds"])
+@pytest.mark.parametrize("unreported", ["AvailabilityZones", "AvailabilityZoneIds"])
 def test_a_service_without_endpoints_in_the_az_is_found_before_the_network_is_rolled_back(
-    check: Check, aws: LocalAws, monkeypatch: pytest.MonkeyPatch, untold: str
+    check: Check, aws: LocalAws, monkeypatch: pytest.MonkeyPatch, unreported: str
 ):
-    """By the ids that EC2 tells, or by the names, where its answer has no ids."""
+    """By the ids that EC2 reports, or by the names, where its answer has no ids."""
     ask = Account.ask
 
-    def asked(self: Account, service: str, operation: str, **named: Any) -> dict[str, Any]:
+    def requested(self: Account, service: str, operation: str, **named: Any) -> dict[str, Any]:
         answer = ask(self, service, operation, **named)
         if operation != "describe_vpc_endpoint_services":
             return answer
-        return {"ServiceDetails": [{k: v for k, v in one.items() if k != untold} for one in answer["ServiceDetails"]]}
+        return {
+            "ServiceDetails": [{k: v for k, v in one.items() if k != unreported} for one in answer["ServiceDetails"]]
+        }
 
-    monkeypatch.setattr(Account, "ask", asked)
+    monkeypatch.setattr(Account, "ask", requested)
     aws.give_account(without_endpoints={"usw2-az4": ["ec2messages", "logs"]})
     try:
         problem = check(TRN1, "--json", "--only", "offerings").only("interface endpoints in usw2-az4")
@@ -90,14 +92,14 @@ def test_a_service_without_endpoints_in_the_az_is_found_before_the_network_is_ro
         assert "does not offer the endpoint services ec2messages, logs in usw2-az4" in problem["message"]
         key = problem["remedy"].split("`")[1]
         assert key == "without_endpoints: {usw2-az4: [ec2messages, logs]}"
-        mended = TRN1.replace("{az: usw2-az4}", f"{{az: usw2-az4, {key}}}")
-        rows = check(mended, "--json", "--only", "offerings").rows
-        assert rows["interface endpoints in usw2-az4"]["detail"] == "all of 2 services are offered there"
+        repaired = TRN1.replace("{az: usw2-az4}", f"{{az: usw2-az4, {key}}}")
+        rows = check(repaired, "--json", "--only", "offerings").rows
+        assert rows["interface endpoints in usw2-az4"]["detail"] == "all of 2 services are available there"
     finally:
         aws.give_account()
 
 
-def test_another_region_is_asked_when_it_is_named(check: Check):
+def test_another_region_is_checked_with_the_option(check: Check):
     checked = check(TRN1, "--json", "--region", "eu-west-1", "--only", "offerings")
     assert checked.code == 1
     assert json.loads(checked.out)["region"] == "eu-west-1"
@@ -105,22 +107,22 @@ def test_another_region_is_asked_when_it_is_named(check: Check):
     assert problem["message"] == "this account has no AZ usw2-az4 in eu-west-1"
 
 
-def test_a_mistake_in_the_file_is_told_before_anything_is_asked(check: Check):
+def test_an_error_in_the_file_is_reported_before_any_call(check: Check):
     checked = check(TRN1.replace("ml.trn1.32xlarge", "ml.inf2.xlarge"))
     assert checked.code == 1
     assert checked.out == ""
     assert "inf2" in checked.err
 
 
-def test_a_region_that_aws_does_not_have_is_told_before_anything_is_asked(check: Check):
+def test_an_unknown_region_is_reported_before_any_call(check: Check):
     checked = check(TRN1, "--region", "us-west-2a")
     assert checked.code == 1
-    assert "AWS has no region of this name" in checked.err
+    assert "unknown AWS Region" in checked.err
     assert "write 'us-west-2': 'us-west-2a' is an AZ of it" in checked.err
 
 
 @pytest.mark.parametrize("example", ["hyperpod-full", "parallelcluster-full", "inference-full", "sagemaker-full"])
-def test_every_example_is_asked_about_and_each_remedy_names_a_command_of_the_cli(check: Check, example: str):
+def test_every_example_is_checked_and_each_remedy_names_a_command_of_the_cli(check: Check, example: str):
     checked = check(ROOT / "examples" / f"{example}.yaml", "--json", "--region", "us-east-2")
     assert checked.code == 1
     problems: list[dict[str, Any]] = [one for row in checked.rows.values() for one in row["problems"]]
@@ -129,13 +131,13 @@ def test_every_example_is_asked_about_and_each_remedy_names_a_command_of_the_cli
     assert {row["verdict"] for row in checked.rows.values()} <= {"good", "problem"}
 
 
-def test_what_a_metric_tells_is_in_use_counts_too(check: Check, aws: LocalAws):
-    """SageMaker names a metric of usage for quotas of jobs, notebooks and endpoints."""
+def test_usage_in_a_metric_counts_too(check: Check, aws: LocalAws):
+    """SageMaker has a usage metric for quotas of jobs, notebooks and endpoints."""
     name = "ml.g5.xlarge for notebook instance usage"
     fleet = "fleet: lab\nregion: us-west-2\nnetwork: {az: usw2-az1}\nnotebooks: {lab: {instance: ml.g5.xlarge}}\n"
     aws.give_account(quotas={"sagemaker": {name: 2}})
     before = check(fleet, "--json", "--only", "quotas").rows[f"quota {name}"]
-    assert (before["verdict"], before["detail"]) == ("good", "takes 1 of 2; AWS does not tell what is in use")
+    assert (before["verdict"], before["detail"]) == ("good", "needs 1 of 2; AWS does not return the current usage")
     aws.client("cloudwatch").put_metric_data(
         Namespace="AWS/Usage",
         MetricData=[
@@ -152,23 +154,23 @@ def test_what_a_metric_tells_is_in_use_counts_too(check: Check, aws: LocalAws):
         ],
     )
     problem = check(fleet, "--json", "--only", "quotas").only(f"quota {name}")
-    assert "takes 1 beside 2 in use" in problem["message"]
+    assert "requires 1 in addition to 2 in use" in problem["message"]
 
 
-def test_a_denied_call_is_told_and_the_rest_goes_on(check: Check, aws: LocalAws):
+def test_a_denied_call_is_reported_and_the_rest_goes_on(check: Check, aws: LocalAws):
     with refusing(aws, "UnauthorizedOperation", service="ec2", operation="DescribeInstanceTypeOfferings"):
         checked = check(TRN1)
         as_data = check(TRN1, "--json")
     assert checked.code == 3
-    assert checked.out.count("ec2:DescribeInstanceTypeOfferings: these credentials may not make the call") == 2
-    assert checked.out.count("remedy:  ask for ec2:DescribeInstanceTypeOfferings in your IAM policy") == 1
-    assert "14 checked; 12 good, 2 not asked" in checked.out
+    assert checked.out.count("ec2:DescribeInstanceTypeOfferings: these credentials do not allow the call") == 2
+    assert checked.out.count("remedy:  allow ec2:DescribeInstanceTypeOfferings in your IAM policy") == 1
+    assert "14 checked; 12 good, 2 not checked" in checked.out
     row = as_data.rows["ml.trn1.32xlarge in usw2-az4"]
-    assert (row["verdict"], row["action"]) == ("not asked", "ec2:DescribeInstanceTypeOfferings")
+    assert (row["verdict"], row["action"]) == ("not checked", "ec2:DescribeInstanceTypeOfferings")
     assert row["problems"][0]["code"] == "LF1004"
 
 
-def test_a_problem_weighs_more_than_what_was_not_asked(check: Check, aws: LocalAws):
+def test_a_problem_determines_the_exit_code_before_a_refused_call(check: Check, aws: LocalAws):
     with refusing(aws, "AccessDeniedException", service="servicequotas"):
         checked = check(TRN1.replace("usw2-az4", "usw2-az2"), "--json")
     assert checked.code == 1
@@ -179,39 +181,39 @@ def test_what_others_use_need_not_be_known_where_the_quota_is_too_small_anyway(c
     with refusing(aws, "AccessDeniedException", service="sagemaker", operation="ListClusters"):
         rows = check(TRN1.replace("count: 4", "count: 9"), "--json", "--only", "quotas").rows
     assert rows["quota ml.trn1.32xlarge for cluster usage"]["verdict"] == "problem"
-    assert rows["quota ml.m5.xlarge for cluster usage"]["verdict"] == "not asked"
+    assert rows["quota ml.m5.xlarge for cluster usage"]["verdict"] == "not checked"
     assert rows["quota ml.m5.xlarge for cluster usage"]["action"] == "sagemaker:ListClusters"
 
 
-def test_expired_credentials_are_told_once(check: Check, aws: LocalAws):
+def test_expired_credentials_are_reported_once(check: Check, aws: LocalAws):
     with refusing(aws, "ExpiredToken"):
         checked = check(TRN1)
     assert checked.code == 3
     assert checked.out == ""
-    assert checked.err.count("your credentials have expired") == 1
+    assert checked.err.count("the AWS credentials have expired") == 1
     assert "aws sso login" in checked.err
 
 
-def test_credentials_that_expire_in_the_middle_are_told_once(check: Check, aws: LocalAws):
+def test_credentials_that_expire_in_the_middle_are_reported_once(check: Check, aws: LocalAws):
     with refusing(aws, "ExpiredTokenException", service="servicequotas"):
         checked = check(TRN1)
     assert checked.code == 3
-    assert checked.err.count("your credentials have expired") == 1
+    assert checked.err.count("the AWS credentials have expired") == 1
 
 
-def test_a_throttled_service_is_told_once_for_all_its_lines(check: Check, aws: LocalAws):
+def test_a_throttled_service_is_reported_once_for_all_its_lines(check: Check, aws: LocalAws):
     with refusing(aws, "TooManyRequestsException", service="servicequotas", operation="ListServiceQuotas"):
         checked = check(TRN1)
     assert checked.code == 3
-    assert checked.out.count("servicequotas:ListServiceQuotas: AWS turned the call away as one too many") == 9
+    assert checked.out.count("servicequotas:ListServiceQuotas: AWS throttled the call") == 9
     assert checked.out.count("[LF1005]") == 1
 
 
-def test_each_question_is_asked_of_aws_once(check: Check, aws: LocalAws):
+def test_each_call_is_made_once(check: Check, aws: LocalAws):
     """Nine quotas of three services: three refusals are enough for all of them."""
     aws.refuse_calls("AccessDeniedException", service="servicequotas", operation="ListServiceQuotas", times=3)
     checked = check(TRN1, "--json", "--only", "quotas")
-    assert [row["verdict"] for row in checked.rows.values()] == ["not asked"] * 9
+    assert [row["verdict"] for row in checked.rows.values()] == ["not checked"] * 9
 
 
 @pytest.fixture
@@ -223,7 +225,7 @@ def fleet(tmp_path: Path) -> str:
 
 @pytest.fixture
 def silence() -> Generator[str]:
-    """An endpoint that takes calls and never answers."""
+    """An endpoint that accepts calls and never responds."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         kept: list[socket.socket] = []
 
@@ -248,11 +250,11 @@ def test_forty_columns_show_blocks_that_fit(aws: LocalAws, fleet: str):
     assert "  verdict: good" in ran.lines
 
 
-def test_no_credentials_are_told_once_into_a_pipe(aws: LocalAws, fleet: str):
+def test_no_credentials_are_reported_once_into_a_pipe(aws: LocalAws, fleet: str):
     environment = {key: value for key, value in aws.environment.items() if "KEY" not in key and "TOKEN" not in key}
     ran = run("check", fleet, "--json", environment=environment)
     assert ran.code == 3
-    assert ran.err.count("there are no credentials to ask AWS with") == 1
+    assert ran.err.count("no AWS credentials") == 1
     assert "Traceback" not in ran.err
     assert "\x1b" not in ran.out + ran.err
 

@@ -1,4 +1,4 @@
-"""`aws` and the plugin as programs on PATH: a session of AWS that says what a test wants, and how it was called."""
+"""Fakes of `aws` and the plugin on PATH: sessions with prepared output, and a record of their calls."""
 
 import json
 import os
@@ -57,13 +57,13 @@ _PLUGIN = "#!/bin/sh\nexit 1\n"
 
 @dataclass(frozen=True)
 class SessionPrograms:
-    """The programs, and what became of them."""
+    """The programs, and their recorded calls."""
 
     folder: Path
 
     @classmethod
     def make(cls, folder: Path, *plan: str, without: Sequence[str] = ()) -> "SessionPrograms":
-        """Lay the programs into `folder/bin`; `plan` is what each session in turn says, the last for all further."""
+        """Lay the programs into `folder/bin`; `plan` is what each session in turn says, the last for all more."""
         programs = {"aws": _AWS, "session-manager-plugin": _PLUGIN, "sudo": _SUDO, "sinfo": _SLURM, "squeue": _SLURM}
         (folder / "bin").mkdir(parents=True)
         for name, text in programs.items():
@@ -75,7 +75,7 @@ class SessionPrograms:
         return made
 
     def says(self, *plan: str) -> None:
-        """Let each session in turn say this; begin to count anew."""
+        """Let each session in turn say this; begin to count again."""
         (self.folder / "plan.json").write_text(json.dumps(plan))
         (self.folder / "calls").unlink(missing_ok=True)
 
@@ -86,7 +86,7 @@ class SessionPrograms:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What leads to the programs."""
+        """Environment variables for the programs."""
         return {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "FAKE_SESSIONS": str(self.folder)}
 
     @property

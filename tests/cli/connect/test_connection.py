@@ -1,4 +1,4 @@
-"""How a node is found and reached: by whatever people call it, by sessions, by ssh."""
+"""Lookup of a node by any of its names, sessions, and ssh."""
 
 import json
 import shutil
@@ -30,7 +30,7 @@ from llm_fleet.rules.feature_codes import CommandCode, NodesCode
 from tests.cli.connect.session_programs import SessionPrograms
 from tests.cli.nodes.made_nodes import listing, node
 from tests.cli.refused import code_of, refused
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 CONTROLLER = node("controller", role=NodeRole.CONTROLLER)
 LOGINS = [node("login", 1, role=NodeRole.LOGIN, status="Failure"), node("login", 2, role=NodeRole.LOGIN)]
@@ -40,7 +40,7 @@ PLACE = Place(kind=Kind.HYPERPOD, name="ml-cluster", region="us-west-2")
 
 
 @pytest.mark.parametrize(
-    ("asked", "label"),
+    ("requested", "label"),
     [
         ("controller", "controller-1"),
         ("Controller", "controller-1"),
@@ -54,24 +54,24 @@ PLACE = Place(kind=Kind.HYPERPOD, name="ml-cluster", region="us-west-2")
         ("login-1", "login-1"),
     ],
 )
-def test_a_node_answers_to_each_of_its_names(asked: str | None, label: str):
-    assert wanted_node(CLUSTER, asked).label == label
+def test_a_node_is_found_by_each_of_its_names(requested: str | None, label: str):
+    assert wanted_node(CLUSTER, requested).label == label
 
 
 @pytest.mark.parametrize(
-    ("asked", "code", "words"),
+    ("requested", "code", "words"),
     [
-        ("trn1", NodesCode.NODE_AMBIGUOUS, "10 nodes answer to it"),
+        ("trn1", NodesCode.NODE_AMBIGUOUS, "10 nodes match"),
         ("compute", NodesCode.NODE_AMBIGUOUS, "and 2 more; `llm-fleet nodes` shows all"),
-        ("i-0000000000", NodesCode.NODE_AMBIGUOUS, "13 nodes answer to it"),
+        ("i-0000000000", NodesCode.NODE_AMBIGUOUS, "13 nodes match"),
         ("trn1-11", NodesCode.NODE_UNKNOWN, "group trn1 has 10 nodes"),
         ("contoller", NodesCode.NODE_UNKNOWN, "write 'controller'"),
-        ("i-0fffffffffffffff0", NodesCode.NODE_UNKNOWN, "a node that was replaced has a new one"),
+        ("i-0fffffffffffffff0", NodesCode.NODE_UNKNOWN, "a replaced node has a new id"),
         ("zzz", NodesCode.NODE_UNKNOWN, "name one of controller-1"),
     ],
 )
-def test_what_is_no_node_or_several_is_told(asked: str, code: NodesCode, words: str):
-    error = refused(lambda: wanted_node(CLUSTER, asked))
+def test_what_is_no_node_or_several_is_reported(requested: str, code: NodesCode, words: str):
+    error = refused(lambda: wanted_node(CLUSTER, requested))
     assert error.problems[0].code is code
     assert words in str(error)
 
@@ -82,35 +82,35 @@ def test_a_number_is_not_the_beginning_of_a_logical_id():
     assert wanted_node(nodes, "trn1-9abc1234").label == "trn1-1"
 
 
-def unreached(nodes: Listing, asked: str | None, place: Place = PLACE) -> tuple[object, str]:
-    error = refused(lambda: reached_node(nodes, asked, place, "us-west-2"))
+def unreached(nodes: Listing, requested: str | None, place: Place = PLACE) -> tuple[object, str]:
+    error = refused(lambda: reached_node(nodes, requested, place, "us-west-2"))
     return error.problems[0].code, str(error)
 
 
-def test_a_node_that_does_not_run_is_told_with_what_aws_says():
+def test_a_node_that_does_not_run_is_reported_with_what_aws_says():
     broken = node(status="Failure", message="lifecycle scripts did not run successfully")
     code, text = unreached(listing(broken), "trn1-1")
     assert code is NodesCode.NODE_NOT_RUNNING
     assert "trn1-1 is Failure: lifecycle scripts did not run successfully" in text
 
 
-def test_a_cluster_where_nothing_runs_yet_is_told():
+def test_a_cluster_where_nothing_runs_yet_is_reported():
     pending = node("controller", role=NodeRole.CONTROLLER, status="Pending")
     code, text = unreached(listing(pending), None)
     assert code is NodesCode.NODE_NOT_RUNNING
     assert "controller-1 is Pending" in text
-    for asked in ("controller", None):
-        code, text = unreached(listing(), asked)
+    for requested in ("controller", None):
+        code, text = unreached(listing(), requested)
         assert code is NodesCode.NO_NODES
-        assert "there is no node at all yet" in text
+        assert "there are no nodes yet" in text
 
 
-def test_a_task_that_lets_nobody_in_is_told():
+def test_a_task_without_ecs_exec_is_reported():
     task = replace(node("task", role=NodeRole.TASK, status="RUNNING"), running=True)
     service = Place(kind=Kind.SERVICE, name="post-chat", region="us-west-2")
     code, text = unreached(listing(task), "task", service)
     assert code is NodesCode.NOT_REACHED
-    assert "write `execute_command: true` for the service" in text
+    assert "set `execute_command: true` for the service" in text
     assert reached_node(listing(replace(task, task_arn="arn")), "task-1", service, "us-west-2").task_arn == "arn"
 
 
@@ -153,7 +153,7 @@ def test_the_words_of_each_kind_of_session():
 
 
 @pytest.mark.parametrize("text", ["80", "80:", "0:80", "80:65536", "a:b", "1:2:3"])
-def test_ports_that_are_none_are_told(text: str):
+def test_ports_that_are_none_are_reported(text: str):
     assert code_of(lambda: Ports.read(text)) is NodesCode.PORTS
 
 
@@ -169,32 +169,30 @@ def test_a_session_ends_as_it_ends(sessions: SessionPrograms):
     assert sessions.calls == [WORDS[1:]]
 
 
-def test_a_session_that_is_one_too_many_is_tried_again_with_words(
-    sessions: SessionPrograms, capfd: pytest.CaptureFixture[str]
-):
+def test_a_throttled_session_is_retried_with_a_message(sessions: SessionPrograms, capfd: pytest.CaptureFixture[str]):
     sessions.says(THROTTLED, THROTTLED, "a shell")
     waited: list[float] = []
     assert open_session(WORDS, "trn1-1", sleep=waited.append) == 0
     assert waited == [1.0, 2.0]
     shown = capfd.readouterr()
-    told(21, shown.err, "AWS takes it for one session too many; again in 2 s")
+    reported(21, shown.err, "AWS throttled the session; retry in 2 s")
     assert "ThrottlingException" not in shown.err
     assert "a shell" in shown.out
 
 
-def test_throttling_for_good_is_told(sessions: SessionPrograms):
+def test_throttling_for_good_is_reported(sessions: SessionPrograms):
     sessions.says(THROTTLED)
-    told = "turned the session away as one too many, 5 times"
-    assert code_of(lambda: open_session(WORDS, "trn1-1", sleep=lambda _: None), match=told) is NodesCode.THROTTLED
+    reported = "AWS throttled the session 5 times"
+    assert code_of(lambda: open_session(WORDS, "trn1-1", sleep=lambda _: None), match=reported) is NodesCode.THROTTLED
     assert len(sessions.calls) == 5
 
 
-def test_what_aws_refuses_is_told_once(sessions: SessionPrograms):
+def test_what_aws_refuses_is_reported_once(sessions: SessionPrograms):
     sessions.says(GONE)
-    unreached = "Session Manager does not reach trn1-1"
+    unreached = "Session Manager cannot connect to trn1-1"
     assert code_of(lambda: open_session(WORDS, "trn1-1"), match=unreached) is NodesCode.NOT_REACHED
     sessions.says(DENIED)
-    error = refused(lambda: open_session(WORDS, "trn1-1"), match="ask for ssm:StartSession")
+    error = refused(lambda: open_session(WORDS, "trn1-1"), match="allow ssm:StartSession")
     assert (type(error), error.problems[0].code) == (AwsRefusal, CommandCode.DENIED)
     assert len(sessions.calls) == 1
 
@@ -203,7 +201,7 @@ def session(deadline: float | None = None) -> Session:
     return Session(Target(name="trn1-1", ssm=str(node().target), region="us-west-2"), user="ada", deadline=deadline)
 
 
-def test_a_command_says_its_lines_and_its_code(sessions: SessionPrograms):
+def test_a_command_returns_its_lines_and_its_exit_code(sessions: SessionPrograms):
     lines: list[str] = []
     assert run_command(session(), "echo one; echo two >&2; exit 5", lines.append) == 5
     assert lines == ["one", "two"]
@@ -215,7 +213,7 @@ def test_a_command_that_has_not_begun_is_tried_again(sessions: SessionPrograms, 
     lines: list[str] = []
     assert run_command(session(), "echo one", lines.append) == 0
     assert (lines, len(sessions.calls)) == (["one"], 3)
-    assert "the session did not come about: Cannot perform start session: EOF" in capfd.readouterr().err
+    assert "the session did not start: Cannot perform start session: EOF" in capfd.readouterr().err
 
 
 def test_a_command_that_has_begun_is_not(sessions: SessionPrograms):
@@ -228,11 +226,11 @@ def test_a_command_that_has_begun_is_not(sessions: SessionPrograms):
 def test_a_session_has_a_deadline(sessions: SessionPrograms):
     begun = time.monotonic()
     assert code_of(lambda: run_command(session(deadline=1.5), "sleep 30", print)) is NodesCode.CUT_OFF
-    # What the session has started ends too: it would hold the other end of the pipe for 30 s.
+    # Programs of the session end, too: otherwise they would keep the pipe open for 30 s.
     assert time.monotonic() - begun < 20
 
 
-def test_each_program_that_is_missing_is_told_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch):
+def test_each_program_that_is_missing_is_reported_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch):
     def has_none(_: str) -> None:
         return None
 
@@ -255,7 +253,7 @@ def text(platform: Platform = Platform.LINUX, *, profile: str | None = None, use
 
 def as_ssh_reads(config: str, host: str, folder: Path) -> dict[str, str]:
     if shutil.which("ssh") is None:
-        pytest.skip("this machine has no ssh")
+        pytest.skip("ssh is not installed")
     file = folder / "config"
     file.write_text(config)
     shown = subprocess.run(["ssh", "-G", "-F", file, host], capture_output=True, text=True, check=True).stdout
@@ -311,6 +309,6 @@ def test_the_file_is_its_owners_only_and_the_persons_own_stays_untouched(tmp_pat
     assert [one.name for one in path.parent.iterdir()] == ["ml.conf"]
 
 
-def test_a_home_that_is_no_place_to_write_is_told(tmp_path: Path):
+def test_an_ssh_configuration_that_cannot_be_written_is_reported(tmp_path: Path):
     (tmp_path / ".ssh").write_text("")
-    refused(lambda: write_ssh_file("", name="ml", home=tmp_path), match="the file cannot be written")
+    refused(lambda: write_ssh_file("", name="ml", home=tmp_path), match="cannot write the file")

@@ -1,4 +1,4 @@
-"""The commands of day two, run in this process against an AWS that is in it, too."""
+"""Commands for deployed clusters, run in this process against an AWS in this process."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ STARTED = ["    0.18  OnInitComplete: fleet demo, cluster ml", "    5.32  OnInit
 
 @pytest.fixture
 def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any) -> Say:
-    """Run the command in a folder without a fleet file."""
+    """Run the command in a directory without a fleet file."""
     monkeypatch.chdir(tmp_path)
 
     def said(*words: str) -> tuple[int, str, str]:
@@ -30,13 +30,13 @@ def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
 @pytest.fixture
 def hyperpod(monkeypatch: pytest.MonkeyPatch) -> CannedAccount:
-    """A cluster whose controller failed to start, by its log."""
+    """A cluster whose controller failed to start, according to its log."""
     return CannedAccount(hyperpod_account()).lives(monkeypatch)
 
 
 @pytest.fixture
 def ctrl_c(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[float]]:
-    """Type Ctrl-C in the n-th pause; returns the pauses."""
+    """Press Ctrl-C in the n-th pause; returns the pauses."""
 
     def types(number: int, then: Callable[[int], None] = lambda _: None) -> list[float]:
         pauses: list[float] = []
@@ -73,7 +73,7 @@ def line(number: int, text: str) -> dict[str, Any]:
 
 
 def stream(*texts: str) -> dict[str, Any]:
-    """What GetLogEvents says: fewer members than FilterLogEvents."""
+    """An event of GetLogEvents, which has fewer members than FilterLogEvents."""
     lines = [line(number, text) for number, text in enumerate(texts)]
     events = [{"timestamp": one["timestamp"], "message": one["message"]} for one in lines]
     return {"events": events, "nextForwardToken": "f/1"}

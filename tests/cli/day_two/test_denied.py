@@ -1,4 +1,4 @@
-"""What commands say without permission, without a node of that name, without anything there, or without Slurm."""
+"""Output of commands without permissions, node, resources or Slurm."""
 
 import json
 import os
@@ -20,18 +20,18 @@ WELL = ("    0.18  OnInitComplete: fleet demo, cluster ml", "    5.32  OnInitCom
 
 
 @pytest.mark.parametrize("denied", ["ListClusterNodes", "DescribeLogStreams", "FilterLogEvents"])
-def test_logs_tells_the_rest(say: Say, hyperpod: CannedAccount, denied: str) -> None:
+def test_logs_reports_the_rest(say: Say, hyperpod: CannedAccount, denied: str) -> None:
     lines = [line(number, text) for number, text in enumerate(WELL)]
     hyperpod.says(FilterLogEvents={"events": lines}, GetLogEvents=stream(*WELL))
     before = say("logs", "ml-cluster")
     assert before[0] == 0, before
     hyperpod.refuses(denied)
     code, out, _ = say("logs", "ml-cluster", "--json")
-    told = json.loads(out)
+    reported = json.loads(out)
     assert code == 3
-    assert (told["problems"][0]["code"], denied in told["problems"][0]["message"]) == ("LF1004", True)
+    assert (reported["problems"][0]["code"], denied in reported["problems"][0]["message"]) == ("LF1004", True)
     if denied == "ListClusterNodes":
-        assert [(run["code"], run["lives"]) for run in told["runs"]] == [("OK", True)]
+        assert [(run["code"], run["lives"]) for run in reported["runs"]] == [("OK", True)]
 
 
 def test_a_start_that_failed_outweighs_a_denied_call(say: Say, hyperpod: CannedAccount) -> None:
@@ -47,14 +47,14 @@ def test_a_cluster_that_may_not_be_described_has_its_newest_log(say: Say, hyperp
     group = {"logGroupName": "/aws/sagemaker/Clusters/ml-cluster/0123456789ab", "creationTime": 1}
     hyperpod.says(DescribeLogGroups={"logGroups": [group]})
     code, out, err = say("logs", "ml-cluster")
-    assert (code, "LFN31" in out, "the cluster is gone" in err) == (1, True, False)
+    assert (code, "LFN31" in out, "the cluster was deleted" in err) == (1, True, False)
 
 
 @pytest.mark.parametrize("denied", ["ListClusterEvents", "ListClusterOperations"])
-def test_events_tells_the_rest(say: Say, hyperpod: CannedAccount, denied: str) -> None:
+def test_events_reports_the_rest(say: Say, hyperpod: CannedAccount, denied: str) -> None:
     hyperpod.refuses(denied)
     code, out, err = say("events", "ml-cluster")
-    assert (code, denied in err, "it is InService" in out) == (3, True, True)
+    assert (code, denied in err, "InService" in out) == (3, True, True)
 
 
 def test_a_cluster_without_continuous_provisioning_has_no_events(say: Say, hyperpod: CannedAccount) -> None:
@@ -63,17 +63,17 @@ def test_a_cluster_without_continuous_provisioning_has_no_events(say: Say, hyper
     )
     code, out, err = say("events", "ml-cluster")
     assert (code, "no events" in out) == (0, True)
-    assert "HyperPod keeps events only of clusters with continuous provisioning" in err
+    assert "HyperPod stores events only for clusters with continuous provisioning" in err
 
 
-def test_nodes_without_a_logical_id_are_told_as_well(say: Say, hyperpod: CannedAccount) -> None:
+def test_nodes_without_a_logical_id_are_reported_as_well(say: Say, hyperpod: CannedAccount) -> None:
     group = {"InstanceGroupName": "controller", "CurrentCount": 1, "TargetCount": 1}
     described = hyperpod.clients_answer("DescribeCluster") | {"InstanceGroups": [group]}
     described.pop("NodeProvisioningMode")
     hyperpod.says(DescribeCluster=described)
     code, out, _ = say("logs", "ml-cluster", "--json")
     assert (code, json.loads(out)["runs"][0]["code"]) == (1, "LFN31")
-    assert "IncludeNodeLogicalIds" not in dict(hyperpod.asked)["ListClusterNodes"]
+    assert "IncludeNodeLogicalIds" not in dict(hyperpod.requested)["ListClusterNodes"]
 
 
 def test_upgrade_that_may_not_describe_says_so(say: Say, hyperpod: CannedAccount) -> None:
@@ -82,22 +82,22 @@ def test_upgrade_that_may_not_describe_says_so(say: Say, hyperpod: CannedAccount
     assert (code, out, "DescribeCluster" in err) == (3, "", True)
 
 
-def test_upgrade_without_the_file_tells_that_slurm_was_not_asked(say: Say, hyperpod: CannedAccount) -> None:
+def test_upgrade_without_the_file_reports_that_slurm_was_not_queried(say: Say, hyperpod: CannedAccount) -> None:
     code, out, _ = say("upgrade", "ml-cluster")
-    assert (code, "not asked: the fleet file (-f) tells which node to ask" in out) == (3, True)
+    assert (code, "not queried: no fleet file (-f FILE), which names the node that runs squeue" in out) == (3, True)
     code, out, _ = say("upgrade", "ml-cluster", "--no-session", "--json")
-    assert (code, json.loads(out)["not_asked"]) == (0, None)
+    assert (code, json.loads(out)["not_checked"]) == (0, None)
 
 
 @pytest.mark.parametrize("words", [("logs",), ("events",), ("upgrade", "--no-session"), ("bundle", "--no-session")])
-def test_a_reader_that_has_gone_ends_it_without_a_word(
+def test_a_closed_pipe_ends_it_silently(
     hyperpod: CannedAccount,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
     tmp_path: Path,
     words: Any,
 ) -> None:
-    """As `| head -1` does once it has its line."""
+    """As `| head -1` after its line."""
     monkeypatch.chdir(tmp_path)
     read, write = os.pipe()
     os.close(read)
@@ -132,27 +132,27 @@ def test_bundle_of_hyperpod_names_each_call_that_was_denied(say: Say, hyperpod: 
 ID = "i-00000000000000000"
 
 
-@pytest.mark.parametrize("asked", ["controller-1", "controller", ID])
-def test_the_lines_of_a_node_by_any_name(say: Say, hyperpod: CannedAccount, asked: str) -> None:
-    code, out, err = say("logs", "ml-cluster", "--kind", "hyperpod", "--node", asked)
+@pytest.mark.parametrize("requested", ["controller-1", "controller", ID])
+def test_the_lines_of_a_node_by_any_name(say: Say, hyperpod: CannedAccount, requested: str) -> None:
+    code, out, err = say("logs", "ml-cluster", "--kind", "hyperpod", "--node", requested)
     assert (code, "LFN31" in out) == (1, True), err
 
 
-@pytest.mark.parametrize("asked", ["controller-1", ID])
-def test_the_events_of_a_node_by_any_name(say: Say, hyperpod: CannedAccount, asked: str) -> None:
-    code, _, err = say("events", "ml-cluster", "--kind", "hyperpod", "--node", asked)
+@pytest.mark.parametrize("requested", ["controller-1", ID])
+def test_the_events_of_a_node_by_any_name(say: Say, hyperpod: CannedAccount, requested: str) -> None:
+    code, _, err = say("events", "ml-cluster", "--kind", "hyperpod", "--node", requested)
     assert code == 0, err
-    assert [request.get("NodeId") for name, request in hyperpod.asked if name == "ListClusterEvents"] == [ID]
+    assert [request.get("NodeId") for name, request in hyperpod.requested if name == "ListClusterEvents"] == [ID]
 
 
-def test_a_node_that_is_no_longer_listed_is_told_of_by_its_id(say: Say, hyperpod: CannedAccount) -> None:
+def test_a_deleted_node_is_found_by_its_id(say: Say, hyperpod: CannedAccount) -> None:
     hyperpod.says(ListClusterNodes={"ClusterNodeSummaries": []})
     code, out, err = say("logs", "ml-cluster", "--kind", "hyperpod", "--node", ID)
     assert (code, "LFN31" in out) == (1, True), err
 
 
 @pytest.mark.parametrize("verb", ["logs", "events"])
-def test_a_name_that_no_node_has_is_told_with_those_that_are(say: Say, hyperpod: CannedAccount, verb: str) -> None:
+def test_a_name_that_no_node_has_is_reported_with_those_that_are(say: Say, hyperpod: CannedAccount, verb: str) -> None:
     code, _, err = say(verb, "ml-cluster", "--kind", "hyperpod", "--node", "controller-9")
     assert (code, "LF1101" in err or "LF1102" in err, "controller-1" in err) == (1, True, True), err
 
@@ -165,7 +165,7 @@ def test_a_bundle_of_nothing_is_not_written(say: Say, hyperpod: CannedAccount, o
     assert (code, "LF1008" in err, list(Path().glob("*.tar.gz"))) == (1, True, []), err
 
 
-def test_a_bundle_of_what_may_not_be_asked_is_written(say: Say, hyperpod: CannedAccount) -> None:
+def test_a_bundle_is_written_despite_denied_calls(say: Say, hyperpod: CannedAccount) -> None:
     hyperpod.refuses("DescribeCluster", "ListClusterNodes", "DescribeLogGroups")
     assert say("bundle", "ml", "--kind", "hyperpod", "--no-session")[0] == 3
     assert len(list(Path().glob("*.tar.gz"))) == 1
@@ -177,7 +177,7 @@ JOB = "7 RUNNING compute ada 4 12:00 train"
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SessionPrograms:
-    """The launch post's cluster with a controller that runs, reached by these programs."""
+    """The launch post's cluster with a running controller, through these programs."""
     group = {"InstanceGroupName": "controller-group", "CurrentCount": 1, "TargetCount": 1}
     node = hyperpod_answers(0)["ListClusterNodes"]({"MaxResults": 1})["ClusterNodeSummaries"][0]
     answers = hyperpod_account()
@@ -200,13 +200,13 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SessionPrograms
     return made
 
 
-def test_upgrade_tells_the_jobs_that_run_now(programs: SessionPrograms, capsys: pytest.CaptureFixture[str]) -> None:
+def test_upgrade_reports_the_jobs_that_run_now(programs: SessionPrograms, capsys: pytest.CaptureFixture[str]) -> None:
     programs.slurm_says([], [JOB])
     code = main(["upgrade", *FILE])
     out, err = capsys.readouterr()
     assert code == 0, err
     assert f"jobs now\n  {JOB}" in out
-    assert "not asked" not in out
+    assert "not queried" not in out
     assert programs.option("--target") == "sagemaker-cluster:0123456789ab_controller-group-i-00000000000000000"
     assert "Slurm keeps its state on the root volume [assumption: hyperpod-slurm-state-on-root-volume]" in out
 
@@ -218,20 +218,20 @@ def test_upgrade_tells_the_jobs_that_run_now(programs: SessionPrograms, capsys: 
         ("EOF", "Cannot perform start session: EOF"),
     ],
 )
-def test_upgrade_tells_why_nobody_could_be_asked(
+def test_upgrade_reports_why_slurm_could_not_be_queried(
     programs: SessionPrograms, capsys: pytest.CaptureFixture[str], says: str, why: str
 ) -> None:
     programs.says(says)
     code = main(["upgrade", *FILE, "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert (code, told["jobs"]) == (3, None)
-    assert why in told["not_asked"]
+    reported = json.loads(capsys.readouterr().out)
+    assert (code, reported["jobs"]) == (3, None)
+    assert why in reported["not_checked"]
     assert any(
-        "squeue --noheader --states=RUNNING,PENDING" in line and "not asked: " in line for line in told["before"]
+        "squeue --noheader --states=RUNNING,PENDING" in line and "not queried: " in line for line in reported["before"]
     )
 
 
-def test_upgrade_tells_what_slurm_says_when_it_is_down(
+def test_upgrade_reports_what_slurm_says_when_it_is_down(
     programs: SessionPrograms, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (programs.folder / "slurm-fails").touch()
@@ -257,6 +257,6 @@ def test_bundle_goes_without_slurm_where_the_session_fails(
 ) -> None:
     programs.says("An error occurred (AccessDeniedException) when calling StartSession")
     code = main(["bundle", *FILE, "-o", "out.tar.gz", "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert (code, [one["name"] for one in told["missing"]]) == (3, ["slurm.txt"])
-    assert "cluster.json" in told["files"]
+    reported = json.loads(capsys.readouterr().out)
+    assert (code, [one["name"] for one in reported["missing"]]) == (3, ["slurm.txt"])
+    assert "cluster.json" in reported["files"]

@@ -1,4 +1,4 @@
-"""`bundle` and `events` of each kind of place; `--follow` shows each thing once, and ends by Ctrl-C with 130."""
+"""`bundle` and `events` for each kind of place; `--follow` shows each event once, and returns 130 after Ctrl-C."""
 
 import json
 from datetime import UTC, datetime
@@ -50,7 +50,7 @@ def parallel(monkeypatch: pytest.MonkeyPatch) -> CannedAccount:
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> CannedAccount:
-    told = {"status": "ACTIVE", "runningCount": 0, "desiredCount": 1}
+    reported = {"status": "ACTIVE", "runningCount": 0, "desiredCount": 1}
     events = [
         {"id": "1", "createdAt": AT, "message": "(service talk) was unable to place a task"},
         {"id": "2", "createdAt": AT, "message": "(service talk) has started 1 tasks"},
@@ -65,11 +65,11 @@ def service(monkeypatch: pytest.MonkeyPatch) -> CannedAccount:
         "containers": [{"name": "server", "exitCode": 137}],
     }
 
-    def tasks(asked: dict[str, Any]) -> dict[str, Any]:
-        return {"taskArns": [task] if asked.get("desiredStatus") == "STOPPED" else []}
+    def tasks(requested: dict[str, Any]) -> dict[str, Any]:
+        return {"taskArns": [task] if requested.get("desiredStatus") == "STOPPED" else []}
 
     answers: dict[str, Any] = {
-        "DescribeServices": {"services": [told | {"events": events}]},
+        "DescribeServices": {"services": [reported | {"events": events}]},
         "ListContainerInstances": {"containerInstanceArns": []},
         "ListTasks": tasks,
         "DescribeTasks": {"tasks": [stopped]},
@@ -89,7 +89,7 @@ def test_bundle_of_parallelcluster(say: Say, parallel: CannedAccount) -> None:
     assert (run["group"], run["code"], run["cause"]) == ("head", "LFN51", "StoragePass=<redacted>")
 
 
-def test_events_of_parallelcluster_that_may_not_be_asked(say: Say, parallel: CannedAccount) -> None:
+def test_denied_events_of_parallelcluster(say: Say, parallel: CannedAccount) -> None:
     assert say("events", *PARALLEL)[0] == 1
     parallel.refuses("DescribeStackEvents")
     code, _, err = say("events", *PARALLEL)
@@ -111,7 +111,7 @@ def test_events_of_a_service(say: Say, service: CannedAccount) -> None:
     assert [word for row in rows for word in ("Warn", "Info", "Error") if word in row] == ["Warn", "Info", "Error"]
     assert "task stopped: EssentialContainerExited" in out
     assert "server: exit code 137" in out
-    assert "the fleet file (-f) names the stack" in err
+    assert "name the fleet file with -f FILE, which has the stack's name" in err
     service.refuses("DescribeServices")
     code, _, err = say("events", *SERVICE)
     assert (code, "DescribeServices" in err) == (3, True)
@@ -130,7 +130,7 @@ def test_bundle_of_a_service(say: Say, service: CannedAccount) -> None:
     assert (code, "stopped-tasks.json is left out" in err, "ListTasks" in err) == (3, True, True)
 
 
-def test_logs_and_upgrade_of_a_service_that_may_not_be_asked(say: Say, service: CannedAccount) -> None:
+def test_denied_logs_and_upgrade_of_a_service(say: Say, service: CannedAccount) -> None:
     service.refuses("ListTasks", "ListContainerInstances")
     for words in (("logs", *SERVICE), ("upgrade", *SERVICE)):
         code, _, err = say(*words)
@@ -140,7 +140,7 @@ def test_logs_and_upgrade_of_a_service_that_may_not_be_asked(say: Say, service: 
 def test_no_events_of_parallelcluster_names_the_option_that_shows_all(say: Say, parallel: CannedAccount) -> None:
     parallel.says(DescribeStackEvents={"StackEvents": []})
     code, out, _ = say("events", *PARALLEL)
-    assert (code, out) == (0, "no events; --all shows what went well, too\n")
+    assert (code, out) == (0, "no failures; --all shows all events\n")
     assert say("events", *PARALLEL, "--all")[1] == "no events\n"
 
 
@@ -167,10 +167,10 @@ def test_lines_are_waited_for_where_there_is_no_log_group_yet(say: Say, hyperpod
     code, out, err = say("logs", "ml-cluster", "--follow")
     assert code == 130
     assert out.count("it starts") == 1
-    assert err.count("there is no such log yet: waiting") == 1
+    assert err.count("the log does not exist yet: waiting") == 1
 
 
-def test_a_log_group_that_is_deleted_meanwhile_is_told(say: Say, hyperpod: CannedAccount, ctrl_c: Any) -> None:
+def test_a_log_group_that_is_deleted_meanwhile_is_reported(say: Say, hyperpod: CannedAccount, ctrl_c: Any) -> None:
     def deleted(_: int) -> None:
         hyperpod.refuses("FilterLogEvents", code=GONE)
 
@@ -179,7 +179,7 @@ def test_a_log_group_that_is_deleted_meanwhile_is_told(say: Say, hyperpod: Canne
     assert (code, out.count("LFN31 after"), err.count("waiting")) == (130, 1, 1)
 
 
-def test_nothing_is_waited_for_that_nobody_says_will_be(say: Say, hyperpod: CannedAccount) -> None:
+def test_follow_does_not_wait_for_an_unknown_cluster(say: Say, hyperpod: CannedAccount) -> None:
     hyperpod.refuses("DescribeCluster", code="ResourceNotFound")
     code, _, err = say("logs", "ml-cluster", "--follow")
     assert (code, "LF1008" in err) == (1, True)
@@ -190,7 +190,7 @@ def test_another_log_is_waited_for_too(say: Say, hyperpod: CannedAccount, ctrl_c
     hyperpod.refuses("FilterLogEvents", code=GONE)
     code, _, err = say("logs", "ml-cluster", "--health", "--follow")
     assert (code, "waiting" in err) == (130, True)
-    assert hyperpod.asked[-1][1]["logStreamNamePrefix"] == "SagemakerHealthMonitoringAgent/"
+    assert hyperpod.requested[-1][1]["logStreamNamePrefix"] == "SagemakerHealthMonitoringAgent/"
 
 
 def test_a_parallelcluster_is_waited_for_as_soon_as_it_has_a_node(
@@ -220,11 +220,11 @@ def test_events_are_shown_once_and_described_once(say: Say, hyperpod: CannedAcco
     pauses = ctrl_c(2)
     code, out, _ = say("events", "ml-cluster", "--follow")
     assert (code, out.count("Instance creation failed")) == (130, 1)
-    assert [name for name, _ in hyperpod.asked].count("DescribeClusterEvent") == 1
+    assert [name for name, _ in hyperpod.requested].count("DescribeClusterEvent") == 1
     assert pauses == [15.0, 15.0]
 
 
-def test_operations_are_told_with_what_they_are_to_come_to(say: Say, hyperpod: CannedAccount, ctrl_c: Any) -> None:
+def test_operations_are_reported_with_their_target(say: Say, hyperpod: CannedAccount, ctrl_c: Any) -> None:
     counts = {"Original": {"CurrentCount": 2, "TargetCount": 2}, "Desired": {"TargetCount": 4}}
     running = operation(Type="Scaling", Status="InProgress")
     whole = running | {"ScalingDetails": [{"InstanceGroupName": "trn1", "Status": "InProgress", **counts}]}
@@ -239,16 +239,16 @@ def test_operations_are_told_with_what_they_are_to_come_to(say: Say, hyperpod: C
     _, out, _ = say("events", "ml-cluster", "--follow")
     assert out.count("operation Scaling InProgress: trn1 2 to 4 nodes") == 1
     assert out.count("operation Scaling Done: trn1 2 to 4 nodes") == 1
-    assert [name for name, _ in hyperpod.asked].count("DescribeClusterOperation") == 2
+    assert [name for name, _ in hyperpod.requested].count("DescribeClusterOperation") == 2
 
 
 def test_a_deep_health_check_is_an_operation_and_an_old_boto3_knows_none(hyperpod: CannedAccount) -> None:
     from llm_fleet.cli.clients import AwsClients
 
     checks = [{"InstanceGroupName": "trn1", "InstanceIds": ["i-0a1b2c3d"], "DeepHealthChecks": ["InstanceStress"]}]
-    told = operation(Type="DeepHealthCheck", Status="Done")
-    hyperpod.says(ListClusterOperations={"ClusterOperationSummaries": [told]})
-    hyperpod.says(DescribeClusterOperation=told | {"DeepHealthCheckDetails": checks})
+    reported = operation(Type="DeepHealthCheck", Status="Done")
+    hyperpod.says(ListClusterOperations={"ClusterOperationSummaries": [reported]})
+    hyperpod.says(DescribeClusterOperation=reported | {"DeepHealthCheckDetails": checks})
     (one,) = cluster_operations(AwsClients(region="us-west-2"), "ml-cluster")
     assert (one.about, one.what) == ("trn1", "operation DeepHealthCheck Done: trn1 1 node, InstanceStress")
     remarks: list[str] = []

@@ -1,4 +1,4 @@
-"""What an import begins with."""
+"""Fixture of every import."""
 
 import pytest
 

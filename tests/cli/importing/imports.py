@@ -1,4 +1,4 @@
-"""Files that are imported, and what came of them."""
+"""Files that are imported, and what resulted from them."""
 
 import json
 from pathlib import Path
@@ -14,25 +14,25 @@ WORKERS = {"InstanceGroupName": "workers", "InstanceType": "ml.trn1.32xlarge", "
 FSX = {"DnsName": "fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com", "MountName": "abcd1234"}
 VPC = {"SecurityGroupIds": ["sg-0123456789abcdef0"], "Subnets": ["subnet-0123456789abcdef0"]}
 PLACED: dict[str, Any] = {"zones": ("usw2-az4",), "vpc": "vpc-0123456789abcdef0"}
-"""What is said of a network that exists."""
+"""Options for an existing network."""
 
 
 def imported(folder: Path, content: Any, *, name: str = "my-request.json", **options: Any) -> Imported:
-    """Import `content`, text or what JSON and YAML can say, as the file `name`."""
+    """Import `content`, a text or a value of JSON or YAML, as the file `name`."""
     path = folder / name
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     return import_request(path, **options)
 
 
 def failure(folder: Path, content: Any, **options: Any) -> ImportFailure:
-    """Return what an import that must fail ends with."""
+    """Return the error of an import that must fail."""
     with pytest.raises(ImportFailure) as caught:
         imported(folder, content, **options)
     return caught.value
 
 
 def outcome(folder: Path, content: Any, **options: Any) -> str:
-    """Return the fleet file and all notes; of what is refused, the refusal."""
+    """Return the fleet file and all notes, or the error."""
     try:
         result = imported(folder, content, **options)
     except ImportFailure as refused:

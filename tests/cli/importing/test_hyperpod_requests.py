@@ -1,4 +1,4 @@
-"""Requests become fleet files that load, with all that was mended, chosen or left out said."""
+"""Requests become fleet files that load, with all that was fixed, chosen or left out said."""
 
 import json
 import os
@@ -194,17 +194,17 @@ def test_what_is_no_request_is_recognized(tmp_path: Path, text: str, said: str) 
     assert said in problem.message
 
 
-def test_the_cluster_is_named_as_asked_else_as_written_else_after_a_short_file(tmp_path: Path) -> None:
+def test_the_cluster_is_named_as_requested_else_as_written_else_after_a_short_file(tmp_path: Path) -> None:
     def names(stem: str, request: Any, name: str | None = None) -> list[str]:
         path = tmp_path / f"{stem}.json"
         path.write_text(json.dumps(request))
         result = import_request(path, region="us-west-2", name=name)
-        said = [note.text for note in result.notes if "cluster is called" in note.text or "as asked" in note.text]
+        said = [note.text for note in result.notes if "the cluster's name is" in note.text or "of --name" in note.text]
         assert bool(said) is ("ClusterName" not in request or name is not None)
         return list(parse_fleet(result.text).hyperpod_clusters)
 
     written = {"ClusterName": "written", "InstanceGroups": [CONTROLLER]}
-    assert names("short", written, "asked") == ["asked"]
+    assert names("short", written, "given") == ["given"]
     assert names("short", written) == ["written"]
     assert names("short", [CONTROLLER]) == ["short"]
     assert names("x" * 31, [CONTROLLER]) == ["cluster"]
@@ -220,7 +220,7 @@ def test_the_cluster_is_named_as_asked_else_as_written_else_after_a_short_file(t
         ([{**CONTROLLER, "InstanceType": "ml.m5.xlrage"}], 1),
     ],
 )
-def test_what_is_not_understood_has_an_exit_code_of_its_own(
+def test_unknown_keys_have_their_own_exit_code(
     tmp_path: Path, request_: Any, exit_code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "request.json"
@@ -231,13 +231,13 @@ def test_what_is_not_understood_has_an_exit_code_of_its_own(
     assert out.exists() is (exit_code != 1)
 
 
-def test_numbers_as_text_are_mended(tmp_path: Path) -> None:
+def test_numbers_as_text_are_fixed(tmp_path: Path) -> None:
     result = imported(tmp_path, [{**CONTROLLER, "InstanceCount": "1"}], **IN_OREGON)
     assert parse_fleet(result.text).hyperpod_clusters["my-request"].by_name["controller"].count == 1
-    assert "mended: InstanceGroups[0].InstanceCount is the number 1, not text" in map(str, result.notes)
+    assert "fixed: InstanceGroups[0].InstanceCount is converted to the number 1" in map(str, result.notes)
 
 
-def test_names_of_other_spellings_are_mended(tmp_path: Path) -> None:
+def test_names_of_other_spellings_are_fixed(tmp_path: Path) -> None:
     groups = [{"instance_group_name": "controller", "instanceType": "ml.m5.xlarge", "INSTANCECOUNT": 1}]
     assert (
         fleet_of(tmp_path, {"instance-groups": groups}).hyperpod_clusters["my-request"].by_name["controller"].count == 1
@@ -253,7 +253,7 @@ def test_names_of_other_spellings_are_mended(tmp_path: Path) -> None:
         (["login", "a", "workers"], ["ml.m5.large", "ml.m5.large", "ml.c5.large"], "a"),
     ],
 )
-def test_controller_is_told_from_names_and_types(
+def test_controller_is_found_by_names_and_types(
     tmp_path: Path, names: list[str], types: list[str], controller: str
 ) -> None:
     groups = [
@@ -269,7 +269,7 @@ def test_controller_is_told_from_names_and_types(
 
 
 @pytest.mark.parametrize("names", [["a", "b"], ["controller-1", "head"]])
-def test_ambiguous_roles_are_asked_for(tmp_path: Path, names: list[str]) -> None:
+def test_ambiguous_roles_are_refused(tmp_path: Path, names: list[str]) -> None:
     groups = [{"InstanceGroupName": name, "InstanceType": "ml.m5.large", "InstanceCount": 1} for name in names]
     (problem,) = failure(tmp_path, groups, **IN_OREGON).problems
     assert problem.code.value == "LF153"
@@ -288,7 +288,7 @@ def test_region_comes_from_where_it_can(tmp_path: Path, monkeypatch: pytest.Monk
     assert fleet_of(tmp_path, [CONTROLLER], region=None).region == "eu-north-1"
 
 
-def test_existing_network_needs_what_the_request_does_not_tell(tmp_path: Path) -> None:
+def test_existing_network_requires_options(tmp_path: Path) -> None:
     (problem,) = failure(tmp_path, {"InstanceGroups": [CONTROLLER], "VpcConfig": VPC}, **IN_OREGON).problems
     assert problem.where == "VpcConfig"
     assert "--vpc" in problem.remedy

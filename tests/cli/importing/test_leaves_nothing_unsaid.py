@@ -1,4 +1,4 @@
-"""Every member that the API has is carried over, or said to be left out: an import never drops one in silence."""
+"""Every member of the API is converted, or reported as left out: an import never drops one silently."""
 
 import json
 from datetime import datetime
@@ -90,10 +90,10 @@ def test_every_member_of_a_cluster_counts(tmp_path: Path) -> None:
 
 
 def test_unknown_members_are_named_with_the_nearest(tmp_path: Path) -> None:
-    told = outcome(tmp_path, with_worker("TreadsPerCore", 1))
+    reported = outcome(tmp_path, with_worker("TreadsPerCore", 1))
     assert (
-        "not understood: InstanceGroups[1].TreadsPerCore, which the API does not have; did you mean ThreadsPerCore?"
-        in told
+        "not understood: InstanceGroups[1].TreadsPerCore: unknown key in the API; did you mean ThreadsPerCore?"
+        in reported
     )
 
 
@@ -104,13 +104,13 @@ def test_members_within_members_are_named(tmp_path: Path) -> None:
         "DrainPolicy": {"OnDrainTimeout": "Skip"},
         "PatchSchedule": {"NextPatchDate": "2026-12-01T00:00:00Z"},
     }
-    told = outcome(tmp_path, with_worker("AutoPatchConfig", patch))
+    reported = outcome(tmp_path, with_worker("AutoPatchConfig", patch))
     for member in set(patch) - {"PatchingStrategy"}:
-        assert f"left out: AutoPatchConfig.{member} of workers" in told
+        assert f"left out: AutoPatchConfig.{member} of workers" in reported
 
 
 def blank_skeleton() -> dict[str, Any]:
-    """Return what `--generate-cli-skeleton` prints, by the function that the CLI prints it with."""
+    """Return the output of `--generate-cli-skeleton`, from the function of the CLI."""
     model = botocore.session.get_session().get_service_model("sagemaker")
     shape = model.operation_model("CreateCluster").input_shape
     assert shape is not None
@@ -119,7 +119,7 @@ def blank_skeleton() -> dict[str, Any]:
 
 
 def filled_skeleton() -> dict[str, Any]:
-    """Return the CLI's skeleton with a user's few values in it, and the rest as the CLI writes it."""
+    """Return the CLI's skeleton with a few values of a user."""
     skeleton = blank_skeleton()
     (group,) = skeleton["InstanceGroups"]
     del group["InstanceRequirements"], group["OnStartDeepHealthChecks"], group["AutoPatchConfig"]

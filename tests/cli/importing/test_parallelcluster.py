@@ -1,4 +1,4 @@
-"""ParallelCluster configurations become fleet files that load, with all that died, was chosen or left out said."""
+"""ParallelCluster configurations become valid fleet files, with notes about replaced, chosen and left out values."""
 
 import json
 import re
@@ -107,27 +107,27 @@ def with_(path: str, value: Any, configuration: dict[str, Any] = PLAIN) -> dict[
     return changed
 
 
-def test_what_died_of_the_talk_is_told() -> None:
+def test_unsupported_settings_of_the_talk_are_reported() -> None:
     notes = [str(note) for note in import_request(TALK, region="us-east-1").notes]
-    (died,) = [note for note in notes if "alinux2 is alinux2023" in note]
+    (died,) = [note for note in notes if "alinux2 is replaced by alinux2023" in note]
     assert "since 3.16.0" in died
     assert "left out: HeadNode.Ssh.KeyName ${KEY_NAME}: a placeholder" in notes
 
 
-def test_the_talk_as_a_fleet_file_is_told_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_parallelcluster_configuration_as_fleet_file_is_recognized(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", str(TALK)]) == 1
-    told = capsys.readouterr().err
-    assert "[LF123]  line 1" in told
-    assert f"llm-fleet import {TALK}" in told
-    assert "[LF618]  line 3" in told
-    assert "alinux2023" in told
+    reported = capsys.readouterr().err
+    assert "[LF123]  line 1" in reported
+    assert f"llm-fleet import {TALK}" in reported
+    assert "[LF618]  line 3" in reported
+    assert "alinux2023" in reported
 
 
 def test_json_is_as_good(tmp_path: Path) -> None:
     assert imported(tmp_path, json.dumps(PLAIN)).text == imported(tmp_path, PLAIN).text
 
 
-def test_subnets_stay_when_vpc_and_zone_are_told(tmp_path: Path) -> None:
+def test_subnets_are_kept_with_vpc_and_zone(tmp_path: Path) -> None:
     other = "subnet-0123456789abcdef1"
     result = imported(tmp_path, with_("HeadNode/Networking/SubnetId", other))
     fleet = parse_fleet(result.text)
@@ -138,7 +138,7 @@ def test_subnets_stay_when_vpc_and_zone_are_told(tmp_path: Path) -> None:
     assert cluster_of(result).queue_of["trn1"].subnet_ids == ()
 
 
-def test_subnets_without_their_vpc_are_asked_for(tmp_path: Path) -> None:
+def test_subnets_require_their_vpc(tmp_path: Path) -> None:
     with pytest.raises(ImportFailure, match="--vpc"):
         imported(tmp_path, PLAIN, vpc=None)
 
@@ -192,7 +192,7 @@ def test_a_misspelt_key_is_named_with_the_nearest(tmp_path: Path) -> None:
     )
 
 
-def test_the_cluster_is_named_as_asked_and_not_after_a_long_file(tmp_path: Path) -> None:
+def test_the_cluster_is_named_as_requested_and_not_after_a_long_file(tmp_path: Path) -> None:
     long = tmp_path / "our-production-cluster-as-it-was-exported-in-november.yaml"
     long.write_text(yaml.safe_dump(PLAIN))
     assert list(parse_fleet(import_request(long, **imports.PLACED).text).clusters) == ["cluster"]
@@ -201,14 +201,14 @@ def test_the_cluster_is_named_as_asked_and_not_after_a_long_file(tmp_path: Path)
     assert list(parse_fleet(imported(tmp_path, PLAIN).text).clusters) == ["cluster"]
 
 
-def test_efa_without_a_word_on_placement_is_mended(tmp_path: Path) -> None:
-    mended = "SlurmQueues trn1 has EFA and says nothing of placement"
+def test_efa_without_a_placement_group_gets_one(tmp_path: Path) -> None:
+    repaired = "SlurmQueues trn1 has EFA and no PlacementGroup"
     bare = imported(tmp_path, with_("Scheduling/SlurmQueues[]/ComputeResources[]/Efa/Enabled", True))
     placed = imported(tmp_path, with_("Scheduling/SlurmQueues[]/Networking/PlacementGroup/Enabled", True))
-    assert [mended in str(bare.notes), mended in str(placed.notes)] == [True, False]
+    assert [repaired in str(bare.notes), repaired in str(placed.notes)] == [True, False]
 
 
-def test_a_lustre_beside_one_called_as_the_fleets_stays_the_clusters(tmp_path: Path) -> None:
+def test_a_lustre_next_to_one_called_as_the_fleets_stays_the_clusters(tmp_path: Path) -> None:
     made = {"Name": "new", "StorageType": "FsxLustre", "MountDir": "/new"} | {
         "FsxLustreSettings": {"StorageCapacity": 1200}
     }
@@ -221,23 +221,23 @@ def test_a_lustre_beside_one_called_as_the_fleets_stays_the_clusters(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "told"),
+    ("path", "value", "reported"),
     [
-        ("HeadNode/Ssh/AllowedIps", "10.0.0.0/8", "HeadNode is reached by SSH from nowhere"),
-        ("HeadNode/Dcv/AllowedIps", "10.0.0.0/8", "HeadNode.Dcv is reached from nowhere"),
-        ("LoginNodes/Pools[]/Ssh/AllowedIps", "10.0.0.0/8", "people is reached by SSH from nowhere"),
+        ("HeadNode/Ssh/AllowedIps", "10.0.0.0/8", "HeadNode allows Session Manager but no SSH"),
+        ("HeadNode/Dcv/AllowedIps", "10.0.0.0/8", "HeadNode.Dcv allows connections through Session Manager only"),
+        ("LoginNodes/Pools[]/Ssh/AllowedIps", "10.0.0.0/8", "people allows Session Manager but no SSH"),
         ("Scheduling/SlurmQueues[]/JobExclusiveAllocation", False, "trn1 gives each job whole nodes"),
     ],
 )
-def test_a_default_that_is_another_than_parallelclusters_is_told(
-    tmp_path: Path, path: str, value: Any, told: str
+def test_a_default_that_is_another_than_parallelclusters_is_reported(
+    tmp_path: Path, path: str, value: Any, reported: str
 ) -> None:
     plain = with_("HeadNode/Dcv/Enabled", True)
     unsaid, said = imported(tmp_path, plain), imported(tmp_path, with_(path, value, plain))
-    assert [told in str(unsaid.notes), told in str(said.notes)] == [True, False]
+    assert [reported in str(unsaid.notes), reported in str(said.notes)] == [True, False]
 
 
-def test_what_has_no_word_here_goes_to_the_overrides(tmp_path: Path) -> None:
+def test_keys_without_an_equivalent_become_overrides(tmp_path: Path) -> None:
     result = imported(tmp_path, with_("DevSettings/Timeouts/HeadNodeBootstrapTimeout", 3600))
     assert cluster_of(result).overrides == {"DevSettings": {"Timeouts": {"HeadNodeBootstrapTimeout": 3600}}}
     assert any("under `overrides`" in note.text for note in result.notes)
@@ -259,7 +259,7 @@ def leaves(key: SchemaKey) -> Iterator[SchemaKey]:
 
 @pytest.mark.parametrize("key", list(leaves(parallelcluster_schema())), ids=lambda key: key.place)
 def test_every_key_of_the_schema_counts(tmp_path: Path, key: SchemaKey, plain_outcome: Callable[[str | None], str]):
-    """Each is carried over, or said to be left out, or refused: an import never drops one in silence."""
+    """Each key is converted, reported as left out, or refused: an import never drops one silently."""
     found = SETTINGS.match(key.place)
     kind = found[1] if found else None
     assert outcome(tmp_path, with_(key.place, value_of(key), plain_with(kind))) != plain_outcome(kind)
@@ -271,7 +271,7 @@ def outcome(tmp_path: Path, configuration: dict[str, Any]) -> str:
 
 @pytest.fixture(scope="module")
 def plain_outcome(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str | None], str]:
-    """The outcome of the plain configuration, by the type of its storage."""
+    """The result of the plain configuration, by the type of its storage."""
 
     @cache
     def made(kind: str | None) -> str:

@@ -1,6 +1,6 @@
-"""A cluster behind Session Manager, played by programs on PATH: `aws ssm start-session` runs the command right here.
+"""A fake cluster behind Session Manager: the `aws ssm start-session` on PATH runs the command on this machine.
 
-It behaves as the plugin does where that hurts: CR LF, lines of its own around the output, always 0, `EOF` now and then.
+It has the difficult properties of the plugin: CR LF, lines around the output, exit code 0, and sometimes `EOF`.
 """
 
 import json
@@ -72,11 +72,11 @@ print(job["id"])
 _SQUEUE = r"""#!/usr/bin/env python3
 import json, os, sys
 jobs = json.load(open(os.environ["FAKE_CLUSTER"] + "/jobs.json"))
-asked = [word.partition("=")[2] for word in sys.argv if word.startswith("--jobs=")]
+wanted = [word.partition("=")[2] for word in sys.argv if word.startswith("--jobs=")]
 for job in jobs:
     comment = [word.partition("=")[2] for word in job["options"] if word.startswith("--comment=")][0]
-    if asked:
-        if str(job["id"]) in asked and job["state"] in ("PENDING", "RUNNING"):
+    if wanted:
+        if str(job["id"]) in wanted and job["state"] in ("PENDING", "RUNNING"):
             print(job["state"])
     else:
         print(job["id"], comment)
@@ -106,13 +106,13 @@ _PROGRAMS = {
 
 @dataclass(frozen=True)
 class FakeCluster:
-    """What the programs play, and what became of it."""
+    """State and results of the fake programs."""
 
     folder: Path
 
     @classmethod
     def make(cls, folder: Path) -> "FakeCluster":
-        """Lay the programs into `folder/bin`."""
+        """Write the programs to `folder/bin`."""
         bin_folder = folder / "bin"
         bin_folder.mkdir()
         for name, text in _PROGRAMS.items():
@@ -124,7 +124,7 @@ class FakeCluster:
         return made
 
     def environment(self) -> dict[str, str]:
-        """What leads to the programs."""
+        """Environment variables for the programs."""
         return {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "FAKE_CLUSTER": str(self.folder)}
 
     def has_trouble(self, trouble: dict[int, str]) -> None:
@@ -132,7 +132,7 @@ class FakeCluster:
         (self.folder / "trouble.json").write_text(json.dumps(trouble))
 
     def jobs(self) -> list[dict[str, Any]]:
-        """The jobs that sbatch has taken."""
+        """The submitted jobs."""
         return json.loads((self.folder / "jobs.json").read_text())
 
     def sessions(self) -> list[str]:
@@ -143,7 +143,7 @@ class FakeCluster:
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
-    """Its programs are on PATH, and no attempt waits for the next."""
+    """Put its programs on PATH, without pauses between attempts."""
     made = FakeCluster.make(tmp_path)
     for name, value in made.environment().items():
         monkeypatch.setenv(name, value)

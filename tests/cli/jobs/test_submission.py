@@ -35,7 +35,7 @@ def test_stages_are_submitted_as_the_user_each_after_the_last(cluster: FakeClust
     assert (cluster.folder / "users").read_text() == "ada\n"
 
 
-def test_files_arrive_as_they_are_in_a_folder_of_their_own(cluster: FakeCluster, session: Session):
+def test_files_arrive_unchanged_in_a_separate_directory(cluster: FakeCluster, session: Session):
     submission(cluster.folder, number="1").send(session)
     submission(cluster.folder, number="2").send(session)
     folders = [Path(str(job["folder"])) for job in cluster.jobs()]
@@ -45,7 +45,7 @@ def test_files_arrive_as_they_are_in_a_folder_of_their_own(cluster: FakeCluster,
     assert (cluster.folder / "runs/llama2 7b/logs").is_dir()
 
 
-def test_what_a_stage_is_refused_for_is_told_before_any_is_submitted(cluster: FakeCluster, session: Session):
+def test_a_refused_stage_is_reported_before_any_is_submitted(cluster: FakeCluster, session: Session):
     (cluster.folder / "refuse-train.sbatch").touch()
     error = refused(lambda: submission(cluster.folder).send(session))
     assert [problem.code for problem in error.problems] == [Code.JOBS_REFUSED]
@@ -53,7 +53,7 @@ def test_what_a_stage_is_refused_for_is_told_before_any_is_submitted(cluster: Fa
     assert cluster.jobs() == []
 
 
-def test_a_stage_that_is_refused_late_takes_the_others_back(cluster: FakeCluster, session: Session):
+def test_a_stage_that_is_refused_late_cancels_the_others(cluster: FakeCluster, session: Session):
     (cluster.folder / "refuse-late-train.sbatch").touch()
     error = refused(lambda: submission(cluster.folder).send(session))
     assert "QOS policy" in str(error)
@@ -68,8 +68,8 @@ def test_a_session_that_is_cut_off_submits_nothing_twice(cluster: FakeCluster, s
     assert len(cluster.jobs()) == 2
 
 
-def test_files_that_arrived_by_half_are_laid_anew(cluster: FakeCluster, session: Session):
-    """The session breaks off while they are unpacked: what is there then is no folder to submit from."""
+def test_partly_unpacked_files_are_unpacked_again(cluster: FakeCluster, session: Session):
+    """The session is cut off while the files are unpacked: the incomplete directory is not used."""
     tar = cluster.folder / "bin/tar"
     tar.write_text("#!/bin/bash\nrm $0\ntouch ${@: -1}/run.sh 2>/dev/null\nkill $PPID\n")
     tar.chmod(0o755)
@@ -78,30 +78,30 @@ def test_files_that_arrived_by_half_are_laid_anew(cluster: FakeCluster, session:
     assert {path.name: path.read_text() for path in Path(cluster.jobs()[0]["folder"]).iterdir()} == FILES
 
 
-def test_a_session_that_fails_for_good_is_told_with_what_it_said(cluster: FakeCluster, session: Session):
+def test_a_session_that_fails_permanently_is_reported_with_its_output(cluster: FakeCluster, session: Session):
     denied = "An error occurred (AccessDeniedException) when calling the StartSession operation: not you"
     cluster.has_trouble({1: denied})
     error = refused(lambda: submission(cluster.folder).send(session))
     assert [problem.code for problem in error.problems] == [Code.JOBS_SESSION]
     assert "not you" in str(error)
-    assert len(cluster.sessions()) == 1, "what is denied is not tried again"
+    assert len(cluster.sessions()) == 1, "a denied call is not retried"
 
 
-def test_too_much_for_a_session_is_told_before_it_is_started(cluster: FakeCluster, session: Session):
+def test_too_much_for_a_session_is_reported_before_it_is_started(cluster: FakeCluster, session: Session):
     noise = Random(1).randbytes(60_000).hex()
     large = Submission(run="large", run_folder="/fsx/runs/large", files={"run.sh": noise}, stages=("train",), id="1")
     assert [problem.code for problem in refused(lambda: large.send(session)).problems] == [Code.JOBS_TOO_LARGE]
     assert cluster.sessions() == []
 
 
-def test_a_machine_without_the_plugin_is_told(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch):
+def test_a_machine_without_the_plugin_is_reported(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch):
     (cluster.folder / "bin" / "session-manager-plugin").unlink()
     monkeypatch.setenv("PATH", str(cluster.folder / "bin"))
     target = Target(name="head node i-1", ssm="i-1", region="us-west-2")
     assert code_of(lambda: Session(target, user="ubuntu"), match="session-manager-plugin") is Code.JOBS_PROGRAM
 
 
-def test_nothing_of_the_submission_is_read_by_a_shell_on_the_way(cluster: FakeCluster, session: Session):
+def test_no_other_shell_interprets_the_submission(cluster: FakeCluster, session: Session):
     hostile = Submission(
         run="r'; touch never; '",
         run_folder=str(cluster.folder / "$(touch never)"),
@@ -145,7 +145,7 @@ def test_a_log_is_followed_to_the_end_of_its_job(logs: Path, session: Session, c
     assert lines == [*(f"step {number}" for number in range(1, 21)), "job 7 has ended: COMPLETED|0:0"]
 
 
-def test_a_session_that_is_cut_off_goes_on_where_it_was(logs: Path, session: Session, cluster: FakeCluster):
+def test_a_session_that_is_cut_off_continues_at_its_line(logs: Path, session: Session, cluster: FakeCluster):
     cluster.has_trouble({1: "cut after 8", 2: "An error occurred (ThrottlingException): Rate exceeded"})
     lines: list[str] = []
     log(logs).follow(session, lines.append)
@@ -153,7 +153,7 @@ def test_a_session_that_is_cut_off_goes_on_where_it_was(logs: Path, session: Ses
     assert len(cluster.sessions()) == 3
 
 
-def test_sessions_that_get_on_may_be_cut_off_any_number_of_times(logs: Path, session: Session, cluster: FakeCluster):
+def test_sessions_with_progress_may_be_cut_off_any_number_of_times(logs: Path, session: Session, cluster: FakeCluster):
     cluster.has_trouble(dict.fromkeys(range(1, 7), "cut after 4"))
     lines: list[str] = []
     log(logs).follow(session, lines.append)
@@ -170,7 +170,7 @@ def test_of_several_jobs_of_a_stage_the_newest_is_shown(logs: Path, session: Ses
 
 
 class Echo(Session):
-    """Shows what it is to run before it runs it, as a terminal does."""
+    """Prints its command before it runs it, as a terminal does."""
 
     marks: list[str]
 
@@ -183,11 +183,11 @@ def test_what_is_shown_before_the_command_begins_does_not_end_it(session: Sessio
     echo = Echo(session.target, user="ada")
     assert echo.run("echo said; exit 3").code == 3
     earlier = f"echo {echo.marks[0]} end 9"
-    assert echo.run(earlier).lines == (earlier.removeprefix("echo "),), "what an earlier session said ends none either"
+    assert echo.run(earlier).lines == (earlier.removeprefix("echo "),), "markers of an earlier session have no effect"
 
 
 @pytest.mark.parametrize("wanted", [{"stage": "convert"}, {"job_id": "999"}])
-def test_a_job_that_wrote_nothing_is_told(logs: Path, session: Session, wanted: dict[str, str]):
+def test_a_job_that_wrote_nothing_is_reported(logs: Path, session: Session, wanted: dict[str, str]):
     assert code_of(lambda: log(logs, **wanted).show(session, print, lines=3)) is Code.JOBS_NO_LOG
 
 

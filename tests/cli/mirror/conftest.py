@@ -1,4 +1,4 @@
-"""Vendors on this machine: web servers with ranges and moods, small wheels, and a signed package repository."""
+"""Vendors on this machine: web servers with range requests and failures, small wheels, and a signed repository."""
 
 import hashlib
 import json
@@ -20,13 +20,13 @@ from local.drill.stand_ins.apt_repository import AptRepository, StubPackage, bui
 
 
 class Web(ThreadingHTTPServer):
-    """Serves the files in `folder`; `moods` are what befalls the next requests: a status, or `cut`."""
+    """Serves the files in `folder`; `moods`: results of the next requests, a status or `cut`."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.folder = folder
         self.moods: list[str] = []
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         self.kinds: dict[str, str] = {}
 
     @property
@@ -46,7 +46,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         mood = self.web.moods.pop(0) if self.web.moods else ""
         path = self.path.split("?")[0]
-        self.web.asked.append(path + self.headers.get("Range", ""))
+        self.web.requested.append(path + self.headers.get("Range", ""))
         file = self.web.folder / path.strip("/")
         file = file if file.exists() else self.web.folder / unquote(path).strip("/")
         file = file / "index" if file.is_dir() else file
@@ -66,7 +66,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.close()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def serve(folder: Path) -> Generator[Web]:
 
 
 def wheel(name: str, version: str, *requires: str, tag: str = "py3-none-any") -> tuple[str, bytes]:
-    """Return the file name and the content of a wheel that pip takes for one."""
+    """Return the file name and the content of a wheel that pip accepts."""
     plain = name.replace("-", "_")
     content = BytesIO()
     with zipfile.ZipFile(content, "w") as archive:

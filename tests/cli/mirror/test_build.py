@@ -53,43 +53,45 @@ def stored(place: Path) -> dict[str, bytes]:
 
 def test_a_mirror_holds_each_file_by_its_checksum(lock: Path, place: Path, capsys: Capture) -> None:
     assert run("build", lock, place) == 0
-    told = capsys.readouterr().err
-    assert "3/3" in told
-    assert f"{place}: 3 files put there, 0 were there" in told
+    reported = capsys.readouterr().err
+    assert "3/3" in reported
+    assert f"{place}: 3 files uploaded, 0 existed" in reported
     assert stored(place) == CONTENTS
     digest = sha256_of(place.parent / "vendor" / "c.tar.gz")
     assert (place / digest / "c.tar.gz").read_bytes() == b"c"
     assert run("check", lock, place) == 0
-    assert "all 3 files are there and unchanged" in capsys.readouterr().out
+    assert "all 3 files exist and are unchanged" in capsys.readouterr().out
 
 
 def test_what_is_there_is_not_fetched_again(lock: Path, place: Path, vendor: Web, capsys: Capture) -> None:
     run("build", lock, place)
-    asked = len(vendor.asked)
+    requested = len(vendor.requested)
     next(place.rglob("b.whl")).unlink()
     assert run("build", lock, place) == 0
-    assert vendor.asked[asked:] == ["/b.whl"]
-    assert "1 files put there, 2 were there" in capsys.readouterr().err
+    assert vendor.requested[requested:] == ["/b.whl"]
+    assert "1 files uploaded, 2 existed" in capsys.readouterr().err
 
 
-def test_a_line_that_breaks_is_taken_up_where_it_broke(lock: Path, place: Path, vendor: Web) -> None:
+def test_an_interrupted_download_is_continued(lock: Path, place: Path, vendor: Web) -> None:
     vendor.moods = ["cut", "cut", "cut", "503"]
     assert run("build", lock, place) == 0
     assert stored(place) == CONTENTS
-    assert any("bytes=" in asked for asked in vendor.asked)
+    assert any("bytes=" in requested for requested in vendor.requested)
 
 
-def test_all_that_is_wrong_is_told_and_the_rest_is_there(lock: Path, place: Path, vendor: Web, capsys: Capture) -> None:
+def test_all_that_is_wrong_is_reported_and_the_rest_is_there(
+    lock: Path, place: Path, vendor: Web, capsys: Capture
+) -> None:
     (vendor.folder / "b.whl").unlink()
     (vendor.folder / "c.tar.gz").write_bytes(b"C")
     assert run("build", lock, place) == 1
-    told = capsys.readouterr().err
-    assert "2 problems in the mirror" in told
-    assert "[LF467]" in told
-    assert "[LF468]" in told
+    reported = capsys.readouterr().err
+    assert "2 problems in the mirror" in reported
+    assert "[LF467]" in reported
+    assert "[LF468]" in reported
     assert list(stored(place)) == ["a_1.0+b1_amd64.deb"]
     assert run("check", lock, place) == 1
-    assert "the mirror does not have it" in capsys.readouterr().err
+    assert "the file is not in the mirror" in capsys.readouterr().err
 
 
 def test_a_run_that_broke_goes_on_with_its_cache(lock: Path, place: Path, vendor: Web, tmp_path: Path) -> None:
@@ -97,13 +99,13 @@ def test_a_run_that_broke_goes_on_with_its_cache(lock: Path, place: Path, vendor
     blocked.write_text("a file, not a folder")
     cache = tmp_path / "cache"
     assert run("build", lock, blocked, "--cache", str(cache)) == 1
-    asked = len(vendor.asked)
+    requested = len(vendor.requested)
     assert run("build", lock, place, "--cache", str(cache)) == 0
-    assert len(vendor.asked) == asked
+    assert len(vendor.requested) == requested
     assert stored(place) == CONTENTS
 
 
-def test_a_file_changed_in_the_mirror_is_told(lock: Path, place: Path, capsys: Capture) -> None:
+def test_a_file_changed_in_the_mirror_is_reported(lock: Path, place: Path, capsys: Capture) -> None:
     run("build", lock, place)
     changed = next(place.rglob("b.whl"))
     changed.write_bytes(b"B" * 70_000)
@@ -112,19 +114,19 @@ def test_a_file_changed_in_the_mirror_is_told(lock: Path, place: Path, capsys: C
     assert "its SHA-256 is" in capsys.readouterr().err
     changed.write_bytes(b"B")
     assert run("check", lock, place, "--quick") == 1
-    assert "it has 1 bytes, pinned are 70000" in capsys.readouterr().err
-    assert run("build", lock, place) == 0, "a file of another size is put there anew"
+    assert "it has 1 bytes instead of the pinned 70000" in capsys.readouterr().err
+    assert run("build", lock, place) == 0, "a file of another size is uploaded again"
     assert run("check", lock, place) == 0
 
 
 @pytest.mark.parametrize("place", ["https://x.example/mirror", "s3://UPPER/x", "s3://", "s3:/ours/x", ""])
-def test_a_place_where_no_mirror_can_be_is_told(lock: Path, capsys: Capture, place: str) -> None:
+def test_a_place_where_no_mirror_can_be_is_reported(lock: Path, capsys: Capture, place: str) -> None:
     assert run("build", lock, place) == 1
     assert "[LF466]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"schema_version": 1}', '{"schema_version": 2, "files": []}', "[1]"])
-def test_a_lock_file_that_is_none_is_told(tmp_path: Path, place: Path, capsys: Capture, text: str) -> None:
+def test_a_lock_file_that_is_none_is_reported(tmp_path: Path, place: Path, capsys: Capture, text: str) -> None:
     path = tmp_path / "lock.json"
     path.write_text(text)
     for verb in ("build", "check"):
@@ -155,9 +157,9 @@ def test_a_mirror_in_s3(lock: Path, aws: LocalAws, vendor: Web, capsys: Capture)
     listed = client.list_objects_v2(Bucket="our-mirror")["Contents"]
     digest = sha256_of(vendor.folder / "c.tar.gz")
     assert f"nodes/debs/{digest}/c.tar.gz" in [item["Key"] for item in listed]
-    asked = len(vendor.asked)
+    requested = len(vendor.requested)
     assert run("build", lock, place) == 0
-    assert len(vendor.asked) == asked
+    assert len(vendor.requested) == requested
     assert run("check", lock, place) == 0
     client.put_object(Bucket="our-mirror", Key=f"nodes/debs/{digest}/c.tar.gz", Body=b"C")
     capsys.readouterr()
@@ -166,19 +168,21 @@ def test_a_mirror_in_s3(lock: Path, aws: LocalAws, vendor: Web, capsys: Capture)
 
 
 @pytest.mark.usefixtures("settings")
-def test_a_bucket_that_is_not_there_is_told(lock: Path, capsys: Capture) -> None:
+def test_a_bucket_that_is_not_there_is_reported(lock: Path, capsys: Capture) -> None:
     assert run("build", lock, "s3://no-such-bucket/x") == 1
-    told = capsys.readouterr().err
-    assert "[LF469]" in told
-    assert "NoSuchBucket" in told
+    reported = capsys.readouterr().err
+    assert "[LF469]" in reported
+    assert "NoSuchBucket" in reported
 
 
-def test_a_cache_that_is_no_folder_is_told(lock: Path, place: Path, capsys: Capture) -> None:
+def test_a_cache_that_is_no_folder_is_reported(lock: Path, place: Path, capsys: Capture) -> None:
     assert run("build", lock, place, "--cache", str(lock)) == 1
     assert "[LF469]" in capsys.readouterr().err
 
 
-def test_settings_of_aws_that_are_wrong_are_told(lock: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_of_aws_that_are_wrong_are_reported(
+    lock: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AWS_PROFILE", "no-such-profile")
     assert run("check", lock, "s3://our-mirror/x") == 1
     monkeypatch.delenv("AWS_PROFILE")
@@ -186,7 +190,7 @@ def test_settings_of_aws_that_are_wrong_are_told(lock: Path, capsys: Capture, mo
     assert capsys.readouterr().err.count("[LF469]") == 2
 
 
-def test_a_mirror_in_s3_without_boto3_is_told(lock: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mirror_in_s3_without_boto3_is_reported(lock: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
     assert run("check", lock, "s3://our-mirror/x") == 1
     assert "llm-fleet[mirror]" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import pytest
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.cli.main import main
-from llm_fleet.cli.mirror import wheels as asked_wheels
+from llm_fleet.cli.mirror import wheels as requested_wheels
 from tests.cli.mirror.conftest import Web, publish, requirements, wheel
 
 SYSTEM = "ubuntu-22.04-amd64"
@@ -70,7 +70,7 @@ def test_a_namesake_on_another_index_is_not_taken(
         wheel("transformers", "4.48.0", "numpy"),
         wheel("numpy", "1.26.4"),
     )
-    monkeypatch.setattr(asked_wheels, "neuron_index", lambda: neuron)
+    monkeypatch.setattr(requested_wheels, "neuron_index", lambda: neuron)
     assert main(command(out, "--environment", "nxd", "--neuron", "2.28.1", "--index", pypi)) == 0
     files = locked(out)
     ours = {name for name, file in files.items() if "/files/neuron/" in file["url"]}
@@ -78,7 +78,7 @@ def test_a_namesake_on_another_index_is_not_taken(
     assert files["torch-neuronx"]["version"] == "2.8.0.2.12.22436+6ff5d9a4"
     assert files["torch-neuronx"]["requires"] == ["libneuronxla", "numpy"]
     assert files["numpy"]["version"] == "1.26.4"
-    assert not any(path.startswith("/pypi/torch-neuronx") for path in vendor.asked), "the name is not even told"
+    assert not any(path.startswith("/pypi/torch-neuronx") for path in vendor.requested), "the name is not sent"
 
 
 def test_an_index_of_one_package_alone_answers_for_it(vendor: Web, out: Path, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_no_setting_of_this_machine_names_another_index(
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     assert main(command(out, "--requirements", requirements(tmp_path, "app"), "--index", index)) == 0
     assert locked(out)["app"]["version"] == "1"
-    assert not any(path.startswith("/other") for path in vendor.asked)
+    assert not any(path.startswith("/other") for path in vendor.requested)
 
 
 def test_uv_that_is_not_installed_is_named(
@@ -159,7 +159,7 @@ def test_uv_that_is_not_installed_is_named(
     ],
     ids=lambda value: str(value),
 )
-def test_what_cannot_be_resolved_ends_in_a_sentence_with_the_cause(
+def test_unresolvable_requirements_are_reported_with_the_cause(
     vendor: Web, out: Path, tmp_path: Path, capsys: Capture, lines: list[str], said: str
 ) -> None:
     index = publish(
@@ -171,7 +171,7 @@ def test_what_cannot_be_resolved_ends_in_a_sentence_with_the_cause(
     text = capsys.readouterr().err
     assert "[LF465]" in text
     assert said in text
-    assert "these requirements cannot be resolved for Python 3.11 on ubuntu-22.04-amd64: " in text
+    assert "cannot resolve the requirements for Python 3.11 on ubuntu-22.04-amd64: " in text
     assert "Traceback" not in text
     assert not out.exists()
 
@@ -179,10 +179,10 @@ def test_what_cannot_be_resolved_ends_in_a_sentence_with_the_cause(
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (["--extra-index-url https://evil.example/simple", "a"], "could lead to any index"),
-        (["-r other.txt"], "could lead to any index"),
-        (["a @ https://x.example/a-1-py3-none-any.whl"], "without its checksum"),
-        (["a @ https://x.example/a-1-py3-none-any.whl#sha256=abc"], "without its checksum"),
+        (["--extra-index-url https://evil.example/simple", "a"], "could add any index"),
+        (["-r other.txt"], "could add any index"),
+        (["a @ https://x.example/a-1-py3-none-any.whl"], "needs a checksum"),
+        (["a @ https://x.example/a-1-py3-none-any.whl#sha256=abc"], "needs a checksum"),
     ],
 )
 def test_requirements_that_would_go_around_the_indexes(
@@ -203,7 +203,7 @@ def test_requirements_that_would_go_around_the_indexes(
         (("--requirements", "nowhere.txt"), "LF465"),
     ],
 )
-def test_what_is_asked_wrongly_is_told_before_anything_is_fetched(
+def test_wrong_requests_are_reported_before_a_download(
     out: Path, capsys: Capture, arguments: tuple[str, ...], code: str
 ) -> None:
     assert main(["mirror", "lock", "--system", SYSTEM, "--python", "3.11", *arguments, "-o", str(out)]) == 1
@@ -240,4 +240,4 @@ def test_the_lock_of_the_examples_holds_what_its_requirements_say() -> None:
     needed = {name for line in lines for name in [line.partition("==")[0]]}
     while more := {each for name in needed for each in files[name]["requires"]} - needed:
         needed |= more
-    assert needed == set(files), "nothing is there that nobody needs"
+    assert needed == set(files), "no unused file"

@@ -86,7 +86,7 @@ def test_a_wheel_for_any_system(vendor: Web, out: Path) -> None:
     assert wheel["system"] is None
 
 
-def test_the_second_index_is_asked_when_the_first_has_none(vendor: Web, out: Path) -> None:
+def test_the_second_index_is_used_when_the_first_has_no_wheel(vendor: Web, out: Path) -> None:
     index = as_html(vendor)
     arguments = ("--index", f"{vendor.url}/empty", "--index", index)
     (wheel,) = lock(out, "--wheels", "neuronx-cc==2.24.0", *arguments)
@@ -94,7 +94,7 @@ def test_the_second_index_is_asked_when_the_first_has_none(vendor: Web, out: Pat
 
 
 @pytest.mark.parametrize(
-    ("wheel", "fragment", "told"),
+    ("wheel", "fragment", "reported"),
     [
         ("neuronx-cc==2.23", f"#sha256={SHA}", "no index has a wheel neuronx-cc 2.23"),
         ("neuronx-cc==2.24.0", "", "with a SHA-256"),
@@ -102,15 +102,15 @@ def test_the_second_index_is_asked_when_the_first_has_none(vendor: Web, out: Pat
         ("other==1.0", "", "no index has a wheel other 1.0"),
     ],
 )
-def test_a_wheel_that_is_not_there_as_asked_is_told(
-    vendor: Web, out: Path, capsys: Capture, wheel: str, fragment: str, told: str
+def test_a_missing_wheel_is_reported(
+    vendor: Web, out: Path, capsys: Capture, wheel: str, fragment: str, reported: str
 ) -> None:
     text = refused(capsys, out, "--wheels", wheel, "--index", as_html(vendor, fragment=fragment))
     assert "[LF465]" in text
-    assert told in text
+    assert reported in text
 
 
-def test_an_index_out_of_reach_is_told(out: Path, capsys: Capture) -> None:
+def test_an_index_out_of_reach_is_reported(out: Path, capsys: Capture) -> None:
     for index in ("http://127.0.0.1:9/simple", "https://127.0.0.1:x/simple", "ftp://x.example/simple"):
         assert "[LF465]" in refused(capsys, out, "--wheels", "a==1", "--index", index)
 
@@ -122,21 +122,21 @@ def refused(capsys: Capture, out: Path, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("host", ["index.example", "10.0.0.7"])
-def test_checksums_that_anybody_on_the_way_could_write_are_not_believed(out: Path, capsys: Capture, host: str) -> None:
+def test_checksums_over_plain_http_are_not_trusted(out: Path, capsys: Capture, host: str) -> None:
     text = refused(capsys, out, "--wheels", "a==1", "--index", f"http://{host}/simple")
     assert "[LF465]" in text
-    assert "no https address" in text
+    assert "must have an https URL" in text
 
 
 @pytest.mark.parametrize("document", ["[]", "{}", '{"files": [{"hashes": {}}]}', '{"files": '])
-def test_an_index_of_another_form_is_told(vendor: Web, out: Path, capsys: Capture, document: str) -> None:
+def test_an_index_of_another_form_is_reported(vendor: Web, out: Path, capsys: Capture, document: str) -> None:
     (vendor.folder / "simple/a").mkdir(parents=True)
     (vendor.folder / "simple/a/index").write_text(document)
     vendor.kinds["/simple/a/"] = "application/vnd.pypi.simple.v1+json"
     assert "[LF465]" in refused(capsys, out, "--wheels", "a==1", "--index", f"{vendor.url}/simple")
 
 
-def test_a_server_that_hangs_up_is_told(out: Path, capsys: Capture) -> None:
+def test_a_server_that_hangs_up_is_reported(out: Path, capsys: Capture) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}"
         for code, arguments in (
@@ -163,7 +163,7 @@ def test_a_file_named_with_its_checksum(vendor: Web, out: Path) -> None:
     assert (package["kind"], package["system"]) == ("rpm", "amzn-2023-x86_64")
 
 
-def test_a_named_file_out_of_reach_is_told(vendor: Web, out: Path, capsys: Capture) -> None:
+def test_a_named_file_out_of_reach_is_reported(vendor: Web, out: Path, capsys: Capture) -> None:
     for url in (f"{vendor.url}/gone.tar.gz", "http://127.0.0.1:9/x", "http://127.0.0.1:x/x", "file:///etc/passwd"):
         command = ["mirror", "lock", "--system", "debian-13-amd64", "--file", "x", "1", url, "0" * 64, "-o", str(out)]
         assert main(command) == 1

@@ -1,4 +1,4 @@
-"""Nodes and answers of AWS for tests."""
+"""Nodes and responses of AWS for tests."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -13,7 +13,7 @@ LAUNCHED = datetime(2026, 11, 20, tzinfo=UTC)
 def node(
     group: str = "trn1", index: int = 1, *, status: str = "Running", role: NodeRole = NodeRole.COMPUTE, **more: Any
 ) -> Node:
-    """A HyperPod node; its address and id follow from group and index."""
+    """A HyperPod node, with address and id from group and index."""
     number = 16 * sum(group.encode()) % 200 + index
     facts: dict[str, Any] = {
         "instance_id": f"i-{number:017x}",
@@ -30,15 +30,15 @@ def listing(*nodes: Node, **more: Any) -> Listing:
 
 
 def hyperpod_answers(count: int, **more: Any) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
-    """What HyperPod says of a cluster with one controller and `count` compute nodes, 100 a page."""
+    """HyperPod's responses for a cluster with one controller and `count` compute nodes, 100 per page."""
     groups = [
         {"InstanceGroupName": "controller", "CurrentCount": 1, "TargetCount": 1},
         {"InstanceGroupName": "trn1", "CurrentCount": count, "TargetCount": count},
     ]
     summaries = [_summary("controller", 0), *(_summary("trn1", number + 1) for number in range(count))]
 
-    def listed(asked: dict[str, Any]) -> dict[str, Any]:
-        begin, size = int(asked.get("NextToken", 0)), asked["MaxResults"]
+    def listed(requested: dict[str, Any]) -> dict[str, Any]:
+        begin, size = int(requested.get("NextToken", 0)), requested["MaxResults"]
         token = {"NextToken": str(begin + size)} if begin + size < len(summaries) else {}
         return {"ClusterNodeSummaries": summaries[begin : begin + size]} | token
 

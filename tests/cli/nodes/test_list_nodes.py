@@ -1,4 +1,4 @@
-"""Nodes of each kind of place, from answers of AWS in the shapes of its own models."""
+"""Nodes of each kind of place, from responses of AWS in the shapes of its models."""
 
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -9,7 +9,7 @@ from botocore.stub import Stubber
 from llm_fleet.cli.clients import AwsClients
 from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.nodes.node import Listing, NodeRole
-from llm_fleet.cli.nodes.nodes_table import Sight, look, summary
+from llm_fleet.cli.nodes.nodes_table import NodesView, look, summary
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.screen import Screen
 from llm_fleet.rules.feature_codes import CommandCode, NodesCode
@@ -17,7 +17,7 @@ from llm_fleet.rules.problem import Problem
 from tests.cli.canned_account import CannedAccount
 from tests.cli.nodes.made_nodes import hyperpod_answers
 from tests.cli.refused import code_of, refused
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 LAUNCHED = datetime(2026, 11, 20, tzinfo=UTC)
 HYPERPOD = Place(kind=Kind.HYPERPOD, name="ml-cluster", region="us-west-2")
@@ -28,7 +28,7 @@ ECS = "arn:aws:ecs:us-west-2:111122223333"
 
 @pytest.fixture(autouse=True)
 def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody looks at them."""
+    """No one looks at them."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
 
@@ -58,13 +58,13 @@ def stubbed(service: str, *answers: tuple[str, dict[str, Any]]) -> tuple[AwsClie
     return clients, stubber
 
 
-def test_parallelcluster_is_told_by_its_tags():
+def test_nodes_of_parallelcluster_are_found_by_tags():
     found = [
         instance(3, node_type="Compute", queue_name="trn1"),
         instance(2, node_type="Compute", queue_name="trn1", state="stopped"),
         instance(1, node_type="HeadNode"),
         instance(4, node_type="LoginNode", login_nodes_pool="people"),
-        # What is left of the cluster whose place the new one takes.
+        # A node of the cluster that the new one replaces.
         instance(0, node_type="HeadNode", cluster="post-trn1-99999999"),
     ]
     clients, _ = stubbed("ec2", ("describe_instances", {"Reservations": [{"Instances": [one]} for one in found]}))
@@ -79,12 +79,12 @@ def test_parallelcluster_is_told_by_its_tags():
     assert listing.nodes[2].message == "Server.InsufficientInstanceCapacity"
 
 
-def test_a_cluster_without_instances_is_told():
+def test_a_cluster_without_instances_is_reported():
     clients, _ = stubbed("ec2", ("describe_instances", {"Reservations": []}))
-    error = refused(lambda: listing_of(clients, PARALLEL), match="no instance of this cluster is in the region")
+    error = refused(lambda: listing_of(clients, PARALLEL), match="the cluster has no instances in this Region")
     (problem,) = error.problems
     assert problem.code is NodesCode.NO_NODES
-    # The settings of the AWS CLI may name another region.
+    # The settings of the AWS CLI may have another Region.
     assert "`aws ec2 describe-instances --region us-west-2 " in problem.remedy
 
 
@@ -108,29 +108,31 @@ def test_a_service_has_hosts_and_tasks():
     assert (second.label, second.instance_id, second.task_arn) == ("task-1", first.instance_id, task)
     assert second.address == "10.1.0.99"
     lines = summary(listing, look(listing, None).rows)
-    assert "group task has 1 of the 2 nodes that are wanted" in lines
-    assert "AWS says of the whole: ACTIVE: was unable to place a task" in lines
+    assert "group task has 1 of 2 nodes" in lines
+    assert "status in AWS: ACTIVE: was unable to place a task" in lines
 
 
-@pytest.mark.parametrize("told_of", [[], [{"status": "INACTIVE", "runningCount": 0, "desiredCount": 0}]])
-def test_a_service_that_is_gone_is_told_and_not_shown_as_empty(told_of: list[dict[str, Any]]):
-    # ECS refuses to list the tasks of a service that is not there: no such call is stubbed.
+@pytest.mark.parametrize("reported_of", [[], [{"status": "INACTIVE", "runningCount": 0, "desiredCount": 0}]])
+def test_a_service_that_is_gone_is_reported_and_not_shown_as_empty(reported_of: list[dict[str, Any]]):
+    # ECS refuses to list the tasks of a service that does not exist: this call has no stub.
     clients, _ = stubbed(
-        "ecs", ("describe_services", {"services": told_of}), ("list_container_instances", {"containerInstanceArns": []})
+        "ecs",
+        ("describe_services", {"services": reported_of}),
+        ("list_container_instances", {"containerInstanceArns": []}),
     )
-    gone = "there is no such service: not yet, or no longer"
+    gone = "the service does not exist"
     assert code_of(lambda: listing_of(clients, SERVICE), match=gone) is CommandCode.GONE
 
 
-def test_who_cannot_ask_slurm_is_told_how_to_do_without():
+def test_without_slurm_the_remedy_names_the_option():
     problems = [
         Problem(code=NodesCode.SLURM_SILENT, message="no plugin", remedy="install it"),
-        Problem(code=NodesCode.SLURM_SILENT, message="no answer", remedy="see why; --no-slurm leaves Slurm out"),
+        Problem(code=NodesCode.SLURM_SILENT, message="no answer", remedy="see why, or leave Slurm out with --no-slurm"),
     ]
-    sight = Sight(listing=Listing(nodes=[], name="c"), rows=[], unseen=problems)
-    lines = sight.text(Screen(width=None, colour=False, live=False)).splitlines()
-    assert "Slurm is not in the table: no plugin; install it; --no-slurm leaves Slurm out" in lines
-    assert "Slurm is not in the table: no answer; see why; --no-slurm leaves Slurm out" in lines
+    monitoring = NodesView(listing=Listing(nodes=[], name="c"), rows=[], unseen=problems)
+    lines = monitoring.text(Screen(width=None, color=False, live=False)).splitlines()
+    assert "Slurm is not in the table: no plugin; install it, or leave Slurm out with --no-slurm" in lines
+    assert "Slurm is not in the table: no answer; see why, or leave Slurm out with --no-slurm" in lines
 
 
 def service(*, running: int, desired: int) -> dict[str, Any]:
@@ -139,8 +141,8 @@ def service(*, running: int, desired: int) -> dict[str, Any]:
 
 
 def container_instance(arn: str) -> dict[str, Any]:
-    told_of = {"containerInstanceArn": arn, "ec2InstanceId": "i-00000000000000007", "status": "ACTIVE"}
-    return told_of | {"agentConnected": True, "attributes": [{"name": "ecs.instance-type", "value": "inf2.xlarge"}]}
+    reported_of = {"containerInstanceArn": arn, "ec2InstanceId": "i-00000000000000007", "status": "ACTIVE"}
+    return reported_of | {"agentConnected": True, "attributes": [{"name": "ecs.instance-type", "value": "inf2.xlarge"}]}
 
 
 def running_task(arn: str, host: str) -> dict[str, Any]:
@@ -154,28 +156,28 @@ def running_task(arn: str, host: str) -> dict[str, Any]:
     }
 
 
-def test_a_cluster_of_eks_is_listed_and_nobody_looks_for_slurm(monkeypatch: pytest.MonkeyPatch):
+def test_a_cluster_with_eks_is_listed_without_a_query_of_slurm(monkeypatch: pytest.MonkeyPatch):
     eks = {"Orchestrator": {"Eks": {"ClusterArn": "arn:aws:eks:us-west-2:111122223333:cluster/ml"}}}
     CannedAccount(hyperpod_answers(2, **eks)).lives(monkeypatch)
     listing = listing_of(AwsClients(region="us-west-2"), HYPERPOD)
 
     def never(_: object) -> Any:
-        raise AssertionError("Slurm was asked")
+        raise AssertionError("Slurm was queried")
 
-    sight = look(listing, never)
-    lines = summary(listing, sight.rows)
+    monitoring = look(listing, never)
+    lines = summary(listing, monitoring.rows)
     assert "ml-cluster: 3 nodes: 3 Running" in lines
-    told(22, "\n".join(lines), "EKS orchestrates this cluster, not Slurm")
-    assert not sight.unseen
+    reported(22, "\n".join(lines), "this cluster uses EKS, not Slurm")
+    assert not monitoring.unseen
 
 
-def test_groups_that_lack_nodes_are_told(monkeypatch: pytest.MonkeyPatch):
+def test_groups_with_missing_nodes_are_reported(monkeypatch: pytest.MonkeyPatch):
     groups = [{"InstanceGroupName": "trn1", "CurrentCount": 3, "TargetCount": 4}]
     CannedAccount(hyperpod_answers(3, InstanceGroups=groups)).lives(monkeypatch)
     listing = listing_of(AwsClients(region="us-west-2"), HYPERPOD)
     text = "\n".join(summary(listing, look(listing, None).rows))
-    told(13, text, "group trn1 has 3 of the 4 nodes that are wanted")
-    told(24, text, "group trn1 has 3 of the 4 nodes that are wanted")
+    reported(13, text, "group trn1 has 3 of 4 nodes")
+    reported(24, text, "group trn1 has 3 of 4 nodes")
 
 
 def test_nodes_that_run_the_wanted_image_are_no_wanted_nodes(monkeypatch: pytest.MonkeyPatch):
@@ -184,7 +186,7 @@ def test_nodes_that_run_the_wanted_image_are_no_wanted_nodes(monkeypatch: pytest
     assert listing_of(AwsClients(region="us-west-2"), HYPERPOD).counts == ()
 
 
-def test_the_role_of_a_group_is_told_by_aws_else_by_the_file_else_by_its_name(monkeypatch: pytest.MonkeyPatch):
+def test_the_role_of_a_group_is_from_aws_else_the_file_else_its_name(monkeypatch: pytest.MonkeyPatch):
     groups = [
         {"InstanceGroupName": "controller", "SlurmConfig": {"NodeType": "Login"}},
         {"InstanceGroupName": "trn1"},

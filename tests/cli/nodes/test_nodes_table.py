@@ -1,4 +1,4 @@
-"""The table of nodes: AWS's view joined with Slurm's, two thousand of them, and `--watch`."""
+"""The table of nodes in AWS and Slurm, with two thousand nodes, and `--watch`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from llm_fleet.cli.clients import AwsClients, AwsRefusal
 from llm_fleet.cli.nodes import list_nodes
 from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.nodes.node import Node, NodeRole, Pace
-from llm_fleet.cli.nodes.nodes_table import NodeRow, Sight, look, rows_of, watch
+from llm_fleet.cli.nodes.nodes_table import NodeRow, NodesView, look, rows_of, watch
 from llm_fleet.cli.nodes.slurm_view import SlurmView, ask_slurm, expanded, read_slurm
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.screen import Screen
@@ -20,7 +20,7 @@ from tests.cli.canned_account import CannedAccount
 from tests.cli.counted_calls import calls_of
 from tests.cli.nodes.made_nodes import hyperpod_answers, listing, node
 from tests.cli.refused import code_of
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 
 def slurm(*nodes: str, jobs: tuple[str, ...] = (), addresses: tuple[str, ...] = ()) -> SlurmView:
@@ -53,12 +53,12 @@ def test_a_hostlist_is_expanded(hostlist: str, names: list[str]):
 @pytest.mark.parametrize(
     ("status", "state", "words"),
     [
-        ("Running", "down*", "AWS says Running, Slurm says down*"),
-        ("Running", "unknown*", "AWS says Running, Slurm says unknown*"),
-        ("Running", "idle*", "AWS says Running, Slurm says idle*"),
-        ("Running", "idle~", "AWS runs it, and Slurm has powered it down (idle~)"),
-        ("Failure", "allocated", "AWS says Failure, and Slurm gives it work (allocated)"),
-        ("SystemUpdating", "idle", "AWS says SystemUpdating, and Slurm gives it work (idle)"),
+        ("Running", "down*", "Running in AWS, but down* in Slurm"),
+        ("Running", "unknown*", "Running in AWS, but unknown* in Slurm"),
+        ("Running", "idle*", "Running in AWS, but idle* in Slurm"),
+        ("Running", "idle~", "running in AWS, but powered down in Slurm (idle~)"),
+        ("Failure", "allocated", "Failure in AWS, but Slurm schedules jobs on it (allocated)"),
+        ("SystemUpdating", "idle", "SystemUpdating in AWS, but Slurm schedules jobs on it (idle)"),
         ("Running", "idle", ""),
         ("Running", "mixed", ""),
         ("Running", "drained", ""),
@@ -66,15 +66,15 @@ def test_a_hostlist_is_expanded(hostlist: str, names: list[str]):
         ("Pending", "idle~", ""),
     ],
 )
-def test_views_that_contradict_each_other_are_told(status: str, state: str, words: str):
+def test_views_that_contradict_each_other_are_reported(status: str, state: str, words: str):
     one = node(status=status)
     assert joined(one, of(one, state)).differs == words
 
 
-def test_without_a_running_controller_slurm_is_not_asked():
+def test_without_a_running_controller_slurm_is_not_queried():
     nodes = listing(node("controller", status="Pending", role=NodeRole.CONTROLLER), node())
-    asked = code_of(lambda: ask_slurm(nodes, "us-west-2"), match="controller-1 is Pending")
-    assert asked is NodesCode.SLURM_SILENT
+    requested = code_of(lambda: ask_slurm(nodes, "us-west-2"), match="controller-1 is Pending")
+    assert requested is NodesCode.SLURM_SILENT
 
 
 def test_a_reason_may_hold_anything():
@@ -84,14 +84,14 @@ def test_a_reason_may_hold_anything():
     assert not row.is_bad
 
 
-def test_a_node_that_slurm_does_not_know_is_told():
-    assert joined(node()).differs == "AWS says Running, Slurm does not know it"
+def test_a_node_that_slurm_does_not_know_is_reported():
+    assert joined(node()).differs == "Running in AWS, but not in Slurm"
     assert joined(node("controller", role=NodeRole.CONTROLLER)).differs == ""
 
 
 def test_a_node_that_only_slurm_knows_has_a_row_unless_it_is_powered_down():
     rows = rows_of(listing(), slurm("q-st-a-1|q-st-a-1|idle|none", "q-dy-a-1|q-dy-a-1|idle~|none"))
-    assert [row.differs for row in rows] == ["Slurm knows it as idle, AWS has no such node"]
+    assert [row.differs for row in rows] == ["Slurm has it as idle, but it does not exist in AWS"]
 
 
 def test_nodes_are_joined_by_name_by_address_and_by_what_the_controller_knows():
@@ -103,33 +103,33 @@ def test_nodes_are_joined_by_name_by_address_and_by_what_the_controller_knows():
     assert joined(unknown, "ip-10-9-9-9|ip-10-9-9-9|idle|none").slurm is None
 
 
-def test_jobs_stand_beside_their_nodes_and_on_a_login_node_are_told():
+def test_jobs_are_shown_with_their_nodes_and_reported_on_a_login_node():
     worker, login = node(), node("login", role=NodeRole.LOGIN)
     view = slurm(of(worker, "allocated"), of(login, "allocated"), jobs=(f"42|ada|{worker.name},{login.name}",))
     first, second = rows_of(listing(worker, login), view)
     assert first.slurm is not None
     assert (first.slurm.jobs, first.differs) == (("42 ada",), "")
-    told(18, second.said, "a job runs on a login node")
+    reported(18, second.said, "a job runs on a login node")
 
 
 @pytest.mark.parametrize("lines", [[], ["slurm_load_node: error"], ["# nodes", "ip-10-1-2-3 idle"]])
-def test_what_is_in_no_known_form_is_told(lines: list[str]):
+def test_what_is_in_no_known_form_is_reported(lines: list[str]):
     assert code_of(lambda: read_slurm(lines)) is NodesCode.SLURM_UNREADABLE
 
 
 PLACE = Place(kind=Kind.HYPERPOD, name="ml-cluster", region="us-west-2")
 NODES = 2000
 CALLS_A_NODE = 600
-"""Of Python's and C's functions. Counted were 420, half of them botocore's; with rich's own table 2,790."""
+"""Calls of Python and C functions per node. Measured: 420, half of them botocore's; with rich's table 2,790."""
 
 
 class Clock:
-    """Time that passes only when somebody sleeps."""
+    """Time that passes only in `sleep`."""
 
     def __init__(self) -> None:
         self.now = 100.0
 
-    def tell(self) -> float:
+    def time(self) -> float:
         return self.now
 
     def sleep(self, seconds: float) -> None:
@@ -138,18 +138,18 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The clock of every pace."""
+    """Replace the clock of each `Pace`."""
     made = Clock()
 
     def paced(rate: ApiRate) -> Pace:
-        return Pace(rate, clock=made.tell, sleep=made.sleep)
+        return Pace(rate, clock=made.time, sleep=made.sleep)
 
     monkeypatch.setattr(list_nodes, "Pace", paced)
     return made
 
 
 def slurm_lines(count: int) -> list[str]:
-    """What Slurm says of so many nodes and a controller, one job on all."""
+    """Slurm's output for these nodes and a controller, with one job on all nodes."""
     hosts = [f"ip-10-1-{number // 250}-{number % 250}" for number in range(count + 1)]
     nodes = [f"{host}|{host}|{'allocated' if number else 'idle'}|none" for number, host in enumerate(hosts)]
     jobs = [f"{part}|ada|ip-10-1-{part}-[0-249]" for part in range(count // 250)]
@@ -159,8 +159,8 @@ def slurm_lines(count: int) -> list[str]:
 def test_they_are_listed_joined_and_shown_with_few_calls_a_node(clock: Clock, monkeypatch: pytest.MonkeyPatch):
     def show(count: int) -> tuple[CannedAccount, str]:
         aws, lines = CannedAccount(hyperpod_answers(count)).lives(monkeypatch), slurm_lines(count)
-        sight = look(listing_of(AwsClients(region="us-west-2"), PLACE), lambda _: read_slurm(lines))
-        return aws, sight.text(Screen(width=120, colour=True, live=True))
+        monitoring = look(listing_of(AwsClients(region="us-west-2"), PLACE), lambda _: read_slurm(lines))
+        return aws, monitoring.text(Screen(width=120, color=True, live=True))
 
     few, many = (calls_of(lambda count=count: show(count)) for count in (100, 500))
     assert many - few < CALLS_A_NODE * 400
@@ -168,15 +168,15 @@ def test_they_are_listed_joined_and_shown_with_few_calls_a_node(clock: Clock, mo
     aws, text = show(NODES)
     assert len(text.splitlines()) > NODES
     assert f"ml-cluster: {NODES + 1} nodes: {NODES + 1} Running" in text
-    assert [one for one, _ in aws.asked] == ["DescribeCluster"] + ["ListClusterNodes"] * 21
-    assert {asked["MaxResults"] for one, asked in aws.asked if one == "ListClusterNodes"} == {100}
-    # 21 calls at 4 a second, of which a bucket of 8 may come at once.
+    assert [one for one, _ in aws.requested] == ["DescribeCluster"] + ["ListClusterNodes"] * 21
+    assert {requested["MaxResults"] for one, requested in aws.requested if one == "ListClusterNodes"} == {100}
+    # 21 calls at 4 a second, of which a bucket of 8 may come immediately.
     assert clock.now - 100.0 == pytest.approx((21 - 8) / 4)
 
 
 def test_no_second_sees_more_calls_than_the_rate_and_the_bucket():
     clock = Clock()
-    pace = Pace(ApiRate(burst=3, per_second=3), clock=clock.tell, sleep=clock.sleep)
+    pace = Pace(ApiRate(burst=3, per_second=3), clock=clock.time, sleep=clock.sleep)
     at: list[float] = []
     for _ in range(30):
         pace.take()
@@ -187,34 +187,34 @@ def test_no_second_sees_more_calls_than_the_rate_and_the_bucket():
     assert pace.waited == pytest.approx(27 / 3)
 
 
-def test_who_waits_by_himself_does_not_wait_again():
+def test_a_call_after_a_pause_does_not_wait():
     clock = Clock()
-    pace = Pace(ApiRate(burst=1, per_second=2), clock=clock.tell, sleep=clock.sleep)
+    pace = Pace(ApiRate(burst=1, per_second=2), clock=clock.time, sleep=clock.sleep)
     pace.take()
     clock.sleep(10)
     pace.take()
     assert pace.waited == 0
 
 
-def test_only_a_cluster_that_provisions_continuously_is_asked_for_nodes_without_a_machine(
+def test_nodes_without_an_instance_are_listed_only_with_continuous_provisioning(
     monkeypatch: pytest.MonkeyPatch,
 ):
     for mode, wanted in (({}, None), ({"NodeProvisioningMode": "Continuous"}, True)):
         more: dict[str, Any] = mode
         aws = CannedAccount(hyperpod_answers(1, **more)).lives(monkeypatch)
         listing_of(AwsClients(region="us-west-2"), PLACE)
-        assert aws.asked[1][1].get("IncludeNodeLogicalIds") is wanted
+        assert aws.requested[1][1].get("IncludeNodeLogicalIds") is wanted
 
 
 def refused(code: CommandCode) -> AwsRefusal:
     return AwsRefusal([Problem(code=code, message="Rate exceeded", remedy="wait")], subject="x")
 
 
-def watched(*looks: Sight | AwsRefusal) -> BaseException:
-    """Watch so many looks, then type Ctrl-C; return what ended it."""
-    left: Iterator[Sight | AwsRefusal] = iter(looks)
+def watched(*looks: NodesView | AwsRefusal) -> BaseException:
+    """Watch for so many queries, then press Ctrl-C; return the exception."""
+    left: Iterator[NodesView | AwsRefusal] = iter(looks)
 
-    def one() -> Sight:
+    def one() -> NodesView:
         found = next(left, None)
         if found is None:
             raise KeyboardInterrupt
@@ -236,29 +236,31 @@ def test_in_a_pipe_each_table_follows_the_one_before(capsys: pytest.CaptureFixtu
     assert "\x1b" not in out
 
 
-def test_throttling_is_borne_and_expired_credentials_are_not(capsys: pytest.CaptureFixture[str]):
-    sight = look(listing(node()), None)
-    assert isinstance(watched(sight, refused(CommandCode.THROTTLED), sight), KeyboardInterrupt)
-    assert "AWS was not asked: Rate exceeded" in capsys.readouterr().out
-    assert isinstance(watched(sight, refused(CommandCode.EXPIRED), sight), AwsRefusal)
+def test_throttling_is_retried_and_expired_credentials_are_not(capsys: pytest.CaptureFixture[str]):
+    monitoring = look(listing(node()), None)
+    assert isinstance(watched(monitoring, refused(CommandCode.THROTTLED), monitoring), KeyboardInterrupt)
+    assert "not updated: Rate exceeded" in capsys.readouterr().out
+    assert isinstance(watched(monitoring, refused(CommandCode.EXPIRED), monitoring), AwsRefusal)
 
 
-def test_where_the_end_is_cut_off_what_somebody_should_look_at_stands_on_top():
-    sight = look(listing(node(index=1), node(index=2, status="Failure")), None)
-    lines = sight.top(Screen(width=150, colour=False, live=True)).splitlines()
+def test_nodes_that_need_attention_are_first_if_the_end_is_cut_off():
+    monitoring = look(listing(node(index=1), node(index=2, status="Failure")), None)
+    lines = monitoring.top(Screen(width=150, color=False, live=True)).splitlines()
     assert lines[0].startswith("ml-cluster: 2 nodes")
     assert lines[2].startswith("trn1-2")
 
 
-def test_what_aws_says_does_not_steer_the_terminal():
-    sight = look(listing(node(status="Failure", message="\x1b[2Jgone\nand more"), message="\x1b]0;x\x07whole"), None)
-    text = sight.text(Screen(width=None, colour=False, live=False))
+def test_texts_of_aws_have_no_control_characters():
+    monitoring = look(
+        listing(node(status="Failure", message="\x1b[2Jgone\nand more"), message="\x1b]0;x\x07whole"), None
+    )
+    text = monitoring.text(Screen(width=None, color=False, live=False))
     assert "\x1b" not in text
     assert "[2Jgone and more" in text
 
 
 @pytest.mark.parametrize(("width", "columns"), [(None, 2), (150, 2), (90, 0)])
-def test_a_screen_of_medium_width_keeps_what_is_needed_at_night(width: int | None, columns: int):
-    text = look(listing(node()), None).text(Screen(width=width, colour=False, live=False))
+def test_a_terminal_of_medium_width_shows_the_most_important_columns(width: int | None, columns: int):
+    text = look(listing(node()), None).text(Screen(width=width, color=False, live=False))
     assert text.splitlines()[0].split()[1:].count("INSTANCE") + text.splitlines()[0].split().count("TYPE") == columns
     assert "trn1-1" in text

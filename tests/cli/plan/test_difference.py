@@ -1,4 +1,4 @@
-"""What differs between two templates, and what no update can do."""
+"""Differences between two templates, and updates that fail."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from llm_fleet.cli.screen import Screen
 from local.aws.resources.schemas import create_only_paths, schema_of
 from local.aws.resources.spec import type_specs
 
-WIDE = Screen(width=None, colour=False, live=False)
+WIDE = Screen(width=None, color=False, live=False)
 
 
 def stack(**resources: Mapping[str, Any]) -> StackTemplate:
@@ -69,12 +69,12 @@ def test_a_difference_that_may_be_the_flags_says_so():
     assert "cdk.json" not in difference_section([old], deployed, without_flags="/fleets").text(WIDE)
 
 
-def test_a_resource_of_another_type_is_made_anew_and_metadata_is_no_change():
+def test_a_resource_of_another_type_is_made_again_and_metadata_is_no_change():
     old, new = stack(A=resource("AWS::SNS::Topic")), stack(A=resource("AWS::SQS::Queue"))
     assert kinds(old, new) == {"A": (ChangeKind.REPLACED, ("Type",))}
-    told = {**resource("AWS::SNS::Topic"), "Metadata": {"aws:cdk:path": "s/Topic/Resource"}}
-    assert kinds(old, stack(A=told)) == {}
-    assert stack(A=told).where("A") == "s/Topic"
+    reported = {**resource("AWS::SNS::Topic"), "Metadata": {"aws:cdk:path": "s/Topic/Resource"}}
+    assert kinds(old, stack(A=reported)) == {}
+    assert stack(A=reported).where("A") == "s/Topic"
 
 
 def test_functions_and_lists_of_another_length_are_one_value():
@@ -114,7 +114,7 @@ def test_another_provisioning_mode_of_a_running_cluster_is_announced():
     old, new = resource(kind, InstanceGroups=[]), resource(kind, InstanceGroups=[], NodeProvisioningMode="Continuous")
     (change,) = hyperpod_changes(stack(C=old), stack(C=new))
     assert change.group == "all groups"
-    assert change.what.startswith("NodeProvisioningMode from none to Continuous: HyperPod may refuse it")
+    assert change.what.startswith("NodeProvisioningMode from none to Continuous: HyperPod may reject it")
 
 
 def test_groups_of_a_hyperpod_cluster():
@@ -125,12 +125,12 @@ def test_groups_of_a_hyperpod_cluster():
     assert [(one.group, one.what, one.refused) for one in changes] == [
         ("a", "from 4 nodes to 6 nodes", False),
         ("d", "added, with 2 nodes", False),
-        ("c", "SlurmConfig.NodeType cannot change in place: give the group another name, and it is made anew", True),
-        ("b", "removed, with its nodes, the jobs on them and what lies on their disks", False),
+        ("c", "SlurmConfig.NodeType cannot change in place: give the group another name to create a new one", True),
+        ("b", "removed, with its nodes, their jobs and the data on their disks", False),
     ]
 
 
-def test_a_parallelcluster_is_judged_by_its_update_policies():
+def test_a_parallelcluster_is_checked_by_its_update_policies():
     def cluster(head: str, most: int) -> StackTemplate:
         configuration = {
             "Image": {"Os": "alinux2023"},
@@ -170,18 +170,18 @@ def test_what_the_user_guide_alone_says_is_what_the_embedded_aws_does():
     facts = create_only("AWS::FSx::FileSystem")
     assert facts is not None
     assert set(facts.documented) == type_specs()["AWS::FSx::FileSystem"].replace
-    for part, told in (
+    for part, reported in (
         ("LustreConfiguration", {"DeploymentType": "SCRATCH_2"}),
         ("LustreConfiguration", {"CopyTagsToBackups": True}),
         ("OpenZFSConfiguration", {"RootVolumeConfiguration": {"RecordSizeKiB": 16}}),
     ):
-        without, having = dict[str, Any]({part: {}}), dict[str, Any]({part: told})
+        without, having = dict[str, Any]({part: {}}), dict[str, Any]({part: reported})
         old, new = (stack(F=resource("AWS::FSx::FileSystem", **properties)) for properties in (without, having))
-        assert kinds(old, new)["F"][0] is ChangeKind.REPLACED, told
+        assert kinds(old, new)["F"][0] is ChangeKind.REPLACED, reported
 
 
 def of_group(old: dict[str, Any], new: dict[str, Any]) -> list[Any]:
-    """What becomes of the group of nodes that is `old` and then `new`, beside a controller's."""
+    """What becomes of the group of nodes that is `old` and then `new`, next to a controller's."""
     controller = group("controller", 1, SlurmConfig={"NodeType": "Controller"})
     before, after = (resource("AWS::SageMaker::Cluster", InstanceGroups=[controller, one]) for one in (old, new))
     return list(hyperpod_changes(stack(C=before), stack(C=after)))
@@ -193,13 +193,13 @@ COMPUTE = {"SlurmConfig": {"NodeType": "Compute", "PartitionNames": ["p"]}}
 def test_a_shrunk_group_is_announced_and_what_nodes_have_from_their_making():
     old = group("b", 1, **COMPUTE)
     (one,) = of_group(old, old | {"InstanceCount": 0})
-    assert one.what.startswith("from 1 node to 0 nodes: HyperPod chooses the nodes that go, and jobs on them end")
+    assert one.what.startswith("from 1 node to 0 nodes: HyperPod chooses the nodes to remove, and their jobs end")
     assert one.code == "LF1087"
     (one,) = of_group(old, old | {"InstanceCount": 2})
     assert one.code is None
     volume = [{"EbsVolumeConfig": {"VolumeSizeInGB": 100}}]
     (one,) = of_group(old, old | {"ImageId": "ami-1", "InstanceStorageConfigs": volume})
-    assert one.what.startswith("ImageId, InstanceStorageConfigs (EbsVolumeConfig) changes: HyperPod may refuse it")
+    assert one.what.startswith("ImageId, InstanceStorageConfigs (EbsVolumeConfig) changes: HyperPod may reject it")
     assert "another group name is safe" in one.what
     assert one.code == "LF1087"
 
@@ -208,8 +208,8 @@ def test_a_shrunk_group_is_announced_and_what_nodes_have_from_their_making():
     ("change", "words", "codes"),
     [
         ({"InstanceType": "ml.c5.large"}, "InstanceType from ml.m5.xlarge to ml.c5.large: HyperPod may", "88 87"),
-        ({"ThreadsPerCore": 1}, "ThreadsPerCore from none to 1: HyperPod may refuse it", "88 87"),
-        ({"ExecutionRole": {"Ref": "R"}}, "ExecutionRole from none to another: HyperPod may refuse it", "88"),
+        ({"ThreadsPerCore": 1}, "ThreadsPerCore from none to 1: HyperPod may reject it", "88 87"),
+        ({"ExecutionRole": {"Ref": "R"}}, "ExecutionRole from none to another: HyperPod may reject it", "88"),
         (
             {"InstanceType": None, "InstanceRequirements": {"InstanceTypes": ["ml.m5.xlarge"]}},
             "InstanceType from ml.m5.xlarge to none",
@@ -231,7 +231,7 @@ def test_a_role_that_is_replaced_may_be_refused():
     cluster = resource("AWS::SageMaker::Cluster", InstanceGroups=[group("b", 1, **COMPUTE, ExecutionRole=role)])
     old, new = (stack(C=cluster, Role=resource("AWS::IAM::Role", RoleName=name)) for name in ("r1", "r2"))
     (one,) = hyperpod_changes(old, new)
-    assert one.what.startswith("ExecutionRole is replaced: HyperPod may refuse")
+    assert one.what.startswith("ExecutionRole is replaced: HyperPod may reject")
     assert (one.code, one.refused) == ("LF1088", False)
 
 
@@ -240,7 +240,7 @@ def test_types_leave_a_group_of_several_when_their_nodes_have_left():
         return {"InstanceGroupName": "b", "InstanceCount": 1, "InstanceRequirements": {"InstanceTypes": list(names)}}
 
     (one,) = of_group(types("ml.a", "ml.b"), types("ml.b", "ml.c"))
-    assert one.what.startswith("without ml.a: HyperPod refuses it while nodes of such a type run")
+    assert one.what.startswith("without ml.a: HyperPod rejects it while nodes of such a type run")
     assert (one.code, one.refused) == ("LF1088", False)
     (one,) = of_group(types("ml.a"), types("ml.a", "ml.b"))
     assert (one.what, one.code) == ("other instance types, for new nodes only", None)
@@ -250,13 +250,13 @@ def test_only_new_nodes_mount_another_file_system():
     old = group("b", 1, **COMPUTE, InstanceStorageConfigs=[{"EbsVolumeConfig": {"VolumeSizeInGB": 100}}])
     mounts = [*old["InstanceStorageConfigs"], {"FsxOpenZfsConfig": {"DnsName": "d", "MountPath": "/home"}}]
     (one,) = of_group(old, old | {"InstanceStorageConfigs": mounts})
-    assert "running nodes keep the mounts that they have" in one.what
+    assert "running nodes keep their mounts" in one.what
     assert "deploy the group with 0 nodes, which ends its jobs" in one.what
     assert one.code is None
     (one,) = of_group(
         *(one | {"SlurmConfig": {"NodeType": "Controller"}} for one in (old, old | {"InstanceStorageConfigs": mounts}))
     )
-    assert one.what.endswith("it gets them by another cluster name only")
+    assert one.what.endswith("it gets them with another cluster name only")
 
 
 @pytest.mark.parametrize("groups", [[], [group("head", 1)], [group("controller", 0)]])
@@ -271,17 +271,17 @@ def test_nodes_of_slurms_controller_cannot_go(groups: list[dict[str, Any]]):
     assert hyperpod_changes(old, stack(C=resource(kind, ClusterName="b", InstanceGroups=groups))) == ()
 
 
-def test_what_only_provisioning_parameters_tell_of_the_controller_may_be_refused():
+def test_a_controller_of_provisioning_parameters_may_be_refused():
     kind = "AWS::SageMaker::Cluster"
     old, new = (resource(kind, InstanceGroups=[group(name, 1)]) for name in ("a", "b"))
     changes = [one for one in hyperpod_changes(stack(C=old), stack(C=new)) if one.group == "a"]
     assert [(one.code, one.refused) for one in changes] == [("LF1087", False), ("LF1088", False)]
-    assert changes[1].what.startswith("if provisioning_parameters.json names it as the controller's: removed")
+    assert changes[1].what.startswith("if provisioning_parameters.json has it as controller group: removed")
     api = resource(kind, InstanceGroups=[group("a", 1, SlurmConfig={"NodeType": "Controller"})])
     assert hyperpod_changes(stack(C=old), stack(C=api)) == ()
 
 
-def test_who_takes_a_value_of_a_custom_resource_may_change_with_it():
+def test_users_of_a_custom_resources_value_may_change_with_it():
     def bundle(text: str) -> StackTemplate:
         place = {"Fn::GetAtt": ["Own", "Prefix"]}
         return stack(Own=resource("Custom::Thing", A=text), Topic=resource("AWS::SNS::Topic", DisplayName=place))

@@ -1,4 +1,4 @@
-"""What a deployment would take from the users of a fleet, told from templates alone."""
+"""What a deployment would take from the users of a fleet, reported from templates alone."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from llm_fleet.cli.plan.whole_plan import difference_section
 from llm_fleet.cli.screen import Screen
 from tests.cli.canned_account import CannedAccount
 
-WIDE = Screen(width=None, colour=False, live=False)
+WIDE = Screen(width=None, color=False, live=False)
 FILES, CLUSTER = "AWS::FSx::FileSystem", "AWS::SageMaker::Cluster"
 KEY, PROFILE, DATABASE = "AWS::KMS::Key", "AWS::SageMaker::UserProfile", "AWS::RDS::DBCluster"
 BALANCER = "AWS::ElasticLoadBalancingV2::LoadBalancer"
@@ -37,10 +37,10 @@ def said(old: StackTemplate, new: StackTemplate) -> list[tuple[str, str]]:
     ("old", "new", "code", "words"),
     [
         (stack(FILES, KmsKeyId="a"), stack(FILES, KmsKeyId="b"), "LF1086", "is replaced: the new one is empty, and"),
-        (stack(FILES, KmsKeyId="a"), stack(FILES, keeps=True, KmsKeyId="b"), "LF1086", "the former one stays, with"),
-        (stack(FILES), template({}), "LF1086", "the file system is deleted, with what it holds"),
-        (stack(FILES, keeps=True), template({}), "LF1086", "the file system leaves the stack and stays"),
-        (stack(CLUSTER, VpcConfig="a"), stack(CLUSTER, VpcConfig="b"), "LF1087", "Slurm's queue and the jobs that run"),
+        (stack(FILES, KmsKeyId="a"), stack(FILES, keeps=True, KmsKeyId="b"), "LF1086", "the old one is retained with"),
+        (stack(FILES), template({}), "LF1086", "the file system is deleted, with its data"),
+        (stack(FILES, keeps=True), template({}), "LF1086", "the file system is removed from the stack and retained"),
+        (stack(CLUSTER, VpcConfig="a"), stack(CLUSTER, VpcConfig="b"), "LF1087", "Slurm's queue and running jobs"),
         (stack(CLUSTER), template({}), "LF1087", "the cluster is deleted, with its nodes"),
         (stack("Custom::PclusterCluster"), template({}), "LF1087", "the cluster is deleted, with its nodes"),
         (stack(BALANCER, Scheme="a"), stack(BALANCER, Scheme="b"), "LF1089", "another DNS name"),
@@ -48,23 +48,28 @@ def said(old: StackTemplate, new: StackTemplate) -> list[tuple[str, str]]:
             stack(KEY),
             template({}),
             "LF1086",
-            "is deleted when 30 days are over; until then CancelKeyDeletion",
+            "is deleted after 30 days; until then CancelKeyDeletion",
         ),
-        (stack(KEY, PendingWindowInDays=7), template({}), "LF1086", "is deleted when 7 days are over"),
-        (stack(PROFILE), template({}), "LF1086", "unless spaces or applications of it are left: SageMaker refuses it"),
-        (stack(DATABASE), template({}), "LF1086", "is deleted; a snapshot of it is made before, and stays"),
-        (stack(DATABASE, policy="Delete"), template({}), "LF1086", "is deleted, with what it holds"),
+        (stack(KEY, PendingWindowInDays=7), template({}), "LF1086", "is deleted after 7 days"),
+        (
+            stack(PROFILE),
+            template({}),
+            "LF1086",
+            "unless it still has spaces or applications: then SageMaker rejects this",
+        ),
+        (stack(DATABASE), template({}), "LF1086", "is deleted; a snapshot is created before and kept"),
+        (stack(DATABASE, policy="Delete"), template({}), "LF1086", "is deleted, with its data"),
         (
             stack(DATABASE, KmsKeyId="a"),
             stack(DATABASE, policy="Snapshot", KmsKeyId="b"),
             "LF1086",
-            "the former one is deleted; a snapshot of it is made before",
+            "the old one is deleted; a snapshot is created before",
         ),
     ],
 )
 def test_what_is_lost_or_left_behind(old: StackTemplate, new: StackTemplate, code: str, words: str) -> None:
-    ((told, what),) = said(old, new)
-    assert told == code
+    ((reported, what),) = said(old, new)
+    assert reported == code
     assert words in what
 
 
@@ -83,25 +88,25 @@ def test_plan_shows_them_with_their_codes() -> None:
     deployed = DeployedStacks(AwsClients(region="us-west-2"), [])
     deployed.found["s"] = stack(FILES, FileSystemType="LUSTRE", StorageCapacity=4800)
     section = difference_section([template({})], deployed)
-    assert "One: the file system is deleted, with what it holds [LF1086]" in section.text(WIDE)
+    assert "One: the file system is deleted, with its data [LF1086]" in section.text(WIDE)
     assert [one["code"] for one in section.data["losses"]] == ["LF1086"]
     smaller = stack(FILES, FileSystemType="LUSTRE", StorageCapacity=2400)
     section = difference_section([smaller], deployed)
-    assert "FSx takes no storage away: from 4800 GiB to 2400 GiB [LF1088]" in section.text(WIDE)
+    assert "FSx does not reduce the storage capacity: from 4800 GiB to 2400 GiB [LF1088]" in section.text(WIDE)
     assert [one["code"] for one in section.data["refused_updates"]] == ["LF1088"]
 
 
 def listed(name: str, number: int, *, description: str = "Some stack (llm-fleet)", **more: str) -> dict[str, Any]:
     created = datetime(2026, 11, number, tzinfo=UTC)
-    told = {"StackName": name, "CreationTime": created, "StackStatus": "UPDATE_COMPLETE"}
-    return told | {"TemplateDescription": description} | more
+    reported = {"StackName": name, "CreationTime": created, "StackStatus": "UPDATE_COMPLETE"}
+    return reported | {"TemplateDescription": description} | more
 
 
 def deployed_of(fleet: str, *stacks: str) -> DeployedStacks:
     return DeployedStacks(AwsClients(region="us-west-2"), stacks, fleet=fleet)
 
 
-def test_stacks_that_left_the_file_are_named_with_the_command_that_deletes_them(
+def test_removed_stacks_are_listed_with_the_command_that_deletes_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     account = CannedAccount(
@@ -123,13 +128,13 @@ def test_stacks_that_left_the_file_are_named_with_the_command_that_deletes_them(
     )
     account.lives(monkeypatch)
     deployed = deployed_of("train", "train-storage")
-    assert [one.name for one in deployed.left] == ["train-old", "train-database"], "who may import goes first"
+    assert [one.name for one in deployed.left] == ["train-old", "train-database"], "the importing stack is first"
     assert deployed_of("train-two", "train-two-storage").left[0].name == "train-two-a"
     same = StackTemplate(name="train-storage", region=None, resources={}, paths={})
     section = difference_section([same], deployed)
     text = section.text(WIDE)
-    assert "nothing changes in the stacks that are deployed" in text
-    assert "train-old is deployed, and the fleet file no longer has it" in text
+    assert "the deployed stacks do not change" in text
+    assert "train-old is deployed, but no longer in the fleet file" in text
     command = "aws cloudformation delete-stack --region us-west-2 --stack-name train-old"
     assert f"`{command}` [LF1090]" in text
     assert section.data["left_stacks"][0] == {"code": "LF1090", "name": "train-old", "destroy": command}
@@ -141,15 +146,15 @@ def test_a_refused_listing_leaves_the_difference(monkeypatch: pytest.MonkeyPatch
     deployed = deployed_of("train", "train-storage")
     same = StackTemplate(name="train-storage", region=None, resources={}, paths={})
     section = difference_section([same], deployed)
-    assert "nothing changes in the stacks that are deployed" in section.text(WIDE)
-    assert "not known whether stacks are deployed that the fleet file no longer has" in section.text(WIDE)
+    assert "the deployed stacks do not change" in section.text(WIDE)
+    assert "deployed stacks that are no longer in the fleet file could not be listed" in section.text(WIDE)
     assert section.data["refused"].code.value.startswith("LF100"), "the command ends with 3"
     assert section.data["not_known"] == []
 
 
-def test_a_subnet_that_stays_is_said_to_keep_its_block() -> None:
+def test_a_retained_subnet_is_reported_with_its_block() -> None:
     deployed = DeployedStacks(AwsClients(region="us-west-2"), [])
     deployed.found["s"] = stack("AWS::EC2::Subnet", keeps=True, CidrBlock="10.1.128.0/18")
     text = difference_section([template({})], deployed).text(WIDE)
-    assert "One: the subnet leaves the stack and stays, with its block 10.1.128.0/18" in text
+    assert "One: the subnet is removed from the stack and retained with its CIDR block 10.1.128.0/18" in text
     assert "InvalidSubnet.Conflict" in text

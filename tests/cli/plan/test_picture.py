@@ -1,4 +1,4 @@
-"""The picture of a fleet: what stands in it, and where."""
+"""The picture of a fleet: what is in it, and where."""
 
 import json
 import re
@@ -69,9 +69,9 @@ def test_a_cluster_its_nodes_and_what_it_mounts(examples_made: ExamplesMade):
         "HyperPod full-train mounts FSx for Lustre /fsx",
         "HyperPod full-train mounts FSx for OpenZFS /home",
         "FSx for Lustre imports from, exports to S3 bucket /data",
-        "HyperPod told reads S3 bucket",
+        "HyperPod told reads S3 bucket",  # codespell:ignore told
     } <= said(scene)
-    assert [vpc.title for vpc in scene.vpcs] == ["VPC 10.0.0.0/16 + 10.1.0.0/16", "VPC that exists already"]
+    assert [vpc.title for vpc in scene.vpcs] == ["VPC 10.0.0.0/16 + 10.1.0.0/16", "existing VPC"]
     assert [zone.title for zone in scene.vpcs[0].zones] == ["usw2-az4", "usw2-az2"]
 
 
@@ -96,10 +96,10 @@ def test_parallelcluster_sagemaker_and_a_watch(examples_made: ExamplesMade):
         "DynamoDB table",
         "SNS topic",
     }
-    assert {"Lambda function reads SQS queue", "4 alarms alarms tell SNS topic"} <= said(scene)
+    assert {"Lambda function reads SQS queue", "4 alarms alarms notify SNS topic"} <= said(scene)
 
 
-def test_a_database_stands_over_its_subnets(tmp_path: Path):
+def test_a_database_is_over_its_subnets(tmp_path: Path):
     template = json.loads((DATABASE / "records-database.json").read_text())
     scene = Scene.of(Assembly.read(assembly_of({"records-database": template}, tmp_path)))
     (database,) = [thing for thing in scene.things.values() if thing.title.startswith("Database")]
@@ -121,20 +121,20 @@ def test_the_same_assembly_gives_the_same_bytes(examples_made: ExamplesMade):
     assert picture_of(assembly) == picture_of(assembly)
 
 
-def test_it_is_told_in_words_and_every_name_is_escaped(tmp_path: Path, examples_made: ExamplesMade):
+def test_it_is_reported_in_words_and_every_name_is_escaped(tmp_path: Path, examples_made: ExamplesMade):
     template = templates_in(examples_made.of("hyperpod-existing-network"))["in-our-vpc-train"]
     cluster = next(one for one in template["Resources"].values() if one["Type"] == "AWS::SageMaker::Cluster")
     cluster["Properties"]["ClusterName"] = "<b>&train"
     drawn = ElementTree.fromstring(picture_of(assembly_of({"a-train": template}, tmp_path)))
     assert drawn.findtext(f"{NAMESPACE}title") == "Architecture: a-train"
-    told = drawn.findtext(f"{NAMESPACE}desc") or ""
-    assert "Region us-west-2. VPC that exists already; HyperPod <b>&train" in told
-    assert "HyperPod <b>&train mounts File system (/fsx)" in told
+    reported = drawn.findtext(f"{NAMESPACE}desc") or ""
+    assert "Region us-west-2. existing VPC; HyperPod <b>&train" in reported
+    assert "HyperPod <b>&train mounts File system (/fsx)" in reported
     assert drawn.get("role") == "img"
 
 
 @pytest.mark.parametrize("written", [None, "{", '{"artifacts": []}', '{"artifacts": {}}', '{"artifacts": {"a": {}}}'])
-def test_a_folder_that_is_no_assembly_is_told(tmp_path: Path, written: str | None):
+def test_a_folder_that_is_no_assembly_is_reported(tmp_path: Path, written: str | None):
     if written is not None:
         (tmp_path / "manifest.json").write_text(written)
     with pytest.raises(FleetError) as raised:
@@ -151,7 +151,7 @@ def test_stacks_of_a_stage_are_drawn_as_well(tmp_path: Path, examples_made: Exam
     assert picture_of(tmp_path) == picture_of(tmp_path / "stage")
 
 
-def test_letters_stand_out_from_every_ground():
+def test_text_has_enough_contrast_on_every_background():
     grounds = [picture_drawing.GROUND, *picture_drawing.BOXES.values(), *picture_drawing.CARDS.values()]
     assert (
         min(contrast(ink, ground) for ink in (picture_drawing.INK, picture_drawing.MUTED) for ground in grounds) >= 4.5
@@ -167,8 +167,8 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-def luminance(colour: str) -> float:
-    channels = [int(part, 16) / 255 for part in re.findall("..", colour.removeprefix("#"))]
+def luminance(color: str) -> float:
+    channels = [int(part, 16) / 255 for part in re.findall("..", color.removeprefix("#"))]
     red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in channels)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -186,7 +186,7 @@ def test_no_card_covers_another(layout: Layout):
     assert covering == []
 
 
-def test_every_card_stands_in_the_box_of_its_only_subnet(layout: Layout):
+def test_every_card_is_in_the_box_of_its_only_subnet(layout: Layout):
     titles = {subnet.key: subnet.title for vpc in layout.scene.vpcs for zone in vpc.zones for subnet in zone.subnets}
     boxes = {box.title: place for box, place in layout.boxes if box.kind == "subnet"}
     for thing, place in layout.cards:
@@ -195,7 +195,7 @@ def test_every_card_stands_in_the_box_of_its_only_subnet(layout: Layout):
         assert within(place, layout.boxes[0][1]), thing.title
 
 
-def test_every_box_stands_in_the_one_around_it_and_beside_the_others(layout: Layout):
+def test_every_box_is_in_the_one_around_it_and_next_to_the_others(layout: Layout):
     for depth in (0, 1, 2, 3):
         same = [place for box, place in layout.boxes if box.depth == depth]
         assert not any(overlap(a, b) for a, b in combinations(same, 2))
@@ -230,7 +230,7 @@ def test_every_line_runs_straight_and_ends_at_its_cards(layout: Layout):
 
 
 def is_at(point: tuple[int, int], place: Rectangle) -> bool:
-    """Return whether `point` is on an edge of `place`, or a pixel beside."""
+    """Return whether `point` is on an edge of `place`, or a pixel next to."""
     (x, y), near = point, (-1, 0, 1)
     across = place.x <= x <= place.right and (y - place.y in near or y - place.bottom in near)
     return across or (place.y <= y <= place.bottom and (x - place.x in near or x - place.right in near))
@@ -250,7 +250,7 @@ def test_no_two_lines_run_upon_one_another(layout: Layout, across: int):
 
 
 def overlap(a: Rectangle, b: Rectangle) -> bool:
-    """Return whether they have a point in common that is on no edge of theirs."""
+    """Return whether they have a common point that is not on an edge."""
     return a.x < b.right and b.x < a.right and a.y < b.bottom and b.y < a.bottom
 
 
@@ -264,7 +264,7 @@ BUCKET: dict[str, Any] = {"Type": "AWS::S3::Bucket"}
 @pytest.fixture
 def references(tmp_path: Path) -> References:
     outputs = {
-        "Told": {"Value": {"Fn::GetAtt": ["Kept", "Arn"]}},
+        "Shared": {"Value": {"Fn::GetAtt": ["Kept", "Arn"]}},
         "Exported": {"Value": {"Ref": "Kept"}, "Export": {"Name": "kept-name"}},
     }
     stores = {"Resources": {"Kept": BUCKET, "Other": BUCKET}, "Outputs": outputs}
@@ -279,8 +279,8 @@ def references(tmp_path: Path) -> References:
         ({"Fn::GetAtt": "Kept.Arn"}, ["user.Kept"]),
         ({"Fn::Sub": "s3://${Kept}/${AWS::Region}/${Kept.Arn}"}, ["user.Kept"]),
         ({"Fn::Sub": ["s3://${Kept}/${a}", {"a": {"Fn::ImportValue": "kept-name"}}]}, ["user.Kept", "stores.Kept"]),
-        ({"Fn::GetStackOutput": {"StackName": "stores", "OutputName": "Told"}}, ["stores.Kept"]),
-        ({"Fn::GetStackOutput": {"StackName": "elsewhere", "OutputName": "Told"}}, []),
+        ({"Fn::GetStackOutput": {"StackName": "stores", "OutputName": "Shared"}}, ["stores.Kept"]),
+        ({"Fn::GetStackOutput": {"StackName": "elsewhere", "OutputName": "Shared"}}, []),
         ({"Fn::ImportValue": "kept-name"}, ["stores.Kept"]),
         ([{"Fn::Join": ["", ["arn:", {"Ref": "Kept"}]]}, {"a": {"b": {"Ref": "Kept"}}}], ["user.Kept"]),
         ("Kept", []),
@@ -290,7 +290,7 @@ def test_what_is_named_is_found(references: References, value: Any, found: list[
     assert [resource.key for resource in references.of(value, "user")] == found
 
 
-def test_a_text_is_told_with_what_is_known(references: References):
+def test_a_text_is_reported_with_what_is_known(references: References):
     joined = {"Fn::Join": ["-", ["sagemaker", {"Ref": "AWS::StackId"}, 1]]}
-    assert references.told(joined) == "sagemaker-…-1"
+    assert references.text(joined) == "sagemaker-…-1"
     assert list(references.texts({"a": ["x", {"b": "y"}]})) == ["x", "y"]

@@ -1,4 +1,4 @@
-"""`llm-fleet plan` as a person and as CI run it, without AWS: sections, synthesis, prices."""
+"""`llm-fleet plan` on a terminal and in CI, without AWS: sections, synthesis, prices."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ LLAMA = ROOT / "examples" / "training-llama2-7b.yaml"
 QUICK = ("--no-synth", "--no-aws")
 
 CALLS_OF_FORTY_QUEUES = 300_000
-"""Counted were 185,000."""
+"""Calls of functions; measured: 185,000."""
 LARGE = """
 fleet: large
 region: us-west-2
@@ -45,7 +45,7 @@ def plan(*words: object) -> int:
 
 @pytest.fixture(autouse=True)
 def _no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Prices that the developer has refreshed are of no matter here."""
+    """Ignore refreshed prices of the developer."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
@@ -56,13 +56,15 @@ def test_the_plan_in_words(capsys: pytest.CaptureFixture[str]):
     assert workers.split() == [
         *("train/workers", "ml.trn1.32xlarge", "4", "512", "64", "neuron", "2,048", "GiB", "800", "Gbit/s", "on-demand")
     ]
-    assert "7 machines at most, with 524 vCPUs; 66 accelerators of 2,112 GiB; 3.2 Tbit/s of EFA in all" in lines
-    assert "1,200 MB/s for all nodes together; 240 MB/s for each of 5 when all read at once" in lines
+    assert "7 instances at most, with 524 vCPUs; 66 accelerators of 2,112 GiB; 3.2 Tbit/s of EFA in total" in lines
+    assert "1,200 MB/s for all nodes together; 240 MB/s for each of 5 if all read at the same time" in lines
     # Checkpoint: 6.7 G parameters, 14 bytes each.
     assert any(line.split()[:4] == ["llama2-7b", "4", "94", "GB"] and "enough" in line for line in lines)
-    assert any(line.startswith("together: $") and line.endswith("a month of 730 hours") for line in lines)
-    assert any(line.startswith("at the price of us-east-1, as none of us-west-2 is known") for line in lines)
-    assert any(line.startswith("not in it: data transfer") for line in lines)
+    assert any(line.startswith("total: $") and line.endswith("a month of 730 hours") for line in lines)
+    assert any(
+        line.startswith("at the price of us-east-1, because the price in us-west-2 is unknown") for line in lines
+    )
+    assert any(line.startswith("not included: data transfer") for line in lines)
 
 
 def test_a_short_file_system_is_a_remark_with_the_throughput_that_would_do(
@@ -79,9 +81,9 @@ def test_a_short_file_system_is_a_remark_with_the_throughput_that_would_do(
 
 def test_json_has_every_section(capsys: pytest.CaptureFixture[str]):
     assert plan(TRN1, *QUICK, "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert list(told) == ["fleet", "file", "region", "machines", "network", "lustre", "cost"]
-    assert told["machines"]["at_most"] == {
+    reported = json.loads(capsys.readouterr().out)
+    assert list(reported) == ["fleet", "file", "region", "machines", "network", "lustre", "cost"]
+    assert reported["machines"]["at_most"] == {
         "machines": 5,
         "vcpus": 516,
         "accelerators": 64,
@@ -89,11 +91,11 @@ def test_json_has_every_section(capsys: pytest.CaptureFixture[str]):
         "efa_gbps": 3200,
         "unknown_types": [],
     }
-    (zone,) = told["network"]["zones"]
+    (zone,) = reported["network"]["zones"]
     # One for the controller, 8 for each of four workers, 3 for the file system; room for a worker, and AWS's five.
     assert (zone["addresses_taken"], zone["addresses_needed"], zone["addresses_given"]) == (36, 49, 32768)
-    assert told["cost"]["complete"] is True
-    assert told["cost"]["month"]["maximum"] == pytest.approx(told["cost"]["hour"]["maximum"] * 730, abs=0.1)
+    assert reported["cost"]["complete"] is True
+    assert reported["cost"]["month"]["maximum"] == pytest.approx(reported["cost"]["hour"]["maximum"] * 730, abs=0.1)
 
 
 def test_a_price_table_of_the_users_own_and_what_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -107,7 +109,7 @@ def test_a_price_table_of_the_users_own_and_what_has_none(tmp_path: Path, capsys
     out = capsys.readouterr().out
     assert "$10/h" in out
     assert "no price known: second volumes of train/trn1, OpenZFS SINGLE_AZ_HA_2, storage of storage.home" in out
-    assert "; what has no price is left out" in out
+    assert "; items without a price are left out" in out
 
 
 @pytest.mark.parametrize(
@@ -121,7 +123,7 @@ def test_a_price_table_of_the_users_own_and_what_has_none(tmp_path: Path, capsys
         '"source": "s", "read": "2026-11-01", "verified": true}]}',
     ],
 )
-def test_a_broken_price_table_is_told(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_broken_price_table_is_reported(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     prices = tmp_path / "prices.json"
     prices.write_text(text)
     assert plan(TRN1, *QUICK, "--prices", prices) == 1
@@ -140,7 +142,7 @@ def test_a_folder_that_is_no_assembly(tmp_path: Path, capsys: pytest.CaptureFixt
     assert plan(TRN1, "--no-aws", "--assembly", tmp_path) == 1
     out, err = capsys.readouterr()
     assert "LF1080" in err
-    assert "together: $" in out, "what the file alone tells comes first"
+    assert "total: $" in out, "sections from the file are first"
 
 
 def test_what_needs_a_synthesis_is_refused_without_one(capsys: pytest.CaptureFixture[str]):
@@ -153,10 +155,10 @@ def test_a_picture_without_graphviz_is_refused_before_the_synthesis(
 ):
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
     assert plan(TRN1, "--no-aws", "--picture", tmp_path / "it.svg") == 1
-    told = capsys.readouterr()
-    assert "LF1098" in told.err
-    assert "pip install 'llm-fleet[picture]'" in told.err
-    assert told.out == ""
+    reported = capsys.readouterr()
+    assert "LF1098" in reported.err
+    assert "pip install 'llm-fleet[picture]'" in reported.err
+    assert reported.out == ""
 
 
 def test_forty_columns():
@@ -166,7 +168,7 @@ def test_forty_columns():
     assert "  an hour: $98.92" in [line.rstrip() for line in ran.lines]
 
 
-def test_a_pipe_has_a_line_a_row_and_no_colour():
+def test_a_pipe_has_a_line_a_row_and_no_color():
     ran = run("plan", str(TRN1), *QUICK)
     assert ran.code == 0
     assert "\x1b" not in ran.out
@@ -194,15 +196,15 @@ def test_two_thousand_nodes_are_planned_with_as_few_calls_as_forty_of_as_many_qu
 BUCKET = "fleet: tiny\nregion: us-west-2\nnetwork: none\nstorage: {buckets: {data: {}}}\n"
 
 
-def test_a_fleet_is_synthesized_and_tells_what_destroy_leaves(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_fleet_is_synthesized_and_reports_what_destroy_leaves(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file = tmp_path / "fleet.yaml"
     file.write_text(BUCKET)
     assert main(["plan", str(file), "--no-aws", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    buckets = [one for one in told["retained"] if one["type"] == "AWS::S3::Bucket"]
+    reported = json.loads(capsys.readouterr().out)
+    buckets = [one for one in reported["retained"] if one["type"] == "AWS::S3::Bucket"]
     assert {one["stack"] for one in buckets} == {"tiny-storage"}
     assert buckets[0]["where"].startswith("tiny-storage/")
-    assert "difference" not in told
+    assert "difference" not in reported
 
 
 def test_no_credentials_leave_the_rest_of_the_plan(
@@ -224,10 +226,10 @@ def test_no_credentials_leave_the_rest_of_the_plan(
     words = ["plan", str(file), "--assembly", str(assembly)]
     assert main([*words, "--deployed"]) == 3
     out = capsys.readouterr().out
-    assert "not known of tiny-storage: there are no credentials to ask AWS with" in out
+    assert "unknown for tiny-storage: no AWS credentials" in out
     assert "aws configure sso" in out
-    assert main(words) == 0, "without credentials and without --deployed nobody is asked"
-    assert "not compared with what is deployed: there are no credentials" in capsys.readouterr().err
+    assert main(words) == 0, "without credentials and --deployed, AWS is not called"
+    assert "not compared with the deployed stacks, because there are no AWS credentials" in capsys.readouterr().err
     assert main([*words, "--no-aws"]) == 0
     assert capsys.readouterr().err == ""
 
@@ -239,7 +241,7 @@ def test_no_credentials_leave_the_rest_of_the_plan(
         ("FileNotFoundError: [Errno 2] No such file or directory: 'node'", PlanCode.NO_CDK),
     ],
 )
-def test_why_a_synthesis_fails_is_told(said: str, code: PlanCode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_why_a_synthesis_fails_is_reported(said: str, code: PlanCode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     script = tmp_path / "fails.py"
     script.write_text(f"import sys\nsys.exit({said!r})\n")
     monkeypatch.setattr(module, "_MODULE", "fails")
@@ -272,13 +274,13 @@ def test_the_context_is_that_of_the_nearest_cdk_json(tmp_path: Path):
 
 
 def test_a_missing_cdk_json_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    beside, here = tmp_path / "fleets", tmp_path / "here"
-    beside.mkdir()
+    next_to, here = tmp_path / "fleets", tmp_path / "here"
+    next_to.mkdir()
     here.mkdir()
     monkeypatch.chdir(here)
-    assert module.without_flags(beside / "fleet.yaml") == f"{beside} or {here}"
+    assert module.without_flags(next_to / "fleet.yaml") == f"{next_to} or {here}"
     (here / "cdk.json").write_text("{}")
-    assert module.without_flags(beside / "fleet.yaml") is None
+    assert module.without_flags(next_to / "fleet.yaml") is None
     assert module.without_flags(Path("fleet.yaml")) is None
 
 
@@ -294,12 +296,12 @@ def product(*prices: tuple[str, str]) -> dict[str, Any]:
     }
 
 
-def test_what_is_asked_of_an_instance_and_of_a_node_of_hyperpod():
-    asked = price_question("ec2", "trn1.32xlarge", "us-west-2")
-    assert asked is not None
-    assert asked.service_code == "AmazonEC2"
-    assert asked.filters["instanceType"] == "trn1.32xlarge"
-    assert (asked.filters["regionCode"], asked.filters["tenancy"]) == ("us-west-2", "Shared")
+def test_price_queries_of_an_instance_and_of_a_hyperpod_node():
+    requested = price_question("ec2", "trn1.32xlarge", "us-west-2")
+    assert requested is not None
+    assert requested.service_code == "AmazonEC2"
+    assert requested.filters["instanceType"] == "trn1.32xlarge"
+    assert (requested.filters["regionCode"], requested.filters["tenancy"]) == ("us-west-2", "Shared")
     node = price_question("sagemaker-cluster", "ml.trn1.32xlarge", "us-west-2")
     assert node is not None
     assert node.filters == {"instanceType": "ml.trn1.32xlarge-Cluster", "regionCode": "us-west-2"}
@@ -314,6 +316,6 @@ def test_prices_of_an_answer_text_or_not():
 
 
 @pytest.mark.parametrize("answer", ["{", "[]", "{}", json.dumps(product(("Hrs", "much")))])
-def test_an_answer_of_another_shape_is_told(answer: str):
+def test_an_answer_of_another_shape_is_reported(answer: str):
     with pytest.raises(FleetError, match="LF1084"):
         prices_in([answer], "Hrs")

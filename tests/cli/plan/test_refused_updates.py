@@ -1,4 +1,4 @@
-"""What CloudFormation would refuse, told from templates alone."""
+"""What CloudFormation would refuse, reported from templates alone."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,14 +28,14 @@ def refused(deployed: list[StackTemplate], planned: list[StackTemplate]) -> list
     return list(refused_updates(before, planned, changes))
 
 
-def test_what_others_use_is_neither_replaced_nor_taken_out() -> None:
+def test_values_that_other_stacks_import_are_neither_replaced_nor_removed() -> None:
     train = stack("train", USER)
     (one,) = refused([storage(KmsKeyId="a"), train], [storage(KmsKeyId="b"), train])
     assert (one.stack, one.where, one.used_by, one.certain) == ("storage", "Files", ("train",), True)
-    # The user's new template imports it no longer, but it is deployed after the storage.
+    # The user's new template does not import it, but is deployed after the storage.
     (one,) = refused([storage(), train], [stack("storage", {}), stack("train", {})])
     assert "does not delete" in one.why
-    assert refused([storage(KmsKeyId="a")], [storage(KmsKeyId="b")]) == [], "no one uses it"
+    assert refused([storage(KmsKeyId="a")], [storage(KmsKeyId="b")]) == [], "no stack uses it"
     assert refused([storage(StorageCapacity=1), train], [storage(StorageCapacity=2), train]) == [], "in place"
 
 
@@ -49,10 +49,10 @@ def test_a_refused_replacement_leaves_a_second_copy_of_what_is_retained() -> Non
     (one,) = refused([files("a"), train], [files("b", DeletionPolicy="Retain"), train])
     assert not one.leaves_copy
     (one,) = refused([files("a", UpdateReplacePolicy="Retain"), train], [stack("storage", {}), train])
-    assert not one.leaves_copy, "it is taken out, and not replaced"
+    assert not one.leaves_copy, "it is removed, and not replaced"
 
 
-def test_what_is_replaced_takes_along_what_names_it() -> None:
+def test_references_to_a_replaced_resource_change_with_it() -> None:
     def network(cidr: str) -> StackTemplate:
         subnet = {"VpcId": {"Ref": "Vpc"}, "CidrBlock": "10.1.0.0/17"}
         return stack(
@@ -77,13 +77,13 @@ def test_what_is_replaced_takes_along_what_names_it() -> None:
     assert (one.where, one.used_by) == ("Subnet", ("train",))
 
 
-def test_a_subnet_that_moves_over_one_that_is_there_still() -> None:
+def test_a_new_subnet_that_overlaps_an_existing_one() -> None:
     def network(*cidrs: str) -> StackTemplate:
         made = {f"Subnet{n}": {"Type": "AWS::EC2::Subnet", "Properties": {"CidrBlock": c}} for n, c in enumerate(cidrs)}
         return stack("network", made)
 
     (one,) = refused([network("10.1.0.0/16")], [network("10.1.0.0/17")])
-    assert one.why.startswith("InvalidSubnet.Conflict: 10.1.0.0/17 overlaps 10.1.0.0/16, which is deleted only when")
+    assert one.why.startswith("InvalidSubnet.Conflict: 10.1.0.0/17 overlaps 10.1.0.0/16, which is deleted only at")
     assert refused([network("10.1.0.0/17")], [network("10.1.0.0/17", "10.1.128.0/18")]) == []
     assert refused([network("10.1.0.0/17")], [network("10.1.128.0/17")]) == []
 
@@ -93,7 +93,7 @@ def test_a_resource_with_a_name_of_its_own_is_not_replaced() -> None:
         return stack("train", {"Cluster": {"Type": "AWS::SageMaker::Cluster", "Properties": properties}})
 
     (one,) = refused([cluster(ClusterName="a", VpcConfig="x")], [cluster(ClusterName="a", VpcConfig="y")])
-    assert "only together with its ClusterName" in one.why
+    assert "only if its ClusterName changes" in one.why
     assert refused([cluster(ClusterName="a", VpcConfig="x")], [cluster(ClusterName="b", VpcConfig="y")]) == []
 
     def of_studio(kind: str, **properties: Any) -> StackTemplate:
@@ -102,7 +102,7 @@ def test_a_resource_with_a_name_of_its_own_is_not_replaced() -> None:
     (one,) = refused(
         [of_studio("Domain", DomainName="a", KmsKeyId="x")], [of_studio("Domain", DomainName="a", KmsKeyId="y")]
     )
-    assert "only together with its DomainName" in one.why
+    assert "only if its DomainName changes" in one.why
     old, new = (of_studio("UserProfile", UserProfileName="ada", DomainId=domain) for domain in ("x", "y"))
     assert refused([old], [new]) == [], "its name differs within its domain"
 
@@ -119,25 +119,25 @@ def test_fsx_takes_no_storage_away() -> None:
         return storage(StorageCapacity=capacity, **settings)
 
     (one,) = refused([files(4800)], [files(2400)])
-    assert one.why == "FSx takes no storage away: from 4800 GiB to 2400 GiB"
+    assert one.why == "FSx does not reduce the storage capacity: from 4800 GiB to 2400 GiB"
     assert refused([files(4800)], [files(7200)]) == []
     (one,) = refused([files(512, "OPENZFS")], [files(520, "OPENZFS")])
-    assert one.why.startswith("FSx adds a tenth at least to OpenZFS")
+    assert one.why.startswith("FSx increases OpenZFS by at least a tenth")
     assert refused([files(500, "OPENZFS")], [files(550, "OPENZFS")]) == []
     (one,) = refused([files(1200, deployment="SCRATCH_1")], [files(3600, deployment="SCRATCH_1")])
     assert one.why.startswith("SCRATCH_1 keeps its size")
 
 
 def lustre(size: int = 19200, **configuration: Any) -> StackTemplate:
-    told = {"DeploymentType": "PERSISTENT_2", "PerUnitStorageThroughput": 250} | configuration
-    return storage(FileSystemType="LUSTRE", StorageCapacity=size, LustreConfiguration=told)
+    reported = {"DeploymentType": "PERSISTENT_2", "PerUnitStorageThroughput": 250} | configuration
+    return storage(FileSystemType="LUSTRE", StorageCapacity=size, LustreConfiguration=reported)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        (lustre(4800), lustre(19200, EfaEnabled=True), "it is off and would be on. Write `efa: false`"),
-        (lustre(EfaEnabled=True), lustre(21600), "it is on and would be off. Write `efa: true`"),
+        (lustre(4800), lustre(19200, EfaEnabled=True), "it is off and would be on. Set `efa: false`"),
+        (lustre(EfaEnabled=True), lustre(21600), "it is on and would be off. Set `efa: true`"),
         (
             lustre(EfaEnabled=True),
             lustre(EfaEnabled=True, PerUnitStorageThroughput=500),
@@ -146,26 +146,30 @@ def lustre(size: int = 19200, **configuration: Any) -> StackTemplate:
         (
             lustre(EfaEnabled=True),
             lustre(21600, EfaEnabled=True),
-            "grows a file system to multiples of 19200 GiB, and not from 19200 GiB to 21600 GiB",
+            "increases sizes to multiples of 19200 GiB, but not from 19200 GiB to 21600 GiB",
         ),
         (
             lustre(MetadataConfiguration={"Iops": 12000}),
             lustre(MetadataConfiguration={"Iops": 6000}),
-            "FSx takes no metadata IOPS away: from 12000 IOPS to 6000 IOPS",
+            "FSx does not reduce metadata IOPS: from 12000 IOPS to 6000 IOPS",
         ),
         (
             lustre(MetadataConfiguration={"Mode": "USER_PROVISIONED", "Iops": 12000}),
             lustre(MetadataConfiguration={"Mode": "AUTOMATIC"}),
-            "to what it chooses by the size",
+            "to the automatic number for the size",
         ),
-        (lustre(ThroughputCapacity=8000), lustre(ThroughputCapacity=4000), "no throughput of Intelligent-Tiering away"),
+        (
+            lustre(ThroughputCapacity=8000),
+            lustre(ThroughputCapacity=4000),
+            "not reduce the throughput of Intelligent-Tiering",
+        ),
         (storage(StorageType="SSD"), storage(StorageType="INTELLIGENT_TIERING"), "does not change StorageType"),
     ],
 )
 def test_what_fsx_does_not_change(old: StackTemplate, new: StackTemplate, why: str) -> None:
     (one,) = refused([old], [new])
     assert why in one.why
-    assert one.certain is ("chooses" not in why)
+    assert one.certain is ("automatic" not in why)
 
 
 def test_what_fsx_changes() -> None:
@@ -187,7 +191,7 @@ def test_disks_of_notebooks_and_databases_grow_only() -> None:
     (one,) = refused([one_of(notebook, VolumeSizeInGB=50)], [one_of(notebook, VolumeSizeInGB=20)])
     assert one.why.endswith("from 50 GiB to 20 GiB")
     (one,) = refused([one_of(database, AllocatedStorage="100")], [one_of(database, AllocatedStorage="50")])
-    assert (one.certain, one.why) == (True, "RDS takes no storage away: from 100 GiB to 50 GiB")
+    assert (one.certain, one.why) == (True, "RDS does not reduce the storage: from 100 GiB to 50 GiB")
     (one,) = refused([one_of(database, AllocatedStorage="100")], [one_of(database, AllocatedStorage="105")])
     assert not one.certain
     assert refused([one_of(database, AllocatedStorage="100")], [one_of(database, AllocatedStorage="110")]) == []
@@ -198,13 +202,13 @@ def test_a_folder_that_is_linked_still_is_not_linked_again() -> None:
     def links(*paths: tuple[str, str], **system: Any) -> StackTemplate:
         made: dict[str, Any] = {"Files": {"Type": FILES, "Properties": system}}
         for n, (folder, bucket) in enumerate(paths):
-            told = {"FileSystemId": {"Ref": "Files"}, "FileSystemPath": folder, "DataRepositoryPath": bucket}
-            made[f"Link{n}"] = {"Type": "AWS::FSx::DataRepositoryAssociation", "Properties": told}
+            reported = {"FileSystemId": {"Ref": "Files"}, "FileSystemPath": folder, "DataRepositoryPath": bucket}
+            made[f"Link{n}"] = {"Type": "AWS::FSx::DataRepositoryAssociation", "Properties": reported}
         return stack("storage", made)
 
     a, b = ("/a", "s3://a"), ("/b", "s3://b")
     (one,) = refused([links(a)], [links(("/a/in", "s3://b"))])
-    assert "/a is still linked to s3://a when /a/in is to be" in one.why
+    assert "/a is still linked to s3://a when /a/in is linked" in one.why
     (one,) = refused([links(a, b)], [links(b)])
     assert one.where == "Link0", "the second link moves to the place of the first"
     assert refused([links(a)], [links(a, b)]) == []
@@ -219,4 +223,4 @@ def test_a_subnet_that_stays_keeps_its_block() -> None:
         )
 
     (one,) = refused([network("A", DeletionPolicy="Retain")], [network("B", DeletionPolicy="Retain")])
-    assert "which leaves the stack and stays: delete it first" in one.why
+    assert "which is removed from the stack and retained: delete it first" in one.why

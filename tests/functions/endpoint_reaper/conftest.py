@@ -14,7 +14,7 @@ def hosted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hosted]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    # Thousands of policies, of which none is looked at: one of the fixes loads them unless it finds that already done.
+    # One of the fixes loads thousands of unused policies unless they are loaded already.
     monkeypatch.setenv("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")
     install_moto_fixes()
     monkeypatch.setenv("MOTO_IAM_LOAD_MANAGED_POLICIES", "false")

@@ -1,4 +1,4 @@
-"""Two endpoints with all that belongs to them, in moto with the embedded AWS's corrections; and clients that crash."""
+"""Two endpoints with their resources, in moto with the embedded AWS's fixes; and clients that crash."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,30 +18,30 @@ TTL = 4 * 3600
 
 @cache
 def _client(service: str) -> Any:
-    """Made once: to make one takes longer than all its calls."""
+    """Return a cached client: creating one takes longer than all its calls."""
     client: Any = boto3.client  # pyright: ignore[reportUnknownMemberType]
     return client(service, region_name=REGION)
 
 
 class Crash(BaseException):
-    """The function's process is gone."""
+    """The function's process has ended."""
 
 
 @dataclass
 class Hosted:
-    """The account, and what a run of the function sees of it."""
+    """The account, and the clients of a run of the function."""
 
     crash_at: int = -1
-    """After which of a run's calls it crashes, and so before the next; never."""
+    """Number of the call after which a run crashes; default: never."""
     calls: list[str] = field(default_factory=list[str])
-    """What the run has called."""
+    """Operations that the run has called."""
 
     def client(self, service: str) -> Any:
-        """A client that does all."""
+        """Return a client that does not crash."""
         return _client(service)
 
     def make(self) -> None:
-        """The endpoint `chat`, which scales, with rule and topic; and `other` beside it."""
+        """Create the endpoint `chat`, with scaling, rule and topic; and the endpoint `other`."""
         trust = '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"sagemaker.amazonaws.com"},"Action":"sts:AssumeRole"}]}'  # noqa: E501
         role = self.client("iam").create_role(RoleName="endpoint", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
         for name in ("chat", "other"):
@@ -58,13 +58,13 @@ class Hosted:
         )
         self.client("events").put_rule(Name=SETTINGS.rule, ScheduleExpression="rate(15 minutes)")
         self.client("sns").create_topic(Name="pager")
-        self.client("sqs").create_queue(QueueName="told")
+        self.client("sqs").create_queue(QueueName="sent")
         self.client("sns").subscribe(
-            TopicArn=SETTINGS.topic, Protocol="sqs", Endpoint=f"arn:aws:sqs:{REGION}:{ACCOUNT}:told"
+            TopicArn=SETTINGS.topic, Protocol="sqs", Endpoint=f"arn:aws:sqs:{REGION}:{ACCOUNT}:sent"
         )
 
     def host(self, name: str, role: str) -> None:
-        """A model, its configuration and its endpoint."""
+        """Create a model, its configuration and its endpoint."""
         sagemaker = self.client("sagemaker")
         container = {"Image": IMAGE, "Environment": {"SM_VLLM_MODEL": "EleutherAI/gpt-j-6b"}}
         sagemaker.create_model(ModelName=f"{name}-model", ExecutionRoleArn=role, PrimaryContainer=container)
@@ -78,14 +78,14 @@ class Hosted:
         sagemaker.create_endpoint(EndpointName=name, EndpointConfigName=f"{name}-config")
 
     def run(self, hours: float = 5, *, patience: Callable[[], float] | None = None) -> Outcome:
-        """One run of the function, `hours` from now; raises `Crash` where it was told to."""
+        """Run the function, `hours` from now; raises `Crash` after call number `crash_at`."""
         self.calls = []
-        left = iter(range(100, -1, -5))  # a run that waits comes to its end, as Lambda's do
+        left = iter(range(100, -1, -5))  # a waiting run reaches its end, as in Lambda
         reaper = Reaper(SETTINGS, self._watched, patience=patience or (lambda: next(left)), wait=lambda seconds: None)
         return reaper.run(datetime.now(UTC) + timedelta(hours=hours))
 
     def there(self) -> dict[str, Any]:
-        """All that the account has of what the function could touch."""
+        """Return all resources of the account that the function could change."""
         sagemaker, scaling = self.client("sagemaker"), self.client("application-autoscaling")
         return {
             "endpoints": {one["EndpointName"] for one in sagemaker.list_endpoints()["Endpoints"]},
@@ -97,9 +97,9 @@ class Hosted:
             "rule": self.client("events").describe_rule(Name=SETTINGS.rule)["State"],
         }
 
-    def told(self) -> int:
-        """How many messages the topic has sent since it was asked last."""
-        url = self.client("sqs").get_queue_url(QueueName="told")["QueueUrl"]
+    def reported(self) -> int:
+        """Return the number of messages of the topic since the last call."""
+        url = self.client("sqs").get_queue_url(QueueName="sent")["QueueUrl"]
         return len(self.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []))
 
     def _watched(self, service: str) -> Any:
@@ -111,11 +111,11 @@ class _Watched:
         self._hosted, self._client = hosted, client
 
     def __getattr__(self, name: str) -> Any:
-        def call(**asked: Any) -> Any:
+        def call(**requested: Any) -> Any:
             hosted = self._hosted
             hosted.calls.append(name)
             try:
-                return getattr(self._client, name)(**asked)
+                return getattr(self._client, name)(**requested)
             finally:
                 if len(hosted.calls) - 1 == hosted.crash_at:
                     raise Crash

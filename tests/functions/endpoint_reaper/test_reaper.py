@@ -1,4 +1,4 @@
-"""The function that ends an endpoint: when, what, and what a crash changes."""
+"""The function that deletes an endpoint: when, what, and after crashes."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -27,54 +27,54 @@ def test_a_young_endpoint_is_left_alone(hosted: Hosted) -> None:
     assert hosted.calls == ["describe_endpoint"]
 
 
-def test_an_old_one_goes_with_what_is_its_own_and_nothing_else(hosted: Hosted) -> None:
+def test_an_old_endpoint_is_deleted_with_only_its_own_resources(hosted: Hosted) -> None:
     assert hosted.there() == BEFORE
     outcome = hosted.run(hours=4.1)
     assert (outcome.state, outcome.deleted) == ("ended", ("chat", "chat-config", "chat-model"))
     assert hosted.there() == AFTER
-    assert hosted.told() == 1
-    # Before the endpoint's deletion: SageMaker refuses it of who may not deregister its target.
+    assert hosted.reported() == 1
+    # Before the endpoint's deletion: SageMaker rejects it without permission to deregister the target.
     assert hosted.calls.index("deregister_scalable_target") < hosted.calls.index("delete_endpoint")
-    assert hosted.run().state == "ended"  # a late event changes nothing, and tells nobody
-    assert (hosted.there(), hosted.told()) == (AFTER, 0)
+    assert hosted.run().state == "ended"  # a late event changes nothing and publishes nothing
+    assert (hosted.there(), hosted.reported()) == (AFTER, 0)
 
 
-def test_what_sagemaker_would_not_delete_waits_for_the_next_run(hosted: Hosted) -> None:
+def test_an_endpoint_that_sagemaker_cannot_delete_waits_for_the_next_run(hosted: Hosted) -> None:
     for waits in time_to_live_facts().statuses_that_wait:
         status(hosted, waits)
         assert hosted.run().state == ("deleting" if waits == "Deleting" else "busy"), waits
-        assert hosted.calls == ["describe_endpoint"], "what somebody else deletes is not marked as ours"
+        assert hosted.calls == ["describe_endpoint"], "resources that a user deletes do not get our tag"
         assert hosted.there() == BEFORE
     status(hosted, "Failed")
     assert hosted.run().state == "ended"
     assert hosted.there() == AFTER
 
 
-def test_an_endpoint_that_somebody_else_deleted_keeps_its_configuration_and_model(hosted: Hosted) -> None:
+def test_an_endpoint_that_someone_else_deleted_keeps_its_configuration_and_model(hosted: Hosted) -> None:
     hosted.client("sagemaker").delete_endpoint(EndpointName="chat")
     assert hosted.run().state == "not-ours"
     there = hosted.there()
     assert (there["configs"], there["models"], there["rule"]) == (BEFORE["configs"], BEFORE["models"], "ENABLED")
-    # What is created again from them begins a life of its own.
+    # An endpoint that is created again from them has its own time to live.
     hosted.client("sagemaker").create_endpoint(EndpointName="chat", EndpointConfigName="chat-config")
     assert hosted.run(hours=1).state == "young"
 
 
-def test_a_crash_between_any_two_calls_is_made_good_by_the_next_run(hosted: Hosted) -> None:
+def test_the_next_run_completes_a_run_that_crashed_between_any_two_calls(hosted: Hosted) -> None:
     dry = Hosted()
-    assert dry.run().state == "ended"  # to count the calls; what follows makes everything anew
+    assert dry.run().state == "ended"  # to count the calls; the loop creates everything again
     role = f"arn:aws:iam::{ACCOUNT}:role/endpoint"
     for step in range(len(dry.calls)):
         hosted.client("events").enable_rule(Name=SETTINGS.rule)
         hosted.host("chat", role)
-        hosted.told()
+        hosted.reported()
         crashing = Hosted(crash_at=step)
         with pytest.raises(Crash):
             crashing.run()
         hosted.run()
         assert hosted.there() == AFTER, f"after a crash at {dry.calls[step]}"
-        told = hosted.told()
-        assert told == 1 or (told == 2 and dry.calls[step] != "describe_endpoint"), dry.calls[step]
+        reported = hosted.reported()
+        assert reported == 1 or (reported == 2 and dry.calls[step] != "describe_endpoint"), dry.calls[step]
 
 
 def test_a_deletion_that_takes_long_is_finished_by_a_later_run(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_a_deletion_that_takes_long_is_finished_by_a_later_run(hosted: Hosted, m
         def client(self, service: str) -> Any:
             client = super().client(service)
             if service == "sagemaker":
-                monkeypatch.setattr(client, "delete_endpoint", lambda **asked: status(self, "Deleting"))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+                monkeypatch.setattr(client, "delete_endpoint", lambda **requested: status(self, "Deleting"))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
             return client
 
     outcome = Slow().run(patience=lambda: next(left))
@@ -97,7 +97,7 @@ def test_a_deletion_that_takes_long_is_finished_by_a_later_run(hosted: Hosted, m
     assert hosted.there() == AFTER
 
 
-def test_what_is_refused_is_not_taken_for_gone(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_denied_resource_does_not_count_as_deleted(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
     denied = ClientError({"Error": {"Code": "AccessDeniedException", "Message": "not authorized"}}, "DeleteEndpoint")
 
     class Denied(Hosted):
@@ -114,7 +114,7 @@ def test_what_is_refused_is_not_taken_for_gone(hosted: Hosted, monkeypatch: pyte
 
 
 def _raising(error: Exception) -> Any:
-    def call(**asked: Any) -> Any:
+    def call(**requested: Any) -> Any:
         raise error
 
     return call
@@ -125,7 +125,7 @@ class Context:
         return 60_000
 
 
-def test_lambda_enters_with_the_rules_own_time(
+def test_the_handler_uses_the_time_of_the_event(
     hosted: Hosted, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = {
@@ -142,10 +142,10 @@ def test_lambda_enters_with_the_rules_own_time(
     assert entry.handler({"time": late}, Context())["state"] == "ended"
     logged = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["state"] for line in logged] == ["young", "ended"]
-    assert hosted.told() == 0  # nobody was named to be told
+    assert hosted.reported() == 0  # no topic is set
 
 
-def test_the_mark_is_a_tag_with_the_time(hosted: Hosted) -> None:
+def test_the_tag_has_the_time(hosted: Hosted) -> None:
     crashing = Hosted(crash_at=5)
     with pytest.raises(Crash):
         crashing.run()

@@ -1,6 +1,6 @@
-"""Six services in memory, as far as the watch asks them: for many days where moto has time for one.
+"""Six services in memory, as far as the watch uses them: much faster than moto.
 
-What these answer is compared with moto's by the same scripted day on both.
+The same scripted day runs on both, to compare their responses with moto's.
 """
 
 import re
@@ -20,12 +20,12 @@ Clock = Callable[[], float]
 
 
 def refused(code: str, words: str = "") -> ClientError:
-    """Return what boto3 raises."""
+    """Return the error that boto3 raises."""
     return ClientError({"Error": {"Code": code, "Message": words or code}}, "Operation")
 
 
 def moment(seconds: float) -> datetime:
-    """Return a time as boto3 gives it."""
+    """Return a time in boto3's type."""
     return datetime.fromtimestamp(seconds, UTC)
 
 
@@ -114,21 +114,21 @@ class MemorySageMaker(Paged):
         return {"TrainingJobArn": self.jobs[name].arn}
 
     def describe_training_job(self, *, TrainingJobName: str) -> Mapping[str, Any]:
-        return told_by(self._job(TrainingJobName))
+        return reported_by(self._job(TrainingJobName))
 
     def list_tags(self, *, ResourceArn: str, **_: Any) -> Mapping[str, Any]:
         return {"Tags": self._job(ResourceArn.rpartition("/")[2]).tags}
 
     def stop_training_job(self, *, TrainingJobName: str) -> None:
         job = self._job(TrainingJobName)
-        if job.told["TrainingJobStatus"] in ("Completed", "Failed", "Stopped"):
+        if job.reported["TrainingJobStatus"] in ("Completed", "Failed", "Stopped"):
             raise refused("ValidationException", "The request was rejected")
         job.move("Stopping", "Stopping", "")
 
     def list_training_jobs(
         self, *, StatusEquals: str | None = None, LastModifiedTimeAfter: datetime = EVER
     ) -> Mapping[str, Any]:
-        jobs = [told_by(job) for job in self.jobs.values()]
+        jobs = [reported_by(job) for job in self.jobs.values()]
         lately = [job for job in jobs if job["LastModifiedTime"] >= LastModifiedTimeAfter]
         return {"TrainingJobSummaries": [job for job in lately if StatusEquals in (None, job["TrainingJobStatus"])]}
 
@@ -138,12 +138,12 @@ class MemorySageMaker(Paged):
         return self.jobs[name]
 
 
-def told_by(job: TrainingJob) -> dict[str, Any]:
-    """Return DescribeTrainingJob's answer with times as boto3 gives them."""
-    told = job.describe()
-    times = {name: moment(value) for name, value in told.items() if name.endswith("Time")}
-    steps = [{**step, "StartTime": moment(step["StartTime"])} for step in told["SecondaryStatusTransitions"]]
-    return {**told, **times, "SecondaryStatusTransitions": steps}
+def reported_by(job: TrainingJob) -> dict[str, Any]:
+    """Return DescribeTrainingJob's response with times in boto3's type."""
+    reported = job.describe()
+    times = {name: moment(value) for name, value in reported.items() if name.endswith("Time")}
+    steps = [{**step, "StartTime": moment(step["StartTime"])} for step in reported["SecondaryStatusTransitions"]]
+    return {**reported, **times, "SecondaryStatusTransitions": steps}
 
 
 @dataclass
@@ -202,7 +202,7 @@ class MemoryS3(Paged):
 
 @dataclass
 class MemorySNS:
-    """What was published."""
+    """Published messages."""
 
     published: list[Mapping[str, Any]] = field(default_factory=lambda: [])
 
@@ -211,7 +211,7 @@ class MemorySNS:
 
 
 def memory_aws(now: Clock) -> Any:
-    """Return the services by name as the watch's clients, and what else a day looks at."""
+    """Return the services by name as the watch's clients, and the other attributes that a day reads."""
     sagemaker, cloudwatch, dynamodb, sns = MemorySageMaker(), MemoryCloudWatch(now), MemoryDynamoDB(), MemorySNS()
     s3 = MemoryS3(now)
     return SimpleNamespace(

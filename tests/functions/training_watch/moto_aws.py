@@ -1,4 +1,4 @@
-"""The same six services by moto, in this process, with the embedded AWS's training jobs and a test's clock."""
+"""The same six services in moto, in this process, with the embedded AWS's training jobs and a simulated clock."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ _TRUST = '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"S
 
 @contextmanager
 def moto_aws(now: Callable[[], float], patch: pytest.MonkeyPatch) -> Generator[Any]:
-    """Yield the clients by name, and what else a day looks at: `jobs`, `items()`, `published()`, `alarms()`."""
+    """Yield the clients by name, and attributes that a day reads: `jobs`, `items()`, `published()`, `alarms()`."""
 
     def utcnow() -> datetime:
         return datetime.fromtimestamp(now(), UTC).replace(tzinfo=None)

@@ -1,4 +1,4 @@
-"""Which checkpoint is the one before, and its copy to another place."""
+"""Selection of the checkpoint from before a problem, and its copy to another prefix."""
 
 import math
 from pathlib import Path
@@ -42,27 +42,27 @@ def test_the_newest_of_those_before_is_chosen() -> None:
     assert _chosen([], 1000) is None
 
 
-def test_one_with_any_file_from_after_is_not_from_before() -> None:
+def test_a_checkpoint_with_a_later_file_is_not_chosen() -> None:
     files = [*_whole(20, 100), *_whole(40, 200), *_files(("checkpoint-40/late-shard", 500))]
     assert _chosen(files, 400) == "checkpoint-20"
 
 
-def test_one_without_its_marker_is_not_whole() -> None:
+def test_a_checkpoint_without_its_marker_is_incomplete() -> None:
     assert _chosen([*_whole(20, 100), *_files(("checkpoint-40/model", 200))], 400) == "checkpoint-20"
 
 
-def test_what_is_beside_the_checkpoints_is_none() -> None:
+def test_other_files_are_not_checkpoints() -> None:
     files = _files(("events.log", 10), ("best/trainer_state.json", 20), ("checkpoint-x/trainer_state.json", 30),
                    ("job-r1/checkpoint-80/trainer_state.json", 40))  # fmt: skip
     assert _chosen(files, 400) is None
 
 
-def test_newer_is_what_was_saved_later_and_then_the_higher_step() -> None:
+def test_the_newest_is_the_last_saved_and_then_the_highest_step() -> None:
     assert _chosen([*_whole(900, 100), *_whole(40, 200)], 400) == "checkpoint-40"
     assert _chosen([*_whole(900, 100), *_whole(1000, 100)], 400) == "checkpoint-1000"
 
 
-def test_our_own_programs_layout_is_its_own() -> None:
+def test_the_layout_of_our_own_program_agrees_with_it() -> None:
     layout, scripts = Layout.of("llm-fleet"), Path("lifecycle_scripts/llm_fleet_training/checkpoints")
     assert f'FOLDER = re.compile(r"{layout.folder}")' in (scripts / "checkpoints.py").read_text()
     assert f'NAME = "{layout.marker}"' in (scripts / "record.py").read_text()
@@ -74,13 +74,13 @@ def test_layouts_by_name(name: str, folder: str, step: int) -> None:
     assert Layout.of(name).step(f".{folder}.1.part") is None
 
 
-def test_a_layout_of_ones_own() -> None:
+def test_a_custom_layout() -> None:
     layout = Layout.of({"folder": r"global_step(\d+)", "marker": "done", "pointer": "latest"})
     files = _files(("global_step7/done", 1), ("global_step9/x", 2), ("latest", 3))
     assert _chosen(files, 10, layout) == "global_step7"
 
 
-def test_without_a_layout_all_of_that_time_is_the_checkpoint() -> None:
+def test_without_a_layout_all_earlier_files_are_the_checkpoint() -> None:
     files = _files(("model", 1), ("optimizer", 2), ("model-2", 300), ("job-r1/model", 1))
     found = choose(files, Layout.of("any"), before=100)
     assert found is not None
@@ -123,7 +123,7 @@ def _always() -> bool:
     return True
 
 
-def test_the_copy_is_of_exactly_the_one() -> None:
+def test_only_the_chosen_checkpoint_is_copied() -> None:
     stored = _Stored()
     assert stored.copy.run("checkpoint-20", before=30, in_time=_always)
     assert stored.there() == {
@@ -131,13 +131,13 @@ def test_the_copy_is_of_exactly_the_one() -> None:
     }
 
 
-def test_many_at_a_time_copy_the_same() -> None:
+def test_parallel_copies_have_the_same_result() -> None:
     stored = _Stored(threads=4)
     assert stored.copy.run("checkpoint-20", before=30, in_time=_always)
     assert len(stored.there()) == 3
 
 
-def test_a_copy_goes_on_where_the_time_ran_out() -> None:
+def test_a_copy_resumes_after_a_timeout() -> None:
     stored = _Stored()
     left = iter((True, True, False))
     assert not stored.copy.run("checkpoint-20", before=30, in_time=lambda: next(left))
@@ -150,7 +150,7 @@ def test_a_copy_goes_on_where_the_time_ran_out() -> None:
     assert len(stored.there()) == 3
 
 
-def test_the_pointer_names_the_copy_once_it_is_whole() -> None:
+def test_the_pointer_names_the_copy_when_it_is_complete() -> None:
     stored = _Stored(pointer="latest")
     assert not stored.copy.run("checkpoint-20", before=30, in_time=lambda: False)
     assert "latest" not in stored.there()
@@ -158,12 +158,12 @@ def test_the_pointer_names_the_copy_once_it_is_whole() -> None:
     assert stored.there()["latest"] == b"checkpoint-20"
 
 
-def test_what_is_gone_is_told() -> None:
+def test_a_missing_checkpoint_is_reported() -> None:
     with pytest.raises(CheckpointGone, match="checkpoint-99"):
         _Stored().copy.run("checkpoint-99", before=math.inf, in_time=_always)
 
 
-def test_names_are_worked_out_and_fit() -> None:
+def test_names_of_successors_are_within_the_limit() -> None:
     assert successor_name("job", 1) == "job-r1"
     assert successor_name("j" * 60, 9) == "j" * 60 + "-r9"
     long = [successor_name("j" * 61 + end, 1) for end in "ab"]
@@ -173,7 +173,7 @@ def test_names_are_worked_out_and_fit() -> None:
     assert "--" not in successor_name("a-" * 31, 1)
 
 
-def test_the_first_jobs_place_is_found_again() -> None:
+def test_the_first_jobs_checkpoint_uri() -> None:
     assert base_of("s3://bucket/base", "job", 0) == "s3://bucket/base"
     assert base_of("s3://bucket/base/job-r1", "job", 2) == "s3://bucket/base"
     assert base_of("s3://bucket/base/job-r2", "job", 2) == "s3://bucket/base"

@@ -1,4 +1,4 @@
-"""HyperPod's events: told once, in words, with the failure that the event leaves out; scale-in is no news."""
+"""HyperPod's events: published once, with the failure that the event omits; not for scale-in."""
 
 import random
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from llm_fleet.functions.training_watch.clusters import ClusterEvent, Parts
 from llm_fleet.functions.training_watch.handler import parse_event, serve
-from llm_fleet.functions.training_watch.settings import Settings, Surroundings
+from llm_fleet.functions.training_watch.settings import DeployedEnvironment, Settings
 from tests.functions.training_watch.day.crashes import Crash, Misfortune, Mortal
 from tests.functions.training_watch.memory_aws import memory_aws, refused
 
@@ -17,7 +17,7 @@ FAILURE = "We currently do not have sufficient capacity"
 
 
 class Cluster:
-    """A watch that follows one cluster, and SageMaker as far as it describes its events."""
+    """A watch that follows one cluster, and the calls of SageMaker that describe its events."""
 
     def __init__(self) -> None:
         self.raw = memory_aws(lambda: 0.0)
@@ -34,15 +34,15 @@ class Cluster:
         return {"EventDetails": {"EventId": EVENT_ID, "EventDetails": {"EventMetadata": metadata}}}
 
     def serve(self, event: dict[str, Any], misfortune: Misfortune | None = None) -> None:
-        surroundings = Surroundings(
+        deployed_environment = DeployedEnvironment(
             watch="w", table="t", queue_url="q", topic_arn="a", settings=Settings(clusters=("train",))
         )
         clients: Any = self.raw
         if misfortune:
             clients.sns, clients.dynamodb = Mortal(clients.sns, misfortune), Mortal(clients.dynamodb, misfortune)
-        serve(Parts(surroundings=surroundings, clients=clients), event)
+        serve(Parts(deployed_environment=deployed_environment, clients=clients), event)
 
-    def told(self) -> list[str]:
+    def reported(self) -> list[str]:
         return [message["Message"] for message in self.raw.published()]
 
 
@@ -69,38 +69,38 @@ def _body(kind: str, detail: dict[str, Any], time: str = "2026-06-01T17:20:25Z")
     return {"detail-type": kind, "source": "aws.sagemaker", "time": time, "detail": detail}
 
 
-def test_the_failure_that_the_event_leaves_out_is_told(cluster: Cluster) -> None:
+def test_the_failure_that_the_event_omits_is_reported(cluster: Cluster) -> None:
     cluster.serve(_event())
-    assert len(cluster.told()) == 1
+    assert len(cluster.reported()) == 1
     for words in ("cluster: train", "level: Error", "Instance creation failed", FAILURE, "group: workers"):
-        assert words in cluster.told()[0]
+        assert words in cluster.reported()[0]
 
 
-def test_a_pair_is_told_once_and_the_same_later_again(cluster: Cluster) -> None:
+def test_a_pair_is_reported_once_and_the_same_later_again(cluster: Cluster) -> None:
     cluster.serve(_event())
     cluster.serve(_event(time="2026-06-01T17:22:59Z"))
-    assert len(cluster.told()) == 1
+    assert len(cluster.reported()) == 1
     cluster.serve(_event(time="2026-06-01T18:20:25Z"))
-    assert len(cluster.told()) == 2
+    assert len(cluster.reported()) == 2
 
 
-def test_a_run_that_dies_before_it_told_tells_when_it_comes_again(cluster: Cluster) -> None:
+def test_an_event_is_reported_by_the_next_run_after_a_crash(cluster: Cluster) -> None:
     with pytest.raises(Crash):
         cluster.serve(_event(), Misfortune(random.Random(0), 0, at=2, kind="before"))
-    assert not cluster.told()
+    assert not cluster.reported()
     cluster.serve(_event())
-    assert len(cluster.told()) == 1
+    assert len(cluster.reported()) == 1
 
 
-def test_other_clusters_and_good_news_are_not_told(cluster: Cluster) -> None:
+def test_other_clusters_and_good_news_are_not_reported(cluster: Cluster) -> None:
     cluster.serve(_event(cluster="other"))
     cluster.serve(_event("Info"))
-    assert not cluster.told()
+    assert not cluster.reported()
     assert not cluster.raw.items()
 
 
 @pytest.mark.parametrize(
-    ("level", "scaling", "told"),
+    ("level", "scaling", "reported"),
     [
         ("Warn", {"InstanceCount": 4, "TargetCount": 2}, 0),
         ("Warn", {"InstanceCount": 2, "TargetCount": 4}, 1),
@@ -108,41 +108,43 @@ def test_other_clusters_and_good_news_are_not_told(cluster: Cluster) -> None:
         ("Error", {"InstanceCount": 4, "TargetCount": 2}, 1),
     ],
 )
-def test_scale_in_is_recorded_and_not_told(cluster: Cluster, level: str, scaling: dict[str, Any], told: int) -> None:
+def test_scale_in_is_recorded_and_not_reported(
+    cluster: Cluster, level: str, scaling: dict[str, Any], reported: int
+) -> None:
     cluster.scaling = scaling
     cluster.serve(_event(level))
-    assert len(cluster.told()) == told
+    assert len(cluster.reported()) == reported
     assert len(cluster.raw.items()) == 1
 
 
-def test_an_event_that_cannot_be_described_is_told_as_it_is(cluster: Cluster) -> None:
+def test_an_event_that_cannot_be_described_is_reported_as_it_is(cluster: Cluster) -> None:
     cluster.refusal = refused("ValidationException", "only with continuous provisioning")
     cluster.serve(_event())
-    assert "Instance creation failed" in cluster.told()[0]
+    assert "Instance creation failed" in cluster.reported()[0]
 
 
-def test_a_throttled_description_is_asked_for_again(cluster: Cluster) -> None:
+def test_a_throttled_description_is_requested_again(cluster: Cluster) -> None:
     cluster.refusal = refused("ThrottlingException")
     with pytest.raises(Exception, match="Throttling"):
         cluster.serve(_event())
-    assert not cluster.told()
+    assert not cluster.reported()
 
 
-def test_a_failed_cluster_is_told_with_its_failure(cluster: Cluster) -> None:
+def test_a_failed_cluster_is_reported_with_its_failure(cluster: Cluster) -> None:
     detail = {"ClusterName": "train", "ClusterArn": ARN, "ClusterStatus": "Failed", "FailureMessage": None}
     cluster.serve(_body("SageMaker HyperPod Cluster State Change", detail))
-    assert f"{ARN} {FAILURE}" in cluster.told()[0]
+    assert f"{ARN} {FAILURE}" in cluster.reported()[0]
 
 
-def test_a_sick_node_is_told_with_what_is_done_about_it(cluster: Cluster) -> None:
+def test_an_unhealthy_node_is_reported_with_the_repair_action(cluster: Cluster) -> None:
     health = {"HealthStatus": "Unschedulable", "HealthStatusReason": "XidError", "RepairAction": "Replace"}
     detail = {"ClusterName": "train", "ClusterArn": ARN, "InstanceId": "i-1", "HealthSummary": health}
     cluster.serve(_body("SageMaker HyperPod Cluster Node Health Event", detail))
-    assert "node is Unschedulable: XidError: Replace" in cluster.told()[0]
-    assert "instance: i-1" in cluster.told()[0]
+    assert "node is Unschedulable: XidError: Replace" in cluster.reported()[0]
+    assert "instance: i-1" in cluster.reported()[0]
 
 
-def test_a_cluster_without_a_name_is_called_by_its_id() -> None:
+def test_a_cluster_without_a_name_is_reported_by_its_id() -> None:
     event = parse_event(
         _body("SageMaker HyperPod Cluster State Change", {"ClusterArn": ARN, "ClusterStatus": "InService"}),
         alarm_prefix="llm-fleet/w/",

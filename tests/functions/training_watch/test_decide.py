@@ -1,11 +1,11 @@
-"""What is decided of a job that has ended, and of one whose alarms are on."""
+"""Decisions about jobs that have ended, and about jobs with alarms."""
 
 from typing import Any
 
 import pytest
 
 from llm_fleet.functions.training_watch.checkpoints import Checkpoint
-from llm_fleet.functions.training_watch.decide import Divergence, JobFacts, Sickness, cause_of, decide, judge
+from llm_fleet.functions.training_watch.decide import Divergence, JobFacts, Sickness, cause_of, decide, verify
 from llm_fleet.functions.training_watch.settings import JobSettings
 from tests.functions.training_watch.memory_aws import moment
 
@@ -15,9 +15,9 @@ INTERNAL = "InternalServerError: We encountered an internal error. Please try ag
 
 
 def _facts(status: str, secondary: str = "", failure: str = "", *, attempt: int = 0, **words: Any) -> JobFacts:
-    told = {"TrainingJobStatus": status, "SecondaryStatus": secondary or status, "FailureReason": failure}
+    reported = {"TrainingJobStatus": status, "SecondaryStatus": secondary or status, "FailureReason": failure}
     tags = {"llm-fleet:attempt": str(attempt), "llm-fleet:root": "job"} if attempt else {}
-    return JobFacts(description={"TrainingJobName": "job", **told, **words}, tags=tags)
+    return JobFacts(description={"TrainingJobName": "job", **reported, **words}, tags=tags)
 
 
 @pytest.mark.parametrize(
@@ -37,11 +37,11 @@ def _facts(status: str, secondary: str = "", failure: str = "", *, attempt: int 
         ("Stopped", "SomethingNew", "", "unknown"),
     ],
 )
-def test_whose_fault_an_end_is(status: str, secondary: str, failure: str, cause: str) -> None:
+def test_the_cause_of_an_end(status: str, secondary: str, failure: str, cause: str) -> None:
     assert cause_of(status=status, secondary=secondary, failure=failure) == cause
 
 
-def test_the_services_fault_is_tried_again_in_the_same_place() -> None:
+def test_a_failure_of_the_service_is_restarted_with_the_same_checkpoints() -> None:
     decision = decide(_facts("Failed", failure=INTERNAL), None, None, JobSettings(), now=1000.5)
     assert (decision.decision, decision.successor, decision.due) == ("restart", "job-r1", 1060)
     assert decision.checkpoint is None
@@ -57,7 +57,7 @@ def test_each_restart_waits_twice_as_long_up_to_a_limit() -> None:
 
 
 @pytest.mark.parametrize(("attempt", "decision"), [(2, "restart"), (3, "give_up"), (7, "give_up")])
-def test_there_are_at_most_so_many_restarts(attempt: int, decision: str) -> None:
+def test_restarts_are_limited(attempt: int, decision: str) -> None:
     for divergence, before in ((None, None), (SPIKE, BEFORE)):
         facts = _facts("Failed", failure=INTERNAL, attempt=attempt)
         assert decide(facts, divergence, before, JobSettings(), now=0).decision == decision
@@ -70,14 +70,14 @@ def test_other_failures_are_left_alone(failure: str) -> None:
     assert failure in decision.reason
 
 
-def test_the_longest_run_time_is_a_reason_only_where_it_is_said_to_be() -> None:
+def test_the_maximum_runtime_is_a_reason_only_if_set() -> None:
     facts = _facts("Stopped", "MaxRuntimeExceeded")
     assert decide(facts, None, None, JobSettings(), now=0).decision == "leave"
     assert decide(facts, None, None, JobSettings(restart_at_max_runtime=True), now=0).decision == "restart"
 
 
 @pytest.mark.parametrize("facts", [_facts("Stopped"), _facts("Failed", failure="AlgorithmError: killed while saving")])
-def test_what_was_stopped_for_its_loss_goes_on_from_before_however_it_ended(facts: JobFacts) -> None:
+def test_a_job_stopped_for_its_loss_resumes_from_before_however_it_ended(facts: JobFacts) -> None:
     decision = decide(facts, SPIKE, BEFORE, JobSettings(), now=0)
     assert (decision.decision, decision.checkpoint, decision.cause) == ("restart", "checkpoint-60", "loss-spike")
 
@@ -85,10 +85,10 @@ def test_what_was_stopped_for_its_loss_goes_on_from_before_however_it_ended(fact
 def test_without_a_checkpoint_from_before_it_is_given_up() -> None:
     decision = decide(_facts("Stopped"), SPIKE, None, JobSettings(), now=0)
     assert decision.decision == "give_up"
-    assert "no checkpoint was whole before" in decision.reason
+    assert "no complete checkpoint before" in decision.reason
 
 
-def test_one_that_completed_before_it_could_be_stopped_has_completed() -> None:
+def test_a_job_that_completed_before_it_was_stopped_is_completed() -> None:
     assert decide(_facts("Completed"), SPIKE, BEFORE, JobSettings(), now=0).cause == "completed"
 
 
@@ -97,26 +97,26 @@ def _running(**words: Any) -> JobFacts:
     return _facts("InProgress", "Training", **{**kept, **words})
 
 
-def test_nothing_on_is_nothing_to_do() -> None:
-    assert judge(_running(), {}, JobSettings(), now=9000) == Sickness()
+def test_without_alarms_there_is_nothing_to_do() -> None:
+    assert verify(_running(), {}, JobSettings(), now=9000) == Sickness()
 
 
-def test_a_spike_is_believed_only_after_a_while_and_nan_at_once() -> None:
-    assert judge(_running(), {"stall": 1500.0}, JobSettings(), now=2799) == Sickness(until=2800.0)
-    assert judge(_running(), {"stall": 1500.0}, JobSettings(), now=2800).stop == Divergence(kind="stall", onset=1440.0)
-    assert judge(_running(), {"nan": 1500.0}, JobSettings(), now=1501).stop == Divergence(kind="nan", onset=1440.0)
+def test_a_spike_counts_after_the_grace_period_and_nan_immediately() -> None:
+    assert verify(_running(), {"stall": 1500.0}, JobSettings(), now=2799) == Sickness(until=2800.0)
+    assert verify(_running(), {"stall": 1500.0}, JobSettings(), now=2800).stop == Divergence(kind="stall", onset=1440.0)
+    assert verify(_running(), {"nan": 1500.0}, JobSettings(), now=1501).stop == Divergence(kind="nan", onset=1440.0)
 
 
-def test_the_while_begins_anew_when_training_does() -> None:
+def test_the_grace_period_restarts_with_training() -> None:
     steps = [{"Status": "Training", "StartTime": moment(at)} for at in (1000.0, 7000.0)]
     facts = _running(SecondaryStatusTransitions=steps)
-    assert judge(facts, {"stall": 1500.0}, JobSettings(), now=8000) == Sickness(until=8800.0)
+    assert verify(facts, {"stall": 1500.0}, JobSettings(), now=8000) == Sickness(until=8800.0)
 
 
 def test_of_several_the_earliest_counts_and_nan_first() -> None:
     firing = {"throughput": 4000.0, "loss-spike": 3500.0}
-    assert judge(_running(), firing, JobSettings(), now=9000).stop == Divergence(kind="loss-spike", onset=3440.0)
-    stop = judge(_running(), {**firing, "nan": 5000.0}, JobSettings(), now=9000).stop
+    assert verify(_running(), firing, JobSettings(), now=9000).stop == Divergence(kind="loss-spike", onset=3440.0)
+    stop = verify(_running(), {**firing, "nan": 5000.0}, JobSettings(), now=9000).stop
     assert stop == Divergence(kind="nan", onset=4940.0)
 
 
@@ -124,11 +124,11 @@ def test_of_several_the_earliest_counts_and_nan_first() -> None:
     ("facts", "settings", "why"),
     [
         (_running(CheckpointConfig={}), JobSettings(), "no checkpoints"),
-        (_running(), JobSettings(max_restarts=0), "only tells"),
+        (_running(), JobSettings(max_restarts=0), "restarts are disabled"),
     ],
 )
-def test_what_could_not_go_on_is_left_running(facts: JobFacts, settings: JobSettings, why: str) -> None:
-    sickness = judge(facts, {"nan": 5000.0}, settings, now=9000)
+def test_a_job_that_cannot_resume_is_left_running(facts: JobFacts, settings: JobSettings, why: str) -> None:
+    sickness = verify(facts, {"nan": 5000.0}, settings, now=9000)
     assert sickness.stop is None
     assert sickness.notice
     assert why in sickness.notice

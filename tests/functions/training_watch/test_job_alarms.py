@@ -1,4 +1,4 @@
-"""Alarms that a job gets, made by moto's CloudWatch and looked at as the function does."""
+"""Alarms of a job in moto's CloudWatch, read like in the function."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -34,7 +34,7 @@ def _requests(*metrics: str) -> dict[str, dict[str, Any]]:
     return {request["AlarmName"].rpartition("/")[2]: request for request in made}
 
 
-def test_each_kind_has_an_alarm_that_cloudwatch_takes() -> None:
+def test_each_kind_has_a_valid_alarm() -> None:
     session: Any = botocore.session.get_session()
     shape = session.get_service_model("cloudwatch").operation_model("PutMetricAlarm").input_shape
     requests = _requests("loss", "loss_nan", "speed")
@@ -46,12 +46,12 @@ def test_each_kind_has_an_alarm_that_cloudwatch_takes() -> None:
         assert request["DatapointsToAlarm"] <= request["EvaluationPeriods"]
 
 
-def test_only_what_the_job_measures_has_an_alarm() -> None:
+def test_only_metrics_of_the_job_have_an_alarm() -> None:
     assert set(_requests("speed")) == {"throughput"}
     assert unmeasured(frozenset({"speed"}), SETTINGS) == ["loss", "loss_nan"]
 
 
-def test_silence_is_a_stall_and_no_proof_of_nan_or_a_spike() -> None:
+def test_missing_data_is_a_stall_but_not_nan_or_a_spike() -> None:
     requests = _requests("loss", "loss_nan", "speed")
     missing = {kind: request["TreatMissingData"] for kind, request in requests.items()}
     assert missing == {
@@ -81,11 +81,11 @@ def test_a_ratio_is_of_the_jobs_own_metric() -> None:
         ("llm-fleet/watch/nan", None),
     ],
 )
-def test_an_alarms_name_tells_its_job(name: str, job: str | None) -> None:
+def test_the_job_of_an_alarm(name: str, job: str | None) -> None:
     assert job_of_alarm(name, PREFIX) == job
 
 
-def test_a_jobs_alarms_are_its_own() -> None:
+def test_alarms_of_different_jobs_are_separate() -> None:
     cloudwatch: Any = MemoryCloudWatch(lambda: 5000.0)
     alarms = JobAlarms(cloudwatch, PREFIX)
     for job in ("job-1", "job-10"):
@@ -101,9 +101,9 @@ def test_a_jobs_alarms_are_its_own() -> None:
 
 
 def _alarm(**words: Any) -> dict[str, Any]:
-    asked = {"Period": 60, "EvaluationPeriods": 15, "DatapointsToAlarm": 3, "Threshold": 2.0}
+    requested = {"Period": 60, "EvaluationPeriods": 15, "DatapointsToAlarm": 3, "Threshold": 2.0}
     state = {"StateUpdatedTimestamp": moment(10_000.0), "ComparisonOperator": "GreaterThanThreshold"}
-    return {**asked, **state, **words}
+    return {**requested, **state, **words}
 
 
 def _data(*points: tuple[float, float]) -> str:

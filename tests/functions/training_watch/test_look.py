@@ -1,4 +1,4 @@
-"""One job's way through the watch: each step once, wherever a run dies, with and without the sweep."""
+"""One job in the watch: each action once, wherever a run crashes, with and without the sweep."""
 
 import json
 import random
@@ -67,7 +67,7 @@ class Watch:
     def item(self, job: str = JOB) -> dict[str, str]:
         return {name: next(iter(value.values())) for name, value in self.raw.items().get(job, {}).items()}
 
-    def told(self) -> list[str]:
+    def reported(self) -> list[str]:
         return [message["MessageAttributes"]["what"]["StringValue"] for message in self.raw.published()]
 
 
@@ -85,29 +85,29 @@ def test_alarms_come_with_training_and_go_with_the_job(watch: Watch) -> None:
     assert (watch.item()["decision"], watch.item()["cause"]) == ("leave", "completed")
 
 
-def test_what_does_not_train_yet_has_no_alarms(watch: Watch) -> None:
+def test_a_job_that_does_not_train_yet_has_no_alarms(watch: Watch) -> None:
     watch.job.move("InProgress", "Downloading", "")
     watch.look()
     assert not watch.raw.alarms()
     assert watch.item()["open"] == "day"
 
 
-def test_a_metric_that_the_job_does_not_define_is_told_once(watch: Watch) -> None:
-    watch.job.asked["AlgorithmSpecification"]["MetricDefinitions"].pop()
+def test_a_metric_that_the_job_does_not_define_is_reported_once(watch: Watch) -> None:
+    watch.job.requested["AlgorithmSpecification"]["MetricDefinitions"].pop()
     watch.look()
     watch.look()
-    assert watch.told() == ["notice"]
+    assert watch.reported() == ["notice"]
     assert len(watch.raw.alarms()) == 3
 
 
 def _stopped_for_nan(watch: Watch) -> None:
     watch.alarm("nan", minutes_ago=45)
     watch.look()
-    assert watch.job.told["TrainingJobStatus"] == "Stopping"
+    assert watch.job.reported["TrainingJobStatus"] == "Stopping"
     watch.job.move("Stopped", "Stopped", "")
 
 
-def test_nan_is_stopped_and_goes_on_from_the_checkpoint_before(watch: Watch) -> None:
+def test_nan_is_stopped_and_resumes_from_the_checkpoint_before(watch: Watch) -> None:
     _stopped_for_nan(watch)
     watch.look()
     assert watch.item()["checkpoint"] == "checkpoint-60"
@@ -118,17 +118,19 @@ def test_nan_is_stopped_and_goes_on_from_the_checkpoint_before(watch: Watch) -> 
         "checkpoint-60/model": b"60",
         "checkpoint-60/trainer_state.json": b"60",
     }
-    assert watch.raw.jobs[f"{JOB}-r1"].asked["CheckpointConfig"]["S3Uri"].endswith(f"/runs/{JOB}/{JOB}-r1")
-    assert watch.told() == ["stop", "restart"]
+    assert watch.raw.jobs[f"{JOB}-r1"].requested["CheckpointConfig"]["S3Uri"].endswith(f"/runs/{JOB}/{JOB}-r1")
+    assert watch.reported() == ["stop", "restart"]
 
 
 @pytest.mark.parametrize("kind", ["before", "after"])
-def test_wherever_a_run_dies_the_end_is_the_same(watch: Watch, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wherever_a_run_crashes_the_result_is_the_same(
+    watch: Watch, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wanted = _end_of_nan(watch, None, kind)
     for number in range(80):
         misfortune = Misfortune(random.Random(0), 0)
         ended = _end_of_nan(Watch(monkeypatch), (misfortune, number), kind)
-        assert {**ended, "told": set(ended["told"])} == {**wanted, "told": set(wanted["told"])}, number
+        assert {**ended, "messages": set(ended["messages"])} == {**wanted, "messages": set(wanted["messages"])}, number
         if misfortune.crashes == 0:
             assert number > 30
             return
@@ -136,7 +138,7 @@ def test_wherever_a_run_dies_the_end_is_the_same(watch: Watch, kind: str, monkey
 
 
 def _end_of_nan(watch: Watch, dies: tuple[Misfortune, int] | None, kind: str) -> dict[str, Any]:
-    """Return what is there after a divergence, when one call of all dies and each run is tried again."""
+    """Return the result after a divergence, when one of all calls crashes and each run is retried."""
     calls = 0
 
     def look() -> None:
@@ -162,10 +164,15 @@ def _end_of_nan(watch: Watch, dies: tuple[Misfortune, int] | None, kind: str) ->
     watch.clock.now = DAWN + 9000
     look()
     item = {name: value for name, value in watch.item().items()}
-    return {"item": item, "jobs": sorted(watch.raw.jobs), "told": watch.told(), "copy": watch.raw.read(f"runs/{JOB}/")}
+    return {
+        "item": item,
+        "jobs": sorted(watch.raw.jobs),
+        "messages": watch.reported(),
+        "copy": watch.raw.read(f"runs/{JOB}/"),
+    }
 
 
-def test_a_lost_look_is_found_by_the_sweep(watch: Watch) -> None:
+def test_the_sweep_finds_a_lost_event(watch: Watch) -> None:
     assert watch.sweep() == [JOB]
     watch.job.move("Failed", "Failed", "InternalServerError")
     watch.look()
@@ -177,13 +184,13 @@ def test_a_lost_look_is_found_by_the_sweep(watch: Watch) -> None:
     assert watch.sweep() == [f"{JOB}-r1"]
 
 
-def test_what_ended_before_the_watch_was_there_is_not_started_again(watch: Watch) -> None:
+def test_a_job_that_ended_before_the_watch_existed_is_not_restarted(watch: Watch) -> None:
     watch.job.move("Failed", "Failed", "InternalServerError")
     watch.clock.now += 60
     assert watch.sweep() == []
 
 
-def test_the_sweep_deletes_alarms_that_a_late_run_made(watch: Watch) -> None:
+def test_the_sweep_deletes_alarms_of_a_late_run(watch: Watch) -> None:
     watch.job.move("Completed", "Completed", "")
     watch.look()
     watch.raw.cloudwatch.put_metric_alarm(AlarmName=f"llm-fleet/day/{JOB}/nan")
@@ -193,13 +200,13 @@ def test_the_sweep_deletes_alarms_that_a_late_run_made(watch: Watch) -> None:
 
 
 def _unlisted(parts: Parts) -> Parts:
-    settings = replace(parts.surroundings.settings, prefixes=("else-",))
-    return replace(parts, surroundings=replace(parts.surroundings, settings=settings))
+    settings = replace(parts.deployed_environment.settings, prefixes=("else-",))
+    return replace(parts, deployed_environment=replace(parts.deployed_environment, settings=settings))
 
 
 @pytest.mark.parametrize("how", ["deleted", "given away", "its stack is gone"])
 @pytest.mark.parametrize("decision", ["leave", "give_up"])
-def test_a_job_that_is_the_watchs_no_more_is_let_go(
+def test_a_job_that_the_watch_no_longer_has_is_closed(
     watch: Watch, how: str, decision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watch.look()
@@ -212,12 +219,12 @@ def test_a_job_that_is_the_watchs_no_more_is_let_go(
     elif how == "given away":
         watch.job.tags[0]["Value"] = "another"
     else:
-        # With the job's stack went the right to ask for the job.
+        # The permission to describe the job was deleted with its stack.
         monkeypatch.setattr(watch.raw.sagemaker, "describe_training_job", _denied)
         monkeypatch.setattr(watch.day, "_parts", lambda misfortune, make=watch.day._parts: _unlisted(make(misfortune)))  # pyright: ignore
     assert watch.sweep() == [JOB]
     watch.look()
-    assert (watch.item()["decision"], watch.told()[-1], "open" in watch.item()) == (decision, decision, False)
+    assert (watch.item()["decision"], watch.reported()[-1], "open" in watch.item()) == (decision, decision, False)
     assert not watch.raw.alarms()
     assert watch.sweep() == []
     assert set(watch.raw.jobs) <= {JOB}
@@ -227,12 +234,12 @@ def _denied(*_: Any, **__: Any) -> None:
     raise refused("AccessDeniedException")
 
 
-def test_a_job_that_may_not_be_asked_for_does_not_end_the_sweep(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_job_does_not_end_the_sweep(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch.raw.sagemaker, "list_tags", _denied)
     assert watch.sweep() == [JOB]
 
 
-def test_what_is_unfinished_is_looked_at_though_jobs_cannot_be_listed(
+def test_unfinished_jobs_are_checked_even_if_jobs_cannot_be_listed(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watch.look()
@@ -242,7 +249,7 @@ def test_what_is_unfinished_is_looked_at_though_jobs_cannot_be_listed(
     assert [json.loads(message.body)["job"] for message in watch.queue.messages.values()][-1] == JOB
 
 
-def test_a_back_off_is_waited_for_in_the_queue(watch: Watch) -> None:
+def test_the_queue_delays_a_back_off(watch: Watch) -> None:
     watch.job.move("Failed", "Failed", "InternalServerError")
     watch.look()
     message = next(iter(watch.queue.messages.values()))
@@ -261,7 +268,7 @@ def _refuse(watch: Watch, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch.raw.sagemaker, "create_training_job", create)
 
 
-def test_a_quota_is_waited_for_and_in_the_end_given_up(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_quota_error_is_retried_and_finally_given_up(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     _refuse(watch, "ResourceLimitExceeded", monkeypatch)
     due: list[int] = []
     while watch.item()["decision"] == "restart":
@@ -270,10 +277,10 @@ def test_a_quota_is_waited_for_and_in_the_end_given_up(watch: Watch, monkeypatch
         watch.clock.now = due[-1]
     assert len(due) == MOST_TRIES + 1
     assert (due[1] - due[0], due[2] - due[1], due[10] - due[9]) == (120, 240, 3600)
-    assert watch.told() == ["restart", "give_up"]
+    assert watch.reported() == ["restart", "give_up"]
 
 
-def test_what_no_later_try_changes_is_given_up_at_once(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_permanent_error_is_given_up_immediately(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     _refuse(watch, "ValidationException", monkeypatch)
     watch.look()
     assert watch.item()["decision"] == "give_up"
@@ -281,7 +288,7 @@ def test_what_no_later_try_changes_is_given_up_at_once(watch: Watch, monkeypatch
     assert "open" not in watch.item()
 
 
-def test_a_permission_may_come_a_little_later(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_permission_is_retried(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     _refuse(watch, "AccessDeniedException", monkeypatch)
     for _ in range(5):
         watch.look()
@@ -291,7 +298,7 @@ def test_a_permission_may_come_a_little_later(watch: Watch, monkeypatch: pytest.
     assert watch.item()["decision"] == "give_up"
 
 
-def test_one_failed_message_of_a_batch_is_the_only_one_that_comes_again(watch: Watch) -> None:
+def test_only_the_failed_message_of_a_batch_is_redelivered(watch: Watch) -> None:
     event = as_event("SageMaker Training Job State Change", "", {"TrainingJobName": JOB})
     bodies = (event, "no JSON", "[]", '{"detail-type": "Other", "detail": {}}', '{"kind": "look"}', event)
     records = [{"messageId": f"m{number}", "body": body} for number, body in enumerate(bodies)]
@@ -301,11 +308,11 @@ def test_one_failed_message_of_a_batch_is_the_only_one_that_comes_again(watch: W
     assert watch.item()["open"] == "day"
 
 
-def test_a_run_of_which_nothing_is_left_is_an_error_that_lambda_counts(
+def test_a_run_without_a_handled_message_is_an_error_that_lambda_counts(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = {"WATCH": "day", "TABLE": "record", "QUEUE_URL": "https://queue", "TOPIC_ARN": "topic", "SETTINGS": "{}"}
-    for name, value in told.items():
+    reported = {"WATCH": "day", "TABLE": "record", "QUEUE_URL": "https://queue", "TOPIC_ARN": "topic", "SETTINGS": "{}"}
+    for name, value in reported.items():
         monkeypatch.setenv(name, value)
     misfortune = Misfortune(random.Random(0), 0, at=0, kind="throttled")
     monkeypatch.setattr(Clients, "make", lambda: watch.parts(misfortune).clients)
@@ -318,7 +325,7 @@ def test_a_run_of_which_nothing_is_left_is_an_error_that_lambda_counts(
         handler({"Records": [bad]}, context)
 
 
-def test_a_message_by_itself_fails_as_a_whole(watch: Watch) -> None:
+def test_a_single_message_raises_its_error(watch: Watch) -> None:
     client: Any = Mortal(watch.raw.dynamodb, Misfortune(random.Random(0), 0))
     assert client.get_item(Key={"job": {"S": "none"}}) == {}
     with pytest.raises(Exception, match="Rate exceeded"):

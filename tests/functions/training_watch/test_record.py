@@ -1,4 +1,4 @@
-"""What was written down stays: the second of two runs that meet changes nothing."""
+"""Recorded decisions are kept: the second of two concurrent runs changes nothing."""
 
 import pytest
 
@@ -33,32 +33,32 @@ def kept() -> Kept:
     return Kept()
 
 
-def test_a_job_is_stopped_for_what_was_seen_first(kept: Kept) -> None:
+def test_the_first_problem_of_a_job_is_kept(kept: Kept) -> None:
     kept.record.diverged(JOB, Divergence(kind="nan", onset=50))
     kept.record.diverged(JOB, Divergence(kind="stall", onset=90))
     assert kept.entry.divergence == Divergence(kind="nan", onset=50)
 
 
-def test_what_is_decided_is_not_diverged_afterwards(kept: Kept) -> None:
+def test_a_decided_job_cannot_diverge(kept: Kept) -> None:
     kept.restart()
     kept.record.diverged(JOB, Divergence(kind="nan", onset=50))
     assert kept.entry.divergence is None
 
 
-def test_a_decision_stands(kept: Kept) -> None:
+def test_a_decision_is(kept: Kept) -> None:
     kept.restart()
     kept.record.decide(JOB, Decision(decision=LEAVE, cause="user", reason="late"), 200)
     assert (kept.entry.decision, kept.entry.text("cause")) == (RESTART, "service")
 
 
-def test_a_restart_is_put_off_by_one_of_two_that_were_refused(kept: Kept) -> None:
+def test_only_one_of_two_runs_postpones_a_restart(kept: Kept) -> None:
     kept.restart()
     kept.record.postpone(JOB, until=300, seen=DUE, tries=1)
     kept.record.postpone(JOB, until=900, seen=DUE, tries=1)
     assert kept.entry.number("due") == 300
 
 
-def test_what_was_made_is_neither_put_off_nor_given_up(kept: Kept) -> None:
+def test_a_created_successor_is_neither_postponed_nor_given_up(kept: Kept) -> None:
     kept.restart()
     kept.record.created(JOB, 170)
     kept.record.postpone(JOB, until=900, seen=DUE, tries=1)
@@ -66,7 +66,7 @@ def test_what_was_made_is_neither_put_off_nor_given_up(kept: Kept) -> None:
     assert (kept.entry.decision, kept.entry.number("due"), kept.entry.text("reason")) == (RESTART, DUE, "lost")
 
 
-def test_what_was_made_is_a_restart_though_it_was_given_up_meanwhile(kept: Kept) -> None:
+def test_a_created_successor_is_a_restart_even_if_another_run_gave_up(kept: Kept) -> None:
     kept.restart()
     kept.record.give_up(JOB, "no quota")
     assert kept.entry.decision == GIVE_UP
@@ -74,7 +74,7 @@ def test_what_was_made_is_a_restart_though_it_was_given_up_meanwhile(kept: Kept)
     assert kept.entry.decision == RESTART
 
 
-def test_what_is_there_is_not_begun_anew(kept: Kept) -> None:
+def test_an_existing_entry_is_not_overwritten(kept: Kept) -> None:
     kept.restart()
     kept.record.close(JOB)
     kept.record.begin(JOB, {"root": JOB, "attempt": 0})

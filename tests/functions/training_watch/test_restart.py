@@ -1,4 +1,4 @@
-"""The restart's request holds everything that the service tells of the job, and is one that it takes."""
+"""The restart's request has all members that the service returns for the job, and is valid."""
 
 from typing import Any
 
@@ -18,14 +18,14 @@ def _shape(name: str) -> Any:
     return session.get_service_model("sagemaker").shape_for(name)
 
 
-def test_every_member_that_both_sides_know_is_carried_over() -> None:
-    asked, told = _shape("CreateTrainingJobRequest").members, _shape("DescribeTrainingJobResponse").members
-    assert set(CARRIED) == set(asked) & set(told) - {"TrainingJobName"}
+def test_every_common_member_is_copied() -> None:
+    requested, reported = _shape("CreateTrainingJobRequest").members, _shape("DescribeTrainingJobResponse").members
+    assert set(CARRIED) == set(requested) & set(reported) - {"TrainingJobName"}
 
 
 def test_members_of_both_sides_are_of_one_shape() -> None:
-    asked, told = _shape("CreateTrainingJobRequest").members, _shape("DescribeTrainingJobResponse").members
-    assert all(asked[name].name == told[name].name for name in CARRIED)
+    requested, reported = _shape("CreateTrainingJobRequest").members, _shape("DescribeTrainingJobResponse").members
+    assert all(requested[name].name == reported[name].name for name in CARRIED)
 
 
 def _facts(**words: Any) -> JobFacts:
@@ -45,7 +45,7 @@ def _facts(**words: Any) -> JobFacts:
     return JobFacts(description=description, tags={"team": "research", "aws:made-by": "x"})
 
 
-def test_the_request_is_one_that_the_service_takes() -> None:
+def test_the_request_is_valid() -> None:
     request = restart_request(_facts(), "job-r1", None)
     validate_parameters(request, _shape("CreateTrainingJobRequest"))
     assert request["TrainingJobName"] == "job-r1"
@@ -54,12 +54,12 @@ def test_the_request_is_one_that_the_service_takes() -> None:
     assert "TrainingJobStatus" not in request
 
 
-def test_another_place_of_checkpoints_keeps_the_path_on_the_instance() -> None:
+def test_another_checkpoint_uri_keeps_the_path_on_the_instance() -> None:
     request = restart_request(_facts(), "job-r1", "s3://bucket/base/job-r1")
     assert request["CheckpointConfig"] == {"S3Uri": "s3://bucket/base/job-r1", "LocalPath": "/opt/ml/checkpoints"}
 
 
-def test_what_the_service_only_tells_is_left_out() -> None:
+def test_read_only_members_are_omitted() -> None:
     chosen = {"InstanceCount": 1, "SelectedInstanceType": "ml.g5.xlarge", "SelectedInstanceCount": 1}
     assert restart_request(_facts(ResourceConfig=chosen), "job-r1", None)["ResourceConfig"] == {"InstanceCount": 1}
 
@@ -68,7 +68,7 @@ def _tags(facts: JobFacts) -> dict[str, str]:
     return {tag["Key"]: tag["Value"] for tag in restart_request(facts, "job-r1", None)["Tags"]}
 
 
-def test_tags_go_with_it_and_tell_its_line() -> None:
+def test_tags_are_copied_and_identify_the_series() -> None:
     assert _tags(_facts()) == {
         "team": "research",
         "llm-fleet:after": "job",
@@ -77,14 +77,14 @@ def test_tags_go_with_it_and_tell_its_line() -> None:
     }
 
 
-def test_the_lines_own_tags_have_room() -> None:
+def test_the_watchs_tags_have_priority() -> None:
     facts = JobFacts(description=_facts().description, tags={f"tag-{n}": "x" for n in range(50)})
     tags = _tags(facts)
     assert len(tags) == 50
     assert tags["llm-fleet:root"] == "job"
 
 
-def test_what_was_created_already_is_as_good() -> None:
+def test_an_existing_successor_is_accepted() -> None:
     sagemaker: Any = MemorySageMaker()
     request = restart_request(_facts(), "job-r1", None)
     create(sagemaker, _facts(), request)
@@ -92,7 +92,7 @@ def test_what_was_created_already_is_as_good() -> None:
     assert list(sagemaker.jobs) == ["job-r1"]
 
 
-def test_somebody_elses_job_of_the_name_is_not_taken_for_it() -> None:
+def test_another_job_with_the_name_is_not_accepted() -> None:
     sagemaker: Any = MemorySageMaker()
     request = restart_request(_facts(), "job-r1", None)
     sagemaker.create_training_job(**{**request, "Tags": []})

@@ -1,4 +1,4 @@
-"""A day of 200 events, doubled, reordered and late, and a function that dies between any two calls."""
+"""A day of 200 events, duplicated, reordered and late, and a function that crashes between any two calls."""
 
 import logging
 from typing import Any
@@ -14,7 +14,7 @@ from tests.functions.training_watch.moto_aws import moto_aws
 
 _LONG = "llama-long-name-long-name-long-name-long-name-long-name-ends-it"
 LONG_NAMES = {f"{_LONG}-r1": "llama-long-name-long-name-long-name-long-name-long-ecb98554-r1"}
-"""A successor's name that finds no room: its digest by `sha256sum`."""
+"""A successor's name that is too long: its digest by `sha256sum`."""
 HALF = (
     "llama-nan",
     "llama-unlucky",
@@ -38,14 +38,14 @@ def _quiet() -> None:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The day's clock, which SageMaker goes by as well."""
+    """The day's clock, also for SageMaker."""
     clock = Clock(DAWN)
     monkeypatch.setattr("local.aws.resources.moto_fixes.sagemaker_training_jobs.time", clock)
     return clock
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_every_job_goes_on_as_often_as_it_should_from_the_right_checkpoint(seed: int, clock: Clock) -> None:
+def test_every_job_restarts_as_expected_from_the_right_checkpoint(seed: int, clock: Clock) -> None:
     raw = memory_aws(clock)
     day = new_day(raw, clock, seed=seed, unlucky=UNLUCKY, sweep_every=3600)
     day.pass_by()
@@ -55,7 +55,7 @@ def test_every_job_goes_on_as_often_as_it_should_from_the_right_checkpoint(seed:
 
 
 def test_the_day_is_the_same_on_the_embedded_aws(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of the lines, with more of their events doubled, as each call takes moto some milliseconds."""
+    """Half of the series, with more duplicated events, since each call of moto takes some milliseconds."""
     with moto_aws(clock, monkeypatch) as raw:
         embedded = _day_of_half(raw, clock)
     assert _day_of_half(memory_aws(clock), clock) == embedded
@@ -68,32 +68,36 @@ def _day_of_half(raw: Any, clock: Clock) -> tuple[Any, ...]:
     day.pass_by()
     check(day, raw)
     assert day.crashes >= 20
-    return dict(raw.items()), day.world.found, [(told["Subject"], told["Message"]) for told in raw.published()]
+    return (
+        dict(raw.items()),
+        day.world.found,
+        [(reported["Subject"], reported["Message"]) for reported in raw.published()],
+    )
 
 
 def check(day: Day, raw: Any) -> None:
-    """Compare what is there in the end with what the script leads to."""
+    """Compare the final state with the expected one of the script."""
     wanted = {outcome.job: outcome for line in day.world.lines for outcome in outcomes(line)}
     strangers = {f"{line.root}-r1" for line in day.world.lines if line.name_taken}
     assert set(day.world.jobs) == {_name(job) for job in wanted} | strangers
-    told = [tuple(message["MessageAttributes"][name]["StringValue"] for name in ("about", "what"))
+    reported = [tuple(message["MessageAttributes"][name]["StringValue"] for name in ("about", "what"))
             for message in raw.published()]  # fmt: skip
     items = raw.items()
     for outcome in wanted.values():
         _check_job(
-            day, outcome, items.get(_name(outcome.job)), {what for job, what in told if job == _name(outcome.job)}
+            day, outcome, items.get(_name(outcome.job)), {what for job, what in reported if job == _name(outcome.job)}
         )
     assert items.keys() == {_name(job) for job, outcome in wanted.items() if outcome.decision} | {"watch/since"}
-    assert len(told) - len(set(told)) <= day.crashes + day.meetings, "told twice only after a crash"
+    assert len(reported) - len(set(reported)) <= day.crashes + day.meetings, "published twice only after a crash"
     assert not raw.alarms()
     assert len(day.decided) == len(set(day.decided)), "what is decided is decided once"
     assert day.world.events == EVENTS
 
 
-def _check_job(day: Day, outcome: Outcome, item: Any, told: set[str]) -> None:
+def _check_job(day: Day, outcome: Outcome, item: Any, reported: set[str]) -> None:
     name = _name(outcome.job)
     assert (item and item["decision"]["S"]) == outcome.decision, (name, item)
-    assert told == outcome.told, name
+    assert reported == outcome.reported, name
     assert item is None or "open" not in item, name
     _check_request(day, name, outcome)
     if name in day.world.found:
@@ -108,16 +112,16 @@ def _check_request(day: Day, name: str, outcome: Outcome) -> None:
     job = day.world.jobs[name]
     tags = {tag["Key"]: tag["Value"] for tag in job.tags}
     assert tags["team"] == "research"
-    assert job.asked.get("CheckpointConfig", {"S3Uri": f"s3://{BUCKET}/{outcome.place}"})["S3Uri"] == (
+    assert job.requested.get("CheckpointConfig", {"S3Uri": f"s3://{BUCKET}/{outcome.place}"})["S3Uri"] == (
         f"s3://{BUCKET}/{outcome.place}"
     )
     if "llm-fleet:after" in tags:
-        ended = day.world.jobs[tags["llm-fleet:after"]].told["TrainingEndTime"]
-        waited = job.told["CreationTime"] - ended
+        ended = day.world.jobs[tags["llm-fleet:after"]].reported["TrainingEndTime"]
+        waited = job.reported["CreationTime"] - ended
         assert waited >= 60 * 2 ** (int(tags["llm-fleet:attempt"]) - 1) - 1, "before its back-off was over"
     found = day.world.line_of(name)
     if name in day.world.stopping and found and found[1].kind != "nan":
-        assert day.world.stopping[name] - job.told["TrainingStartTime"] >= 1800, "an alarm was believed too soon"
+        assert day.world.stopping[name] - job.reported["TrainingStartTime"] >= 1800, "an alarm counted too soon"
 
 
 def _name(job: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from llm_fleet.lifecycle.model_checker.check import Folder
 
-ASKED: dict[str, Any] = {
+REQUESTED: dict[str, Any] = {
     "compiled": True,
     "target": "inf2",
     "tensor_parallel": 2,

@@ -13,16 +13,16 @@ import pytest
 
 from llm_fleet.lifecycle.model_checker import check
 from llm_fleet.lifecycle.model_checker.check import Folder, findings, main
-from tests.lifecycle.model_checker.models import ASKED, MARKER, OPTIMUM, put
+from tests.lifecycle.model_checker.models import MARKER, OPTIMUM, REQUESTED, put
 
 
-def test_an_exported_model_is_as_asked(tmp_path: Path):
-    assert findings(ASKED, put(tmp_path, neuron_config=OPTIMUM)) == []
+def test_an_exported_model_is_as_requested(tmp_path: Path):
+    assert findings(REQUESTED, put(tmp_path, neuron_config=OPTIMUM)) == []
 
 
-def test_the_note_of_an_export_comes_before_what_optimum_neuron_says(tmp_path: Path):
+def test_the_note_of_an_export_comes_before_optimum_neurons_file(tmp_path: Path):
     files = put(tmp_path, marker=MARKER, neuron_config={**OPTIMUM, "batch_size": 99})
-    assert findings(ASKED, files) == []
+    assert findings(REQUESTED, files) == []
 
 
 @pytest.mark.parametrize(
@@ -30,65 +30,69 @@ def test_the_note_of_an_export_comes_before_what_optimum_neuron_says(tmp_path: P
     [
         (
             {"tensor_parallel": 8},
-            "compiled for tensor parallelism 2, and the server asks for 8; write tensor_parallel 2",
+            "compiled for tensor parallelism 2, and the server requires 8; write tensor_parallel 2",
         ),
-        ({"batch_size": 1}, "compiled for batches of 4, and the server asks for 1; write batch_size 4"),
-        ({"sequence_length": 8192}, "sequences of 4096, and the server asks for 8192; write sequence_length 4096"),
+        ({"batch_size": 1}, "compiled for batches of 4, and the server requires 1; write batch_size 4"),
+        ({"sequence_length": 8192}, "sequences of 4096, and the server requires 8192; write sequence_length 4096"),
         ({"compiler": "2.21.33363.0"}, "by neuronx-cc 2.19.8089.0, and the server's image has 2.21.33363.0"),
         (
             {"dtype": "fp16"},
-            "compiled in bfloat16, and the server asks for float16; tell the server to cast to bfloat16",
+            "compiled in bfloat16, and the server requires float16; set the server to cast to bfloat16",
         ),
-        ({"target": "trn2"}, "compiled for trn1, and is to run on trn2"),
+        ({"target": "trn2"}, "compiled for trn1, but the service runs trn2"),
     ],
 )
-def test_a_mismatch_is_told_with_both_sides_and_the_remedy(tmp_path: Path, changed: dict[str, Any], words: str):
-    (line,) = findings({**ASKED, **changed}, put(tmp_path, neuron_config={**OPTIMUM, "target": "trn1"}))
+def test_a_mismatch_is_reported_with_both_sides_and_the_remedy(tmp_path: Path, changed: dict[str, Any], words: str):
+    (line,) = findings({**REQUESTED, **changed}, put(tmp_path, neuron_config={**OPTIMUM, "target": "trn1"}))
     assert line.startswith(f"model-mismatch: {tmp_path} was compiled ")
     assert words in line
-    assert "export it anew" in line
+    assert "export it again" in line
 
 
-def test_every_mismatch_is_told_at_once(tmp_path: Path):
-    asked = {**ASKED, "tensor_parallel": 8, "batch_size": 1, "compiler": "2.0"}
-    assert len(findings(asked, put(tmp_path, neuron_config=OPTIMUM))) == 3
+def test_every_mismatch_is_reported_together(tmp_path: Path):
+    requested = {**REQUESTED, "tensor_parallel": 8, "batch_size": 1, "compiler": "2.0"}
+    assert len(findings(requested, put(tmp_path, neuron_config=OPTIMUM))) == 3
 
 
 @pytest.mark.parametrize("target", ["inf2", "trn1", "trn1n", None])
-@pytest.mark.parametrize("asked", ["inf2", "trn1"])
-def test_what_is_compiled_for_trn1_runs_on_inf2_and_the_other_way_round(tmp_path: Path, target: str | None, asked: str):
-    found = findings({**ASKED, "target": asked}, put(tmp_path, neuron_config={**OPTIMUM, "target": target}))
+@pytest.mark.parametrize("requested", ["inf2", "trn1"])
+def test_what_is_compiled_for_trn1_runs_on_inf2_and_the_other_way_round(
+    tmp_path: Path, target: str | None, requested: str
+):
+    found = findings({**REQUESTED, "target": requested}, put(tmp_path, neuron_config={**OPTIMUM, "target": target}))
     assert found == []
 
 
-def test_a_compiler_that_nobody_knows_is_not_compared(tmp_path: Path):
+def test_a_compiler_that_is_unknown_is_not_compared(tmp_path: Path):
     assert (
-        findings({**ASKED, "compiler": None}, put(tmp_path, neuron_config={**OPTIMUM, "neuronxcc_version": "1"})) == []
+        findings({**REQUESTED, "compiler": None}, put(tmp_path, neuron_config={**OPTIMUM, "neuronxcc_version": "1"}))
+        == []
     )
 
 
 @pytest.mark.parametrize("path", ["gone", "."])
 def test_nothing_there(tmp_path: Path, path: str):
-    (line,) = findings(ASKED, Folder(str(tmp_path / path)))
-    assert line.startswith("model-missing: there is nothing at ")
+    (line,) = findings(REQUESTED, Folder(str(tmp_path / path)))
+    assert line.startswith("model-missing: ")
+    assert "is empty or does not exist" in line
 
 
-def test_a_plain_checkpoint_is_told_and_passes_where_it_is_said_to_be_one(tmp_path: Path):
+def test_a_plain_checkpoint_is_reported_and_passes_if_that_is_set(tmp_path: Path):
     files = put(tmp_path, compiled=False)
-    (line,) = findings(ASKED, files)
+    (line,) = findings(REQUESTED, files)
     assert line.startswith(f"model-not-compiled: {tmp_path} has no neuron_config.json")
-    assert findings({**ASKED, "compiled": False}, files) == []
+    assert findings({**REQUESTED, "compiled": False}, files) == []
 
 
-def test_sizes_of_a_model_that_is_said_to_be_plain_are_not_compared(tmp_path: Path):
-    asked = {**ASKED, "compiled": False, "batch_size": 1}
-    assert findings(asked, put(tmp_path, neuron_config=OPTIMUM)) == []
+def test_sizes_of_a_model_that_is_set_as_plain_are_not_compared(tmp_path: Path):
+    requested = {**REQUESTED, "compiled": False, "batch_size": 1}
+    assert findings(requested, put(tmp_path, neuron_config=OPTIMUM)) == []
 
 
 def test_an_export_of_an_older_optimum_neuron_is_none(tmp_path: Path):
     neuron = {"num_cores": 2, "batch_size": 1, "sequence_length": 4096, "compiler_version": "2.15.128.0"}
     files = put(tmp_path, compiled=False, config={"neuron": neuron})
-    found = findings(ASKED, files)
+    found = findings(REQUESTED, files)
     assert [line.split(":")[0] for line in found] == ["model-not-compiled", "model-mismatch", "model-mismatch"]
     assert "has no model.pt" in found[0]
 
@@ -96,21 +100,21 @@ def test_an_export_of_an_older_optimum_neuron_is_none(tmp_path: Path):
 def test_an_export_by_id_that_left_its_weights_on_the_hub(tmp_path: Path):
     put(tmp_path, neuron_config=OPTIMUM)
     (tmp_path / "checkpoint/weights/tp0_sharded_checkpoint.safetensors").unlink()
-    (line,) = findings(ASKED, Folder(str(tmp_path)))
+    (line,) = findings(REQUESTED, Folder(str(tmp_path)))
     assert line.startswith(f"model-without-weights: {tmp_path} has no weights")
 
 
 def test_weights_in_one_piece_are_too_much_for_a_small_host(tmp_path: Path):
     files = put(tmp_path, neuron_config=OPTIMUM)
     (tmp_path / "checkpoint/weights/tp0_sharded_checkpoint.safetensors").rename(tmp_path / "model.safetensors")
-    (line,) = findings(ASKED, files)
-    assert line.startswith(f"model-not-sharded: {tmp_path} has its weights in one piece")
-    assert findings({**ASKED, "shards_needed": False}, files) == []
+    (line,) = findings(REQUESTED, files)
+    assert line.startswith(f"model-not-sharded: {tmp_path} has unsharded weights")
+    assert findings({**REQUESTED, "shards_needed": False}, files) == []
 
 
 def test_the_folder_above_the_model(tmp_path: Path):
     put(tmp_path / "tanuki-8b", neuron_config=OPTIMUM)
-    found = findings({**ASKED, "compiled": False}, Folder(str(tmp_path)))
+    found = findings({**REQUESTED, "compiled": False}, Folder(str(tmp_path)))
     assert [line.split(":")[0] for line in found] == ["model-missing"]
     assert "has no config.json" in found[0]
 
@@ -119,32 +123,32 @@ def test_the_folder_above_the_model(tmp_path: Path):
 def test_a_file_that_cannot_be_read(tmp_path: Path, text: str):
     files = put(tmp_path, neuron_config=OPTIMUM)
     (tmp_path / "neuron_config.json").write_bytes(text.encode("latin-1"))
-    (line,) = findings(ASKED, files)
+    (line,) = findings(REQUESTED, files)
     assert line.startswith(f"model-unreadable: {tmp_path} has a file that cannot be read: neuron_config.json")
 
 
 def test_other_servers_keep_what_they_compile_in_their_own_way(tmp_path: Path):
-    asked = {**ASKED, "layout": "other"}
-    assert findings(asked, put(tmp_path, compiled=False)) == []
+    requested = {**REQUESTED, "layout": "other"}
+    assert findings(requested, put(tmp_path, compiled=False)) == []
     nested = {"neuron_config": {"tp_degree": 8, "batch_size": 4, "seq_len": 4096}}
-    (line,) = findings(asked, put(tmp_path, neuron_config=nested))
+    (line,) = findings(requested, put(tmp_path, neuron_config=nested))
     assert "compiled for tensor parallelism 8" in line
 
 
-def test_the_container_says_what_it_found_and_ends_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_container_prints_the_result_and_exits_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     put(tmp_path, neuron_config=OPTIMUM)
-    assert main(_environment(tmp_path, ASKED)) == 0
-    assert capsys.readouterr().out == f"model-ok: {tmp_path} is as the server asks for it\n"
-    assert main(_environment(tmp_path, {**ASKED, "batch_size": 1})) == 1
+    assert main(_environment(tmp_path, REQUESTED)) == 0
+    assert capsys.readouterr().out == f"model-ok: {tmp_path} matches the server's settings\n"
+    assert main(_environment(tmp_path, {**REQUESTED, "batch_size": 1})) == 1
     assert capsys.readouterr().out.startswith("model-mismatch: ")
 
 
 def test_it_runs_as_one_text_without_anything_installed(tmp_path: Path):
     put(tmp_path, neuron_config=OPTIMUM)
     source = Path(inspect.getfile(check)).read_text()
-    asked = {**ASKED, "tensor_parallel": 1}
+    requested = {**REQUESTED, "tensor_parallel": 1}
     command = [sys.executable, "-I", "-S", "-c", source]
-    ended = subprocess.run(command, env=_environment(tmp_path, asked), capture_output=True, text=True, check=False)
+    ended = subprocess.run(command, env=_environment(tmp_path, requested), capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (1, "")
     assert ended.stdout.startswith("model-mismatch: ")
 
@@ -156,5 +160,5 @@ def test_it_is_python_3_9_and_short_enough_for_a_task_definition():
     assert len(source) < 10_000
 
 
-def _environment(folder: Path, asked: Mapping[str, Any]) -> dict[str, str]:
-    return {"LLM_FLEET_MODEL_ASKED": json.dumps(dict(asked)), "LLM_FLEET_MODEL_PATH": str(folder)}
+def _environment(folder: Path, requested: Mapping[str, Any]) -> dict[str, str]:
+    return {"LLM_FLEET_MODEL_REQUESTED": json.dumps(dict(requested)), "LLM_FLEET_MODEL_PATH": str(folder)}

@@ -13,7 +13,7 @@ from mypy_boto3_s3 import S3Client
 
 from llm_fleet.lifecycle.model_checker import handler as module
 from llm_fleet.lifecycle.model_checker.handler import handler
-from tests.lifecycle.model_checker.models import ASKED, OPTIMUM, files_of
+from tests.lifecycle.model_checker.models import OPTIMUM, REQUESTED, files_of
 
 BUCKET, PREFIX = "my-models", "tanuki-8b"
 
@@ -35,14 +35,14 @@ def s3() -> Iterator[S3Client]:
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What CloudFormation was told."""
-    told: list[Any] = []
+    """What CloudFormation was reported."""
+    reported: list[Any] = []
 
     def send(event: dict[str, Any], answer: Any) -> None:
-        told.append(answer)
+        reported.append(answer)
 
     monkeypatch.setattr(module, "send", send)
-    return told
+    return reported
 
 
 def _stubbed(monkeypatch: pytest.MonkeyPatch, client: Any) -> list[float]:
@@ -58,7 +58,7 @@ def _stubbed(monkeypatch: pytest.MonkeyPatch, client: Any) -> list[float]:
 
 
 @pytest.mark.parametrize("kind", ["Create", "Update"])
-def test_a_model_as_asked_is_answered_with_its_place(s3: S3Client, answers: list[Any], kind: str):
+def test_a_model_as_requested_is_answered_with_its_place(s3: S3Client, answers: list[Any], kind: str):
     handler(_event(kind), None)
     (answer,) = answers
     assert answer.failure is None
@@ -74,15 +74,18 @@ def test_an_update_keeps_its_id(s3: S3Client, answers: list[Any]):
 @pytest.mark.parametrize(
     ("properties", "words"),
     [
-        ({"Prefix": "tanuki"}, "model-missing: there is nothing at s3://my-models/tanuki;"),
-        ({"Asked": json.dumps({**ASKED, "tensor_parallel": 8})}, "model-mismatch: s3://my-models/tanuki-8b was"),
+        ({"Prefix": "tanuki"}, "model-missing: s3://my-models/tanuki is empty or does not exist;"),
+        (
+            {"Requested": json.dumps({**REQUESTED, "tensor_parallel": 8})},
+            "model-mismatch: s3://my-models/tanuki-8b was",
+        ),
         ({"Bucket": "gone"}, "model-unreachable: s3://gone/tanuki-8b cannot be read"),
-        ({"Asked": "{"}, "JSONDecodeError"),
+        ({"Requested": "{"}, "JSONDecodeError"),
         ({"Bucket": None}, "KeyError"),
     ],
-    ids=["beside it", "mismatch", "no bucket", "no JSON", "no bucket named"],
+    ids=["next to it", "mismatch", "no bucket", "no JSON", "no bucket named"],
 )
-def test_a_refusal_tells_why(s3: S3Client, answers: list[Any], properties: dict[str, Any], words: str):
+def test_a_refusal_reports_why(s3: S3Client, answers: list[Any], properties: dict[str, Any], words: str):
     handler(_event("Create", **properties), None)
     (answer,) = answers
     assert answer.failure is not None
@@ -120,7 +123,7 @@ def test_a_policy_that_is_still_on_its_way_is_waited_for(monkeypatch: pytest.Mon
     assert answers[0].failure.startswith("model-missing")
 
 
-def test_access_that_stays_denied_is_told_with_what_to_look_at(monkeypatch: pytest.MonkeyPatch, answers: list[Any]):
+def test_access_that_stays_denied_is_reported_with_what_to_look_at(monkeypatch: pytest.MonkeyPatch, answers: list[Any]):
     client = boto3.client("s3", region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
     waited = _stubbed(monkeypatch, client)
     with Stubber(client) as stub:
@@ -133,7 +136,7 @@ def test_access_that_stays_denied_is_told_with_what_to_look_at(monkeypatch: pyte
 
 
 def _event(kind: str, **changed: Any) -> dict[str, Any]:
-    properties = {"Bucket": BUCKET, "Prefix": PREFIX, "Asked": json.dumps(ASKED), **changed}
+    properties = {"Bucket": BUCKET, "Prefix": PREFIX, "Requested": json.dumps(REQUESTED), **changed}
     return {
         "RequestType": kind,
         "LogicalResourceId": "Check",

@@ -12,7 +12,7 @@ import pytest
 
 from llm_fleet.lifecycle.model_checker.check import Folder, findings
 from llm_fleet.lifecycle.model_exporter import export
-from tests.lifecycle.model_checker.models import ASKED, OPTIMUM
+from tests.lifecycle.model_checker.models import OPTIMUM, REQUESTED
 
 OPTIMUM_CLI = """#!{python}
 import json, os, sys
@@ -40,7 +40,14 @@ def work(tmp_path: Path) -> Path:
 def test_what_is_exported_is_noted_and_passes_the_check(work: Path):
     ended = _run(work)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert _told_to_optimum(work) == ["export", "neuron", "--model", f"{work}/checkpoint", *ARGUMENTS, f"{work}/model"]
+    assert _reported_to_optimum(work) == [
+        "export",
+        "neuron",
+        "--model",
+        f"{work}/checkpoint",
+        *ARGUMENTS,
+        f"{work}/model",
+    ]
     marker = json.loads((work / "model" / "llm-fleet-model.json").read_text())
     assert marker == {
         "format": 1,
@@ -53,13 +60,13 @@ def test_what_is_exported_is_noted_and_passes_the_check(work: Path):
         "compiler": "2.19.8089.0+8ab9f450",
         "optimum_neuron": "0.3.0",
     }
-    assert findings(ASKED, Folder(str(work / "model"))) == []
+    assert findings(REQUESTED, Folder(str(work / "model"))) == []
 
 
-def test_the_note_says_what_was_made_and_not_what_was_asked_for(work: Path):
+def test_the_marker_has_the_actual_settings_and_not_the_requested_ones(work: Path):
     assert _run(work, config={**OPTIMUM, "batch_size": 1}).returncode == 0
-    (line,) = findings(ASKED, Folder(str(work / "model")))
-    assert "compiled for batches of 1, and the server asks for 4" in line
+    (line,) = findings(REQUESTED, Folder(str(work / "model")))
+    assert "compiled for batches of 1, and the server requires 4" in line
 
 
 def test_small_files_that_the_export_leaves_out_are_copied_and_weights_are_not(work: Path):
@@ -84,7 +91,7 @@ def test_a_checkpoint_of_the_hub_is_fetched_into_a_folder_first(work: Path):
     )
     assert _run(work, hub_id="owner/name", revision="a1b2").returncode == 0
     assert json.loads((work / "hub.json").read_text()) == ["owner/name", "a1b2", f"{work}/checkpoint"]
-    assert f"{work}/checkpoint" in _told_to_optimum(work)
+    assert f"{work}/checkpoint" in _reported_to_optimum(work)
 
 
 def _run(
@@ -101,7 +108,7 @@ def _run(
     log = str(work / "optimum.json")
     command.write_text(OPTIMUM_CLI.format(python=sys.executable, log=log, config=json.dumps(config), fails=fails))
     command.chmod(0o755)
-    told = {
+    reported = {
         "hub_id": hub_id,
         "revision": revision,
         "checkpoint": f"{work}/checkpoint",
@@ -113,12 +120,16 @@ def _run(
     source = Path(inspect.getfile(export)).read_text()
     return subprocess.run(
         [sys.executable, "-c", source],
-        env={"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(work), "LLM_FLEET_EXPORT": json.dumps(told)},
+        env={
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "PYTHONPATH": str(work),
+            "LLM_FLEET_EXPORT": json.dumps(reported),
+        },
         capture_output=True,
         text=True,
         check=False,
     )
 
 
-def _told_to_optimum(work: Path) -> list[str]:
+def _reported_to_optimum(work: Path) -> list[str]:
     return json.loads((work / "optimum.json").read_text())

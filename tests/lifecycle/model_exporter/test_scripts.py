@@ -40,7 +40,7 @@ def test_fetching_takes_the_weights_once(tmp_path: Path, listed: str, options: s
     assert calls == ["s3 ls s3://b/raw/", f"s3 cp {options} s3://b/raw/ {folder}/"]
 
 
-def test_a_folder_without_a_model_is_told(tmp_path: Path):
+def test_a_folder_without_a_model_is_reported(tmp_path: Path):
     ended, _ = _run(tmp_path, "fetch.sh")
     assert ended.returncode == 1
     assert ended.stderr.startswith("export-source-missing: s3://b/raw has no config.json")

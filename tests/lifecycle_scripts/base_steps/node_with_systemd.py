@@ -67,7 +67,7 @@ else:
 options = [option for option in options.split(',') if not option.startswith(('x-', '_netdev', 'nofail'))]
 assert os.path.isdir(root + '/' + path.strip('/')), f'mount: {path}: mount point does not exist.'
 if device.startswith('/dev/'):
-    device = os.path.realpath(root + device)[len(root):]  # as the kernel's table tells it
+    device = os.path.realpath(root + device)[len(root):]  # as in the kernel table
 name = device.rsplit('/', 1)[-1]
 block = f'{root}/sys/block/{name}/dev'
 number = open(block).read().strip() if os.path.exists(block) else '0:70'

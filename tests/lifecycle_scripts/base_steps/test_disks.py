@@ -16,7 +16,7 @@ from tests.lifecycle_scripts.base_steps.disk_fixtures import array, disk, makers
 from tests.lifecycle_scripts.base_steps.node_with_systemd import ROOT_MOUNT, build, mount_line
 from tests.lifecycle_scripts.convergence import applied, converges
 from tests.lifecycle_scripts.step_node import TRN1, file, said
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 STARTED = "dlami-nvme.service"
 
@@ -46,7 +46,7 @@ def test_on_a_root_alone_everything_is_below_var_lib(tmp_path: Path) -> None:
     applied(STEP, node)
     found = disks.read(node.host)
     assert (found.place, found.kind, found.docker) == ("/var/lib", "root", "/var/lib/docker")
-    assert said(node) == "large data goes to /var/lib: the node has nothing but its root"
+    assert said(node) == "large data goes to /var/lib: the node has only its root volume"
     modes = {path: (tmp_path / path.lstrip("/")).stat().st_mode & 0o7777 for path in found.folders()}
     assert modes == found.folders()
     assert modes["/var/lib/scratch"] == 0o1777
@@ -70,14 +70,14 @@ def test_the_amis_service_is_not_started_on_a_node_without_an_instance_store(tmp
     assert f"started {STARTED}" not in applied(STEP, node)
 
 
-def test_a_service_that_ends_without_a_mount_is_told(tmp_path: Path) -> None:
+def test_a_service_that_ends_without_a_mount_is_reported(tmp_path: Path) -> None:
     node = dlami(tmp_path)
     (tmp_path / "on-start" / STARTED).unlink()
     with pytest.raises(Failure, match=r"LFN45  dlami-nvme\.service has ended, but /opt/dlami/nvme is not mounted"):
         STEP.apply(node)
 
 
-def test_a_service_that_fails_is_told(tmp_path: Path) -> None:
+def test_a_service_that_fails_is_reported(tmp_path: Path) -> None:
     node = dlami(tmp_path)
     file(tmp_path, f"/on-start/{STARTED}", "sys.exit('no devices found')")
     with pytest.raises(Failure, match=r"LFN45  dlami-nvme\.service has not mounted .*: no devices found"):
@@ -123,7 +123,7 @@ def test_after_a_reboot_the_array_is_mounted_and_not_wiped(tmp_path: Path) -> No
 def test_a_disk_that_carries_data_is_left_alone(tmp_path: Path) -> None:
     node = bare(tmp_path, 2)
     file(tmp_path, "/carries/dev-nvme2n1", "")
-    with pytest.raises(Failure, match="LFN45  /dev/nvme2n1 is not mounted, but carries data"):
+    with pytest.raises(Failure, match="LFN45  /dev/nvme2n1 is not mounted but contains data"):
         STEP.apply(node)
     assert not (tmp_path / "mkfs").exists()
 
@@ -135,14 +135,14 @@ def test_without_the_programs_the_disks_stay_idle(tmp_path: Path) -> None:
     assert disks.read(node.host).kind == "root"
 
 
-def test_somebody_elses_array_is_left_alone(tmp_path: Path) -> None:
+def test_someone_elses_array_is_left_alone(tmp_path: Path) -> None:
     node = bare(tmp_path, 2)
     array(tmp_path, "md5", "9:5", "nvme1n1", "nvme2n1")
     applied(STEP, node)
     assert disks.read(node.host).kind == "root"
 
 
-def test_a_place_that_is_no_longer_mounted_is_told(tmp_path: Path) -> None:
+def test_a_place_that_is_no_longer_mounted_is_reported(tmp_path: Path) -> None:
     node = dlami(tmp_path)
     applied(STEP, node)
     file(tmp_path, "/proc/self/mountinfo", ROOT_MOUNT)
@@ -150,16 +150,16 @@ def test_a_place_that_is_no_longer_mounted_is_told(tmp_path: Path) -> None:
         STEP.verify(node)
 
 
-def test_a_folder_that_is_lost_is_told_and_made_again(tmp_path: Path) -> None:
+def test_a_folder_that_is_lost_is_reported_and_made_again(tmp_path: Path) -> None:
     node = build(tmp_path)
     applied(STEP, node)
     (tmp_path / "var/lib/docker").rmdir()
-    with pytest.raises(Failure, match="LFN45  /var/lib/docker is not there"):
+    with pytest.raises(Failure, match="LFN45  /var/lib/docker does not exist"):
         STEP.verify(node)
     assert applied(STEP, node) == ["made the folder /var/lib/docker"]
 
 
-def test_a_folder_with_another_mode_is_told(tmp_path: Path) -> None:
+def test_a_folder_with_another_mode_is_reported(tmp_path: Path) -> None:
     node = build(tmp_path)
     applied(STEP, node)
     (tmp_path / "var/lib/scratch").chmod(0o755)
@@ -170,11 +170,11 @@ def test_a_folder_with_another_mode_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("free", "files", "words"),
     [
-        (4, 10**6, r"/var/lib has 4\.0 GiB free of 100\.0 GiB; 5\.0 GiB are needed"),
-        (90, 9_999, "/var/lib has room for 9999 more files"),
+        (4, 10**6, r"/var/lib has 4\.0 GiB free of 100\.0 GiB; 5\.0 GiB are required"),
+        (90, 9_999, "/var/lib has 9999 free inodes"),
     ],
 )
-def test_a_full_disk_is_told_with_its_numbers(
+def test_a_full_disk_is_reported_with_its_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, files: int, words: str
 ) -> None:
     node = build(tmp_path)
@@ -187,10 +187,14 @@ def test_a_full_disk_is_told_with_its_numbers(
     monkeypatch.setattr(os, "statvfs", statvfs)
     with pytest.raises(Failure, match=f"LFN46  {words}") as failure:
         STEP.verify(node)
-    told(5, failure.value, "remedy: free space on the disk named here, or give the group a larger secondary EBS volume")
+    reported(
+        5,
+        failure.value,
+        "remedy: free space on the disk in the message, or give the instance group a larger secondary EBS volume",
+    )
 
 
-def test_a_full_root_is_told_where_the_large_data_has_another_place(
+def test_a_full_root_is_reported_where_the_large_data_has_another_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = dlami(tmp_path)
@@ -202,7 +206,7 @@ def test_a_full_root_is_told_where_the_large_data_has_another_place(
         return full if Path(path) == tmp_path else real(path)
 
     monkeypatch.setattr(os, "statvfs", statvfs)
-    with pytest.raises(Failure, match=r"LFN46  / has 512 MiB free of 25\.0 GiB; 1\.0 GiB are needed"):
+    with pytest.raises(Failure, match=r"LFN46  / has 512 MiB free of 25\.0 GiB; 1\.0 GiB are required"):
         STEP.verify(node)
 
 
@@ -226,12 +230,12 @@ def test_a_users_folder_in_scratch_is_not_in_the_way(tmp_path: Path) -> None:
 
 
 def test_reading_before_the_step_has_decided_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Failure, match=r"LFN45  /etc/llm-fleet/disks\.json is not there"):
+    with pytest.raises(Failure, match=r"LFN45  /etc/llm-fleet/disks\.json does not exist"):
         disks.read(Host(tmp_path))
 
 
 @pytest.mark.parametrize("text", ["{", json.dumps({"place": "/x"})])
 def test_a_decision_that_cannot_be_understood_is_refused(tmp_path: Path, text: str) -> None:
     file(tmp_path, disks.FILE, text)
-    with pytest.raises(Failure, match=r"LFN45  .* cannot be understood"):
+    with pytest.raises(Failure, match=r"LFN45  .* is not valid"):
         disks.read(Host(tmp_path))

@@ -50,7 +50,7 @@ def test_entries_stay_when_dns_comes_to_work(tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
-def test_where_files_come_first_no_program_is_asked(tmp_path: Path) -> None:
+def test_where_files_come_first_no_program_is_requested(tmp_path: Path) -> None:
     node = build(tmp_path)
     file(tmp_path, "/etc/hosts", f"{OWN} {NAME}\n10.1.0.5 ip-10-1-0-5\n")
     file(tmp_path, "/etc/nsswitch.conf", "passwd: files\nhosts:          files dns\n")
@@ -108,18 +108,18 @@ def test_a_node_without_a_name_is_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_a_node_without_an_address_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Failure, match=f"LFN41  {NAME} has no address"):
+    with pytest.raises(Failure, match=f"LFN41  {NAME} has only a loopback address"):
         STEP.apply(identified(build(tmp_path), addresses=()))
 
 
-def test_a_name_that_means_another_node_is_told(tmp_path: Path) -> None:
+def test_a_name_that_means_another_node_is_reported(tmp_path: Path) -> None:
     node = build(tmp_path)
     file(tmp_path, "/dns", f"10.7.7.7 {NAME}\n")
-    with pytest.raises(Failure, match=rf"LFN41  {NAME} resolves to 10.7.7.7, this node's addresses are {OWN}"):
+    with pytest.raises(Failure, match=rf"LFN41  {NAME} resolves to 10.7.7.7, but this node's addresses are {OWN}"):
         STEP.verify(node)
 
 
-def test_a_name_that_means_nothing_is_told(tmp_path: Path) -> None:
+def test_a_name_that_means_nothing_is_reported(tmp_path: Path) -> None:
     with pytest.raises(Failure, match=r"LFN41  .* resolves to nothing within 5 s"):
         STEP.verify(without_dns(tmp_path))
 
@@ -146,7 +146,7 @@ def test_the_hosts_file_spares_asking_dns(tmp_path: Path) -> None:
         ("/etc/hosts", OWN + " " + NAME + ".{}.internal " + NAME + "\n"),
     ],
 )
-def test_too_long_a_name_is_told(tmp_path: Path, path: str, text: str) -> None:
+def test_too_long_a_name_is_reported(tmp_path: Path, path: str, text: str) -> None:
     node = build(tmp_path)
     file(tmp_path, path, text.format("x" * 42))
     whole = f"{NAME}.{'x' * 42}.internal"
@@ -157,7 +157,7 @@ def test_too_long_a_name_is_told(tmp_path: Path, path: str, text: str) -> None:
     STEP.verify(node)
 
 
-def test_a_controller_that_means_another_node_is_told(tmp_path: Path) -> None:
+def test_a_controller_that_means_another_node_is_reported(tmp_path: Path) -> None:
     node = build(tmp_path)
     file(tmp_path, "/etc/hosts", "10.7.7.7 ip-10-1-0-5\n")
     with pytest.raises(Failure, match=r"LFN43  the controller ip-10-1-0-5 resolves to 10.7.7.7, not to 10.1.0.5"):
@@ -185,16 +185,16 @@ def test_the_listed_address_is_the_nodes(tmp_path: Path) -> None:
     node = identified(
         build(tmp_path),
         addresses=("10.1.0.12", "10.1.0.77"),
-        neighbours=(Instance("trn", "trn-1", "i-1", "10.1.0.77"),),
+        neighbors=(Instance("trn", "trn-1", "i-1", "10.1.0.77"),),
     )
     assert own_address(node, NAME) == "10.1.0.77"
 
 
-def test_the_name_tells_the_address(tmp_path: Path) -> None:
+def test_the_name_reports_the_address(tmp_path: Path) -> None:
     assert own_address(identified(build(tmp_path), addresses=("10.1.0.11", OWN)), NAME) == OWN
 
 
-def test_the_default_route_tells_the_address(tmp_path: Path) -> None:
+def test_the_default_route_reports_the_address(tmp_path: Path) -> None:
     file(
         tmp_path,
         "/proc/net/route",

@@ -48,7 +48,7 @@ def node(tmp_path: Path) -> Node:
     return with_logrotate(tmp_path)
 
 
-def test_daemons_open_their_logs_anew(node: Node, tmp_path: Path) -> None:
+def test_daemons_open_their_logs_again(node: Node, tmp_path: Path) -> None:
     assert applied(STEP, node) == ["wrote /etc/logrotate.d/llm-fleet-slurm", "wrote /etc/logrotate.d/llm-fleet"]
     text = (tmp_path / SLURM).read_text()
     assert text.startswith("/var/log/slurm/slurmctld.log /var/log/slurm/slurmd.log /var/log/slurm/slurmdbd.log {\n")
@@ -96,14 +96,14 @@ def test_an_entry_that_signals_a_program_which_has_moved(node: Node, tmp_path: P
     applied(STEP, node)
     assert "/var/log/slurm/slurmd.log" not in (tmp_path / SLURM).read_text()
     (tmp_path / "usr/sbin/slurmd").unlink()
-    changed = "disabled /etc/logrotate.d/slurmd, which signals a daemon that is not there"
+    changed = "disabled /etc/logrotate.d/slurmd, which signals a daemon that does not exist"
     assert applied(STEP, node) == [changed, f"wrote /{SLURM}"]
     assert "/var/log/slurm/slurmd.log" in (tmp_path / SLURM).read_text()
     assert (tmp_path / "etc/logrotate.d/slurmd.disabled").read_text() == packaged
     assert applied(STEP, node) == []
 
 
-def test_what_stands_in_scripts_and_comments_is_no_log(tmp_path: Path) -> None:
+def test_what_is_in_scripts_and_comments_is_no_log(tmp_path: Path) -> None:
     file(
         tmp_path,
         "/etc/logrotate.d/x",
@@ -123,8 +123,8 @@ def test_a_folder_that_others_may_write_is_said_so(node: Node, tmp_path: Path) -
     assert "su root" not in (tmp_path / SLURM).read_text()
 
 
-def test_without_logrotate_it_is_told(tmp_path: Path) -> None:
-    with pytest.raises(Failure, match="LFN40  there is no program logrotate"):
+def test_without_logrotate_it_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(Failure, match="LFN40  logrotate is not installed"):
         STEP.apply(build(tmp_path))
 
 
@@ -142,7 +142,7 @@ def test_cron_will_do(node: Node, tmp_path: Path) -> None:
     assert "enabled logrotate.timer" not in applied(STEP, node)
 
 
-def test_a_log_that_two_entries_name_is_told(node: Node, tmp_path: Path) -> None:
+def test_a_log_that_two_entries_name_is_reported(node: Node, tmp_path: Path) -> None:
     applied(STEP, node)
     file(tmp_path, "/etc/logrotate.d/zz", "/var/log/slurm/slurmd.log {\n}\n")
     with pytest.raises(Failure, match=r"LFN40  error: zz:1 duplicate log entry for /var/log/slurm/slurmd\.log"):
@@ -156,14 +156,14 @@ def test_errors_of_others_are_theirs(node: Node, tmp_path: Path) -> None:
     STEP.verify(node)
 
 
-def test_a_folder_that_logrotate_does_not_read_is_told(node: Node, tmp_path: Path) -> None:
+def test_a_folder_that_logrotate_does_not_read_is_reported(node: Node, tmp_path: Path) -> None:
     applied(STEP, node)
     program(tmp_path, "logrotate", "print('reading config file /etc/logrotate.conf', file=sys.stderr)")
     with pytest.raises(Failure, match=r"LFN40  /etc/logrotate\.conf does not include /etc/logrotate\.d/llm-fleet"):
         STEP.verify(node)
 
 
-def test_a_logrotate_that_fails_outright_is_told(node: Node, tmp_path: Path) -> None:
+def test_a_logrotate_that_fails_outright_is_reported(node: Node, tmp_path: Path) -> None:
     applied(STEP, node)
     program(tmp_path, "logrotate", "sys.exit('error: cannot stat /etc/logrotate.conf')")
     with pytest.raises(Failure, match="LFN40"):

@@ -14,7 +14,7 @@ from llm_fleet_node.steps.mount_lustre import STEP
 from tests.lifecycle_scripts.base_steps.node_with_systemd import ROOT_MOUNT, build, lustre, mount_line
 from tests.lifecycle_scripts.convergence import applied, converges
 from tests.lifecycle_scripts.step_node import M5, P5, TRN1, TRN2, file, program, said
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 LNETCTL = """
 import pathlib
@@ -116,7 +116,7 @@ def test_lnet_is_set_up_before_the_mount_and_the_transfer_proves_it(tmp_path: Pa
         "mounted fs-1.fsx.us-west-2.amazonaws.com@tcp:/abcdefgh at /fsx",
     ]
     assert applied(PROOF, node) == []
-    assert said(node) == "/fsx is carried by EFA: recv_count rose by 32, send_count rose by 32"
+    assert said(node) == "/fsx uses EFA: recv_count rose by 32, send_count rose by 32"
     unit = (tmp_path / f"etc/systemd/system/{UNIT}").read_text()
     lnetctl = f"ExecStart={tmp_path}/usr/bin/lnetctl"
     assert f"{lnetctl} net add --net tcp --if ens5\n" in unit
@@ -155,7 +155,7 @@ def test_what_hyperpod_mounted_over_tcp_is_mounted_again_over_efa(tmp_path: Path
     assert changes[:2] == ["unmounted /fsx, which was mounted over TCP", "unloaded Lustre's modules"]
     assert changes[-1] == "mounted fs-1.fsx.us-west-2.amazonaws.com@tcp:/abcdefgh at /fsx"
     applied(PROOF, node)
-    assert said(node) == "/fsx is carried by EFA: recv_count rose by 32, send_count rose by 32"
+    assert said(node) == "/fsx uses EFA: recv_count rose by 32, send_count rose by 32"
 
 
 def test_moving_hyperpods_mount_to_efa_converges_killed_anywhere(tmp_path: Path) -> None:
@@ -166,8 +166,8 @@ def test_a_lustre_in_use_stays_on_tcp_and_the_node_is_degraded(tmp_path: Path) -
     node = mounted_by_hyperpod(tmp_path)
     file(tmp_path, "/busy", "")
     assert applied(STEP, node) == [], "the node comes up"
-    assert said(node) == "/fsx stays on TCP: it is mounted and in use: umount: /fsx: target is busy."
-    with pytest.raises(Failure, match="LFN52  LNet has no network over EFA"):
+    assert said(node) == "/fsx stays on TCP, because it is mounted and in use: umount: /fsx: target is busy."
+    with pytest.raises(Failure, match="LFN52  LNet has no EFA network"):
         PROOF.verify(node)
     assert not PROOF.is_for_jobs
 
@@ -187,7 +187,9 @@ def test_a_type_that_fsx_serves_over_tcp_only_mounts_over_tcp(tmp_path: Path) ->
     node = with_efa(tmp_path, TCP_ONLY)
     applied(STEP, node)
     assert not (tmp_path / f"etc/systemd/system/{UNIT}").exists()
-    assert (PROOF.skip(node) or "").startswith("ml.trn2.48xlarge has no EFA, or FSx for Lustre serves it over TCP only")
+    assert (PROOF.skip(node) or "").startswith(
+        "ml.trn2.48xlarge has no EFA, or FSx for Lustre supports only TCP for it"
+    )
 
 
 # As images have it; which of them FSx takes: its guide's page configure-efa-clients.
@@ -217,7 +219,7 @@ SYSTEMS = (
         (RHEL.format("9.4", "9.4"), "5.14.0-427.el9.x86_64", False),
         (RHEL.format("8.10", "8.10"), "4.18.0-553.el8_10.x86_64", False),
         (ROCKY, "5.14.0-570.el9.x86_64", False),
-        ("", "6.8.0", True),  # nobody knows: it is tried
+        ("", "6.8.0", True),  # unknown: it is tried
         (UBUNTU_22, "", True),
     ],
 )
@@ -235,7 +237,7 @@ def test_a_system_that_fsx_does_not_serve_over_efa_mounts_over_tcp(
     assert (reason is None) is served
     if reason:
         assert kernel in reason
-        assert "over EFA only to amzn 2023, rhel 9.5, ubuntu 22.04 with kernel 6.8, or newer" in reason
+        assert "EFA only for amzn 2023, rhel 9.5, ubuntu 22.04 with kernel 6.8, or newer" in reason
 
 
 def test_a_catalog_that_does_not_know_costs_no_node(tmp_path: Path) -> None:
@@ -261,7 +263,7 @@ P5_NAMES = tuple(f"rdmap{bus}s{slot}" for bus in (79, 96, 113, 130, 147, 164, 18
         (dataclasses.replace(TRN1, lustre_efa_interfaces=2), ["rdmap113s0", "rdmap96s3"]),
         (dataclasses.replace(TRN1, lustre_efa_interfaces=1), ["rdmap113s0"]),
         (dataclasses.replace(TRN1, lustre_efa_interfaces=64), sorted(P5_NAMES)),
-        (TRN1, ["rdmap113s0", "rdmap96s3"]),  # nobody told: as a type that FSx's table does not name
+        (TRN1, ["rdmap113s0", "rdmap96s3"]),  # unknown type: treated as one that FSx's table does not name
     ],
 )
 def test_lnet_takes_as_many_interfaces_as_fsxs_own_script(tmp_path: Path, kind: InstanceType, taken: list[str]) -> None:
@@ -285,7 +287,7 @@ def test_modules_that_cannot_be_unloaded_are_a_remark_and_too_few_interfaces_are
     node = mounted_by_hyperpod(tmp_path, P5_8, names=P5_NAMES)
     file(tmp_path, "/lnet-held", "")
     assert applied(STEP, node)[-1].startswith("mounted fs-1")
-    assert "Lustre's modules stay loaded, with the options that they have: rmmod: ERROR: Module lnet is" in said(node)
+    assert "Lustre's modules stay loaded with their current options: rmmod: ERROR: Module lnet is" in said(node)
     with pytest.raises(Failure, match=r"LFN52  LNet has 2 of 8 EFA interfaces up for /fsx \(rdmap113s0, .*\)"):
         PROOF.verify(node)
 
@@ -303,9 +305,12 @@ def test_an_interface_that_is_down_is_degraded(tmp_path: Path) -> None:
 def test_tcp_is_refused_by_the_counters(tmp_path: Path, rises: str) -> None:
     node = with_efa(tmp_path, rises=rises)
     applied(STEP, node)
-    with pytest.raises(Failure, match=r"LFN52  64 MiB were written to and read from /fsx, but on EFA") as failure:
+    with pytest.raises(
+        Failure,
+        match=r"LFN52  /fsx uses TCP instead of EFA",
+    ) as failure:
         PROOF.verify(node)
-    told(10, failure.value, "64 MiB were written to and read from /fsx, but on EFA")
+    reported(10, failure.value, "/fsx uses TCP instead of EFA")
 
 
 def test_a_node_whose_efa_is_missing_is_degraded(tmp_path: Path) -> None:
@@ -313,7 +318,7 @@ def test_a_node_whose_efa_is_missing_is_degraded(tmp_path: Path) -> None:
     node = build(tmp_path, TRN1, mounts=(lustre(efa=True),))
     program(tmp_path, "mount.lustre", "sys.exit(1)")
     applied(STEP, node)
-    with pytest.raises(Failure, match="LFN52  LNet has no network over EFA"):
+    with pytest.raises(Failure, match="LFN52  LNet has no EFA network"):
         PROOF.verify(node)
 
 
@@ -336,7 +341,7 @@ def test_tcp_is_right_on_a_type_without_efa(tmp_path: Path) -> None:
     ("broken", "text", "says"),
     [
         (f"/on-start/{UNIT}", "sys.exit('Job for llm-fleet-lnet.service failed')", "LNet could not be set up over"),
-        ("/proc/net/route", ROUTE.splitlines()[0], "LNet stays on TCP: there is no default route"),
+        ("/proc/net/route", ROUTE.splitlines()[0], "LNet stays on TCP: without a default route"),
     ],
 )
 def test_a_set_up_that_fails_is_a_remark_and_lustre_is_mounted_over_tcp(
@@ -350,7 +355,7 @@ def test_a_set_up_that_fails_is_a_remark_and_lustre_is_mounted_over_tcp(
         PROOF.verify(node)
 
 
-def test_a_full_file_system_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_file_system_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import errno
     import os
 

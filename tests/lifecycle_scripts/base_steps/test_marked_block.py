@@ -69,7 +69,7 @@ def test_a_file_that_is_not_there_is_made(host: Host) -> None:
     assert get_block(host, "/etc/fstab", "x") == "a b c\n"
 
 
-def test_a_block_without_its_end_takes_nobody_elses_lines_along(host: Host) -> None:
+def test_a_block_without_its_end_takes_no_one_elses_lines_along(host: Host) -> None:
     host.path("/etc/hosts").write_text(OTHERS + "# llm-fleet: begin names\n10.0.0.1 a\n10.0.0.9 theirs\n")
     put_block(host, "/etc/hosts", "names", "10.0.0.1 a")
     assert text(host) == OTHERS + "# llm-fleet: begin names\n10.0.0.1 a\n# llm-fleet: end names\n10.0.0.9 theirs\n"

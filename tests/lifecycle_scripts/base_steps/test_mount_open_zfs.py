@@ -56,7 +56,7 @@ def test_what_the_platform_mounted_by_nfs_3_is_taken_with_a_remark(tmp_path: Pat
     (tmp_path / "home").mkdir()
     file(tmp_path, "/proc/self/mountinfo", ROOT_MOUNT + mount_line("/home", f"{SERVER}:/fsx", "nfs"))
     assert applied(STEP, node) == []
-    assert said(node).startswith("/home is mounted by NFS 3")
+    assert said(node).startswith("the platform has mounted /home with NFS 3")
     file(tmp_path, "/proc/self/mountinfo", ROOT_MOUNT + mount_line("/home", f"{SERVER}:/fsx", "cifs"))
     with pytest.raises(Failure, match="LFN51"):
         STEP.verify(node)
@@ -73,7 +73,7 @@ def test_an_export_that_is_not_there(tmp_path: Path) -> None:
         STEP.apply(node)
 
 
-def test_a_root_that_may_give_nothing_away_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_root_that_may_give_nothing_away_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = with_client(tmp_path)
     STEP.apply(node)
 
@@ -81,21 +81,21 @@ def test_a_root_that_may_give_nothing_away_is_told(tmp_path: Path, monkeypatch: 
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "fchown", fchown)
-    with pytest.raises(Failure, match="LFN53  root may not make a file in /home and give it away: Operation not"):
+    with pytest.raises(Failure, match="LFN53  root cannot create a file in /home and change its owner: Operation not"):
         STEP.verify(node)
     assert list((tmp_path / "home").iterdir()) == []
 
 
-def test_a_root_that_becomes_nobody_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_root_that_becomes_no_one_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = with_client(tmp_path)
     STEP.apply(node)
     mine = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
-    with pytest.raises(Failure, match=f"LFN53  a file that root makes in /home belongs to {mine}"):
+    with pytest.raises(Failure, match=f"LFN53  a file that root creates in /home belongs to {mine}"):
         STEP.verify(node)
 
 
-def test_a_mount_that_takes_no_file_is_told(tmp_path: Path) -> None:
+def test_a_mount_that_takes_no_file_is_reported(tmp_path: Path) -> None:
     node = with_client(tmp_path)
     STEP.apply(node)
     (tmp_path / "home").rmdir()

@@ -39,7 +39,7 @@ def with_buckets(root: Path, *mounts: S3Mount) -> Node:
     return node
 
 
-def told(node: Node, **changed: Any) -> Node:
+def reported(node: Node, **changed: Any) -> Node:
     return dataclasses.replace(node, manifest=dataclasses.replace(node.manifest, s3_mounts=(bucket(**changed),)))
 
 
@@ -86,7 +86,7 @@ def test_two_buckets_have_two_caches(tmp_path: Path) -> None:
 def test_a_changed_bucket_is_stopped_written_and_started(tmp_path: Path) -> None:
     node = with_buckets(tmp_path)
     applied(STEP, node)
-    assert applied(STEP, told(node, bucket="another")) == [
+    assert applied(STEP, reported(node, bucket="another")) == [
         f"stopped {UNIT}",
         f"wrote /etc/systemd/system/{UNIT}",
         f"started {UNIT}",
@@ -102,7 +102,7 @@ def test_a_change_killed_before_systemd_has_read_it_is_made_up_for(tmp_path: Pat
 
 
 def test_a_group_without_one_skips_it(tmp_path: Path) -> None:
-    assert STEP.skip(build(tmp_path)) == "group workers shows no bucket as a folder"
+    assert STEP.skip(build(tmp_path)) == "group workers mounts no bucket"
     assert STEP.skip(build(tmp_path, s3_mounts=(bucket(groups=("others",)),))) is not None
     assert STEP.skip(build(tmp_path, s3_mounts=(bucket(groups=("workers",)),))) is None
 
@@ -119,7 +119,7 @@ def test_without_the_program_it_comes_from_the_mirror(tmp_path: Path, monkeypatc
     applied(STEP, node)
 
 
-def test_a_mount_that_fails_is_told_with_the_journal(tmp_path: Path) -> None:
+def test_a_mount_that_fails_is_reported_with_the_journal(tmp_path: Path) -> None:
     node = with_buckets(tmp_path)
     file(tmp_path, f"/on-start/{UNIT}", "sys.exit(1)")
     said = "Error: Failed to create S3 client access denied"
@@ -127,22 +127,22 @@ def test_a_mount_that_fails_is_told_with_the_journal(tmp_path: Path) -> None:
         STEP.apply(node)
 
 
-def test_a_mount_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_mount_that_is_gone_is_reported(tmp_path: Path) -> None:
     node = with_buckets(tmp_path)
     program(tmp_path, "journalctl", "sys.exit(1)")
     with pytest.raises(Failure, match=f"LFN54  nothing is mounted at /data: see `journalctl -u {UNIT}`"):
         STEP.verify(node)
 
 
-def test_a_bucket_that_can_be_written_against_the_fleets_word_is_told(tmp_path: Path) -> None:
-    node = told(with_buckets(tmp_path), read_only=False)
+def test_a_bucket_that_can_be_written_against_the_fleets_word_is_reported(tmp_path: Path) -> None:
+    node = reported(with_buckets(tmp_path), read_only=False)
     file(tmp_path, f"/on-start/{UNIT}", _MOUNTS.format(path="/data", line=mount_line("/data", "mountpoint-s3", "fuse")))
     STEP.apply(node)
-    with pytest.raises(Failure, match="LFN54  /data can be written, though the fleet says read only"):
-        STEP.verify(told(node))
+    with pytest.raises(Failure, match="LFN54  /data can be written, but the fleet configures it as read-only"):
+        STEP.verify(reported(node))
 
 
-def test_a_bucket_that_cannot_be_listed_is_told(tmp_path: Path) -> None:
+def test_a_bucket_that_cannot_be_listed_is_reported(tmp_path: Path) -> None:
     node = with_buckets(tmp_path)
     STEP.apply(node)
     (tmp_path / "data").rmdir()

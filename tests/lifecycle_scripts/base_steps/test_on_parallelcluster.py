@@ -97,7 +97,7 @@ def test_lustre_is_looked_at_and_not_mounted(tmp_path: Path) -> None:
     assert applied(mount_lustre.STEP, node) == []
     other = ROOT_MOUNT + mount_line("/fsx", "fs-9.example@tcp:/abcdefgh", "lustre", options="rw")
     file(tmp_path, "/proc/self/mountinfo", other)
-    with pytest.raises(Failure, match="LFN51  at /fsx there is fs-9"):
+    with pytest.raises(Failure, match="LFN51  fs-9"):
         mount_lustre.STEP.verify(node)
 
 
@@ -115,7 +115,7 @@ def test_any_volume_of_the_right_open_zfs_is_right(
     file(tmp_path, "/proc/self/mountinfo", ROOT_MOUNT + line)
     assert applied(mount_open_zfs.STEP, node) == []
     file(tmp_path, "/proc/self/mountinfo", ROOT_MOUNT + line.replace("fs-1", "fs-9"))
-    with pytest.raises(Failure, match="LFN51  at /home there is fs-9"):
+    with pytest.raises(Failure, match="LFN51  fs-9"):
         mount_open_zfs.STEP.verify(node)
 
 
@@ -148,5 +148,5 @@ def test_lustre_in_use_is_not_torn_away_and_the_node_is_degraded(tmp_path: Path)
     node = over_tcp(tmp_path)
     file(tmp_path, "/busy", "")
     assert applied(mount_lustre.STEP, node) == []
-    with pytest.raises(Failure, match="LFN52  LNet has no network over EFA"):
+    with pytest.raises(Failure, match="LFN52  LNet has no EFA network"):
         lustre_efa.STEP.verify(node)

@@ -21,8 +21,8 @@ KEPT = "opt/llm-fleet/bundles"
 def published(folder: Path) -> tuple[Path, str, str]:
     """A bundle as the CDK side publishes it: its folder, content hash and checksum of the scripts."""
     bundle = Published(folder).bundle
-    told = json.loads((bundle / "fleet.json").read_text())
-    return bundle, told["content_hash"], told["scripts_sha256"]
+    reported = json.loads((bundle / "fleet.json").read_text())
+    return bundle, reported["content_hash"], reported["scripts_sha256"]
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_a_copy_cut_off_in_the_middle_is_made_again(tmp_path: Path, bundle: tupl
     applied(STEP, node)
     script = tmp_path / KEPT / bundle[1] / "enter.sh"
     script.write_text("")
-    with pytest.raises(Failure, match=r"LFN06  .*enter\.sh is "):
+    with pytest.raises(Failure, match=r"LFN06  .*enter\.sh has the digest "):
         STEP.verify(node)
     assert applied(STEP, node) == [f"kept the bundle in /{KEPT}/{bundle[1]}"]
 
@@ -132,7 +132,7 @@ def test_on_parallelcluster_the_unit_remembers_the_group(tmp_path: Path, bundle:
     assert "/enter.sh OnNodeConfigured --group workers\n" in text
 
 
-def test_a_way_to_another_bundle_is_told(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
+def test_a_way_to_another_bundle_is_reported(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
     node = with_bundle(tmp_path, bundle)
     applied(STEP, node)
     (tmp_path / "opt/llm-fleet/current").unlink()
@@ -147,7 +147,7 @@ def test_at_boot_the_copy_runs_itself(tmp_path: Path, bundle: tuple[Path, str, s
     assert applied(STEP, dataclasses.replace(node, places=dataclasses.replace(node.places, bundle=kept))) == []
 
 
-def test_a_unit_that_is_not_enabled_is_told(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
+def test_a_unit_that_is_not_enabled_is_reported(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
     node = with_bundle(tmp_path, bundle)
     applied(STEP, node)
     (tmp_path / f"etc/systemd/system/multi-user.target.wants/{UNIT}").unlink()
@@ -155,7 +155,7 @@ def test_a_unit_that_is_not_enabled_is_told(tmp_path: Path, bundle: tuple[Path, 
         STEP.verify(node)
 
 
-def test_a_unit_that_runs_something_else_is_told(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
+def test_a_unit_that_runs_something_else_is_reported(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
     node = with_bundle(tmp_path, bundle)
     applied(STEP, node)
     (tmp_path / f"etc/systemd/system/{UNIT}").write_text("[Service]\nExecStart=/bin/true\n")

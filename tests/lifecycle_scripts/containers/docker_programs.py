@@ -1,4 +1,4 @@
-"""A Docker and a containerd on a node, with a systemd that knows these two alone. Strict about what they are asked."""
+"""Docker and containerd on a node, with a systemd that has only these two. Strict about their arguments."""
 
 from __future__ import annotations
 

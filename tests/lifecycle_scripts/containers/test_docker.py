@@ -1,4 +1,4 @@
-"""Docker and containerd keep their data on the planner's disk; what else they are told is kept."""
+"""Docker and containerd keep their data on the planner's disk; their other settings are kept."""
 
 import json
 import os
@@ -87,7 +87,7 @@ def test_a_right_daemon_json_is_not_touched(node: Node) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}\n{"data-root": "/x"}\n', "[]", "{"])
-def test_a_broken_daemon_json_is_told_and_left(node: Node, text: str) -> None:
+def test_a_broken_daemon_json_is_reported_and_left(node: Node, text: str) -> None:
     file(node.host.root, DAEMON, text)
     failure = refused(Code.CONTAINER_CONFIG, STEP.apply, node, match=DAEMON)
     assert failure.final
@@ -123,8 +123,8 @@ def test_running_containers_are_not_lost_and_cost_no_node(node: Node) -> None:
     STEP.apply(node)
     assert calls(node) == []
     STEP.verify(node)
-    assert "Docker keeps its data in /var/lib/docker, not in /opt/dlami/nvme/docker" in said(node)
-    assert "left so: containers run, and would be lost: train-1, train-2" in said(node)
+    assert "Docker has its data in /var/lib/docker instead of /opt/dlami/nvme/docker" in said(node)
+    assert "not changed: containers are running: train-1, train-2" in said(node)
     assert json.loads(node.host.read(DAEMON) or "")["data-root"] == "/opt/dlami/nvme/docker", "from its next start on"
 
 
@@ -157,9 +157,9 @@ def test_verify_goes_by_what_runs_and_not_by_files(node: Node) -> None:
     link.unlink()
     link.symlink_to("/var/lib/containerd/io.containerd.metadata.v1.bolt/meta.db")
     STEP.verify(node)
-    assert "containerd keeps its data in /var/lib/containerd" in said(node)
+    assert "containerd has its data in /var/lib/containerd" in said(node)
     file(node.host.root, DAEMON, "{}")
-    refused(Code.CONTAINER_DISK, STEP.verify, node, match="containerd keeps its data in /var/lib/containerd")
+    refused(Code.CONTAINER_DISK, STEP.verify, node, match="containerd has its data in /var/lib/containerd")
 
 
 def test_verify_finds_a_docker_that_does_not_run(node: Node) -> None:
@@ -175,7 +175,7 @@ def test_verify_finds_a_root_on_another_disk(node: Node) -> None:
     docker.rmdir()
     docker.symlink_to("/proc")  # another file system
     STEP.verify(node)
-    assert "Docker keeps its data in /opt/dlami/nvme/docker" in said(node)
+    assert "Docker has its data in /opt/dlami/nvme/docker" in said(node)
 
 
 def test_without_docker_it_is_skipped_unless_the_fleet_pins_one(
@@ -183,12 +183,12 @@ def test_without_docker_it_is_skipped_unless_the_fleet_pins_one(
 ) -> None:
     lay_down(tmp_path, running=False)
     (tmp_path / "usr/bin/dockerd").unlink()
-    assert STEP.skip(make(tmp_path)) == "the node has no Docker, and the fleet names none to install"
+    assert STEP.skip(make(tmp_path)) == "the node has no Docker, and the fleet does not install it"
     assert STEP.skip(make(tmp_path, downloads=Downloads("none", None, (PINNED,))))
     node = make(tmp_path, downloads=Downloads("mirror", "s3://mirror", (PINNED,)))
     assert STEP.skip(node) is None
-    asked: list[object] = []
-    monkeypatch.setattr(packages, "install", lambda node, names: asked.append(names))  # pyright: ignore
+    requested: list[object] = []
+    monkeypatch.setattr(packages, "install", lambda node, names: requested.append(names))  # pyright: ignore
     STEP.apply(node)
-    assert asked == [["docker.io"]]
+    assert requested == [["docker.io"]]
     STEP.verify(node)

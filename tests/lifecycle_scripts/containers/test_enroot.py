@@ -93,7 +93,7 @@ def test_verify_finds_that_nothing_was_set(node: Node) -> None:
 def test_verify_goes_by_enroot_and_not_by_files(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     STEP.apply(node)
     monkeypatch.setenv("ENROOT_DATA_PATH", "/dev/null/else")
-    with pytest.raises(Failure, match="Enroot does not go by"):
+    with pytest.raises(Failure, match="Enroot does not use"):
         STEP.verify(node)
 
 

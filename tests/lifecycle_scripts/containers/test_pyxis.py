@@ -10,7 +10,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.steps.pyxis import STEP
 from tests.lifecycle_scripts.convergence import again, applied, converges, refused
 from tests.lifecycle_scripts.step_node import file, make, program
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 ETC = "/opt/slurm/etc"
 PLUGSTACK = f"{ETC}/plugstack.conf"
@@ -98,7 +98,7 @@ def test_of_several_one_is_left(tmp_path: Path, plugstack: str, left: str) -> No
     file(tmp_path, f"{ETC}/plugstack.conf.d/pyxis.conf", LINE)
     file(tmp_path, f"{ETC}/plugstack.conf.d/other.conf", "optional other.so\n")
     failure = refused(Code.PYXIS, STEP.verify, node, match=r"loads pyxis [23] times")
-    told(8, failure, "loads pyxis")
+    reported(8, failure, "loads pyxis")
     STEP.apply(node)
     STEP.verify(node)
     lines = [line for line in (node.host.read(PLUGSTACK) or "").splitlines() if not line.startswith("#")]
@@ -107,11 +107,11 @@ def test_of_several_one_is_left(tmp_path: Path, plugstack: str, left: str) -> No
 
 
 @pytest.mark.parametrize("plugstack", [LINE, GLOB, NAMED, GLOB + NAMED, NAMED + GLOB, GLOB + LINE, "", LINE + LINE])
-def test_where_slurm_sends_the_file_pyxis_stands_in_it(tmp_path: Path, plugstack: str) -> None:
+def test_where_slurm_sends_the_file_pyxis_is_in_it(tmp_path: Path, plugstack: str) -> None:
     """A node whose own folder is empty gets the controller's plugstack.conf and nothing that it includes.
 
     Source: document SchedMD slurm 284c3b9 src/common/parse_config.c ("Slurm does not support glob parsing"), and
-    awsome-distributed-ai 95b939c utils/slurm_fix_plugstackconf.sh (2026-07): includes must lie beside their parent.
+    awsome-distributed-ai 95b939c utils/slurm_fix_plugstackconf.sh (2026-07): includes must are next to their parent.
     """
     node = fresh(tmp_path, plugstack)
     line = f"required {PLUGIN} runtime_path=/run/pyxis\n" if "include" in plugstack and LINE not in plugstack else LINE
@@ -143,7 +143,7 @@ def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
     assert converges(STEP, lambda root: one(root, "enable_configless", GLOB + NAMED), sent, ignore=["/calls"]) >= 4
 
 
-def test_a_running_slurmctld_is_told_once(tmp_path: Path) -> None:
+def test_a_running_slurmctld_is_reported_once(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     file(tmp_path, "/slurmctld-runs", "")
     STEP.apply(node)
@@ -151,7 +151,7 @@ def test_a_running_slurmctld_is_told_once(tmp_path: Path) -> None:
     assert node.host.read("/calls") == "reconfigure\n"
 
 
-def test_a_slurmctld_that_could_not_be_told_is_told_the_next_time(tmp_path: Path) -> None:
+def test_a_slurmctld_that_could_not_be_reported_is_reported_the_next_time(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     file(tmp_path, "/slurmctld-runs", "")
     file(tmp_path, "/die", "")
@@ -161,7 +161,7 @@ def test_a_slurmctld_that_could_not_be_told_is_told_the_next_time(tmp_path: Path
     assert node.host.read("/calls") == "reconfigure\n"
 
 
-def test_where_slurm_is_told_to_look_elsewhere(tmp_path: Path) -> None:
+def test_where_slurm_is_reported_to_look_elsewhere(tmp_path: Path) -> None:
     node = fresh(tmp_path, None)
     file(tmp_path, f"{ETC}/slurm.conf", "PlugStackConfig=/etc/plugstack.conf\n")
     file(tmp_path, "/plugstack", "/etc/plugstack.conf")
@@ -177,7 +177,7 @@ def test_other_nodes_change_nothing_also_where_they_see_the_controllers_files(tm
     assert node.host.changes == []
     STEP.verify(node)
     file(tmp_path, PLUGSTACK, "")
-    with pytest.raises(Failure, match="srun knows no --container-image"):
+    with pytest.raises(Failure, match="srun has no option --container-image"):
         STEP.verify(node)
 
 
@@ -190,7 +190,7 @@ def test_verify_finds_a_plugin_for_another_slurm(tmp_path: Path) -> None:
 def test_verify_goes_by_srun_and_not_by_files(tmp_path: Path) -> None:
     node = fresh(tmp_path, LINE)
     program(tmp_path, "srun", "print('Usage: srun')")
-    refused(Code.PYXIS, STEP.verify, node, match="srun knows no --container-image")
+    refused(Code.PYXIS, STEP.verify, node, match="srun has no option --container-image")
 
 
 def test_files_that_include_themselves_come_to_an_end(tmp_path: Path) -> None:

@@ -67,23 +67,23 @@ def test_old_names_count_and_other_cards_do_not(tmp_path: Path) -> None:
     assert failure.value.code is Code.EFA_DEVICES
 
 
-def test_no_interface_at_all_is_told(tmp_path: Path) -> None:
+def test_no_interface_at_all_is_reported(tmp_path: Path) -> None:
     with pytest.raises(Failure, match="interfaces, the kernel has 0\n"):
         STEP.verify(make(tmp_path, TRN1))
 
 
-def test_interfaces_that_libfabric_cannot_use_are_told(root: Path) -> None:
+def test_interfaces_that_libfabric_cannot_use_are_reported(root: Path) -> None:
     fi_info(root, 7)
     refused(Code.EFA_DEVICES, STEP.verify, make(root, TRN1), match="libfabric can use 7")
 
 
-def test_a_libfabric_that_finds_nothing_is_told(root: Path) -> None:
+def test_a_libfabric_that_finds_nothing_is_reported(root: Path) -> None:
     program(root, "fi_info", "sys.exit('fi_getinfo: -61 (No data available)')")
     with pytest.raises(Failure, match="libfabric can use 0"):
         STEP.verify(make(root, TRN1))
 
 
-def test_the_stand_in_of_the_drill_is_understood(root: Path) -> None:
+def test_the_fake_of_the_drill_is_understood(root: Path) -> None:
     text = STAND_IN.read_text().replace("#!/usr/bin/env bash", f"#!/bin/bash\nFI_STAND_IN_ROOT={root}")
     file(root, "/opt/amazon/efa/bin/fi_info", text)
     (root / "opt/amazon/efa/bin/fi_info").chmod(0o755)
@@ -125,10 +125,10 @@ def test_a_small_type_whose_interface_is_missing_fails_only_where_a_fabric_asks_
             STEP.verify(node)
         return
     STEP.verify(node)
-    assert "the kernel has 0; no fabric of group workers asks for EFA" in said(node)
+    assert "the kernel has 0; no fabric of group workers uses EFA" in said(node)
 
 
-def test_memory_that_may_not_be_locked_is_told(root: Path) -> None:
+def test_memory_that_may_not_be_locked_is_reported(root: Path) -> None:
     STEP.apply(make(root, TRN1))
     file(root, "/etc/security/limits.d/90-llm-fleet-efa.conf", "* hard memlock 64\n")
     refused(Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, TRN1))
@@ -140,4 +140,4 @@ def test_other_nodes_are_skipped(tmp_path: Path, kind: InstanceType) -> None:
 
 
 def test_a_mixed_group_is_skipped(tmp_path: Path) -> None:
-    assert STEP.skip(make(tmp_path, TRN1, M5, is_told=False)) == "the group, of mixed types, has no EFA interfaces"
+    assert STEP.skip(make(tmp_path, TRN1, M5, is_reported=False)) == "the group, of mixed types, has no EFA interfaces"

@@ -63,12 +63,12 @@ def test_the_daemon_that_keeps_them_awake_is_started_once(root: Path) -> None:
     assert again.host.changes == []
 
 
-def test_a_gpu_that_the_driver_lacks_is_told(root: Path) -> None:
+def test_a_gpu_that_the_driver_lacks_is_reported(root: Path) -> None:
     (root / "proc/driver/nvidia/gpus/0000:03:00.0").rmdir()
-    refused(Code.ACCELERATORS, STEP.verify, make(root, P5), match=r"ml\.p5\.48xlarge has 8 GPUs, the driver has 7")
+    refused(Code.ACCELERATORS, STEP.verify, make(root, P5), match=r"ml\.p5\.48xlarge has 8 GPUs, but the driver has 7")
 
 
-def test_a_gpu_that_fell_off_the_bus_is_told_with_what_the_kernel_says(root: Path) -> None:
+def test_a_gpu_that_fell_off_the_bus_is_reported_with_what_the_kernel_says(root: Path) -> None:
     smi(root, 7)
     program(
         root, "dmesg", "assert a == []\nprint('[ 12.3] NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.')"
@@ -76,14 +76,14 @@ def test_a_gpu_that_fell_off_the_bus_is_told_with_what_the_kernel_says(root: Pat
     with pytest.raises(Failure) as failure:
         STEP.verify(make(root, P5))
     assert failure.value.cause == (
-        "ml.p5.48xlarge has 8 GPUs, nvidia-smi shows 7; the kernel says: "
+        "ml.p5.48xlarge has 8 GPUs, but nvidia-smi shows 7; kernel messages: "
         "NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus."
     )
 
 
-def test_an_nvidia_smi_that_fails_is_told(root: Path) -> None:
+def test_an_nvidia_smi_that_fails_is_reported(root: Path) -> None:
     program(root, "nvidia-smi", "sys.exit('Failed to initialize NVML')")
-    with pytest.raises(Failure, match="has 8 GPUs, nvidia-smi shows 0"):
+    with pytest.raises(Failure, match="has 8 GPUs, but nvidia-smi shows 0"):
         STEP.verify(make(root, P5))
 
 
@@ -92,14 +92,14 @@ def test_without_nvidia_smi_the_driver_is_believed(root: Path) -> None:
     STEP.verify(make(root, P5))
 
 
-def test_a_driver_that_does_not_run_is_told(tmp_path: Path) -> None:
-    refused(Code.ACCELERATORS, STEP.verify, make(tmp_path, P5), match="the NVIDIA driver does not run")
+def test_a_driver_that_does_not_run_is_reported(tmp_path: Path) -> None:
+    refused(Code.ACCELERATORS, STEP.verify, make(tmp_path, P5), match="the NVIDIA driver is not loaded")
 
 
 def test_a_type_of_unknown_number_has_one_at_least(tmp_path: Path) -> None:
     (tmp_path / "proc/driver/nvidia").mkdir(parents=True)
     kind = InstanceType("ml.p9.xlarge", "gpu", None, None)
-    with pytest.raises(Failure, match="has some GPUs, the driver has 0"):
+    with pytest.raises(Failure, match="has some GPUs, but the driver has 0"):
         STEP.verify(make(tmp_path, kind))
     (tmp_path / "proc/driver/nvidia/gpus/0000:01:00.0").mkdir(parents=True)
     STEP.verify(make(tmp_path, kind))

@@ -14,7 +14,7 @@ from llm_fleet_node.steps import neuron_devices
 from llm_fleet_node.steps.neuron_devices import STEP
 from tests.lifecycle_scripts.convergence import refused
 from tests.lifecycle_scripts.step_node import M5, P5, TRN1, TRN2, devices, file, make, program, said
-from tests.pains.told import told
+from tests.pains.reported import reported
 from tools.synth_environment import ROOT
 
 STAND_IN = ROOT / "local/drill/stand_ins/programs/neuron-ls"
@@ -54,8 +54,8 @@ def test_a_second_time_nothing_changes(root: Path) -> None:
     assert again.host.changes == []
 
 
-def test_the_stand_in_of_the_drill_is_understood(root: Path) -> None:
-    """The stand-in takes what we ask, refuses what the real one would, and tells in the real one's form."""
+def test_the_fake_of_the_drill_is_understood(root: Path) -> None:
+    """The fake takes what we ask, refuses what the real one would, and reports in the real one's form."""
     text = STAND_IN.read_text().replace(
         "#!/usr/bin/env bash", f"#!/bin/bash\nNEURON_STAND_IN_ROOT={root}\nPATH=/usr/bin:/bin"
     )
@@ -71,12 +71,12 @@ def test_the_stand_in_of_the_drill_is_understood(root: Path) -> None:
         node.host.run("neuron-ls", "--jsn")
 
 
-def test_a_lost_device_is_told_with_numbers(root: Path) -> None:
+def test_a_lost_device_is_reported_with_numbers(root: Path) -> None:
     (root / "dev/neuron7").unlink()
     node = make(root, TRN1)
     failure = refused(Code.ACCELERATORS, STEP.verify, node)
     assert failure.cause.startswith("ml.trn1.32xlarge has 16 Neuron devices, /dev has 15 (neuron0, 1, 2")
-    told(25, failure, "ml.trn1.32xlarge has 16 Neuron devices, /dev has 15")
+    reported(25, failure, "ml.trn1.32xlarge has 16 Neuron devices, /dev has 15")
     assert "7" not in failure.cause.split("neuron0")[1].split(", ")
 
 
@@ -98,43 +98,43 @@ def test_devices_that_come_late_are_waited_for(root: Path, monkeypatch: pytest.M
     STEP.verify(make(root, TRN1))
 
 
-def test_more_devices_than_the_type_has_are_told(root: Path) -> None:
+def test_more_devices_than_the_type_has_are_reported(root: Path) -> None:
     devices(root, [16])
     with pytest.raises(Failure, match="has 16 Neuron devices, /dev has 17"):
         STEP.verify(make(root, TRN1))
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "reported"),
     [
         (f"print({listed(15)!r})", "has 16 Neuron devices, neuron-ls shows 15"),
         ("sys.exit('No neuron device found')", "No neuron device found"),
-        (f"print({json.dumps([{'nc_count': n % 2} for n in range(16)])!r})", "unlike numbers of cores"),
+        (f"print({json.dumps([{'nc_count': n % 2} for n in range(16)])!r})", "devices with different numbers of cores"),
     ],
 )
-def test_what_neuron_ls_misses_is_told(root: Path, body: str, told: str) -> None:
+def test_what_neuron_ls_misses_is_reported(root: Path, body: str, reported: str) -> None:
     neuron_ls(root, body)
     STEP.apply(make(root, TRN1))
-    refused(Code.ACCELERATORS, STEP.verify, make(root, TRN1), match=told)
+    refused(Code.ACCELERATORS, STEP.verify, make(root, TRN1), match=reported)
 
 
-@pytest.mark.parametrize("told", ["no json", '{"devices": 16}', "[1, 2]"])
-def test_an_unknown_form_of_neuron_ls_is_told_but_no_failure(root: Path, told: str) -> None:
-    neuron_ls(root, f"print({told!r})")
+@pytest.mark.parametrize("reported", ["no json", '{"devices": 16}', "[1, 2]"])
+def test_an_unknown_form_of_neuron_ls_is_reported_but_no_failure(root: Path, reported: str) -> None:
+    neuron_ls(root, f"print({reported!r})")
     node = make(root, TRN1)
     STEP.apply(node)
     STEP.verify(node)
-    assert "unknown form, so only /dev was counted" in said(node)
+    assert "unknown format, so only /dev was counted" in said(node)
 
 
-def test_a_driver_that_does_not_run_is_told(tmp_path: Path) -> None:
+def test_a_driver_that_does_not_run_is_reported(tmp_path: Path) -> None:
     file(tmp_path, RESERVED, "")
     node = make(tmp_path, TRN1)
     STEP.apply(node)
     refused(Code.NEURON_DRIVER, STEP.verify, node)
 
 
-def test_a_driver_without_any_device_is_told(tmp_path: Path) -> None:
+def test_a_driver_without_any_device_is_reported(tmp_path: Path) -> None:
     devices(tmp_path, [])
     with pytest.raises(Failure, match=r"no Neuron device: /dev has 0 \(neuron none\)"):
         STEP.verify(make(tmp_path, InstanceType("ml.trn9.xlarge", "neuron", None, None)))
@@ -171,23 +171,23 @@ def test_killed_before_each_write_it_ends_the_same(root: Path, monkeypatch: pyte
     assert again.host.changes == []
 
 
-def test_ports_given_away_again_are_told(root: Path) -> None:
+def test_ports_given_away_again_are_reported(root: Path) -> None:
     STEP.apply(make(root, TRN1))
     file(root, RESERVED, "44000\n")
-    refused(Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, TRN1), match="does not keep the ports 41000,48620 free")
+    refused(Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, TRN1), match="does not reserve the ports 41000,48620")
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "reported"),
     [
-        ("/etc/sysctl.d/90-llm-fleet-neuron.conf", "does not keep the ports 41000,44000,48620 free"),
-        ("/etc/security/limits.d/90-llm-fleet-neuron.conf", "does not let sessions open 65535 files"),
+        ("/etc/sysctl.d/90-llm-fleet-neuron.conf", "does not reserve the ports 41000,44000,48620"),
+        ("/etc/security/limits.d/90-llm-fleet-neuron.conf", "does not set the open file limit to 65535"),
     ],
 )
-def test_a_setting_that_would_be_lost_is_told(root: Path, path: str, told: str) -> None:
+def test_a_setting_that_would_be_lost_is_reported(root: Path, path: str, reported: str) -> None:
     STEP.apply(make(root, TRN1))
     (root / path.lstrip("/")).unlink()
-    with pytest.raises(Failure, match=f"LFN97  {path} {told}"):
+    with pytest.raises(Failure, match=f"LFN97  {path} {reported}"):
         STEP.verify(make(root, TRN1))
 
 
@@ -198,7 +198,7 @@ def test_other_nodes_are_skipped(root: Path, kind: InstanceType) -> None:
 
 def test_a_mixed_group_is_checked_without_a_number(root: Path) -> None:
     (root / "dev/neuron7").unlink()
-    node = make(root, TRN1, TRN2, is_told=False)
+    node = make(root, TRN1, TRN2, is_reported=False)
     assert STEP.skip(node) is None
     STEP.apply(node)
     STEP.verify(node)

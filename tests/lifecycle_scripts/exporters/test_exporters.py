@@ -1,4 +1,4 @@
-"""Exporters that the image carries run and answer; what is absent is told, and nothing else happens."""
+"""Exporters that the image carries run and answer; missing ones are only reported."""
 
 import threading
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from llm_fleet_node.steps import exporters
 from llm_fleet_node.steps.exporters import STEP
 from tests.lifecycle_scripts.convergence import converges, refused
 from tests.lifecycle_scripts.step_node import file, make, program, said
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 METRICS = '# HELP node_load1 load\nnode_load1 0.5\nnode_disk{name="a b"} 1e9\n'
 SYSTEMCTL = """
@@ -98,7 +98,7 @@ def test_what_the_image_carries_runs_and_answers(node: Node) -> None:
     assert "dcgm exporter: absent, no /dev/nvidia[0-9]*" in said(node)
 
 
-def test_a_changed_unit_is_started_anew(node: Node) -> None:
+def test_a_changed_unit_is_started_again(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, f"/etc/systemd/system/{UNIT}", "[Service]\nExecStart=/old\n")
     file(node.host.root, "/changed", "")
@@ -131,7 +131,7 @@ def test_a_port_that_another_serves_is_left(node: Node, monkeypatch: pytest.Monk
     monkeypatch.setattr(exporters, "metrics", metrics)
     STEP.apply(node)
     STEP.verify(node)
-    assert "serves metrics already" in said(node)
+    assert "already serves metrics, from another unit" in said(node)
     assert node.host.changes == []
 
 
@@ -139,7 +139,7 @@ def test_silence_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(exporters, "_SECONDS", 0.1)
     monkeypatch.setattr(exporters, "EXPORTERS", (replace(EXPORTERS[0], port=1),))
     failure = refused(Code.EXPORTER, STEP.verify, fresh(tmp_path), match="no metric on port 1 ")
-    told(23, failure, "LFN84 no metric on port 1 ")
+    reported(23, failure, "LFN84 no metric on port 1 ")
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_devices_bring_their_exporters(tmp_path: Path) -> None:
         exporter = by_name[name]
         assert (exporter.absent(node.host) or "").startswith("no /")
         file(tmp_path, device, "")
-        assert exporter.absent(node.host) == f"the image carries no {run}"
+        assert exporter.absent(node.host) == f"the image has no {run}"
         program(tmp_path, run, "")
         _carry_needs(tmp_path, exporter)
         assert exporter.absent(node.host) is None
@@ -180,7 +180,7 @@ def test_ports_are_each_ones_own() -> None:
 
 def test_it_is_skipped_when_the_image_carries_none(tmp_path: Path) -> None:
     reason = STEP.skip(make(tmp_path)) or ""
-    assert "node: the image carries no node_exporter or prometheus-node-exporter" in reason
+    assert "node: the image has no node_exporter or prometheus-node-exporter" in reason
     assert STEP.skip(fresh(tmp_path)) is None
 
 

@@ -1,4 +1,4 @@
-"""A strict stand-in for the AWS CLI: it knows the calls that nodes make, by the options that the real one has.
+"""A strict fake of the AWS CLI: it knows the calls that nodes make, by the options that the real one has.
 
 It keeps each call in `$FAKE_AWS/calls`, serves and stores objects below `$FAKE_AWS/s3`, and fails or hangs as the
 files `$FAKE_AWS/fail.<service>` and `$FAKE_AWS/hang.<service>` say.
@@ -42,19 +42,19 @@ def main() -> int:
     events.add_argument("--entries", required=True, type=json.loads)
     events.set_defaults(call=put_events)
 
-    asked = parser.parse_args()
+    requested = parser.parse_args()
     with (FAKE / "calls").open("a") as file:
-        told = {name: value for name, value in vars(asked).items() if name != "call"}
-        file.write(json.dumps(told) + "\n")
-    if (FAKE / f"hang.{asked.service}").exists():
+        reported = {name: value for name, value in vars(requested).items() if name != "call"}
+        file.write(json.dumps(reported) + "\n")
+    if (FAKE / f"hang.{requested.service}").exists():
         time.sleep(60)
-    if (FAKE / f"fail.{asked.service}").exists():
-        print((FAKE / f"fail.{asked.service}").read_text(), file=sys.stderr)
+    if (FAKE / f"fail.{requested.service}").exists():
+        print((FAKE / f"fail.{requested.service}").read_text(), file=sys.stderr)
         return 1
-    return asked.call(asked)
+    return requested.call(requested)
 
 
-def cp(asked: argparse.Namespace) -> int:
+def cp(requested: argparse.Namespace) -> int:
     """Copy, unless the request is signed for another partition than that of the file `$FAKE_AWS/partition`.
 
     Source: document botocore/configprovider.py (1.44.5), as in version 1 of the AWS CLI: the region comes from options,
@@ -62,13 +62,13 @@ def cp(asked: argparse.Namespace) -> int:
     `aws` (botocore/data/endpoints.json).
     """
     prefixes = {"us-gov": "aws-us-gov", "cn-": "aws-cn"}
-    signed = next((name for prefix, name in prefixes.items() if (asked.region or "").startswith(prefix)), "aws")
+    signed = next((name for prefix, name in prefixes.items() if (requested.region or "").startswith(prefix)), "aws")
     if (FAKE / "partition").exists() and (FAKE / "partition").read_text() != signed:
         print("fatal error: An error occurred (403) when calling the HeadObject operation: Forbidden", file=sys.stderr)
         return 1
-    source, target = place(asked.source), place(asked.target)
-    if not asked.recursive:
-        if not asked.source.startswith("s3://"):
+    source, target = place(requested.source), place(requested.target)
+    if not requested.recursive:
+        if not requested.source.startswith("s3://"):
             return 2
         if not source.is_file():
             print(
@@ -80,8 +80,8 @@ def cp(asked: argparse.Namespace) -> int:
     files = [path for path in sorted(source.rglob("*")) if path.is_file()]
     for path in files:
         name = path.relative_to(source).as_posix()
-        left_out = any(fnmatch.fnmatch(name, pattern) for pattern in asked.exclude)
-        if not left_out or any(fnmatch.fnmatch(name, pattern) for pattern in asked.include):
+        left_out = any(fnmatch.fnmatch(name, pattern) for pattern in requested.exclude)
+        if not left_out or any(fnmatch.fnmatch(name, pattern) for pattern in requested.include):
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target / name)
             if (FAKE / "stop.after.one").exists():
@@ -94,15 +94,15 @@ def place(name: str) -> Path:
     return FAKE / "s3" / name.removeprefix("s3://") if name.startswith("s3://") else Path(name)
 
 
-def put_metric_data(asked: argparse.Namespace) -> int:
-    for datum in asked.metric_data:
+def put_metric_data(requested: argparse.Namespace) -> int:
+    for datum in requested.metric_data:
         assert set(datum) == {"MetricName", "Value", "Unit", "Dimensions"}
         assert all(set(each) == {"Name", "Value"} for each in datum["Dimensions"])
-    return 0 if all(datum["Value"] == 1 for datum in asked.metric_data) else 2
+    return 0 if all(datum["Value"] == 1 for datum in requested.metric_data) else 2
 
 
-def put_events(asked: argparse.Namespace) -> int:
-    for entry in asked.entries:
+def put_events(requested: argparse.Namespace) -> int:
+    for entry in requested.entries:
         assert set(entry) == {"Source", "DetailType", "Detail", "EventBusName"}
         json.loads(entry["Detail"])
     refused = (FAKE / "refuse.events").exists()

@@ -23,7 +23,7 @@ def _aws() -> Iterator[Aws]:
 
 @pytest.fixture
 def aws(_aws: Aws) -> Aws:
-    """AWS, of which nobody has asked anything yet."""
+    """AWS, before any request."""
     _aws.requests.clear()
     _aws.answers.clear()
     return _aws

@@ -34,7 +34,8 @@ def start(unit: str) -> int:
         if name == "EnvironmentFile":
             text = (ROOT / value.lstrip("/")).read_text()
             environment |= {
-                key: shlex.split(told)[0] for key, _, told in (line.partition("=") for line in text.splitlines())
+                key: shlex.split(reported)[0]
+                for key, _, reported in (line.partition("=") for line in text.splitlines())
             }
     for name, _, value in lines:
         if name not in ("ExecStartPre", "ExecStart"):

@@ -109,7 +109,7 @@ def test_a_driver_that_is_not_offered_leaves_the_old_one(host: ThrowawayHost, bo
     assert not list((host.root / "etc/yum.repos.d").iterdir())
 
 
-def test_a_network_without_a_way_to_neurons_repository_is_told(host: ThrowawayHost, booted: Boot):
+def test_a_network_without_a_way_to_neurons_repository_is_reported(host: ThrowawayHost, booted: Boot):
     host.boots_with(TOO_NEW)
     host.has("state/unreachable", "")
     report = booted()
@@ -134,7 +134,7 @@ def test_another_key_of_neurons_repository_is_named(host: ThrowawayHost, booted:
     report = booted(mount=None)
     assert report["code"] == "LFN111"
     assert "GPG check FAILED" in report["message"]
-    assert "Neuron's key was changed" in report["remedy"]
+    assert "Neuron's key changed" in report["remedy"]
 
 
 def test_headers_of_the_kernel_are_fetched_where_the_ami_has_none(host: ThrowawayHost, booted: Boot):
@@ -166,7 +166,7 @@ def test_a_driver_that_does_not_load(host: ThrowawayHost, booted: Boot):
     assert "Exec format error" in report["message"]
 
 
-def test_a_driver_that_was_replaced_on_disk_is_loaded_anew(host: ThrowawayHost, booted: Boot):
+def test_a_driver_that_was_replaced_on_disk_is_loaded_again(host: ThrowawayHost, booted: Boot):
     host.has("sys/module/neuron/version", TOO_NEW)
     booted(mount=None)
     assert host.text("sys/module/neuron/version").strip() == AS_IT_IS
@@ -187,7 +187,7 @@ def test_devices_are_as_many_as_the_type_has(
     report = booted(devices=wanted, mount=None)
     assert report.get("code") == code
     if code:
-        assert f"/dev shows {there}" in report["message"]
+        assert f"but /dev has {there}" in report["message"]
 
 
 def test_the_model_is_mounted_read_only_cached_and_read(host: ThrowawayHost, booted: Boot):
@@ -224,7 +224,7 @@ def test_nothing_is_mounted_where_no_model_is_in_s3(host: ThrowawayHost, booted:
 @pytest.mark.parametrize(
     ("mount", "spoilt", "code", "said"),
     [
-        ({"prefix": "tanuki-9b"}, "", "LFN122", "s3://my-models/tanuki-9b is mounted, and there is no file in it"),
+        ({"prefix": "tanuki-9b"}, "", "LFN122", "s3://my-models/tanuki-9b is mounted, but it has no files"),
         ({"bucket": "his-models"}, "", "LFN121", "bucket his-models does not exist"),
         ({}, "state/mounts-nothing", "LFN121", "nothing is mounted at /var/lib/llm-fleet/model"),
         ({}, "state/unreachable", "LFN120", "Cannot download repomd.xml"),
@@ -251,15 +251,15 @@ def test_a_model_that_may_not_be_read(host: ThrowawayHost, booted: Boot, monkeyp
     assert "Permission denied" in report["message"]
 
 
-def test_the_agent_is_told_its_cluster_and_keeps_tasks_from_the_hosts_credentials(host: ThrowawayHost, booted: Boot):
+def test_the_agent_gets_its_cluster_and_keeps_tasks_from_the_hosts_credentials(host: ThrowawayHost, booted: Boot):
     booted()
-    told = dict(line.split("=", 1) for line in host.text("etc/ecs/ecs.config").splitlines())
-    assert told["ECS_CLUSTER"] == "chat"
-    assert told["ECS_AWSVPC_BLOCK_IMDS"] == "true"
-    assert json.loads(told["ECS_INSTANCE_ATTRIBUTES"]) == {"llm-fleet.neuron-driver": AS_IT_IS}
+    reported = dict(line.split("=", 1) for line in host.text("etc/ecs/ecs.config").splitlines())
+    assert reported["ECS_CLUSTER"] == "chat"
+    assert reported["ECS_AWSVPC_BLOCK_IMDS"] == "true"
+    assert json.loads(reported["ECS_INSTANCE_ATTRIBUTES"]) == {"llm-fleet.neuron-driver": AS_IT_IS}
 
 
-def test_an_agent_that_cannot_be_told(host: ThrowawayHost, booted: Boot):
+def test_an_agent_that_cannot_be_reported(host: ThrowawayHost, booted: Boot):
     (host.root / "etc/ecs").rmdir()
     host.has("etc/ecs", "a file in the place of the folder")
     assert booted()["code"] == "LFN124"
@@ -267,7 +267,7 @@ def test_an_agent_that_cannot_be_told(host: ThrowawayHost, booted: Boot):
 
 def test_a_host_that_is_well_says_so_and_signals_success(host: ThrowawayHost, booted: Boot):
     booted()
-    (line,) = host.aws.told()
+    (line,) = host.aws.reported()
     assert (line["event"], line["instance"], line["service"]) == ("host-ready", INSTANCE, "chat")
     signal, other = host.aws.signals()
     assert other == signal | {"LogicalResourceId": "FirstHost"}
@@ -286,7 +286,7 @@ def test_a_refused_host_says_why_everywhere_and_fails_the_deployment(
 ):
     host.boots_with(TOO_NEW)
     report = booted(install_driver=False)
-    assert host.aws.told() == [report]
+    assert host.aws.reported() == [report]
     assert json.dumps(report) in capfd.readouterr().out
     assert [signal["Status"] for signal in host.aws.signals()] == ["FAILURE", "FAILURE"]
     streams = [
@@ -337,16 +337,16 @@ def test_settings_that_cannot_be_read(host: ThrowawayHost, booted: Boot, text: s
     assert not host.ready
 
 
-def test_whatever_nobody_foresaw_keeps_the_agent_from_starting(
+def test_whatever_no_one_foresaw_keeps_the_agent_from_starting(
     host: ThrowawayHost, booted: Boot, monkeypatch: pytest.MonkeyPatch
 ):
     def breaks(*_: object) -> None:
-        raise ZeroDivisionError("nobody foresaw this")
+        raise ZeroDivisionError("unexpected error")
 
     monkeypatch.setattr("inference_host.boot._STEPS", (breaks,))
     report = booted()
     assert report["code"] == "LFN103"
-    assert "nobody foresaw this" in report["message"]
+    assert "unexpected error" in report["message"]
 
 
 def test_no_two_failures_have_one_code():

@@ -44,17 +44,17 @@ def test_ec2_takes_it(user_data: str):
 
 
 def test_shellcheck_finds_nothing(user_data: str):
-    told = subprocess.run([SHELLCHECK, "-"], input=user_data, capture_output=True, text=True, check=False)
-    assert told.stdout == ""
+    reported = subprocess.run([SHELLCHECK, "-"], input=user_data, capture_output=True, text=True, check=False)
+    assert reported.stdout == ""
 
 
-def test_a_host_that_hangs_tells_why_before_cloudformation_gives_up():
+def test_a_host_that_hangs_reports_why_before_cloudformation_gives_up():
     unit = (SOURCES / "systemd" / "llm-fleet-host.service").read_text()
-    checks, told = (re.search(rf"^{key}=(\d+)min$", unit, re.M) for key in ("TimeoutStartSec", "TimeoutStopSec"))
+    checks, reported = (re.search(rf"^{key}=(\d+)min$", unit, re.M) for key in ("TimeoutStartSec", "TimeoutStopSec"))
     assert checks
-    assert told
+    assert reported
     boot_minutes = 2
-    assert boot_minutes + int(checks[1]) + int(told[1]) < host_facts().boot_minutes
+    assert boot_minutes + int(checks[1]) + int(reported[1]) < host_facts().boot_minutes
 
 
 def test_the_server_goes_before_the_mount_when_memory_runs_out():
@@ -98,7 +98,7 @@ def test_a_fresh_host_comes_up(host: ThrowawayHost, user_data: str):
     laid = host.root / "opt/llm-fleet/inference_host"
     files = {path.relative_to(laid).as_posix() for path in laid.rglob("*") if path.is_file()}
     assert {name for name in files if not name.endswith(".pyc")} == shipped()
-    assert host.aws.told()[0]["event"] == "host-ready"
+    assert host.aws.reported()[0]["event"] == "host-ready"
 
 
 def test_a_refused_host_ends_its_user_data_with_a_failure(host: ThrowawayHost, user_data: str):
@@ -155,17 +155,17 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def verify(root: Path, *units: str) -> str:
     """What systemd has against the units; what it only says of targets that this root lacks is left out."""
-    told = subprocess.run(
+    reported = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", f"--root={root}", *units], capture_output=True, text=True, check=False
     )
-    return told.stdout + told.stderr
+    return reported.stdout + reported.stderr
 
 
 def test_systemd_has_nothing_against_the_units(system: Path):
     assert verify(system, "llm-fleet-host.service", "llm-fleet-model.service", "ecs.service") == ""
 
 
-def test_systemd_would_tell(system: Path, tmp_path: Path):
+def test_systemd_would_report(system: Path, tmp_path: Path):
     unit = system / "etc/systemd/system/broken.service"
     unit.write_text("[Service]\nType=oneshot\nExecStart=/usr/bin/no-such-program\nRestart=sometimes\n")
     assert "broken.service" in verify(system, "broken.service")

@@ -34,14 +34,14 @@ SETTINGS: dict[str, Any] = {
 
 @dataclass
 class Aws:
-    """What the host asked of AWS, and how AWS answers."""
+    """The host's requests to AWS, and the answers."""
 
     requests: list[tuple[dict[str, str], bytes]] = field(default_factory=list[tuple[dict[str, str], bytes]])
     answers: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
     """Status and body by service, where it is not a plain 200."""
     place: str = ""
 
-    def told(self) -> list[dict[str, Any]]:
+    def reported(self) -> list[dict[str, Any]]:
         """The lines that came into the log."""
         return [
             json.loads(event["message"])
@@ -145,7 +145,7 @@ class ThrowawayHost:
         self.has(f"state/buckets/{key}", text)
 
     def calls(self) -> list[str]:
-        """What the recorders were asked, in order."""
+        """The calls of the recorders, in order."""
         calls = self.root / "calls"
         return calls.read_text().splitlines() if calls.exists() else []
 

@@ -16,7 +16,7 @@ def files_of(user_data: str) -> dict[str, str]:
 
 
 def settings_of(user_data: str) -> dict[str, Any]:
-    """What the host is told."""
+    """The settings of the host."""
     return json.loads(_between(user_data, "SETTINGS"))
 
 

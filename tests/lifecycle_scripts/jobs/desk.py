@@ -42,10 +42,10 @@ class Ended:
 def understood(words: list[str]) -> argparse.Namespace:
     """What the training program makes of a command line of its own; each option must be written out."""
     own = words[words.index("llm_fleet_training") + 1 :]
-    told = parser(own[0]).parse_args(own)
+    reported = parser(own[0]).parse_args(own)
     given = {word[2:].replace("-", "_") for word in own if word.startswith("--")}
-    assert given <= vars(told).keys(), f"not an option of {own[0]}: {given - vars(told).keys()}"
-    return told
+    assert given <= vars(reported).keys(), f"not an option of {own[0]}: {given - vars(reported).keys()}"
+    return reported
 
 
 class Desk:
@@ -59,7 +59,7 @@ class Desk:
         self.folder = place / "home" / "llama2 7b"
         self.records = place / "records"
         self.settings = place / "etc/llm-fleet/training.sh"
-        self.behaviour: dict[str, Any] = {}
+        self.behavior: dict[str, Any] = {}
         for one in (self.records, self.shared / "llm-fleet", self.settings.parent, place / "bin", place / "spool"):
             one.mkdir(parents=True)
         shutil.copytree(JOBS, self.folder)
@@ -90,21 +90,21 @@ class Desk:
         place.write_text("\n".join(lines))
         return self
 
-    def told(self, **values: str) -> "Desk":
-        """Change what the node tells jobs."""
+    def reported(self, **values: str) -> "Desk":
+        """Change what the node reports jobs."""
         with self.settings.open("a") as file:
             file.writelines(f"export {name}={value!r}\n" for name, value in values.items())
         return self
 
     def submit(self, stage: str, *, nodes: int = 2, signals: signal.Signals | None = None, **environment: str) -> Ended:
-        """Run a stage as slurmd would: from a copy of its own, with what sbatch tells."""
+        """Run a stage as slurmd would: from a copy of the script, with Slurm's variables."""
         script = self.root / "spool" / SPOOLED
         shutil.copy(self.folder / f"{stage}.sbatch", script)
         (self.records / "calls").write_text("")
-        (self.records / "behaviour").write_text(repr(self.behaviour))
-        told = self._environment(nodes) | environment
+        (self.records / "behavior").write_text(repr(self.behavior))
+        reported = self._environment(nodes) | environment
         process = subprocess.Popen(
-            ["bash", str(script)], env=told, cwd=self.folder, text=True,
+            ["bash", str(script)], env=reported, cwd=self.folder, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         if signals:
@@ -177,6 +177,6 @@ class Desk:
             'export FI_PROVIDER="${FI_PROVIDER-efa}"\nexport NEURON_RT_EXEC_TIMEOUT="${NEURON_RT_EXEC_TIMEOUT-600}"\n'
         )
         self.settings.with_name("fabric.sh").write_text(fabric)
-        self.told()
+        self.reported()
         with self.settings.open("a") as file:
             file.write(f". '{self.settings.with_name('fabric.sh')}'\n")

@@ -1,6 +1,6 @@
-"""Stands in for every program that a batch file calls; which one, its name says. Writes down how it was called.
+"""Replaces every program that a batch file calls, under that program's name. Records its calls.
 
-`$RECORDS` is the folder where it does: a Python literal a line in `calls`. `behaviour`, a literal too, says, by name,
+`$RECORDS` is the folder where it does: a Python literal a line in `calls`. `behavior`, a literal too, says, by name,
 what to print (`says`), what to end with (`codes`, one a call, the last for all later ones), what to write (`writes`,
 text by path), and whether to wait first (`waits`): for USR1 when `$LISTENS` is its name, else for a file `go`. A step's
 nodes are its job's, or `$STEP_NODELIST`. It refuses what the real one refuses, as far as batch files can get it wrong.
@@ -39,7 +39,7 @@ def main() -> int:
     if listens:
         signal.signal(signal.SIGUSR1, lambda number, frame: HEARD.append(number))
     count = note(name, words)
-    behaviour: dict[str, Any] = eval(read("behaviour")).get(name, {})
+    behavior: dict[str, Any] = eval(read("behavior")).get(name, {})
     if name == "srun":
         return srun(words)
     if name == "neuron_parallel_compile":
@@ -49,17 +49,17 @@ def main() -> int:
         return 0
     deadline = time.monotonic() + 10
     while (
-        behaviour.get("waits")
+        behavior.get("waits")
         and not HEARD
         and (listens or not os.path.exists(f"{RECORDS}/go"))
         and time.monotonic() < deadline
     ):
         time.sleep(0.01)
-    print("heard USR1\n" * len(HEARD), behaviour.get("says", ""), sep="", end="")
-    for place, text in behaviour.get("writes", {}).items():
+    print("heard USR1\n" * len(HEARD), behavior.get("says", ""), sep="", end="")
+    for place, text in behavior.get("writes", {}).items():
         with open(place, "w") as file:
             file.write(text)
-    codes: list[int] = behaviour.get("codes", [0])
+    codes: list[int] = behavior.get("codes", [0])
     return codes[min(count, len(codes)) - 1]
 
 
@@ -98,9 +98,9 @@ def srun(words: list[str]) -> int:
 
     signal.signal(signal.SIGUSR1, forward)
     for number, host in enumerate(hosts):
-        told = {
+        reported = {
             "SLURM_PROCID": str(number), "SLURM_NODEID": str(number), "SLURM_STEP_NUM_NODES": str(len(hosts)),
             "SLURM_STEP_NODELIST": nodes, "HOSTNAME": host,
         }  # fmt: skip
-        tasks.append(os.spawnvpe(os.P_NOWAIT, words[0], words, os.environ | told))  # pyright: ignore[reportDeprecated]
+        tasks.append(os.spawnvpe(os.P_NOWAIT, words[0], words, os.environ | reported))  # pyright: ignore[reportDeprecated]
     return max(os.waitstatus_to_exitcode(os.waitpid(task, 0)[1]) for task in tasks)

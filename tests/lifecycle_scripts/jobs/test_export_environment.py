@@ -10,16 +10,16 @@ from tests.lifecycle_scripts.jobs.desk import Desk, Ended, understood
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf"
 
 
-def exporting(place: Path, *, kind: str, told: bool = True) -> tuple[Desk, Path]:
-    """A desk whose nodes have an image for exports beside an environment of `kind`."""
+def exporting(place: Path, *, kind: str, reported: bool = True) -> tuple[Desk, Path]:
+    """A desk whose nodes have an image for exports as well as an environment of `kind`."""
     desk = Desk(place, kind=kind).after("huggingface").set("export.sbatch", EXPORT_TO="s3://models/llama")
     image = desk.shared / "llm-fleet/environments/tgi-0123456789ab.sqsh"
     image.parent.mkdir(exist_ok=True)
     image.write_text("")
     if not (place / "bin/python3").exists():
         (place / "bin/python3").symlink_to("recorder")
-    if told:
-        desk.told(
+    if reported:
+        desk.reported(
             LLM_FLEET_EXPORT_ENVIRONMENT=str(image),
             LLM_FLEET_EXPORT_ENVIRONMENT_KIND="container",
             LLM_FLEET_EXPORT_PYTHON="python3",
@@ -57,11 +57,11 @@ def test_a_job_s_own_choice_wins_and_without_any_it_is_that_of_the_run(tmp_path:
     ended = desk.set("export.sbatch", EXPORT_ENVIRONMENT="neuron-2.28.1").submit("export", nodes=1)
     run = str(desk.shared / "llm-fleet/environments/neuron-2.28.1.sqsh")
     assert steps(ended) == [("export", run), ("register", None)]
-    desk, _ = exporting(tmp_path / "none", kind="venv", told=False)
+    desk, _ = exporting(tmp_path / "none", kind="venv", reported=False)
     assert steps(desk.submit("export", nodes=1)) == [("export", None), ("register", None)]
 
 
-def test_an_environment_for_exports_that_the_node_does_not_see_is_told(tmp_path: Path) -> None:
+def test_an_environment_for_exports_that_the_node_does_not_see_is_reported(tmp_path: Path) -> None:
     desk, image = exporting(tmp_path, kind="venv")
     image.unlink()
     ended = desk.submit("export", nodes=1)
@@ -83,8 +83,8 @@ def test_a_model_in_s3_is_fetched_outside_of_a_container(
 
 
 def token(place: Path, kind: str, aws: dict[str, Any], own: str = "") -> Ended:
-    desk = Desk(place, kind=kind).told(LLM_FLEET_HUB_TOKEN_SECRET=SECRET)
-    desk.behaviour = {"aws": aws}
+    desk = Desk(place, kind=kind).reported(LLM_FLEET_HUB_TOKEN_SECRET=SECRET)
+    desk.behavior = {"aws": aws}
     return desk.submit("download", nodes=1, HF_TOKEN=own) if own else desk.submit("download", nodes=1)
 
 

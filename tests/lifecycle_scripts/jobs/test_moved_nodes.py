@@ -1,4 +1,4 @@
-"""What of a job's surroundings changes under it: its nodes, its environments, the time until Slurm ends it."""
+"""What of a job's environment changes under it: its nodes, its environments, the time until Slurm ends it."""
 
 import os
 import time
@@ -30,7 +30,7 @@ def test_of_two_versions_of_an_environment_the_newest_is_taken(tmp_path: Path) -
 
 
 def test_a_run_folder_that_pyxis_would_take_apart_is_refused(tmp_path: Path) -> None:
-    """In its list of mounts, `:` and `,` stand between names."""
+    """In its list of mounts, `:` and `,` are between names."""
     for name in ("a:b", "a,b"):
         ended = ready(tmp_path / name[1]).set("run.sh", RUN_FOLDER=f"'{tmp_path}/{name}'").submit("train")
         assert (ended.code, ended.of("srun")) == (3, [])
@@ -39,9 +39,9 @@ def test_a_run_folder_that_pyxis_would_take_apart_is_refused(tmp_path: Path) -> 
 
 
 def test_a_job_that_goes_back_into_the_queue_waits_to_be_ended(tmp_path: Path) -> None:
-    """One that ends by itself before Slurm has put it back is told as failed."""
+    """A job that ends by itself before Slurm has requeued it is FAILED."""
     desk = ready(tmp_path)
-    desk.behaviour = {"python": {"codes": [1]}}
+    desk.behavior = {"python": {"codes": [1]}}
     began = time.monotonic()
     ended = desk.submit("train", LLM_FLEET_REQUEUE_WAIT="0.4")
     assert ended.of("scontrol")[-1][0] == "requeue", ended.said

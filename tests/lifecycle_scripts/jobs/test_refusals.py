@@ -35,7 +35,7 @@ def nothing_tokenized(desk: Desk) -> None:
 
 
 def other_nodes(desk: Desk) -> None:
-    desk.told(LLM_FLEET_ACCELERATOR="gpu")
+    desk.reported(LLM_FLEET_ACCELERATOR="gpu")
 
 
 def misspelt(desk: Desk) -> None:
@@ -47,11 +47,11 @@ def other_stage(desk: Desk) -> None:
 
 
 def without_environment(desk: Desk) -> None:
-    desk.told(LLM_FLEET_ENVIRONMENT="", LLM_FLEET_ENVIRONMENT_KIND="none")
+    desk.reported(LLM_FLEET_ENVIRONMENT="", LLM_FLEET_ENVIRONMENT_KIND="none")
 
 
 def environment_gone(desk: Desk) -> None:
-    desk.told(LLM_FLEET_ENVIRONMENT=str(desk.root / "gone"))
+    desk.reported(LLM_FLEET_ENVIRONMENT=str(desk.root / "gone"))
 
 
 def unknown_environment(desk: Desk) -> None:
@@ -86,7 +86,7 @@ def test_training_is_refused_with_a_code_and_a_remedy(tmp_path: Path, spoil: Cal
 
 def test_no_environment_is_another_mistake_than_one_that_is_gone(tmp_path: Path) -> None:
     desk = Desk(tmp_path, kind="none").after("weights", "tokens")
-    assert "the nodes of this partition have no environment for training" in desk.submit("train").said
+    assert "the nodes of this partition have no training environment" in desk.submit("train").said
 
 
 def test_every_code_of_the_batch_files_is_in_the_list_of_codes() -> None:

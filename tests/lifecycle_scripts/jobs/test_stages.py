@@ -31,8 +31,8 @@ def test_a_stage_of_one_node_runs_its_verb(tmp_path: Path, stage: str, platform:
     assert len(ended.of("python")) == 1
     verb = verb_of(ended.of("python")[0])
     assert (verb, verb in names()) == (stage, True)
-    told = understood(ended.of("python")[0])
-    assert (told.to.parent if verb == "download" else told.run_folder) == desk.run
+    reported = understood(ended.of("python")[0])
+    assert (reported.to.parent if verb == "download" else reported.run_folder) == desk.run
     assert f"{desk.run}/{made}" in ended.said.splitlines()[-2]
     assert "--auto-resume=1" not in ended.of("srun")[0]
 
@@ -50,7 +50,7 @@ def test_tokenizing_in_a_container_sees_the_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("stage", VERBS)
 def test_a_stage_ends_as_its_verb_does(tmp_path: Path, stage: str) -> None:
     desk = Desk(tmp_path).after(*VERBS[stage][1]).set("tokenize.sbatch", DATA="/fsx/text")
-    desk.behaviour = {"python": {"codes": [3]}}
+    desk.behavior = {"python": {"codes": [3]}}
     ended = desk.submit(stage)
     assert (ended.code, "is done" in ended.said) == (3, False)
 
@@ -67,16 +67,16 @@ def test_export_runs_in_an_environment_of_its_own_and_registers(tmp_path: Path, 
     called = [*ended.of("python3"), *ended.of("python")]
     assert [verb_of(words) for words in called] == verbs
     for words in called:
-        told = understood(words)
-        assert (told.run_folder, told.server, told.instance_type) == (desk.run, "tgi", "inf2.xlarge")
-        assert (told.tensor_parallel, told.batch_size, told.sequence_length) == (2, 4, 4096)
+        reported = understood(words)
+        assert (reported.run_folder, reported.server, reported.instance_type) == (desk.run, "tgi", "inf2.xlarge")
+        assert (reported.tensor_parallel, reported.batch_size, reported.sequence_length) == (2, 4, 4096)
     assert f"--container-image={image}" in ended.of("srun")[0]
     assert f"the service reads {to or 'nothing yet'}" in ended.said
 
 
 def test_what_cannot_be_exported_is_not_registered(tmp_path: Path) -> None:
     desk = Desk(tmp_path).after("huggingface").set("export.sbatch", EXPORT_TO="s3://models/llama")
-    desk.behaviour = {"python": {"codes": [3]}}
+    desk.behavior = {"python": {"codes": [3]}}
     ended = desk.submit("export", nodes=1)
     assert (ended.code, len(ended.of("python"))) == (3, 1)
 
@@ -98,18 +98,18 @@ def test_compile_runs_what_training_would(tmp_path: Path, kind: str) -> None:
 
 def test_compile_says_that_graphs_are_of_a_number_of_nodes(tmp_path: Path) -> None:
     said = Desk(tmp_path).after("weights").submit("compile", nodes=1).said
-    assert "note: train.sbatch asks for 4 nodes, and graphs depend on their number" in said
+    assert "note: train.sbatch requests 4 nodes, and the graphs depend on the number of nodes" in said
 
 
 @pytest.mark.parametrize("stage", ["train-nemo-megatron", "compile"])
-def test_nemo_megatron_is_told_by_its_own_names(tmp_path: Path, stage: str) -> None:
+def test_nemo_megatron_is_reported_by_its_own_names(tmp_path: Path, stage: str) -> None:
     desk = nemo(Desk(tmp_path))
     ended = desk.submit(stage)
     assert ended.code == 0, ended.said
     words = ended.of("python")[0]
     assert "megatron_gpt_pretraining.py" in words
-    for told in ("model.num_layers=32", "trainer.devices=32", "model.data.data_prefix=[1.0,/dev/null]"):
-        assert told.replace("/dev/null", str(tmp_path / "my data")) in words
+    for reported in ("model.num_layers=32", "trainer.devices=32", "model.data.data_prefix=[1.0,/dev/null]"):
+        assert reported.replace("/dev/null", str(tmp_path / "my data")) in words
     compiling = stage == "compile"
     assert f"trainer.max_steps={4 if compiling else 1000}" in words
     assert f"exp_manager.resume_if_exists={not compiling}" in words
@@ -148,7 +148,7 @@ def test_tensorboard_listens_to_its_node_alone_and_says_how_to_reach_it(tmp_path
 
 def test_nccl_is_measured(tmp_path: Path) -> None:
     desk = Desk(tmp_path, accelerator="gpu")
-    desk.behaviour = {"all_reduce_perf": {"says": "# Avg bus bandwidth    : 301.25 \n"}}
+    desk.behavior = {"all_reduce_perf": {"says": "# Avg bus bandwidth    : 301.25 \n"}}
     ended = desk.submit("test-nccl", SLURM_GPUS_ON_NODE="8")
     assert (ended.code, "at 301.25 GB/s" in ended.said) == (0, True), ended.said
     assert {"--mpi=pmix", "--ntasks-per-node=32", "--ntasks=64", "--gres=gpu:8"} <= {*ended.of("srun")[0]}
@@ -157,7 +157,7 @@ def test_nccl_is_measured(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("nodes", "over_slurm"), [(1, False), (2, True)])
 def test_nccom_is_measured(tmp_path: Path, nodes: int, over_slurm: bool) -> None:
     desk = Desk(tmp_path)
-    desk.behaviour = {"nccom-test": {"says": "Avg bus bandwidth:\t48.5GB/s\n"}}
+    desk.behavior = {"nccom-test": {"says": "Avg bus bandwidth:\t48.5GB/s\n"}}
     ended = desk.submit("test-nccom", nodes=nodes)
     assert (ended.code, "at 48.5 GB/s" in ended.said) == (0, True), ended.said
     words = ended.of("nccom-test")[0]
@@ -166,16 +166,16 @@ def test_nccom_is_measured(tmp_path: Path, nodes: int, over_slurm: bool) -> None
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "said"),
+    ("behavior", "said"),
     [
-        ({"says": "Avg bus bandwidth:\t8.5GB/s\n"}, "reach 8.5 GB/s, and 40 were asked for"),
+        ({"says": "Avg bus bandwidth:\t8.5GB/s\n"}, "reach 8.5 GB/s, but LEAST_BANDWIDTH is 40 GB/s"),
         ({"says": "1 errors found - test failed\n", "codes": [1]}, "the test failed"),
-        ({"says": "nothing of that kind\n"}, "told no bandwidth"),
+        ({"says": "nothing of that kind\n"}, "printed no bandwidth"),
     ],
 )
-def test_a_bad_fabric_ends_the_job(tmp_path: Path, behaviour: dict[str, object], said: str) -> None:
+def test_a_bad_fabric_ends_the_job(tmp_path: Path, behavior: dict[str, object], said: str) -> None:
     desk = Desk(tmp_path).set("test-nccom.sbatch", LEAST_BANDWIDTH="40")
-    desk.behaviour = {"nccom-test": behaviour}
+    desk.behavior = {"nccom-test": behavior}
     ended = desk.submit("test-nccom")
     assert (ended.code, "LFJ49" in ended.said, said in ended.said) == (3, True, True), ended.said
 
@@ -183,11 +183,11 @@ def test_a_bad_fabric_ends_the_job(tmp_path: Path, behaviour: dict[str, object],
 def test_nothing_in_the_least_bandwidth_is_run(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     desk = Desk(tmp_path).set("test-nccom.sbatch", LEAST_BANDWIDTH=f"""'system("touch {ran}")'""")
-    desk.behaviour = {"nccom-test": {"says": "Avg bus bandwidth:\t8.5GB/s\n"}}
+    desk.behavior = {"nccom-test": {"says": "Avg bus bandwidth:\t8.5GB/s\n"}}
     assert desk.submit("test-nccom").of("nccom-test")
     assert not ran.exists()
 
 
-def test_every_stage_is_executed_here_or_beside() -> None:
+def test_every_stage_is_executed_here_or_next_to() -> None:
     executed = {*VERBS, "compile", "train", "train-nemo-megatron", "tensorboard", "test-nccl", "test-nccom", "export"}
     assert executed == {file.stem for file in JOBS.glob("*.sbatch")}

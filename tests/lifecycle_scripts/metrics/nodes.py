@@ -30,7 +30,7 @@ STAT_LATER = "cpu  150 0 150 1100 200 0 0 0 0 0\ncpu0 75 0 75 550 100 0 0 0 0 0\
 MEMINFO = "MemTotal:       1000 kB\nMemFree:         100 kB\nMemAvailable:    250 kB\n"
 
 NVIDIA_SMI = "97, 70000, 81559, 0\n0, 4, 81559, [N/A]\n0, 4, 81559, 2\n"
-"""`nvidia-smi --query-gpu=… --format=csv,noheader,nounits`: nvidia-smi(1) writes `[N/A]` for what a GPU cannot tell."""
+"""`nvidia-smi --query-gpu=… --format=csv,noheader,nounits`: nvidia-smi(1) writes `[N/A]` for missing values."""
 
 LCTL = """\
 llite.abcdefgh-ffff8f1b0c7e2000.stats=

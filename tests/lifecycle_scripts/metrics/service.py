@@ -73,8 +73,8 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._logs(action, json.loads(body))
 
-    def _logs(self, action: str, told: dict[str, Any]) -> None:
-        stream = (told["logGroupName"], told["logStreamName"])
+    def _logs(self, action: str, reported: dict[str, Any]) -> None:
+        stream = (reported["logGroupName"], reported["logStreamName"])
         if action == "CreateLogStream":
             self.server.streams.add(stream)
             self._answer(200, b"")
@@ -82,9 +82,9 @@ class _Handler(BaseHTTPRequestHandler):
             # As the service does: the error is in the body as well.
             self._answer(400, json.dumps({"__type": "ResourceNotFoundException", "message": "no stream"}).encode())
         else:
-            times = [event["timestamp"] for event in told["logEvents"]]
+            times = [event["timestamp"] for event in reported["logEvents"]]
             assert times == sorted(times), "PutLogEvents wants events in order"
-            self.server.events += told["logEvents"]
+            self.server.events += reported["logEvents"]
             rejected = {"rejectedLogEventsInfo": self.server.rejected} if self.server.rejected else {}
             self._answer(200, json.dumps({"nextSequenceToken": "1", **rejected}).encode())
 
@@ -131,11 +131,11 @@ def unpacked(body: bytes) -> dict[str, tuple[dict[str, str], list[tuple[float, i
         labels: dict[str, str] = {}
         samples: list[tuple[float, int]] = []
         for number, part in _fields(content):
-            told = dict(_fields(part))
+            reported = dict(_fields(part))
             if number == 1:
-                labels[told[1].decode()] = told[2].decode()
+                labels[reported[1].decode()] = reported[2].decode()
             else:
-                samples.append((struct.unpack("<d", told[1])[0], told[2]))
+                samples.append((struct.unpack("<d", reported[1])[0], reported[2]))
         assert list(labels) == sorted(labels), "labels are in order of their names"
         series[labels["__name__"]] = labels, samples
     return series

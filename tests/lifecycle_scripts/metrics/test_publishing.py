@@ -1,4 +1,4 @@
-"""What is sent is signed, of the documented form and within its limits; what is not taken waits, and is told."""
+"""Requests are signed, of the documented form and size; rejected values are kept, and the error is reported."""
 
 import json
 import math
@@ -146,16 +146,16 @@ def test_values_are_written_to_a_stream_of_the_nodes_own(tmp_path: Path, service
     assert service.calls[3:] == ["PutLogEvents"], "the stream is made once"
 
 
-def test_what_is_not_taken_waits_and_is_told_once(tmp_path: Path, service: Service) -> None:
+def test_what_is_not_taken_waits_and_is_reported_once(tmp_path: Path, service: Service) -> None:
     made, said = collector(tmp_path)
     service.refusals = [(503, "ServiceUnavailableException", {}), (429, "ThrottlingException", {})]
     assert made.once().trouble == (
-        'logs answers 503: ServiceUnavailableException: {"message": "ServiceUnavailableException"}'
+        'logs returned 503: ServiceUnavailableException: {"message": "ServiceUnavailableException"}'
     )
     assert made.once().waiting == 2
     assert made.once().waiting == 0
     assert len(service.events) == 3
-    assert said[-1] == "values are taken again, 3 of them"
+    assert said[-1] == "publishing works again, 3 samples sent"
 
 
 def test_an_hour_is_kept_and_no_more(tmp_path: Path, service: Service) -> None:
@@ -163,18 +163,18 @@ def test_an_hour_is_kept_and_no_more(tmp_path: Path, service: Service) -> None:
     service.refusals = [(500, "InternalFailure", {})] * 70
     waiting = [made.once().waiting for _ in range(62)]
     assert waiting[-1] == 60
-    assert len(said) == 1, "the same trouble is told once"
+    assert len(said) == 1, "the same error is logged once"
 
 
-def test_lines_that_are_too_old_do_not_stand_in_the_way(tmp_path: Path, service: Service) -> None:
+def test_lines_that_are_too_old_do_not_block_newer_ones(tmp_path: Path, service: Service) -> None:
     made, _ = collector(tmp_path)
     service.rejected = {"tooOldLogEventEndIndex": 1}
     status = made.once()
-    assert "takes some lines no more" in (status.trouble or "")
+    assert "CloudWatch Logs rejected some lines" in (status.trouble or "")
     assert status.waiting == 0
 
 
-def test_a_role_that_may_not_write_is_named_and_asked_for_anew(tmp_path: Path, service: Service) -> None:
+def test_a_role_that_may_not_write_is_named_and_requested_for_again(tmp_path: Path, service: Service) -> None:
     made, _ = collector(tmp_path)
     service.refusals = [(403, "AccessDeniedException", {})]
     assert "403: AccessDeniedException" in (made.once().trouble or "")
@@ -184,7 +184,7 @@ def test_a_role_that_may_not_write_is_named_and_asked_for_anew(tmp_path: Path, s
 def test_a_clock_that_is_off_is_named(tmp_path: Path, service: Service) -> None:
     made, _ = collector(tmp_path)
     service.refusals = [(403, "InvalidSignatureException", {"Date": formatdate(time.time() - 900, usegmt=True)})]
-    assert re.search(r"this node.s clock is \+90[01] s off", made.once().trouble or "")
+    assert re.search(r"this node.s clock is off by \+90[01] s", made.once().trouble or "")
 
 
 def test_a_service_out_of_reach_is_named(tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,11 +197,11 @@ def test_a_service_out_of_reach_is_named(tmp_path: Path, service: Service, monke
 def test_credentials_are_the_clis_where_the_metadata_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LLM_FLEET_METADATA", "http://127.0.0.1:1")
     source = CredentialSource(Machine(tmp_path))
-    with pytest.raises(Exception, match=r"no credentials: .*; the AWS CLI: this node has no `aws`"):
+    with pytest.raises(Exception, match=r"no credentials: .*; AWS CLI: this node has no `aws`"):
         source.credentials()
-    told = {"Version": 1, "AccessKeyId": "A", "SecretAccessKey": "hidden", "SessionToken": "T",
+    reported = {"Version": 1, "AccessKeyId": "A", "SecretAccessKey": "hidden", "SessionToken": "T",
             "Expiration": "2099-01-01T00:00:00+00:00"}  # fmt: skip
-    program(tmp_path, "aws", f"if a[:2] != ['configure', 'export-credentials']: bad()\nprint({json.dumps(told)!r})")
+    program(tmp_path, "aws", f"if a[:2] != ['configure', 'export-credentials']: bad()\nprint({json.dumps(reported)!r})")
     found = source.credentials()
     assert (found.access_key, found.token) == ("A", "T")
     assert "hidden" not in repr(found)
@@ -246,7 +246,7 @@ def test_each_node_has_a_second_of_the_minute_of_its_own(now: float, after: bool
     assert busiest < 80, "2,000 nodes come spread over the minute"
 
 
-def test_a_source_that_nobody_foresaw_takes_no_other_with_it(
+def test_a_source_that_no_one_foresaw_takes_no_other_with_it(
     tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> Reading:

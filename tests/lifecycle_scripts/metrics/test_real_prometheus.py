@@ -1,4 +1,4 @@
-"""A real Prometheus takes what nodes write for Managed Prometheus, and tells it back.
+"""A real Prometheus takes what nodes write for Managed Prometheus, and returns it.
 
 Signatures are checked by the played service: Prometheus knows none. Its format, labels and times are what is real here.
 """
@@ -57,8 +57,8 @@ class Prometheus:
 
     def ask(self, query: str, at: float) -> list[dict[str, Any]]:
         """Return what a query finds at a time."""
-        asked = urllib.parse.urlencode({"query": query, "time": at})
-        with urllib.request.urlopen(f"{self.address}/api/v1/query?{asked}", timeout=_SECONDS) as answer:
+        requested = urllib.parse.urlencode({"query": query, "time": at})
+        with urllib.request.urlopen(f"{self.address}/api/v1/query?{requested}", timeout=_SECONDS) as answer:
             return json.load(answer)["data"]["result"]
 
     def _wait(self) -> None:
@@ -76,9 +76,9 @@ class Prometheus:
         deadline = time.monotonic() + _SECONDS
         while time.monotonic() < deadline and self.process.poll() is None:
             for line in self._log.read_text().splitlines():
-                told = json.loads(line)
-                if told.get("msg") == "Listening on":
-                    return f"http://{told['address']}"
+                reported = json.loads(line)
+                if reported.get("msg") == "Listening on":
+                    return f"http://{reported['address']}"
             time.sleep(0.1)
         raise AssertionError(self._log.read_text())
 

@@ -52,7 +52,7 @@ def test_names_and_units_are_those_of_dashboards_and_alarms() -> None:
         assert metric.dimensions[0] == ("Cluster",), "an alarm cannot look for groups"
 
 
-def test_a_machine_tells_of_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_reports_of_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rates = Rates()
     first = read_node(linux(tmp_path), rates).values
     assert "cpu_utilization" not in first, "at the first look there is nothing to compare with"
@@ -107,12 +107,12 @@ def test_neuron_devices(tmp_path: Path) -> None:
     assert read_neuron(Machine(tmp_path), rates, tmp_path).absent == {"neuron": "this node has no `neuron-monitor`"}
     neuron_monitor(tmp_path)
     began = time.monotonic()
-    told = read_neuron(Machine(tmp_path), rates, tmp_path)
+    reported = read_neuron(Machine(tmp_path), rates, tmp_path)
     assert time.monotonic() - began < 5, "the program streams for ever, and one document is enough"
-    assert told.values["accelerators"] == 1.0
-    assert told.values["accelerator_utilization"] == pytest.approx(44.7, abs=0.01)
-    assert told.values["accelerators_idle"] == 0.0
-    assert told.values["accelerator_memory_used"] == pytest.approx(10.0)
+    assert reported.values["accelerators"] == 1.0
+    assert reported.values["accelerator_utilization"] == pytest.approx(44.7, abs=0.01)
+    assert reported.values["accelerators_idle"] == 0.0
+    assert reported.values["accelerator_memory_used"] == pytest.approx(10.0)
     program(tmp_path, "neuron-monitor", "print('no driver')")
     assert read_neuron(Machine(tmp_path), rates, tmp_path).absent == {"neuron": "neuron-monitor wrote no JSON"}
 
@@ -121,11 +121,11 @@ def _neuron(**changes: Any) -> dict[str, Any]:
     return {**copy.deepcopy(NEURON_MONITOR), **changes}
 
 
-def test_neuron_devices_that_nobody_uses_are_idle() -> None:
+def test_neuron_devices_that_no_one_uses_are_idle() -> None:
     none: list[Any] = []
-    for nobody in (none, None):
-        told = of_document(_neuron(neuron_runtime_data=nobody), Rates())
-        assert (told.values["accelerator_utilization"], told.values["accelerators_idle"]) == (0.0, 1.0)
+    for no_one in (none, None):
+        reported = of_document(_neuron(neuron_runtime_data=no_one), Rates())
+        assert (reported.values["accelerator_utilization"], reported.values["accelerators_idle"]) == (0.0, 1.0)
 
 
 def test_uncorrected_errors_of_neuron_devices_are_those_since_the_last_look() -> None:
@@ -140,9 +140,9 @@ def test_cores_of_sixteen_devices_are_counted_by_device() -> None:
     hardware = {"neuron_device_count": 16, "neuroncore_per_device_count": 2, "neuron_device_memory_size": 1}
     cores = {str(core): {"neuroncore_utilization": 50.0} for core in range(8)}
     runs = [{"report": {"neuroncore_counters": {"neuroncores_in_use": cores}, "memory_used": None}}]
-    told = of_document({"neuron_hardware_info": hardware, "neuron_runtime_data": runs}, Rates())
-    assert told.values["accelerator_utilization"] == pytest.approx(12.5)
-    assert told.values["accelerators_idle"] == 12.0
+    reported = of_document({"neuron_hardware_info": hardware, "neuron_runtime_data": runs}, Rates())
+    assert reported.values["accelerator_utilization"] == pytest.approx(12.5)
+    assert reported.values["accelerators_idle"] == 12.0
 
 
 @pytest.mark.parametrize("document", [None, [], {}, {"neuron_hardware_info": {"error": "no driver"}}])
@@ -161,11 +161,11 @@ def test_efa(tmp_path: Path) -> None:
     assert read_efa(Machine(tmp_path), rates).values == {}
     efa(tmp_path, "rdmap16s27", rx_bytes=61000, tx_bytes=30500, retrans_pkts=10, rx_drops=3, rdma_read_wr_err=1)
     clock.now += 60
-    told = read_efa(Machine(tmp_path), rates)
-    assert told.values == {"efa_received": 1000.0, "efa_sent": 500.0, "efa_retransmitted": 3.0, "efa_errors": 3.0}
-    assert told.details == {"EfaInterfaces": 2, "EfaErrorsByKind": {"rx_drops": 2.0, "rdma_read_wr_err": 1.0}}
+    reported = read_efa(Machine(tmp_path), rates)
+    assert reported.values == {"efa_received": 1000.0, "efa_sent": 500.0, "efa_retransmitted": 3.0, "efa_errors": 3.0}
+    assert reported.details == {"EfaInterfaces": 2, "EfaErrorsByKind": {"rx_drops": 2.0, "rdma_read_wr_err": 1.0}}
     efa(tmp_path, "rdmap16s27", rx_bytes=0, tx_bytes=0, retrans_pkts=0, rx_drops=0, rdma_read_wr_err=0)
-    assert "efa_received" not in read_efa(Machine(tmp_path), rates).values, "a driver loaded anew counts from nothing"
+    assert "efa_received" not in read_efa(Machine(tmp_path), rates).values, "a reloaded driver counts from 0"
 
 
 MOUNTS = "proc /proc proc rw 0 0\n10.1.0.9@tcp:/abc /fsx lustre rw,flock 0 0\n"
@@ -181,22 +181,22 @@ def test_lustre(tmp_path: Path) -> None:
     assert read_lustre(machine, rates).values == {"lustre_answering": 1.0, "lustre_used": 87.0}
     says(tmp_path, "lctl", LCTL.replace("5242880", "11242880"))
     clock.now += 60
-    told = read_lustre(machine, rates).values
-    assert (told["lustre_read"], told["lustre_written"]) == (0.0, 100000.0)
+    reported = read_lustre(machine, rates).values
+    assert (reported["lustre_read"], reported["lustre_written"]) == (0.0, 100000.0)
 
 
-def test_a_lustre_that_hangs_is_told_and_holds_nothing_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lustre_that_hangs_is_reported_and_holds_nothing_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lustre, "_SECONDS", 0.3)
     program(tmp_path, "df", "signal.pause()")
     machine = linux(tmp_path, mounts=MOUNTS)
     began = time.monotonic()
-    told = read_lustre(machine, Rates())
+    reported = read_lustre(machine, Rates())
     assert time.monotonic() - began < 3
-    assert told.values == {"lustre_answering": 0.0}
-    assert told.details == {"LustreSilent": {"/fsx": "`df` did not answer within 0.3 s"}}
+    assert reported.values == {"lustre_answering": 0.0}
+    assert reported.details == {"LustreSilent": {"/fsx": "`df` did not answer within 0.3 s"}}
 
 
-def test_a_program_that_cannot_be_killed_is_not_started_beside_itself(
+def test_a_program_that_cannot_be_killed_is_not_started_next_to_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(tmp_path, "df", f"open({str(tmp_path)!r} + '/started', 'a').write('x')\nsignal.pause()")
@@ -206,7 +206,7 @@ def test_a_program_that_cannot_be_killed_is_not_started_beside_itself(
     monkeypatch.setattr(process, "kill", lambda: None)
     monkeypatch.setattr("llm_fleet_node.metrics.machine._GRACE", 0.05)
     machine.end(process, "df /fsx")
-    with pytest.raises(Unreadable, match=f"hangs since an earlier minute .process {process.pid}"):
+    with pytest.raises(Unreadable, match=f"has been hanging since an earlier minute .process {process.pid}"):
         machine.run("df", "/fsx")
     os.kill(process.pid, 9)
     process.wait()
@@ -214,9 +214,9 @@ def test_a_program_that_cannot_be_killed_is_not_started_beside_itself(
     assert machine.run("df", "/fsx") == "well again"
 
 
-def test_the_queue_tells_who_waits_for_nodes_and_for_how_long() -> None:
-    told = queue_reading(SQUEUE.splitlines(), NOON).values
-    assert told == {
+def test_the_queue_reports_who_waits_for_nodes_and_for_how_long() -> None:
+    reported = queue_reading(SQUEUE.splitlines(), NOON).values
+    assert reported == {
         "slurm_jobs_running": 3.0,
         "slurm_jobs_pending": 3.0,
         "slurm_jobs_limited": 2.0,
@@ -227,30 +227,30 @@ def test_the_queue_tells_who_waits_for_nodes_and_for_how_long() -> None:
 
 
 def test_nodes_by_state_and_why_some_are_gone() -> None:
-    told = nodes_reading(SINFO.splitlines())
-    assert told.values == {
+    reported = nodes_reading(SINFO.splitlines())
+    assert reported.values == {
         "slurm_nodes_allocated": 2.0,
         "slurm_nodes_idle": 1.0,
         "slurm_nodes_drained": 2.0,
         "slurm_nodes_down": 2.0,
     }
-    assert told.details["SlurmReasons"]["ip-10-1-0-5"] == "drained: llm-fleet: /fsx is not mounted | since 3"
-    assert set(told.details["SlurmReasons"]) == {f"ip-10-1-0-{n}" for n in (4, 5, 6, 7)}
+    assert reported.details["SlurmReasons"]["ip-10-1-0-5"] == "drained: llm-fleet: /fsx is not mounted | since 3"
+    assert set(reported.details["SlurmReasons"]) == {f"ip-10-1-0-{n}" for n in (4, 5, 6, 7)}
 
 
 def test_the_reasons_of_2000_drained_nodes_stay_below_the_size_of_an_event() -> None:
     lines = [f"ip-10-{n // 250}-0-{n % 250}|drained|{'x' * 500}" for n in range(2000)]
-    told = nodes_reading(lines)
-    assert told.values["slurm_nodes_drained"] == 2000.0
-    assert len(json.dumps(told.details)) < 10_000
+    reported = nodes_reading(lines)
+    assert reported.values["slurm_nodes_drained"] == 2000.0
+    assert len(json.dumps(reported.details)) < 10_000
 
 
-def test_slurm_is_asked_in_utc_and_its_silence_is_trouble(tmp_path: Path) -> None:
+def test_slurm_is_requested_in_utc_and_its_silence_is_trouble(tmp_path: Path) -> None:
     utc = "assert os.environ['TZ'] == 'UTC' and os.environ['SLURM_TIME_FORMAT'] == 'standard'\n"
     program(tmp_path, "squeue", f"{utc}assert '--format=%T|%r|%V' in a\nprint({SQUEUE!r}, end='')")
     says(tmp_path, "sinfo", SINFO, expects="--format=%N|%T|%E")
-    told = read_slurm(Machine(tmp_path), NOON).values
-    assert (told["slurm_longest_wait"], told["slurm_nodes_idle"]) == (1800.0, 1.0)
+    reported = read_slurm(Machine(tmp_path), NOON).values
+    assert (reported["slurm_longest_wait"], reported["slurm_nodes_idle"]) == (1800.0, 1.0)
     program(
         tmp_path,
         "squeue",

@@ -50,10 +50,10 @@ def fresh(root: Path, *, metrics: Metrics | None = TO_CLOUDWATCH, **identity: An
     program(root, "systemctl", SYSTEMCTL)
     role = identity.pop("role", "Compute")
     node = make(root, role=role, metrics=metrics, content_hash="abc", region="us-west-2")
-    told: dict[str, Any] = {"instance_id": "i-1", "instance_type": "ml.m5.xlarge", **identity}
+    reported: dict[str, Any] = {"instance_id": "i-1", "instance_type": "ml.m5.xlarge", **identity}
     return replace(
         node,
-        identity=replace(node.identity, **told),
+        identity=replace(node.identity, **reported),
         places=replace(node.places, bundle=ROOT / "lifecycle_scripts"),
     )
 
@@ -63,7 +63,7 @@ def node(tmp_path: Path) -> Node:
     return fresh(tmp_path)
 
 
-def measured(node: Node, **told: Any) -> None:
+def measured(node: Node, **reported: Any) -> None:
     """What the program leaves behind, had it run."""
     status: dict[str, Any] = {
         "settings": fingerprint(node.host.read(SETTINGS) or ""),
@@ -75,7 +75,7 @@ def measured(node: Node, **told: Any) -> None:
         "published": 1,
         "waiting": 0,
     }
-    file(node.host.root, STATUS, json.dumps({**status, **told}))
+    file(node.host.root, STATUS, json.dumps({**status, **reported}))
 
 
 def test_the_program_is_laid_down_and_started(node: Node) -> None:
@@ -93,7 +93,7 @@ def test_the_program_is_laid_down_and_started(node: Node) -> None:
     assert int(unit.split("TasksMax=")[1].split()[0]) >= 512
 
 
-def test_another_bundle_starts_the_program_anew(node: Node) -> None:
+def test_another_bundle_starts_the_program_again(node: Node) -> None:
     STEP.apply(node)
     newer = again(replace(node, manifest=replace(node.manifest, content_hash="def")))
     STEP.apply(newer)
@@ -124,30 +124,34 @@ def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path, monkeypatch: p
 
 def test_a_fleet_without_metrics_has_no_step_and_takes_an_older_ones_program_away(node: Node) -> None:
     without = again(replace(node, manifest=replace(node.manifest, metrics=None)))
-    assert STEP.skip(without) == "the fleet asks for no metrics"
+    assert STEP.skip(without) == "metrics are off in this fleet"
     STEP.apply(node)
     assert STEP.skip(without) is None
     STEP.apply(without)
     STEP.verify(without)
     assert not node.host.path(UNIT_PATH).exists()
     assert not node.host.path(f"/state/{UNIT}.active").exists()
-    assert STEP.skip(without) == "the fleet asks for no metrics"
+    assert STEP.skip(without) == "metrics are off in this fleet"
 
 
 @pytest.mark.parametrize(
-    ("told", "code", "words"),
+    ("reported", "code", "words"),
     [
-        ({"measured": 0}, Code.METRICS_SERVICE, "no value in /run/llm-fleet-metrics/status.json"),
-        ({"values": 0}, Code.METRICS_SERVICE, "no value in"),
-        ({"trouble": "logs answers 403"}, Code.METRICS_NOT_TAKEN, "logs answers 403"),
+        (
+            {"measured": 0},
+            Code.METRICS_SERVICE,
+            "no metric of llm-fleet-metrics.service in /run/llm-fleet-metrics/status.json",
+        ),
+        ({"values": 0}, Code.METRICS_SERVICE, "no metric of llm-fleet-metrics.service in"),
+        ({"trouble": "logs returned 403"}, Code.METRICS_NOT_TAKEN, "logs returned 403"),
         ({"broken": ["gpu"], "absent": {"gpu": "lost"}}, Code.METRICS_SOURCE, "gpu: lost"),
     ],
 )
-def test_that_a_unit_runs_proves_nothing(node: Node, told: dict[str, Any], code: Code, words: str) -> None:
+def test_that_a_unit_runs_proves_nothing(node: Node, reported: dict[str, Any], code: Code, words: str) -> None:
     STEP.apply(node)
-    measured(node, **told)
+    measured(node, **reported)
     refused(code, STEP.verify, node, match=words)
-    assert not STEP.is_for_jobs, "a node whose values nobody takes works all the same"
+    assert not STEP.is_for_jobs, "a node whose values are rejected still works"
 
 
 def test_a_unit_that_does_not_run_and_a_changed_file_are_found(node: Node) -> None:
@@ -157,7 +161,7 @@ def test_a_unit_that_does_not_run_and_a_changed_file_are_found(node: Node) -> No
     with pytest.raises(Failure, match="does not run"):
         STEP.verify(node)
     file(node.host.root, "/opt/llm-fleet/metrics/llm_fleet_node/metrics/emf.py", "")
-    with pytest.raises(Failure, match=r"metrics/emf.py is not what this bundle says"):
+    with pytest.raises(Failure, match=r"metrics/emf.py does not match this bundle"):
         STEP.verify(node)
 
 
@@ -170,7 +174,7 @@ def test_a_unit_that_does_not_run_and_a_changed_file_are_found(node: Node) -> No
         ({"role": "Login", "controllers": ("10.1.0.12",)}, False),
     ],
 )
-def test_one_controller_tells_of_the_queue(tmp_path: Path, identity: dict[str, Any], asks: bool) -> None:
+def test_one_controller_reports_of_the_queue(tmp_path: Path, identity: dict[str, Any], asks: bool) -> None:
     node = fresh(tmp_path, **identity)
     STEP.apply(node)
     assert read_settings(node.host.path(SETTINGS)).ask_slurm is asks
@@ -182,7 +186,7 @@ def service() -> Iterator[Service]:
 
 
 def test_what_was_laid_down_measures_and_sends_by_itself(node: Node, service: Service, tmp_path: Path) -> None:
-    """The real program from where it lies, by the Python of the node, with nothing of ours in its path."""
+    """The real program from where it is, by the Python of the node, with nothing of ours in its path."""
     STEP.apply(node)
     linux(tmp_path)
     folder = node.host.path(STATUS).parent
@@ -210,7 +214,7 @@ def test_what_was_laid_down_measures_and_sends_by_itself(node: Node, service: Se
             time.sleep(0.05)
         STEP.verify(node)
         second = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
-        assert (second.returncode, second.stdout) == (3, "another one measures on this node\n")
+        assert (second.returncode, second.stdout) == (3, "another instance is running on this node\n")
         first.terminate()
         assert first.wait(timeout=10) == 0, "it ends when systemd asks it to"
     finally:

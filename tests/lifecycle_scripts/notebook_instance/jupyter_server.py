@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 
 class JupyterServer(ThreadingHTTPServer):
-    """Answers with what it is told to."""
+    """Answers as it is configured to."""
 
     def __init__(self, *, token: str = "", base: str = "/") -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -24,7 +24,7 @@ class JupyterServer(ThreadingHTTPServer):
         self.broken: str | None = None
         """What it answers in place of JSON."""
         self.tracked = 0
-        """Requests that Jupyter would count as somebody's activity."""
+        """Requests that Jupyter would count as someone's activity."""
 
     @property
     def port(self) -> int:
@@ -34,9 +34,9 @@ class JupyterServer(ThreadingHTTPServer):
         """Write what a Jupyter server writes of itself."""
         runtime.mkdir(parents=True, exist_ok=True)
         path = runtime / f"jpserver-{name}.json"
-        told = {
+        reported = {
             "base_url": self.base,
-            # Not where it is asked: a note must not lead away from the machine.
+            # Not the address of the request: a redirect must not lead away from the machine.
             "hostname": "203.0.113.7",
             "password": False,
             "pid": 1,
@@ -46,7 +46,7 @@ class JupyterServer(ThreadingHTTPServer):
             "token": self.token,
             "url": "http://203.0.113.7/",
         }
-        path.write_text(json.dumps(told))
+        path.write_text(json.dumps(reported))
         return path
 
 
@@ -60,8 +60,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._answer(403, json.dumps({"message": "Forbidden"}))
         if self.server.broken is not None:
             return self._answer(200, self.server.broken)
-        told = {"kernels": self.server.kernels, "terminals": self.server.terminals}
-        value = told.get(url.path.removeprefix(f"{self.server.base.rstrip('/')}/api/"))
+        reported = {"kernels": self.server.kernels, "terminals": self.server.terminals}
+        value = reported.get(url.path.removeprefix(f"{self.server.base.rstrip('/')}/api/"))
         return self._answer(404 if value is None else 200, json.dumps(value))
 
     def _answer(self, status: int, text: str) -> None:

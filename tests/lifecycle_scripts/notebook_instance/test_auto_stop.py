@@ -19,11 +19,11 @@ TRUST = '{"Statement":[{"Effect":"Allow","Principal":{"Service":"sagemaker.amazo
 
 
 class Stopped:
-    """What AWS was asked for, in place of boto3."""
+    """The requests to AWS, in place of boto3."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
-        self.told: list[tuple[str, str]] = []
+        self.reported: list[tuple[str, str]] = []
         self.refusal: Exception | None = None
         self.log_refusal: Exception | None = None
 
@@ -60,7 +60,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> Stopped:
         if found.refusal:
             raise found.refusal
         found.names.append(instance.name)
-        found.told.append((instance.region, reason))
+        found.reported.append((instance.region, reason))
 
     monkeypatch.setattr("notebook_instance.__main__.stop", stop)
     return found
@@ -89,9 +89,7 @@ def test_an_idle_instance_stops_itself_and_says_why(server: JupyterServer, stopp
     server.terminals = [{"name": "1", "last_activity": stamp(70)}]
     assert main() == 0
     assert stopped.names == ["lab"]
-    assert stopped.told == [
-        (REGION, "kernel conda_python3 was the last to do anything, 61 minutes ago; the limit is 60")
-    ]
+    assert stopped.reported == [(REGION, "kernel conda_python3 was active last, 61 minutes ago; the limit is 60")]
     assert capsys.readouterr().out.startswith("stopping: kernel conda_python3")
     assert server.tracked == 0, "looking is no activity"
 
@@ -121,7 +119,7 @@ def test_a_kernel_that_never_starts_keeps_nothing_running(server: JupyterServer,
     assert stopped.names == ["lab"]
 
 
-def test_a_server_without_terminals_is_asked_for_kernels_only(server: JupyterServer, stopped: Stopped):
+def test_a_server_without_terminals_is_requested_for_kernels_only(server: JupyterServer, stopped: Stopped):
     server.terminals = None
     assert main() == 0
     assert stopped.names == ["lab"]
@@ -142,7 +140,7 @@ def test_a_server_that_answers_nonsense_is_silent_and_its_silence_is_bounded(
     state.write_text(json.dumps({"answered": answered.isoformat()}))
     assert main() == 0
     assert stopped.names == ["lab"]
-    assert "does not answer" in stopped.told[-1][1]
+    assert "does not answer" in stopped.reported[-1][1]
 
 
 def test_a_server_that_never_answered_gets_the_limit_since_the_start(root: Path, stopped: Stopped):
@@ -178,12 +176,12 @@ def test_a_server_with_a_certificate_of_its_own_below_a_base_url(root: Path, tmp
     assert [one.what for one in found or ()] == ["kernel conda_python3"]
 
 
-def test_without_any_note_the_platforms_own_port_is_asked(root: Path):
+def test_without_any_note_the_platforms_own_port_is_requested(root: Path):
     assert servers(runtime(root)) == [Server(port=8443, secure=True, token="")]
     assert Server().url("kernels") == "https://localhost:8443/api/kernels?no_track_activity=1"
 
 
-def test_what_aws_refuses_is_a_failure_that_the_next_look_mends(server: JupyterServer, stopped: Stopped, capsys: Any):
+def test_what_aws_refuses_is_a_failure_that_the_next_look_fixes(server: JupyterServer, stopped: Stopped, capsys: Any):
     stopped.refusal = RuntimeError("AccessDenied")
     assert main() == 1
     assert "lab could not be stopped: RuntimeError: AccessDenied" in capsys.readouterr().err
@@ -215,12 +213,12 @@ def test_the_reason_is_in_the_log_before_the_instance_stops(server: JupyterServe
         logGroupName="/aws/sagemaker/NotebookInstances", logStreamName=stream["logStreamName"]
     )["events"]
     assert [event["message"].split(",")[0] for event in events] == [
-        "stopping: no kernel and no terminal has done anything since the start"
+        "stopping: no kernel and no terminal was active since the start"
     ] * 2
 
 
 def _certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate that nobody vouches for, and its key."""
+    """A certificate that no one vouches for, and its key."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from notebook_instance.idleness import Activity, Seen, Verdict, judge
+from notebook_instance.idleness import Activity, Seen, Verdict, verify
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 IDLE = timedelta(minutes=60)
@@ -23,23 +23,23 @@ def terminal(minutes: float) -> Activity:
 
 
 def verdict(*activities: Activity, started: float = 600, answered: float | None = 5) -> Verdict:
-    told = None if answered is None else ago(answered)
-    return judge(Seen(activities), now=NOW, started=ago(started), answered=told, idle=IDLE)
+    reported = None if answered is None else ago(answered)
+    return verify(Seen(activities), now=NOW, started=ago(started), answered=reported, idle=IDLE)
 
 
 def silence(*, started: float = 600, answered: float | None = 5) -> Verdict:
-    told = None if answered is None else ago(answered)
-    return judge(Seen(None, "refused"), now=NOW, started=ago(started), answered=told, idle=IDLE)
+    reported = None if answered is None else ago(answered)
+    return verify(Seen(None, "refused"), now=NOW, started=ago(started), answered=reported, idle=IDLE)
 
 
 @pytest.mark.parametrize(
     ("activities", "stop", "reason"),
     [
         ((), True, "no kernel and no terminal"),
-        ((kernel(59),), False, "kernel python3 was the last"),
+        ((kernel(59),), False, "kernel python3 was active last"),
         ((kernel(60),), True, "60 minutes ago; the limit is 60"),
-        ((kernel(61), terminal(10)), False, "terminal 1 was the last"),
-        ((kernel(10), terminal(61)), False, "kernel python3 was the last"),
+        ((kernel(61), terminal(10)), False, "terminal 1 was active last"),
+        ((kernel(10), terminal(61)), False, "kernel python3 was active last"),
         ((kernel(300, busy=True), terminal(300)), False, "kernel python3 is busy"),
         ((kernel(61), terminal(61)), True, "61 minutes ago"),
         # Stamps of a clock that was years ahead would keep it running for years.
@@ -49,8 +49,8 @@ def silence(*, started: float = 600, answered: float | None = 5) -> Verdict:
     ],
 )
 def test_what_was_done_last_counts(activities: tuple[Activity, ...], stop: bool, reason: str):
-    told = verdict(*activities)
-    assert (told.stop, reason in told.reason) == (stop, True), told
+    reported = verdict(*activities)
+    assert (reported.stop, reason in reported.reason) == (stop, True), reported
 
 
 def test_nothing_counts_as_idle_before_it_was_there():

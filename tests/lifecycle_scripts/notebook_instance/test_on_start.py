@@ -22,10 +22,10 @@ TOOLS = Path(sys.executable).parent
 TIMER = "llm-fleet-auto-stop.timer"
 
 
-def test_a_fresh_instance_is_pinned_told_its_bucket_and_watched(notebook: ThrowawayNotebook, script: str):
+def test_a_fresh_instance_gets_pins_its_bucket_and_the_auto_stop(notebook: ThrowawayNotebook, script: str):
     ended = notebook.start(script)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert "ready; stopped when idle" in ended.stdout
+    assert "ready; the instance is stopped when idle" in ended.stdout
     assert notebook.text("etc/llm-fleet/constraints.txt") == "sagemaker<3\n"
     session = json.loads(notebook.text("etc/xdg/sagemaker/config.yaml"))["SageMaker"]["PythonSDK"]["Modules"]["Session"]
     assert session == {"DefaultS3Bucket": "our-data"}
@@ -77,14 +77,14 @@ def test_a_configuration_of_the_sdk_that_is_there_stays(notebook: ThrowawayNoteb
     ended = notebook.start(script)
     assert ended.returncode == 0
     assert path.read_text() == "SchemaVersion: '1.0'\n"
-    assert "left as it is" in ended.stdout
+    assert "config.yaml exists and is kept" in ended.stdout
 
 
 def test_without_a_limit_nothing_is_watched_and_no_python_needed(notebook: ThrowawayNotebook):
     notebook.conda("JupyterSystemEnv/bin/python3", "exit 1")
     ended = notebook.start(made_script(idle_minutes=None))
     assert ended.returncode == 0, ended.stderr
-    assert "nothing stops this instance" in ended.stdout
+    assert "the instance is not stopped when it is idle" in ended.stdout
     assert not any("systemctl" in call for call in notebook.calls())
 
 
@@ -104,7 +104,7 @@ def test_a_platform_whose_pip_does_not_take_the_pins_fails_the_start(notebook: T
     notebook.conda("python3/bin/pip", "echo \"install.constraint='/home/ec2-user/own.txt'\"")
     ended = notebook.start(script)
     assert ended.returncode == 1
-    assert "pip does not take the pins, but install.constraint='/home/ec2-user/own.txt'" in ended.stderr
+    assert "pip does not use the pins, but install.constraint='/home/ec2-user/own.txt'" in ended.stderr
 
 
 def test_a_platform_without_boto3_fails_the_start(notebook: ThrowawayNotebook, script: str):

@@ -50,19 +50,19 @@ def test_the_first_cell_brings_what_runs_only_with_the_pin_and_even_over_what_do
     environment = f"export PYTHONPATH={pip} PIP_CONFIG_FILE={configuration}"
     notebook.conda("python3/bin/pip", f'{environment}\nexec {kernel}/bin/python -m pip "$@"')
     started = notebook.start(script)
-    assert started.returncode == 0, f"a real pip is asked whether it takes the pins: {started.stderr}"
+    assert started.returncode == 0, f"a real pip must use the pins: {started.stderr}"
 
     own = tmp_path / "own.txt"
     own.write_text("sagemaker>2\n")
     _first_cell(kernel, configuration, index, pip, "--constraint", str(own))
-    assert _installed(kernel) == "2.257.7", "with the pin, and constraints of one's own beside it"
+    assert _installed(kernel) == "2.257.7", "with the pin, and constraints of one's own too"
 
 
 def test_pip_reads_the_file_on_every_linux(pip: Path, tmp_path: Path):
     command = [sys.executable, "-m", "pip", "config", "debug"]
     environment = {**os.environ, "PYTHONPATH": str(pip)}
-    told = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment).stdout
-    assert "/etc/pip.conf" in told.partition("global:")[2].partition("site:")[0]
+    reported = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment).stdout
+    assert "/etc/pip.conf" in reported.partition("global:")[2].partition("site:")[0]
 
 
 def _first_cell(kernel: Path, configuration: Path, index: Path, pip: Path, *more: str) -> None:

@@ -22,7 +22,7 @@ class ThrowawayNotebook:
         self._calls = root / "calls"
         self.program("python3", f'exec {sys.executable} "$@"')
         self.program("systemctl", f'echo "systemctl $*" >>{shlex.quote(str(self._calls))}')
-        # As the notebook's user: nobody else is needed to see that it is asked for.
+        # As the notebook's user: it is enough to see that the user is requested.
         self.program("runuser", f'echo "runuser $*" >>{shlex.quote(str(self._calls))}\nshift 3\nexec "$@"')
         self.conda("JupyterSystemEnv/bin/python3", f'exec {sys.executable} "$@"')
         # Says what a real one does; `test_pins` has that.

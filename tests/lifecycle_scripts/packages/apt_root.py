@@ -17,7 +17,7 @@ _AWS = """
 options = ['--only-show-errors', '--region', 'us-west-2', '--cli-connect-timeout', '10', '--cli-read-timeout', '60']
 assert a[:2] == ['s3', 'cp'] and a[4:] == options, a
 assert os.environ['AWS_MAX_ATTEMPTS'] == '3'
-with open(root + '/asked', 'a') as asked: print(a[2], file=asked)
+with open(root + '/requests', 'a') as requests: print(a[2], file=requests)
 if os.path.exists(root + '/says'): sys.exit(open(root + '/says').read())
 stored = root + '/s3/' + a[2][len('s3://'):]
 if not os.path.exists(stored):
@@ -86,11 +86,11 @@ def fill_mirror(root: Path, repository: AptRepository, downloads: Downloads) -> 
 
 
 def stored(root: Path, pinned: Download) -> Path:
-    """Where the file lies in the mirror."""
+    """Where the file is in the mirror."""
     return root / "s3/mirror/our/debs" / pinned.sha256 / pinned.url.rsplit("/", 1)[-1]
 
 
-def asked(root: Path) -> list[str]:
-    """What the AWS CLI was asked for, by name."""
-    place = root / "asked"
+def requested(root: Path) -> list[str]:
+    """The files that the AWS CLI requested, by name."""
+    place = root / "requests"
     return [line.rsplit("/", 1)[-1] for line in place.read_text().splitlines()] if place.exists() else []

@@ -13,7 +13,7 @@ from llm_fleet_node.node import Node
 from tests.lifecycle_scripts.convergence import refused
 from tests.lifecycle_scripts.packages.apt_root import MIRROR, lay_out, stored
 from tests.lifecycle_scripts.step_node import download, file, make
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 CONTENT = b"an archive\n"
 ARCHIVE = download("enroot", CONTENT, "https://github.example/enroot-1.0.tar.gz?raw=1", kind="archive")
@@ -32,8 +32,8 @@ def node_of(root: Path, *files: Download, source: str = "mirror") -> Node:
     return make(root, downloads=Downloads(source, MIRROR + "/", files or (ARCHIVE,)))
 
 
-def asked(root: Path) -> Sequence[str]:
-    return (root / "asked").read_text().splitlines() if (root / "asked").exists() else []
+def requested(root: Path) -> Sequence[str]:
+    return (root / "requests").read_text().splitlines() if (root / "requests").exists() else []
 
 
 def test_a_file_comes_from_the_mirror_by_its_checksum(root: Path) -> None:
@@ -41,23 +41,23 @@ def test_a_file_comes_from_the_mirror_by_its_checksum(root: Path) -> None:
     place = fetch(node, "enroot")
     assert place == root / f"{CACHE.lstrip('/')}/{ARCHIVE.sha256}/enroot-1.0.tar.gz"
     assert place.read_bytes() == CONTENT
-    assert asked(root) == [f"{MIRROR}/{ARCHIVE.sha256}/enroot-1.0.tar.gz"]
-    assert node.host.changes == ["fetched enroot 1.0"]
+    assert requested(root) == [f"{MIRROR}/{ARCHIVE.sha256}/enroot-1.0.tar.gz"]
+    assert node.host.changes == ["downloaded enroot 1.0"]
 
 
 def test_a_second_time_it_is_there(root: Path) -> None:
     fetch(node_of(root), "enroot")
     again = node_of(root)
     fetch(again, "enroot")
-    assert len(asked(root)) == 1
+    assert len(requested(root)) == 1
     assert again.host.changes == []
 
 
-def test_what_was_spoilt_in_the_cache_is_fetched_anew(root: Path) -> None:
+def test_what_was_spoilt_in_the_cache_is_fetched_again(root: Path) -> None:
     place = fetch(node_of(root), "enroot")
     place.write_bytes(b"an ARCHIVE\n")
     assert fetch(node_of(root), "enroot").read_bytes() == CONTENT
-    assert len(asked(root)) == 2
+    assert len(requested(root)) == 2
 
 
 def test_a_fetch_that_was_killed_leaves_nothing_that_is_used(root: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_fetch_that_was_killed_leaves_nothing_that_is_used(root: Path) -> None
 def test_a_changed_file_is_refused_and_not_kept(root: Path) -> None:
     stored(root, ARCHIVE).parent.joinpath("enroot-1.0.tar.gz").write_bytes(b"an Archive\n")
     failure = refused(Code.DOWNLOAD_CHANGED, fetch, node_of(root), "enroot", match="has 11 bytes with SHA-256")
-    told(2, failure, "do not use the file: run `llm-fleet mirror check`, find out who changed it")
+    reported(2, failure, "do not use the file: run `llm-fleet mirror check`, find out who changed it")
     assert [path for path in (root / CACHE.lstrip("/")).rglob("*") if path.is_file()] == []
 
 
@@ -89,32 +89,32 @@ def test_a_changed_file_is_refused_and_not_kept(root: Path) -> None:
         ("fatal error: Connect timeout on endpoint URL", Code.DOWNLOAD_UNREACHABLE),
     ],
 )
-def test_what_the_mirror_says_is_told_by_its_remedy(root: Path, says: str, code: Code) -> None:
+def test_what_the_mirror_says_is_reported_by_its_remedy(root: Path, says: str, code: Code) -> None:
     file(root, "/says", says)
     failure = refused(code, fetch, node_of(root), "enroot")
     assert failure.cause == f"{MIRROR}/{ARCHIVE.sha256}/enroot-1.0.tar.gz: {says}"
 
 
-def test_a_mirror_that_lacks_the_file_is_told(root: Path) -> None:
+def test_a_mirror_that_lacks_the_file_is_reported(root: Path) -> None:
     (root / "s3/mirror/our/debs" / ARCHIVE.sha256 / "enroot-1.0.tar.gz").unlink()
     failure = refused(Code.DOWNLOAD_GONE, fetch, node_of(root), "enroot")
     assert failure.final
 
 
-def test_a_node_without_the_aws_cli_is_told(root: Path) -> None:
+def test_a_node_without_the_aws_cli_is_reported(root: Path) -> None:
     (root / "usr/bin/aws").unlink()
-    refused(Code.DOWNLOAD_UNREACHABLE, fetch, node_of(root), "enroot", match="needs the AWS CLI")
+    refused(Code.DOWNLOAD_UNREACHABLE, fetch, node_of(root), "enroot", match="requires the AWS CLI")
 
 
 @pytest.mark.parametrize("files", [(ARCHIVE,), (download("other", b"x", "https://x.example/y"),)])
 def test_a_fleet_that_fetches_nothing_says_so(root: Path, files: tuple[Download, ...]) -> None:
-    with pytest.raises(Failure, match="nodes of this fleet fetch nothing") as failure:
+    with pytest.raises(Failure, match="downloads are off in this fleet") as failure:
         fetch(node_of(root, *files, source="none"), "enroot")
     assert failure.value.code is Code.PACKAGE_MISSING
-    assert asked(root) == []
+    assert requested(root) == []
 
 
-def test_a_full_disk_is_told_before_anything_is_fetched(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_before_anything_is_fetched(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Usage:
         free = 11
 
@@ -123,11 +123,17 @@ def test_a_full_disk_is_told_before_anything_is_fetched(root: Path, monkeypatch:
 
     monkeypatch.setattr(downloads_module.shutil, "disk_usage", usage)
     big = download("enroot", CONTENT, "https://x.example/a", size=10_000)
-    refused(Code.DISK_FULL, fetch, node_of(root, big), "enroot", match="has 11 bytes free, 1 files to fetch take 10500")
-    assert asked(root) == []
+    refused(
+        Code.DISK_FULL,
+        fetch,
+        node_of(root, big),
+        "enroot",
+        match="has 11 bytes free, but 1 files to download need 10500",
+    )
+    assert requested(root) == []
 
 
-def test_many_files_come_side_by_side_and_one_that_fails_is_told(root: Path) -> None:
+def test_many_files_come_side_by_side_and_one_that_fails_is_reported(root: Path) -> None:
     files = [download(f"f{n}", b"%d" % n, f"https://x.example/f{n}.deb") for n in range(9)]
     for number, pinned in enumerate(files):
         stored(root, pinned).parent.mkdir()
@@ -166,5 +172,5 @@ def test_a_file_of_several_versions_must_be_named_with_one(root: Path) -> None:
         ("anything", "", True),
     ],
 )
-def test_a_version_told_without_its_last_part_is_the_same(found: str, wanted: str, same: bool) -> None:
+def test_a_version_reported_without_its_last_part_is_the_same(found: str, wanted: str, same: bool) -> None:
     assert is_version(found, wanted) is same

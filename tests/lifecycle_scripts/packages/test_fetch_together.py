@@ -1,4 +1,4 @@
-"""Many files of the mirror by one call; what does not come, or is not as pinned, is asked for alone."""
+"""Many files of the mirror in one call; a file that is missing, or is not as pinned, is requested alone."""
 
 from pathlib import Path
 
@@ -17,13 +17,13 @@ FILES = tuple(download(f"a{n}", f"content {n}".encode(), f"https://vendor.exampl
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.setenv("FAKE_AWS", str(tmp_path))
-    # One file alone is asked for with options behind the verb, which this stand-in does not know: it says so.
+    # A single file is requested with options behind the verb, which this fake rejects.
     program(tmp_path, "aws", f"os.execv(sys.executable, [sys.executable, {str(FAKE)!r}, *a])")
     for one in FILES:
         stored(tmp_path, one).parent.mkdir(parents=True)
         stored(tmp_path, one).write_text(f"content {one.name[1:]}")
     (tmp_path / "s3/mirror/wheels/other").mkdir()
-    (tmp_path / "s3/mirror/wheels/other/large").write_text("not asked for")
+    (tmp_path / "s3/mirror/wheels/other/large").write_text("not requested")
     return make(tmp_path, downloads=Downloads("mirror", "s3://mirror/wheels", FILES))
 
 
@@ -46,7 +46,7 @@ def test_many_files_come_by_one_call_and_only_those(tmp_path: Path, node: Node) 
     assert calls(tmp_path) == 1
 
 
-def test_one_that_is_changed_or_gone_is_asked_for_alone(tmp_path: Path, node: Node) -> None:
+def test_one_that_is_changed_or_gone_is_requested_for_alone(tmp_path: Path, node: Node) -> None:
     stored(tmp_path, FILES[2]).write_text("changed!!")
     with pytest.raises(Failure, match=r"a\+2\.whl"):
         fetch_files(node, FILES)
@@ -56,11 +56,11 @@ def test_one_that_is_changed_or_gone_is_asked_for_alone(tmp_path: Path, node: No
     assert not list(cache.glob(".arriving-*"))
 
 
-def test_a_call_that_fails_is_told_and_each_is_tried(tmp_path: Path, node: Node) -> None:
+def test_a_call_that_fails_is_reported_and_each_is_tried(tmp_path: Path, node: Node) -> None:
     (tmp_path / "fail.s3").write_text("AccessDenied")
     with pytest.raises(Failure):
         fetch_files(node, FILES)
-    assert "does not give 6 files together" in said(node)
+    assert "downloading 6 files in one call failed; downloading them one by one" in said(node)
 
 
 def test_what_a_killed_one_left_is_removed(tmp_path: Path, node: Node) -> None:

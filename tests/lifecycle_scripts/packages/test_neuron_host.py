@@ -24,7 +24,7 @@ from llm_fleet_node.steps.neuron_host import _headers as headers  # pyright: ign
 from local.drill.stand_ins.apt_repository import AptRepository, StubPackage, neuron_packages
 from tests.apt_programs import needs_apt
 from tests.lifecycle_scripts.convergence import refused
-from tests.lifecycle_scripts.packages.apt_root import asked, fill_mirror, lay_out, pin, repository
+from tests.lifecycle_scripts.packages.apt_root import fill_mirror, lay_out, pin, repository, requested
 from tests.lifecycle_scripts.step_node import M5, TRN1, file, make, program, said
 
 pytestmark = needs_apt
@@ -43,7 +43,7 @@ open(root + '/sys/module/neuron/version', 'w').write(version)
 
 
 def neuron(release: str, host: str) -> Neuron:
-    """What the CDK side tells of a release."""
+    """What the CDK side reports of a release."""
     wanted = neuron_release(release)
     return Neuron(
         release=release,
@@ -125,7 +125,7 @@ def test_a_bare_node_gets_the_whole_release_held(root: Path, downloads: Download
 def test_headers_that_the_image_has_are_not_fetched(root: Path, downloads: Downloads) -> None:
     (root / "lib/modules" / os.uname().release / "build").mkdir(parents=True)
     run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
-    assert not any("headers" in name for name in asked(root))
+    assert not any("headers" in name for name in requested(root))
 
 
 @pytest.mark.parametrize(
@@ -144,12 +144,12 @@ def test_headers_are_of_the_package_of_the_running_kernel(
     """Source: assumption al2023-kernel-packages."""
     monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(release=kernel))
     path = f"/lib/modules/{kernel}/vmlinuz"
-    told = f"print({owner!r})" if owner else "sys.exit('error: file is not owned by any package')"
-    program(tmp_path, "rpm", f"assert a == ['-qf', '--qf', '%{{NAME}}\\\\n', {path!r}], a\n{told}")
+    reported = f"print({owner!r})" if owner else "sys.exit('error: file is not owned by any package')"
+    program(tmp_path, "rpm", f"assert a == ['-qf', '--qf', '%{{NAME}}\\\\n', {path!r}], a\n{reported}")
     assert headers(make(tmp_path, TRN1)) == [package]
 
 
-def test_the_images_driver_is_kept_and_the_release_installed_beside_it(
+def test_the_images_driver_is_kept_and_the_release_installed_next_to_it(
     root: Path, debs: AptRepository, downloads: Downloads
 ) -> None:
     image(root, debs, "2.27.4.0")
@@ -159,67 +159,74 @@ def test_the_images_driver_is_kept_and_the_release_installed_beside_it(
     assert versions(root) == expected
 
 
-def test_beside_a_newer_driver_a_newer_runtime_is_taken(root: Path, debs: AptRepository, downloads: Downloads) -> None:
+def test_next_to_a_newer_driver_a_newer_runtime_is_taken(root: Path, debs: AptRepository, downloads: Downloads) -> None:
     image(root, debs, "2.29.0.0")
     node = run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
     assert versions(root) == {
         package.name: package.version for package in alternative_packages(neuron_release("2.31.1"))
     }
-    assert "go together" in said(node)
+    assert "which are compatible" in said(node)
 
 
-def test_a_release_too_new_for_the_images_driver_is_told_and_nothing_changes(
+def test_a_release_too_new_for_the_images_driver_is_reported_and_nothing_changes(
     root: Path, debs: AptRepository, downloads: Downloads
 ) -> None:
     image(root, debs, "2.25.4.0")
     node = make(root, TRN1, neuron=neuron("2.33.0", "install"), downloads=downloads)
-    refused(Code.NEURON_MISMATCH, STEP.apply, node, match=r"no runtime of Neuron 2\.33\.0 goes with driver 2\.25\.4\.0")
+    refused(
+        Code.NEURON_MISMATCH,
+        STEP.apply,
+        node,
+        match=r"no runtime of Neuron 2\.33\.0 supports driver 2\.25\.4\.0",
+    )
     assert versions(root) == {}
 
 
-def test_the_image_is_only_looked_at_where_that_is_asked(root: Path, debs: AptRepository) -> None:
+def test_the_image_is_only_looked_at_where_that_is_requested(root: Path, debs: AptRepository) -> None:
     image(root, debs, "2.25.4.0", "2.27.1", *PACKAGES)
     node = run(root, neuron=neuron("2.28.1", "verify"))
     assert node.host.changes == []
-    assert "Neuron 2.28.1 is wanted, aws-neuronx-collectives 2.29.41.0" in said(node)
+    assert "Neuron 2.28.1 is configured; the node has aws-neuronx-collectives 2.29.41.0" in said(node)
 
 
 @pytest.mark.parametrize(
-    ("driver", "release", "told"),
+    ("driver", "release", "reported"),
     [
         (
             "2.29.0.0",
             "2.28.1",
-            "aws-neuronx-dkms 2.29.0.0 needs aws-neuronx-runtime-lib 2.33 or newer, here is 2.30.51.0",
+            "aws-neuronx-dkms 2.29.0.0 requires aws-neuronx-runtime-lib 2.33 or newer, but this node has 2.30.51.0",
         ),
         (
             "2.26.10.0",
             "2.30.0",
-            "aws-neuronx-runtime-lib 2.32.31.0-.* needs aws-neuronx-dkms 2.27 or newer, here is 2.26",
+            "aws-neuronx-runtime-lib 2.32.31.0-.* requires aws-neuronx-dkms 2.27 or newer, but this node has 2.26",
         ),
     ],
 )
-def test_a_driver_and_runtime_that_do_not_go_together_are_told(
-    root: Path, debs: AptRepository, driver: str, release: str, told: str
+def test_a_driver_and_runtime_that_do_not_go_together_are_reported(
+    root: Path, debs: AptRepository, driver: str, release: str, reported: str
 ) -> None:
     image(root, debs, driver, release, *PACKAGES)
-    refused(Code.NEURON_MISMATCH, run, root, neuron=neuron(release, "verify"), match=told)
+    refused(Code.NEURON_MISMATCH, run, root, neuron=neuron(release, "verify"), match=reported)
 
 
-def test_packages_that_the_image_lacks_are_told(root: Path, debs: AptRepository) -> None:
+def test_packages_that_the_image_lacks_are_reported(root: Path, debs: AptRepository) -> None:
     image(root, debs, "2.26.10.0", "2.28.1", RUNTIME)
-    with pytest.raises(Failure, match="no aws-neuronx-collectives, aws-neuronx-tools; Neuron 2") as failure:
+    with pytest.raises(
+        Failure, match="is configured, but the node has no aws-neuronx-collectives, aws-neuronx-tools"
+    ) as failure:
         run(root, neuron=neuron("2.28.1", "verify"))
     assert failure.value.code is Code.NEURON_PACKAGES
 
 
-def test_a_node_without_driver_is_told(root: Path) -> None:
-    with pytest.raises(Failure, match=r"driver \(none\) is not running on kernel") as failure:
+def test_a_node_without_driver_is_reported(root: Path) -> None:
+    with pytest.raises(Failure, match=r"driver \(none\) is not loaded on kernel") as failure:
         run(root, neuron=neuron("2.28.1", "verify"))
     assert failure.value.code is Code.NEURON_DRIVER
 
 
-def test_a_driver_that_the_kernel_refuses_is_told(root: Path, downloads: Downloads) -> None:
+def test_a_driver_that_the_kernel_refuses_is_reported(root: Path, downloads: Downloads) -> None:
     program(root, "modprobe", "sys.exit(\"modprobe: ERROR: could not insert 'neuron': Exec format error\")")
     program(root, "modinfo", "print('2.26.10.0')")
     with pytest.raises(Failure, match="Exec format error") as failure:
@@ -227,27 +234,32 @@ def test_a_driver_that_the_kernel_refuses_is_told(root: Path, downloads: Downloa
     assert failure.value.code is Code.NEURON_DRIVER
 
 
-def test_a_package_that_was_upgraded_behind_our_back_is_told(
+def test_a_package_that_was_upgraded_behind_our_back_is_reported(
     root: Path, debs: AptRepository, downloads: Downloads
 ) -> None:
     run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
     image(root, debs, None, "2.30.0", "aws-neuronx-tools")
     node = make(root, TRN1, neuron=neuron("2.28.1", "install"), downloads=downloads)
-    refused(Code.NEURON_PACKAGES, STEP.verify, node, match=r"aws-neuronx-tools is 2\.30\.10\.0-.*, pinned is 2\.28\.23")
+    refused(
+        Code.NEURON_PACKAGES,
+        STEP.verify,
+        node,
+        match=r"aws-neuronx-tools is 2\.30\.10\.0-.*, but 2\.28\.23\.0 is pinned",
+    )
     STEP.apply(node)
     STEP.verify(node)
 
 
-def test_a_package_that_is_not_held_is_told(root: Path, downloads: Downloads) -> None:
+def test_a_package_that_is_not_held_is_reported(root: Path, downloads: Downloads) -> None:
     node = run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
     node.host.run("dpkg", "--set-selections", input=f"{RUNTIME} install\n")
     with pytest.raises(Failure, match=f"{RUNTIME} is not held"):
         STEP.verify(node)
 
 
-def test_a_release_that_is_not_pinned_is_told(root: Path) -> None:
+def test_a_release_that_is_not_pinned_is_reported(root: Path) -> None:
     refused(
-        Code.PACKAGE_MISSING, run, root, neuron=neuron("2.28.1", "install"), match="nodes of this fleet fetch nothing"
+        Code.PACKAGE_MISSING, run, root, neuron=neuron("2.28.1", "install"), match="downloads are off in this fleet"
     )
 
 
@@ -293,4 +305,4 @@ def test_killed_at_each_effect_it_ends_the_same(
 
 def test_nodes_that_need_nothing_are_skipped(root: Path) -> None:
     assert STEP.skip(make(root, M5, neuron=neuron("2.28.1", "verify"))) == "ml.m5.xlarge has no neuron devices"
-    assert STEP.skip(make(root, TRN1)) == "the fleet asks for no Neuron release"
+    assert STEP.skip(make(root, TRN1)) == "the fleet sets no Neuron release"

@@ -15,15 +15,15 @@ from tests.apt_programs import needs_apt
 from tests.lifecycle_scripts.convergence import refused
 from tests.lifecycle_scripts.packages.apt_root import (
     MIRROR,
-    asked,
     fill_mirror,
     lay_out,
     pin,
     repository,
+    requested,
     stored,
 )
 from tests.lifecycle_scripts.step_node import file, make, program, said
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 pytestmark = needs_apt
 
@@ -58,16 +58,16 @@ def test_a_missing_package_comes_with_its_dependencies_and_nothing_else(root: Pa
     assert installed_version(node.host, "libthing1") == "1.5-2"
     assert not is_installed(node.host, "other")
     assert (root / "opt/tool").read_text() == "3.0\n"
-    assert sorted(asked(root)) == ["libthing1_1.5-2_amd64.deb", "tool_3.0-1_amd64.deb"]
+    assert sorted(requested(root)) == ["libthing1_1.5-2_amd64.deb", "tool_3.0-1_amd64.deb"]
 
 
-def test_a_second_time_nothing_is_asked_or_changed(root: Path, node: Node, debs: AptRepository) -> None:
+def test_a_second_time_nothing_is_requested_or_changed(root: Path, node: Node, debs: AptRepository) -> None:
     install(node, ["tool"], hold=True)
-    before = asked(root)
+    before = requested(root)
     again = make(root, downloads=pin(debs, ALL))
     install(again, ["tool"], hold=True)
     assert again.host.changes == []
-    assert asked(root) == before
+    assert requested(root) == before
 
 
 def test_a_held_package_is_held_and_still_there(node: Node) -> None:
@@ -79,7 +79,7 @@ def test_a_held_package_is_held_and_still_there(node: Node) -> None:
 def test_a_dependency_that_is_there_is_not_fetched(root: Path, node: Node) -> None:
     install(node, ["libthing1"])
     install(node, ["tool"])
-    assert asked(root) == ["libthing1_1.5-2_amd64.deb", "tool_3.0-1_amd64.deb"]
+    assert requested(root) == ["libthing1_1.5-2_amd64.deb", "tool_3.0-1_amd64.deb"]
 
 
 def test_a_dependency_too_old_is_brought_up_to_date(root: Path, debs: AptRepository) -> None:
@@ -87,7 +87,7 @@ def test_a_dependency_too_old_is_brought_up_to_date(root: Path, debs: AptReposit
     node = make(root, downloads=pin(debs, ALL))
     install(node, ["tool"])
     assert installed_version(node.host, "libthing1") == "1.5-2"
-    assert "brings libthing1 up to date with it" in said(node)
+    assert "also updates libthing1: " in said(node)
 
 
 def test_a_named_version_replaces_a_newer_one_that_is_held(root: Path, node: Node, debs: AptRepository) -> None:
@@ -105,26 +105,26 @@ def test_nodes_that_fetch_nothing_say_what_is_missing(root: Path, debs: AptRepos
         failure = refused(Code.PACKAGE_MISSING, install, make(root, downloads=listed), ["tool"], match="tool")
         assert failure.final
         assert "llm-fleet mirror" in failure.code.remedy
-    assert asked(root) == []
+    assert requested(root) == []
 
 
-def test_a_package_that_is_not_pinned_is_told(root: Path, node: Node) -> None:
-    refused(Code.NOT_PINNED, install, node, ["nothing=9"], match="the fleet pins no nothing 9 for debian-13-amd64")
+def test_a_package_that_is_not_pinned_is_reported(root: Path, node: Node) -> None:
+    refused(Code.NOT_PINNED, install, node, ["nothing=9"], match="nothing 9 is not pinned for debian-13-amd64")
 
 
-def test_a_package_pinned_for_another_system_is_told(root: Path, node: Node) -> None:
+def test_a_package_pinned_for_another_system_is_reported(root: Path, node: Node) -> None:
     file(root, "/etc/os-release", 'ID=ubuntu\nVERSION_ID="22.04"\n')
     failure = refused(Code.NOT_PINNED, install, node, ["tool"])
-    assert failure.cause == ("the fleet pins no tool for ubuntu-22.04-amd64; there is 2:3.0-1 for debian-13-amd64")
+    assert failure.cause == "tool is not pinned for ubuntu-22.04-amd64; pinned are 2:3.0-1 for debian-13-amd64"
 
 
-def test_a_dependency_that_the_lock_lacks_is_told(root: Path, debs: AptRepository) -> None:
+def test_a_dependency_that_the_lock_lacks_is_reported(root: Path, debs: AptRepository) -> None:
     downloads = pin(debs, [StubPackage("tool", "2:3.0-1")])  # It requires nothing, as the lock has it.
     refused(Code.PACKAGES_BROKEN, install, make(root, downloads=downloads), ["tool"], match="libthing1")
     assert not is_installed(make(root).host, "tool")
 
 
-def test_nothing_is_asked_of_repositories(root: Path, node: Node) -> None:
+def test_nothing_is_requested_of_repositories(root: Path, node: Node) -> None:
     """A repository that would have the dependency is not even looked at."""
     file(root, "/etc/apt/sources.list", "deb [trusted=yes] http://127.0.0.1:9/ stable main\n")
     file(root, "/etc/apt/sources.list.d/x.list", "deb http://127.0.0.1:9/ stable main\n")
@@ -152,7 +152,7 @@ def test_a_killed_installation_is_ended_by_the_next(root: Path, debs: AptReposit
     install(node, ["tool"])
     assert installed_version(node.host, "tool") == "2:3.0-1"
     assert installed_version(node.host, "libthing1") == "1.5-2"
-    assert "configured packages that were left half installed" in node.host.changes
+    assert "configured packages whose installation was interrupted" in node.host.changes
     again = make(root, downloads=downloads)
     install(again, ["tool"])
     assert again.host.changes == []
@@ -167,7 +167,7 @@ sys.stdin.read()
 """
 
 
-def test_another_program_that_installs_is_waited_for_and_told(
+def test_another_program_that_installs_is_waited_for_and_reported(
     root: Path, node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(apt_module, "LOCK_SECONDS", 1)
@@ -176,7 +176,7 @@ def test_another_program_that_installs_is_waited_for_and_told(
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
         failure = refused(Code.PACKAGES_LOCKED, install, node, ["tool"], match="after 1 s")
-        told(1, failure, "find out what installs packages at start (unattended-upgrades, another script)")
+        reported(1, failure, "find the program that installs packages at boot (unattended-upgrades, another script)")
         host = make(root).host
         other.communicate("")
     host.run("dpkg", "--unpack", str(next((root / "var/cache/llm-fleet/downloads").rglob("libthing1*.deb"))))
@@ -189,7 +189,7 @@ def test_another_program_that_installs_is_waited_for_and_told(
     assert is_installed(node.host, "tool")
 
 
-def test_a_package_whose_script_fails_is_told(root: Path, tmp_path: Path) -> None:
+def test_a_package_whose_script_fails_is_reported(root: Path, tmp_path: Path) -> None:
     broken = StubPackage("broken", "1.0", scripts={"preinst": "#!/bin/sh\nexit 1\n"})
     debs = repository(tmp_path / "more", broken)
     downloads = pin(debs, [broken])
@@ -217,11 +217,11 @@ def test_a_changed_file_is_never_given_to_apt(root: Path, node: Node) -> None:
     assert not list((root / "var/cache").rglob("tool*.deb"))
 
 
-def test_a_host_without_any_package_manager_is_told(tmp_path: Path) -> None:
-    refused(Code.PACKAGES_BROKEN, is_installed, make(tmp_path).host, "tool", match="neither dpkg's nor rpm's")
+def test_a_host_without_any_package_manager_is_reported(tmp_path: Path) -> None:
+    refused(Code.PACKAGES_BROKEN, is_installed, make(tmp_path).host, "tool", match="neither a dpkg nor an rpm database")
 
 
 def test_the_mirror_is_where_the_manifest_says(root: Path, node: Node) -> None:
     install(node, ["other"])
     pinned = node.manifest.downloads.files[2]
-    assert (root / "asked").read_text() == f"{MIRROR}/{pinned.sha256}/other_1.0_amd64.deb\n"
+    assert (root / "requests").read_text() == f"{MIRROR}/{pinned.sha256}/other_1.0_amd64.deb\n"

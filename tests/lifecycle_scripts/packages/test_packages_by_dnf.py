@@ -105,21 +105,21 @@ def test_a_dependency_too_old_is_brought_up_to_date(root: Path) -> None:
     assert installed_version(node.host, "lib") == "2.0-1"
 
 
-def test_what_dnf_cannot_do_is_told(root: Path) -> None:
+def test_what_dnf_cannot_do_is_reported(root: Path) -> None:
     file(root, "/rpms/lib", "1.0-1")
     node = node_of(root, rpm(root, "tool", "3.0-1"))
     refused(Code.PACKAGES_BROKEN, install, node, ["tool"], match="nothing provides lib")
 
 
-def test_another_dnf_that_does_not_end_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_dnf_that_does_not_end_is_reported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dnf_module, "LOCK_SECONDS", 0.5)
     monkeypatch.setattr(dnf_module, "INSTALL_SECONDS", 0.5)
     file(root, "/dnf-says", "Waiting for process with pid 4711 to finish.")
     refused(Code.PACKAGES_LOCKED, install, node_of(root, rpm(root, "lib", "2.0-1")), ["lib"], match="pid 4711")
 
 
-def test_a_configuration_in_which_nothing_can_be_held_is_told(root: Path) -> None:
+def test_a_configuration_in_which_nothing_can_be_held_is_reported(root: Path) -> None:
     file(root, "/etc/dnf/dnf.conf", "")
-    with pytest.raises(Failure, match=r"has no \[main\]") as failure:
+    with pytest.raises(Failure, match=r"has no section \[main\]") as failure:
         install(node_of(root, rpm(root, "lib", "2.0-1")), ["lib"], hold=True)
     assert failure.value.code is Code.PACKAGES_BROKEN

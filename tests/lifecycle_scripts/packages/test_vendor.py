@@ -21,7 +21,7 @@ CONTENT = bytes(range(256)) * 4096
 
 
 class Vendor(ThreadingHTTPServer):
-    """Serves `content`, as `mood` has it, and remembers which ranges it was asked for."""
+    """Serves `content`, as `mood` has it, and remembers the requested ranges."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -42,9 +42,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         mood = self.vendor.mood.pop(0) if self.vendor.mood else "good"
-        asked = self.headers.get("Range", "")
-        self.vendor.ranges.append(asked)
-        start = int(re.fullmatch(r"bytes=(\d+)-", asked).group(1)) if asked and mood != "whole" else 0  # type: ignore[reportOptionalMemberAccess]
+        requested = self.headers.get("Range", "")
+        self.vendor.ranges.append(requested)
+        start = int(re.fullmatch(r"bytes=(\d+)-", requested).group(1)) if requested and mood != "whole" else 0  # type: ignore[reportOptionalMemberAccess]
         if mood.isdigit():
             self.send_error(int(mood))
             return
@@ -98,31 +98,31 @@ def test_what_was_there_before_the_line_broke_is_not_fetched_twice(tmp_path: Pat
     assert "trying again" in said(node)
 
 
-def test_a_server_that_knows_no_ranges_begins_anew(tmp_path: Path, server: Vendor) -> None:
+def test_a_server_that_knows_no_ranges_begins_again(tmp_path: Path, server: Vendor) -> None:
     server.mood = ["cut", "whole"]
     assert get(tmp_path, server).read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("mood", [["503"], ["429", "500"], ["cut", "416"]])
-def test_a_server_that_is_busy_is_asked_again(tmp_path: Path, server: Vendor, mood: list[str]) -> None:
+def test_a_server_that_is_busy_is_requested_again(tmp_path: Path, server: Vendor, mood: list[str]) -> None:
     server.mood = mood
     assert get(tmp_path, server).read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("status", ["404", "403", "410"])
-def test_a_file_that_is_gone_is_told_at_once(tmp_path: Path, server: Vendor, status: str) -> None:
+def test_a_file_that_is_gone_is_reported_at_once(tmp_path: Path, server: Vendor, status: str) -> None:
     server.mood = [status] * 9
-    refused(Code.DOWNLOAD_GONE, get, tmp_path, server, match=f"the server says {status}")
+    refused(Code.DOWNLOAD_GONE, get, tmp_path, server, match=f"the server returned {status}")
     assert len(server.ranges) == 1
 
 
-def test_a_server_that_stays_down_is_told(tmp_path: Path, server: Vendor) -> None:
+def test_a_server_that_stays_down_is_reported(tmp_path: Path, server: Vendor) -> None:
     server.mood = ["503"] * 9
     refused(Code.DOWNLOAD_UNREACHABLE, get, tmp_path, server, match="503")
     assert len(server.ranges) == 4
 
 
-def test_a_place_where_nobody_answers_is_told(tmp_path: Path, server: Vendor) -> None:
+def test_a_place_where_no_one_answers_is_reported(tmp_path: Path, server: Vendor) -> None:
     lay_out(tmp_path)
     pinned = download("tool", CONTENT, "http://127.0.0.1:9/tool.whl")
     with pytest.raises(Failure, match="refused") as failure:
@@ -130,7 +130,7 @@ def test_a_place_where_nobody_answers_is_told(tmp_path: Path, server: Vendor) ->
     assert failure.value.code is Code.DOWNLOAD_UNREACHABLE
 
 
-def test_another_file_of_the_same_size_is_refused_and_begun_anew(tmp_path: Path, server: Vendor) -> None:
+def test_another_file_of_the_same_size_is_refused_and_begun_again(tmp_path: Path, server: Vendor) -> None:
     server.content = CONTENT[::-1]
     refused(Code.DOWNLOAD_CHANGED, get, tmp_path, server)
     server.content = CONTENT
@@ -142,11 +142,9 @@ def test_another_file_of_the_same_size_is_refused_and_begun_anew(tmp_path: Path,
 
 
 def test_a_file_longer_than_pinned_is_refused(tmp_path: Path, server: Vendor) -> None:
-    refused(
-        Code.DOWNLOAD_CHANGED, get, tmp_path, server, CONTENT[:100], match="more than the 100 bytes that are pinned"
-    )
+    refused(Code.DOWNLOAD_CHANGED, get, tmp_path, server, CONTENT[:100], match="more than the pinned 100 bytes")
 
 
 def test_a_line_too_slow_is_given_up(tmp_path: Path, server: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vendor, "_SECONDS", -100.0)
-    refused(Code.DOWNLOAD_UNREACHABLE, get, tmp_path, server, match="not in time")
+    refused(Code.DOWNLOAD_UNREACHABLE, get, tmp_path, server, match="timeout")

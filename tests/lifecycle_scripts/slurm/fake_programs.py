@@ -1,4 +1,4 @@
-"""Strict stand-ins for the programs that the Slurm steps call: an argument that they do not expect ends with 64.
+"""Strict fakes of the programs that the Slurm steps call: an argument that they do not expect ends with 64.
 
 They know one another's state by files below `<root>/fake`: `active/<unit>` while a unit runs, `journal/<unit>` for what
 its daemon says, `job/<unit>` while systemd has not come to its start yet, `fail/<program or unit>` for what a program
@@ -132,8 +132,8 @@ def scontrol(arguments: list[str]) -> int:
         print(facts or f"Node {arguments[3]} not found")
         return 0 if facts else 1
     if arguments[:1] == ["update"]:
-        told = dict(argument.split("=", 1) for argument in arguments[1:])
-        return update(told) if set(told) <= {"nodename", "state", "reason"} else unexpected()
+        reported = dict(argument.split("=", 1) for argument in arguments[1:])
+        return update(reported) if set(reported) <= {"nodename", "state", "reason"} else unexpected()
     return unexpected()
 
 
@@ -159,13 +159,13 @@ def sinfo(arguments: list[str]) -> int:
     return 0
 
 
-def update(told: dict[str, str]) -> int:
+def update(reported: dict[str, str]) -> int:
     import re
 
-    node = f"{FAKE}/node/{told['nodename']}"
-    state = {"resume": "IDLE", "drain": "IDLE+DRAIN"}[told["state"]]
+    node = f"{FAKE}/node/{reported['nodename']}"
+    state = {"resume": "IDLE", "drain": "IDLE+DRAIN"}[reported["state"]]
     facts = re.sub(r" Reason=.*", "", re.sub(r"State=\S+", f"State={state}", text(node)))
-    reason = f" Reason={told['reason']} [root@2026-11-20T11:00:00]" if "reason" in told else ""
+    reason = f" Reason={reported['reason']} [root@2026-11-20T11:00:00]" if "reason" in reported else ""
     write(node, facts.rstrip() + reason)
     return 0
 
@@ -184,21 +184,21 @@ def mariadb(arguments: list[str]) -> int:
     if not runs("mariadb"):
         print("ERROR 2002 (HY000): Can't connect to local server through socket", file=sys.stderr)
         return 1
-    told = sys.stdin.read()
+    reported = sys.stdin.read()
     if arguments == ["--protocol=socket", "--user=root"]:
         import re
 
-        (password,) = set(re.findall(r"'slurm'@'localhost' IDENTIFIED BY '([0-9a-f]{32})';", told))
+        (password,) = set(re.findall(r"'slurm'@'localhost' IDENTIFIED BY '([0-9a-f]{32})';", reported))
         wanted = (
             "CREATE DATABASE IF NOT EXISTS slurm_acct_db;",
             "GRANT ALL ON slurm_acct_db.* TO 'slurm'@'localhost';",
         )
-        if not all(statement in told for statement in wanted):
+        if not all(statement in reported for statement in wanted):
             return unexpected()
         write(f"{FAKE}/password", password)
         return 0
     if arguments == ["--defaults-file=/dev/stdin", "--execute=SELECT 1", "slurm_acct_db"]:
-        right = read("password") and f"password={read('password')}\n" in told
+        right = read("password") and f"password={read('password')}\n" in reported
         if not right:
             print("ERROR 1045 (28000): Access denied for user 'slurm'@'localhost'", file=sys.stderr)
         return 0 if right else 1
@@ -252,7 +252,7 @@ def slurmctld(arguments: list[str]) -> int:
 def sbatch(arguments: list[str]) -> int:
     if arguments != ["--test-only", "--nodes=1", "--wrap=true"]:
         return unexpected()
-    print(read("fail/sbatch") or "sbatch: Job 1 to start at once", file=sys.stderr)
+    print(read("fail/sbatch") or "sbatch: Job 1 to start immediately", file=sys.stderr)
     return 1 if read("fail/sbatch") else 0
 
 

@@ -88,7 +88,7 @@ def test_a_password_is_never_made_twice(tmp_path: Path, monkeypatch: pytest.Monk
     assert slurmdbd.password(node.host, ETC) == "ab" * 16
 
 
-def test_a_user_with_another_password_is_mended(tmp_path: Path) -> None:
+def test_a_user_with_another_password_is_fixed(tmp_path: Path) -> None:
     node = local(tmp_path)
     applied(DATABASE, node)
     file(tmp_path, "/fake/password", "another")
@@ -114,7 +114,7 @@ def test_a_mariadb_that_runs_on_older_settings_is_restarted(tmp_path: Path) -> N
     assert applied(DATABASE, node) == []
 
 
-def test_without_mariadb_it_is_told(tmp_path: Path) -> None:
+def test_without_mariadb_it_is_reported(tmp_path: Path) -> None:
     node = local(tmp_path)
     (tmp_path / "usr/lib/systemd/system/mariadb.service").unlink()
     with pytest.raises(Failure, match=r"LFN62") as caught:
@@ -122,7 +122,7 @@ def test_without_mariadb_it_is_told(tmp_path: Path) -> None:
     assert caught.value.final
 
 
-def test_a_mariadb_that_does_not_start_is_told(tmp_path: Path) -> None:
+def test_a_mariadb_that_does_not_start_is_reported(tmp_path: Path) -> None:
     node = local(tmp_path)
     fails(tmp_path, "mariadb")
     with pytest.raises(Failure, match=r"LFN62"):
@@ -136,9 +136,9 @@ def test_who_takes_which_step(tmp_path: Path) -> None:
     assert (DATABASE.skip(node), STEP.skip(node)) == (None, None)
     outside = with_manifest(node, accounting=EXTERNAL)
     assert STEP.skip(outside) is None
-    assert DATABASE.skip(outside) == "the fleet's accounting has a database of its own"
+    assert DATABASE.skip(outside) == "accounting uses an external database"
     nothing = with_manifest(node, accounting=None)
-    assert DATABASE.skip(nothing) == STEP.skip(nothing) == "the fleet wants no accounting"
+    assert DATABASE.skip(nothing) == STEP.skip(nothing) == "accounting is off in this fleet"
 
 
 def test_slurm_conf_leads_to_slurmdbd_only_once_it_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,20 +229,20 @@ def test_the_bundles_authorities_are_believed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("secret", "told"),
+    ("secret", "reported"),
     [
-        ('"only text"', "no JSON object"),
-        ("not json", "no JSON object"),
+        ('"only text"', "is not a JSON object"),
+        ("not json", "is not a JSON object"),
         ('{"username": "a"}', "no password"),
         ('{"username": "", "password": 3}', "no username and no password"),
-        ('{"username": "a", "password": "a#b"}', "cannot hold a password"),
-        ('{"username": "a", "password": "a\\"b"}', "cannot hold a password"),
+        ('{"username": "a", "password": "a#b"}', "allows no #, quote, backslash or line break in a password"),
+        ('{"username": "a", "password": "a\\"b"}', "allows no #, quote, backslash or line break in a password"),
     ],
 )
-def test_a_secret_that_cannot_be_used(tmp_path: Path, secret: str, told: str) -> None:
+def test_a_secret_that_cannot_be_used(tmp_path: Path, secret: str, reported: str) -> None:
     node = external(tmp_path)
     file(tmp_path, "/fake/secret", secret)
-    with pytest.raises(Failure, match=f"LFN63.*{told}") as caught:
+    with pytest.raises(Failure, match=f"LFN63.*{reported}") as caught:
         STEP.apply(node)
     assert "a#b" not in str(caught.value)
     assert not (tmp_path / "opt/slurm/etc/slurmdbd.conf").exists()
@@ -261,5 +261,5 @@ def test_an_external_database_without_an_address(tmp_path: Path) -> None:
         STEP.apply(node)
 
 
-def test_storage_does_not_tell_its_password() -> None:
+def test_storage_does_not_report_its_password() -> None:
     assert SECRET not in repr(slurmdbd.Storage("h", 1, "d", "u", SECRET))

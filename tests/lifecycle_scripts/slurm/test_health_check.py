@@ -64,8 +64,8 @@ def test_killed_anywhere_it_converges(tmp_path: Path, build: object) -> None:
     assert converges(STEP, build, tmp_path, ignore=IGNORED) >= 5  # type: ignore[arg-type]
 
 
-def test_a_timer_that_systemd_knows_by_older_files_is_started_anew(tmp_path: Path) -> None:
-    """As a run leaves it that is killed between writing the files and telling systemd."""
+def test_a_timer_that_systemd_knows_by_older_files_is_started_again(tmp_path: Path) -> None:
+    """As a run leaves it that is killed between writing the files and reporting systemd."""
     root = tmp_path / "node"
     node = after_the_ami(root)
     applied(STEP, node)
@@ -115,7 +115,9 @@ def test_what_is_expected_of_a_node(tmp_path: Path) -> None:
         "devices /dev/neuron[0-9]* 16",
         "devices /sys/class/infiniband/* 8",
     ]
-    with pytest.raises(Failure, match=r"LFN74  this node is sick: /fsx is not mounted\n/data is not mounted\n0 of 16"):
+    with pytest.raises(
+        Failure, match=r"LFN74  this node is unhealthy: /fsx is not mounted\n/data is not mounted\n0 of 16"
+    ):
         STEP.verify(node)
 
 
@@ -148,7 +150,7 @@ def test_a_program_that_cannot_be_run_is_seen_and_put_back(tmp_path: Path) -> No
     node = well(root)
     applied(STEP, node)
     (root / "opt/llm-fleet/slurm/epilog.sh").chmod(0o644)
-    with pytest.raises(Failure, match=r"LFN74  /opt/llm-fleet/slurm/epilog.sh is not what this bundle says"):
+    with pytest.raises(Failure, match=r"LFN74  /opt/llm-fleet/slurm/epilog.sh does not match this bundle"):
         STEP.verify(node)
     assert applied(STEP, node) == ["wrote /opt/llm-fleet/slurm/epilog.sh"]
 
@@ -158,9 +160,9 @@ def test_a_changed_program_is_seen_and_put_back(tmp_path: Path) -> None:
     node = well(root)
     applied(STEP, node)
     (root / "opt/llm-fleet/slurm/prolog.sh").write_text("#!/bin/sh\n")
-    with pytest.raises(Failure, match=r"LFN74  /opt/llm-fleet/slurm/prolog.sh is not what this bundle says"):
+    with pytest.raises(Failure, match=r"LFN74  /opt/llm-fleet/slurm/prolog.sh does not match this bundle"):
         STEP.verify(node)
     assert applied(STEP, node) == ["wrote /opt/llm-fleet/slurm/prolog.sh"]
     (root / CONF).write_text("disk / 1\n")
-    with pytest.raises(Failure, match=r"LFN74  /etc/llm-fleet/health_check.conf is not"):
+    with pytest.raises(Failure, match=r"LFN74  /etc/llm-fleet/health_check.conf does not match"):
         STEP.verify(node)

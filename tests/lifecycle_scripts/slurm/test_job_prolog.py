@@ -37,7 +37,7 @@ def test_the_head_node_puts_the_prolog_where_slurmd_looks(tmp_path: Path) -> Non
     assert (root / PROLOG).stat().st_mode & 0o777 == 0o755
     assert applied(STEP, node) == []
     (root / PROLOG).chmod(0o644)
-    with pytest.raises(Failure, match=r"LFN74 .*80_llm_fleet_health_check is not what this bundle says"):
+    with pytest.raises(Failure, match=r"LFN74 .*80_llm_fleet_health_check does not match this bundle"):
         STEP.verify(node)
 
 
@@ -45,7 +45,7 @@ def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
     assert converges(STEP, head, tmp_path, ignore=IGNORED) >= 2
 
 
-def test_a_slurm_conf_that_does_not_look_there_is_told(tmp_path: Path) -> None:
+def test_a_slurm_conf_that_does_not_look_there_is_reported(tmp_path: Path) -> None:
     root = tmp_path / "node"
     node = head(root)
     file(root, f"{ETC}/slurm_parallelcluster.conf", "Prolog=/opt/mine\n")
@@ -66,13 +66,13 @@ def test_a_node_without_a_check_of_its_own_runs_jobs(tmp_path: Path, body: str |
 
 def test_no_prolog_where_the_check_is_not_wanted(tmp_path: Path) -> None:
     node = with_manifest(head(tmp_path / "node"), steps=Steps(("health_check",), ()))
-    assert STEP.skip(node) == "fleet.json says to skip health_check"
+    assert STEP.skip(node) == "fleet.json skips health_check"
 
 
 def test_a_login_node_is_not_slurms(tmp_path: Path) -> None:
     login = on_ami(tmp_path / "node", "Login")
     assert health_check.STEP.skip(login) is None
     there = with_manifest(login, platform="parallelcluster")
-    assert health_check.STEP.skip(there) == "to Slurm, a login node of AWS ParallelCluster is none of its nodes"
+    assert health_check.STEP.skip(there) == "login nodes of AWS ParallelCluster are not nodes in Slurm"
     compute = with_manifest(on_ami(tmp_path / "other"), platform="parallelcluster")
     assert health_check.STEP.skip(compute) is None

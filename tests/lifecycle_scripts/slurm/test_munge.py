@@ -40,18 +40,18 @@ def test_killed_anywhere_it_converges_on_a_bare_controller(tmp_path: Path, monke
     assert converges(STEP, controller, tmp_path, ignore=IGNORED) == 6
 
 
-def test_munge_is_started_anew_when_its_key_is_younger(tmp_path: Path) -> None:
+def test_munge_is_started_again_when_its_key_is_younger(tmp_path: Path) -> None:
     node = on_ami(tmp_path)
     applied(STEP, node)
-    time.sleep(0.1)  # longer than the kernel's tick, in which the start of a process is told
+    time.sleep(0.1)  # longer than the kernel's tick, the unit of a process's start time
     file(tmp_path, "/etc/munge/munge.key", "another", 0o600)
-    with pytest.raises(Failure, match=r"LFN57  munge runs with another key"):
+    with pytest.raises(Failure, match=r"LFN57  munge runs with an old key"):
         STEP.verify(node)
     assert applied(STEP, node) == ["restarted munge"]
     assert applied(STEP, node) == []
 
 
-def test_a_key_that_the_platform_does_not_write_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_the_platform_does_not_write_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(munge, "_SECONDS", 0.1)
     node = on_ami(tmp_path)
     file(tmp_path, "/etc/munge/munge.key", "")
@@ -80,9 +80,12 @@ def test_the_controller_makes_one_key_and_workers_take_it(tmp_path: Path) -> Non
 @pytest.mark.parametrize("path", ["fsx/.llm-fleet", "fsx/.llm-fleet/train", SHARED])
 def test_a_key_that_others_could_have_put_there_is_refused(tmp_path: Path, path: str) -> None:
     node = bare(tmp_path)
-    file(tmp_path, SHARED, "known to somebody")
+    file(tmp_path, SHARED, "known to others")
     (tmp_path / path).chmod(0o777)
-    with pytest.raises(Failure, match=rf"LFN56  /{path} is not root's alone to write \(mode .rwxrwxrwx, owner "):
+    with pytest.raises(
+        Failure,
+        match=rf"LFN56  /{path} must belong to root, be writable only for root and .* \(mode .rwxrwxrwx, owner ",
+    ):
         STEP.apply(node)
     assert not (tmp_path / "etc/munge/munge.key").exists()
 
@@ -91,21 +94,26 @@ def test_no_key_is_made_in_anothers_folder(tmp_path: Path) -> None:
     node = controller(tmp_path)
     (tmp_path / "fsx/.llm-fleet").mkdir()
     (tmp_path / "fsx/.llm-fleet").chmod(0o777)
-    with pytest.raises(Failure, match=r"LFN56  /fsx/\.llm-fleet is not root's alone to write"):
+    with pytest.raises(
+        Failure, match=r"LFN56  /fsx/\.llm-fleet must belong to root, be writable only for root and not be a link"
+    ):
         STEP.apply(node)
     assert list((tmp_path / "fsx/.llm-fleet").iterdir()) == []
 
 
 def test_a_link_in_place_of_the_key_is_refused(tmp_path: Path) -> None:
     node = bare(tmp_path)
-    file(tmp_path, "/fsx/theirs", "known to somebody")
+    file(tmp_path, "/fsx/theirs", "known to others")
     (tmp_path / SHARED).parent.mkdir(parents=True)
     (tmp_path / SHARED).symlink_to(tmp_path / "fsx/theirs")
-    with pytest.raises(Failure, match=r"LFN56  .*munge\.key is not root's alone to write \(mode lrwxrwxrwx"):
+    with pytest.raises(
+        Failure,
+        match=r"LFN56  .*munge\.key must belong to root, be writable only for root and not be a link \(mode lrwxrwxrwx",
+    ):
         STEP.apply(node)
 
 
-def test_a_key_that_is_there_is_never_made_anew(tmp_path: Path) -> None:
+def test_a_key_that_is_there_is_never_made_again(tmp_path: Path) -> None:
     node = bare(tmp_path, "Controller")
     file(tmp_path, SHARED, "of another controller", 0o400)
     applied(STEP, node)
@@ -143,19 +151,19 @@ def test_no_key_is_in_a_command_line(tmp_path: Path) -> None:
     assert not [call for call in calls(tmp_path) if key in call]
 
 
-def test_a_munged_that_does_not_start_is_told(tmp_path: Path) -> None:
+def test_a_munged_that_does_not_start_is_reported(tmp_path: Path) -> None:
     node = on_ami(tmp_path)
     fails(tmp_path, "munge")
     with pytest.raises(Failure, match=r"LFN57"):
         STEP.apply(node)
 
 
-def test_a_credential_that_is_not_decoded_is_told(tmp_path: Path) -> None:
+def test_a_credential_that_is_not_decoded_is_reported(tmp_path: Path) -> None:
     node = on_ami(tmp_path)
     starts(tmp_path, "munge")
     STEP.verify(node)
     fails(tmp_path, "unmunge", "unmunge: Error: Invalid credential")
     refused(Code.MUNGE_DOWN, STEP.verify, node, match=r"Invalid credential")
     (tmp_path / "fake/active/munge").unlink()
-    with pytest.raises(Failure, match=r"LFN57  munge does not run"):
+    with pytest.raises(Failure, match=r"LFN57  munge is not running"):
         STEP.verify(node)

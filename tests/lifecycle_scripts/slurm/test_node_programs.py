@@ -1,4 +1,4 @@
-"""The programs that slurmd runs: health check, prolog and epilog, as they lie in the bundle, on nodes in folders."""
+"""The programs that slurmd runs: health check, prolog and epilog, as they are in the bundle, on nodes in folders."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ class Machine:
         file(self.root, "/proc/self/mounts", text)
 
     def is_in(self, state: str, reason: str = "") -> None:
-        told = f" Reason={reason} [root@2026-11-20T11:00:00]" if reason else ""
-        file(self.root, f"/fake/node/{OWN}", IDLE.replace("IDLE", state) + told + "\n")
+        reported = f" Reason={reason} [root@2026-11-20T11:00:00]" if reason else ""
+        file(self.root, f"/fake/node/{OWN}", IDLE.replace("IDLE", state) + reported + "\n")
 
     @property
     def slurm(self) -> str:
         return (self.root / f"fake/node/{OWN}").read_text()
 
     @property
-    def asked(self) -> list[str]:
+    def requested(self) -> list[str]:
         return [call for call in calls(self.root) if call.startswith("scontrol")]
 
     def run(self, name: str = "health_check", *arguments: str, **environment: str) -> Ended:
         program = self.root / f"opt/llm-fleet/slurm/{name}.sh"
         path = f"{self.root}/opt/slurm/bin:{os.environ['PATH']}"
-        told = {"LLM_FLEET_ROOT": str(self.root), "LLM_FLEET_NODE_NAME": OWN, "PATH": path}
+        reported = {"LLM_FLEET_ROOT": str(self.root), "LLM_FLEET_NODE_NAME": OWN, "PATH": path}
         done = subprocess.run(
-            ["bash", program, *arguments], env=told | environment, capture_output=True, text=True, timeout=60
+            ["bash", program, *arguments], env=reported | environment, capture_output=True, text=True, timeout=60
         )
         return Ended(done.returncode, done.stdout + done.stderr)
 
@@ -69,14 +69,14 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_a_node_that_is_well_asks_nobody(machine: Machine) -> None:
+def test_a_node_that_is_well_asks_no_one(machine: Machine) -> None:
     for mode in ((), ("--report",), ("--quick",)):
         assert machine.run("health_check", *mode) == Ended(0, "")
-    assert machine.asked == []
+    assert machine.requested == []
 
 
 @pytest.mark.parametrize(
-    ("conf", "told"),
+    ("conf", "reported"),
     [
         ("mount /scratch rw", "/scratch is not mounted"),
         ("disk / 101", "% left, less than 101 %"),
@@ -85,18 +85,18 @@ def test_a_node_that_is_well_asks_nobody(machine: Machine) -> None:
         ("disk /gone 1", "/gone does not answer"),
         ("room /fsx 99999999999", " MiB left, less than 99999999999 MiB"),
         ("room /fsx/not/yet 99999999999", "/fsx/not/yet has "),
-        ("colour blue", "health_check.conf asks for colour, which is unknown"),
+        ("color blue", "health_check.conf has the unknown check color"),
     ],
 )
-def test_what_makes_a_node_sick(machine: Machine, conf: str, told: str) -> None:
+def test_what_makes_a_node_sick(machine: Machine, conf: str, reported: str) -> None:
     file(machine.root, "/etc/llm-fleet/health_check.conf", f"{conf}\n")
     ended = machine.run("health_check", "--report")
     assert ended.code == 1
-    assert told in ended.out
-    assert machine.asked == []
+    assert reported in ended.out
+    assert machine.requested == []
     assert machine.run().code == 0
     assert "State=IDLE+DRAIN" in machine.slurm
-    assert f"Reason=llm-fleet: {told}" in machine.slurm or told in machine.slurm
+    assert f"Reason=llm-fleet: {reported}" in machine.slurm or reported in machine.slurm
 
 
 def test_a_file_system_that_became_read_only(machine: Machine) -> None:
@@ -111,16 +111,16 @@ def test_a_sick_node_is_drained_once_and_taken_back(machine: Machine) -> None:
     machine.mounts("ro")
     assert machine.run().code == 0
     assert "Reason=llm-fleet: /fsx is read-only and 1 more [" in machine.slurm
-    updates = [call for call in machine.asked if "update" in call]
+    updates = [call for call in machine.requested if "update" in call]
     assert machine.run().code == 0
-    assert [call for call in machine.asked if "update" in call] == updates, "it is drained already"
+    assert [call for call in machine.requested if "update" in call] == updates, "it is drained already"
     (machine.root / "dev/neuron1").touch()
     machine.mounts("rw")
     assert machine.run() == Ended(0, "")
     assert "State=IDLE " in machine.slurm
-    before = machine.asked
+    before = machine.requested
     assert machine.run() == Ended(0, "")
-    assert machine.asked == before, "nothing is left to do"
+    assert machine.requested == before, "nothing is left to do"
 
 
 @pytest.mark.parametrize("state", ["IDLE+DRAIN", "DOWN", "FAIL"])
@@ -148,7 +148,7 @@ def test_what_slurmd_drained_for_its_full_folder_becomes_ours_and_is_given_back(
 def test_a_folder_that_takes_no_file(machine: Machine) -> None:
     (machine.root / "fsx/.llm-fleet-health-check").mkdir()
     file(machine.root, "/etc/llm-fleet/health_check.conf", "room /fsx 0\n")
-    assert machine.run("health_check", "--report") == Ended(1, "/fsx takes no file\n")
+    assert machine.run("health_check", "--report") == Ended(1, "/fsx is not writable\n")
 
 
 def test_who_takes_a_node_from_us_keeps_it(machine: Machine) -> None:
@@ -161,7 +161,7 @@ def test_who_takes_a_node_from_us_keeps_it(machine: Machine) -> None:
     assert not (machine.root / "var/lib/llm-fleet/drained").exists()
 
 
-def test_a_replaced_node_is_taken_back_when_asked_to(machine: Machine) -> None:
+def test_a_replaced_node_is_taken_back_when_requested_to(machine: Machine) -> None:
     machine.is_in("IDLE+DRAIN", "llm-fleet: /fsx is not mounted")
     assert machine.run().code == 0
     assert "DRAIN" in machine.slurm, "its memory of draining it went with its disk"
@@ -199,7 +199,7 @@ def test_a_mode_that_is_unknown(machine: Machine) -> None:
 
 def test_the_prolog_lets_jobs_start(machine: Machine) -> None:
     assert machine.run("prolog", SLURM_JOB_UID="2001") == Ended(0, "")
-    assert machine.asked == []
+    assert machine.requested == []
 
 
 def test_the_prolog_keeps_jobs_off_a_sick_node(machine: Machine) -> None:

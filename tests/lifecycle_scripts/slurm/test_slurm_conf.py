@@ -1,4 +1,4 @@
-"""The step slurm_conf: ours beside the agent's, and the whole where there is no agent."""
+"""The step slurm_conf: our include besides the agent's, and the whole file where there is no agent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.lifecycle_scripts.slurm.slurm_node import (
     workers,
 )
 from tests.lifecycle_scripts.step_node import M5, P5, TRN1, file, said
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 CONF = f"{ETC}/slurm.conf"
 OURS = f"{ETC}/llm-fleet.conf"
@@ -135,7 +135,7 @@ def test_accounting_that_the_agent_includes_by_its_path_is_not_included_twice(tm
     assert text.lower().count("accounting.conf") == 1
 
 
-def test_accounting_that_nothing_includes_is_told(tmp_path: Path) -> None:
+def test_accounting_that_nothing_includes_is_reported(tmp_path: Path) -> None:
     node = with_manifest(controller(tmp_path), accounting=LOCAL)
     file(tmp_path, CONF, AGENT.replace("include accounting.conf\n", ""))
     applied(STEP, node)
@@ -152,7 +152,7 @@ def test_limits_that_the_platform_has_decided_on_stay(tmp_path: Path, theirs: st
     assert "PropagateResourceLimitsExcept" not in ours(tmp_path)
 
 
-def test_an_agent_that_writes_the_file_anew_is_followed(tmp_path: Path) -> None:
+def test_an_agent_that_writes_the_file_again_is_followed(tmp_path: Path) -> None:
     node = controller(tmp_path)
     applied(STEP, node)
     file(tmp_path, CONF, AGENT + "NodeName=ip-10-1-0-13 CPUs=4\n")
@@ -162,7 +162,7 @@ def test_an_agent_that_writes_the_file_anew_is_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "", "ClusterName=train\n"], ids=["none", "empty", "half"])
-def test_an_agent_that_does_not_write_is_told(
+def test_an_agent_that_does_not_write_is_reported(
     tmp_path: Path, text: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slurm_conf, "_SECONDS", 0.1)
@@ -175,18 +175,18 @@ def test_an_agent_that_does_not_write_is_told(
 
 
 @pytest.mark.parametrize("line", ["TaskPlugin=task/cgroup,task/affinity\n", "taskplugin=task/affinity\n"])
-def test_a_lost_auto_resume_is_told(tmp_path: Path, line: str) -> None:
+def test_a_lost_auto_resume_is_reported(tmp_path: Path, line: str) -> None:
     node = controller(tmp_path)
     file(tmp_path, CONF, AGENT + line)
     STEP.apply(node)
     with pytest.raises(Failure, match=r"LFN60.*TaskPlugin=task/") as failure:
         STEP.verify(node)
-    told(19, failure.value, "auto-resume")
+    reported(19, failure.value, "auto-resume")
     STEP.verify(replace(node, hook=ON_INIT_COMPLETE))
-    assert "auto-resume will not work: TaskPlugin=task/" in said(node)
+    assert "auto-resume does not work: TaskPlugin=task/" in said(node)
 
 
-def test_a_later_line_that_takes_ours_back_is_told(tmp_path: Path) -> None:
+def test_a_later_line_that_takes_ours_back_is_reported(tmp_path: Path) -> None:
     node = controller(tmp_path)
     applied(STEP, node)
     file(tmp_path, CONF, AGENT + BLOCK + "SlurmctldParameters=idle_on_node_suspend\n")
@@ -218,7 +218,7 @@ def test_after_the_ami_nothing_is_touched(tmp_path: Path) -> None:
 def test_a_bare_controller_gets_the_whole(tmp_path: Path) -> None:
     groups = (
         Group("head", "Controller", "OnCreate", None, (M5,)),
-        Group("door", "Login", "OnCreate", None, (M5,)),
+        Group("entry", "Login", "OnCreate", None, (M5,)),
         Group("trn", "Compute", "OnCreate", "train", (TRN1,)),
         Group("gpu", "Compute", "OnCreate", None, (P5,)),
         Group("more", "Compute", "OnCreate", "train", (TRN1,)),
@@ -247,7 +247,7 @@ LAYERS = (("nn-a", "nn-b", "nn-c"), ("nn-a", "nn-b", "nn-c"), ("nn-a", "nn-b", "
 
 
 def test_the_networks_layers_become_its_tree(tmp_path: Path) -> None:
-    node = with_identity(controller(tmp_path), neighbours=workers(*LAYERS))
+    node = with_identity(controller(tmp_path), neighbors=workers(*LAYERS))
     applied(STEP, node)
     text = (tmp_path / "opt/slurm/etc/topology.conf").read_text()
     assert set(text.splitlines()[1:]) == {
@@ -261,7 +261,7 @@ def test_the_networks_layers_become_its_tree(tmp_path: Path) -> None:
 
 
 def test_slurm_25_gets_yaml(tmp_path: Path) -> None:
-    node = with_identity(controller(tmp_path), neighbours=workers(*LAYERS))
+    node = with_identity(controller(tmp_path), neighbors=workers(*LAYERS))
     file(tmp_path, "/fake/version", "25.11.2")
     applied(STEP, node)
     text = (tmp_path / "opt/slurm/etc/topology.yaml").read_text()
@@ -273,27 +273,27 @@ def test_slurm_25_gets_yaml(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("layers", [(("a", "b"), ()), (("a", "b"), ("a",)), ()], ids=["one without", "unlike", "none"])
 def test_a_tree_that_lacks_a_node_is_none(tmp_path: Path, layers: tuple[tuple[str, ...], ...]) -> None:
-    node = with_identity(controller(tmp_path), neighbours=workers(*layers))
+    node = with_identity(controller(tmp_path), neighbors=workers(*layers))
     applied(STEP, node)
     assert not (tmp_path / "opt/slurm/etc/topology.conf").exists()
     assert "TopologyPlugin" not in ours(tmp_path)
 
 
 def test_trees_get_a_common_root(tmp_path: Path) -> None:
-    node = with_identity(controller(tmp_path), neighbours=workers(("a", "b"), ("c", "d")))
+    node = with_identity(controller(tmp_path), neighbors=workers(("a", "b"), ("c", "d")))
     applied(STEP, node)
     assert "SwitchName=llm-fleet-root Switches=a,c\n" in (tmp_path / "opt/slurm/etc/topology.conf").read_text()
 
 
 @pytest.mark.parametrize("name", ["topology.conf", "topology.yaml"])
 @pytest.mark.parametrize("text", ["", "\n# nothing\n---\n"], ids=["empty", "comments"])
-def test_an_empty_file_is_told_and_repaired(tmp_path: Path, name: str, text: str) -> None:
+def test_an_empty_file_is_reported_and_repaired(tmp_path: Path, name: str, text: str) -> None:
     node = controller(tmp_path)
     file(tmp_path, "/fake/version", "25.11.2" if name.endswith("yaml") else "24.11.0")
     file(tmp_path, f"{ETC}/{name}", text)
     with pytest.raises(Failure, match=f"LFN61.*{name} is empty") as failure:
         STEP.verify(node)
-    told(16, failure.value, "is empty")
+    reported(16, failure.value, "is empty")
     applied(STEP, node)
     assert applied(STEP, node) == []
     path = tmp_path / f"opt/slurm/etc/{name}"
@@ -322,7 +322,7 @@ def test_a_block_topology_without_its_file_is_taken_out(tmp_path: Path) -> None:
 
 
 def test_the_platforms_topology_is_left_alone(tmp_path: Path) -> None:
-    node = with_identity(controller(tmp_path), neighbours=workers(*LAYERS))
+    node = with_identity(controller(tmp_path), neighbors=workers(*LAYERS))
     file(tmp_path, f"{ETC}/topology.conf", "SwitchName=theirs Nodes=ip-10-1-0-12\n")
     applied(STEP, node)
     assert (tmp_path / "opt/slurm/etc/topology.conf").read_text() == "SwitchName=theirs Nodes=ip-10-1-0-12\n"
@@ -340,7 +340,7 @@ def test_keys_know_no_case_and_the_last_counts(tmp_path: Path) -> None:
     assert (conf.value("x"), conf.value("y"), conf.value("z")) == ("with blanks", "2", None)
 
 
-def test_includes_are_read_where_they_stand(tmp_path: Path) -> None:
+def test_includes_are_read_in_order(tmp_path: Path) -> None:
     file(tmp_path, "/etc/slurm/slurm.conf", "A=1\ninclude more.conf\nINCLUDE /abs.conf\nInclude gone.conf\nB=1\n")
     file(tmp_path, "/etc/slurm/more.conf", "A=2\nB=2\nInclude more.conf\n")
     file(tmp_path, "/abs.conf", "C=3\n")

@@ -18,13 +18,13 @@ from tests.lifecycle_scripts.step_node import file, make
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the packages that were asked for."""
+    """Names of the requested packages."""
     names: list[str] = []
     monkeypatch.setattr(slurm_packages, "install", lambda _, wanted: names.extend(wanted))  # type: ignore[misc]
     return names
 
 
-def test_nothing_is_installed_beside_the_platforms(tmp_path: Path, installed: list[str]) -> None:
+def test_nothing_is_installed_next_to_the_platforms(tmp_path: Path, installed: list[str]) -> None:
     STEP.apply(on_ami(tmp_path))
     assert installed == []
 
@@ -52,7 +52,7 @@ def test_a_bare_node_gets_what_its_role_needs(
     assert set(installed) == {"munge", "slurm-client", "slurm-wlm-basic-plugins", *more}
 
 
-def test_a_distribution_without_slurm_is_told(tmp_path: Path, installed: list[str]) -> None:
+def test_a_distribution_without_slurm_is_reported(tmp_path: Path, installed: list[str]) -> None:
     with pytest.raises(Failure, match=r"LFN55") as caught:
         STEP.apply(make(tmp_path))
     assert (caught.value.final, installed) == (True, [])
@@ -63,7 +63,7 @@ def test_verify_misses_each_program(tmp_path: Path, missing: str) -> None:
     node = make(tmp_path)
     for name in {"scontrol", "munged", "slurmd"} - {missing}:
         file(tmp_path, f"/usr/bin/{name}", "", 0o755)
-    with pytest.raises(Failure, match=f"LFN55  there is no {missing}, which a Compute node needs"):
+    with pytest.raises(Failure, match=f"LFN55  {missing} is missing, which a Compute node requires"):
         STEP.verify(node)
     file(tmp_path, f"/usr/bin/{missing}", "", 0o755)
     STEP.verify(node)

@@ -29,8 +29,8 @@ def worker(root: Path, state: str = "IDLE", reason: str = "", by: str = "root") 
     node = on_ami(root)
     file(root, "/run/slurm/conf/slurm.conf", "SlurmUser=slurm\nSlurmdSpoolDir=/var/spool/slurmd\n")
     (root / "var/spool/slurmd").mkdir(parents=True, exist_ok=True)
-    told = f" Reason={reason} [{by}@2026-11-20T11:00:00]" if reason else ""
-    file(root, f"/fake/node/{OWN}", IDLE.replace("IDLE", state) + told)
+    reported = f" Reason={reason} [{by}@2026-11-20T11:00:00]" if reason else ""
+    file(root, f"/fake/node/{OWN}", IDLE.replace("IDLE", state) + reported)
     return node
 
 
@@ -57,7 +57,7 @@ def test_a_node_that_takes_jobs(tmp_path: Path, state: str) -> None:
         ("DOWN*", "Not responding", "slurm"),
     ],
 )
-def test_what_slurm_holds_back_is_told(tmp_path: Path, state: str, reason: str, by: str) -> None:
+def test_what_slurm_holds_back_is_reported(tmp_path: Path, state: str, reason: str, by: str) -> None:
     node = worker(tmp_path, state, reason, by)
     STEP.apply(node)
     caught = refused(Code.NODE_NOT_READY, STEP.verify, node)
@@ -79,7 +79,7 @@ def test_what_slurm_holds_back_is_told(tmp_path: Path, state: str, reason: str, 
 def test_what_others_hold_back_stays_so(tmp_path: Path, reason: str, by: str) -> None:
     node = worker(tmp_path, "IDLE+DRAIN", reason, by)
     assert applied(STEP, node) == []
-    assert f"reason: {reason}: left as it is" in said(node)
+    assert f"reason: {reason}: not changed" in said(node)
     assert not [call for call in calls(tmp_path) if "update" in call]
 
 
@@ -102,7 +102,7 @@ def test_a_node_whose_folder_is_full_is_never_green(
 ) -> None:
     node = worker(tmp_path, state, reason)
     full(monkeypatch, tmp_path / "var/spool/slurmd")
-    message = r"LFN46  /var/spool/slurmd has 15 MiB free of 20 MiB; 16 MiB are needed"
+    message = r"LFN46  /var/spool/slurmd has 15 MiB free of 20 MiB; 16 MiB are required"
     with pytest.raises(Failure, match=message):
         STEP.verify(node)
     if reason:
@@ -162,14 +162,14 @@ def test_what_our_check_drained_it_alone_gives_back(tmp_path: Path) -> None:
     assert [call for call in calls(tmp_path) if "update" in call] == [f"scontrol update nodename={OWN} state=resume"]
 
 
-def test_a_node_that_nobody_knows(tmp_path: Path) -> None:
+def test_a_node_that_no_one_knows(tmp_path: Path) -> None:
     node = worker(tmp_path)
     (tmp_path / f"fake/node/{OWN}").unlink()
     with pytest.raises(Failure, match=r"LFN72"):
         STEP.verify(node)
 
 
-def test_the_controller_waits_for_nobody(tmp_path: Path) -> None:
+def test_the_controller_waits_for_no_one(tmp_path: Path) -> None:
     node = on_ami(tmp_path, "Controller")
     starts(tmp_path, "slurmctld")
     fails(

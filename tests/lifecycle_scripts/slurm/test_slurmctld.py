@@ -16,7 +16,7 @@ from llm_fleet_node.steps.slurmctld import STEP
 from tests.lifecycle_scripts.convergence import again, applied, converges, refused
 from tests.lifecycle_scripts.slurm.slurm_node import AGENT, ETC, IGNORED, calls, fails, on_ami, runs, says, starts
 from tests.lifecycle_scripts.step_node import file
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 
 def configured(root: Path) -> Node:
@@ -51,7 +51,7 @@ def test_a_changed_configuration_reaches_it(tmp_path: Path) -> None:
     node = configured(tmp_path)
     applied(STEP, node)
     file(tmp_path, f"{ETC}/topology.conf", "SwitchName=all Nodes=a\n")
-    assert applied(STEP, node)[0] == "made Slurm read its configuration anew"
+    assert applied(STEP, node)[0] == "reconfigured Slurm"
     assert applied(STEP, node) == []
 
 
@@ -62,7 +62,7 @@ def test_one_that_was_reconfigured_by_others_without_ours_is_seen(tmp_path: Path
     file(tmp_path, "/fake/running", AGENT)
     with pytest.raises(Failure, match=r"LFN66  slurmctld runs without Prolog=/opt/llm-fleet/slurm/prolog.sh"):
         STEP.verify(node)
-    assert applied(STEP, node) == ["made Slurm read its configuration anew"]
+    assert applied(STEP, node) == ["reconfigured Slurm"]
 
 
 @pytest.mark.parametrize("lost", ["enable_configless", "permit_job_expansion"])
@@ -104,7 +104,7 @@ def test_why_it_does_not_start(tmp_path: Path, words: str, code: Code) -> None:
         assert words.splitlines()[0].removeprefix("slurmctld: ") in caught.cause if words else True
 
 
-def test_one_that_runs_and_does_not_answer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_runs_and_does_not_answer_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slurmctld, "_FIRST_SECONDS", 0.1)
     monkeypatch.setattr(slurmctld, "_SECONDS", 0.2)
     node = configured(tmp_path)
@@ -116,7 +116,7 @@ def test_one_that_runs_and_does_not_answer_is_told(tmp_path: Path, monkeypatch: 
     says(tmp_path, "slurmctld", "slurmctld: fatal: CLUSTER ID MISMATCH.")
     with pytest.raises(Failure, match=r"LFN65  no answer of slurmctld within 0.1 s: fatal: CLUSTER") as caught:
         STEP.verify(node)
-    told(15, caught.value, "fatal: CLUSTER ID MISMATCH")
+    reported(15, caught.value, "fatal: CLUSTER ID MISMATCH")
 
 
 def test_the_amis_is_only_looked_at(tmp_path: Path) -> None:
@@ -124,5 +124,5 @@ def test_the_amis_is_only_looked_at(tmp_path: Path) -> None:
     starts(tmp_path, "slurmctld")
     assert applied(STEP, node) == []
     (tmp_path / "fake/active/slurmctld").unlink()
-    with pytest.raises(Failure, match=r"LFN66  slurmctld does not run"):
+    with pytest.raises(Failure, match=r"LFN66  slurmctld is not running"):
         STEP.verify(node)

@@ -34,7 +34,7 @@ from tests.lifecycle_scripts.slurm.slurm_node import (
     with_identity,
 )
 from tests.lifecycle_scripts.step_node import file, said
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 DROP_IN = "etc/systemd/system/slurmd.service.d/llm-fleet.conf"
 
@@ -89,10 +89,10 @@ def test_another_controller_restarts_it(tmp_path: Path, port: int) -> None:
     applied(STEP, node)
     time.sleep(0.1)
     moved = with_identity(node, controllers=("127.0.0.1", "10.1.0.7"))
-    asked = calls(tmp_path)
+    requested = calls(tmp_path)
     with pytest.raises(Failure, match=r"LFN72  slurmd has other options than 127\.0\.0\.1:\d+,10\.1\.0\.7:"):
         STEP.verify(moved)
-    assert calls(tmp_path) == asked, "a controller that is gone lets every question wait for its time to end"
+    assert calls(tmp_path) == requested, "a controller that is gone lets every question wait for its time to end"
     assert applied(STEP, moved) == ["removed /run/slurm/conf", f"wrote /{DROP_IN}", "restarted slurmd"]
 
 
@@ -118,16 +118,16 @@ def test_jobs_may_lock_memory(tmp_path: Path, port: int) -> None:
     assert "\nLimitMEMLOCK=infinity\n" in (tmp_path / DROP_IN).read_text()
 
 
-def test_a_slurmd_that_may_not_lock_what_efa_needs_is_told(tmp_path: Path, port: int) -> None:
+def test_a_slurmd_that_may_not_lock_what_efa_needs_is_reported(tmp_path: Path, port: int) -> None:
     node = worker(tmp_path)
     (tmp_path / "sys/class/infiniband/efa_0").mkdir(parents=True)
     STEP.apply(node)
-    with pytest.raises(Failure, match="LFN97  slurmd, and so its jobs, may lock nobody knows how much"):
+    with pytest.raises(Failure, match="LFN97  the locked memory limit of slurmd and its jobs is unknown"):
         STEP.verify(node)
     (unit,) = units.look(node.host, "slurmd")
     limit = "Max locked memory         {}              8388608              bytes     \n"
     file(tmp_path, f"/proc/{unit.pid}/limits", limit.format("8388608"))
-    with pytest.raises(Failure, match="LFN97  slurmd, and so its jobs, may lock 8388608 bytes of memory"):
+    with pytest.raises(Failure, match="LFN97  the locked memory limit of slurmd and its jobs is 8388608 bytes"):
         STEP.verify(node)
     file(tmp_path, "/proc/self/status", "CapBnd:\t000001ffffffffff\n")
     with pytest.raises(Failure, match="LFN97"):
@@ -145,17 +145,19 @@ def test_a_controller_that_nothing_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_controller_that_refuses_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_controller_that_refuses_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         free = server.getsockname()[1]
     monkeypatch.setattr(controller, "PORT", free)
-    with pytest.raises(Failure, match=f"LFN67  no controller within 0.1 s: 127.0.0.1:{free} connection refused"):
+    with pytest.raises(
+        Failure, match=f"LFN67  no connection to a controller within 0.1 s: 127.0.0.1:{free} connection refused"
+    ):
         STEP.apply(worker(tmp_path))
     assert not runs(tmp_path, "slurmd")
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_controller_that_is_silent_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_controller_that_is_silent_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(controller, "_CONNECT", 0.1)
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
@@ -166,7 +168,7 @@ def test_a_controller_that_is_silent_is_told(tmp_path: Path, monkeypatch: pytest
         for one in full:
             one.setblocking(False)
             one.connect_ex(("127.0.0.1", number))
-        with pytest.raises(Failure, match=r"does not answer within 0.1 s, as when a security group"):
+        with pytest.raises(Failure, match=r"does not answer within 0.1 s; a security group may block it"):
             STEP.apply(worker(tmp_path))
         for one in full:
             one.close()
@@ -198,12 +200,12 @@ def test_why_it_is_not_registered(tmp_path: Path, words: str, code: Code, monkey
     caught = refused(code, STEP.verify, node)
     assert words.removeprefix("slurmd: ") in caught.cause
     if code is Code.SLURM_VERSIONS:
-        told(7, caught, "Incompatible versions of client and server code")
+        reported(7, caught, "Incompatible versions of client and server code")
 
 
 @pytest.mark.usefixtures("impatient", "port")
 def test_why_one_ended_that_systemd_starts_again_and_again(tmp_path: Path) -> None:
-    """Its newest run has said nothing yet: the cause is in the one before. Older ones were before somebody fixed it."""
+    """Its newest run has said nothing yet: the cause is in the one before. Older ones were before someone fixed it."""
     node = worker(tmp_path)
     fails(tmp_path, "registration")
     ended = "slurmd: fatal: Unable to determine this slurmd's NodeName"
@@ -235,7 +237,7 @@ def test_dead_dns_is_named(tmp_path: Path, server: str, monkeypatch: pytest.Monk
             STEP.verify(node)
     expected = {
         "silent": "LFN168 no DNS server answers (127.0.0.1 does not answer within 2 s)",
-        "servfail": "LFN168 no DNS server answers (127.0.0.1 says that it reaches no other)",
+        "servfail": "LFN168 no DNS server answers (127.0.0.1 returned SERVFAIL: it reaches no other server)",
         "alive": "LFN72 error: slurm_send_node_msg: Socket timed out",
     }[server]
     code, _, cause = expected.partition(" ")
@@ -244,13 +246,13 @@ def test_dead_dns_is_named(tmp_path: Path, server: str, monkeypatch: pytest.Monk
 
 def answer(dns: socket.socket, code: int) -> None:
     """Answer one question as a DNS server does, with no record and this code (RFC 1035: 2 SERVFAIL, 3 NXDOMAIN)."""
-    asked, sender = dns.recvfrom(512)
-    dns.sendto(asked[:2] + bytes([0x81, 0x80 + code]) + asked[4:], sender)
+    requested, sender = dns.recvfrom(512)
+    dns.sendto(requested[:2] + bytes([0x81, 0x80 + code]) + requested[4:], sender)
 
 
 @pytest.mark.usefixtures("impatient", "port")
 @pytest.mark.parametrize(("offset", "code"), [(-3600.0, Code.MUNGE_CLOCK), (None, Code.MUNGE_REFUSED)])
-def test_a_wrong_clock_is_told_from_a_wrong_key(
+def test_a_wrong_clock_is_reported_from_a_wrong_key(
     tmp_path: Path, offset: float | None, code: Code, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(diagnosis, "clock_offset", lambda _: offset)  # type: ignore[misc]
@@ -297,7 +299,7 @@ def test_the_amis_is_only_looked_at(tmp_path: Path) -> None:
     (tmp_path / "run/slurm/conf").symlink_to("/var/spool/slurmd/conf-cache")
     assert applied(STEP, node) == []
     (tmp_path / f"fake/node/{OWN}").unlink()
-    with pytest.raises(Failure, match=r"LFN72  slurmd does not run"):
+    with pytest.raises(Failure, match=r"LFN72  slurmd is not running"):
         STEP.verify(node)
 
 
@@ -339,7 +341,7 @@ def test_login_nodes_take_it_too() -> None:
     assert STEP.roles == {"Compute", "Login"}
 
 
-def test_no_daemon_is_asked_before_there_is_a_configuration(tmp_path: Path, port: int) -> None:
+def test_no_daemon_is_requested_before_there_is_a_configuration(tmp_path: Path, port: int) -> None:
     """Slurm's commands look for a controller in DNS then, and take seconds over it."""
     node = worker(tmp_path)
     assert registered(node.host, OWN) is None

@@ -1,4 +1,4 @@
-"""How units are started, and when anew."""
+"""How units are started, and when again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.lifecycle_scripts.step_node import file
 ADDS = "[Service]\nRestart=on-failure\n"
 
 
-def test_several_units_are_asked_after_at_once(tmp_path: Path) -> None:
+def test_several_units_are_requested_after_at_once(tmp_path: Path) -> None:
     host = on_ami(tmp_path).host
     starts(tmp_path, "munge")
     seen = units.look(host, "slurmd", "munge", "none")
@@ -35,7 +35,7 @@ def test_a_unit_whose_start_systemd_has_not_come_to_yet_is_started(tmp_path: Pat
     assert (unit.active, unit.pid) == (True, 0)
 
 
-def test_systemd_is_told_of_an_older_version_only(tmp_path: Path) -> None:
+def test_systemd_is_reported_of_an_older_version_only(tmp_path: Path) -> None:
     host = on_ami(tmp_path).host
     units.start(host, "slurmd", adds=ADDS)
     assert "systemctl daemon-reload" not in calls(tmp_path)
@@ -79,7 +79,7 @@ def test_a_unit_that_is_not_there(tmp_path: Path) -> None:
         units.start(host, "none")
 
 
-def test_staying_off_twice_asks_nobody(tmp_path: Path) -> None:
+def test_staying_off_twice_asks_no_one(tmp_path: Path) -> None:
     host = on_ami(tmp_path).host
     units.start(host, "slurmd")
     units.stay_off(host, "slurmd", "slurmctld")

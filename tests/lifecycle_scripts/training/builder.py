@@ -1,6 +1,7 @@
 """A node in a process of its own that needs what one of them builds; `python builder.py <folder> <seconds> [how]`.
 
-Writes one line into `<folder>/log` when it begins to build, and what came of it at its end. `how`: `build`, `fail`, or
+Writes one line into `<folder>/log` when it begins to build, and the result at its end. `how`: `build`,
+`fail`, or
 `die` in the middle.
 """
 

@@ -45,8 +45,8 @@ def ended(processes: "list[subprocess.Popen[bytes]]") -> list[int]:
 
 
 def lines(folder: Path, what: str) -> list[str]:
-    told = (line.split(" ", 1)[1] for line in (folder / "log").read_text().splitlines())
-    return [line for line in told if line.startswith(what)]
+    reported = (line.split(" ", 1)[1] for line in (folder / "log").read_text().splitlines())
+    return [line for line in reported if line.startswith(what)]
 
 
 def await_line(folder: Path, what: str) -> None:
@@ -82,11 +82,11 @@ def test_one_that_is_killed_while_it_builds_is_followed_by_another(folder: Path)
     assert len(lines(folder, "built")) == 1
 
 
-def test_one_that_stands_still_is_given_up_and_publishes_nothing_when_it_wakes(folder: Path) -> None:
+def test_one_that_is_still_is_given_up_and_publishes_nothing_when_it_wakes(folder: Path) -> None:
     first = start(folder, 0.5)
     await_line(folder, "builds")
     first.send_signal(signal.SIGSTOP)
-    # What it wrote names this machine, where its process is still there: only its silence tells.
+    # What it wrote names this machine, where its process is still there: only its silence shows that it ended.
     second = start(folder, 0.2)
     assert second.wait(30) == 0
     (folder / "made").unlink()  # so that the first one's would be seen
@@ -110,17 +110,17 @@ def test_those_that_die_are_counted_too(folder: Path) -> None:
     codes = ended(together(folder, 6, 0.5, "die"))
     assert codes.count(-9) in (TRIES, TRIES + 1)
     assert codes.count(-9) + codes.count(1) == 6
-    assert all("ended without a word" in line for line in lines(folder, "failed: LFN134"))
+    assert all("ended without a result" in line for line in lines(folder, "failed: LFN134"))
 
 
-def test_a_failure_of_yesterday_keeps_nobody_from_trying(folder: Path) -> None:
+def test_a_failure_of_yesterday_keeps_no_one_from_trying(folder: Path) -> None:
     held(folder, 9, state="failed", failure="LFN131  full")
     assert ended([start(folder, 0)]) == [0]
     assert sorted(path.name for path in (folder / "locks").iterdir()) == ["thing.00000010"]
 
 
 @pytest.mark.parametrize("content", ["", "not ours", "[1]", "null"])
-def test_a_lock_that_nobody_of_us_wrote_is_waited_for_and_then_passed_over(folder: Path, content: str) -> None:
+def test_a_lock_that_no_one_of_us_wrote_is_waited_for_and_then_passed_over(folder: Path, content: str) -> None:
     (folder / "locks/thing.00000003").write_text(content)
     began = time.monotonic()
     assert ended([start(folder, 0)]) == [0]
@@ -142,19 +142,21 @@ def test_files_of_other_locks_and_of_other_names_are_let_be(folder: Path) -> Non
     assert sorted(path.name for path in (folder / "locks").iterdir()) == sorted([*others, "thing.00000001"])
 
 
-def test_a_holder_elsewhere_is_waited_for_and_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_holder_elsewhere_is_waited_for_and_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held(folder, 1)
     monkeypatch.setattr(module, "_SAY_EVERY", 0.1)
     said: list[str] = []
-    with pytest.raises(Failure, match=r"LFN133  ip-10-1-0-99 \(process 7.*not ready.*it is installing") as told:
+    with pytest.raises(
+        Failure, match=r"LFN133  ip-10-1-0-99 \(process 7.*has not finished thing after .*current work: installing"
+    ) as reported:
         build_once(
             SharedLock(folder / "locks", "thing"), is_done=lambda: False, build=never, say=said.append, seconds=0.4
         )
-    assert told.value.final
+    assert reported.value.final
     assert said[0].startswith("waiting for ip-10-1-0-99")
 
 
-def test_as_long_as_it_says_that_it_lives_nobody_takes_over(folder: Path) -> None:
+def test_as_long_as_it_says_that_it_lives_no_one_takes_over(folder: Path) -> None:
     lock = SharedLock(folder / "locks", "thing", stale=0.2)
     until = time.monotonic() + 0.8
     beat = 0

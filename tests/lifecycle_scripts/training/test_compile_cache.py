@@ -1,6 +1,6 @@
 """The cache's folder is everybody's, and one node has a timer that looks through it.
 
-Compiled graphs that nobody uses are removed, and nothing else: whatever users put into their folder.
+Compiled graphs that no one uses are removed, and nothing else: whatever users put into their folder.
 """
 
 import importlib.util
@@ -73,7 +73,7 @@ def test_odd_names_of_folders_are_one_word_of_the_unit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoilt", [janitor.PROGRAM, f"{UNIT}.service", f"{UNIT}.timer"])
-def test_what_was_changed_by_hand_is_told_and_mended(tmp_path: Path, spoilt: str) -> None:
+def test_what_was_changed_by_hand_is_reported_and_fixed(tmp_path: Path, spoilt: str) -> None:
     node = controller(tmp_path)
     STEP.apply(node)
     file(tmp_path, spoilt, "other")
@@ -83,7 +83,7 @@ def test_what_was_changed_by_hand_is_told_and_mended(tmp_path: Path, spoilt: str
     STEP.verify(node)
 
 
-def test_a_timer_that_was_stopped_and_a_folder_that_was_closed_are_told(tmp_path: Path) -> None:
+def test_a_timer_that_was_stopped_and_a_folder_that_was_closed_are_reported(tmp_path: Path) -> None:
     node = controller(tmp_path)
     STEP.apply(node)
     (tmp_path / "active").unlink()
@@ -99,9 +99,9 @@ def test_a_timer_that_was_stopped_and_a_folder_that_was_closed_are_told(tmp_path
 
 def test_it_is_skipped_where_there_is_no_cache_or_no_way_to_it(tmp_path: Path) -> None:
     assert STEP.skip(controller(tmp_path)) is None
-    assert STEP.skip(make(tmp_path, training=None)) == "the fleet asks for no training runtime"
+    assert STEP.skip(make(tmp_path, training=None)) == "the fleet has no training runtime"
     none = replace(TRAINING, compile_cache=None)
-    assert STEP.skip(make(tmp_path, training=none)) == "the fleet keeps no compiled graphs"
+    assert STEP.skip(make(tmp_path, training=none)) == "the fleet has no compile cache"
     others = (replace(FSX, groups=("workers",)),)
     assert "does not mount /fsx" in (STEP.skip(make(tmp_path, group=CONTROLLER, mounts=others)) or "")
 
@@ -198,7 +198,7 @@ def test_nothing_else_in_the_folder_is_looked_at(tmp_path: Path) -> None:
 
 
 def test_links_are_never_followed_out_of_it(tmp_path: Path) -> None:
-    """The folder is everybody's: what root removes in it must not be somebody else's file."""
+    """The folder is everybody's: what root removes in it must not be someone else's file."""
     cache, elsewhere = tmp_path / "cache", tmp_path / "elsewhere"
     precious = graph(elsewhere, "precious", age=1000)
     folder = graph(cache, "old", age=1000)
@@ -243,7 +243,7 @@ def test_a_dry_run_removes_nothing(tmp_path: Path) -> None:
     assert left(tmp_path) == {"old"}
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_reported(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, PROGRAM, tmp_path / "none", "--max-age-days", "1"], capture_output=True, text=True
     )

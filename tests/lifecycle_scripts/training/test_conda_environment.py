@@ -1,4 +1,4 @@
-"""A Conda prefix of pinned archives, made by the drill's stand-in for conda."""
+"""A Conda prefix of pinned archives, made by the drill's fake for conda."""
 
 import io
 import sys
@@ -17,7 +17,7 @@ from tests.lifecycle_scripts.training.training_node import (
     cached,
     make,
     marker,
-    use_stand_in,
+    use_drill_fake,
     with_environment,
     with_files,
 )
@@ -27,7 +27,7 @@ CONDA = Environment("conda-1", "conda", ("workers",), "/usr/bin/conda", (Package
 
 def conda_node(root: Path) -> Node:
     node = with_environment(make(root), CONDA)
-    use_stand_in(root, "conda")
+    use_drill_fake(root, "conda")
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:bz2") as archive:
         for path, text in (("bin/python", f'#!/bin/sh\nexec {sys.executable} "$@"\n'), ("lib/tiny.txt", "tiny\n")):
@@ -48,7 +48,7 @@ def test_a_conda_prefix_is_made_of_pinned_archives_alone(tmp_path: Path) -> None
     assert applied(STEP, node) == []
 
 
-def test_conda_that_is_not_there_or_does_not_take_an_archive_is_told(tmp_path: Path) -> None:
+def test_conda_that_is_not_there_or_does_not_take_an_archive_is_reported(tmp_path: Path) -> None:
     node = conda_node(tmp_path)
     bad = with_files(node, cached(node, b"no archive", "tiny-1.0-0.tar.bz2", name="tiny", kind="archive"))
     with pytest.raises(Failure, match=r"(?s)LFN137 .*InvalidArchiveError"):

@@ -1,4 +1,4 @@
-"""An image that is imported once, by the drill's stand-in for Enroot, with a login that nobody sees."""
+"""An image that is imported once, by the drill's fake for Enroot, with a login that no one sees."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from llm_fleet_node.steps.training_environment import STEP
 from llm_fleet_node.training import container, registry
 from tests.lifecycle_scripts.convergence import again, applied
 from tests.lifecycle_scripts.step_node import program, said
-from tests.lifecycle_scripts.training.training_node import FOLDER, make, marker, use_stand_in, with_environment
+from tests.lifecycle_scripts.training.training_node import FOLDER, make, marker, use_drill_fake, with_environment
 
 ECR = "658645717510.dkr.ecr.us-west-2.amazonaws.com"
 IMAGE = Environment("smp-1", "container", ("workers",), None, (), f"docker://{ECR}#smp:2.5.1-gpu")
@@ -22,20 +22,20 @@ IMAGE = Environment("smp-1", "container", ("workers",), None, (), f"docker://{EC
 def image_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.setenv("ENROOT_STAND_IN_ROOT", str(tmp_path))
     monkeypatch.setenv("HOME", "/root")
-    use_stand_in(tmp_path, "enroot")
-    seen = "open(root + '/asked', 'a').write(' '.join(a) + chr(10))\n"
+    use_drill_fake(tmp_path, "enroot")
+    seen = "open(root + '/requests', 'a').write(' '.join(a) + chr(10))\n"
     program(tmp_path, "aws", seen + "print('eyJwYXlsb2FkIjoi+/=')")
     return with_environment(make(tmp_path), IMAGE)
 
 
-def test_an_image_is_imported_once_with_a_login_that_nobody_sees_and_that_is_gone(image_node: Node) -> None:
+def test_an_image_is_imported_once_with_a_login_that_no_one_sees_and_that_is_gone(image_node: Node) -> None:
     STEP.apply(image_node)
     STEP.verify(image_node)
     image = image_node.host.path(f"{FOLDER}/environments/smp-1.sqsh")
     assert image.read_bytes().startswith(b"hsqs")
     assert image.stat().st_mode & 0o777 == 0o644
     assert not image_node.host.path(registry.FOLDER).exists()
-    assert image_node.host.path("/asked").read_text() == "ecr get-login-password --region us-west-2\n"
+    assert image_node.host.path("/requests").read_text() == "ecr get-login-password --region us-west-2\n"
     assert "eyJ" not in said(image_node) + str(image_node.host.changes)
     assert marker(image_node, f"{FOLDER}/environments/smp-1.sqsh.json")["size"] == image.stat().st_size
     assert applied(STEP, image_node) == []
@@ -65,18 +65,18 @@ def test_the_login_is_for_root_alone_while_it_is_there(image_node: Node) -> None
 def test_a_public_image_needs_no_login(image_node: Node) -> None:
     with registry.logged_in(image_node, "docker://nvcr.io#nvidia/pytorch:25.01-py3") as variables:
         assert variables == {}
-    assert not image_node.host.path("/asked").exists()
+    assert not image_node.host.path("/requests").exists()
 
 
 @pytest.mark.parametrize(
     ("body", "words"),
     [
         ("sys.exit('AccessDeniedException: not authorized to perform: ecr:GetAuthorizationToken')", "AccessDenied"),
-        ("print('two words $(reboot)')", "no password of ECR"),
-        ("print()", "no password of ECR"),
+        ("print('two words $(reboot)')", "returned no valid ECR password"),
+        ("print()", "returned no valid ECR password"),
     ],
 )
-def test_a_login_that_is_refused_or_odd_is_told(image_node: Node, body: str, words: str) -> None:
+def test_a_login_that_is_refused_or_odd_is_reported(image_node: Node, body: str, words: str) -> None:
     program(image_node.host.root, "aws", body)
     with pytest.raises(Failure, match=f"(?s)LFN139 .*{words}"):
         STEP.apply(image_node)
@@ -93,7 +93,10 @@ def test_a_failed_import_leaves_no_image_and_no_login(image_node: Node) -> None:
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [("b'hsqs' + bytes(36) + b'\\xff' * 8 + bytes(48)", "is cut off: 96 bytes"), ("b'#!/bin/sh'", "is no squashfs")],
+    [
+        ("b'hsqs' + bytes(36) + b'\\xff' * 8 + bytes(48)", "is incomplete: 96 of "),
+        ("b'#!/bin/sh'", "is not a squashfs"),
+    ],
 )
 def test_an_import_that_leaves_no_whole_image_is_not_believed(image_node: Node, content: str, words: str) -> None:
     program(image_node.host.root, "enroot", f"open(a[2], 'wb').write({content})")
@@ -109,7 +112,7 @@ def test_a_node_without_enroot_says_so(image_node: Node) -> None:
 
 
 @pytest.mark.parametrize("bytes_left", [0, 50, 100])
-def test_an_image_that_is_cut_off_or_replaced_is_noticed_and_imported_anew(image_node: Node, bytes_left: int) -> None:
+def test_an_image_that_is_cut_off_or_replaced_is_noticed_and_imported_again(image_node: Node, bytes_left: int) -> None:
     STEP.apply(image_node)
     image = image_node.host.path(f"{FOLDER}/environments/smp-1.sqsh")
     image.write_bytes(image.read_bytes()[:bytes_left])
@@ -122,7 +125,7 @@ def test_an_image_that_is_cut_off_or_replaced_is_noticed_and_imported_anew(image
 def test_an_image_without_its_marker_was_not_imported_to_its_end(image_node: Node) -> None:
     STEP.apply(image_node)
     container.marker_of(image_node.host.path(f"{FOLDER}/environments/smp-1.sqsh")).unlink()
-    with pytest.raises(Failure, match=r"LFN140 .*not imported to its end"):
+    with pytest.raises(Failure, match=r"LFN140 .*the import of .*smp-1.sqsh is incomplete"):
         STEP.verify(image_node)
     STEP.apply(again(image_node))
     STEP.verify(image_node)

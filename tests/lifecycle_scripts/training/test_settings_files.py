@@ -32,36 +32,36 @@ def sourced(node: Node, **environment: str) -> dict[str, str]:
     """The variables that bash has after it sourced the node's file."""
     path = node.host.path(TRAINING_SH)
     text = path.read_text().replace(f". {FABRIC_SH}", f". {node.host.path(FABRIC_SH)}")
-    told = subprocess.run(
+    reported = subprocess.run(
         ["bash", "-euc", f"{text}\nenv -0; ulimit -S -n"],
         env={"PATH": "/usr/bin:/bin", **environment},
         capture_output=True,
         text=True,
         check=True,
     ).stdout.split("\0")
-    return {"files": told[-1].strip(), **dict(line.split("=", 1) for line in told[:-1])}
+    return {"files": reported[-1].strip(), **dict(line.split("=", 1) for line in reported[:-1])}
 
 
 def test_jobs_find_their_node_their_programs_and_their_python(tmp_path: Path) -> None:
     node = make(tmp_path)
     STEP.apply(node)
     STEP.verify(node)
-    told = sourced(node)
-    assert told["LLM_FLEET_PLATFORM"] == "hyperpod"
-    assert (told["LLM_FLEET_FLEET"], told["LLM_FLEET_CLUSTER"], told["LLM_FLEET_REGION"]) == (
+    reported = sourced(node)
+    assert reported["LLM_FLEET_PLATFORM"] == "hyperpod"
+    assert (reported["LLM_FLEET_FLEET"], reported["LLM_FLEET_CLUSTER"], reported["LLM_FLEET_REGION"]) == (
         *("demo", "train"),
         "us-west-2",
     )
-    assert told["LLM_FLEET_TRAINING"] == FOLDER
-    assert told["LLM_FLEET_JOBS"] == told["LLM_FLEET_PROGRAMS"] + "/jobs"
-    assert told["LLM_FLEET_PROGRAMS"].startswith(f"{FOLDER}/programs/")
-    assert told["LLM_FLEET_ENVIRONMENT"] == f"{FOLDER}/environments/cpu-1"
-    assert told["LLM_FLEET_ENVIRONMENT_KIND"] == "venv"
-    assert told["LLM_FLEET_PYTHON"] == f"{FOLDER}/environments/cpu-1/bin/python"
-    assert (told["LLM_FLEET_ACCELERATOR"], told["LLM_FLEET_PROCESSES"]) == ("neuron", "32")
-    assert told["LLM_FLEET_COMPILE_CACHE"] == f"{FOLDER}/compile-cache"
-    assert told["LLM_FLEET_HUB_TOKEN_SECRET"] == ""
-    assert (told["FI_PROVIDER"], told["NEURON_RT_NUM_CORES"]) == ("efa", "32")
+    assert reported["LLM_FLEET_TRAINING"] == FOLDER
+    assert reported["LLM_FLEET_JOBS"] == reported["LLM_FLEET_PROGRAMS"] + "/jobs"
+    assert reported["LLM_FLEET_PROGRAMS"].startswith(f"{FOLDER}/programs/")
+    assert reported["LLM_FLEET_ENVIRONMENT"] == f"{FOLDER}/environments/cpu-1"
+    assert reported["LLM_FLEET_ENVIRONMENT_KIND"] == "venv"
+    assert reported["LLM_FLEET_PYTHON"] == f"{FOLDER}/environments/cpu-1/bin/python"
+    assert (reported["LLM_FLEET_ACCELERATOR"], reported["LLM_FLEET_PROCESSES"]) == ("neuron", "32")
+    assert reported["LLM_FLEET_COMPILE_CACHE"] == f"{FOLDER}/compile-cache"
+    assert reported["LLM_FLEET_HUB_TOKEN_SECRET"] == ""
+    assert (reported["FI_PROVIDER"], reported["NEURON_RT_NUM_CORES"]) == ("efa", "32")
 
 
 def test_a_jobs_own_value_wins_even_when_it_is_nothing(tmp_path: Path) -> None:
@@ -78,16 +78,16 @@ def test_a_value_is_what_it_is_whatever_it_means_to_a_shell(tmp_path: Path, valu
     training = replace(TRAINING, fabrics=(fabric,), hub_token_secret_arn=value)
     node = make(tmp_path, training=training)
     STEP.apply(node)
-    told = sourced(node)
-    assert told["ODD"] == value
-    assert told["LLM_FLEET_HUB_TOKEN_SECRET"] == value
+    reported = sourced(node)
+    assert reported["ODD"] == value
+    assert reported["LLM_FLEET_HUB_TOKEN_SECRET"] == value
 
 
-def test_a_job_may_do_as_much_as_slurmd_allows_whoever_submitted_it(tmp_path: Path) -> None:
+def test_a_job_may_do_as_much_as_slurmd_allows_anyone_submitted_it(tmp_path: Path) -> None:
     node = make(tmp_path)
     STEP.apply(node)
     text = (node.host.read(TRAINING_SH) or "").replace(FABRIC_SH, str(node.host.path(FABRIC_SH)))
-    told = subprocess.run(
+    reported = subprocess.run(
         [
             "bash",
             "-c",
@@ -97,7 +97,7 @@ def test_a_job_may_do_as_much_as_slurmd_allows_whoever_submitted_it(tmp_path: Pa
         text=True,
         check=True,
     )
-    assert told.stdout.split() == ["512", "32"]
+    assert reported.stdout.split() == ["512", "32"]
 
 
 def test_nodes_that_run_no_jobs_have_paths_and_neither_environment_nor_fabric(tmp_path: Path) -> None:
@@ -105,38 +105,41 @@ def test_nodes_that_run_no_jobs_have_paths_and_neither_environment_nor_fabric(tm
         node = make(tmp_path / group.name, group=group)
         STEP.apply(node)
         STEP.verify(node)
-        told = sourced(node)
-        assert told["LLM_FLEET_JOBS"].startswith(FOLDER)
-        assert (told["LLM_FLEET_ENVIRONMENT"], told["LLM_FLEET_ENVIRONMENT_KIND"]) == ("", "none")
-        assert (told["LLM_FLEET_PYTHON"], told["LLM_FLEET_PROCESSES"]) == ("python3", "1")
-        assert told["LLM_FLEET_ACCELERATOR"] == "none"
-        assert "FI_PROVIDER" not in told
+        reported = sourced(node)
+        assert reported["LLM_FLEET_JOBS"].startswith(FOLDER)
+        assert (reported["LLM_FLEET_ENVIRONMENT"], reported["LLM_FLEET_ENVIRONMENT_KIND"]) == ("", "none")
+        assert (reported["LLM_FLEET_PYTHON"], reported["LLM_FLEET_PROCESSES"]) == ("python3", "1")
+        assert reported["LLM_FLEET_ACCELERATOR"] == "none"
+        assert "FI_PROVIDER" not in reported
 
 
 def test_a_container_is_named_by_its_image_and_has_its_own_python(tmp_path: Path) -> None:
     image = Environment("smp-1", "container", ("workers",), None, (), "docker://registry#smp:1")
     node = with_environment(make(tmp_path), image, VENV)
     STEP.apply(node)
-    told = sourced(node)
-    assert told["LLM_FLEET_ENVIRONMENT"] == f"{FOLDER}/environments/smp-1.sqsh"
-    assert (told["LLM_FLEET_ENVIRONMENT_KIND"], told["LLM_FLEET_PYTHON"]) == ("container", "python3")
+    reported = sourced(node)
+    assert reported["LLM_FLEET_ENVIRONMENT"] == f"{FOLDER}/environments/smp-1.sqsh"
+    assert (reported["LLM_FLEET_ENVIRONMENT_KIND"], reported["LLM_FLEET_PYTHON"]) == ("container", "python3")
 
 
-def test_what_exports_is_told_beside_what_jobs_run_in(tmp_path: Path) -> None:
+def test_what_exports_is_reported_next_to_what_jobs_run_in(tmp_path: Path) -> None:
     export = Environment("tgi-1", "container", None, None, (), "docker://registry#tgi:1", "export")
     node = with_environment(make(tmp_path), export, VENV)
     STEP.apply(node)
-    told = sourced(node)
-    assert told["LLM_FLEET_ENVIRONMENT"] == f"{FOLDER}/environments/cpu-1"
-    assert told["LLM_FLEET_EXPORT_ENVIRONMENT"] == f"{FOLDER}/environments/tgi-1.sqsh"
-    assert (told["LLM_FLEET_EXPORT_ENVIRONMENT_KIND"], told["LLM_FLEET_EXPORT_PYTHON"]) == ("container", "python3")
+    reported = sourced(node)
+    assert reported["LLM_FLEET_ENVIRONMENT"] == f"{FOLDER}/environments/cpu-1"
+    assert reported["LLM_FLEET_EXPORT_ENVIRONMENT"] == f"{FOLDER}/environments/tgi-1.sqsh"
+    assert (reported["LLM_FLEET_EXPORT_ENVIRONMENT_KIND"], reported["LLM_FLEET_EXPORT_PYTHON"]) == (
+        "container",
+        "python3",
+    )
     alone = with_environment(make(tmp_path / "alone"), export)
     STEP.apply(alone)
     assert sourced(alone)["LLM_FLEET_ENVIRONMENT_KIND"] == "none"
     without = make(tmp_path / "without")
     STEP.apply(without)
-    told = sourced(without)
-    assert (told["LLM_FLEET_EXPORT_ENVIRONMENT"], told["LLM_FLEET_EXPORT_ENVIRONMENT_KIND"]) == ("", "none")
+    reported = sourced(without)
+    assert (reported["LLM_FLEET_EXPORT_ENVIRONMENT"], reported["LLM_FLEET_EXPORT_ENVIRONMENT_KIND"]) == ("", "none")
 
 
 def test_a_group_of_mixed_types_has_the_accelerator_of_one(tmp_path: Path) -> None:
@@ -152,7 +155,7 @@ def test_without_a_fabric_the_file_is_there_and_sets_nothing() -> None:
     assert "export FI_PROVIDER" in fabric_sh(FABRIC)
 
 
-def test_edited_files_are_told_and_written_anew(tmp_path: Path) -> None:
+def test_edited_files_are_reported_and_written_again(tmp_path: Path) -> None:
     node = make(tmp_path)
     STEP.apply(node)
     file(tmp_path, FABRIC_SH, "export FI_PROVIDER=tcp\n")
@@ -172,7 +175,7 @@ def test_the_scripts_are_clean(tmp_path: Path) -> None:
 
 def test_it_is_skipped_without_training_and_where_the_storage_is_out_of_reach(tmp_path: Path) -> None:
     assert STEP.skip(make(tmp_path)) is None
-    assert STEP.skip(make(tmp_path, training=None)) == "the fleet asks for no training runtime"
+    assert STEP.skip(make(tmp_path, training=None)) == "the fleet has no training runtime"
     others = replace(FSX, groups=("workers",))
     assert STEP.skip(make(tmp_path, mounts=(others,))) is None
     assert STEP.skip(make(tmp_path, group=LOGIN, mounts=(others,))) == (

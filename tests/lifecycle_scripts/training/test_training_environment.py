@@ -1,4 +1,4 @@
-"""What jobs run in: built by real Pythons and a real pip from tiny wheels, imported, proven whole, built anew."""
+"""What jobs run in: built by real Pythons and a real pip from tiny wheels, imported, proven whole, built again."""
 
 import os
 import shutil
@@ -97,13 +97,13 @@ def copied(built: Path, root: Path) -> Path:
 
 def test_jobs_can_import_what_was_pinned_and_run_its_scripts(built: Path) -> None:
     prefix = built / PLACE.lstrip("/")
-    told = subprocess.run(
+    reported = subprocess.run(
         [prefix / "bin/python", "-c", "import sys, tiny_train; print(sys.prefix, tiny_train.ANSWER)"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert told.stdout.split() == [str(prefix), "42"]
+    assert reported.stdout.split() == [str(prefix), "42"]
     script = (prefix / "bin/tiny-train").read_text().splitlines()[0]
     assert Path(script[2:]).exists(), (
         "its first line names an interpreter that is there, also after it was put in place"
@@ -113,17 +113,17 @@ def test_jobs_can_import_what_was_pinned_and_run_its_scripts(built: Path) -> Non
 
 
 def test_it_says_what_is_in_it_and_who_made_it(built: Path) -> None:
-    told = marker(make(built), f"{PLACE}/.llm-fleet.json")
-    assert told["environment"] == {
+    reported = marker(make(built), f"{PLACE}/.llm-fleet.json")
+    assert reported["environment"] == {
         "name": "cpu-1",
         "kind": "venv",
         "program": "python3",
         "packages": [["tiny-train", "1.0"]],
         "image": None,
     }
-    assert told["files"]["tiny-train"]["version"] == "1.0"
-    assert len(told["files"]["tiny-train"]["sha256"]) == 64
-    assert told["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert reported["files"]["tiny-train"]["version"] == "1.0"
+    assert len(reported["files"]["tiny-train"]["sha256"]) == 64
+    assert reported["python"] == ".".join(map(str, sys.version_info[:3]))
 
 
 def test_other_nodes_only_look_and_need_nothing_to_build_with(built: Path) -> None:
@@ -147,14 +147,14 @@ def test_of_three_whole_nodes_that_start_at_once_one_builds_and_all_pass(fresh: 
         subprocess.Popen([sys.executable, PROCESS, root, fresh], stdout=PIPE, stderr=subprocess.STDOUT, text=True)
         for root in roots
     ]
-    told = [process.communicate(timeout=120)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0, 0], told
-    assert sorted(line.strip() for line in told) == ["built", "found", "found"]
+    reported = [process.communicate(timeout=120)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0], reported
+    assert sorted(line.strip() for line in reported) == ["built", "found", "found"]
     assert len(list((shared / "llm-fleet/environments/.built/cpu-1").iterdir())) == 1
     assert [path.name for path in (shared / "llm-fleet/programs").iterdir() if path.name.startswith(".")] == []
 
 
-def test_what_was_half_built_is_no_environment_and_is_built_anew(
+def test_what_was_half_built_is_no_environment_and_is_built_again(
     fresh: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = ready(tmp_path, fresh)
@@ -235,7 +235,7 @@ def test_one_that_is_not_whole_any_more_is_noticed(built: Path, tmp_path: Path, 
         STEP.verify(node)
 
 
-def test_one_that_is_broken_is_built_anew_beside_and_who_runs_in_it_goes_on(
+def test_one_that_is_broken_is_built_again_next_to_and_who_runs_in_it_goes_on(
     built: Path, fresh: str, tmp_path: Path
 ) -> None:
     node = ready(copied(built, tmp_path / "node"), fresh)
@@ -249,18 +249,20 @@ def test_one_that_is_broken_is_built_anew_beside_and_who_runs_in_it_goes_on(
 
 def test_another_set_of_packages_is_not_taken_for_it(built: Path) -> None:
     other = with_environment(make(built), replace(VENV, packages=(Package("tiny-train", "2.0"),)))
-    with pytest.raises(Failure, match=r"LFN140 .*wanted is"):
+    with pytest.raises(Failure, match=r"LFN140 .* was built from .*, not from "):
         STEP.verify(other)
 
 
-def test_a_wheel_for_another_python_is_told_before_anything_is_fetched(tmp_path: Path) -> None:
+def test_a_wheel_for_another_python_is_reported_before_anything_is_fetched(tmp_path: Path) -> None:
     node = ready(tmp_path)
     file_name = "tiny_train-1.0-cp27-cp27m-manylinux1_x86_64.whl"
     node = with_files(node, cached(node, b"", file_name, name="tiny-train"))
     shutil.rmtree(tmp_path / "var")
-    with pytest.raises(Failure, match=rf"LFN135 .*Python {sys.version_info[0]}\.\d+.*cp27-cp27m.* is not for") as told:
+    with pytest.raises(
+        Failure, match=rf"LFN135 .*Python {sys.version_info[0]}\.\d+.*cp27-cp27m.* is not for"
+    ) as reported:
         STEP.apply(node)
-    assert told.value.final
+    assert reported.value.final
 
 
 def test_a_node_without_the_interpreter_cannot_build_and_says_so(tmp_path: Path) -> None:
@@ -280,11 +282,11 @@ def test_a_node_whose_interpreter_is_gone_or_another_does_not_pass(built: Path, 
         STEP.verify(node)
     (place / "bin/python").unlink()
     file(place, "bin/python", f"#!{sys.executable}\nprint('[[3, 4, 1], \"\"]')\n", 0o755)
-    with pytest.raises(Failure, match=r"LFN135 .*built with Python 3\.\d+\.\d+, here it is 3\.4\.1"):
+    with pytest.raises(Failure, match=r"LFN135 .*built with Python 3\.\d+\.\d+, this node has 3\.4\.1"):
         STEP.verify(node)
 
 
-def test_an_interpreter_without_venv_is_told_in_its_own_words(tmp_path: Path) -> None:
+def test_an_interpreter_without_venv_is_reported_in_its_own_words(tmp_path: Path) -> None:
     node = ready(tmp_path)
     body = "if '-m' in a: sys.exit('ensurepip is not available: apt install python3-venv')\n"
     python(tmp_path, body + "os.execv(sys.executable, [sys.executable, *a])")
@@ -292,20 +294,20 @@ def test_an_interpreter_without_venv_is_told_in_its_own_words(tmp_path: Path) ->
         STEP.apply(node)
 
 
-def test_a_wheel_that_pip_does_not_take_is_told_in_pips_words(fresh: str, tmp_path: Path) -> None:
+def test_a_wheel_that_pip_does_not_take_is_reported_in_pips_words(fresh: str, tmp_path: Path) -> None:
     with pytest.raises(Failure, match=r"LFN136"):
         STEP.apply(ready(tmp_path, fresh, data=b"no zip at all"))
     assert not list((tmp_path / PLACE.lstrip("/")).parent.glob("cpu-1"))
 
 
-def test_no_room_is_told_before_anything_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_room_is_reported_before_anything_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(tmp_path)._replace(free=100)
 
-    def told(_: Path) -> object:
+    def reported(_: Path) -> object:
         return usage
 
-    monkeypatch.setattr(shutil, "disk_usage", told)
-    with pytest.raises(Failure, match=r"LFN131 .*100 bytes free, cpu-1 of"):
+    monkeypatch.setattr(shutil, "disk_usage", reported)
+    with pytest.raises(Failure, match=r"LFN131 .*100 bytes free, but cpu-1 of"):
         STEP.apply(ready(tmp_path))
 
 
@@ -330,16 +332,16 @@ def test_room_that_ends_in_the_middle_is_the_storages(tmp_path: Path) -> None:
 def test_pip_sees_no_index_no_configuration_and_only_the_pinned_files(
     fresh: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[tuple[str, ...], object]] = []
+    requested: list[tuple[tuple[str, ...], object]] = []
     real = Host.run
 
     def run(host: Host, *command: str, **more: object) -> str:
-        asked.append((command, more.get("env")))
+        requested.append((command, more.get("env")))
         return real(host, *command, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Host, "run", run)
     STEP.apply(ready(tmp_path, fresh))
-    ((command, env),) = [(command, env) for command, env in asked if "install" in command]
+    ((command, env),) = [(command, env) for command, env in requested if "install" in command]
     assert {"--isolated", "--no-index", "--no-deps", "--only-binary", "-I"} <= {*command}
     assert command[-1].endswith("/tiny_train-1.0-py3-none-any.whl")
     assert env == {"PIP_CONFIG_FILE": "/dev/null"}
@@ -350,11 +352,11 @@ def test_only_nodes_that_run_its_jobs_take_it(tmp_path: Path) -> None:
     assert STEP.skip(make(tmp_path)) is None
     for nobodys in (replace(VENV, groups=("others",)), replace(VENV, groups=())):
         node = with_environment(make(tmp_path), nobodys)
-        assert STEP.skip(node) == "jobs of this group run in no environment"
-    assert STEP.skip(make(tmp_path, group=CONTROLLER, training=None)) == "the fleet asks for no training runtime"
+        assert STEP.skip(node) == "the group has no training environment"
+    assert STEP.skip(make(tmp_path, group=CONTROLLER, training=None)) == "the fleet has no training runtime"
 
 
-def test_storage_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_storage_that_cannot_be_written_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise OSError(30, os.strerror(30), "/fsx/llm-fleet/locks")
 

@@ -57,7 +57,7 @@ def test_another_bundle_is_another_folder_and_jobs_go_on_with_theirs(tmp_path: P
     back = again(after)  # a node that still has the old bundle starts once more
     STEP.apply(back)
     STEP.verify(back)
-    assert back.host.changes == [], "current leads to the version that was made last, whoever starts"
+    assert back.host.changes == [], "current leads to the version that was made last, whichever node starts"
 
 
 def test_caches_of_python_are_no_part_of_it(tmp_path: Path) -> None:
@@ -71,9 +71,9 @@ def test_caches_of_python_are_no_part_of_it(tmp_path: Path) -> None:
 def test_a_bundle_without_one_of_the_folders_is_a_failure(tmp_path: Path, name: str) -> None:
     node = make(tmp_path)
     shutil.rmtree(tmp_path / "bundle" / name)
-    with pytest.raises(Failure, match=f"LFN132 .* has no {name}/") as told:
+    with pytest.raises(Failure, match=f"LFN132 .* has no {name}/") as reported:
         STEP.apply(node)
-    assert told.value.final
+    assert reported.value.final
 
 
 def spoil_content(folder: Path) -> None:
@@ -89,7 +89,7 @@ def spoil_marker(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [spoil_content, spoil_file, spoil_marker, shutil.rmtree])
-def test_what_is_not_whole_is_told_and_mended(tmp_path: Path, spoil: object) -> None:
+def test_what_is_not_whole_is_reported_and_fixed(tmp_path: Path, spoil: object) -> None:
     node = make(tmp_path)
     STEP.apply(node)
     assert callable(spoil)
@@ -134,7 +134,7 @@ def test_no_room_is_the_shared_storages_and_not_the_nodes(tmp_path: Path, monkey
     refused(Code.SHARED_FULL, STEP.apply, make(tmp_path), match="LFN131")
 
 
-def test_storage_that_refuses_is_told_with_its_path(tmp_path: Path) -> None:
+def test_storage_that_refuses_is_reported_with_its_path(tmp_path: Path) -> None:
     file(tmp_path, FOLDER, "a file in the way")
     with pytest.raises(Failure, match=r"LFN130 .*/fsx/llm-fleet"):
         STEP.apply(make(tmp_path))
@@ -143,22 +143,22 @@ def test_storage_that_refuses_is_told_with_its_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "is_told"), [("ext4", True), ("xfs", True), ("nfs4", False), ("lustre", False), ("fuse.x", False)]
+    ("kind", "is_reported"), [("ext4", True), ("xfs", True), ("nfs4", False), ("lustre", False), ("fuse.x", False)]
 )
-def test_a_folder_on_the_nodes_own_disk_is_refused(tmp_path: Path, kind: str, is_told: bool) -> None:
+def test_a_folder_on_the_nodes_own_disk_is_refused(tmp_path: Path, kind: str, is_reported: bool) -> None:
     """Where the manifest has no file system there: one that it has was proven by its own step."""
     mountinfo = f"1 0 8:1 / / rw - ext4 /dev/root rw\n2 1 0:9 / /fsx rw - {kind} server rw\n"
     for node in (make(tmp_path, mounts=()), make(tmp_path, mounts=(), group=CONTROLLER)):
         file(tmp_path, "/proc/self/mountinfo", mountinfo)
-        if is_told and node.role != "Controller":
-            with pytest.raises(Failure, match=f"LFN130 .*{kind}.*this node alone"):
+        if is_reported and node.role != "Controller":
+            with pytest.raises(Failure, match=f"LFN130 .*{kind}.*a local disk of this node"):
                 STEP.apply(node)
         else:
             STEP.apply(node)
 
 
 def test_no_folder_for_runs_is_made_outside_of_the_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the training folder is a file system of its own, the folder beside it is on the node's own disk."""
+    """Where the training folder is a file system of its own, its parent folder is on the node's own disk."""
     node = make(tmp_path)
     real = Path.stat
 

@@ -100,8 +100,8 @@ def wheel(name: str, version: str = "1.0", *, source: str = "ANSWER = 42\n") -> 
     return out.getvalue()
 
 
-def use_stand_in(root: Path, name: str) -> None:
-    """The drill's stand-in `name` on the node, with what it is written in."""
+def use_drill_fake(root: Path, name: str) -> None:
+    """The drill's fake `name` on the node, with what it is written in."""
     step_node.file(root, f"/usr/bin/{name}", (_STAND_INS / name).read_text(), 0o755)
     for tool in _TOOLS:
         found = shutil.which(tool)

@@ -1,4 +1,4 @@
-"""Strict stand-ins for shadow's tools and sudo, which edit the node's own files as the real ones do."""
+"""Strict fakes of shadow's tools and sudo, which edit the node's own files as the real ones do."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from llm_fleet_node.users.as_user import as_user, in_process_of
 from tests.lifecycle_scripts.convergence import refused
 
 pytestmark = pytest.mark.root
-NOBODY = (65534, 65534)
+UNPRIVILEGED = (65534, 65534)
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def test_files_belong_to_the_user_and_changes_are_kept(open_folder: Path) -> Non
         file.write_text("hello")
         host.changes.append("made it")
 
-    in_process_of(host, NOBODY, "/nowhere", work)
-    assert (file.stat().st_uid, file.stat().st_gid) == NOBODY
+    in_process_of(host, UNPRIVILEGED, "/nowhere", work)
+    assert (file.stat().st_uid, file.stat().st_gid) == UNPRIVILEGED
     assert host.changes == ["made it"]
 
 
@@ -45,24 +45,24 @@ def test_roots_files_are_out_of_reach(open_folder: Path) -> None:
     secret.chmod(0o600)
     (open_folder / "authorized_keys").symlink_to(secret)
     with pytest.raises(Failure, match="Permission denied") as failure:
-        in_process_of(Host(), NOBODY, "/", lambda host: _write(open_folder / "authorized_keys"))
+        in_process_of(Host(), UNPRIVILEGED, "/", lambda host: _write(open_folder / "authorized_keys"))
     assert failure.value.code is Code.HOME_UNFIT
     assert secret.read_text() == "root's"
 
 
 def test_a_failure_comes_back_whole() -> None:
     with pytest.raises(Failure) as failure:
-        in_process_of(Host(), NOBODY, "/", lambda _: fail(Code.PYXIS, "as it was said"))
+        in_process_of(Host(), UNPRIVILEGED, "/", lambda _: fail(Code.PYXIS, "as it was said"))
     assert (failure.value.code, failure.value.cause) == (Code.PYXIS, "as it was said")
 
 
 def test_a_defect_comes_back_with_its_place() -> None:
-    refused(Code.UNFORESEEN, in_process_of, Host(), NOBODY, "/", _defect, match="in _defect")
+    refused(Code.UNFORESEEN, in_process_of, Host(), UNPRIVILEGED, "/", _defect, match="in _defect")
 
 
-def test_a_killed_process_is_told() -> None:
+def test_a_killed_process_is_reported() -> None:
     with pytest.raises(Failure, match="killed"):
-        in_process_of(Host(), NOBODY, "/", lambda _: os.kill(os.getpid(), 9))
+        in_process_of(Host(), UNPRIVILEGED, "/", lambda _: os.kill(os.getpid(), 9))
 
 
 def test_no_group_of_roots_is_kept() -> None:
@@ -70,7 +70,7 @@ def test_no_group_of_roots_is_kept() -> None:
     host = Host()
     os.setgroups([4711])
     try:
-        in_process_of(host, NOBODY, "/", lambda child: child.changes.append(f"{os.getgroups()} {os.getuid()}"))
+        in_process_of(host, UNPRIVILEGED, "/", lambda child: child.changes.append(f"{os.getgroups()} {os.getuid()}"))
     finally:
         os.setgroups(before)
     assert host.changes == ["[] 65534"]

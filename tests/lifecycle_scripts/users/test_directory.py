@@ -1,4 +1,4 @@
-"""A directory asked by SSSD: the password in root's file alone, NSS and PAM set up, and proof by a person."""
+"""A directory through SSSD: the password only in root's file, NSS and PAM set up, and proof by a person."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -66,16 +66,16 @@ else: bad()
 GETENT = """
 if a[:2] != ['--service=sss', 'passwd']: bad()
 if not os.path.exists(root + '/run/sssd.service'): sys.exit(2)
-if a[2] not in read('/cached').split(): write('/asked', a[2])
+if a[2] not in read('/cached').split(): write('/requests', a[2])
 if not read('/person'): sys.exit(2)
 print(read('/person').strip().replace('NAME', a[2]))
 """
-# SSSD asks nobody before it is asked, and says Online until then; sssctl asks it by the InfoPipe, of the package
-# sssd-dbus.
+# SSSD contacts no server before the first request, and says Online until then; sssctl asks it by the InfoPipe, of the
+# package sssd-dbus.
 SSSCTL = """
 if a != ['domain-status', 'corp.example.com', '--online']: bad()
 if not os.path.exists(root + '/usr/libexec/sssd/sssd_ifp'): sys.exit('InfoPipe operation failed.')
-print('Online status: ' + (read('/asked') and read('/status') or 'Online'))
+print('Online status: ' + (read('/requests') and read('/status') or 'Online'))
 """
 
 
@@ -160,7 +160,7 @@ def test_homes_made_by_oddjobd_are_their_owners_alone(tmp_path: Path, umask: str
 
 
 @pytest.mark.parametrize("secret", ["", " \n", "one\ntwo", " lead-blank", "bell\a"])
-def test_a_secret_that_is_no_password_is_told_without_its_text(node: Node, secret: str) -> None:
+def test_a_secret_that_is_no_password_is_reported_without_its_text(node: Node, secret: str) -> None:
     file(node.host.root, "/secret", secret)
     failure = refused(Code.DIRECTORY_SECRET, STEP.apply, node)
     assert failure.final
@@ -168,7 +168,7 @@ def test_a_secret_that_is_no_password_is_told_without_its_text(node: Node, secre
     assert not node.host.path(sssd.CONF).exists()
 
 
-def test_a_secret_out_of_reach_is_told(node: Node) -> None:
+def test_a_secret_out_of_reach_is_reported(node: Node) -> None:
     program(node.host.root, "aws", "sys.exit('AccessDeniedException: not authorized')")
     refused(Code.DIRECTORY_SECRET, STEP.apply, node, match="AccessDenied")
 
@@ -199,7 +199,7 @@ def test_a_name_that_sssd_has_in_its_cache_does_not_speak_for_the_directory(
         STEP.verify(node)
 
 
-def test_a_node_whose_sssd_cannot_tell_how_it_stands_is_judged_by_the_test_user(
+def test_a_node_whose_sssd_cannot_report_how_it_is_is_checked_by_the_test_user(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sssd, "_SECONDS", 0.1)
@@ -211,7 +211,7 @@ def test_a_node_whose_sssd_cannot_tell_how_it_stands_is_judged_by_the_test_user(
 
 
 @pytest.mark.parametrize("person", ["", "NAME:*:1005:200017:Ada:/home/NAME:/bin/bash"])
-def test_nobody_and_a_stranger_are_told(node: Node, person: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_one_and_a_stranger_are_reported(node: Node, person: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sssd, "_SECONDS", 0.1)
     STEP.apply(node)
     file(node.host.root, "/person", person)
@@ -224,7 +224,7 @@ def test_sssd_that_does_not_start_and_a_file_that_others_read(node: Node) -> Non
     (node.host.root / "broken").unlink()
     STEP.apply(node)
     node.host.path(sssd.CONF).chmod(0o644)
-    with pytest.raises(Failure, match="root's alone"):
+    with pytest.raises(Failure, match="contains a password, but other users than root can read it"):
         STEP.verify(node)
 
 
@@ -248,8 +248,8 @@ def test_on_parallelcluster_the_platform_asks_and_the_node_only_proves_it(tmp_pa
     assert node.host.read("/etc/sudoers.d/llm-fleet-directory")
 
 
-def test_it_is_skipped_without_a_directory_and_keys_are_asked_for_only_if_told(tmp_path: Path) -> None:
-    assert STEP.skip(make(tmp_path)) == "the fleet asks no directory"
+def test_it_is_skipped_without_a_directory_and_keys_are_requested_for_only_if_reported(tmp_path: Path) -> None:
+    assert STEP.skip(make(tmp_path)) == "the fleet has no directory"
     node = fresh(tmp_path, replace(DIRECTORY, ssh_keys=False, user_filter=None, test_user=None))
     STEP.apply(node)
     STEP.verify(node)

@@ -81,7 +81,7 @@ def test_verify_names_what_is_missing(node: Node) -> None:
     refused(Code.SLURM_ACCOUNTS, STEP.verify, node, match="research, alice in research, carl in research")
 
 
-def test_whoever_was_quicker_is_no_failure(node: Node) -> None:
+def test_anyone_was_quicker_is_no_failure(node: Node) -> None:
     late = SACCTMGR.replace("if line in records:", "if True:")
     program(node.host.root, "sacctmgr", late)
     file(node.host.root, "/records", "train|research|\ntrain|research|carl\n")
@@ -109,7 +109,7 @@ def test_without_accounting_there_is_nothing_to_do(node: Node) -> None:
     assert not (node.host.root / "calls").exists()
 
 
-def test_accounting_that_the_fleet_wants_and_slurm_lacks_is_told(node: Node) -> None:
+def test_accounting_that_the_fleet_wants_and_slurm_lacks_is_reported(node: Node) -> None:
     file(node.host.root, "/storage", "(null)")
     refused(Code.SLURM_ACCOUNTS, STEP.apply, node, match="keeps no records")
 

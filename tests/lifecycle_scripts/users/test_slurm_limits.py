@@ -16,7 +16,7 @@ from llm_fleet_node.users import slurm_enforcement
 from llm_fleet_node.users.limit_values import as_minutes, as_resources, differ, written_memory
 from llm_fleet_node.users.slurm_accounts import was_there
 from llm_fleet_node.users.slurm_enforcement import BLOCK, enforcing_lines
-from llm_fleet_node.users.slurm_limits import ORGANISATION
+from llm_fleet_node.users.slurm_limits import ORGANIZATION
 from tests.lifecycle_scripts.convergence import applied, refused
 from tests.lifecycle_scripts.step_node import ALICE, file, make, program
 
@@ -41,8 +41,8 @@ ACCOUNTS = SlurmAccounts("llm-fleet", ("associations", "limits"), ("gres/gpu",),
 
 # As sacctmgr of Slurm 24.11.5 was seen to do: keeps an association a line in /records, as JSON; writes durations as
 # D-HH:MM:SS and memory with a unit; `-1` takes a limit back; knows a gres only once slurmctld counts it; an account's
-# organisation is its parent's name or its own, unless told. Most calls only look: these lines are Python as well, which
-# is read without a parser that would have to be imported.
+# organization is its parent's name or its own, unless given. Most calls only look: these lines are Python as well,
+# which is read without a parser that would have to be imported.
 SACCTMGR = r"""
 OPTIONS = ['Fairshare', 'GrpJobs', 'GrpSubmitJobs', 'MaxJobs', 'MaxSubmitJobs', 'MaxWall', 'GrpTRES', 'MaxTRES']
 records = [eval(line) for line in read('/records').splitlines()]
@@ -169,20 +169,20 @@ def test_a_second_time_nothing_is_changed(tmp_path: Path) -> None:
 
 
 def test_killed_before_limits_are_set_and_before_the_file_is_read_it_goes_on(tmp_path: Path) -> None:
-    node = fresh(tmp_path, more=record("lab", org=ORGANISATION))
+    node = fresh(tmp_path, more=record("lab", org=ORGANIZATION))
     file(tmp_path, "/opt/slurm/etc/slurm.conf", with_block("ClusterName=train\n", BLOCK, enforcing_lines(ACCOUNTS)))
     STEP.apply(node)
     STEP.verify(node)
 
 
-def test_limits_that_nobody_wants_any_more_are_taken_back_and_what_people_made_stays(tmp_path: Path) -> None:
+def test_limits_that_no_one_wants_any_more_are_taken_back_and_what_people_made_stays(tmp_path: Path) -> None:
     more = (
         record(
-            "research", limits='{"GrpJobs": "3", "GrpTRES": {"node": 99, "cpu": 8}, "MaxWall": "60"}', org=ORGANISATION
+            "research", limits='{"GrpJobs": "3", "GrpTRES": {"node": 99, "cpu": 8}, "MaxWall": "60"}', org=ORGANIZATION
         )
-        + record("left", limits='{"MaxJobs": "2", "GrpTRES": {"node": 2}}', org=ORGANISATION)
+        + record("left", limits='{"MaxJobs": "2", "GrpTRES": {"node": 2}}', org=ORGANIZATION)
         + record("by-hand", limits='{"MaxJobs": "2"}')
-        + record("research", cluster="other", limits='{"GrpJobs": "3"}', org=ORGANISATION)
+        + record("research", cluster="other", limits='{"GrpJobs": "3"}', org=ORGANIZATION)
     )
     node = fresh(tmp_path, more=more)
     STEP.apply(node)
@@ -207,14 +207,14 @@ def test_verify_reads_back_and_names_what_differs(tmp_path: Path) -> None:
     refused(Code.SLURM_LIMITS, STEP.verify, node, match="research is without MaxJobs=8")
 
 
-def test_limits_that_nobody_enforces_are_no_limits(tmp_path: Path) -> None:
+def test_limits_that_no_one_enforces_are_no_limits(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     STEP.apply(node)
     file(tmp_path, "/running", "AccountingStorageEnforce=associations\nAccountingStorageTRES=gres/gpu\n")
     refused(Code.LIMITS_NOT_ENFORCED, STEP.verify, node, match="AccountingStorageEnforce without limits")
 
 
-def test_where_reading_anew_is_not_enough_slurmctld_is_started_anew(
+def test_where_reading_again_is_not_enough_slurmctld_is_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slurm_enforcement, "_SECONDS", 0.1)
@@ -280,7 +280,7 @@ def test_memory_is_read_as_sacctmgr_24_11_was_seen_to_write_it(mebibytes: int, t
     assert not differ("mem", text, mebibytes)
 
 
-def test_where_a_resource_is_not_counted_yet_it_is_before_limits_and_nobody_is_locked_out_meanwhile(
+def test_where_a_resource_is_not_counted_yet_it_is_before_limits_and_no_one_is_locked_out_meanwhile(
     tmp_path: Path,
 ) -> None:
     node = fresh(tmp_path)
@@ -291,7 +291,7 @@ def test_where_a_resource_is_not_counted_yet_it_is_before_limits_and_nobody_is_l
 
 
 def test_the_accounts_that_only_took_their_parents_name_are_not_the_fleets(tmp_path: Path) -> None:
-    """Told no organisation, Slurm takes the parent's name or the account's own."""
+    """Without an organization Slurm uses the parent's name or the account's own."""
     by_hand = record("llm-fleet", limits='{"MaxJobs": "2"}') + record(
         "below", limits='{"MaxJobs": "2"}', org="llm-fleet"
     )

@@ -32,7 +32,8 @@ elif a[:4] == ['-y', '-P', '', '-f'] and len(a) == 5:
 else:
     bad()
 """
-# Lets in whoever's key is in their authorized_keys, once KnownHostsCommand has told a host key; goes by ssh_config.d.
+# Lets in a user whose key is in their authorized_keys, once KnownHostsCommand has printed a host key; goes by
+# ssh_config.d.
 SSH = """
 options = dict(o.split('=', 1) for w, o in zip(a[0::2], a[1::2]) if w == '-o')
 config = read('/etc/ssh/ssh_config.d/50-llm-fleet.conf')
@@ -42,15 +43,15 @@ if a[0] == '-G' and len(a) == 2:
 if options.get('BatchMode') != 'yes' or options.get('StrictHostKeyChecking') != 'yes' or a[-1] != 'true': bad()
 import subprocess
 command = [l.split() for l in config.splitlines() if l.split()[:1] == ['KnownHostsCommand']]
-told = subprocess.run([root + command[0][1], a[-2]], capture_output=True, text=True).stdout if command else ''
-if not told: sys.exit('Host key verification failed.')
+keys = subprocess.run([root + command[0][1], a[-2]], capture_output=True, text=True).stdout if command else ''
+if not keys: sys.exit('Host key verification failed.')
 home = '/home/ubuntu' if read('/home/ubuntu/.ssh/authorized_keys') else '/fsx/home/alice'
 key = read(home + '/.ssh/id_ed25519.pub').split()
 if not key or key[1] not in read(home + '/.ssh/authorized_keys'): sys.exit('Permission denied (publickey).')
 """
 
 
-# Shows what this node's sshd has in /shown of the kind asked for, as `name type key` lines with a comment between them.
+# Shows what this node's sshd has in /shown of the requested kind, as `name type key` lines with a comment between them.
 # While /penalty has lines, it takes one off and closes the connection, as sshd does to who came too often.
 KEYSCAN = """
 if a[:3] != ['-T', '10', '-t'] or a[3] not in ('ed25519', 'ecdsa', 'rsa') or len(a) != 5: bad()
@@ -83,7 +84,7 @@ def node(tmp_path: Path) -> Node:
     return fresh(tmp_path)
 
 
-def test_users_get_in_and_nobody_is_asked(node: Node) -> None:
+def test_users_get_in_and_no_one_is_requested(node: Node) -> None:
     STEP.apply(node)
     STEP.verify(node)
     assert node.host.read(f"{FOLDER}/{NAME}") == f"{NAME} ssh-ed25519 HOST\n{NAME} ssh-rsa HOSTRSA\n"
@@ -111,7 +112,7 @@ def test_with_on_create_and_no_users_the_images_own_user_gets_from_node_to_node(
     assert STEP.skip(node) is None
     STEP.apply(node)
     STEP.verify(node)
-    assert said(node) == "", "no remark of what stands in the way"
+    assert said(node) == "", "no message about what prevents it"
     kept = "/fsx/home/.llm-fleet/key-of-ubuntu/train"
     assert node.host.path(kept).stat().st_mode & 0o777 == 0o700
     assert node.host.path(f"{kept}/id_ed25519").stat().st_mode & 0o777 == 0o600
@@ -121,8 +122,8 @@ def test_with_on_create_and_no_users_the_images_own_user_gets_from_node_to_node(
     assert applied(STEP, node) == []
     file(tmp_path, f"{kept}/id_ed25519", "PRIVATE another\n", 0o600)
     STEP.verify(node)
-    assert "/home/ubuntu/.ssh/id_ed25519 is not the key that the other nodes let in" in said(node)
-    assert "own user does not get from node to node" in said(node), "and costs no node"
+    assert "/home/ubuntu/.ssh/id_ed25519 is not the key that the other nodes authorize" in said(node)
+    assert "own user cannot log in between nodes" in said(node), "and costs no node"
 
 
 def test_the_images_users_key_converges_killed_anywhere(tmp_path: Path) -> None:
@@ -141,7 +142,7 @@ def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
     assert converges(STEP, fresh, tmp_path) >= 8
 
 
-def test_what_a_killed_node_left_of_a_key_is_made_anew(node: Node) -> None:
+def test_what_a_killed_node_left_of_a_key_is_made_again(node: Node) -> None:
     file(node.host.root, f"/fsx/home/alice/.ssh/.llm-fleet-key-on-{NAME}", "PRIV")
     STEP.apply(node)
     STEP.verify(node)
@@ -173,20 +174,20 @@ def test_a_key_of_the_users_own_is_used_as_it_is(node: Node) -> None:
     assert "ssh-ed25519 OWN alice" in (node.host.read("/fsx/home/alice/.ssh/authorized_keys") or "")
 
 
-def test_a_replaced_node_tells_its_new_keys(node: Node) -> None:
+def test_a_replaced_node_reports_its_new_keys(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/etc/ssh/ssh_host_ed25519_key.pub", "ssh-ed25519 NEWHOST root@image\n")
-    refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="does not hold this node's host keys")
+    refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="does not have this node's host keys")
     STEP.apply(node)
     STEP.verify(node)
 
 
-def test_the_look_up_tells_of_nodes_and_of_nothing_else(node: Node) -> None:
+def test_the_look_up_reports_of_nodes_and_of_nothing_else(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/fsx/home/.llm-fleet/ssh/secret", "out of reach\n")
     program_ = str(node.host.path(host_keys.PROGRAM))
-    for asked in ("github.com", "", "../secret", ".", "[10.0.0.1]:22", "a b", "$(id)"):
-        ended = subprocess.run([program_, asked], capture_output=True, text=True)
+    for requested in ("github.com", "", "../secret", ".", "[10.0.0.1]:22", "a b", "$(id)"):
+        ended = subprocess.run([program_, requested], capture_output=True, text=True)
         assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
     assert subprocess.run([program_, NAME], capture_output=True, text=True).stdout.startswith(f"{NAME} ssh-ed25519 ")
 
@@ -194,7 +195,7 @@ def test_the_look_up_tells_of_nodes_and_of_nothing_else(node: Node) -> None:
 def test_addresses_that_the_platform_lists_are_names_too(node: Node) -> None:
     own = Instance("workers", "Compute-1", "i-1", "10.1.0.12")
     other = Instance("workers", "Compute-2", "i-2", "10.1.0.13")
-    listed = replace(node, identity=replace(node.identity, neighbours=(own, other)))
+    listed = replace(node, identity=replace(node.identity, neighbors=(own, other)))
     assert host_keys.own_names(listed) == [NAME, "10.1.0.12"]
 
 
@@ -210,7 +211,7 @@ def test_verify_goes_by_a_login_and_not_by_files(node: Node) -> None:
     refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="Connection refused")
 
 
-def test_on_a_compute_node_nobody_logs_in_and_sshd_must_answer(tmp_path: Path) -> None:
+def test_on_a_compute_node_no_one_logs_in_and_sshd_must_answer(tmp_path: Path) -> None:
     node = fresh(tmp_path, role="Compute")
     file(tmp_path, "/usr/bin/ssh", "#!/bin/sh\necho 'Access denied by pam_slurm_adopt' >&2; exit 255\n", 0o755)
     STEP.apply(node)
@@ -242,7 +243,7 @@ def test_a_compute_node_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("path", ["/.ssh", "/.ssh/authorized_keys"])
-def test_keys_that_sshd_would_not_take_are_told(node: Node, path: str) -> None:
+def test_keys_that_sshd_would_not_take_are_reported(node: Node, path: str) -> None:
     STEP.apply(node)
     place = node.host.path(f"/fsx/home/bob{path}")
     place.chmod(place.stat().st_mode | 0o020)
@@ -258,7 +259,7 @@ def test_a_user_who_opens_their_home_spoils_no_node(node: Node) -> None:
     alone = replace(node, manifest=replace(node.manifest, users=(ALICE,)))
     STEP.apply(alone)
     STEP.verify(alone)
-    assert "sshd takes no key of alice until `chmod go-w /fsx/home/alice`" in said(node)
+    assert "sshd ignores keys of alice until `chmod go-w /fsx/home/alice`" in said(node)
     assert node.host.path("/fsx/home/alice").stat().st_mode & 0o777 == 0o775
     node.host.path("/fsx/home/alice").chmod(0o755)
     with pytest.raises(Failure, match="Permission denied"):
@@ -273,23 +274,23 @@ def test_without_host_keys_it_says_so(node: Node, monkeypatch: pytest.MonkeyPatc
         STEP.apply(node)
 
 
-def test_an_unmounted_file_system_is_told(node: Node) -> None:
+def test_an_unmounted_file_system_is_reported(node: Node) -> None:
     file(node.host.root, "/proc/self/mounts", "")
     for action in (STEP.apply, STEP.verify):
         refused(Code.HOME_UNFIT, action, node)
 
 
-def test_without_shared_storage_names_of_nodes_are_taken_at_first_sight(tmp_path: Path) -> None:
+def test_without_shared_storage_host_keys_are_accepted_at_the_first_connection(tmp_path: Path) -> None:
     lay_down(tmp_path)
     program(tmp_path, "ssh", SSH)
     node = make(tmp_path, users=[ALICE])
     STEP.apply(node)
     STEP.verify(node)
     assert "Host ip-*" in (node.host.read(host_keys.CLIENT_CONFIG) or "")
-    assert "users bring their keys" in said(node)
+    assert "users need an SSH agent" in said(node)
     assert applied(STEP, node) == []
     file(tmp_path, host_keys.CLIENT_CONFIG, "")
-    with pytest.raises(Failure, match="does ssh_config include it"):
+    with pytest.raises(Failure, match=r"ssh does not use .*: check that ssh_config includes it"):
         STEP.verify(node)
 
 

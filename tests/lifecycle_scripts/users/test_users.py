@@ -50,7 +50,7 @@ def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
     assert converges(STEP, fresh, tmp_path) >= 8
 
 
-def test_useradd_killed_between_its_files_leaves_no_open_door(node: Node) -> None:
+def test_useradd_killed_between_its_files_leaves_no_open_way(node: Node) -> None:
     file(node.host.root, "/die-in-useradd", "")
     with pytest.raises(Failure):
         STEP.apply(node)
@@ -81,11 +81,11 @@ def test_a_lock_that_a_tool_holds_is_waited_for_and_named(node: Node) -> None:
     ("user", "says"),
     [
         (replace(ALICE, name="ubuntu"), "user ubuntu has uid 1000"),
-        (replace(ALICE, uid=1000), "uid 1000, which alice is to have, is ubuntu's"),
-        (replace(ALICE, gid=1000), "gid 1000, which group alice is to have, is ubuntu's"),
+        (replace(ALICE, uid=1000), "uid 1000 of alice belongs to ubuntu here"),
+        (replace(ALICE, gid=1000), "gid 1000 of group alice belongs to ubuntu here"),
     ],
 )
-def test_a_taken_name_or_number_is_told_before_anything_is_changed(tmp_path: Path, user: object, says: str) -> None:
+def test_a_taken_name_or_number_is_reported_before_anything_is_changed(tmp_path: Path, user: object, says: str) -> None:
     lay_down(tmp_path)
     node = make(tmp_path, users=[BOB, user])  # pyright: ignore[reportArgumentType]
     before = snapshot(tmp_path)
@@ -96,7 +96,7 @@ def test_a_taken_name_or_number_is_told_before_anything_is_changed(tmp_path: Pat
         STEP.verify(node)
 
 
-def test_a_group_of_another_number_is_told(tmp_path: Path) -> None:
+def test_a_group_of_another_number_is_reported(tmp_path: Path) -> None:
     lay_down(tmp_path)
     file(tmp_path, "/etc/group", "root:x:0:\nalice:x:4000:\n")
     with pytest.raises(Failure, match="group alice has gid 4000 here"):
@@ -130,7 +130,7 @@ def test_a_changed_fleet_changes_homes_and_takes_sudo_and_keys_away(node: Node) 
     STEP.verify(less)
     assert node.host.read("/etc/sudoers.d/llm-fleet") is None
     assert "alice:x:2001:2001:llm-fleet:/home/alice:" in (node.host.read("/etc/passwd") or "")
-    assert "bob is no user of the fleet any more" in said(less)
+    assert "bob is no longer in the fleet file" in said(less)
     assert "bob:x:2002" in (node.host.read("/etc/passwd") or "")
 
 
@@ -154,7 +154,7 @@ def test_verify_finds_a_key_taken_out(node: Node) -> None:
 
 
 def test_verify_finds_a_missing_user(node: Node) -> None:
-    with pytest.raises(Failure, match="there is no user alice"):
+    with pytest.raises(Failure, match="the user alice does not exist"):
         STEP.verify(node)
 
 
@@ -177,7 +177,7 @@ def test_what_visudo_refuses_is_not_put_in_place(node: Node) -> None:
     assert node.host.read("/etc/sudoers.d/llm-fleet") is None
 
 
-def test_sudo_without_sudo_on_the_node_is_told(tmp_path: Path) -> None:
+def test_sudo_without_sudo_on_the_node_is_reported(tmp_path: Path) -> None:
     lay_down(tmp_path, sudo=False)
     with pytest.raises(Failure, match="no visudo"):
         STEP.apply(make(tmp_path, users=[ALICE]))
@@ -190,14 +190,14 @@ def test_homes_are_not_put_below_an_empty_mount_point(node: Node) -> None:
     assert not node.host.path("/fsx").exists()
 
 
-def test_a_home_that_is_a_file_is_told(node: Node) -> None:
+def test_a_home_that_is_a_file_is_reported(node: Node) -> None:
     file(node.host.root, "/fsx/home/alice", "")
-    with pytest.raises(Failure, match="there is no folder /fsx/home/alice"):
+    with pytest.raises(Failure, match="the folder /fsx/home/alice does not exist"):
         STEP.apply(node)
 
 
 @pytest.mark.root
-def test_a_home_of_another_is_told_and_left(node: Node) -> None:
+def test_a_home_of_another_is_reported_and_left(node: Node) -> None:
     node.host.path("/fsx/home/alice").mkdir(parents=True)
     os.chown(node.host.path("/fsx/home/alice"), 4711, 4711)
     refused(Code.HOME_OWNER, STEP.apply, node, match="belongs to uid 4711")
@@ -217,7 +217,7 @@ def test_of_two_nodes_one_makes_the_home(node: Node, monkeypatch: pytest.MonkeyP
     assert [path.name for path in node.host.path("/fsx/home").iterdir()] == ["alice"]
 
 
-def test_what_a_killed_node_left_half_made_is_made_anew(node: Node) -> None:
+def test_what_a_killed_node_left_half_made_is_made_again(node: Node) -> None:
     file(node.host.root, "/fsx/home/.alice.new-on-ip-10-1-0-12/half", "")
     home.make_home(node.host, ALICE, "/fsx/home/alice", "ip-10-1-0-12")
     assert node.host.read("/fsx/home/alice/half") is None
@@ -285,4 +285,4 @@ def test_a_user_who_spoils_their_own_keys_keeps_no_node_from_starting(node: Node
     STEP.verify(node)
 
     assert place.is_symlink()
-    assert f"/fsx/home/alice/{spoilt} is no f" in said(node)
+    assert f"/fsx/home/alice/{spoilt} is not a f" in said(node)

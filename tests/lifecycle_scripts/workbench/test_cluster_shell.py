@@ -1,4 +1,4 @@
-"""`cluster-shell`, with programs in place of AWS's that answer as AWS does and write down what they were asked."""
+"""`cluster-shell`, with programs in place of AWS's that answer as AWS does and record the requests."""
 
 import json
 import os
@@ -38,10 +38,10 @@ def node(group: str, instance: str, status: str = "Running") -> dict[str, Any]:
 
 def shell(folder: Path, answers: Mapping[str, Any], *words: str, plugin: bool = True) -> str:
     """Run it; what it says, or the session that it has become."""
-    programs, told = folder / "bin", folder / "answers.json"
+    programs, reported = folder / "bin", folder / "answers.json"
     programs.mkdir()
-    told.write_text(json.dumps(answers))
-    made = {"aws": AWS.format(python=sys.executable, answers=told)} | (
+    reported.write_text(json.dumps(answers))
+    made = {"aws": AWS.format(python=sys.executable, answers=reported)} | (
         {"session-manager-plugin": "#!/bin/sh\n"} if plugin else {}
     )
     for name, text in made.items():
@@ -68,13 +68,13 @@ def test_a_running_node_of_hyperpod_is_entered(tmp_path: Path, words: list[str],
 
 
 def test_a_login_node_comes_before_the_controller(tmp_path: Path):
-    login = {"InstanceGroupName": "door", "SlurmConfig": {"NodeType": "Login"}}
-    nodes = [*NODES, node("door", "i-9")]
+    login = {"InstanceGroupName": "entry", "SlurmConfig": {"NodeType": "Login"}}
+    nodes = [*NODES, node("entry", "i-9")]
     answers = {
         "sagemaker describe-cluster": CLUSTER | {"InstanceGroups": [*GROUPS, login]},
         "sagemaker list-cluster-nodes": {"ClusterNodeSummaries": nodes},
     }
-    assert "_door-i-9" in shell(tmp_path, answers, "train")
+    assert "_entry-i-9" in shell(tmp_path, answers, "train")
 
 
 @pytest.mark.parametrize("no", ["ResourceNotFound: no cluster train", "AccessDeniedException: not authorized"])
@@ -87,7 +87,7 @@ def test_what_hyperpod_does_not_have_is_looked_for_among_head_nodes(tmp_path: Pa
     assert shell(tmp_path, answers, "train") == "session --target i-new\n"
 
 
-def test_what_there_is_not_is_told(tmp_path: Path):
+def test_what_there_is_not_is_reported(tmp_path: Path):
     answers: dict[str, Any] = {
         "sagemaker describe-cluster": "ResourceNotFound",
         "ec2 describe-instances": {"Reservations": []},
@@ -95,16 +95,16 @@ def test_what_there_is_not_is_told(tmp_path: Path):
     assert "no HyperPod cluster and no head node of train" in shell(tmp_path, answers, "train")
 
 
-def test_other_failures_are_told_as_they_are(tmp_path: Path):
+def test_other_failures_are_reported_as_they_are(tmp_path: Path):
     assert "ExpiredToken" in shell(tmp_path, {"sagemaker describe-cluster": "ExpiredToken: again"}, "train")
 
 
-def test_a_group_that_is_not_there_is_told_with_those_that_are(tmp_path: Path):
+def test_a_group_that_is_not_there_is_reported_with_those_that_are(tmp_path: Path):
     said = shell(tmp_path, {"sagemaker describe-cluster": CLUSTER}, "train", "work")
     assert "cluster-shell train controller-group|workers" in said
 
 
-def test_the_plugin_is_not_fetched_but_told_of(tmp_path: Path):
+def test_the_plugin_is_not_fetched_but_reported_of(tmp_path: Path):
     said = shell(tmp_path, {}, "train", plugin=False)
     assert "session-manager-plugin.rpm" in said  # this PATH has no dpkg
     assert "session --target" not in said

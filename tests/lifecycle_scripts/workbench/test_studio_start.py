@@ -66,12 +66,15 @@ def test_everything_is_laid_down_and_twice_is_as_once(tmp_path: Path):
     assert list((tmp_path / MOUNTS / "fs-1").iterdir()) == []
 
 
-@pytest.mark.parametrize(("ids", "told"), [((), "attach it to the space"), (("fs-1", "fs-2"), "none is /fsx")])
-def test_no_or_several_file_systems_are_no_reason_not_to_start(tmp_path: Path, ids: tuple[str, ...], told: str):
+@pytest.mark.parametrize(
+    ("ids", "reported"),
+    [((), "no FSx for Lustre file system is attached to this space"), (("fs-1", "fs-2"), "so /fsx is not linked")],
+)
+def test_no_or_several_file_systems_are_no_reason_not_to_start(tmp_path: Path, ids: tuple[str, ...], reported: str):
     mount(tmp_path, *ids)
     done = start(tmp_path)
     assert done.returncode == 0
-    assert told in done.stdout
+    assert reported in done.stdout
     assert not (tmp_path / "fsx").exists()
 
 
@@ -84,15 +87,15 @@ def test_another_file_system_takes_the_place_of_the_one_before(tmp_path: Path):
     assert (tmp_path / "fsx").resolve().name == "fs-2"
 
 
-def test_something_at_fsx_is_left_and_told(tmp_path: Path):
+def test_something_at_fsx_is_left_and_reported(tmp_path: Path):
     mount(tmp_path, "fs-1")
     (tmp_path / "fsx").mkdir()
     done = start(tmp_path)
     assert done.returncode == 1
-    assert "/fsx is something of this image" in done.stderr
+    assert "/fsx already exists in this image" in done.stderr
 
 
-def test_an_image_without_sudo_is_told(tmp_path: Path):
+def test_an_image_without_sudo_is_reported(tmp_path: Path):
     done = start(tmp_path, sudo="#!/bin/bash\nexit 1\n")
     assert done.returncode == 1
-    assert "take an image of SageMaker Distribution" in done.stderr
+    assert "use a SageMaker Distribution image" in done.stderr

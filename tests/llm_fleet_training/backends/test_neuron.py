@@ -18,7 +18,7 @@ FOUR: dict[str, Any] = {"backend": "neuron", "tensor_parallel": 2, "precision": 
 
 
 def moved(run: Run, name: str) -> Path:
-    """Put what a run has made aside, so that it can be begun anew."""
+    """Put what a run has made aside, so that it can be begun again."""
     aside = run.folder / name
     aside.mkdir()
     for made in ("checkpoints", "metrics.jsonl", "result.json"):
@@ -54,7 +54,7 @@ def test_a_stopped_run_ends_the_same_and_its_slices_make_the_whole_model(vendors
     assert 75 in vendors_run.train(processes=4, more=stop).codes
     ended = vendors_run.train(processes=4)
     assert ended.codes == [0] * 4, ended.said
-    assert "goes on from step" in ended.said
+    assert "resumes from step" in ended.said
     assert vendors_run.result["parameters_sha256"] == expected
     assert [row["loss"] for row in vendors_run.rows] == losses
     assert _joined_sha256(vendors_run, vendors_run.steps()[-1]) == expected
@@ -125,7 +125,7 @@ def test_compiling_keeps_nothing_and_minds_no_number(vendors_run: Run):
     extract = {"environment": {"NEURON_EXTRACT_GRAPHS_ONLY": "1"}}
     ended = vendors_run.train(processes=2, more=extract, compile_only=2, **FOUR)
     assert ended.codes == [0, 0], ended.said
-    assert "2 steps were taken to compile" in ended.said
+    assert "2 steps were run to compile" in ended.said
     assert not vendors_run.checkpoints.exists()
     assert not (vendors_run.folder / "result.json").exists()
 
@@ -140,11 +140,11 @@ def test_degrees_that_it_does_not_have_are_refused(model_folder: Path, degree: s
 
 
 @pytest.mark.parametrize(
-    ("versions", "xla", "code", "told"),
+    ("versions", "xla", "code", "reported"),
     [
         ({}, True, Code.NEURON_STACK, "torch-neuronx is not installed"),
         ({"torch-neuronx": "2.13.3.0"}, False, Code.NEURON_NATIVE, "2.13.3.0 is native TorchNeuron"),
-        ({"torch-neuronx": "2.9.0.2.15.32035"}, True, Code.NEURON_STACK, "neuronx_distributed is not installed"),
+        ({"torch-neuronx": "2.9.0.2.15.32035"}, True, Code.NEURON_STACK, "is installed without neuronx_distributed"),
         (
             {"torch-neuronx": "1.13.1.1.13.0", "neuronx-distributed": "0.6.0"},
             True,
@@ -153,15 +153,15 @@ def test_degrees_that_it_does_not_have_are_refused(model_folder: Path, degree: s
         ),
     ],
 )
-def test_another_stack_is_told_with_its_remedy(
-    monkeypatch: pytest.MonkeyPatch, versions: dict[str, str], xla: bool, code: Code, told: str
+def test_another_stack_is_reported_with_its_remedy(
+    monkeypatch: pytest.MonkeyPatch, versions: dict[str, str], xla: bool, code: Code, reported: str
 ):
     monkeypatch.setattr(stack, "_version", versions.get)
     monkeypatch.setattr(stack, "find_spec", lambda name: name if xla else None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     with pytest.raises(Failure) as failure:
         stack.check_stack()
     assert failure.value.code is code
-    assert told in failure.value.cause
+    assert reported in failure.value.cause
     assert failure.value.final
     assert "2.28.1" in code.remedy
 

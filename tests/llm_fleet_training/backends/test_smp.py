@@ -46,40 +46,40 @@ def test_degrees_are_those_of_the_run(tmp_path: Path):
     }  # fmt: skip
     degrees: dict[str, Any] = {"shard_degree": 8, "tensor_parallel": 4, "context_parallel": 2, "seed": 5}
     assert configuration(settings_of(tmp_path, **degrees)) == expected
-    told = {**expected, "activation_loading_horizon": 4}
-    assert configured(tmp_path, told, **degrees) == told
+    reported = {**expected, "activation_loading_horizon": 4}
+    assert configured(tmp_path, reported, **degrees) == reported
     assert configured(tmp_path, {"hybrid_shard_degree": 0}, **degrees) == expected
 
 
 def test_the_librarys_seed_may_be_another_than_the_runs(tmp_path: Path):
     assert configured(tmp_path, {}, seed=5)["random_seed"] == 5
     assert configured(tmp_path, {"random_seed": 0}, seed=5)["random_seed"] == 0
-    told = configured(tmp_path, {"tensor_parallel_seed": 0}, seed=5)
-    assert told["random_seed"] == 0
-    assert "tensor_parallel_seed" not in told
+    reported = configured(tmp_path, {"tensor_parallel_seed": 0}, seed=5)
+    assert reported["random_seed"] == 0
+    assert "tensor_parallel_seed" not in reported
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         ("{", "cannot be read"),
-        ([1], "holds no JSON object"),
-        ({"tensor_parallel_degree": 8}, "tensor_parallel_degree is 8, and the run's tensor_parallel is 1"),
-        ({"tensor_parallel_seed": "8"}, "random_seed is '8', which is no number"),
-        ({"partitions": 2}, "partitions is no key of SMP v2"),
-        ({"allow_empty_shards": 1}, "which is no true or false"),
-        ({"activation_loading_horizon": True}, "which is no number"),
+        ([1], "is not a JSON object"),
+        ({"tensor_parallel_degree": 8}, "tensor_parallel_degree is 8, but the run's tensor_parallel is 1"),
+        ({"tensor_parallel_seed": "8"}, "random_seed is '8', which is not a number"),
+        ({"partitions": 2}, "partitions is not a key of SMP v2"),
+        ({"allow_empty_shards": 1}, "which is not true or false"),
+        ({"activation_loading_horizon": True}, "which is not a number"),
         ({"activation_loading_horizon": 0}, "must be 1 or more"),
         ({"expert_parallel_degree": 2}, "have no experts"),
-        ({"sm_activation_offloading": True}, "nothing is offloaded"),
-        ({"partitions": 2, "random_seed": 1.5}, "partitions is no key of SMP v2; random_seed is 1.5"),
+        ({"sm_activation_offloading": True}, "but has no effect"),
+        ({"partitions": 2, "random_seed": 1.5}, "partitions is not a key of SMP v2; random_seed is 1.5"),
     ],
 )
-def test_a_configuration_that_does_not_fit_is_told(tmp_path: Path, words: Any, told: str):
+def test_a_configuration_that_does_not_fit_is_reported(tmp_path: Path, words: Any, reported: str):
     with pytest.raises(Failure) as failure:
         configured(tmp_path, words)
     assert failure.value.code is Code.SMP_CONFIG
-    assert told in failure.value.cause
+    assert reported in failure.value.cause
     assert failure.value.final
 
 
@@ -218,11 +218,11 @@ def test_other_processes_have_no_memory_for_weights_at_first(model_folder: Path,
     backend.rank = 1
     backend.build()
     wrapped = call("torch.distributed.fsdp.FullyShardedDataParallel")
-    assert wrapped["param_init_fn"] == "initialises"
+    assert wrapped["param_init_fn"] == "initializes"
     assert wrapped["sharding_strategy"].name == "HYBRID_SHARD"
 
 
-def test_activations_go_to_the_host_where_that_is_told(model_folder: Path, tmp_path: Path, stand_ins: Any):
+def test_activations_go_to_the_host_where_that_is_reported(model_folder: Path, tmp_path: Path, stand_ins: Any):
     file = tmp_path / "smp_config.json"
     file.write_text('{"sm_activation_offloading": true}')
     backend = started(settings_of(model_folder, activation_checkpointing="full", smp_config=file), stand_ins)
@@ -247,6 +247,6 @@ def test_without_the_library_or_a_gpu_it_does_not_start(
     assert failure.value.code is Code.SMP_STACK
     module: Any = import_module("tests.llm_fleet_training.stand_ins.smp")
     module.install(monkeypatch)
-    with pytest.raises(Failure, match="shows none to this process") as failure:
+    with pytest.raises(Failure, match="this process finds none on ") as failure:
         backend.start()
     assert failure.value.code is Code.BACKEND

@@ -23,7 +23,7 @@ class Counting:
         return call
 
 
-def test_all_texts_reach_everybody_with_few_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_texts_reach_every_process_with_few_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
     from llm_fleet_training.backends.words import Words
 

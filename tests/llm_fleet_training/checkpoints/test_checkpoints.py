@@ -37,7 +37,7 @@ def test_what_is_committed_is_found_and_its_bytes_are_known(tmp_path: Path):
     assert (found, passed) == (done, [])
     assert checkpoints.damage(done) == []
     (done.folder / "model.bin").write_bytes(b"x" * 9_999_999 + b"y")
-    assert checkpoints.damage(done) == ["model.bin is not what was written: its SHA-256 differs"]
+    assert checkpoints.damage(done) == ["model.bin is damaged: its SHA-256 differs from the record"]
     assert checkpoints.damage(done, share=1, of=2) == [], "another process looks at it"
     older, _ = checkpoints.newest_complete(before=4)
     assert older
@@ -56,8 +56,8 @@ def test_each_file_is_read_by_one_of_the_processes(tmp_path: Path):
     for name in "abc":
         (done.folder / name).write_bytes(b"w3ights")
     for world in (1, 2, 4):
-        told = [line[0] for rank in range(world) for line in checkpoints.damage(done, share=rank, of=world)]
-        assert sorted(told) == ["a", "b", "c"], world
+        reported = [line[0] for rank in range(world) for line in checkpoints.damage(done, share=rank, of=world)]
+        assert sorted(reported) == ["a", "b", "c"], world
 
 
 def test_a_file_that_did_not_arrive_makes_no_checkpoint(tmp_path: Path):
@@ -67,7 +67,7 @@ def test_a_file_that_did_not_arrive_makes_no_checkpoint(tmp_path: Path):
 
     checkpoints = Checkpoints(tmp_path)
     part = checkpoints.begin(2)
-    with pytest.raises(Failure, match=r"other\.bin, of which 5 bytes were written, is not there") as failure:
+    with pytest.raises(Failure, match=r"other\.bin, of which 5 bytes were written, is missing") as failure:
         checkpoints.commit(part, record(2), {"other.bin": FileRecord(5, "")})
     assert failure.value.code.code == "LFJ15"
     assert checkpoints.steps() == []
@@ -171,10 +171,10 @@ def test_a_disk_that_is_really_full_leaves_the_last_one_whole(tmp_path: Path):
     assert "LFJ11" in done.stdout, done.stderr
     assert "No space left on device" in done.stdout
     assert done.stdout.splitlines()[-1] == "2"
-    assert "a checkpoint takes 195 KiB" in done.stderr, "and the next one is refused before it is written"
+    assert "a checkpoint needs 195 KiB" in done.stderr, "and the next one is refused before it is written"
 
 
-def test_a_file_system_that_is_really_read_only_is_told_at_once(tmp_path: Path):
+def test_a_file_system_that_is_really_read_only_is_reported_at_once(tmp_path: Path):
     done = in_namespace("-t tmpfs -o ro none", tmp_path)
     assert "Read-only file system" in done.stderr
     assert "LFJ10" in done.stderr
@@ -190,7 +190,7 @@ def test_the_verb_lists_and_verifies(run: Run):
     assert [(row["step"], row["complete"]) for row in json.loads(listed.said)] == [(2, True), (4, True), (6, False)]
     verified = run.starter.start(["checkpoints", "verify", *ask])
     assert verified.codes == [3]
-    assert "step 4: model.bin is not what was written" in verified.said
+    assert "step 4: model.bin is damaged" in verified.said
     assert "step 6: checkpoint.json is missing" in verified.said
     assert run.starter.start(["checkpoints", "verify", *ask, "--step", "2"]).codes == [0]
     assert run.starter.start(["checkpoints", "newest", *ask]).said.strip().endswith("step_00000004")

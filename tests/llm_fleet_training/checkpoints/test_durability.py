@@ -1,7 +1,7 @@
 """What is on disk when a checkpoint gets its name: a node may lose its power at any moment.
 
-No test can take the power away, so what the kernel was told is looked at: which file or folder was forced to disk, how
-large it was then, and when.
+No test can take the power away, so what the kernel was reported is looked at: which file or folder was forced to disk,
+how large it was then, and when.
 """
 
 import os
@@ -13,7 +13,7 @@ from tests.llm_fleet_training.checkpoints.test_checkpoints import record
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> "list[tuple[str, str, int]]":
+def reported(monkeypatch: pytest.MonkeyPatch) -> "list[tuple[str, str, int]]":
     """What was done, in order: `forced` or `renamed`, the path, and its size."""
     found: list[tuple[str, str, int]] = []
     fsync, rename = os.fsync, Path.rename
@@ -31,7 +31,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> "list[tuple[str, str, int]]":
     return found
 
 
-def test_all_of_it_is_forced_to_disk_before_it_has_its_name(tmp_path: Path, told: "list[tuple[str, str, int]]"):
+def test_all_of_it_is_forced_to_disk_before_it_has_its_name(tmp_path: Path, reported: "list[tuple[str, str, int]]"):
     from llm_fleet_training.checkpoints.checkpoints import Checkpoints
 
     checkpoints = Checkpoints(tmp_path)
@@ -44,17 +44,17 @@ def test_all_of_it_is_forced_to_disk_before_it_has_its_name(tmp_path: Path, told
     done = checkpoints.commit(part, record(2), part.files)
 
     whole = (done.folder / "checkpoint.json").stat().st_size
-    places = [(what, os.path.relpath(path, part.folder)) for what, path, _ in told]
+    places = [(what, os.path.relpath(path, part.folder)) for what, path, _ in reported]
     last = places.index(("forced", "checkpoint.json"))
     before = places[:last]
     assert {("forced", name) for name in ("model.bin", "distributed/shard", "distributed", ".")} <= set(before)
     assert places[last:] == [("forced", "checkpoint.json"), ("forced", "."), ("renamed", "."), ("forced", "..")]
-    sizes = {path.removeprefix(f"{part.folder}/"): size for _, path, size in told}
+    sizes = {path.removeprefix(f"{part.folder}/"): size for _, path, size in reported}
     assert (sizes["model.bin"], sizes["distributed/shard"], sizes["checkpoint.json"]) == (7, 12, whole)
 
 
 def test_what_is_restored_from_the_mirror_is_forced_too(
-    tmp_path: Path, told: "list[tuple[str, str, int]]", monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, reported: "list[tuple[str, str, int]]", monkeypatch: pytest.MonkeyPatch
 ):
     from llm_fleet_training.checkpoints import restoring
     from llm_fleet_training.checkpoints.checkpoints import Checkpoints
@@ -64,7 +64,7 @@ def test_what_is_restored_from_the_mirror_is_forced_too(
     with part.open("model.bin") as stream:
         stream.write(b"weights")
     done = there.commit(part, record(2), part.files)
-    told.clear()
+    reported.clear()
 
     def fetch(_: str, __: int, folder: Path) -> bool:
         for path in done.folder.iterdir():
@@ -78,7 +78,7 @@ def test_what_is_restored_from_the_mirror_is_forced_too(
     monkeypatch.setattr(restoring, "listed", listed)
     here = Checkpoints(tmp_path / "here")
     assert restoring.restore(here, "s3://bucket/run", print) == 2
-    places = [(what, Path(path).name) for what, path, _ in told]
+    places = [(what, Path(path).name) for what, path, _ in reported]
     renamed = next(index for index, (what, _) in enumerate(places) if what == "renamed")
     assert {name for what, name in places[:renamed] if what == "forced"} >= {"model.bin", "checkpoint.json"}
     assert places[renamed + 1 :][-1] == ("forced", "here")

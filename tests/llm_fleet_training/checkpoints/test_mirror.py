@@ -1,4 +1,4 @@
-"""The copy in S3: `checkpoint.json` last, failures told, restored where the folder has none. `aws` is a stand-in."""
+"""The copy in S3: `checkpoint.json` last, failures reported, restored when the folder is empty. `aws` is a stand-in."""
 
 import json
 import shutil
@@ -86,9 +86,9 @@ def test_an_empty_folder_is_restored_and_ends_the_same(run: Run, bucket: Path):
     shutil.rmtree(run.checkpoints)
     (bucket / "step_00000006/checkpoint.json").unlink()
     said = started(run, bucket)
-    assert "step 6 in s3://bucket/run/ is passed over: it has no checkpoint.json" in said
+    assert "step 6 in s3://bucket/run/ is skipped: it has no checkpoint.json" in said
     assert "step 4 is restored from s3://bucket/run/" in said
-    assert "goes on from step 4 " in said
+    assert "resumes from step 4 " in said
     assert run.result["parameters_sha256"] == expected
     assert (bucket / "step_00000006/checkpoint.json").exists()
 
@@ -104,7 +104,7 @@ def test_a_cut_off_copy_is_not_restored(run: Run, bucket: Path):
     assert run.steps() == []
 
 
-def test_a_mirror_that_fails_is_told_and_stops_nothing(run: Run, bucket: Path):
+def test_a_mirror_that_fails_is_reported_and_stops_nothing(run: Run, bucket: Path):
     assert run.train(steps=2, mirror=None).codes == [0]
     (bucket.parents[2] / "denied").write_text("1.0")  # Seconds: step 2 is still being copied when the run ends.
     said = started(run, bucket)
@@ -115,16 +115,16 @@ def test_a_mirror_that_fails_is_told_and_stops_nothing(run: Run, bucket: Path):
 def test_a_mirror_that_cannot_be_read_is_not_taken_for_empty(run: Run, bucket: Path):
     (bucket.parents[2] / "denied").touch()
     ended = run.train(more={"environment": {"PATH": f"{bucket.parents[2] / 'bin'}:/usr/bin:/bin"}})
-    assert ended.codes == [1], "a restart may mend it"
+    assert ended.codes == [1], "a restart may fix it"
     assert "LFJ17" in ended.said
     assert "AccessDenied" in ended.said
 
 
-def test_a_start_without_the_aws_cli_is_told_before_anything_is_trained(run: Run, bucket: Path):
+def test_a_start_without_the_aws_cli_is_reported_before_anything_is_trained(run: Run, bucket: Path):
     assert run.train(steps=2, mirror=None).codes == [0]
     without = run.train(steps=6, more={"environment": {"PATH": "/nowhere"}})
-    assert (without.codes, "step 3/6" in without.said) == ([3], False), "no restart mends it"
-    assert "LFJ17: checkpoints are to be copied to s3://bucket/run/, and there is no `aws`" in without.said
+    assert (without.codes, "step 3/6" in without.said) == ([3], False), "no restart fixes it"
+    assert "LFJ17: `aws` is missing, which copies checkpoints to s3://bucket/run/" in without.said
 
 
 def test_slow_copies_hold_nothing_up_and_are_not_pruned_under_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -154,8 +154,8 @@ def test_slow_copies_hold_nothing_up_and_are_not_pruned_under_way(tmp_path: Path
     assert one.waiting() == [1, 4, 5]
     go.set()
     one.close(10)
-    assert [line for line in said if "left out" in line] == [
-        f"mirror: step {step} is left out: copies are slower than checkpoints" for step in (2, 3)
+    assert [line for line in said if "is skipped" in line] == [
+        f"mirror: step {step} is skipped: copies are slower than checkpoints" for step in (2, 3)
     ]
     assert one.waiting() == []
     assert json.dumps(copied).count("s3 sync") == 3

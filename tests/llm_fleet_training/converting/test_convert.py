@@ -125,7 +125,7 @@ def test_large_models_are_cut_into_files_with_an_index(folder: Path, monkeypatch
 
 
 def test_memory_does_not_grow_with_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    """No two whole weights are ever held at once; and a run that trains on does not prune what is read."""
+    """No two whole weights are ever held immediately; and a run that trains on does not prune what is read."""
     import gc
     import weakref
 
@@ -147,7 +147,7 @@ def test_memory_does_not_grow_with_the_model(folder: Path, monkeypatch: pytest.M
         assert _convert(folder) == 0
     finally:
         gc.enable()
-    assert most[0] <= 2  # the one that is read while the name of the one before still stands for it
+    assert most[0] <= 2  # the one that is read while the name of the one before still is for it
 
 
 def test_tied_weights_are_written_once(folder: Path):
@@ -161,7 +161,7 @@ def test_tied_weights_are_written_once(folder: Path):
     assert torch.equal(_loaded(folder).lm_head.weight, held["model.embed_tokens.weight"])
 
 
-def test_ropes_in_the_words_of_transformers_5_are_told_to_4_as_well(folder: Path):
+def test_rope_parameters_of_transformers_5_are_also_written_for_4(folder: Path):
     rope = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_freq_factor": 1.0,
             "high_freq_factor": 4.0, "original_max_position_embeddings": 32}  # fmt: skip
     config = {key: value for key, value in CONFIG.items() if key != "rope_theta"} | {"rope_parameters": rope}
@@ -184,9 +184,9 @@ def test_the_newest_complete_one_is_taken_and_later_ones_take_its_place(
     _checkpoint(folder, weights(seed=2), step=4)
     (_checkpoint(folder, weights(seed=3), step=6) / "model-tp00-of-01.safetensors").write_bytes(b"cut off")
     assert _convert(folder) == 0
-    assert "step_00000006 is passed over: " in capsys.readouterr().out
+    assert "step_00000006 is skipped: " in capsys.readouterr().out
     assert _convert(folder) == 0
-    assert "is of step 4 already" in capsys.readouterr().out
+    assert "has step 4 already" in capsys.readouterr().out
     assert _convert(folder, "--step", "2") == 0
     assert json.loads((folder / "huggingface" / "convert.json").read_text())["step"] == 2
     assert sorted(path.name for path in folder.iterdir()) == [
@@ -198,16 +198,16 @@ def test_the_newest_complete_one_is_taken_and_later_ones_take_its_place(
     assert not list((folder / "checkpoints").glob("*.held"))
 
 
-def test_the_digest_is_compared_with_what_the_training_has_told(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_digest_is_compared_with_what_the_training_has_reported(folder: Path, capsys: pytest.CaptureFixture[str]):
     _checkpoint(folder, weights())
     result = {"steps": 4, "parameters_sha256": "0" * 64, "fingerprint": from_words(CONFIG).fingerprint}
     (folder / "result.json").write_text(json.dumps(result))
     assert _convert(folder) == 3
-    assert "result.json tells 0000" in capsys.readouterr().err
+    assert "result.json has 0000" in capsys.readouterr().err
     assert not (folder / "huggingface").exists()
     (folder / "result.json").write_text(json.dumps({**result, "steps": 5}))
     assert _convert(folder) == 0
-    assert "the run has told no digest of step 4" in capsys.readouterr().out
+    assert "result.json has no digest of step 4" in capsys.readouterr().out
 
 
 def test_what_cannot_be_converted(folder: Path, capsys: pytest.CaptureFixture[str]):
@@ -218,20 +218,20 @@ def test_what_cannot_be_converted(folder: Path, capsys: pytest.CaptureFixture[st
 
     assert "LFJ37: there is no complete checkpoint in " in refused()
     assert "LFJ37: " in refused("--step", "4")
-    assert "LFJ01: --step 'x' is no number" in refused("--step", "x")
+    assert "LFJ01: --step 'x' is not a number" in refused("--step", "x")
     place = _checkpoint(folder, weights(), degree=2)
     good = json.loads((place / "checkpoint.json").read_text())
     _change(place, {**good, "layout": "stone"})
-    assert "has the layout 'stone'; tensor-slices and distributed-checkpoint are known here" in refused()
+    assert "has the layout 'stone'; supported: tensor-slices and distributed-checkpoint" in refused()
     _change(place, {**good, "degrees": {"tensor": 4}})
-    assert "has no model-tp00-of-04.safetensors, of tensor parallel 4" in refused()
+    assert "has no model-tp00-of-04.safetensors, but its record has tensor parallel 4" in refused()
     _change(place, good)
     path = place / "model-tp01-of-02.safetensors"
     data = path.read_bytes()
     path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    assert "model-tp01-of-02.safetensors is not what was written: its SHA-256 differs" in refused()
+    assert "model-tp01-of-02.safetensors is damaged: its SHA-256 differs from the record" in refused()
     (folder / "weights" / "config.json").write_text(json.dumps({**CONFIG, "num_hidden_layers": 3}))
-    assert "is of another model than config.json: layers 2" in refused()
+    assert "belongs to another model than config.json: layers 2" in refused()
 
 
 def test_weights_that_are_missing_or_of_other_shapes(folder: Path, capsys: pytest.CaptureFixture[str]):
@@ -243,14 +243,14 @@ def test_weights_that_are_missing_or_of_other_shapes(folder: Path, capsys: pytes
         assert "has no model." in capsys.readouterr().err
         _checkpoint(folder, {**held, "model.norm.weight": torch.ones(5)}, layout=layout)
         assert _convert(folder) == 3
-        assert "has shape (5,); the model's" in capsys.readouterr().err
+        assert "has shape (5,), expected" in capsys.readouterr().err
 
 
 def test_a_tokenizer_is_part_of_a_model(folder: Path, capsys: pytest.CaptureFixture[str]):
     _checkpoint(folder, weights())
     (folder / "weights" / "tokenizer.json").unlink()
     assert _convert(folder) == 3
-    assert "does not make a whole model of it: no tokenizer" in capsys.readouterr().err
+    assert "lacks files of a complete model: no tokenizer" in capsys.readouterr().err
 
 
 def _change(place: Path, words: dict[str, Any]) -> None:

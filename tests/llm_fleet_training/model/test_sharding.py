@@ -26,7 +26,7 @@ def test_slices_join_to_what_was_cut(torch: Any, degree: int):
         assert sum(one.numel() for one in slices) == whole.numel() * sharding.copies(name, config, degree)
 
 
-def test_fewer_heads_of_keys_than_ranks_are_held_by_neighbours():
+def test_fewer_heads_of_keys_than_ranks_are_held_by_consecutive_ranks():
     from llm_fleet_training.model import sharding
 
     name = "model.layers.0.self_attn.k_proj.weight"
@@ -39,12 +39,12 @@ def test_fewer_heads_of_keys_than_ranks_are_held_by_neighbours():
     ("changes", "degree", "words"),
     [
         ({}, 3, "does not divide the model's 4 attention heads"),
-        ({"vocab_size": 255}, 2, "does not divide the model's 255 words"),
-        ({"intermediate_size": 63}, 2, "63 columns"),
+        ({"vocab_size": 255}, 2, "does not divide the model's 255 vocabulary entries"),
+        ({"intermediate_size": 63}, 2, "63 feed-forward columns"),
         ({"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 8}, 2, "the model's 3 key-value heads"),
     ],
 )
-def test_what_cannot_be_sliced_is_told(changes: dict[str, Any], degree: int, words: str):
+def test_what_cannot_be_sliced_is_reported(changes: dict[str, Any], degree: int, words: str):
     from llm_fleet_training.model.sharding import misfits
 
     assert any(words in one for one in misfits(made(**changes), degree))

@@ -10,7 +10,7 @@ import pytest
 from llm_fleet import AwsVllmServer, HuggingFaceVllmServer, Model, TgiServer
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.lifecycle.model_checker.check import Folder, findings
-from llm_fleet.rules.inference.model import asked_of_model
+from llm_fleet.rules.inference.model import requested_of_model
 from llm_fleet.spec.model_server import ModelServer
 from llm_fleet_training.__main__ import main
 from llm_fleet_training.serving.server import Serving, servers
@@ -45,11 +45,11 @@ def _register(folder: Path, *more: str, to: str = TO) -> int:
     return main(["register", "--run-folder", str(folder), "--to", to, *more])
 
 
-def _asked(instance_type: str = "inf2.xlarge", server: ModelServer | None = None, *, compiled: bool = True):
+def _requested(instance_type: str = "inf2.xlarge", server: ModelServer | None = None, *, compiled: bool = True):
     instance = neuron_instance(instance_type)
     assert instance is not None
     model = Model(s3_uri="s3://models-of-ours/Llama-2-7b-hf", compiled=compiled)
-    return dict(asked_of_model(server or TgiServer(), model, instance))
+    return dict(requested_of_model(server or TgiServer(), model, instance))
 
 
 def test_a_model_is_exported_and_registered_and_the_service_takes_it(
@@ -62,9 +62,9 @@ def test_a_model_is_exported_and_registered_and_the_service_takes_it(
         "--sequence_length", "4096", "--num_cores", "2", "--auto_cast_type", "bf16", part,
     ]  # fmt: skip
     assert _register(folder) == 0
-    assert f"the service will take it: `model: {TO}`" in capsys.readouterr().out
+    assert f"the service accepts it: set `model: {TO}`" in capsys.readouterr().out
     place = programs.bucket / "tiny"
-    assert findings({**_asked(), "shards_needed": True}, Folder(str(place))) == []
+    assert findings({**_requested(), "shards_needed": True}, Folder(str(place))) == []
     said = json.loads((place / MARKER).read_text())
     assert said["source"] == f"{folder}/huggingface (step 4, parameters f00d)"
     assert (said["target"], said["tensor_parallel"], said["server"]) == ("trn1", 2, "tgi")
@@ -84,23 +84,32 @@ def test_a_second_time_nothing_is_exported_and_nothing_uploaded(folder: Path, pr
     assert not [words for words in programs.aws[before:] if words[1] == "cp" and words[-1].startswith("s3://")]
 
 
-def test_what_is_asked_is_what_the_service_asks(torch: object):
+def test_what_is_requested_is_what_the_service_asks(torch: object):
     known = servers()
     makers = {"tgi": TgiServer, "hugging-face-vllm": HuggingFaceVllmServer}
     for (name, facts), instance_type in itertools.product(known["servers"].items(), known["instances"]):
         if name in makers and known["instances"][instance_type]["family"] in facts["families"]:
-            asked = Serving(name, instance_type).asked
-            assert asked == {**_asked(instance_type, makers[name]()), "shards_needed": True}, (name, instance_type)
+            requested = Serving(name, instance_type).requested
+            assert requested == {**_requested(instance_type, makers[name]()), "shards_needed": True}, (
+                name,
+                instance_type,
+            )
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--server", "tgy"], "LFJ01: --server 'tgy' is not known; tgi, hugging-face-vllm, aws-vllm"),
-        (["--instance-type", "inf2.small"], "LFJ01: --instance-type 'inf2.small' is not known; inf2.xlarge"),
-        (["--instance-type", "trn2.48xlarge"], "LFJ01: tgi does not run on trn2.48xlarge: inf2, trn1 are its families"),
-        (["--tensor-parallel", "3"], "LFJ01: on inf2.xlarge a model is spread over 1, 2 cores, not 3"),
-        (["--batch-size", "0"], "LFJ01: llm_fleet_training export: argument --batch-size: 0 is less than 1"),
+        (["--server", "tgy"], "LFJ01: unknown value 'tgy' for --server; allowed: tgi, hugging-face-vllm, aws-vllm"),
+        (
+            ["--instance-type", "inf2.small"],
+            "LFJ01: unknown value 'inf2.small' for --instance-type; allowed: inf2.xlarge",
+        ),
+        (
+            ["--instance-type", "trn2.48xlarge"],
+            "LFJ01: tgi does not run on trn2.48xlarge; allowed families: inf2, trn1",
+        ),
+        (["--tensor-parallel", "3"], "LFJ01: tensor parallel 3 does not fit inf2.xlarge; allowed: 1, 2 cores"),
+        (["--batch-size", "0"], "LFJ01: llm_fleet_training export: argument --batch-size: 0 must be 1 or more"),
     ],
 )
 def test_servers_that_cannot_be(
@@ -114,7 +123,7 @@ def test_servers_that_cannot_be(
 def test_without_optimum(folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str]):
     programs.without("optimum-cli")
     assert _export(folder) == 3
-    assert "LFJ38: there is no optimum-cli on this node's PATH: " in capsys.readouterr().err
+    assert "LFJ38: optimum-cli is not on this node's PATH: " in capsys.readouterr().err
 
 
 def test_an_export_that_fails_leaves_nothing(
@@ -142,9 +151,9 @@ def test_a_model_that_is_not_whole_is_not_exported(
     assert "LFJ34: " in capsys.readouterr().err
     shutil.rmtree(folder / "huggingface")
     assert _export(folder) == 3
-    assert "is no whole model: it is not there" in capsys.readouterr().err
+    assert "is not a complete model: it does not exist" in capsys.readouterr().err
     assert _register(folder) == 3
-    assert "run the stages before this one" in capsys.readouterr().err
+    assert "run the previous stages first" in capsys.readouterr().err
 
 
 def test_servers_that_compile_themselves_get_the_plain_model(
@@ -152,15 +161,15 @@ def test_servers_that_compile_themselves_get_the_plain_model(
 ):
     own = ["--server", "aws-vllm", "--instance-type", "trn1.32xlarge"]
     assert _export(folder, *own) == 0
-    assert "aws-vllm compiles what it does not find" in capsys.readouterr().out
+    assert "aws-vllm compiles models itself" in capsys.readouterr().out
     assert programs.optimum is None
     assert _register(folder, *own) == 0
     place = programs.bucket / "tiny"
     assert (place / "model-00001-of-00002.safetensors").exists()
     assert not (place / "convert.json").exists()
-    assert findings(_asked("trn1.32xlarge", AwsVllmServer(), compiled=False), Folder(str(place))) == []
+    assert findings(_requested("trn1.32xlarge", AwsVllmServer(), compiled=False), Folder(str(place))) == []
     # For a server that loads what was exported it is none.
-    assert [line.split(":")[0] for line in findings(_asked(), Folder(str(place)))] == ["model-not-compiled"]
+    assert [line.split(":")[0] for line in findings(_requested(), Folder(str(place)))] == ["model-not-compiled"]
 
 
 def test_another_model_is_never_overwritten_unless_that_is_said(
@@ -174,16 +183,16 @@ def test_another_model_is_never_overwritten_unless_that_is_said(
     assert "UPDATE_ROLLBACK_FAILED" in said
     assert {path: path.read_bytes() for path in programs.bucket.rglob("*") if path.is_file()} == before
     assert _register(folder, "--plain", "--replace") == 0
-    assert "is overwritten in place: running tasks have read the old model" in capsys.readouterr().out
+    assert "is overwritten in place: running tasks keep the old model" in capsys.readouterr().out
     place = programs.bucket / "tiny"
     assert not (place / "model.pt").exists()
     assert (place / "model-00001-of-00002.safetensors").exists()
 
 
-def test_files_of_somebody_else_are_another_model(folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str]):
+def test_files_of_someone_else_are_another_model(folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str]):
     put(programs.bucket, {"tiny/weights.bin": b"?", "tiny-other/config.json": b"{}"})
     assert _register(folder) == 3
-    assert f"LFJ39: {TO} holds another model, that llm-fleet did not put there: weights.bin" in capsys.readouterr().err
+    assert f"LFJ39: {TO} holds another model, that llm-fleet did not upload: weights.bin" in capsys.readouterr().err
 
 
 def test_an_upload_that_was_broken_off_has_no_marker_and_goes_on(
@@ -197,7 +206,7 @@ def test_an_upload_that_was_broken_off_has_no_marker_and_goes_on(
     monkeypatch.delenv("BROKEN")
     assert _register(folder) == 0
     assert (programs.bucket / "tiny" / MARKER).exists()
-    # A file that was lost since is put back, and nobody need say --replace.
+    # A file that was lost since is put back, and no one need say --replace.
     (programs.bucket / "tiny" / "config.json").unlink()
     assert _register(folder) == 0
     assert (programs.bucket / "tiny" / "config.json").exists()
@@ -215,5 +224,5 @@ def test_what_the_service_would_refuse_is_never_uploaded(
     assert _export(folder) == 0
     assert _register(folder, *SERVED, "--batch-size", "8") == 3
     assert "LFJ38: " in (said := capsys.readouterr().err)
-    assert "compiled for batches of 4, and the server asks for 8" in said
+    assert "compiled for batches of 4, and the server requires 8" in said
     assert programs.aws == []

@@ -15,7 +15,7 @@ COMMIT = "0e9e39f249a16976918f6564b8830bc894c89659"
 GOOD = "hf_goodtoken"
 STRANGER = "hf_tokenwithoutaccess"
 _BIG = 1000
-"""Files of so many bytes are with LFS, and so tell their SHA-256."""
+"""Files of so many bytes are with LFS, and so report their SHA-256."""
 
 
 @dataclass
@@ -31,8 +31,8 @@ class StandInHub:
     stall: dict[str, int] = field(default_factory=dict[str, int])
     """After how many bytes nothing more comes."""
     other: set[str] = field(default_factory=set[str])
-    """Files of which other bytes come than the listing tells."""
-    asked: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
+    """Files of which other bytes come than the listing reports."""
+    requested: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     """Method, path and `Range` of each request."""
     tokens: set[str] = field(default_factory=set[str])
     endpoint: str = ""
@@ -54,7 +54,7 @@ class StandInHub:
         """Name and `Range` of each file that was fetched."""
         return [
             (path.rsplit("/", 1)[-1], span)
-            for method, path, span in self.asked
+            for method, path, span in self.requested
             if method == "GET" and "/resolve/" in path
         ]
 
@@ -84,7 +84,7 @@ class StandInHub:
         if request.match_info.get("revision", "main") not in ("main", "v1", COMMIT):
             return _error(404, "RevisionNotFound", "Invalid rev id: nowhere")
         assert request.query.get("blobs") == "true", request.query
-        siblings = [{"rfilename": name, **_told(data)} for name, data in self.files.items()]
+        siblings = [{"rfilename": name, **_reported(data)} for name, data in self.files.items()]
         return web.json_response(
             {"id": "owner/tiny", "sha": COMMIT, "siblings": siblings, "gated": self.gated and "manual"}
         )
@@ -127,7 +127,7 @@ class StandInHub:
         return response
 
     def _refused(self, request: web.Request) -> web.Response | None:
-        self.asked.append((request.method, request.path, request.headers.get("Range", "")))
+        self.requested.append((request.method, request.path, request.headers.get("Range", "")))
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
         self.tokens.add(token)
         if token not in ("", GOOD, STRANGER):
@@ -160,7 +160,7 @@ def _blob(data: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
 
 
-def _told(data: bytes) -> dict[str, object]:
+def _reported(data: bytes) -> dict[str, object]:
     if len(data) <= _BIG:
         return {"size": len(data), "blobId": _blob(data)}
     lfs = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest(), "pointerSize": 134}

@@ -70,16 +70,16 @@ import json, os, shutil, sys
 words = sys.argv[1:]
 open({log!r}, "w").write(json.dumps(words))
 assert words[:3] == ["export", "neuron", "--model"], words
-checkpoint, model, told = words[3], words[-1], dict(zip(words[4:-1:2], words[5:-1:2]))
+checkpoint, model, given = words[3], words[-1], dict(zip(words[4:-1:2], words[5:-1:2]))
 known = {{"--task", "--batch_size", "--sequence_length", "--num_cores", "--auto_cast_type"}}
-assert set(told) == known and told["--task"] == "text-generation", told
+assert set(given) == known and given["--task"] == "text-generation", given
 assert os.environ["HF_HUB_OFFLINE"] == "1"
 if "fails" in os.environ.get("OPTIMUM", ""):
     sys.exit("no space left")
 os.makedirs(os.path.join(model, "checkpoint", "weights"))
 shutil.copy(os.path.join(checkpoint, "config.json"), model)
 open(os.path.join(model, "model.pt"), "w").write("code")
-cores = int(told["--num_cores"])
+cores = int(given["--num_cores"])
 for rank in range(cores):
     open(os.path.join(model, "checkpoint", "weights", f"tp{{rank}}_sharded_checkpoint.safetensors"), "w").write("w")
 made = {{
@@ -88,9 +88,9 @@ made = {{
     "neuronxcc_version": os.environ.get("COMPILER", "2.19.8089.0") + "+8ab9f450",
     "target": "trn1",
     "tp_degree": cores,
-    "batch_size": int(told["--batch_size"]),
-    "sequence_length": int(told["--sequence_length"]),
-    "torch_dtype": {{"bf16": "bfloat16"}}[told["--auto_cast_type"]],
+    "batch_size": int(given["--batch_size"]),
+    "sequence_length": int(given["--sequence_length"]),
+    "torch_dtype": {{"bf16": "bfloat16"}}[given["--auto_cast_type"]],
 }}
 open(os.path.join(model, "neuron_config.json"), "w").write(json.dumps(made))
 """

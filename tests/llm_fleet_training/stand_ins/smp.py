@@ -78,10 +78,10 @@ def transform(model: nn.Module, **options: Any) -> nn.Module:
 class DelayedParamIniter:
     @documented("torch.sagemaker.delayed_param.DelayedParamIniter")
     def __init__(self, model: nn.Module, init_method_using_config: Any = None, verbose: bool = False) -> None:
-        assert all(one.is_meta for one in model.parameters()), "only a model without memory is initialised late"
+        assert all(one.is_meta for one in model.parameters()), "only a model without memory is initialized late"
 
     def get_param_init_fn(self) -> Any:
-        return "initialises"
+        return "initializes"
 
     @contextlib.contextmanager
     def validate_params_and_buffers_inited(self, enabled: bool = True) -> Any:

@@ -42,18 +42,18 @@ def test_a_data_set_of_the_hub(folder: Path, hub: StandInHub):
     text = folder / "text" / "owner--tiny--v1"
     assert json.loads((text / ".text.json").read_text())["revision"] == COMMIT
     assert sorted(path.name for path in text.rglob("*") if path.is_file()) == [".text.json", "a.txt", "b.json.gz"]
-    hub.asked.clear()
+    hub.requested.clear()
     assert _tokenize(folder, "owner/tiny@v1") == 0
-    assert hub.asked == []
+    assert hub.requested == []
 
 
-def test_a_data_set_that_is_none(folder: Path, hub: StandInHub, capsys: pytest.CaptureFixture[str]):
+def test_a_data_set_without_text_files(folder: Path, hub: StandInHub, capsys: pytest.CaptureFixture[str]):
     hub.files = {"data/train.parquet": b"PAR1"}
     assert _tokenize(folder, "owner/tiny") == 3
     assert "LFJ35: owner/tiny of " in (said := capsys.readouterr().err)
-    assert "holds no file of text that is known here: data/train.parquet" in said
+    assert "has no text file of a supported type: data/train.parquet" in said
     assert _tokenize(folder, "owner/nothing") == 3
-    assert "LFJ32: there is no data set owner/nothing that everybody may see" in capsys.readouterr().err
+    assert "LFJ32: there is no public data set owner/nothing" in capsys.readouterr().err
     assert not (folder / "tokens").exists()
 
 

@@ -120,10 +120,10 @@ def test_a_run_that_was_stopped_goes_on_and_one_that_is_done_does_nothing(
     # Other data never takes the place of what a run was begun with.
     (data / "0.txt").write_text("something else")
     assert _tokenize(run, *words) == 3
-    assert f"LFJ35: {run}/tokens holds tokens of other data" in capsys.readouterr().err
+    assert f"LFJ35: {run}/tokens has tokens of other data" in capsys.readouterr().err
 
 
-def test_what_was_begun_with_other_data_is_begun_anew(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_was_begun_with_other_data_is_begun_again(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     data = put(tmp_path / "data", {"a.txt": b"old", "b.txt": b"\xff"})
     assert _tokenize(run, "--data", str(data), "--processes", "1") == 3
     assert (run / ".tokens.part" / "unit-000000.bin").exists()
@@ -139,49 +139,49 @@ GOOD = _lines(TEXT)
     ("name", "data", "said"),
     [
         ("a.jsonl", GOOD + b'{"text": "cut o', "a.jsonl:5: Unterminated string"),
-        ("a.jsonl", GOOD + b"[1]\n", "a.jsonl:5: the line is no JSON object"),
-        ("a.jsonl", GOOD + b'\n{"body": "x"}\n', "a.jsonl:6: no field 'text'; there are body"),
-        ("a.jsonl", GOOD + b'{"text": 1}\n', "a.jsonl:5: the field 'text' is no text"),
-        ("a.jsonl", GOOD + b'{"text": "\\ud800"}\n', "a.jsonl:5: the text has half a pair of surrogates"),
+        ("a.jsonl", GOOD + b"[1]\n", "a.jsonl:5: the line is not a JSON object"),
+        ("a.jsonl", GOOD + b'\n{"body": "x"}\n', "a.jsonl:6: no field 'text'; its fields: body"),
+        ("a.jsonl", GOOD + b'{"text": 1}\n', "a.jsonl:5: the field 'text' is not a string"),
+        ("a.jsonl", GOOD + b'{"text": "\\ud800"}\n', "a.jsonl:5: the text has an unpaired surrogate"),
         ("a.jsonl", GOOD + b'{"text": "\xe4"}\n', "a.jsonl:5: not UTF-8: invalid continuation byte (0xe4)"),
         ("a.txt", b"one\ntwo\n\xff\n", "a.txt:3: not UTF-8: invalid start byte (0xff)"),
-        ("a.jsonl.gz", gzip.compress(GOOD)[:-20], "a.jsonl.gz: it is cut off, or no gzip file"),
-        ("a.jsonl.gz", b"text", "a.jsonl.gz: it is cut off, or no gzip file: Not a gzipped file"),
+        ("a.jsonl.gz", gzip.compress(GOOD)[:-20], "a.jsonl.gz: the file is truncated, or not a gzip file"),
+        ("a.jsonl.gz", b"text", "a.jsonl.gz: the file is truncated, or not a gzip file: Not a gzipped file"),
         ("a.jsonl.zst", b"text", "a.jsonl.zst: zstd: "),
-        ("a.jsonl", b"\n\n", "there is no text in "),
-        ("a.txt", b" \n", "there is no text in "),
+        ("a.jsonl", b"\n\n", "no text in "),
+        ("a.txt", b" \n", "no text in "),
         ("a.parquet", b"PAR1", "a.parquet is neither .txt nor .jsonl"),
     ],
 )
-def test_what_is_broken_is_told_by_file_and_line(
+def test_what_is_broken_is_reported_by_file_and_line(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
     name: str, data: bytes, said: str,
 ):  # fmt: skip
     monkeypatch.setattr(units.cut_files, "__kwdefaults__", {"unit_bytes": 200})
     put(tmp_path, {name: data})
     assert _tokenize(run, "--data", str(tmp_path / name), "--processes", "1") == 3
-    told = capsys.readouterr().err
-    assert told.startswith("LFJ35: ")
-    assert said in told
+    reported = capsys.readouterr().err
+    assert reported.startswith("LFJ35: ")
+    assert said in reported
     assert not (run / "tokens").exists()
 
 
-def test_of_several_broken_units_the_first_is_told_by_every_number_of_processes(
+def test_of_several_broken_units_the_first_is_reported_by_every_number_of_processes(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     data = put(tmp_path / "data", {"a.jsonl": GOOD, "b.jsonl": b"{}\n", "c.jsonl": b"[]\n"})
     assert _tokenize(run, "--data", str(data), "--processes", "2") == 3
-    assert f"LFJ35: {data}/b.jsonl:1: no field 'text'; there are none" in capsys.readouterr().err
+    assert f"LFJ35: {data}/b.jsonl:1: no field 'text'; its fields: none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("/nowhere", "/nowhere is not there"),
-        ("weights", "weights holds no file of text"),
+        ("/nowhere", "/nowhere does not exist"),
+        ("weights", "weights has no text file"),
     ],
 )
-def test_data_that_is_nowhere(run: Path, capsys: pytest.CaptureFixture[str], given: str, said: str):
+def test_a_data_set_that_does_not_exist(run: Path, capsys: pytest.CaptureFixture[str], given: str, said: str):
     for path in (run / "weights").glob("*.json"):
         path.rename(path.with_suffix(".yaml"))
     given = str(run / given) if given == "weights" else given
@@ -193,10 +193,10 @@ def test_a_tokenizer_of_more_words_than_the_model(run: Path, tmp_path: Path, cap
     put(tmp_path, {"a.txt": b"text"})
     put(run / "weights", {"config.json": json.dumps({**CONFIG, "vocab_size": 300}).encode()})
     assert _tokenize(run, "--data", str(tmp_path / "a.txt")) == 3
-    assert "tokenizer.json has ids up to 319, and the model of " in capsys.readouterr().err
+    assert "tokenizer.json has ids up to 319, but the model in " in capsys.readouterr().err
 
 
-def test_what_ends_a_document_is_told_by_tokenizer_or_config(
+def test_what_ends_a_document_is_reported_by_tokenizer_or_config(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     put(tmp_path, {"a.txt": TEXT[0].encode()})
@@ -216,10 +216,10 @@ def test_without_a_tokenizer(run: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert "LFJ36: " in capsys.readouterr().err
     put(run / "weights", {"tokenizer.json": b"{}"})
     assert _tokenize(run, "--data", str(tmp_path / "a.txt")) == 3
-    assert "is no tokenizer" in capsys.readouterr().err
+    assert "is not a tokenizer" in capsys.readouterr().err
 
 
-def test_more_words_than_two_bytes_tell_take_four(torch: object):
+def test_more_words_than_two_bytes_report_take_four(torch: object):
     from llm_fleet_training.tokenizing.tokenizer import TokenizerFacts
 
     assert [TokenizerFacts("", "", size, 0).dtype for size in (65536, 65537)] == ["uint16", "uint32"]

@@ -1,4 +1,4 @@
-"""What is wrong with checkpoints is told: the next one is taken where that is right, and never step 0 in silence."""
+"""Damaged checkpoints are reported: the next usable one is taken, and never step 0 silently."""
 
 import json
 import shutil
@@ -38,7 +38,7 @@ def flipped(path: Path) -> str:
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    return "model-tp00-of-01.safetensors is not what was written: its SHA-256 differs"
+    return "model-tp00-of-01.safetensors is damaged: its SHA-256 differs from the record"
 
 
 def no_record(path: Path) -> str:
@@ -61,18 +61,18 @@ def test_a_damaged_checkpoint_is_passed_over_with_its_reason(begun: Run, damage:
     why = damage(weights(begun, 4))
     ended = begun.train()
     assert ended.codes == [0], ended.said
-    assert f"step_00000004 is passed over: {why}" in ended.said
-    assert "goes on from step 2 " in ended.said
-    assert begun.steps() == [4, 6], "step 4 was written anew"
+    assert f"step_00000004 is skipped: {why}" in ended.said
+    assert "resumes from step 2 " in ended.said
+    assert begun.steps() == [4, 6], "step 4 was written again"
 
 
-def test_where_all_are_broken_it_does_not_begin_anew(begun: Run):
+def test_where_all_are_broken_it_does_not_begin_again(begun: Run):
     flipped(weights(begun, 2))
     cut_off(weights(begun, 4))
     ended = begun.train()
     assert ended.codes == [3]
     assert "LFJ14: no checkpoint in" in ended.said
-    assert "step_00000002: model-tp00-of-01.safetensors is not what was written" in ended.said
+    assert "step_00000002: model-tp00-of-01.safetensors is damaged" in ended.said
     assert "remedy: restore" in ended.said
     assert "begins at step 0" not in ended.said
     assert begun.steps() == [2, 4], "they are left as evidence"
@@ -90,15 +90,15 @@ def test_another_world_size_is_refused_with_what_was_and_what_is(begun: Run, tmp
     word = tmp_path / "failure.json"
     ended = begun.train(processes=2, more={"environment": {"LLM_FLEET_FAILURE_FILE": str(word)}})
     assert ended.codes == [3, 3]
-    assert ended.said.count("LFJ13") == 1, "one process tells it"
+    assert ended.said.count("LFJ13") == 1, "one process prints it"
     assert "processes was 1, is 2" in ended.said
     assert "data degree was 1, is 2" in ended.said
-    told = json.loads(word.read_text())
-    assert (told["code"], told["final"]) == ("LFJ13", True)
+    reported = json.loads(word.read_text())
+    assert (reported["code"], reported["final"]) == ("LFJ13", True)
 
 
 def test_no_space_leaves_the_last_checkpoint_whole(run: Run):
-    """Process 1 of 2 is told ENOSPC in the middle of its second file: both end, and both know why."""
+    """Process 1 of 2 is reported ENOSPC in the middle of its second file: both end, and both know why."""
     points = run.folder / "points.json"
     assert run.train(steps=2, more={"points": str(points)}).codes == [0]
     written = sum(point.startswith("write optimizer") for point in json.loads(points.read_text()))
@@ -110,10 +110,10 @@ def test_no_space_leaves_the_last_checkpoint_whole(run: Run):
     assert [place.name for place in run.checkpoints.iterdir()] == ["step_00000002"], "no part is left"
     ended = run.train(processes=2, tensor_parallel=2)
     assert ended.codes == [0, 0], ended.said
-    assert "goes on from step 2 " in ended.said
+    assert "resumes from step 2 " in ended.said
 
 
-def test_a_folder_that_cannot_be_written_is_told_at_the_start(run: Run):
+def test_a_folder_that_cannot_be_written_is_reported_at_the_start(run: Run):
     ended = run.train(run_folder="/sys/llm-fleet")
     assert ended.codes == [3]
     assert "LFJ10: /sys/llm-fleet" in ended.said

@@ -34,7 +34,7 @@ def test_half_of_the_steps_and_then_the_others_are_the_same_to_the_bit(run: Run,
     assert 0 < stopped_at < 6
     ended = run.train()
     assert ended.codes == [0], ended.said
-    assert f"goes on from step {stopped_at} " in ended.said
+    assert f"resumes from step {stopped_at} " in ended.said
     assert run.result["parameters_sha256"] == undisturbed["parameters_sha256"]
     assert losses(run) == undisturbed["losses"]
     assert [row["restart"] for row in run.rows] == [0] * stopped_at + [1] * (6 - stopped_at)
@@ -57,7 +57,7 @@ def test_killed_at_any_point_of_a_write_it_ends_the_same(run: Run):
         assert died.codes == [-9], (point, died.said)
         ended = run.train()
         assert ended.codes == [0], (point, ended.said)
-        assert "goes on from step" in ended.said, point
+        assert "resumes from step" in ended.said, point
         assert run.result["parameters_sha256"] == expected, point
         assert [place.name for place in run.checkpoints.iterdir()] == ["step_00000004"], point
 
@@ -81,8 +81,8 @@ def test_four_processes_lose_one_and_end_with_the_loss_of_one_process(run: Run, 
     assert run.steps() == [2]
     ended = run.train(**spread)
     assert ended.codes == [0] * 4, ended.said
-    assert "goes on from step 2 " in ended.said
-    assert ".part is removed: it was left by an attempt that died" in ended.said
+    assert "resumes from step 2 " in ended.said
+    assert ".part is removed: a failed attempt left it" in ended.said
     assert run.result["parameters_sha256"] == expected
 
 
@@ -105,5 +105,5 @@ def test_fsdp_over_two_processes_resumes_to_the_bit(run: Run, undisturbed: dict[
     assert died.codes[0] == -9
     ended = run.train(processes=2)
     assert ended.codes == [0, 0], ended.said
-    assert "goes on from step 2 " in ended.said
+    assert "resumes from step 2 " in ended.said
     assert run.result["parameters_sha256"] == expected["parameters_sha256"]

@@ -16,27 +16,27 @@ from tests.llm_fleet_training.runs import PYTHON, ROOT, Run, free_port, write_to
 BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"tensor_parallel": 3}, "LFJ04", "tensor parallel 3 does not divide 1 processes"),
     ({"tensor_parallel": 3}, "LFJ04", "tensor parallel 3 does not divide the model's 4 attention heads"),
-    ({"micro_batch": 3}, "LFJ05", "global batch 4 is no multiple of micro batch 3 x data degree 1"),
+    ({"micro_batch": 3}, "LFJ05", "global batch 4 must be a multiple of micro batch 3 x data degree 1"),
     ({"sequence_length": 65}, "LFJ07", "sequence length 65 is above the model's 64 positions"),
-    ({"backend": "tpu"}, "LFJ09", "backend `tpu` is not known; there are: cpu, fsdp"),
-    ({"backend": "cpu", "shard_degree": 2}, "LFJ04", "backend `cpu` has no shard degree; 2 was asked for"),
+    ({"backend": "tpu"}, "LFJ09", "backend `tpu` is unknown; allowed: cpu, fsdp"),
+    ({"backend": "cpu", "shard_degree": 2}, "LFJ04", "backend `cpu` has no shard degree, but it is set to 2"),
     ({"context_parallel": 4, "shard_degree": 1}, "LFJ04", "context parallel 4 is above shard degree 1"),
-    ({"steps": 0}, "LFJ01", "--steps is 0; 1 or more is allowed"),
-    ({"mirror": "bucket"}, "LFJ01", "--mirror is 'bucket'; it begins with s3://"),
-    ({"learning_rate": "nan"}, "LFJ01", "--learning-rate is nan; a number above 0 is allowed"),
-    ({"weight_decay": -1, "beta1": 1}, "LFJ01", "--beta1 is 1.0; 0 to below 1 is allowed"),
+    ({"steps": 0}, "LFJ01", "--steps is 0; it must be 1 or more"),
+    ({"mirror": "bucket"}, "LFJ01", "--mirror is 'bucket'; it must begin with s3://"),
+    ({"learning_rate": "nan"}, "LFJ01", "--learning-rate is nan; it must be a number above 0"),
+    ({"weight_decay": -1, "beta1": 1}, "LFJ01", "--beta1 is 1.0; it must be 0 to below 1"),
     ({"learning_rate": 1e30}, "LFJ18", "the gradient norm of step 2 is nan"),
 ]
 
 
 @pytest.mark.parametrize(("changes", "code", "cause"), BAD)
-def test_bad_input_is_told_with_its_remedy(run: Run, changes: dict[str, Any], code: str, cause: str):
+def test_bad_input_is_reported_with_its_remedy(run: Run, changes: dict[str, Any], code: str, cause: str):
     ended = run.train(**changes)
     assert ended.codes == [3], ended.said
     assert re.search(rf"^{code}: .*{re.escape(cause)}.*\n  remedy: \w", ended.said, re.MULTILINE), ended.said
 
 
-def test_check_tells_everything_at_once_and_starts_nothing(run: Run):
+def test_check_reports_everything_at_once_and_starts_nothing(run: Run):
     write_tokens(run.folder / "tokens", count=10, vocabulary=256)
     arguments = [*run.arguments("check", tensor_parallel=3, micro_batch=3, model=run.folder), "--processes", "6"]
     ended = run.starter.start(arguments)
@@ -68,7 +68,7 @@ def test_tokens_of_another_model_or_cut_off_are_refused(run: Run):
     ended = run.train()
     assert "has 9000 bytes; 5000 tokens of uint16 are 10000 bytes" in ended.said
     (run.folder / "tokens/tokens.json").unlink()
-    assert "there are no tokens to train on" in run.train().said
+    assert "`tokenize` has not run" in run.train().said
 
 
 def test_compile_only_keeps_nothing_and_needs_no_tokens(run: Run):
@@ -89,7 +89,7 @@ def test_recomputed_activations_come_to_the_same(run: Run):
     assert len(found) == 1
 
 
-def test_a_board_is_written_and_a_torn_row_is_mended(run: Run):
+def test_a_board_is_written_and_a_torn_row_is_fixed(run: Run):
     (run.folder / "metrics.jsonl").write_text('{"step": 1, "restart": 4}\n{"step": 2, "rest')
     assert run.train().codes == [0]
     assert [row["step"] for row in run.rows] == [1, 1, 2, 3, 4, 5, 6]
@@ -125,7 +125,7 @@ def test_torchrun_passes_a_signal_on_and_the_job_goes_on_when_requeued(run: Run,
     steps = int(stopped.group(1)) + 1
     ended = run.train(processes=2, tensor_parallel=2, steps=steps)
     assert ended.codes == [0, 0], ended.said
-    assert f"goes on from step {steps - 1} " in ended.said
+    assert f"resumes from step {steps - 1} " in ended.said
 
 
 def test_a_signal_is_obeyed_though_a_peer_is_lost(run: Run):

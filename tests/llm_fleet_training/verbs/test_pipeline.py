@@ -53,7 +53,7 @@ def test_from_a_folder_of_weights_to_a_served_model(
     ended = begun.train(processes=2, tensor_parallel=2)
     assert ended.codes == [0, 0], ended.said
     assert _convert(begun) == begun.result["parameters_sha256"]
-    assert "parameters are those that the training has told" in capsys.readouterr().out
+    assert "parameters match result.json of the training" in capsys.readouterr().out
     model: Any = import_module("transformers").AutoModelForCausalLM.from_pretrained(str(begun.folder / "huggingface"))
     tokens = torch.randint(0, VOCABULARY, (2, 16), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
@@ -62,7 +62,7 @@ def test_from_a_folder_of_weights_to_a_served_model(
     assert main(["export", *served]) == 0
     assert main(["register", *served, "--to", "s3://models/tiny"]) == 0
     place = Folder(str(programs.bucket / "tiny"))
-    assert findings(Serving("tgi", "inf2.xlarge").asked, place) == []
+    assert findings(Serving("tgi", "inf2.xlarge").requested, place) == []
 
 
 def test_converted_weights_are_trained_on_at_another_degree(begun: Run, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""`download` from the Hub: a stand-in on loopback, asked by the real huggingface_hub."""
+"""`download` from the Hub: a stand-in on loopback, queried by the real huggingface_hub."""
 
 import json
 import os
@@ -52,17 +52,22 @@ def test_what_a_run_needs_is_fetched_at_one_commit_and_noted(hub: StandInHub, tm
     assert {path.name for path in to.iterdir()} == WANTED | {"download.json"}
     assert all((to / name).read_bytes() == hub.files[name] for name in WANTED)
     said = json.loads((to / "download.json").read_text())
-    assert (said["source"], said["revision"], said["asked"], said["weights"]) == ("owner/tiny", COMMIT, None, True)
+    assert (said["source"], said["revision"], said["asked"], said["weights"]) == (  # codespell:ignore asked
+        "owner/tiny",
+        COMMIT,
+        None,
+        True,
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == [".weights.lock", "weights"]
 
 
-def test_a_second_run_asks_nobody(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_second_run_asks_no_one(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     to = tmp_path / "weights"
     assert _download(to, "--revision", "v1") == 0
-    hub.asked.clear()
+    hub.requested.clear()
     for revision in ("v1", COMMIT):
         assert _download(to, "--revision", revision) == 0
-    assert hub.asked == []
+    assert hub.requested == []
     assert _download(to, "--revision", "v2") == 3
     assert f"LFJ12: {to} holds owner/tiny at {COMMIT}, not owner/tiny at v2" in capsys.readouterr().err
 
@@ -74,7 +79,7 @@ def test_config_and_tokenizer_alone(hub: StandInHub, tmp_path: Path):
         *(name for name in WANTED if "safetensors" not in name),
         "download.json",
     }
-    # Weights are fetched when they are asked for later.
+    # Weights are fetched when they are requested later.
     assert _download(to) == 0
     assert (to / BIG).exists()
 
@@ -89,7 +94,7 @@ def test_a_connection_that_breaks_goes_on_where_it_broke(
     assert spans == ["", "bytes=32768-"]
 
 
-def test_a_download_that_was_killed_keeps_its_whole_files_and_begins_half_ones_anew(hub: StandInHub, tmp_path: Path):
+def test_a_download_that_was_killed_keeps_its_whole_files_and_begins_half_ones_again(hub: StandInHub, tmp_path: Path):
     to = tmp_path / "weights"
     hub.stall[BIG] = 40_000
     killed = subprocess.Popen(
@@ -107,7 +112,7 @@ def test_a_download_that_was_killed_keeps_its_whole_files_and_begins_half_ones_a
     killed.wait(10)
     assert not to.exists()
     hub.stall.clear()
-    hub.asked.clear()
+    hub.requested.clear()
     assert _download(to) == 0
     assert [name for name, _ in hub.fetched()] == [BIG]
     assert {path.name for path in to.iterdir()} == WANTED | {"download.json"}
@@ -128,7 +133,7 @@ def test_a_hub_that_is_lost_half_way_is_no_success(
 
 
 @pytest.mark.parametrize("name", [BIG, "config.json"])
-def test_bytes_that_are_not_the_hubs_are_refused_and_fetched_anew(
+def test_bytes_that_are_not_the_hubs_are_refused_and_fetched_again(
     hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ):
     hub.other = {name}
@@ -137,10 +142,10 @@ def test_bytes_that_are_not_the_hubs_are_refused_and_fetched_anew(
     said = _refused(capsys, tmp_path / "weights", code=1)
     assert said.startswith("LFJ33: ")
     assert f"{name} has other" in said.replace("another SHA-256", "other")
-    # What nobody takes up again goes; older releases of huggingface_hub take theirs up.
+    # What no one takes up again goes; older releases of huggingface_hub take theirs up.
     assert [path.name for path in orphans.glob("*.incomplete")] == [f"{'e' * 40}.incomplete"]
     hub.other = set()
-    hub.asked.clear()
+    hub.requested.clear()
     assert _download(tmp_path / "weights") == 0
     assert [each for each, _ in hub.fetched()] == [name]
 
@@ -159,10 +164,10 @@ def test_a_connection_that_is_lost_for_good_is_worth_another_try(
 
 def test_a_token_is_taken_out_of_what_others_say():
     failures = HubFailures("owner/tiny", None, token=GOOD, endpoint="https://hub", kind="model")
-    with pytest.raises(Failure) as told:
+    with pytest.raises(Failure) as reported:
         failures.refuse(OSError(f"cannot send Authorization: Bearer {GOOD}"))
-    assert str(told.value).startswith("LFJ33: owner/tiny of https://hub: cannot send Authorization: Bearer …\n")
-    assert told.value.__suppress_context__
+    assert str(reported.value).startswith("LFJ33: owner/tiny of https://hub: cannot send Authorization: Bearer …\n")
+    assert reported.value.__suppress_context__
 
 
 def test_a_busy_hub_is_worth_another_try(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -174,7 +179,7 @@ def test_a_busy_hub_is_worth_another_try(hub: StandInHub, tmp_path: Path, capsys
 def test_gated_without_a_token(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     hub.gated = True
     said = _refused(capsys, tmp_path / "weights")
-    assert said.startswith("LFJ30: owner/tiny is gated, and no token was shown to the Hub")
+    assert said.startswith("LFJ30: owner/tiny is gated, and no token is set")
     assert hub.fetched() == []
 
 
@@ -185,7 +190,7 @@ def test_gated_with_a_token_that_has_no_access(
     monkeypatch.setenv("HF_TOKEN", STRANGER)
     said = _refused(capsys, tmp_path / "weights")
     assert said.startswith("LFJ31: ")
-    assert "its licence was not accepted" in said
+    assert "its license was not accepted" in said
     assert STRANGER not in said
     assert hub.fetched() == []
 
@@ -193,16 +198,16 @@ def test_gated_with_a_token_that_has_no_access(
 @pytest.mark.parametrize(
     ("model", "revision", "token", "beginning"),
     [
-        ("owner/tiny", "", "hf_expired", "LFJ30: the Hub knows no such token"),
+        ("owner/tiny", "", "hf_expired", "LFJ30: the Hub rejects the token"),
         (
             "owner/nothing",
             "",
             "",
-            "LFJ32: there is no model owner/nothing that everybody may see, and no token was shown",
+            "LFJ32: there is no public model owner/nothing, and no token is set",
         ),
-        ("owner/nothing", "", GOOD, "LFJ32: there is no model owner/nothing, or this token's account may not see it"),
+        ("owner/nothing", "", GOOD, "LFJ32: there is no model owner/nothing, or this token's account cannot see it"),
         ("owner/tiny", "nowhere", "", "LFJ32: owner/tiny has no revision 'nowhere'"),
-        ("owner/tiny/more", "", "", "LFJ32: 'owner/tiny/more' is no id of the Hub: <owner>/<name> is"),
+        ("owner/tiny/more", "", "", "LFJ32: 'owner/tiny/more' is not an id of the Hub; write <owner>/<name>"),
     ],
 )
 def test_what_the_hub_refuses(
@@ -258,5 +263,5 @@ def test_the_disk_is_looked_at_before(
         return SimpleNamespace(free=1000)
 
     monkeypatch.setattr("shutil.disk_usage", full)
-    assert "LFJ11: fetching owner/tiny of" in _refused(capsys, tmp_path / "weights")
+    assert "LFJ11: downloading owner/tiny of" in _refused(capsys, tmp_path / "weights")
     assert hub.fetched() == []

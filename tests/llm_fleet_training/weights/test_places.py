@@ -102,8 +102,8 @@ def test_s3_is_read_object_by_object_and_goes_on(
 @pytest.mark.parametrize(
     ("model", "beginning"),
     [
-        ("s3://models/nothing", "LFJ32: there is nothing at s3://models/nothing/"),
-        ("s3://", "LFJ32: 's3://' is no address of S3"),
+        ("s3://models/nothing", "LFJ32: no objects at s3://models/nothing/"),
+        ("s3://", "LFJ32: 's3://' is not an S3 address"),
         ("/nowhere/at/all", "LFJ32: /nowhere/at/all: No such file or directory"),
     ],
 )
@@ -121,20 +121,20 @@ def test_without_the_aws_cli(tmp_path: Path, capsys: pytest.CaptureFixture[str],
 
 def test_a_revision_is_of_the_hub(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     said = _refused(capsys, "--model", str(source), "--revision", "v1", "--to", str(tmp_path / "weights"))
-    assert said.startswith("LFJ01: --revision v1 is of the Hub")
+    assert said.startswith("LFJ01: --revision v1 applies only to the Hub")
 
 
-def test_files_of_somebody_else_are_left_alone(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_files_of_someone_else_are_left_alone(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     put(tmp_path / "weights", {"mine.txt": b"?"})
     said = _refused(capsys, "--model", str(source), "--to", str(tmp_path / "weights"))
-    assert said.startswith(f"LFJ10: {tmp_path}/weights holds files, but no download.json")
+    assert said.startswith(f"LFJ10: {tmp_path}/weights has files, but no download.json")
 
 
 def test_two_at_once(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     other = WholeFolder(tmp_path / "weights", marker="download.json")
     with other.making():
         said = _refused(capsys, "--model", str(source), "--to", str(tmp_path / "weights"))
-    assert said.startswith("LFJ10: another process is making")
+    assert said.startswith("LFJ10: another process writes")
 
 
 def test_a_cut_off_file_and_an_index_without_its_files(
@@ -144,9 +144,9 @@ def test_a_cut_off_file_and_an_index_without_its_files(
     first.write_bytes(first.read_bytes()[:-1])
     (source / "model-00002-of-00002.safetensors").unlink()
     said = _refused(capsys, "--model", str(source), "--to", str(tmp_path / "weights"))
-    assert said.startswith(f"LFJ34: {source} is no whole model: ")
+    assert said.startswith(f"LFJ34: {source} is not a complete model: ")
     assert "model-00001-of-00002.safetensors: it has" in said
-    assert "names weights of model-00002-of-00002.safetensors that are not there" in said
+    assert "lists weights of model-00002-of-00002.safetensors that are missing" in said
     assert not (tmp_path / "weights").exists()
 
 
@@ -163,7 +163,7 @@ def test_pickles_are_refused_unless_said_and_then_become_safetensors(
     torch.save({name: held[name] for name in names[5:]} | rotary, source / "pytorch_model-00002-of-00002.bin")
     (source / "pytorch_model.bin").unlink()
     words = ["--model", str(source), "--to", str(tmp_path / "weights")]
-    assert "LFJ34: " + str(source) + " has its weights as pickles only" in _refused(capsys, *words)
+    assert "LFJ34: " + str(source) + " has weights only as pickle files" in _refused(capsys, *words)
     assert main(["download", *words, "--pickles"]) == 0
     assert list((tmp_path / "weights").glob("*.bin*")) == []
     found = import_module("safetensors.torch").load_file(tmp_path / "weights" / "model.safetensors")

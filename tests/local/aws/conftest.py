@@ -48,7 +48,7 @@ class Bench:
         return create_change_set(self.engine, REGION, name, label, self.proposal(template), kind=kind)[1]
 
     def refusal(self, template: Mapping[str, Any]) -> str:
-        """What is said against a template; nothing may have been created by then."""
+        """The errors of a template; asserts that nothing was created before them."""
         with pytest.raises(TemplateError) as refused:
             self.create("Refused", template)
         assert self.provider.things == {}
@@ -59,7 +59,7 @@ class Bench:
         return self.engine.wait(self.engine.get(REGION, name))
 
     def since_last(self) -> list[str]:
-        """What the provider was asked by the last operation."""
+        """The calls that the last operation made to the provider."""
         calls = self.provider.calls[:-1] if self.provider.calls[-1] == "---" else self.provider.calls
         last = len(calls) - 1 - calls[::-1].index("---") if "---" in calls else -1
         return calls[last + 1 :]

@@ -36,8 +36,8 @@ def test_a_missing_file_is_found(bundle: Bundle):
         prove(bundle, bundle.content_hash)
 
 
-def test_a_further_file_is_found(bundle: Bundle):
-    bundle.files["further.sh"] = b""
+def test_a_additional_file_is_found(bundle: Bundle):
+    bundle.files["extra.sh"] = b""
     with pytest.raises(WrongBundle, match="list of the bundle's files"):
         prove(bundle, bundle.content_hash)
 

@@ -1,4 +1,4 @@
-"""Each run has a folder of its own, whoever begins in the same moment."""
+"""Each run has a folder of its own, anyone who begins in the same moment."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

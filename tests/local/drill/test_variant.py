@@ -23,7 +23,7 @@ def test_each_is_a_fleet_that_can_be_deployed(tmp_path: Path, packages: tuple[st
         assert cluster["training"]["environments"]["cpu"]["packages"] == ["packaging"]
 
 
-def test_a_certificate_beside_the_fleet_file_goes_along(tmp_path: Path) -> None:
+def test_a_certificate_next_to_the_fleet_file_goes_along(tmp_path: Path) -> None:
     fleet: dict[str, Any] = {"clusters": {"train": {"groups": {"workers": {"role": "compute"}}}}}
     fleet["clusters"]["train"]["directory"] = {"ca_certificate": "corp.pem"}
     (tmp_path / "fleet.yaml").write_text(yaml.safe_dump(fleet))

@@ -42,7 +42,7 @@ def test_the_schema_says_where_and_what(oracle: Oracle, path: str, value: Any, a
     assert says in messages[0].message
 
 
-def test_a_reservation_asks_nobody(oracle: Oracle) -> None:
+def test_a_reservation_asks_no_one(oracle: Oracle) -> None:
     target = {"CapacityReservationId": "cr-0123456789abcdef0"}
     assert oracle.schema(with_change(working(), "Scheduling/SlurmQueues/0/CapacityReservationTarget", target)) == []
 
@@ -60,7 +60,7 @@ def test_a_stopped_fleet_changes_the_verdict(oracle: Oracle) -> None:
     assert [change.verdict for change in oracle.update(working(), new, fleet_stopped=True)] == ["SUCCEEDED"]
 
 
-def test_login_nodes_are_judged_apart(oracle: Oracle) -> None:
+def test_login_nodes_are_checked_apart(oracle: Oracle) -> None:
     pool = {"Name": "login", "InstanceType": "c5.large", "Count": 1, "Networking": {"SubnetIds": ["subnet-12345678"]}}
     old = with_change(working(), "LoginNodes", {"Pools": [pool]})
     new = with_change(working(), "LoginNodes", {"Pools": [pool | {"InstanceType": "c5.xlarge"}]})

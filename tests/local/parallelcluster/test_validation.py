@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from local.parallelcluster.account_context import AccountContext
 from local.parallelcluster.answers import Finding
 from local.parallelcluster.client import Oracle
-from local.parallelcluster.surroundings import Surroundings
 from tests.local.parallelcluster.configurations import with_change, working
 
 QUEUE = "Scheduling/SlurmQueues/0"
@@ -135,23 +135,23 @@ def test_what_the_schema_refuses_is_not_validated(oracle: Oracle) -> None:
 @pytest.mark.parametrize(
     ("around", "says"),
     [
-        (Surroundings(missing=["ours"]), "KeyPairValidator"),
-        (Surroundings(missing=[SECRET]), "PasswordSecretArnValidator"),
-        (Surroundings(images={"ami-0123456789abcdef0": {"os": "ubuntu2204"}}), "AmiOsCompatibleValidator"),
+        (AccountContext(missing=["ours"]), "KeyPairValidator"),
+        (AccountContext(missing=[SECRET]), "PasswordSecretArnValidator"),
+        (AccountContext(images={"ami-0123456789abcdef0": {"os": "ubuntu2204"}}), "AmiOsCompatibleValidator"),
         (
-            Surroundings(images={"ami-0123456789abcdef0": {"architecture": "arm64"}}),
+            AccountContext(images={"ami-0123456789abcdef0": {"architecture": "arm64"}}),
             "InstanceTypeBaseAMICompatibleValidator",
         ),
-        (Surroundings(images={"ami-0123456789abcdef0": {"version": "3.15.0"}}), "CustomAmiTagValidator"),
+        (AccountContext(images={"ami-0123456789abcdef0": {"version": "3.15.0"}}), "CustomAmiTagValidator"),
     ],
 )
-def test_the_surroundings_are_what_the_question_says(oracle: Oracle, around: Surroundings, says: str) -> None:
+def test_the_context_are_what_the_question_says(oracle: Oracle, around: AccountContext, says: str) -> None:
     found = oracle.validate(everything(), around=around)
     assert any(says in error for error in errors(found)), errors(found)
 
 
 def test_a_script_that_is_not_there_is_only_warned_of(oracle: Oracle) -> None:
-    found = oracle.validate(working(), around=Surroundings(missing=["s3://scripts/entry.sh"]))
+    found = oracle.validate(working(), around=AccountContext(missing=["s3://scripts/entry.sh"]))
     assert ("WARNING", "UrlValidator") in {
         (finding.level, finding.validator.removeprefix("AsyncTimed")) for finding in found
     }
@@ -167,7 +167,7 @@ def test_a_policy_of_aws_must_exist(oracle: Oracle) -> None:
 
 
 def test_a_reservation_is_of_the_type_that_it_is_said_to_be(oracle: Oracle) -> None:
-    around = Surroundings(reservations={RESERVATION["CapacityReservationId"]: {"InstanceType": "p5en.48xlarge"}})
+    around = AccountContext(reservations={RESERVATION["CapacityReservationId"]: {"InstanceType": "p5en.48xlarge"}})
     assert any(
         "must have the same instance type" in error
         for error in errors(oracle.validate(capacity_block(), around=around))
@@ -181,7 +181,7 @@ def test_one_validator_alone(oracle: Oracle) -> None:
 
 
 def test_one_question_leaves_no_trace_in_the_next(oracle: Oracle) -> None:
-    oracle.validate(everything(), around=Surroundings(missing=[SECRET, "ours"]))
+    oracle.validate(everything(), around=AccountContext(missing=[SECRET, "ours"]))
     assert errors(oracle.validate(everything())) == []
 
 

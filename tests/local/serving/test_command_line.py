@@ -41,7 +41,7 @@ def running(cdk_out: Path) -> Iterator["subprocess.Popen[str]"]:
     process.communicate()
 
 
-def told(process: "subprocess.Popen[str]") -> dict[str, str]:
+def reported(process: "subprocess.Popen[str]") -> dict[str, str]:
     """What it prints until it is ready, by the words that lines begin with."""
     lines: list[str] = []
     assert process.stdout is not None
@@ -53,7 +53,7 @@ def told(process: "subprocess.Popen[str]") -> dict[str, str]:
 
 
 def test_it_serves_with_the_key_that_it_prints_and_ends_on_ctrl_c(running: "subprocess.Popen[str]"):
-    words = told(running)
+    words = reported(running)
     url, key = words["base URL"].removesuffix("/v1"), words["API key"]
     status, text = send(url, "POST", "/v1/chat/completions", key=key, body={"messages": user("count to 3")})
     assert (status, '" 1 2 3"' in text) == (200, True)
@@ -66,9 +66,9 @@ def test_it_serves_with_the_key_that_it_prints_and_ends_on_ctrl_c(running: "subp
         send(url, "GET", "/health")
 
 
-def test_what_cannot_be_served_is_told_in_a_line(cdk_out: Path, capsys: pytest.CaptureFixture[str]):
+def test_what_cannot_be_served_is_reported_in_a_line(cdk_out: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["serve", str(cdk_out / "missing")]) == 1
-    assert "`cdk synth` writes it" in capsys.readouterr().err
+    assert "`cdk synth` creates it" in capsys.readouterr().err
     assert main(["serve", str(cdk_out), "--service", "other"]) == 1
     assert "there is no service other" in capsys.readouterr().err
     wrong = server(environment={**TGI_ENVIRONMENT, "MAX_BATCH_SIZE": "0"})
@@ -77,13 +77,13 @@ def test_what_cannot_be_served_is_told_in_a_line(cdk_out: Path, capsys: pytest.C
     assert "`max_batch_size` must be > 0" in capsys.readouterr().err
 
 
-def test_a_port_that_is_taken_is_told_in_a_line(cdk_out: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_port_that_is_taken_is_reported_in_a_line(cdk_out: Path, capsys: pytest.CaptureFixture[str]):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert main(["serve", str(cdk_out), "--port", str(port)]) == 1
-    told = capsys.readouterr().err
-    assert f"port {port} cannot be listened at" in told
-    assert "in use" in told
+    reported = capsys.readouterr().err
+    assert f"cannot listen on port {port}" in reported
+    assert "in use" in reported
 
 
 @pytest.mark.parametrize(

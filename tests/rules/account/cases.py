@@ -1,4 +1,4 @@
-"""What an account may say, and what a user is then told: rules as tables, one list for each file of rules."""
+"""What an account may say, and what a user is then reported: rules as tables, one list for each file of rules."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -9,7 +9,7 @@ from llm_fleet.catalog.hyperpod import image_feature
 from llm_fleet.rules.account.existing_resources import (
     ExistingFileSystem,
     ExistingImage,
-    ToldFileSystem,
+    ReportedFileSystem,
     check_bucket,
     check_certificate,
     check_file_system,
@@ -56,14 +56,14 @@ def quota(amount: float, value: float, *, adds_up: bool = True, **granted: Any) 
 _ASK = "request-service-quota-increase --service-code sagemaker --quota-code L-3308CCC7 --desired-value"
 QUOTAS = [
     Case("just enough", quota(5, 5)),
-    Case("enough beside what is used", quota(5, 9, in_use=4)),
+    Case("enough in addition to what is used", quota(5, 9, in_use=4)),
     Case("one too few", quota(5, 4), CheckCode.QUOTA, f"{_ASK} 5 --region us-west-2"),
-    Case("used by others", quota(5, 8, in_use=4), CheckCode.QUOTA, "takes 5 beside 4 in use", f"{_ASK} 9 "),
+    Case("used by others", quota(5, 8, in_use=4), CheckCode.QUOTA, "requires 5 in addition to 4 in use", f"{_ASK} 9 "),
     Case("of one cluster, what others use is nothing to it", quota(5, 8, adds_up=False, in_use=4)),
-    Case("asked for already", quota(5, 0, asked_for=8), CheckCode.QUOTA, "8 have been asked for already: wait"),
-    Case("too little was asked for", quota(5, 0, asked_for=4), CheckCode.QUOTA, _ASK),
-    Case("never raised", quota(5, 0, adjustable=False), CheckCode.QUOTA, "AWS does not raise"),
-    Case("a fraction is asked for whole", quota(4.5, 4), CheckCode.QUOTA, f"{_ASK} 5 --region"),
+    Case("are already requested:", quota(5, 0, requested_for=8), CheckCode.QUOTA, "8 are already requested: wait"),
+    Case("too little was requested", quota(5, 0, requested_for=4), CheckCode.QUOTA, _ASK),
+    Case("never raised", quota(5, 0, adjustable=False), CheckCode.QUOTA, "cannot be increased"),
+    Case("a fraction is rounded up", quota(4.5, 4), CheckCode.QUOTA, f"{_ASK} 5 --region"),
     Case(
         "unknown there",
         check_quota(
@@ -73,7 +73,7 @@ QUOTAS = [
         ),
         CheckCode.QUOTA_UNKNOWN,
         "cluster a, cluster b need the quota",
-        "has none of that name in us-west-2",
+        "does not have in us-west-2",
     ),
 ]
 
@@ -91,14 +91,14 @@ OFFERINGS = [
         offering(("usw2-az2",), {"usw2-az4", "usw2-az1"}),
         CheckCode.NOT_OFFERED,
         "trn1.32xlarge in usw2-az2, where EC2 does not offer it",
-        "put it into one of usw2-az1, usw2-az4",
+        "write one of these AZs: usw2-az1, usw2-az4",
     ),
     Case("nowhere", offering(("usw2-az2",), set()), CheckCode.NOT_OFFERED, "another region than us-west-2"),
     Case(
         "SageMaker's own stock",
         offering(("usw2-az2",), {"usw2-az4"}, indication=True),
         CheckCode.NOT_OFFERED,
-        "this is an indication, and a training plan tells surely",
+        "this is only an indication; a training plan guarantees capacity",
     ),
     Case("AZ is there", check_zones_of_account(["usw2-az4"], there={"usw2-az4"}, region=REGION)),
     Case(
@@ -132,7 +132,7 @@ def plan(**changed: Any) -> list[Problem]:
 
 PLANS = [
     Case("good", plan()),
-    Case("nobody told the AZ", plan(zone=None)),
+    Case("AZ not given", plan(zone=None)),
     Case("scheduled for now", plan(status="Scheduled")),
     Case(
         "expired",
@@ -148,35 +148,35 @@ PLANS = [
         "begins later",
         plan(status="Scheduled", start=NOW + timedelta(days=2)),
         CheckCode.PLAN_TIME,
-        "begins at 2026-11-24 03:00 UTC only",
+        "begins only at 2026-11-24 03:00 UTC",
         "min_count: 0",
     ),
     Case(
         "another AZ",
         plan(zone="usw2-az2"),
         CheckCode.PLAN_ZONE,
-        "has its instances in usw2-az4, and train/trn1 stands in usw2-az2",
-        "put it into usw2-az4 with `az`",
+        "has its instances in usw2-az4, but train/trn1 is in usw2-az2",
+        "write `az: usw2-az4`;",
     ),
     Case(
         "no spare",
         plan(count=5),
         CheckCode.PLAN_COUNT,
-        "takes 5 more instances of the training plan p, which has 4 free of 6",
+        "requires 5 more instances of the training plan p, which has 4 free of 6",
         "count: 4",
     ),
     Case(
         "other instances",
         plan(instance_types=("ml.p5.48xlarge",)),
         CheckCode.PLAN_TYPE,
-        "is of ml.p5.48xlarge, and train/trn1 asks for ml.trn1.32xlarge",
+        "is for ml.p5.48xlarge, but train/trn1 uses ml.trn1.32xlarge",
         "type: ml.p5.48xlarge",
     ),
     Case(
         "for training jobs",
         plan(targets=("training-job",)),
         CheckCode.PLAN_TYPE,
-        "was bought for training-job",
+        "is for training-job",
         "cannot be changed",
     ),
 ]
@@ -207,7 +207,7 @@ RESERVATIONS = [
         reservation(state="cancelled"),
         CheckCode.RESERVATION_STATE,
         "the capacity reservation cr-1 of train/gpu is cancelled",
-        "name another under `reservation`",
+        "write another `reservation`",
     ),
     Case(
         "a block that comes",
@@ -215,26 +215,26 @@ RESERVATIONS = [
         CheckCode.RESERVATION_STATE,
         "the Capacity Block cr-1",
         "begins at 2026-11-23 03:00 UTC",
-        "deploy once it is active",
+        "deploy when it is active",
     ),
     Case(
         "a block that ends",
         reservation(is_block=True, end=NOW + timedelta(hours=3)),
         CheckCode.RESERVATION_TIME,
-        "half an hour before",
+        "30 minutes before",
         "describe-capacity-block-offerings",
     ),
     Case(
         "another AZ",
         reservation(of_zone="usw2-az1"),
         CheckCode.RESERVATION_ZONE,
-        "cr-1 is in usw2-az4, and train/gpu stands in usw2-az1",
+        "cr-1 is in usw2-az4, but train/gpu is in usw2-az1",
     ),
     Case(
         "too few",
         reservation(count=3),
         CheckCode.RESERVATION_COUNT,
-        "takes up to 3 more instances",
+        "requires up to 3 more instances",
         "2 free of 4",
         "max: 2",
     ),
@@ -257,12 +257,12 @@ def bucket(**changed: Any) -> list[Problem]:
 
 BUCKETS = [
     Case("good", bucket()),
-    Case("nobody told where", bucket(bucket_region=None)),
+    Case("region unknown", bucket(bucket_region=None)),
     Case(
         "missing",
         bucket(exists=False),
         CheckCode.BUCKET_MISSING,
-        "there is no bucket my-data, which FSx mirrors",
+        "the bucket my-data does not exist, which FSx mirrors",
         "LocationConstraint=us-west-2",
     ),
     Case(
@@ -275,15 +275,15 @@ BUCKETS = [
         "another region",
         bucket(bucket_region="eu-west-1"),
         CheckCode.BUCKET_REGION,
-        "the bucket my-data is in eu-west-1, and what FSx mirrors must be in us-west-2",
+        "the bucket my-data is in eu-west-1, but what FSx mirrors must be in us-west-2",
     ),
     Case("another region, which works", bucket(bucket_region="eu-west-1", same_region=False)),
     Case("free", check_new_bucket("new", exists=False)),
-    Case("taken", check_new_bucket("new", exists=True), CheckCode.BUCKET_TAKEN, "exists already"),
+    Case("taken", check_new_bucket("new", exists=True), CheckCode.BUCKET_TAKEN, "is already in use,"),
 ]
 
 
-def file_system(told: dict[str, Any] | None = None, **real: Any) -> list[Problem]:
+def file_system(reported: dict[str, Any] | None = None, **real: Any) -> list[Problem]:
     is_so: dict[str, Any] = {
         "file_system_id": "fs-1",
         "kind": "LUSTRE",
@@ -294,21 +294,21 @@ def file_system(told: dict[str, Any] | None = None, **real: Any) -> list[Problem
         "mount_name": "abcd1234",
         "efa": True,
     }
-    says: dict[str, Any] = {"kind": "LUSTRE", "path": ("storage", "fsx", "existing"), **(told or {})}
-    return check_file_system(ExistingFileSystem(**{**is_so, **real}), ToldFileSystem(**says))
+    says: dict[str, Any] = {"kind": "LUSTRE", "path": ("storage", "fsx", "existing"), **(reported or {})}
+    return check_file_system(ExistingFileSystem(**{**is_so, **real}), ReportedFileSystem(**says))
 
 
 FILE_SYSTEMS = [
     Case("good", file_system({"zone": "usw2-az4", "vpc_id": "vpc-1", "mount_name": "abcd1234"})),
     Case("being updated", file_system(lifecycle="UPDATING")),
     Case(
-        "failed", file_system(lifecycle="FAILED"), CheckCode.FILE_SYSTEM_STATE, "fs-1 is FAILED, and cannot be mounted"
+        "failed", file_system(lifecycle="FAILED"), CheckCode.FILE_SYSTEM_STATE, "fs-1 is FAILED and cannot be mounted"
     ),
     Case(
         "another AZ",
         file_system({"zone": "usw2-az2"}),
         CheckCode.FILE_SYSTEM_ZONE,
-        "stands in usw2-az4, and the fleet file says usw2-az2",
+        "is in usw2-az4, but the fleet file says usw2-az2",
         "az: usw2-az4",
     ),
     Case("another VPC", file_system({"vpc_id": "vpc-2"}), CheckCode.FILE_SYSTEM_ZONE, "vpc-2"),
@@ -316,7 +316,7 @@ FILE_SYSTEMS = [
         "another mount name",
         file_system({"mount_name": "fsx"}),
         CheckCode.FILE_SYSTEM_OTHER,
-        "mount_name abcd1234, and the fleet file says fsx",
+        "mount_name abcd1234, but the fleet file says fsx",
         "write `mount_name: abcd1234`",
     ),
     Case("EFA unnoticed", file_system({"efa": False}), CheckCode.FILE_SYSTEM_OTHER, "write `efa: true`"),
@@ -324,7 +324,7 @@ FILE_SYSTEMS = [
         "another kind",
         file_system({"kind": "OPENZFS"}),
         CheckCode.FILE_SYSTEM_OTHER,
-        "name a file system that is OPENZFS",
+        "write a file system that is OPENZFS",
     ),
 ]
 
@@ -351,25 +351,27 @@ def image(real: dict[str, Any] | None, *, for_hyperpod: bool = True) -> list[Pro
 
 
 def age(created: date | None, *features: str) -> list[Problem]:
-    asked = [image_feature(name) for name in features]
-    return check_image_age(created, asked, image="the image ami-1", owner="train/trn1", remedy="build it anew")
+    requested = [image_feature(name) for name in features]
+    return check_image_age(created, requested, image="the image ami-1", owner="train/trn1", remedy="build it again")
 
 
 IMAGES = [
     Case("good", image({})),
-    Case("gone", image(None), CheckCode.IMAGE_STATE, "there is no image ami-1 in us-west-2"),
+    Case(
+        "gone", image(None), CheckCode.IMAGE_STATE, "train/trn1 uses the image ami-1, which does not exist in us-west-2"
+    ),
     Case("pending", image({"state": "pending"}), CheckCode.IMAGE_STATE, "is pending"),
     Case(
         "for Graviton",
         image({"architecture": "arm64"}),
         CheckCode.IMAGE_STATE,
-        "is for arm64, and its nodes are x86_64",
+        "is for arm64, but its nodes are x86_64",
     ),
     Case(
         "another account's",
         image({"owner": "444455556666"}),
         CheckCode.IMAGE_STATE,
-        "HyperPod takes images of the cluster's account only",
+        "HyperPod supports only images of the cluster's account",
     ),
     Case("another account's, for EC2", image({"owner": "444455556666"}, for_hyperpod=False)),
     Case("encrypted", image({"encrypted": True}), CheckCode.IMAGE_STATE, "encrypted volume"),
@@ -380,14 +382,14 @@ IMAGES = [
         "too old for SlurmConfig",
         age(date(2026, 1, 24), "slurm-config"),
         CheckCode.IMAGE_AGE,
-        "is of 2026-01-24",
-        "(SlurmConfig) needs one of 2026-01-25 or later",
+        "was released on 2026-01-24",
+        "(SlurmConfig) requires a release of 2026-01-25 or later",
     ),
     Case(
         "too old for accounting",
         age(date(2026, 8, 30), "accounting-database"),
         CheckCode.IMAGE_AGE,
-        "an accounting database outside of the cluster needs one of 2026-08-31 or later",
+        "an accounting database outside of the cluster requires a release of 2026-08-31 or later",
     ),
     Case(
         "release not published",
@@ -399,7 +401,7 @@ IMAGES = [
             region=REGION,
         ),
         CheckCode.IMAGE_PARAMETER,
-        "publishes none of that name",
+        "does not publish",
         "--path /aws/service/ecs/x/neuron --region us-west-2",
     ),
 ]
@@ -448,11 +450,11 @@ MODELS = [
         "restore-secret",
     ),
     Case("handed out", hub(200)),
-    Case("redirected to where it lies", hub(307)),
+    Case("redirected to its location", hub(307)),
     Case("the Hub has trouble", hub(503)),
-    Case("gated", hub(401), CheckCode.GATED, "asks for a token", "token_secret"),
-    Case("not accepted", hub(403, with_token=True), CheckCode.GATED, "accept its licence"),
-    Case("misspelt", hub(404, with_token=True), CheckCode.GATED, "of that name and revision"),
+    Case("gated", hub(401), CheckCode.GATED, "requires a token", "token_secret"),
+    Case("not accepted", hub(403, with_token=True), CheckCode.GATED, "accept its license"),
+    Case("misspelt", hub(404, with_token=True), CheckCode.GATED, "of this name and revision"),
     Case("issued", certificate("ISSUED", domain="a.models.example.com")),
     Case("no certificate", certificate(None), CheckCode.CERTIFICATE, "does not exist"),
     Case(
@@ -467,6 +469,6 @@ MODELS = [
         "for another name",
         certificate("ISSUED", domain="a.b.models.example.com"),
         CheckCode.CERTIFICATE,
-        "clients ask for a.b.models.example.com",
+        "clients use a.b.models.example.com",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Tells whether a command that a remedy names is one of the AWS CLI: service, operation and options."""
+"""Whether a command in a remedy exists in the AWS CLI: service, operation and options."""
 
 import re
 import shlex
@@ -27,8 +27,8 @@ def why_not(command: str) -> str:
     if operation not in names:
         return f"{service} has no operation {operation}"
     shape = model.operation_model(names[operation]).input_shape
-    told: dict[str, Any] = dict(shape.members) if shape else {}
-    members = {_dashed(name) for name in told}
+    reported: dict[str, Any] = dict(shape.members) if shape else {}
+    members = {_dashed(name) for name in reported}
     given = {word[2:] for word in options if word.startswith("--")}
     unknown = {name for name in given - _GLOBAL if name not in members and name.removeprefix("no-") not in members}
     if unknown:

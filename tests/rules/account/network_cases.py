@@ -1,4 +1,4 @@
-"""What an account may say of an existing network, and what a user is then told."""
+"""What an account may say of an existing network, and what a user is then reported."""
 
 from typing import Any
 
@@ -57,9 +57,9 @@ SUBNETS = [
         "one address too few",
         check_free_addresses(subnet(free=39), _PLAN),
         CheckCode.FREE_ADDRESSES,
-        "has 39 free addresses, and the fleet takes 40",
+        "has 39 free addresses, but the fleet requires 40",
         "32 for 4 x ml.trn1.32xlarge",
-        "a /26 that nobody",
+        "size /26,",
     ),
     Case("the fleet has them already", check_free_addresses(subnet(free=8, held=32), _PLAN)),
     Case("right place", place()),
@@ -67,7 +67,7 @@ SUBNETS = [
         "another AZ",
         place(zone="usw2-az1"),
         CheckCode.SUBNET_ELSEWHERE,
-        "subnet-1 is in the AZ usw2-az1, and the fleet file says usw2-az4",
+        "subnet-1 is in the AZ usw2-az1, but the fleet file says usw2-az4",
     ),
     Case("another VPC", place(vpc_id="vpc-2"), CheckCode.SUBNET_ELSEWHERE, "the VPC vpc-2"),
     Case("NAT that is there", check_way_out("subnet-1", [("nat-1", "active")])),
@@ -75,7 +75,7 @@ SUBNETS = [
         "NAT that is gone",
         check_way_out("subnet-1", [("nat-1", "blackhole")]),
         CheckCode.DEAD_ROUTE,
-        "the default route of subnet-1 leads to nat-1, which is gone",
+        "the default route of subnet-1 has the target nat-1, which was deleted: traffic is dropped (blackhole)",
     ),
     Case("all endpoints", closed({"ssm", "logs"}, [])),
     Case(
@@ -89,7 +89,7 @@ SUBNETS = [
         "no S3",
         closed({"ssm", "logs"}, ["rtb-1"]),
         CheckCode.ENDPOINT_MISSING,
-        "no route to a gateway endpoint of S3",
+        "no route to an S3 gateway endpoint:",
         "--vpc-endpoint-type Gateway --route-table-ids rtb-1",
     ),
     Case("usable", endpoint()),
@@ -100,7 +100,7 @@ SUBNETS = [
         CheckCode.ENDPOINT_UNUSABLE,
         "modify-vpc-endpoint --vpc-endpoint-id vpce-1 --private-dns-enabled",
     ),
-    Case("shut", endpoint(lets_in=False), CheckCode.ENDPOINT_UNUSABLE, "at port 443"),
+    Case("shut", endpoint(lets_in=False), CheckCode.ENDPOINT_UNUSABLE, "to port 443"),
 ]
 
 
@@ -144,18 +144,18 @@ GROUPS = [
         "what the CDK makes by default: all out, but not to itself",
         efa([to("sg-1")], _ANY),
         CheckCode.EFA_RULES,
-        "sg-1 does not let all traffic out to itself, so EFA does not work",
+        "sg-1 does not allow all traffic to itself, so EFA does not work",
         "aws ec2 authorize-security-group-egress --group-id sg-1",
         "a CIDR, even 0.0.0.0/0, is not enough",
     ),
-    Case("not in", efa(_ANY, [to("sg-1")]), CheckCode.EFA_RULES, "in from itself", "authorize-security-group-ingress"),
-    Case("TCP only", efa([to("sg-1", ports=(0, 65535))], [to("sg-1")]), CheckCode.EFA_RULES, "in from itself"),
+    Case("not in", efa(_ANY, [to("sg-1")]), CheckCode.EFA_RULES, "from itself", "authorize-security-group-ingress"),
+    Case("TCP only", efa([to("sg-1", ports=(0, 65535))], [to("sg-1")]), CheckCode.EFA_RULES, "from itself"),
     Case("our VPC", check_group_place(group("sg-1", [], []), vpc_id="vpc-1")),
     Case(
         "another VPC",
         check_group_place(group("sg-1", [], []), vpc_id="vpc-2"),
         CheckCode.SECURITY_GROUP_ELSEWHERE,
-        "sg-1 is of vpc-1, and the network is vpc-2",
+        "sg-1 is in vpc-1, but the network is vpc-2",
     ),
     Case("Lustre, by group", lustre(group("n", [to("s")], _ANY), group("s", [to("n")], _ANY))),
     Case(
@@ -169,14 +169,14 @@ GROUPS = [
         "Lustre's server does not let the nodes in",
         lustre(group("n", [to("s")], _ANY), group("s", [], _ANY)),
         CheckCode.FILE_SYSTEM_PORTS,
-        "s does not let TCP 988 in from n, so fs-1 cannot be mounted",
+        "s does not allow TCP 988 from n, so fs-1 cannot be mounted",
         "'IpProtocol=tcp,FromPort=988,ToPort=988,UserIdGroupPairs=[{GroupId=n}]'",
     ),
     Case(
         "Lustre's server cannot call back",
         lustre(group("n", [], _ANY), group("s", [to("n")], _ANY)),
         CheckCode.FILE_SYSTEM_PORTS,
-        "n does not let TCP 988 in from s",
+        "n does not allow TCP 988 from s",
     ),
     Case("NFS's need not", lustre(group("n", [], _ANY), group("s", [to("n")], _ANY), both_ways=False)),
     Case("the deployment lets in", lustre(group("n", [], _ANY), group("s", [], _ANY), let_in=True)),
@@ -188,14 +188,14 @@ GROUPS = [
         "the deployment lets in, and out goes nothing",
         lustre(group("n", [], []), group("s", [], _ANY), let_in=True),
         CheckCode.FILE_SYSTEM_PORTS,
-        "n does not send TCP 988 to s",
+        "n does not allow TCP 988 to s",
         "authorize-security-group-egress",
     ),
     Case(
         "half of the nodes' addresses",
         lustre(group("n", [to("s")], _ANY), group("s", [to(cidrs=("10.0.1.0/25",))], _ANY)),
         CheckCode.FILE_SYSTEM_PORTS,
-        "s does not let TCP 988 in from n",
+        "s does not allow TCP 988 from n",
     ),
 ]
 
@@ -248,7 +248,7 @@ NEW_RULES = [
         CheckCode.RULE_EXISTS,
         "2 exist already, e.g. sgr-s-n",
         "InvalidPermission.Duplicate",
-        "leave `security_group` out",
+        "remove `security_group`:",
     ),
     Case(
         "one of a file system's",

@@ -1,4 +1,4 @@
-"""One mistake in a good cluster as a whole: what is reported, and where. Those of one group are in the file beside."""
+"""One mistake in a good cluster as a whole: what is reported, and where. Those of one group are in the file next to."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -38,13 +38,13 @@ NOT_CONTINUOUS: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("spoilt", "code", "where", "said"),
     [
-        (cluster(subnet_ids=("subnet-0abc",) * 17), Code.SUBNET_NUMBER, "subnet_ids", ["is above 16"]),
-        (cluster(subnet_ids=(TOKEN,) * 17), Code.SUBNET_NUMBER, "subnet_ids", ["is above 16"]),
+        (cluster(subnet_ids=("subnet-0abc",) * 17), Code.SUBNET_NUMBER, "subnet_ids", ["must be at most 16"]),
+        (cluster(subnet_ids=(TOKEN,) * 17), Code.SUBNET_NUMBER, "subnet_ids", ["must be at most 16"]),
         (
             cluster(security_group_ids=("sg-0abc",) * 6),
             Code.SECURITY_GROUP_NUMBER,
             "security_group_ids",
-            ["is above 5"],
+            ["must be at most 5"],
         ),
         (cluster(subnet_ids=("compute-subnet",)), Code.SUBNET_ID, "subnet_ids[0]", ["'subnet-…'"]),
         (cluster(security_group_ids=("default",)), Code.SUBNET_ID, "security_group_ids[0]", ["'sg-…'"]),
@@ -59,13 +59,13 @@ NOT_CONTINUOUS: dict[str, Any] = {
             cluster(region="eu-west-3", availability_zone_id=None, mounts=()),
             Code.REGION_WITHOUT_HYPERPOD,
             "region",
-            ["HyperPod is not in eu-west-3", "eu-west-1, eu-west-2, sa-east-1"],
+            ["AWS does not offer HyperPod in eu-west-3", "eu-west-1, eu-west-2, sa-east-1"],
         ),
         (
             cluster(CONTROLLER, WORKERS, changed(WORKERS, partition="other")),
             Code.GROUP_NAME_TWICE,
             "groups.worker-group.name",
-            ["2 instance groups are called 'worker-group'"],
+            ["2 instance groups have the name 'worker-group'"],
         ),
         (
             cluster(CONTROLLER, SECOND, WORKERS),
@@ -104,7 +104,7 @@ NOT_CONTINUOUS: dict[str, Any] = {
             cluster(CONTROLLER, changed(WORKERS, min_count=1), **NOT_CONTINUOUS),
             Code.MIN_COUNT_NOT_CONTINUOUS,
             "groups.worker-group.min_count",
-            ["set provisioning to Continuous"],
+            ["write `provisioning: Continuous`,"],
         ),
         (
             cluster(node_provisioning_mode=None),
@@ -117,7 +117,7 @@ NOT_CONTINUOUS: dict[str, Any] = {
                 cluster(slurm_config_strategy=strategy),
                 Code.STRATEGY_WITH_CONTINUOUS,
                 "slurm_config_strategy",
-                [f"given:   {strategy.value!r}", "drop the strategy"],
+                [f"given:   {strategy.value!r}", "remove the strategy"],
             )
             for strategy in SlurmConfigStrategy
         ),
@@ -125,13 +125,13 @@ NOT_CONTINUOUS: dict[str, Any] = {
             cluster(**NOT_CONTINUOUS, accounting_database=database()),
             Code.ACCOUNTING_NOT_CONTINUOUS,
             "accounting_database",
-            ["set provisioning to Continuous"],
+            ["write `provisioning: Continuous`,"],
         ),
         (
             cluster(**NO_VPC),
             Code.MOUNT_WITHOUT_VPC,
             "lustre",
-            ["FSx for Lustre stands in a VPC", "give the cluster the network"],
+            ["FSx for Lustre is in a VPC", "give the cluster the network"],
         ),
         (cluster(mounts=(HOME,), **NO_VPC), Code.MOUNT_WITHOUT_VPC, "open_zfs", ["FSx for OpenZFS"]),
         # It is reported once, and not for each group.
@@ -158,8 +158,8 @@ NOT_CONTINUOUS: dict[str, Any] = {
                 "fsx": "is not absolute",
                 "/": "is the root",
                 "/fsx/../etc": "has a . or ..",
-                "/fsx data": "has not the form",
-                "/" + "f" * 1024: "has not the form",
+                "/fsx data": "is not in the format",
+                "/" + "f" * 1024: "is not in the format",
             }.items()
         ),
         *(
@@ -167,7 +167,7 @@ NOT_CONTINUOUS: dict[str, Any] = {
                 cluster(mounts=(replace(LUSTRE, mount_path=path), HOME)),
                 Code.MOUNT_PATH_TAKEN,
                 "open_zfs.mount_path",
-                ["mount them side by side, e.g. at '/fsx' and '/home'"],
+                ["mount them at separate paths, e.g. '/fsx' and '/home'"],
             )
             for path in ("/home", "/home/fsx", "/home/")
         ),
@@ -193,25 +193,25 @@ def test_one_mistake(spoilt: PlacedCluster, code: Code, where: str, said: list[s
 
 
 @pytest.mark.parametrize(
-    ("name", "in_message", "mended"),
+    ("name", "in_message", "repaired"),
     [
-        ("ml_cluster", "holds an underscore", "ml-cluster"),
-        ("ml cluster.2", "holds a space, a dot", "ml-cluster-2"),
+        ("ml_cluster", "contains an underscore", "ml-cluster"),
+        ("ml cluster.2", "contains a space, a dot", "ml-cluster-2"),
         ("-ml-cluster", "begins or ends with a hyphen", "ml-cluster"),
         ("ml-cluster-", "begins or ends with a hyphen", "ml-cluster"),
-        ("a" * 64, "is 64 characters long, 1 too many", "a" * 63),
-        ("_" * 64, "is 64 characters long, 1 too many and holds an underscore", None),
-        ("klüster", "holds 'ü'", "kl-ster"),
+        ("a" * 64, "has 64 characters, 1 too many", "a" * 63),
+        ("_" * 64, "has 64 characters, 1 too many and contains an underscore", None),
+        ("klüster", "contains 'ü'", "kl-ster"),
         ("", "is empty", None),
-        ("___", "holds an underscore", None),
-        ("ml-cluster\n", "holds '\\n'", "ml-cluster"),
+        ("___", "contains an underscore", None),
+        ("ml-cluster\n", "contains '\\n'", "ml-cluster"),
     ],
 )
-def test_cluster_name(name: str, in_message: str, mended: str | None):
-    remedy = f"write {mended!r}" if mended else "give the cluster name a letter or a digit"
+def test_cluster_name(name: str, in_message: str, repaired: str | None):
+    remedy = f"write {repaired!r}" if repaired else "give the cluster name a letter or a digit"
     check_one(check_cluster(cluster(cluster_name=name)), Code.CLUSTER_NAME, "cluster_name", in_message, remedy)
-    if mended:
-        assert check_cluster(cluster(cluster_name=mended)) == []
+    if repaired:
+        assert check_cluster(cluster(cluster_name=repaired)) == []
 
 
 @pytest.mark.parametrize(
@@ -220,8 +220,8 @@ def test_cluster_name(name: str, in_message: str, mended: str | None):
         ({"": "x"}, Code.TAG_KEY, "0 characters"),
         ({"k" * 129: "x"}, Code.TAG_KEY, "129 characters"),
         ({"key": "v" * 257}, Code.TAG_VALUE, "257 characters"),
-        ({"who?": "x"}, Code.TAG_KEY, "holds '?'"),
-        ({"key": "a;b"}, Code.TAG_VALUE, "holds ';'"),
+        ({"who?": "x"}, Code.TAG_KEY, "contains '?'"),
+        ({"key": "a;b"}, Code.TAG_VALUE, "contains ';'"),
         ({"aws:team": "x"}, Code.TAG_KEY, "begins with 'aws:'"),
     ],
 )
@@ -254,7 +254,7 @@ def test_fields_of_the_accounting_database(field: str, value: Any, in_remedy: st
     check_one(found, Code.ACCOUNTING_DATABASE, f"accounting_database.{field}", f"given:   {value!r}", in_remedy)
 
 
-def test_every_group_of_a_wrong_zone_of_its_own_is_told():
+def test_every_group_of_a_wrong_zone_of_its_own_is_reported():
     groups = [changed(group, availability_zone_id="usw2-az1") for group in (CONTROLLER, WORKERS)]
     found = check_cluster(cluster(*groups))
     assert [problem.path[1] for problem in found] == ["controller-group", "worker-group"]

@@ -1,4 +1,4 @@
-"""One mistake in one group of a good cluster: what is reported, and where. The cluster's own are in the file beside."""
+"""One mistake in one group of a good cluster: what is reported, and where."""
 
 from typing import Any
 
@@ -28,20 +28,20 @@ def several(*types: str) -> dict[str, Any]:
     ("changes", "code", "where", "said"),
     [
         ({"name": "worker_group"}, Code.GROUP_NAME, "name", ["write 'worker-group'"]),
-        ({"partition": "gpu_queue"}, Code.PARTITION_NAME, "partition", ["holds an underscore"]),
+        ({"partition": "gpu_queue"}, Code.PARTITION_NAME, "partition", ["contains an underscore"]),
         ({"partition": "p" * 1025}, Code.PARTITION_NAME, "partition", ["1025 characters"]),
         ({"partition": "DEFAULT"}, Code.PARTITION_NAME, "partition", ["slurm.conf uses"]),
-        ({"partition": "dev"}, Code.PARTITION_NAME, "partition", ["HyperPod puts every node"]),
+        ({"partition": "dev"}, Code.PARTITION_NAME, "partition", ["HyperPod adds all nodes"]),
         ({"partition": None}, Code.PARTITION_MISSING, "partition", ["'worker-group'"]),
         ({"partition": ""}, Code.PARTITION_MISSING, "partition", ["'worker-group'"]),
-        ({"count": -1}, Code.INSTANCE_COUNT, "count", ["is negative"]),
-        ({"count": 6759}, Code.INSTANCE_COUNT, "count", ["is above 6758"]),
-        ({"min_count": -1}, Code.MIN_COUNT, "min_count", ["is negative"]),
+        ({"count": -1}, Code.INSTANCE_COUNT, "count", ["must be at least"]),
+        ({"count": 6759}, Code.INSTANCE_COUNT, "count", ["must be at most 6758"]),
+        ({"min_count": -1}, Code.MIN_COUNT, "min_count", ["must be at least"]),
         (
             {"count": 4, "min_count": 5},
             Code.MIN_COUNT_ABOVE_COUNT,
             "min_count",
-            ["minimum of 5 is above the count of 4"],
+            ["`min_count` 5 is above `count` 4"],
         ),
         (
             {"availability_zone_id": "use1-az4", "mount_lustre": False},
@@ -49,8 +49,8 @@ def several(*types: str) -> dict[str, Any]:
             "availability_zone_id",
             ["use1-az4 is in us-east-1, not in us-west-2"],
         ),
-        ({"subnets": ("subnet-0abc",)}, Code.OVERRIDE_INCOMPLETE, "security_groups", ["name the security groups too"]),
-        ({"security_groups": ("sg-0abc",)}, Code.OVERRIDE_INCOMPLETE, "subnets", ["name the subnets too"]),
+        ({"subnets": ("subnet-0abc",)}, Code.OVERRIDE_INCOMPLETE, "security_groups", ["write `security_groups`, too"]),
+        ({"security_groups": ("sg-0abc",)}, Code.OVERRIDE_INCOMPLETE, "subnets", ["write `subnets`, too"]),
         *(
             ({"training_plan_arn": arn}, Code.TRAINING_PLAN_ARN, "training_plan_arn", ["list-training-plans"])
             for arn in (
@@ -61,27 +61,27 @@ def several(*types: str) -> dict[str, Any]:
         *(
             ({"training_plan_arn": PLAN.replace(*other)}, Code.TRAINING_PLAN_ELSEWHERE, "training_plan_arn", [said])
             for other, said in {
-                ("us-west-2", "us-east-1"): "of region us-east-1, and the cluster of us-west-2",
-                ("111122223333", "444455556666"): "of account 444455556666, and the cluster of 111122223333",
-                ("arn:aws:", "arn:aws-cn:"): "of partition aws-cn, and the cluster of aws",
+                ("us-west-2", "us-east-1"): "in region us-east-1, but the cluster is in us-west-2",
+                ("111122223333", "444455556666"): "in account 444455556666, but the cluster is in 111122223333",
+                ("arn:aws:", "arn:aws-cn:"): "in partition aws-cn, but the cluster is in aws",
             }.items()
         ),
         (
             {"training_plan_arn": PLAN, "training_plan_availability_zone_id": "usw2-az2"},
             Code.TRAINING_PLAN_ZONE,
             "availability_zone_id",
-            ["plan is in usw2-az2, and the group in usw2-az4"],
+            ["plan is in usw2-az2, but the group is in usw2-az4"],
         ),
-        ({"training_plan_arn": PLAN, "spot": True}, Code.SPOT_WITH_PLAN, "spot", ["which is paid for already"]),
+        ({"training_plan_arn": PLAN, "spot": True}, Code.SPOT_WITH_PLAN, "spot", ["which is already paid for"]),
         (
             {"deep_health_checks": (STRESS, STRESS)},
             Code.HEALTH_CHECK_NUMBER,
             "deep_health_checks",
-            ["InstanceStress stands 2 times"],
+            ["InstanceStress is listed 2 times"],
         ),
         *(
             ({"ebs_volume_gib": size}, Code.EBS_SIZE, "ebs_volume_gib", [said, "1 to 16384"])
-            for size, said in {0: "is below 1", 16385: "is above 16384", -5: "is negative"}.items()
+            for size, said in {0: "must be at least 1", 16385: "must be at most 16384", -5: "must be at least"}.items()
         ),
         (
             {"availability_zone_id": "usw2-az1"},
@@ -103,7 +103,12 @@ def several(*types: str) -> dict[str, Any]:
             for name in ("ml.inf2.xlarge", "inf2.48xlarge", "ml.inf1.6xlarge", "INF2.xlarge")
         ),
         *(
-            ({"instance_type": name}, Code.INSTANCE_TYPE_UNKNOWN, "instance_type", [f"write '{offer}', or InstanceTy"])
+            (
+                {"instance_type": name},
+                Code.INSTANCE_TYPE_UNKNOWN,
+                "instance_type",
+                [f"write '{offer}', or in Python use InstanceTy"],
+            )
             for name, offer in {
                 "ml.trn1.32xlrage": "ml.trn1.32xlarge",
                 "ml.tn1.32xlarge": "ml.trn1.32xlarge",
@@ -127,7 +132,12 @@ def several(*types: str) -> dict[str, Any]:
             "instance_types[1]",
             ["write 'ml.trn1n.32xlarge'"],
         ),
-        (several("ml.p5.48xlarge", "ml.p5.48xlarge"), Code.INSTANCE_TYPES_TWICE, "instance_types", ["stands 2 times"]),
+        (
+            several("ml.p5.48xlarge", "ml.p5.48xlarge"),
+            Code.INSTANCE_TYPES_TWICE,
+            "instance_types",
+            ["is listed 2 times"],
+        ),
         (several(*SIZES), Code.INSTANCE_TYPES_NUMBER, "instance_types", ["given:   21"]),
         *(
             (several(*types), Code.INSTANCE_TYPES_MIXED, "instance_types", [f"differ in {kind}", *types])
@@ -143,7 +153,7 @@ def several(*types: str) -> dict[str, Any]:
             {"instance_type": "ml.c7g.16xlarge", "threads_per_core": 2},
             Code.THREADS_PER_CORE,
             "threads_per_core",
-            ["ml.c7g.16xlarge has one thread a core"],
+            ["ml.c7g.16xlarge has one thread per core,"],
         ),
         *(
             ({"image_id": image}, Code.IMAGE_ID, "image_id", ["'ami-'", f"given:   {image!r}"])
@@ -157,7 +167,7 @@ def several(*types: str) -> dict[str, Any]:
             {"image_id": "ami-0123456789abcdef0", "image_release_version": "1.2.3"},
             Code.IMAGE_RELEASE,
             "image_release_version",
-            ["drop the release, or the image"],
+            ["remove the release, or the image"],
         ),
         (
             {"on_create": "on_create.sh"},
@@ -171,8 +181,8 @@ def several(*types: str) -> dict[str, Any]:
                 "": "is empty",
                 " ": "is empty",
                 "s" * 129: "is 129 characters long",
-                "s3://bucket/on_create.sh": "is a path or an address",
-                "/opt/on_create.sh": "is a path or an address",
+                "s3://bucket/on_create.sh": "is a path or a URL",
+                "/opt/on_create.sh": "is a path or a URL",
             }.items()
         ),
         *(
@@ -194,23 +204,23 @@ def test_one_mistake(changes: dict[str, Any], code: Code, where: str, said: list
 @pytest.mark.parametrize(
     ("changes", "code", "where", "said"),
     [
-        ({"maximum_batch_size": BatchSize.nodes(0)}, Code.BATCH_SIZE, "maximum_batch_size.value", "below 1"),
-        ({"maximum_batch_size": BatchSize.percent(101)}, Code.BATCH_SIZE, "maximum_batch_size.value", "101 per cent"),
+        ({"maximum_batch_size": BatchSize.nodes(0)}, Code.BATCH_SIZE, "maximum_batch_size.value", "at least 1"),
+        ({"maximum_batch_size": BatchSize.percent(101)}, Code.BATCH_SIZE, "maximum_batch_size.value", "101 percent"),
         (
             {"rollback_maximum_batch_size": BatchSize.nodes(-1)},
             Code.BATCH_SIZE,
             "rollback_maximum_batch_size.value",
-            "is negative",
+            "must be at least",
         ),
         (
             {"maximum_batch_size": None, "rollback_maximum_batch_size": BatchSize.nodes(1)},
             Code.BATCH_SIZE,
             "maximum_batch_size",
-            "needs one for going forward",
+            "of the update",
         ),
-        ({"wait_interval_seconds": 3601}, Code.WAIT_INTERVAL, "wait_interval_seconds", "is above 3600"),
-        ({"wait_interval_seconds": -1}, Code.WAIT_INTERVAL, "wait_interval_seconds", "is negative"),
-        ({"alarm_names": ("a",) * 11}, Code.ALARMS, "alarm_names", "is above 10"),
+        ({"wait_interval_seconds": 3601}, Code.WAIT_INTERVAL, "wait_interval_seconds", "must be at most 3600"),
+        ({"wait_interval_seconds": -1}, Code.WAIT_INTERVAL, "wait_interval_seconds", "must be at least"),
+        ({"alarm_names": ("a",) * 11}, Code.ALARMS, "alarm_names", "must be at most 10"),
         ({"alarm_names": ("a", " ")}, Code.ALARMS, "alarm_names[1]", "is empty"),
         ({"alarm_names": ("a" * 256,)}, Code.ALARMS, "alarm_names[0]", "is 256 characters long"),
     ],
@@ -231,15 +241,25 @@ DRAIN = {"strategy": PatchingStrategy.DRAIN_FIRST}
 @pytest.mark.parametrize(
     ("patch", "code", "where", "said"),
     [
-        ({"idle_wait_window_seconds": 3599}, Code.PATCH_IDLE_WINDOW, "idle_wait_window_seconds", "is below 3600"),
-        ({"idle_wait_window_seconds": 2160001}, Code.PATCH_IDLE_WINDOW, "idle_wait_window_seconds", "is above 2160000"),
+        (
+            {"idle_wait_window_seconds": 3599},
+            Code.PATCH_IDLE_WINDOW,
+            "idle_wait_window_seconds",
+            "must be at least 3600",
+        ),
+        (
+            {"idle_wait_window_seconds": 2160001},
+            Code.PATCH_IDLE_WINDOW,
+            "idle_wait_window_seconds",
+            "must be at most 2160000",
+        ),
         (
             {**DRAIN, "idle_wait_window_seconds": 3600},
             Code.PATCH_IDLE_WINDOW,
             "idle_wait_window_seconds",
-            "means nothing to the strategy DrainFirst",
+            "has no effect with the strategy DrainFirst",
         ),
-        ({**DRAIN, "drain_timeout_seconds": 5401}, Code.PATCH_DRAIN, "drain_timeout_seconds", "is above 5400"),
+        ({**DRAIN, "drain_timeout_seconds": 5401}, Code.PATCH_DRAIN, "drain_timeout_seconds", "must be at most 5400"),
         ({"drain_timeout_seconds": 60}, Code.PATCH_DRAIN, "drain_timeout_seconds", "the strategy WhenIdle"),
         (
             {"strategy": PatchingStrategy.WHEN_ALL_IDLE, "on_drain_timeout": OnDrainTimeout.FORCE},
@@ -257,14 +277,14 @@ def test_auto_patch(patch: dict[str, Any], code: Code, where: str, said: str):
 
 def test_four_deep_health_checks():
     found = check_cluster(cluster_with(deep_health_checks=(*DeepHealthCheck, STRESS)))
-    assert found[0].message == "the number of deep health checks is above 3"
+    assert found[0].message == "the number of deep health checks must be at most 3"
     assert {problem.code for problem in found} == {Code.HEALTH_CHECK_NUMBER}
 
 
 def test_deep_health_checks_without_an_accelerator():
     found = check_cluster(cluster(changed(CONTROLLER, deep_health_checks=(STRESS,)), WORKERS))
     where = "groups.controller-group.deep_health_checks"
-    check_one(found, Code.HEALTH_CHECK_TYPE, where, "ml.m5.xlarge has none")
+    check_one(found, Code.HEALTH_CHECK_TYPE, where, "ml.m5.xlarge has no accelerator")
 
 
 def test_offered_partition_is_one_that_hyperpod_takes():

@@ -1,4 +1,4 @@
-"""Whole clusters: good ones give nothing, all mistakes are told at once, tokens pass."""
+"""Whole clusters: good ones give nothing, all mistakes are reported together, tokens pass."""
 
 from dataclasses import replace
 from typing import Any
@@ -75,7 +75,7 @@ def test_good_clusters_give_nothing(good: PlacedCluster):
     assert check_cluster(good) == []
 
 
-def test_all_mistakes_are_told_at_once():
+def test_all_mistakes_are_reported_at_once():
     found = check_cluster(
         cluster(
             changed(CONTROLLER, partition="heads"),

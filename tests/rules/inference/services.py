@@ -1,4 +1,4 @@
-"""Services, models and servers as the rules see them: any value may be wrong, as nothing checks it here."""
+"""Services, models and servers for tests of rules: any value may be wrong, as nothing checks it here."""
 
 from typing import Any, TypeVar, cast
 
@@ -20,9 +20,9 @@ def with_(spec: S, **changes: Any) -> S:
     return spec.narrowed(type(spec), **changes)
 
 
-def a_server(kind: ServerKind = ServerKind.TGI, settings: dict[str, Any] | None = None, **told: Any) -> ModelServer:
+def a_server(kind: ServerKind = ServerKind.TGI, settings: dict[str, Any] | None = None, **reported: Any) -> ModelServer:
     """Return any model server, right or wrong."""
-    return SERVERS[kind].model_construct(**told, **(settings or {}))
+    return SERVERS[kind].model_construct(**reported, **(settings or {}))
 
 
 def a_model(
@@ -31,15 +31,15 @@ def a_model(
     source: ModelSource = ModelSource.S3,
     compiled: bool = True,
     shape: ModelShape | None = TANUKI,
-    **told: Any,
+    **reported: Any,
 ) -> Model:
     """Return any model, right or wrong."""
     place: dict[str, Any] = {_PLACES[source]: location}
-    return Model.model_construct(compiled=compiled, shape=shape, **place, **told)
+    return Model.model_construct(compiled=compiled, shape=shape, **place, **reported)
 
 
 def named(name: str, *, compiled: bool = True) -> Model:
-    """Return the model of the catalog that `name` names."""
+    """Return the model `name` of the catalog."""
     return a_model(f"s3://my-models/{name}", shape=known_shape(name), compiled=compiled)
 
 
@@ -52,7 +52,7 @@ def service(
     front: dict[str, Any] | None = None,
     scaling: dict[str, Any] | None = None,
     instance_type: str = "inf2.xlarge",
-    **told: Any,
+    **reported: Any,
 ) -> ServiceSpec:
     """Return a good service with some of it replaced, by attributes."""
     return ServiceSpec.model_construct(
@@ -63,4 +63,4 @@ def service(
         front=Front.model_construct(**cast("dict[str, Any]", {"plain_http": True, **(front or {})})),
         scaling=Scaling.model_construct(**(scaling or {})),
         instance_type=instance_type,
-    ).model_copy(update=told)
+    ).model_copy(update=reported)

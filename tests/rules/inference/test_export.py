@@ -1,4 +1,4 @@
-"""What cannot be exported, and where what can."""
+"""Rules of exports, and the choice of their hosts."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def test_what_can_be(source: Model):
 @pytest.mark.parametrize(
     ("source", "model", "server", "fargate", "path", "message"),
     [
-        (MODEL, named("tanuki"), TGI, False, ("export", "source", "compiled"), "exported already"),
+        (MODEL, named("tanuki"), TGI, False, ("export", "source", "compiled"), "not compiled"),
         (
             a_model("/opt/m", source=ModelSource.IMAGE, compiled=False),
             MODEL,
@@ -35,11 +35,11 @@ def test_what_can_be(source: Model):
             "in the image",
         ),
         (RAW, a_model("a/b", source=ModelSource.HUB), TGI, False, ("model", "hub_id"), "only be written to S3"),
-        (RAW, with_(MODEL, compiled=False), TGI, False, ("model", "compiled"), "is compiled"),
-        (RAW, with_(MODEL, s3_uri="s3://my-models/raw"), TGI, False, ("model", "s3_uri"), "within the"),
-        (RAW, with_(MODEL, s3_uri=f"{RAW.location}/neuron"), TGI, False, ("model", "s3_uri"), "within the"),
-        (RAW, MODEL, a_server(kind=ServerKind.AWS_VLLM), False, ("server", "kind"), "has no command that exports"),
-        (RAW, MODEL, TGI, True, ("server", "kind"), "with Neuron devices only"),
+        (RAW, with_(MODEL, compiled=False), TGI, False, ("model", "compiled"), "always compiled"),
+        (RAW, with_(MODEL, s3_uri="s3://my-models/raw"), TGI, False, ("model", "s3_uri"), "overlaps with"),
+        (RAW, with_(MODEL, s3_uri=f"{RAW.location}/neuron"), TGI, False, ("model", "s3_uri"), "overlaps with"),
+        (RAW, MODEL, a_server(kind=ServerKind.AWS_VLLM), False, ("server", "kind"), "cannot export models"),
+        (RAW, MODEL, TGI, True, ("server", "kind"), "only on hosts with Neuron devices"),
     ],
 )
 def test_what_cannot_be(
@@ -60,7 +60,7 @@ def test_a_host_that_serves_and_cannot_export():
     (problem,) = check_export_host(MODEL, "inf2.xlarge", server=TGI, cores=2)
     assert problem.code is Code.MODEL_EXPORT_MEMORY
     assert "44.0 GiB of host memory and 2 NeuronCores, and inf2.xlarge has 14.4 GiB" in problem.message
-    assert problem.remedy == "take inf2.8xlarge, the smallest that does"
+    assert problem.remedy == "use inf2.8xlarge, the smallest that is large enough"
     assert check_export_host(MODEL, "inf2.8xlarge", server=TGI, cores=2) == []
 
 

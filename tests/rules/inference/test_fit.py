@@ -21,9 +21,9 @@ def test_a_70b_model_on_inf2_xlarge_is_refused_with_the_numbers_and_the_size_tha
     (problem,) = check_fit(TGI, named("Llama-2-70b-hf"), "inf2.xlarge")
     assert (problem.code, problem.path, problem.value) == (Code.MODEL_MEMORY, ("instance_type",), "inf2.xlarge")
     # 68,976,648,192 weights of 2 bytes over 2 cores; 2 x 80 layers x 4 heads x 128 x 2 bytes x 4 x 4096.
-    assert "64.2 GiB of weights and 2.5 GiB of keys and values (batch 4, sequence 4096)" in problem.message
-    assert "66.7 GiB together, and has 13.6 GiB for them of its 16.0 GiB" in problem.message
-    assert "take inf2.48xlarge, the smallest that it fits, with tensor_parallel=24" in problem.remedy
+    assert "64.2 GiB for weights and 2.5 GiB for the KV cache (batch 4, sequence 4096)" in problem.message
+    assert "66.7 GiB in total, and has 13.6 GiB usable of 16.0 GiB" in problem.message
+    assert "use inf2.48xlarge, the smallest that it fits, with tensor_parallel=24" in problem.remedy
 
 
 def test_what_is_recommended_fits():
@@ -47,27 +47,29 @@ def test_smallest_sizes(name: str, smallest: tuple[str, int]):
     assert smallest_fit(TGI, named(name)) == smallest
 
 
-def test_a_batch_too_large_is_told_with_the_largest_that_fits():
+def test_a_batch_too_large_is_reported_with_the_largest_that_fits():
     model = named("Llama-2-7b-hf")
-    for asked in (64, 8):
-        (problem,) = check_fit(with_(TGI, batch_size=asked), model, "inf2.xlarge")
-        assert problem.remedy.endswith("or batch_size=7 on this one")
+    for requested in (64, 8):
+        (problem,) = check_fit(with_(TGI, batch_size=requested), model, "inf2.xlarge")
+        assert problem.remedy.endswith("or write batch_size=7 for this instance type")
     assert check_fit(with_(TGI, batch_size=7), model, "inf2.xlarge") == []
 
 
 def test_a_plain_checkpoint_needs_its_weights_in_the_hosts_memory_and_an_exported_one_does_not():
     (problem,) = check_fit(TGI, named("tanuki-8b", compiled=False), "inf2.xlarge")
     assert problem.code is Code.MODEL_HOST_MEMORY
-    assert "inf2.xlarge has 14.4 GiB of host memory for a task, of its 16 GiB" in problem.message
-    assert "takes 18.0 GiB: the whole checkpoint, 14.0 GiB, and 4 GiB for the server" in problem.message
-    assert "take trn1.2xlarge" in problem.remedy
+    assert "A task on inf2.xlarge has 14.4 GiB of its 16 GiB" in problem.message
+    assert (
+        "needs 18.0 GiB of host memory: 14.0 GiB for the whole checkpoint and 4 GiB for the server" in problem.message
+    )
+    assert "use trn1.2xlarge" in problem.remedy
     assert "(inf2.8xlarge with 2 of inf2)" in problem.remedy
     assert "export the model" in problem.remedy
     assert check_fit(TGI, named("tanuki-8b", compiled=False), "inf2.8xlarge") == []
     assert task_memory_mib(_instance("inf2.xlarge")) == 14704
 
 
-def test_both_are_told_at_once():
+def test_both_are_reported_at_once():
     found = check_fit(TGI, named("Llama-2-70b-hf", compiled=False), "inf2.xlarge")
     assert [problem.code for problem in found] == [Code.MODEL_MEMORY, Code.MODEL_HOST_MEMORY]
 
@@ -75,7 +77,7 @@ def test_both_are_told_at_once():
 def test_a_model_that_fits_nothing_says_so():
     huge = ModelShape(parameters=10**13, layers=100, attention_heads=64, kv_heads=8, head_dim=128)
     (problem,) = check_fit(TGI, a_model(shape=huge), "inf2.48xlarge")
-    assert "fits no instance of inf2, trn1" in problem.remedy
+    assert "fits no instance type of inf2, trn1" in problem.remedy
     assert smallest_fit(TGI, a_model(shape=huge)) is None
 
 
@@ -106,7 +108,7 @@ def test_what_other_rules_refuse_is_passed_over(server: ModelServer, model: Mode
         (32, 8, 2, 4),
         (32, 8, 8, 1),
         (64, 8, 24, 1),  # 24 is a multiple of 8: a copy on each core
-        (32, 8, 12, 3),  # it is not of 12: a head for each of the 36 of queries
+        (32, 8, 12, 3),  # it is not of 12: one for each of the 36 query heads
         (32, 32, 12, 3),
         (40, 40, 8, 5),
     ],

@@ -1,4 +1,4 @@
-"""What a front may be: encryption, clients, credentials, times."""
+"""Rules of the load balancer: encryption, clients, credentials, times."""
 
 from typing import Any
 
@@ -20,24 +20,24 @@ NAMED: dict[str, Any] = {"certificate_arn": CERTIFICATE}
 HTTP: dict[str, Any] = {"plain_http": True}
 
 
-def problems(**told: Any) -> list[Problem]:
-    """What a front that is told this is refused for."""
-    return check_front(Front.model_construct(**told))
+def problems(**reported: Any) -> list[Problem]:
+    """The problems of a front with these settings."""
+    return check_front(Front.model_construct(**reported))
 
 
-def refused(make: type[Spec], **told: Any) -> list[Problem]:
-    """What Python is refused for where it is written."""
+def refused(make: type[Spec], **reported: Any) -> list[Problem]:
+    """The problems of a front when it is constructed in Python."""
     with pytest.raises(FleetError) as raised:
-        make(**told)
+        make(**reported)
     return list(raised.value.problems)
 
 
-def found(**told: Any) -> list[tuple[AnyCode, str]]:
-    return [(problem.code, problem.where) for problem in problems(**told)]
+def found(**reported: Any) -> list[tuple[AnyCode, str]]:
+    return [(problem.code, problem.where) for problem in problems(**reported)]
 
 
 @pytest.mark.parametrize(
-    "told",
+    "reported",
     [
         HTTP,
         NAMED,
@@ -50,12 +50,12 @@ def found(**told: Any) -> list[tuple[AnyCode, str]]:
         {**NAMED, "api_key_secret_arn": SECRET, "longest_answer_seconds": 3600, "domain_name": "chat.example.com"},
     ],
 )
-def test_what_may_be(told: dict[str, Any]) -> None:
-    assert check_front(Front(**told), region="us-west-2") == []
+def test_what_may_be(reported: dict[str, Any]) -> None:
+    assert check_front(Front(**reported), region="us-west-2") == []
 
 
 @pytest.mark.parametrize(
-    ("told", "code", "where"),
+    ("reported", "code", "where"),
     [
         ({}, Code.FRONT_PLAIN_HTTP, "certificate_arn"),
         ({**NAMED, **HTTP}, Code.FRONT_PLAIN_HTTP, "plain_http"),
@@ -84,27 +84,27 @@ def test_what_may_be(told: dict[str, Any]) -> None:
         ({**NAMED, "domain_name": "localhost"}, Code.FRONT_DOMAIN_NAME, "domain_name"),
     ],
 )
-def test_what_may_not_be(told: dict[str, Any], code: Code, where: str) -> None:
-    assert found(**told) == [(code, where)]
+def test_what_may_not_be(reported: dict[str, Any], code: Code, where: str) -> None:
+    assert found(**reported) == [(code, where)]
 
 
 @pytest.mark.parametrize(
-    ("told", "code"),
+    ("reported", "code"),
     [
         ({"certificate_arn": CERTIFICATE.replace("us-west-2", "us-east-1")}, Code.FRONT_CERTIFICATE_REGION),
         ({**NAMED, "api_key_secret_arn": SECRET.replace("us-west-2", "eu-west-1")}, Code.FRONT_API_KEY),
     ],
 )
-def test_what_is_of_another_region(told: dict[str, Any], code: Code) -> None:
-    front = Front(**told)
+def test_what_is_of_another_region(reported: dict[str, Any], code: Code) -> None:
+    front = Front(**reported)
     assert [problem.code for problem in check_front(front, region="us-west-2")] == [code]
-    # Nobody knows the region: an app without an environment.
+    # The region is unknown: an app without an environment.
     assert check_front(front, region=cdk.Aws.REGION) == check_front(front) == []
 
 
-def test_everything_is_told_at_once() -> None:
-    told = {"public": True, "allowed_cidrs": ("10.0.0.0",), "longest_answer_seconds": 5000, "jwt": ISSUER}
-    assert {code for code, _ in found(**told)} == {
+def test_everything_is_reported_at_once() -> None:
+    reported = {"public": True, "allowed_cidrs": ("10.0.0.0",), "longest_answer_seconds": 5000, "jwt": ISSUER}
+    assert {code for code, _ in found(**reported)} == {
         Code.FRONT_PLAIN_HTTP,
         Code.FRONT_CIDR,
         Code.FRONT_LONGEST_ANSWER,
@@ -126,7 +126,7 @@ def test_tokens_of_the_cdk_pass() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "code", "where"),
+    ("reported", "code", "where"),
     [
         ({"issuer": "http://issuer.example.com"}, Code.FRONT_JWT_URL, "issuer"),
         ({"issuer": "issuer.example.com"}, Code.FRONT_JWT_URL, "issuer"),
@@ -145,9 +145,11 @@ def test_tokens_of_the_cdk_pass() -> None:
         ({"claims": (JwtClaim(name="aud", values=("x",)),) * 11}, Code.FRONT_JWT_CLAIM, "claims"),
     ],
 )
-def test_issuers_that_a_load_balancer_cannot_ask(told: dict[str, Any], code: Code, where: str) -> None:
+def test_issuers_that_a_load_balancer_cannot_ask(reported: dict[str, Any], code: Code, where: str) -> None:
     good: dict[str, Any] = {"issuer": ISSUER.issuer, "jwks_endpoint": ISSUER.jwks_endpoint}
-    assert [(problem.code, problem.where) for problem in check_jwt_fields(Jwt(**{**good, **told}))] == [(code, where)]
+    assert [(problem.code, problem.where) for problem in check_jwt_fields(Jwt(**{**good, **reported}))] == [
+        (code, where)
+    ]
 
 
 ONE, TWO = ("usw2-az4",), ("usw2-az4", "usw2-az1")
@@ -164,16 +166,16 @@ ONE, TWO = ("usw2-az4",), ("usw2-az4", "usw2-az1")
         (False, TWO, ONE, (), [Code.FRONT_CLIENTS]),
     ],
 )
-def test_where_a_front_can_stand(
+def test_networks_of_a_front(
     public: bool, zones: tuple[str, ...], targets: tuple[str, ...], cidrs: tuple[str, ...], codes: list[Code]
 ) -> None:
     front = Front(**HTTP, public=public, allowed_cidrs=("203.0.113.0/24",) if public else ())
     for internet in (InternetAccess.NAT, None):
-        told = check_front_place(front, zones=zones, target_zones=targets, vpc_cidrs=cidrs, internet=internet)
-        assert [problem.code for problem in told] == codes
+        reported = check_front_place(front, zones=zones, target_zones=targets, vpc_cidrs=cidrs, internet=internet)
+        assert [problem.code for problem in reported] == codes
 
 
-def test_one_az_is_mended_by_an_az_for_load_balancers() -> None:
+def test_one_az_is_fixed_by_an_az_for_load_balancers() -> None:
     front = Front(**HTTP)
     place: dict[str, Any] = {"zones": ONE, "target_zones": ONE, "vpc_cidrs": ("10.0.0.0/16",)}
     (made,) = check_front_place(front, **place, internet=InternetAccess.NAT)

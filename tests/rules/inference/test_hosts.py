@@ -60,7 +60,7 @@ def test_a_type_that_cannot_serve_names_the_nearest(name: str, code: Code, offer
     assert nearest_neuron_type(name) == offered
 
 
-def test_a_type_that_is_newer_than_this_release_is_told_by_its_maker():
+def test_a_type_that_is_newer_than_this_release_is_reported_by_its_maker():
     newer = Ec2InstanceType.of(
         "inf2.2xlarge", architecture="x86_64", vcpus=8, memory_gib=32, accelerator="neuron", accelerators=1
     )
@@ -86,7 +86,7 @@ def test_a_type_that_is_newer_than_this_release_is_told_by_its_maker():
         ),
     ],
 )
-def test_all_mistakes_are_told_at_once(values: dict[str, Any], problems: list[tuple[AnyCode, str]]):
+def test_all_mistakes_are_reported_at_once(values: dict[str, Any], problems: list[tuple[AnyCode, str]]):
     assert [(each.code, each.where) for each in check_hosts(Hosts(**values))] == problems
 
 
@@ -95,7 +95,7 @@ def test_tokens_ids_and_releases_pass(value: str):
     assert check_hosts(with_(GOOD, ami=value)) == []
 
 
-def test_managed_instances_are_told_nothing_of_ami_and_driver():
+def test_managed_instances_are_reported_nothing_of_ami_and_driver():
     pinned = with_(MANAGED, ami="20260701", driver_version="2.28.0.0", install_driver=True)
     problems = check_hosts(pinned)
     assert [(problem.code, problem.where) for problem in problems] == [
@@ -160,7 +160,7 @@ def test_a_driver_in_no_known_release_is_installed_on_the_newest():
 
 
 def test_a_release_is_believed_to_carry_the_newest_driver_of_its_day():
-    """Derived, and so derived here once more: from the dates of the SDK's releases."""
+    """Derived from the dates of the SDK's releases, here independently."""
     dated = [(each.date.replace("-", ""), each.host[DRIVER]) for each in neuron_releases().values() if each.date]
     for release, driver in ami_releases().items():
         before = [version for date, version in dated if date < release]
@@ -173,13 +173,13 @@ def test_a_release_has_its_own_parameter():
     assert "2023.0.20260701-kernel-6.1-x86_64/image_id" in ami_parameter("20260701")
 
 
-def test_what_python_can_tell_of_a_newer_type_is_said_and_no_more():
+def test_what_python_can_report_of_a_newer_type_is_said_and_no_more():
     def remedy(name: str) -> str:
         return check_host_type(name, managed=False)[0].remedy
 
-    assert "Ec2InstanceType.of(…) is for a size of inf2 newer" in remedy("inf2.2xlarge")
+    assert "Ec2InstanceType.of(…) for a size of inf2 that is newer" in remedy("inf2.2xlarge")
     assert "Ec2InstanceType" not in remedy("inf3.xlarge")
-    # What the remedy leaves out would not help: cores and memory are the family's, and known of known ones only.
+    # The remedy omits other families: their cores and memory are unknown.
     newer = Ec2InstanceType.of(
         "inf3.xlarge", architecture="x86_64", vcpus=4, memory_gib=32, accelerator="neuron", accelerators=1
     )
@@ -215,7 +215,7 @@ def test_a_driver_too_new_names_both_and_the_way_out() -> None:
     assert "2.29.0.0" in problem.message
     assert "2.26.42.0" in problem.message
     assert "'2.28.0.0'" in problem.remedy
-    assert problem.remedy.endswith("goes the server 'aws-vllm-neuron' on trn2"), "not on the inf2 that it is told of"
+    assert problem.remedy.endswith("this driver is compatible with the server 'aws-vllm-neuron' on trn2"), "not on inf2"
     assert problem.allowed.split(", ")[0] == "2.28.0.0"
     assert problem.allowed.split(", ")[-1] == "2.22.2.0"
 
@@ -239,13 +239,13 @@ def test_a_driver_that_is_no_version() -> None:
         (a_server(), None),
         (a_server(), TOKEN),
         (a_server(image=OWN_IMAGE, runtime_version=TOKEN), "2.29.0.0"),
-        (a_server(image=OWN_IMAGE, runtime_version="2.3"), "2.29.0.0"),  # told by the rules of the server
+        (a_server(image=OWN_IMAGE, runtime_version="2.3"), "2.29.0.0"),  # reported by the rules of the server
     ],
 )
 def test_what_is_not_known_passes(server: ModelServer, driver: str | None) -> None:
     assert check_driver(server, Hosts(driver_version=driver)) == []
 
 
-def test_the_runtime_is_the_one_told() -> None:
+def test_the_runtime_is_the_one_reported() -> None:
     assert runtime_of(a_server()) == "2.26.42.0"
     assert runtime_of(a_server(image=OWN_IMAGE, runtime_version="2.33.10.0")) == "2.33.10.0"

@@ -1,4 +1,4 @@
-"""Rules of a model: where it is, how large it is, and what it was compiled for."""
+"""Rules of a model: location, size, and compilation."""
 
 from typing import Any
 
@@ -51,17 +51,17 @@ def test_right_models_pass(model: Model):
 def test_a_place_that_is_no_s3_address(location: str, remedy: str):
     (problem,) = check_model(a_model(location=location))
     assert (problem.code, problem.path, problem.value) == (Code.MODEL_PLACE, ("s3_uri",), location)
-    assert "no s3:// address" in problem.message
+    assert "must be an s3:// URI" in problem.message
     assert problem.remedy.startswith(remedy)
 
 
 @pytest.mark.parametrize(
     ("location", "message"),
     [
-        ("s3://My_Models/tanuki", "not a name that S3 accepts"),
-        ("s3:///tanuki", "not a name that S3 accepts"),
-        ("s3://my-models/a//b", "has an empty part"),
-        ("s3://my-models/*", "has one of `* ? $` in it"),
+        ("s3://My_Models/tanuki", "S3 rejects this bucket name"),
+        ("s3:///tanuki", "S3 rejects this bucket name"),
+        ("s3://my-models/a//b", "must not contain an empty part"),
+        ("s3://my-models/*", "must not contain `*`, `?` or `$`"),
     ],
 )
 def test_an_s3_address_that_s3_or_iam_reads_differently(location: str, message: str):
@@ -76,7 +76,7 @@ def test_what_is_no_id_of_the_hub(location: str):
     assert (problem.code, problem.path) == (Code.MODEL_HUB_ID, ("hub_id",))
 
 
-def test_the_address_of_a_page_on_the_hub_is_mended():
+def test_the_address_of_a_page_on_the_hub_is_fixed():
     (problem,) = check_model(a_model(source=HUB, location="https://huggingface.co/owner/name/tree/main"))
     assert problem.remedy == "write 'owner/name'"
 
@@ -110,14 +110,14 @@ def test_a_name_that_clients_cannot_write(name: str):
     assert [problem.code for problem in check_model(a_model(served_name=name))] == [Code.MODEL_NAME]
 
 
-def test_a_model_of_unknown_size_is_refused_with_the_ways_to_tell_it():
+def test_a_model_of_unknown_size_is_refused_with_the_ways_to_report_it():
     (problem,) = check_model(a_model(location="s3://my-models/ours", shape=None))
     assert (problem.code, problem.path) == (Code.MODEL_SHAPE_UNKNOWN, ("shape",))
     assert "config.json" in problem.remedy
     assert "numbers" in problem.remedy
 
 
-def test_numbers_that_no_model_has_are_told_below_the_shape():
+def test_numbers_that_no_model_has_are_reported_below_the_shape():
     good = ModelShape(parameters=8, layers=2, attention_heads=4, kv_heads=2, head_dim=8)
     (negative,) = check_model(a_model(shape=with_(good, layers=-1)))
     assert (negative.code, negative.path) == (Code.MODEL_SHAPE, ("shape", "layers"))
@@ -192,11 +192,11 @@ def test_a_model_is_known_by_the_end_of_its_place(location: str, parameters: int
 
 
 @pytest.mark.parametrize("location", ["s3://tanuki-8b/ours", "s3://b/llama", "s3://b/-hf", ""])
-def test_a_name_that_tells_nothing(location: str):
+def test_a_name_that_reports_nothing(location: str):
     assert known_shape(location) is None
 
 
-def test_no_name_stands_for_two_models_and_each_finds_its_own():
+def test_no_name_is_for_two_models_and_each_finds_its_own():
     assert len(NAMED) == len(dict(NAMED)) >= 15
     for name, repository in NAMED:
         found = known_model(name)
@@ -223,21 +223,21 @@ def test_tied_embeddings_count_once_and_biases_count():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"model_type": "mamba"}, "it is of a model_type, 'mamba'"),
-        ({"model_type": None}, "it is of a model_type, None"),
+        ({"model_type": "mamba"}, "cannot count the weights of model_type 'mamba'"),
+        ({"model_type": None}, "cannot count the weights of model_type None"),
         ({"num_hidden_layers": None}, "num_hidden_layers is missing"),
-        ({"vocab_size": "65024"}, "vocab_size is '65024', and no number above 0"),
+        ({"vocab_size": "65024"}, "vocab_size is '65024', but must be a number above 0"),
         ({"hidden_size": 0}, "hidden_size is 0"),
         ({"num_attention_heads": True}, "num_attention_heads is True"),
-        ({"quantization_config": {"quant_method": "awq"}}, "a quantized model"),
+        ({"quantization_config": {"quant_method": "awq"}}, "the model is quantized"),
     ],
 )
-def test_a_config_that_does_not_tell(changed: dict[str, Any], message: str):
+def test_a_config_that_does_not_report(changed: dict[str, Any], message: str):
     shape, (problem,) = shape_of_config({**TANUKI, **changed})
     assert shape is None
     assert problem.code is Code.MODEL_CONFIG
     assert message in problem.message
-    assert "numbers" in problem.remedy
+    assert "sizes" in problem.remedy
 
 
 PLAIN = a_model(compiled=False)

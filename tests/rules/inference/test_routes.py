@@ -1,4 +1,4 @@
-"""What passes through a front and what does not, of each kind of server and credentials."""
+"""The routes of a front, for each kind of server and credentials."""
 
 import json
 import re
@@ -39,7 +39,7 @@ CHAT_KEYED = Request(path="/v1/chat/completions", method="POST", headers=KEYED)
 
 
 def fits(pattern: str, text: str) -> bool:
-    """Elastic Load Balancing's patterns know `*` and `?` alone."""
+    """Patterns of Elastic Load Balancing support only `*` and `?`."""
     return re.fullmatch("".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in pattern), text, re.S) is not None
 
 
@@ -53,7 +53,7 @@ def taken(route: Route, request: Request) -> bool:
 
 
 def outcome(request: Request, authentication: Authentication, server: ServerKind) -> RouteAction | Answer:
-    """What becomes of a request: forwarded, its token looked at, or answered."""
+    """How a request is handled: forwarded, its token validated, or answered."""
     made = routes(authentication, server=server, served_name="tanuki")
     for route in sorted(made, key=lambda route: route.priority):
         if taken(route, request):
@@ -76,7 +76,7 @@ def test_health_is_read_and_nothing_else(authentication: Authentication, server:
 
 
 @pytest.mark.parametrize("server", ServerKind)
-def test_who_sends_no_credentials_is_refused_where_some_are_asked_for(server: ServerKind) -> None:
+def test_who_sends_no_credentials_is_refused_where_some_are_requested_for(server: ServerKind) -> None:
     for request in (CHAT, Request(path="/v1/models"), Request(path="/v1/anything", headers={"authorization": "abc"})):
         assert outcome(request, Authentication.API_KEY, server) == UNAUTHORIZED
         assert outcome(request, Authentication.JWT, server) == UNAUTHORIZED

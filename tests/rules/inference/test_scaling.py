@@ -1,4 +1,4 @@
-"""How many tasks a service may have, and what their number may follow."""
+"""Rules of the number of tasks, and of scaling."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ from tests.rules.inference.services import service
 TARGETS = ("queue_target", "requests_per_minute_target")
 
 
-def told(**numbers: Any) -> ServiceSpec:
+def reported(**numbers: Any) -> ServiceSpec:
     scaling = {name: numbers.pop(name) for name in TARGETS if name in numbers}
     return service(scaling=scaling, **numbers)
 
 
 def problems(**numbers: Any) -> list[Problem]:
-    return check_scaling(told(**numbers))
+    return check_scaling(reported(**numbers))
 
 
 def codes(**numbers: Any) -> list[tuple[AnyCode, str]]:
@@ -44,9 +44,9 @@ def test_the_default_is_two_tasks_and_no_scaling():
         ({"minimum": 1, "maximum": 1}, 1, (1, 1)),
     ],
 )
-def test_what_is_not_told_follows_from_what_is(given: dict[str, int], desired: int, bounds: tuple[int, int]):
+def test_what_is_not_reported_follows_from_what_is(given: dict[str, int], desired: int, bounds: tuple[int, int]):
     assert problems(**given) == []
-    tasks = told(**given).tasks
+    tasks = reported(**given).tasks
     assert tasks.desired == desired
     assert (tasks.minimum, tasks.maximum) == bounds
 
@@ -60,7 +60,7 @@ def test_more_desired_than_there_may_be():
     assert "maximum 4" in problem.remedy
 
 
-def test_minimum_above_maximum_is_told_once():
+def test_minimum_above_maximum_is_reported_once():
     assert codes(minimum=5, maximum=2) == [(Code.SCALING_BOUNDS, "minimum")]
     assert codes(desired=3, minimum=5, maximum=2) == [(Code.SCALING_BOUNDS, "minimum")]
 
@@ -93,7 +93,7 @@ def test_a_target_that_nothing_follows():
     assert "`maximum` above 3" in problem.remedy
 
 
-def test_everything_is_told_at_once():
+def test_everything_is_reported_at_once():
     found = codes(desired=0, queue_target=-1, requests_per_minute_target=0)
     assert [code for code, _ in found] == [
         Code.SCALING_COUNT,
@@ -103,13 +103,13 @@ def test_everything_is_told_at_once():
     ]
 
 
-def test_the_queue_is_one_unless_told():
-    assert told(maximum=4).queue_target == 1
-    assert told(maximum=4, queue_target=0.5).queue_target == 0.5
+def test_the_queue_is_one_unless_reported():
+    assert reported(maximum=4).queue_target == 1
+    assert reported(maximum=4, queue_target=0.5).queue_target == 0.5
 
 
 def test_tokens_pass():
     token: Any = -1.8881545897087e289
     assert problems(desired=2, minimum=2, maximum=token, queue_target=token) == []
-    assert told(maximum=token).tasks.desired == 2
-    assert told(minimum=token).tasks.desired == token
+    assert reported(maximum=token).tasks.desired == 2
+    assert reported(minimum=token).tasks.desired == token

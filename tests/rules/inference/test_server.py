@@ -1,4 +1,4 @@
-"""What a model server can be told, and on which instances and where it runs."""
+"""Rules of a model server: settings, instance types and regions."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ INF2 = "inf2.xlarge"
         (a_server(runtime_version="2.33.10.0"), [("LF704", "runtime_version")]),
     ],
 )
-def test_what_no_server_takes_is_told(server: ModelServer, expected: list[tuple[str, str]]) -> None:
+def test_what_no_server_takes_is_reported(server: ModelServer, expected: list[tuple[str, str]]) -> None:
     problems = check_server(server)
     assert [(problem.code.value, problem.where) for problem in problems] == expected
     assert all(problem.remedy for problem in problems)
@@ -63,7 +63,7 @@ def test_legal_servers_and_tokens_pass(server: ModelServer) -> None:
     ("kind", "name", "value", "expected", "remedy"),
     [
         (ServerKind.AWS_VLLM, "NEURON_COMPILED_ARTIFACTS", "/x", "LF708", "the setting `compiled_artifacts`"),
-        (ServerKind.TGI, "MAX_BATCH_SIZE", "9", "LF708", "sizes are tensor_parallel, batch_size"),
+        (ServerKind.TGI, "MAX_BATCH_SIZE", "9", "LF708", "use instead tensor_parallel, batch_size"),
         (ServerKind.HUGGING_FACE_VLLM, "HF_HOME", "/x", "LF708", "remove it"),
         (ServerKind.TGI, "1ST", "x", "LF708", "no digit first"),
         (ServerKind.AWS_VLLM, "WANDB_API_KEY", "abc", "LF709", "Secrets Manager"),
@@ -91,8 +91,8 @@ def test_variables_that_pass() -> None:
         ("CAP_IPC_LOCK", "write IPC_LOCK"),
         ("ipc_lock", "write IPC_LOCK"),
         ("ALL", "write each capability"),
-        ("BPF", "one of those allowed"),
-        (7, "one of those allowed"),
+        ("BPF", "one of the allowed capabilities"),
+        (7, "one of the allowed capabilities"),
     ],
 )
 def test_a_capability_that_no_server_is_given(name: Any, remedy: str) -> None:
@@ -113,10 +113,10 @@ def test_capabilities_are_a_list_in_which_each_is_once() -> None:
     [
         (a_server(tensor_parallel=3), INF2, "LF703", "write 2"),
         (a_server(tensor_parallel=3), "inf2.48xlarge", "LF703", "write 4"),
-        (a_server(tensor_parallel=8), INF2, "LF703", "or take inf2.24xlarge"),
-        (a_server(tensor_parallel=24), "inf2.24xlarge", "LF703", "or take inf2.48xlarge"),
+        (a_server(tensor_parallel=8), INF2, "LF703", "or use inf2.24xlarge"),
+        (a_server(tensor_parallel=24), "inf2.24xlarge", "LF703", "or use inf2.48xlarge"),
         (a_server(tensor_parallel=12), "trn1.32xlarge", "LF703", "write 16"),
-        (a_server(kind=ServerKind.AWS_VLLM_NEURON), INF2, "LF702", "take an instance of trn2"),
+        (a_server(kind=ServerKind.AWS_VLLM_NEURON), INF2, "LF702", "use an instance type of trn2"),
         (a_server(), "trn2.48xlarge", "LF702", "the server 'aws-vllm' or 'aws-vllm-neuron'"),
         (a_server(kind=ServerKind.HUGGING_FACE_VLLM), "trn2.3xlarge", "LF702", "inf2 or trn1"),
     ],
@@ -137,8 +137,8 @@ def test_a_server_on_instances_that_it_does_not_run_on(
         (a_server(tensor_parallel=24), "inf2.48xlarge"),
         (a_server(kind=ServerKind.AWS_VLLM_NEURON, tensor_parallel=64), "trn2.48xlarge"),
         (a_server(tensor_parallel=3), TOKEN),
-        (a_server(tensor_parallel=3), "inf2.2xlarge"),  # told by the rules of hosts
-        (a_server(tensor_parallel=0), INF2),  # told without the instance
+        (a_server(tensor_parallel=3), "inf2.2xlarge"),  # reported by the rules of hosts
+        (a_server(tensor_parallel=0), INF2),  # reported without the instance
     ],
 )
 def test_a_server_on_its_instances(server: ModelServer, instance: str) -> None:
@@ -156,7 +156,7 @@ def test_an_image_that_the_region_does_not_have() -> None:
     assert check_server_on(own, INF2, "eu-west-2") == []
 
 
-def test_a_server_takes_all_cores_unless_told() -> None:
+def test_a_server_takes_all_cores_unless_reported() -> None:
     instance = neuron_instance("inf2.24xlarge")
     assert instance is not None
     assert (instance.cores, instance.hbm_gib, instance.device_paths[-1]) == (12, 192, "/dev/neuron5")
@@ -183,7 +183,7 @@ def test_each_neuron_instance_can_be_used_whole(name: str) -> None:
         ["--hf-token", "hf_1"],
     ],
 )
-def test_what_the_service_tells_its_server_is_not_told_otherwise(words: list[str]) -> None:
+def test_what_the_service_reports_its_server_is_not_reported_otherwise(words: list[str]) -> None:
     for kind in (ServerKind.AWS_VLLM, ServerKind.HUGGING_FACE_VLLM):
         (problem,) = check_server(a_server(kind=kind, settings={"extra_arguments": words}))
         assert (problem.code.value, problem.path) == ("LF701", ("extra_arguments",))

@@ -1,4 +1,4 @@
-"""Rules of a service as a whole: its parts together, its network, and the addresses that it takes."""
+"""Rules of a service as a whole: its parts together, its network, and its addresses."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ BAD: dict[str, tuple[dict[str, Any], Code, str]] = {
     ),
     "TGI on trn2": ({"instance_type": "trn2.48xlarge"}, Code.SERVER_FAMILY, "server.kind"),
     "a batch of 0": ({"server": a_server(batch_size=0)}, Code.SERVER_SIZE, "server.batch_size"),
-    "no s3://": ({"model": a_model("https://my-models/tanuki-8b")}, Code.MODEL_PLACE, "model.s3_uri"),
+    "must be an s3:// URI": ({"model": a_model("https://my-models/tanuki-8b")}, Code.MODEL_PLACE, "model.s3_uri"),
     "a certificate of another region": (
         {"front": {"certificate_arn": ELSEWHERE, "plain_http": False}},
         Code.FRONT_CERTIFICATE_REGION,
@@ -76,17 +76,17 @@ def test_a_good_service_has_no_problem():
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_a_mistake_is_told_once_and_in_its_place(what: str):
+def test_a_mistake_is_reported_once_and_in_its_place(what: str):
     parts, code, place = BAD[what]
     assert [(each.code, each.where) for each in check_service(service(**parts), region=REGION)] == [(code, place)]
 
 
-def test_whether_it_fits_is_not_told_of_a_server_that_does_not_run_there_at_all():
+def test_whether_it_fits_is_not_reported_of_a_server_that_does_not_run_there_at_all():
     found = check_service(service(model=SEVENTY, instance_type="trn2.3xlarge"), region=REGION)
     assert [each.where for each in found] == ["server.kind"]
 
 
-def test_all_mistakes_are_told_at_once():
+def test_all_mistakes_are_reported_at_once():
     found = check_service(
         service(
             name="ecs",
@@ -108,7 +108,7 @@ def test_all_mistakes_are_told_at_once():
     ]
 
 
-def test_what_a_closed_network_keeps_away_is_told_by_the_service():
+def test_what_a_closed_network_keeps_away_is_reported_by_the_service():
     found = check_service(service(model=HUB, neuron_health=False), region=REGION, internet=InternetAccess.NONE)
     assert [(each.code, each.where) for each in found] == [
         (Code.CLOSED_NETWORK, "model.hub_id"),
@@ -116,7 +116,7 @@ def test_what_a_closed_network_keeps_away_is_told_by_the_service():
     ]
 
 
-def test_a_cache_must_have_room_beside_the_image():
+def test_a_cache_must_have_room_next_to_the_image():
     hosts = {"root_volume_gib": 100}
     assert check_service(service(hosts=hosts, model=a_model(cache_gib=1)), region=REGION) == []
     (problem,) = check_service(service(hosts=hosts, model=a_model(cache_gib=500)), region=REGION)
@@ -134,7 +134,7 @@ def test_names_that_ecs_refuses(name: str):
     assert (problem.code, problem.path, problem.value) == (Code.SERVICE_NAME, ("name",), name)
 
 
-def test_a_forbidden_beginning_is_told_by_itself():
+def test_a_forbidden_beginning_is_reported_by_itself():
     (problem,) = check_service_name("Fargate-chat")
     assert "'fargate'" in problem.message
     assert check_service_name(problem.remedy.split()[-1]) == []
@@ -219,14 +219,14 @@ def test_images_of_the_region(image: str | None, region: str | None) -> None:
     assert check_pulled_image(image, "server", "image", region=region, internet=NONE) == []
 
 
-def test_a_service_that_needs_the_internet_is_told_all_of_it() -> None:
+def test_a_service_that_needs_the_internet_is_reported_all_of_it() -> None:
     asking = service(
         server=a_server(image="ghcr.io/x/tgi:1"),
         model=a_model("weblab/tanuki", source=ModelSource.HUB),
         front={"public": True, "authentication": Authentication.JWT},
     )
-    told = {problem.where for problem in check_closed_network(asking, region=REGION, internet=NONE)}
-    assert told == {"server.image", "model.hub_id", "front.public", "front.jwt.jwks_endpoint"}
+    reported = {problem.where for problem in check_closed_network(asking, region=REGION, internet=NONE)}
+    assert reported == {"server.image", "model.hub_id", "front.public", "front.jwt.jwks_endpoint"}
     assert (
         check_closed_network(asking, region=REGION, internet=InternetAccess.NAT)
         == check_closed_network(asking, region=REGION, internet=None)

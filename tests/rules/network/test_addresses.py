@@ -1,4 +1,4 @@
-"""The address plan: what fits, what does not, and what is said then."""
+"""The address plan, and its problems."""
 
 import re
 
@@ -62,11 +62,11 @@ def test_40_p5_nodes_do_not_fit_a_24():
         "compute_cidr",
         "needs 1317 addresses and has 256",
         "1280 for 40 x ml.p5.48xlarge (train/workers)",
-        "32 to replace one",
-        "5 that AWS reserves",
+        "32 reserved to replace",
+        "5 reserved by AWS",
         "given:   '10.1.0.0/24'",
-        "smallest subnet that fits is a /21",
-        "usw2-az4 has half of compute_cidr: give that a /20 or larger",
+        "needs a /21",
+        "set compute_cidr to a /20 or larger: usw2-az4 gets half of it",
     )
 
 
@@ -76,7 +76,7 @@ def test_the_smallest_cidr_that_is_offered_fits_and_the_next_smaller_does_not():
     assert check_addresses(plan(claim, cidr="10.1.0.0/22")) != []
 
 
-def test_room_for_a_replacement_is_asked_for_to_the_last_address():
+def test_room_for_a_replacement_is_requested_for_to_the_last_address():
     """A /27 has 32 addresses, 5 reserved: 2 trn1 nodes and one's replacement take 24; 3 more are left."""
     two = nodes("ml.trn1.32xlarge", 2)
     assert check_addresses(plan(two, nodes("ml.m5.xlarge", 3), cidr="10.1.0.0/27")) == []
@@ -88,7 +88,7 @@ def test_the_remedy_counts_what_part_of_the_block_an_az_has():
     claims = [nodes("ml.m5.xlarge", 1, "usw2-az4"), nodes("ml.p5.48xlarge", 40, "usw2-az1")]
     subnets = {"usw2-az4": "10.1.0.0/24", "usw2-az1": "10.1.1.0/24", "usw2-az2": "10.1.2.0/24"}
     found = check_addresses(plan_addresses(claims, subnet_cidrs=subnets))
-    said = ("subnet of usw2-az1", "usw2-az1 has one part in 4 of compute_cidr: give that a /19 or larger")
+    said = ("subnet of usw2-az1", "set compute_cidr to a /19 or larger: usw2-az1 gets one part in 4 of it")
     check_one(found, Code.SUBNET_TOO_SMALL, "compute_cidr", *said)
 
 
@@ -97,7 +97,7 @@ def test_what_no_subnet_can_hold_is_to_be_spread():
     check_one(found, Code.SUBNET_TOO_SMALL, "compute_cidr", "over several AZs")
 
 
-def test_what_one_block_cannot_hold_for_all_azs_is_told():
+def test_what_one_block_cannot_hold_for_all_azs_is_reported():
     claims = [nodes("ml.p5.48xlarge", 1500, "usw2-az4")]
     subnets = {"usw2-az4": "10.1.0.0/17", "usw2-az1": "10.1.128.0/17"}
     found = check_addresses(plan_addresses(claims, subnet_cidrs=subnets, interface_quota=100_000))
@@ -131,18 +131,18 @@ def test_a_subnet_of_unknown_size_holds_everything_but_the_quota_still_counts():
     check_one(check_addresses(plan(nodes("ml.p5.48xlarge", 200), cidr=None)), Code.INTERFACE_QUOTA, "interface_quota")
 
 
-def test_a_claim_without_an_az_goes_to_the_first_and_one_elsewhere_is_told():
+def test_a_claim_without_an_az_goes_to_the_first_and_one_elsewhere_is_reported():
     two = {"usw2-az4": "10.1.0.0/17", "usw2-az1": "10.1.128.0/17"}
     made = plan_addresses([nodes("ml.m5.xlarge", 1), nodes("ml.m5.xlarge", 1, "usw2-az9")], subnet_cidrs=two)
     assert [zone.addresses for zone in made.zones] == [1, 0]
-    said = ("given:   'usw2-az9'", "put it into one of usw2-az4, usw2-az1")
+    said = ("given:   'usw2-az9'", "move it to one of usw2-az4, usw2-az1")
     check_one(check_addresses(made), Code.ZONE_WITHOUT_SUBNET, "availability_zone_ids", *said)
 
 
-def test_a_type_whose_cards_no_source_tells_counts_as_one_and_says_so():
+def test_a_type_whose_cards_no_source_reports_counts_as_one_and_says_so():
     unknown = plan(nodes("ml.p6e-gb200.36xlarge", 4))
     assert unknown.zones[0].addresses == 4
-    assert unknown.assumptions == ("no source tells the network cards of ml.p6e-gb200.36xlarge: taken as 1",)
+    assert unknown.assumptions == ("the number of network cards of ml.p6e-gb200.36xlarge is unknown: assumed to be 1",)
     assert plan(nodes("ml.p5.48xlarge", 4)).assumptions == ()
 
 
@@ -184,7 +184,7 @@ def names_of_the_cdk() -> set[str]:
 def test_endpoint_names_are_those_of_the_cdk():
     known = names_of_the_cdk()
     assert len(known) > 300
-    # The gateway endpoints' names are left out: FleetNetwork makes S3's itself.
+    # Names of gateway endpoints are omitted: FleetNetwork creates that of S3 itself.
     assert endpoint_names() == known - {"s3", "dynamodb"}
 
 
@@ -215,7 +215,7 @@ def test_each_feature_has_an_endpoint():
     assert {feature for endpoint in node_endpoints() for feature in endpoint.needed_by} == {"always", *EndpointFeature}
 
 
-def test_beside_nat_nodes_can_be_entered_and_read():
+def test_next_to_nat_nodes_can_be_entered_and_read():
     assert interface_endpoints(InternetAccess.NAT) == ("ssm", "ssmmessages", "ec2messages", "logs")
 
 

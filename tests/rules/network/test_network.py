@@ -1,4 +1,4 @@
-"""The rules of a network, of its load balancers, and of how its blocks are split."""
+"""Rules of networks, of their load balancers, and the split of their CIDR blocks."""
 
 from ipaddress import IPv4Network
 from itertools import combinations
@@ -36,9 +36,9 @@ def check(**changes: Any) -> list[Problem]:
         "availability_zone_ids": ["usw2-az4"],
         "region": "us-west-2",
     }
-    told = {**good, **changes}
-    around = {name: told.pop(name) for name in ("endpoint_features", "region") if name in told}
-    return check_network(NetworkSpec(**told), **around)
+    reported = {**good, **changes}
+    around = {name: reported.pop(name) for name in ("endpoint_features", "region") if name in reported}
+    return check_network(NetworkSpec(**reported), **around)
 
 
 @pytest.mark.parametrize(
@@ -94,11 +94,11 @@ GAPS = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
                 ("ten", Code.CIDR_INVALID, "10.0.0.0/16"),
                 ("10.9.0.7/16", Code.CIDR_INVALID, "write '10.9.0.0/16'"),
                 ("10.9.0.0", Code.CIDR_INVALID, "with its prefix length"),
-                ("10.0.0.0/8", Code.CIDR_SIZE, "from /16 to /28"),
-                ("10.9.0.0/29", Code.CIDR_SIZE, "from /16 to /28"),
-                ("8.8.0.0/16", Code.CIDR_RANGE, "one of these, e.g. 10.0.0.0/16"),
+                ("10.0.0.0/8", Code.CIDR_SIZE, "a block of /16 to /28"),
+                ("10.9.0.0/29", Code.CIDR_SIZE, "a block of /16 to /28"),
+                ("8.8.0.0/16", Code.CIDR_RANGE, "one of the allowed ranges, e.g. 10.0.0.0/16"),
                 ("172.17.128.0/17", Code.CIDR_RANGE, "another private block"),
-                ("198.19.0.0/16", Code.CIDR_RANGE, "one of these, e.g. 10.0.0.0/16"),
+                ("198.19.0.0/16", Code.CIDR_RANGE, "one of the allowed ranges, e.g. 10.0.0.0/16"),
             )
         ),
         (
@@ -112,7 +112,7 @@ GAPS = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
                 {"cidr": cidr, "compute_cidr": compute_cidr},
                 Code.CIDR_ASSOCIATION,
                 "compute_cidr",
-                ["choose compute_cidr from"],
+                ["write a compute_cidr from"],
             )
             for cidr, compute_cidr in (
                 ("10.0.0.0/16", "172.18.0.0/16"),
@@ -126,14 +126,14 @@ GAPS = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
                 ("100.64.0.0/16", "10.0.0.0/16"),
             )
         ),
-        ({**CLOSED, "cidr": "10.0.0.0/24"}, Code.CIDR_SPLIT, "cidr", ["choose a /23 or larger"]),
+        ({**CLOSED, "cidr": "10.0.0.0/24"}, Code.CIDR_SPLIT, "cidr", ["write a block of /23 or larger"]),
         (
             {"availability_zone_ids": ZONES_OF_REGION[:3], "compute_cidr": "10.1.0.0/27"},
             Code.CIDR_SPLIT,
             "compute_cidr",
-            ["choose a /25 or larger"],
+            ["write a block of /25 or larger"],
         ),
-        ({"availability_zone_ids": []}, Code.ZONE_MISSING, "availability_zone_ids", ["by id, e.g. usw2-az1"]),
+        ({"availability_zone_ids": []}, Code.ZONE_MISSING, "availability_zone_ids", ["e.g. usw2-az1"]),
         *(
             (
                 {"availability_zone_ids": [zone]},
@@ -141,7 +141,7 @@ GAPS = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
                 "availability_zone_ids[0]",
                 [says, "describe-availability-zones", "--region us-west-2"],
             )
-            for zone, says in {"us-west-2d": "an AZ's name", "az4": "no AZ id", "": "no AZ id"}.items()
+            for zone, says in {"us-west-2d": "is the name of an AZ", "az4": "not an AZ id", "": "not an AZ id"}.items()
         ),
         (
             {"availability_zone_ids": ["usw2-az4", "use1-az6"]},
@@ -149,14 +149,19 @@ GAPS = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
             "availability_zone_ids[1]",
             ["use1-az6 is not in us-west-2", "deploy to us-east-1"],
         ),
-        ({"availability_zone_ids": ["usw2-az4"] * 2}, Code.ZONE_TWICE, "availability_zone_ids[1]", ["named twice"]),
-        ({"availability_zone_ids": ZONES_OF_REGION}, Code.ZONE_LIMIT, "availability_zone_ids", ["8 AZs, not for 9"]),
+        ({"availability_zone_ids": ["usw2-az4"] * 2}, Code.ZONE_TWICE, "availability_zone_ids[1]", ["listed twice"]),
+        (
+            {"availability_zone_ids": ZONES_OF_REGION},
+            Code.ZONE_LIMIT,
+            "availability_zone_ids",
+            ["at most 8 AZs, and this one has 9"],
+        ),
         *(
             ({"endpoints": ["ssm", name]}, Code.ENDPOINT_UNKNOWN, "endpoints[1]", [remedy])
             for name, remedy in {
                 "secretmanager": "write 'secretsmanager'",
                 "com.amazonaws.us-west-2.ecr.api": "write 'ecr.api'",
-                "s3": "leave it out",
+                "s3": "remove it",
                 "zzzz": "describe-vpc-endpoint-services",
             }.items()
         ),
@@ -181,7 +186,7 @@ GAPS = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
             {**CLOSED, "availability_zone_ids": ["usw2-az4", "usw2-az1"], "without_endpoints": GAPS},
             Code.ENDPOINT_WITHOUT_ZONE,
             "without_endpoints",
-            ["no AZ is left for the endpoint ec2messages", "add an AZ to `azs`"],
+            ["no AZ has the endpoint ec2messages", "add an AZ to `azs`"],
         ),
     ],
 )
@@ -195,7 +200,7 @@ def test_an_unknown_way_out():
     check_one(caught.value.problems, Code.NOT_A_CHOICE, "internet")
 
 
-def test_all_mistakes_are_told_at_once():
+def test_all_mistakes_are_reported_at_once():
     found = check(availability_zone_ids=["us-west-2d"], cidr="ten", compute_cidr="8.8.0.0/16")
     assert {problem.code for problem in found} == {
         Code.ZONE_ID,
@@ -211,9 +216,9 @@ def existing(**changes: Any) -> list[Problem]:
         "security_group": "sg-01234567",
         "region": "us-west-2",
     }
-    told = {**good, **changes}
-    region = told.pop("region")
-    return check_existing_network(ExistingNetworkSpec(**told), region=region)
+    reported = {**good, **changes}
+    region = reported.pop("region")
+    return check_existing_network(ExistingNetworkSpec(**reported), region=region)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +245,7 @@ def test_good_existing_networks_give_nothing(changes: dict[str, Any]):
             for text in ("", "hello", "10.0.0.0", "10.0.0.7/16", "10.0.0.0/33", "fd00::/64", "10.0.0.0/16/8")
         ),
         ({"compute_cidrs": {"usw2-az1": "10.0.0.0/16"}}, Code.ZONE_WITHOUT_SUBNET, "compute_cidrs.usw2-az1"),
-        # What is wrong with AZs is reported where the subnets are named.
+        # Problems of AZs are reported at the subnets.
         ({"subnets": {}}, Code.ZONE_MISSING, "subnets"),
         ({"subnets": {"use1-az6": "subnet-01234567"}}, Code.ZONE_REGION, "subnets.use1-az6"),
     ],
@@ -262,8 +267,8 @@ CIDR = "10.0.0.0/16"
 @pytest.mark.parametrize("zones", range(1, address_facts().most_zones + 1))
 def test_no_two_subnets_share_an_address(zones: int) -> None:
     slots = [private_slot(zone) for zone in range(zones)] + [public_slot(zone) for zone in range(zones)]
-    further = [load_balancer_zone(index) for index in range(most_load_balancer_zones(zones))]
-    slots += [private_slot(private) for private, _ in further] + [public_slot(public) for _, public in further]
+    additional = [load_balancer_zone(index) for index in range(most_load_balancer_zones(zones))]
+    slots += [private_slot(private) for private, _ in additional] + [public_slot(public) for _, public in additional]
     if zones <= database_slots()[0]:
         slots += [private_slot(slot) for slot in database_slots()]
     blocks = [IPv4Network(slice_cidr(CIDR, primary_slots(), slot)) for slot in slots]
@@ -271,7 +276,7 @@ def test_no_two_subnets_share_an_address(zones: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("further", "zones", "codes"),
+    ("additional", "zones", "codes"),
     [
         ((), ["usw2-az4"], []),
         (("usw2-az1",), ["usw2-az4"], []),
@@ -282,12 +287,12 @@ def test_no_two_subnets_share_an_address(zones: int) -> None:
         (("usw2-az9",), [f"usw2-az{n}" for n in range(1, 7)], [Code.LOAD_BALANCER_ZONE]),
     ],
 )
-def test_azs_for_load_balancers(further: tuple[str, ...], zones: list[str], codes: list[Code]) -> None:
-    told = check_load_balancer_zones(further, availability_zone_ids=zones, region="us-west-2")
-    assert [problem.code for problem in told] == codes
-    assert all(problem.path[0] == "load_balancer_zone_ids" for problem in told)
+def test_azs_for_load_balancers(additional: tuple[str, ...], zones: list[str], codes: list[Code]) -> None:
+    reported = check_load_balancer_zones(additional, availability_zone_ids=zones, region="us-west-2")
+    assert [problem.code for problem in reported] == codes
+    assert all(problem.path[0] == "load_balancer_zone_ids" for problem in reported)
     whole = check_network(
-        NetworkSpec(availability_zone_ids=zones, load_balancer_zone_ids=further, cidr=CIDR), region="us-west-2"
+        NetworkSpec(availability_zone_ids=zones, load_balancer_zone_ids=additional, cidr=CIDR), region="us-west-2"
     )
     assert [problem.code for problem in whole] == codes
 
@@ -302,8 +307,8 @@ def test_subnets_have_room_to_grow(cidr: str, others: int, fits: bool) -> None:
     )
 
 
-def test_what_is_told_of_an_existing_network_is_looked_at() -> None:
-    told = check_existing_network(
+def test_what_is_reported_of_an_existing_network_is_looked_at() -> None:
+    reported = check_existing_network(
         ExistingNetworkSpec(
             vpc="vpc-0123456789abcdef0",
             subnets={"usw2-az4": "subnet-0123456789abcdef0"},
@@ -313,7 +318,7 @@ def test_what_is_told_of_an_existing_network_is_looked_at() -> None:
         ),
         region="us-west-2",
     )
-    assert {(problem.code, problem.where) for problem in told} == {
+    assert {(problem.code, problem.where) for problem in reported} == {
         (Code.EXISTING_ID, "private_subnets.usw2-az4"),
         (Code.ZONE_REGION, "public_subnets.use1-az1"),
         (Code.CIDR_INVALID, "vpc_cidrs"),

@@ -115,7 +115,7 @@ LIST_TOKEN = ("#{Token[TOKEN.124]}",)
 
 
 def only(cluster: PlacedParallelCluster, code: Code, *path: PathPart) -> Problem:
-    """The one problem of `cluster`, which has `code` and lies at `path`; none other may be there."""
+    """The one problem of `cluster`, which has `code` and is at `path`; none other may be there."""
     problems = check_parallelcluster(cluster)
     assert [(problem.code, problem.path) for problem in problems] == [(code, path)]
     return problems[0]

@@ -228,7 +228,7 @@ TAKEN: dict[str, Change] = {
         EfsSettings={"FileSystemId": FILE_SYSTEM, "EncryptionInTransit": True, "IamAuthorization": True}
     ),
     "throughput with its mode": lambda c: efs(c).update(ThroughputMode="provisioned", ProvisionedThroughput=10),
-    "empty section beside another": lambda c: c["HeadNode"]["Networking"].update(SecurityGroups=[]),
+    "empty section next to another": lambda c: c["HeadNode"]["Networking"].update(SecurityGroups=[]),
     "one script": lambda c: c["HeadNode"].update(CustomActions={"OnNodeStart": {"Script": "s3://bucket/a.sh"}}),
     "free map": lambda c: queue(c).update(CustomSlurmSettings={"GraceTime": 60, "Anything": "goes"}),
 }
@@ -244,8 +244,8 @@ def changed(change: Change) -> dict[str, Any]:
 def test_what_is_refused_parallelcluster_refuses(name: str, oracle: Oracle) -> None:
     change, code, where = REFUSED[name]
     configuration = changed(change)
-    told = [(problem.code, problem.where) for problem in check_configuration(configuration)]
-    assert (code, where) in told
+    reported = [(problem.code, problem.where) for problem in check_configuration(configuration)]
+    assert (code, where) in reported
     assert oracle.schema(configuration) != []
 
 
@@ -275,7 +275,7 @@ def test_all_at_once() -> None:
             "move it: it belongs below HeadNode/Ssh or HeadNode/Iam/S3Access or Scheduling/SlurmQueues/Iam/S3Access",
         ),
         ("no such system", "write 'alinux2023'"),
-        ("existing Lustre with a size", "leave out StorageCapacity, or FileSystemId"),
+        ("existing Lustre with a size", "remove StorageCapacity, or FileSystemId"),
         ("script and sequence", "keep Script or Sequence"),
     ],
 )  # fmt: skip
@@ -288,7 +288,7 @@ def test_the_remedy_says_what_was_meant(name: str, remedy: str) -> None:
 def test_a_key_in_the_wrong_case_and_one_that_is_nowhere() -> None:
     wrong_case, nowhere = check_section({"allowedips": "10.0.0.0/8", "Qwertyuiop": 1}, "HeadNode/Ssh")
     assert (wrong_case.remedy, wrong_case.allowed) == ("write 'AllowedIps'", "KeyName, AllowedIps")
-    assert nowhere.remedy == "leave it out, or write one of the allowed"
+    assert nowhere.remedy == "remove it, or write one of the allowed keys"
 
 
 def test_what_only_the_deployment_knows_passes() -> None:

@@ -1,4 +1,4 @@
-"""Every key of ParallelCluster's schema at once: our check and its own find the same mistakes at the same places."""
+"""All keys of ParallelCluster's schema: our check and its own find the same mistakes at the same places."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -27,7 +27,7 @@ Making = Callable[[SchemaKey], Any]
 
 
 def whole(key: SchemaKey, value_of: Making, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """A section with every key, what holds no further keys as `value_of` says, and `extra` in each section."""
+    """A section with every key, what holds no more keys as `value_of` says, and `extra` in each section."""
     made: dict[str, Any] = {}
     for name, below in key.keys.items():
         if name == "Sequence":
@@ -79,14 +79,14 @@ def test_both_find_the_same(making: Making, extra: Mapping[str, Any], least: int
 def by_position(path: tuple[PathPart, ...]) -> str:
     """`path` with the items of lists by their position, which is always the first here."""
     key = parallelcluster_schema()
-    told: list[str] = []
+    reported: list[str] = []
     for part in path:
-        item = key.many and told[-1] == key.name
-        told.append("0" if item else str(part))
+        item = key.many and reported[-1] == key.name
+        reported.append("0" if item else str(part))
         key = key if item else key.keys.get(str(part), key)
-    return "/".join(told)
+    return "/".join(reported)
 
 
 def follows(one: str, others: set[str]) -> bool:
-    """Whether `one` is told of a section of which something is told already: one of the two checks stops there."""
+    """Whether `one` is in a section with a reported problem, where one of the two checks stops."""
     return any(other.startswith(f"{one}/") or one.startswith(f"{other}/") for other in others)

@@ -84,7 +84,7 @@ def test_what_stays_for_good_counts(edit: Any) -> None:
     assert digits(edited(base(), edit)) != digits(base())
 
 
-def test_a_reference_counts_as_it_stands_and_a_token_is_refused() -> None:
+def test_a_reference_counts_as_it_is_and_a_token_is_refused() -> None:
     reference = edited(base(), put("HeadNode/Networking/SubnetId", {"Ref": "Subnet"}))
     other = edited(base(), put("HeadNode/Networking/SubnetId", {"Ref": "Other"}))
     assert len({digits(reference), digits(other), digits(base())}) == 3
@@ -102,13 +102,13 @@ def _value(key: Key, number: int) -> Any:
 
 
 def _full(keys: dict[str, Key], number: int) -> dict[str, Any]:
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for key in keys.values():
         if key.has_items:
-            told[key.name] = [{**_full(dict(key.children), number), str(key.item_key): "item"}]
+            reported[key.name] = [{**_full(dict(key.children), number), str(key.item_key): "item"}]
         else:
-            told[key.name] = _full(dict(key.children), number) if key.is_section else _value(key, number)
-    return told
+            reported[key.name] = _full(dict(key.children), number) if key.is_section else _value(key, number)
+    return reported
 
 
 def _leaves(keys: dict[str, Key], place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Key]]:
@@ -120,7 +120,7 @@ def _leaves(keys: dict[str, Key], place: tuple[str, ...] = ()) -> Iterator[tuple
             yield (*place, key.name), key
 
 
-def _told(path: tuple[str, ...]) -> str:
+def _reported(path: tuple[str, ...]) -> str:
     return "/".join(path).replace("/0", "[item]")
 
 
@@ -133,10 +133,10 @@ def test_each_key_counts_exactly_when_parallelcluster_never_changes_it(oracle: O
     fixed = {path for path in never if "[" not in path and not path.startswith("HeadNode/CustomActions")}
     assert len(fixed) > 40
     counted = {
-        _told(path)
+        _reported(path)
         for path, key in _leaves(keys)
         if digits(edited(before, put("/".join(path), _value(key, 2)))) != digits(before)
-        and path[-1] != "Key"  # What tells tags apart is no value that changes.
+        and path[-1] != "Key"  # What reports tags apart is no value that changes.
     }
     assert counted == fixed
     assert immutable_parts(before)

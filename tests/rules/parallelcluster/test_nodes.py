@@ -116,7 +116,7 @@ def test_placement(of_queue: dict[str, Any], of_nodes: dict[str, Any], placed: t
 
 
 def test_over_several_subnets_there_is_no_placement() -> None:
-    """EFA is refused there; that the default were a group would be another mistake that nobody made."""
+    """EFA is refused there; that the default were a group would be another mistake that no one made."""
     resource = Resource(instance_types=("trn1.32xlarge",))
     several = Partition(resources=(resource,), subnets=(SUBNET, OTHER_SUBNET))
     found = placement_group_of(several, resource)
@@ -146,8 +146,8 @@ def test_home() -> None:
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [
-        ("m7g.2xlarge", "take a head node of arm64, e.g. 'm7g.2xlarge', or an instance type of x86_64 here"),
-        ("mac2.metal", "take an instance type of x86_64 here"),
+        ("m7g.2xlarge", "write a head node of arm64, e.g. 'm7g.2xlarge', or an instance type of x86_64 here"),
+        ("mac2.metal", "write an instance type of x86_64 here"),
     ],
 )
 def test_a_queue_of_another_architecture(name: str, remedy: str):
@@ -191,7 +191,7 @@ def test_efa_interfaces_with_addresses_count() -> None:
     assert (nodes.addresses_each, nodes.interfaces_each) == (8, 8)
 
 
-def test_what_has_a_subnet_of_its_own_stands_elsewhere() -> None:
+def test_what_has_a_subnet_of_its_own_is_elsewhere() -> None:
     own = "subnet: subnet-0123456789abcdef0"
     assert [claim.owner for claim in claims("m5.xlarge", f"m5.xlarge, {own}")] == ["pc/trn1/trn1"]
     assert [claim.what for claim in claims(QUEUE, f"{QUEUE}, subnets: [subnet-0123456789abcdef0]")] == ["head node"]

@@ -129,7 +129,8 @@ def test_no_override_is_nothing_to_check(place: Place) -> None:
             {"CustomActions": {"OnNodeStart": {"Script": "https://example.com/a.sh"}}},
             Code.PC_OVERRIDE_SCRIPT,
             "CustomActions",
-            "make it an OwnStep: it runs among the others, with retries, a time limit and a report",
+            "write an own step (OwnStep) instead: it runs with the other steps, with retries, a time limit and "
+            "a report",
         ),
         (
             Place.QUEUE,
@@ -186,7 +187,7 @@ def test_all_at_once() -> None:
     ]  # fmt: skip
 
 
-def test_a_section_beside_attributes_needs_nothing_more() -> None:
+def test_a_section_next_to_attributes_needs_nothing_more() -> None:
     """`Networking` requires `SubnetIds`, which is an attribute."""
     proxy = {"Networking": {"Proxy": {"HttpProxyAddress": "https://proxy:3128"}}}
     for place in (Place.HEAD_NODE, Place.QUEUE, Place.LOGIN_POOL):
@@ -208,5 +209,5 @@ MISSPELT: dict[str, Any] = {"Mispelt": 1}
     ],
     ids=["cluster", "head node", "slurm", "queue", "compute resource", "login pool"],
 )
-def test_a_misspelt_key_is_told(cluster: PlacedParallelCluster, path: tuple[PathPart, ...]):
+def test_a_misspelt_key_is_reported(cluster: PlacedParallelCluster, path: tuple[PathPart, ...]):
     assert only(cluster, Code.PC_KEY_UNKNOWN, *path, "overrides", "Mispelt").value == "Mispelt"

@@ -66,12 +66,12 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
             (with_queue(name=name), Code.PC_NAME, f"queues.{name}.name", said)
             for name, *said in (
                 ("q" * 26, "26 characters long, 1 too many", f"write '{'q' * 25}'"),
-                ("Trn_1", "is not of lower-case letters", "write 'trn-1'"),
-                ("1st queue", "is not of lower-case letters", "write 'st-queue'"),
-                ("default", "is taken", "write 'default-queue'"),
-                ("", "is not of lower-case letters", "give the queue a name that begins with a letter"),
-                ("___", "is not of lower-case letters", "give the queue a name that begins with a letter"),
-                ("queue\n", "is not of lower-case letters", "write 'queue'"),
+                ("Trn_1", "does not consist of lower-case letters", "write 'trn-1'"),
+                ("1st queue", "does not consist of lower-case letters", "write 'st-queue'"),
+                ("default", "is reserved:", "write 'default-queue'"),
+                ("", "does not consist of lower-case letters", "give the queue a name that begins with a letter"),
+                ("___", "does not consist of lower-case letters", "give the queue a name that begins with a letter"),
+                ("queue\n", "does not consist of lower-case letters", "write 'queue'"),
             )
         ),
         # It leaves room for the hash.
@@ -84,21 +84,29 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
         *(
             (Cluster(scheduler=scheduler), Code.PC_SCHEDULER, "scheduler", said)
             for scheduler, *said in (
-                ("pbs", "has no scheduler 'pbs'", "write 'slurm'; in job scripts `#PBS` lines become"),
-                ("torque", "has had no scheduler 'torque' since 2.11.5", "write 'slurm'; in job scripts `#PBS` lines"),
-                ("sge", "has had no scheduler 'sge' since 2.11.5", "write 'slurm' and start jobs by sbatch"),
-                ("awsbatch", "has had no scheduler 'awsbatch' since 3.16.0", "write 'slurm' and start jobs by sbatch"),
-                ("Slurm", "has no scheduler 'Slurm'", "write 'slurm'"),
+                ("pbs", "does not support the scheduler 'pbs'", "write 'slurm'; in job scripts `#PBS` lines become"),
+                (
+                    "torque",
+                    "does not support the scheduler 'torque' since 2.11.5",
+                    "write 'slurm'; in job scripts `#PBS` lines",
+                ),
+                ("sge", "does not support the scheduler 'sge' since 2.11.5", "write 'slurm' and start jobs by sbatch"),
+                (
+                    "awsbatch",
+                    "does not support the scheduler 'awsbatch' since 3.16.0",
+                    "write 'slurm' and start jobs by sbatch",
+                ),
+                ("Slurm", "does not support the scheduler 'Slurm'", "write 'slurm'"),
             )
         ),
         *(
             (Cluster(os=os), Code.PC_OS, "os", said)
             for os, *said in (
-                ("alinux2", "no alinux2 since 3.16.0", "write 'alinux2023'"),
-                ("ubuntu2004", "no ubuntu2004 since 3.14.0", "write 'ubuntu2204'"),
-                ("centos7", "no centos7 since 3.11.0", "write 'rhel9'"),
-                ("ubuntu22.04", "no operating system 'ubuntu22.04'", "write 'ubuntu2204'"),
-                ("windows", "no operating system 'windows'", "write 'alinux2023'"),
+                ("alinux2", "does not support alinux2 since 3.16.0", "write 'alinux2023'"),
+                ("ubuntu2004", "does not support ubuntu2004 since 3.14.0", "write 'ubuntu2204'"),
+                ("centos7", "does not support centos7 since 3.11.0", "write 'rhel9'"),
+                ("ubuntu22.04", "does not support the operating system 'ubuntu22.04'", "write 'ubuntu2204'"),
+                ("windows", "does not support the operating system 'windows'", "write 'alinux2023'"),
             )
         ),
         *(
@@ -108,8 +116,8 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
                 ("m5.xlarg", Code.PC_INSTANCE_TYPE, "write 'm5.xlarge'"),
                 ("m5.2xl", Code.PC_INSTANCE_TYPE, "write 'm5.2xlarge'"),
                 ("M5.Xlarge", Code.PC_INSTANCE_TYPE, "write 'm5.xlarge'"),
-                ("quantum", Code.PC_INSTANCE_TYPE, "write a name as EC2 does"),
-                ("g4ad.xlarge", Code.PC_INSTANCE_TYPE, "is known by this name", "or Ec2InstanceType.of("),
+                ("quantum", Code.PC_INSTANCE_TYPE, "write the name of an EC2 instance type,"),
+                ("g4ad.xlarge", Code.PC_INSTANCE_TYPE, "is unknown", "or Ec2InstanceType.of("),
             )
         ),
         (
@@ -132,16 +140,16 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
                 [said],
             )
             for size, said in {
-                5000: "take 4800 GiB or 7200 GiB",
-                100: "take 1200 GiB",
-                1201: "take 1200 GiB or 2400 GiB",
+                5000: "write 4800 GiB or 7200 GiB",
+                100: "write 1200 GiB",
+                1201: "write 1200 GiB or 2400 GiB",
             }.items()
         ),
         (
             lustre(StorageCapacity=4800, DeploymentType="PERSISTENT_2", PerUnitStorageThroughput=300),
             Code.PC_FSX_THROUGHPUT,
             f"{SETTINGS}.PerUnitStorageThroughput",
-            ["allowed: 125, 250, 500 or 1000 MB/s/TiB", "take 250 MB/s/TiB or 500 MB/s/TiB"],
+            ["allowed: 125, 250, 500 or 1000 MB/s/TiB", "write 250 MB/s/TiB or 500 MB/s/TiB"],
         ),
         *(
             (
@@ -156,7 +164,7 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
                 "Prolog": "/opt/slurm/etc/scripts/prolog.d",
                 "Epilog": "/opt/slurm/etc/scripts/epilog.d",
                 "SuspendTime": "scaledown_idletime_minutes",
-                "TreeWidth": "leave it out",
+                "TreeWidth": "remove it",
             }.items()
         ),
         # It is reported of the later storage.
@@ -172,7 +180,7 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
             "shared_storage.b.mount_dir",
             ["given:   '/data'"],
         ),
-        # Local disks lie at /scratch where nobody says another place.
+        # Local disks are at /scratch where no one says another place.
         (
             Cluster(queues=(Partition(resources=(TRN1,)),), shared_storage=(MODELS,)),
             Code.PC_MOUNT_OVERLAP,
@@ -183,13 +191,13 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
             Cluster(head_node=Head(instance_type="t3.medium"), queues=with_resource(max_count=100).queues),
             Code.PC_HEAD_MEMORY,
             "head_node.instance_type",
-            ["t3.medium has 4 GiB of memory, and 100 nodes need 4.6 GiB of the head node"],
+            ["t3.medium has 4 GiB of memory, but a head node for 100 nodes requires 4.6 GiB"],
         ),
         (
             with_queue(resources=(TRN1, Resource()), assign_public_ip=True),
             Code.PC_PUBLIC_ADDRESS,
             "queues.work.assign_public_ip",
-            ["\n  trn1.32xlarge starts with several"],
+            ["\n  trn1.32xlarge has several"],
         ),
         *(
             (with_pool(allowed_ips=given), Code.PC_ALLOWED_IPS, "login_pools.users.allowed_ips", [said])
@@ -228,19 +236,19 @@ def test_what_is_advised_is_good(good: PlacedParallelCluster):
     assert check_parallelcluster(good) == []
 
 
-def test_old_version_and_old_system_are_told_at_once():
+def test_old_version_and_old_system_are_reported_at_once():
     found = check_parallelcluster(Cluster(version="3.12.0", os="alinux2"))
     assert [problem.code for problem in found] == [Code.PC_VERSION, Code.PC_OS]
-    assert "of ParallelCluster 3.12 are others" in found[0].message
+    assert "of ParallelCluster 3.12 differ from" in found[0].message
 
 
-def test_instance_types_in_one_text_are_told_once():
+def test_instance_types_in_one_text_are_reported_once():
     with pytest.raises(FleetError) as caught:
         Resource(instance_types="c5.large")
     check_one(caught.value.problems, Code.WRONG_TYPE, "instance_types", "write a tuple")
 
 
-def test_everything_wrong_is_told_at_once():
+def test_everything_wrong_is_reported_at_once():
     cluster = Cluster(
         scheduler="pbs",
         os="alinux2",
@@ -262,7 +270,7 @@ def test_everything_wrong_is_told_at_once():
 
 
 @pytest.mark.parametrize("defect", [*DEFECTS, *STRICTER], ids=str)
-def test_problem_is_told_well(defect: Defect | Stricter):
+def test_problem_is_reported_well(defect: Defect | Stricter):
     problems = check_parallelcluster(defect.cluster)
     assert {problem.code for problem in problems} == {defect.code}
     for problem in problems:
@@ -275,7 +283,7 @@ def test_problem_is_told_well(defect: Defect | Stricter):
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=str)
-def test_the_neighbour_is_good(defect: Defect):
+def test_the_neighbor_is_good(defect: Defect):
     assert [str(problem) for problem in check_parallelcluster(defect.good)] == []
 
 

@@ -1,4 +1,4 @@
-"""What is known only at deployment is judged by nobody here."""
+"""What is known only at deployment is checked by no one here."""
 
 import re
 from dataclasses import fields
@@ -102,7 +102,7 @@ def test_tokens_pass_every_rule():
     assert [str(problem) for problem in check_parallelcluster(cluster)] == []
 
 
-def test_a_newer_type_passes_and_its_facts_are_judged():
+def test_a_newer_type_passes_and_its_facts_are_checked():
     newer = Ec2InstanceType.of("trn9.48xlarge", architecture="arm64", vcpus=192, memory_gib=2048)
     assert codes(with_resource(instance_types=(str(newer),))) == [Code.PC_INSTANCE_TYPE]
     assert codes(with_resource(instance_types=(newer,))) == [Code.PC_ARCHITECTURE]
@@ -117,7 +117,7 @@ def test_what_is_said_by_of_passes():
     assert codes(Cluster(version="4.0.0", os="alinux2027")) == [Code.PC_VERSION, Code.PC_OS]
 
 
-def test_an_unknown_type_is_told_once():
+def test_an_unknown_type_is_reported_once():
     assert codes(with_head(instance_type="m5.huge")) == [Code.PC_INSTANCE_TYPE]
     assert codes(with_resource(instance_types=("c5.huge",), efa=True, schedulable_memory_mib=10)) == [
         Code.PC_INSTANCE_TYPE

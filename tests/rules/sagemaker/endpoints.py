@@ -31,7 +31,7 @@ def problems(
     has_topic: bool = False,
     **changes: Any,
 ) -> list[Problem]:
-    """What is told of the endpoint with these changes; nothing of the good one."""
+    """The problems of the endpoint with these changes; none of the good one."""
     return check_endpoint(
         endpoint(**changes), region=region, internet=internet, in_network=in_network, has_topic=has_topic
     )

@@ -1,4 +1,4 @@
-"""What is refused of an endpoint, with what to write instead."""
+"""Rules of endpoints, with their remedies."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ def test_what_is_right_passes(changes: dict[str, Any]) -> None:
         ({"model": EndpointModel(s3_uri=TARBALL.tarball_uri)}, "LF930", "model.s3_uri", "tarball"),
         ({"model": EndpointModel(tarball_uri="s3://my-models/model.zip")}, "LF930", "model.tarball_uri", "tar -czf"),
         ({"model": EndpointModel(s3_uri="s3://My_Models/x")}, "LF930", "model.s3_uri", "s3://bucket/prefix/"),
-        ({"model": EndpointModel(s3_uri="s3://m0del/x", revision="main")}, "LF930", "model.revision", "leave it out"),
+        ({"model": EndpointModel(s3_uri="s3://m0del/x", revision="main")}, "LF930", "model.revision", "remove"),
         ({"model": EndpointModel(hub_id="a/b", parameters=0)}, "LF937", "model.parameters", "6_050_000_000"),
         (
             {"model": EndpointModel(tarball_uri=TUTORIAL)},
@@ -84,9 +84,9 @@ def test_what_is_right_passes(changes: dict[str, Any]) -> None:
             "image.uri",
             "5.5.3",
         ),
-        ({"image": EndpointImage(uri=OWN, version="1")}, "LF117", "image.version", "leave it out"),
-        ({"image": EndpointImage(uri=OWN, kind=EndpointImageKind.VLLM)}, "LF117", "image.kind", "leave it out"),
-        ({"image": EndpointImage(cuda="12.4")}, "LF117", "image.cuda", "image of your own"),
+        ({"image": EndpointImage(uri=OWN, version="1")}, "LF117", "image.version", "remove"),
+        ({"image": EndpointImage(uri=OWN, kind=EndpointImageKind.VLLM)}, "LF117", "image.kind", "remove"),
+        ({"image": EndpointImage(cuda="12.4")}, "LF117", "image.cuda", "your own image"),
         ({"image": EndpointImage(version="9.9")}, "LF933", "image.version", "newest"),
         (
             {"instance_type": "ml.m7i.xlarge", "image": EndpointImage(kind=EndpointImageKind.VLLM), "model": FILES},
@@ -95,16 +95,16 @@ def test_what_is_right_passes(changes: dict[str, Any]) -> None:
             "hugging-face",
         ),
         ({"instance_type": "ml.c7g.4xlarge", "model": EndpointModel(hub_id="a/b")}, "LF933", "instance_type", "x86"),
-        ({"instance_type": "ml.trn2.48xlarge", "model": FILES}, "LF933", "instance_type", "image of your own"),
+        ({"instance_type": "ml.trn2.48xlarge", "model": FILES}, "LF933", "instance_type", "your own image"),
         ({"instance_type": "ml.dl1.24xlarge"}, "LF933", "image", "another instance type"),
         ({"region": None}, "LF935", "image", "env"),
         ({"region": "eu-north-1", "instance_type": INF2}, "LF935", "image", "ECR"),
         ({"image": EndpointImage(uri="docker.io/vllm/vllm-openai:v0.27.1")}, "LF935", "image.uri", "imagetools"),
         ({"image": EndpointImage(uri=OWN.replace("us-west-2", "eu-west-1"))}, "LF935", "image.uri", "copy it"),
         ({"model": EndpointModel(hub_id="a/b", task="text-classification")}, "LF930", "model.task", "hugging-face"),
-        ({"inference_ami": GPU_2}, "LF936", "inference_ami", "leave it out"),
+        ({"inference_ami": GPU_2}, "LF936", "inference_ami", "remove"),
         ({"inference_ami": NEURON_AMI}, "LF936", "inference_ami", "this family"),
-        ({"inference_ami": "ami-1"}, "LF936", "inference_ami", "leave it out"),
+        ({"inference_ami": "ami-1"}, "LF936", "inference_ami", "remove"),
         ({"image": EndpointImage(uri=OWN, cuda="cu124")}, "LF936", "image.cuda", "cu130"),
         ({"model": BIG}, "LF938", "instance_type", "larger"),
         ({"volume_gib": 100}, "LF939", "volume_gib", "without local disks"),
@@ -123,13 +123,13 @@ def test_what_is_right_passes(changes: dict[str, Any]) -> None:
         ),
         ({"network_isolation": True}, "LF941", "network_isolation", "s3://"),
         ({"environment": {"HF_TOKEN": "hf_secret"}}, "LF931", "environment.HF_TOKEN", "s3://"),
-        ({"environment": {"SM_VLLM_MODEL": "a/b"}}, "LF942", "environment.SM_VLLM_MODEL", "leave it out"),
-        ({"environment": {"SAGEMAKER_REGION": "x"}}, "LF942", "environment.SAGEMAKER_REGION", "leave it out"),
+        ({"environment": {"SM_VLLM_MODEL": "a/b"}}, "LF942", "environment.SM_VLLM_MODEL", "remove"),
+        ({"environment": {"SAGEMAKER_REGION": "x"}}, "LF942", "environment.SAGEMAKER_REGION", "remove"),
         ({"environment": {"1X": "x"}}, "LF942", "environment.1X", "text"),
         ({"environment": {f"X{n}": "x" for n in range(100)}}, "LF942", "environment", "file"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_remedy(changes: dict[str, Any], code: str, where: str, words: str) -> None:
+def test_what_is_wrong_is_reported_with_its_remedy(changes: dict[str, Any], code: str, where: str, words: str) -> None:
     problem = only(**changes)
     assert (problem.code, problem.where) == (code, where)
     assert words in f"{problem.allowed} {problem.remedy}"
@@ -145,16 +145,16 @@ def test_no_secret_is_repeated() -> None:
     assert "hf_secret" not in str(only(environment={"HF_TOKEN": "hf_secret"}))
 
 
-def test_all_is_told_at_once() -> None:
-    told = problems(
+def test_all_is_reported_at_once() -> None:
+    reported = problems(
         instance_type="ml.p3.2xlarge", name="gpt_j", model=EndpointModel(hub_id="gpt-j"), environment={"HF_TOKEN": "x"}
     )
-    assert {problem.path[0] for problem in told} == {"instance_type", "name", "model", "environment"}
+    assert {problem.path[0] for problem in reported} == {"instance_type", "name", "model", "environment"}
 
 
 def test_the_hub_is_not_reached_out_of_a_closed_network() -> None:
-    (told,) = problems(InternetAccess.NONE, in_network=True)
-    assert (told.code, told.path) == (Code.CLOSED_NETWORK, ("model", "hub_id"))
+    (reported,) = problems(InternetAccess.NONE, in_network=True)
+    assert (reported.code, reported.path) == (Code.CLOSED_NETWORK, ("model", "hub_id"))
     assert problems(InternetAccess.NONE, in_network=True, model=FILES) == []
     assert problems(InternetAccess.NONE, in_network=False) == []
     assert problems(None, in_network=True) == []
@@ -168,15 +168,15 @@ def test_an_image_of_your_own_may_load_the_tutorials_archive() -> None:
 def test_only_the_first_gpu_counts_for_transformers_pipelines() -> None:
     model = EndpointModel(hub_id="a/b", parameters=15_000_000_000)  # 27.9 GiB: two of four GPUs of 22.4 GiB
     assert problems(instance_type="ml.g5.12xlarge", model=model) == []
-    (told,) = problems(
+    (reported,) = problems(
         instance_type="ml.g5.12xlarge", model=model, image=EndpointImage(kind=EndpointImageKind.HUGGING_FACE)
     )
-    assert told.code == SageMakerCode.ENDPOINT_FIT
-    assert told.allowed.split(", ")[0] == "ml.g6e.xlarge"
+    assert reported.code == SageMakerCode.ENDPOINT_FIT
+    assert reported.allowed.split(", ")[0] == "ml.g6e.xlarge"
 
 
 def test_gpt_j_fits_the_tutorials_gpu_and_no_half_larger_model_does() -> None:
     assert problems(model=EndpointModel(hub_id="EleutherAI/gpt-j-6b")) == []
-    told = only(model=EndpointModel(hub_id="a/b", parameters=8_000_000_000))
-    assert told.code == SageMakerCode.ENDPOINT_FIT
-    assert told.allowed.startswith("ml.g4dn.12xlarge, ml.g5.xlarge")
+    reported = only(model=EndpointModel(hub_id="a/b", parameters=8_000_000_000))
+    assert reported.code == SageMakerCode.ENDPOINT_FIT
+    assert reported.allowed.startswith("ml.g4dn.12xlarge, ml.g5.xlarge")

@@ -1,4 +1,4 @@
-"""What an endpoint gets where its user told nothing."""
+"""Defaults of an endpoint."""
 
 from typing import Any
 
@@ -27,10 +27,10 @@ def instance(name: str) -> EndpointInstance:
         ("ml.g4dn.xlarge", EndpointImage(), GPU_4),  # CUDA 13.0
         ("ml.g4dn.xlarge", EndpointImage(kind=TGI), GPU_3),  # CUDA 12.4
         ("ml.g4dn.xlarge", EndpointImage(kind=VLLM, version="0.17.0"), GPU_4),  # CUDA 12.9
-        ("ml.p5.48xlarge", EndpointImage(uri=OWN, cuda="12.1"), None),  # what p5 boots with knows 12.2
+        ("ml.p5.48xlarge", EndpointImage(uri=OWN, cuda="12.1"), None),  # the default driver of p5 supports 12.2
         ("ml.g4dn.xlarge", EndpointImage(uri=OWN, cuda="11.1"), None),
         ("ml.g4dn.xlarge", EndpointImage(uri=OWN, cuda="12.1"), "al2-ami-sagemaker-inference-gpu-2"),
-        ("ml.g7e.2xlarge", EndpointImage(kind=TGI), GPU_4),  # no earlier driver knows Blackwell
+        ("ml.g7e.2xlarge", EndpointImage(kind=TGI), GPU_4),  # no earlier driver supports Blackwell
         ("ml.g4dn.xlarge", EndpointImage(uri=OWN), None),
         (INF2, EndpointImage(), None),
         ("ml.m7i.xlarge", EndpointImage(), None),
@@ -98,9 +98,9 @@ def test_the_oldest_driver_that_knows_the_images_cuda(name: str, image: Endpoint
         ),
     ],
 )
-def test_the_image_is_told_in_its_own_words(changes: dict[str, Any], expected: dict[str, str]) -> None:
-    asked = endpoint(**changes)
-    assert variables(asked, instance(asked.instance_type)) == expected
+def test_the_image_is_reported_in_its_own_words(changes: dict[str, Any], expected: dict[str, str]) -> None:
+    requested = endpoint(**changes)
+    assert variables(requested, instance(requested.instance_type)) == expected
 
 
 def test_waits_follow_the_size_within_the_services_bounds() -> None:
@@ -129,5 +129,5 @@ def test_a_model_of_unknown_size_is_taken_as_large_as_the_memory() -> None:
     ],
 )
 def test_a_volume_only_where_there_are_no_disks(changes: dict[str, Any], expected: int | None) -> None:
-    asked = endpoint(**changes)
-    assert volume_gib(asked, instance(asked.instance_type)) == expected
+    requested = endpoint(**changes)
+    assert volume_gib(requested, instance(requested.instance_type)) == expected

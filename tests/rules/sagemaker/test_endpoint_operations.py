@@ -1,4 +1,4 @@
-"""What is refused of an endpoint's operations, by itself and beside each other; tokens pass."""
+"""Rules of an endpoint's operations, single and combined; tokens pass."""
 
 from typing import Any
 
@@ -100,13 +100,13 @@ WRONG: list[tuple[str, type[Spec], dict[str, Any], Any, str]] = [
 ]
 
 
-def told(has_topic: bool = True, **changes: Any) -> list[tuple[Any, str]]:
-    """Codes and places of what is told of an endpoint in S3, so that nothing else is, with these operations."""
+def reported(has_topic: bool = True, **changes: Any) -> list[tuple[Any, str]]:
+    """Codes and paths of all problems of an endpoint with a model in S3 and these operations."""
     return [(problem.code, problem.where) for problem in problems(has_topic=has_topic, **changes)]
 
 
 @pytest.mark.parametrize(("part", "kind", "values", "code", "where"), WRONG)
-def test_a_wrong_value_is_told_with_its_place_and_a_remedy(
+def test_a_wrong_value_is_reported_with_its_place_and_a_remedy(
     part: str, kind: type[Spec], values: dict[str, Any], code: Any, where: str
 ) -> None:
     changes: dict[str, Any] = {part: kind(**values)}
@@ -118,17 +118,17 @@ def test_a_wrong_value_is_told_with_its_place_and_a_remedy(
 
 @pytest.mark.parametrize("seconds", [0, 14 * 60, 366 * 86400, -4])
 def test_a_life_too_short_or_too_long(seconds: int) -> None:
-    assert told(time_to_live_seconds=seconds) == [(SageMakerCode.TIME_TO_LIVE, "time_to_live_seconds")]
+    assert reported(time_to_live_seconds=seconds) == [(SageMakerCode.TIME_TO_LIVE, "time_to_live_seconds")]
 
 
 def test_zero_instances_and_a_life_of_nothing_say_why() -> None:
     (no_instances,) = problems(scaling=EndpointScaling(maximum=3, minimum=0))
     (no_life,) = problems(time_to_live_seconds=0)
     assert "inference components" in no_instances.remedy
-    assert no_life.message == "a time to live of nothing deletes the endpoint as soon as it is there"
+    assert no_life.message == "a time to live of 0 would delete the endpoint as soon as it is created"
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_that_is_wrong_is_reported_at_once() -> None:
     budget = EndpointBudget(monthly_usd=-1, at_percent=(80, -1), emails=["a", "b@example.com"])
     assert [problem.where for problem in problems(budget=budget)] == [
         "budget.monthly_usd",
@@ -150,22 +150,22 @@ def test_how_long_an_update_waits(rollout: EndpointRollout, seconds: int) -> Non
     assert waits_seconds(rollout) == seconds
 
 
-def test_what_does_not_fit_is_told() -> None:
+def test_what_does_not_fit_is_reported() -> None:
     canary = EndpointRollout(kind=RolloutKind.CANARY)
     impossible = [(SageMakerCode.ROLLOUT_IMPOSSIBLE, "rollout.kind")]
     budget = EndpointBudget(monthly_usd=200)
-    assert told() == []
-    assert told(rollout=canary) == impossible
-    assert told(rollout=canary, instance_count=2) == []
-    assert impossible[0] in told(rollout=canary, instance_type="ml.inf1.xlarge", instance_count=2)
-    assert impossible[0] not in told(instance_type="ml.inf1.xlarge", instance_count=2)
-    assert told(rollout=canary, scaling=EndpointScaling(maximum=4, minimum=2)) == []
-    assert told(scaling=EndpointScaling(maximum=2), instance_count=3) == [
+    assert reported() == []
+    assert reported(rollout=canary) == impossible
+    assert reported(rollout=canary, instance_count=2) == []
+    assert impossible[0] in reported(rollout=canary, instance_type="ml.inf1.xlarge", instance_count=2)
+    assert impossible[0] not in reported(instance_type="ml.inf1.xlarge", instance_count=2)
+    assert reported(rollout=canary, scaling=EndpointScaling(maximum=4, minimum=2)) == []
+    assert reported(scaling=EndpointScaling(maximum=2), instance_count=3) == [
         (SageMakerCode.ENDPOINT_SCALING, "scaling.maximum")
     ]
-    assert told(has_topic=False, budget=budget) == [(SageMakerCode.BUDGET_READERS, "budget.emails")]
-    assert told(budget=budget) == []
-    assert told(has_topic=False, budget=EndpointBudget(monthly_usd=200.5, emails=["team@example.com"])) == []
+    assert reported(has_topic=False, budget=budget) == [(SageMakerCode.BUDGET_READERS, "budget.emails")]
+    assert reported(budget=budget) == []
+    assert reported(has_topic=False, budget=EndpointBudget(monthly_usd=200.5, emails=["team@example.com"])) == []
 
 
 def test_an_endpoint_begins_with_the_least_that_scaling_allows() -> None:
@@ -178,7 +178,7 @@ def test_tokens_pass() -> None:
     number: Any = cdk.Token.as_number({"Ref": "Number"})
     text = cdk.Token.as_string({"Ref": "Text"})
     names = cdk.Token.as_list({"Ref": "Names"})
-    asked: dict[str, Any] = {
+    requested: dict[str, Any] = {
         "instance_count": number,
         "data_capture": DataCapture(percent=number, uri=text),
         "scaling": EndpointScaling(maximum=number, minimum=number, concurrent_requests=number, scale_in_seconds=number),
@@ -189,5 +189,5 @@ def test_tokens_pass() -> None:
         "budget": EndpointBudget(monthly_usd=number, emails=[text]),
         "alarms": EndpointAlarms(server_error_percent=number, model_latency_ms=number, idle_hours=number),
     }
-    assert told(**asked) == []
+    assert reported(**requested) == []
     assert endpoint(instance_count=number, scaling=EndpointScaling(maximum=number)).first_instance_count == number

@@ -1,4 +1,4 @@
-"""What is refused of a notebook instance: each mistake with its code, its place and its remedy."""
+"""Rules of a notebook instance: each mistake with its code, path and remedy."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ REPOSITORY = "https://github.com/aws/amazon-sagemaker-examples.git"
 
 
 def found(**changes: Any) -> list[Problem]:
-    """What is told of the good notebook with these changes."""
+    """The problems of the good notebook with these changes."""
     place = {
         "has_network": changes.pop("has_network", True),
         "network_internet": changes.pop("network_internet", InternetAccess.NAT),
@@ -67,11 +67,11 @@ def test_what_is_right_passes(change: dict[str, Any]):
         ({"instance_type": "ml.p2.xlarge"}, "LF901", "instance_type", "'ml.g5.xlarge'"),
         ({"instance_type": "ml.p3.16xlarge"}, "LF901", "instance_type", "'ml.g5.2xlarge'"),
         ({"instance_type": "ml.inf1.xlarge"}, "LF901", "instance_type", "'ml.inf2.xlarge'"),
-        ({"instance_type": "t3.medium"}, "LF902", "instance_type", "EC2's name"),
+        ({"instance_type": "t3.medium"}, "LF902", "instance_type", "the instance type's name in EC2"),
         ({"instance_type": "ml.t3.nano"}, "LF902", "instance_type", "ml.t3.medium"),
         ({"instance_type": "ml.g9.xlarge"}, "LF902", "instance_type", "families"),
         ({"has_network": False, "network_internet": None}, "LF912", "internet", "internet=True"),
-        ({**CLOSED, "internet": True, "repositories": ()}, "LF912", "internet", "way around"),
+        ({**CLOSED, "internet": True, "repositories": ()}, "LF912", "internet", "bypasses"),
         ({"volume_gib": 4}, "LF913", "volume_gib", "5"),
         ({"volume_gib": 16385}, "LF913", "volume_gib", "16384"),
         ({"idle_minutes": 0}, "LF914", "idle_minutes", "None"),
@@ -102,7 +102,7 @@ def test_what_is_right_passes(change: dict[str, Any]):
         ({"name_prefixes": ("my*",)}, "LF919", "name_prefixes[0]", "'my-team-'"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_remedy(change: dict[str, Any], code: str, where: str, words: str):
+def test_what_is_wrong_is_reported_with_its_remedy(change: dict[str, Any], code: str, where: str, words: str):
     (problem,) = found(**change)
     assert (problem.code.value, problem.where) == (code, where)
     assert words in str(problem)
@@ -113,10 +113,10 @@ def test_a_password_is_never_repeated():
     (problem,) = found(repositories=(GitRepository(url=url),))
     assert (problem.code.value, problem.where) == ("LF915", "repositories[0].url")
     assert "ghp_secret" not in str(problem)
-    assert "secret of Secrets Manager" in problem.remedy
+    assert "Secrets Manager secret" in problem.remedy
 
 
-def test_everything_is_told_at_once():
+def test_everything_is_reported_at_once():
     wrong = found(
         name="-", instance_type="ml.p3.2xlarge", platform="notebook-al2-v1", volume_gib=1, idle_minutes=1,
         repositories=(GitRepository(url="x"),), pins=("x",), name_prefixes=("",), has_network=False,

@@ -1,4 +1,4 @@
-"""What a watch is refused for, rule by rule, through the values that carry them."""
+"""Rules of a watch."""
 
 from typing import Any
 
@@ -149,7 +149,7 @@ def test_what_is_right_is_left_alone(given: dict[str, Any]) -> None:
     assert check_cluster_arn(TOKEN) == []
 
 
-def test_a_job_is_followed_or_told_why_not() -> None:
+def test_a_job_is_followed_or_reported_why_not() -> None:
     spike = WatchConditions(loss_spike=LossSpike(metric="loss"))
     assert check_followed(JOB, WatchSpec(conditions=STALL), JobWatch(conditions=spike)) == []
     found = check_followed(BARE, WatchSpec(conditions=STALL), followed=["llama-"])
@@ -158,8 +158,8 @@ def test_a_job_is_followed_or_told_why_not() -> None:
         SageMakerCode.WATCH_METRIC,
         SageMakerCode.WATCH_TWICE,
     ]
-    only_told = JobWatch(restart=RestartPolicy(maximum=0), conditions=WatchConditions())
-    assert check_followed(BARE, WatchSpec(conditions=STALL), only_told, followed=["llama-large-"]) == []
+    only_reported = JobWatch(restart=RestartPolicy(maximum=0), conditions=WatchConditions())
+    assert check_followed(BARE, WatchSpec(conditions=STALL), only_reported, followed=["llama-large-"]) == []
 
 
 def test_there_is_room_for_as_many_jobs_as_a_role_has_policies_but_one() -> None:
@@ -196,15 +196,15 @@ def test_a_cluster_is_one_of_hyperpod_and_named_once() -> None:
         problem.message for problem in check_watched_clusters(["pc", "trian", "pc"], hyperpod=["train"], others=["pc"])
     ]
     assert messages == [
-        "this is a ParallelCluster, and only HyperPod sends events of its nodes",
+        "this is a cluster of AWS ParallelCluster, and only HyperPod sends events about its nodes",
         "the fleet has no cluster of this name",
-        "this is a ParallelCluster, and only HyperPod sends events of its nodes",
-        "this cluster is named twice",
+        "this is a cluster of AWS ParallelCluster, and only HyperPod sends events about its nodes",
+        "this cluster is listed twice",
     ]
 
 
 def test_every_restart_begins_with_the_prefix_that_its_job_is_watched_by() -> None:
-    """Else its events would not be let through, and its role would not let it be made."""
+    """Otherwise the rule would not match its events, and the role could not create it."""
     most = training_watch_facts().limits.restarts
     for prefix in ("a" * 47 + "-", "a" * 48):
         assert not check_prefix(prefix)

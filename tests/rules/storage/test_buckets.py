@@ -1,4 +1,4 @@
-"""What S3 refuses of a bucket."""
+"""Rules of buckets."""
 
 import pytest
 
@@ -45,4 +45,4 @@ def test_a_lifecycle_acts_after_whole_days():
 def test_fsx_logs_only_under_its_own_prefix():
     assert check_log_group_name("/aws/fsx/events") == []
     (problem,) = check_log_group_name("/fleet/events")
-    assert (problem.code, problem.remedy) == (Code.FILE_SYSTEM_LOG, "name it /aws/fsx/fleet/events")
+    assert (problem.code, problem.remedy) == (Code.FILE_SYSTEM_LOG, "use the name /aws/fsx/fleet/events")

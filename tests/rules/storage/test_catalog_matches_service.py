@@ -1,4 +1,4 @@
-"""The catalog's tables are compared with the service's own model, so that an outdated table fails."""
+"""The catalog's tables match botocore's service model."""
 
 import re
 from functools import cache
@@ -18,7 +18,7 @@ def shapes() -> dict[str, Any]:
 
 
 def text(shape: str, member: str) -> str:
-    """What the model's documentation says of a member, without its tags."""
+    """The documentation of a member in the service model, without its tags."""
     return re.sub(r"<[^>]+>", "", shapes()[shape]["members"][member]["documentation"])
 
 
@@ -72,7 +72,7 @@ def test_throughputs_are_those_that_the_model_lists(variant: Any):
     assert f"For {variant.deployment_type} {variant.storage_type} storage: {listed} MB/s/TiB" in said
 
 
-def test_capacities_are_those_that_the_model_tells():
+def test_capacities_are_those_that_the_model_reports():
     said = text("CreateFileSystemRequest", "StorageCapacity")
     assert "For SCRATCH_2, PERSISTENT_2, and PERSISTENT_1 deployment types using SSD" in said
     steps = {(v.deployment_type, v.storage_type, t.throughput): t.capacity for v in lustre_variants() for t in v.tiers}
@@ -90,7 +90,7 @@ def test_capacities_are_those_that_the_model_tells():
         assert f"increments of {steps['PERSISTENT_1', 'HDD', throughput].step} GiB for {throughput} MB/s/TiB" in said
 
 
-def test_metadata_iops_are_those_that_the_model_tells():
+def test_metadata_iops_are_those_that_the_model_reports():
     said = text("CreateFileSystemLustreMetadataConfiguration", "Iops")
     ssd, tiering = (v.metadata_iops for v in lustre_variants() if v.metadata_iops)
     assert ssd
@@ -109,8 +109,8 @@ def test_open_zfs_throughputs_are_those_that_the_model_lists():
 
 
 @pytest.mark.parametrize("deployment_type", open_zfs_limits().throughputs)
-def test_open_zfs_throughputs_span_the_range_that_the_model_tells(deployment_type: str):
-    """All that the model says of the HA types, whose steps are inferred."""
+def test_open_zfs_throughputs_span_the_range_that_the_model_reports(deployment_type: str):
+    """The documentation of the HA types in the service model; their steps are inferred."""
     said = text("CreateFileSystemOpenZFSConfiguration", "DeploymentType")
     match = re.search(rf"{deployment_type} ?- [^.]*?throughput capacities of ([\d,]+) - ([\d,]+) ?MB", said)
     assert match

@@ -1,4 +1,4 @@
-"""What FSx for Lustre refuses of its links to S3."""
+"""Rules of FSx for Lustre's links to S3."""
 
 from typing import Any
 
@@ -37,11 +37,11 @@ def test_some_file_systems_cannot_be_linked(wishes: dict[str, Any], path: tuple[
     assert check(**wishes) == []
 
 
-@pytest.mark.parametrize(("name", "asked", "none"), [("retention_days", 7, 0), ("copy_tags", True, False)])
-def test_a_linked_file_system_has_no_backups(name: str, asked: Any, none: Any):
-    (problem,) = check(link(), backups=LustreBackups(**{name: asked}))
+@pytest.mark.parametrize(("name", "requested", "none"), [("retention_days", 7, 0), ("copy_tags", True, False)])
+def test_a_linked_file_system_has_no_backups(name: str, requested: Any, none: Any):
+    (problem,) = check(link(), backups=LustreBackups(**{name: requested}))
     assert (problem.code, problem.path) == (Code.FILE_SYSTEM_BACKUP, ("backups", name))
-    assert problem.remedy == "leave it out where nothing is deployed yet, or link a second file system to S3"
+    assert problem.remedy == "remove it if nothing is deployed yet, or link a second file system to S3"
     assert check(link(), backups=LustreBackups(**{name: none})) == []
 
 
@@ -56,20 +56,20 @@ def test_eight_links_and_no_more():
     ("first", "second"),
     [("/data", "/data"), ("/data", "/data/"), ("/data/", "/data/sub"), ("/data/sub", "/data"), ("/", "/data")],
 )
-def test_directories_must_lie_apart(first: str, second: str):
+def test_directories_must_not_overlap(first: str, second: str):
     (problem,) = check(link(first, "s3://one-bucket"), link(second, "s3://another-bucket"))
     assert problem.code == Code.DATA_REPOSITORY_OVERLAP
     assert problem.where == "data_repositories[1].file_system_path"
     assert repr(first) in problem.message
 
 
-def test_s3_paths_must_lie_apart():
+def test_s3_paths_must_not_overlap():
     (problem,) = check(link("/a", "s3://corpus/en"), link("/b", "s3://corpus/en/books/"))
     assert problem.where == "data_repositories[1].s3"
 
 
 @pytest.mark.parametrize(("first", "second"), [("/data", "/data2"), ("/data/a", "/data/b")])
-def test_neighbours_do_not_overlap(first: str, second: str):
+def test_neighbors_do_not_overlap(first: str, second: str):
     assert check(link(first, "s3://one-bucket"), link(second, "s3://one-bucket2")) == []
 
 
@@ -107,4 +107,4 @@ def test_an_event_that_is_misspelt(name: str):
 def test_a_prefix_goes_with_a_bucket_of_the_cdk():
     (problem,) = check(link(prefix="books/"))
     assert (problem.code, problem.where) == (Code.DATA_REPOSITORY_PATH, "data_repositories[0].prefix")
-    assert problem.remedy == "write it behind the bucket, s3://bucket/prefix/"
+    assert problem.remedy == "write the prefix in the URI, s3://bucket/prefix/"

@@ -1,4 +1,4 @@
-"""What the FSx for Lustre API refuses, and what is offered in its place."""
+"""Rules of FSx for Lustre, and their remedies."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ MISTAKES: list[tuple[dict[str, Any], Code, str, list[str]]] = [
             {**wishes, "storage_capacity_gib": size},
             Code.LUSTRE_CAPACITY,
             "storage_capacity_gib",
-            [f"remedy:  take {offer}"],
+            [f"remedy:  write {offer}"],
         )
         for wishes, size, offer in (
             ({}, 1300, "1200 GiB or 2400 GiB"),
@@ -66,22 +66,22 @@ MISTAKES: list[tuple[dict[str, Any], Code, str, list[str]]] = [
         {**TIERING, "storage_capacity_gib": 1200},
         Code.LUSTRE_CAPACITY,
         "storage_capacity_gib",
-        ["leave the size out, or use SSD storage"],
+        ["remove the size, or use SSD storage"],
     ),
     *(
         (wishes, Code.LUSTRE_THROUGHPUT, "throughput", said)
         for wishes, *said in (
             (
                 per_tib(200),
-                "PERSISTENT_2 is not sold with 200 MB/s/TiB",
+                "PERSISTENT_2 does not support 200 MB/s/TiB",
                 "allowed: 125, 250, 500 or 1000 MB/s/TiB",
-                "take 125 MB/s/TiB or 250 MB/s/TiB",
+                "write 125 MB/s/TiB or 250 MB/s/TiB",
             ),
-            ({"deployment_type": S1, **per_tib(200)}, "leave it out, or use PERSISTENT_2 to choose a throughput"),
-            ({**SCRATCH, **per_tib(200)}, "leave it out, or use PERSISTENT_2 to choose a throughput"),
-            ({**TIERING, **per_tib(250)}, "set the throughput of the whole file system in MB/s instead"),
-            ({**TIERING, **whole(6000)}, "take 4000 MB/s or 8000 MB/s"),
-            ({**TIERING, **whole(2_004_000)}, "take 2000000 MB/s"),
+            ({"deployment_type": S1, **per_tib(200)}, "remove it, or use PERSISTENT_2 to choose a throughput"),
+            ({**SCRATCH, **per_tib(200)}, "remove it, or use PERSISTENT_2 to choose a throughput"),
+            ({**TIERING, **per_tib(250)}, "set the throughput of the whole file system in MB/s"),
+            ({**TIERING, **whole(6000)}, "write 4000 MB/s or 8000 MB/s"),
+            ({**TIERING, **whole(2_004_000)}, "write 2000000 MB/s"),
             (whole(4000),),
         )
     ),
@@ -102,7 +102,7 @@ MISTAKES: list[tuple[dict[str, Any], Code, str, list[str]]] = [
             {"deployment_type": kind, "efa_enabled": True},
             Code.LUSTRE_EFA,
             "efa_enabled",
-            ["use PERSISTENT_2, or leave EFA out"],
+            ["use PERSISTENT_2, or remove EFA"],
         )
         for kind in LustreDeploymentType
         if kind != "PERSISTENT_2"
@@ -111,17 +111,17 @@ MISTAKES: list[tuple[dict[str, Any], Code, str, list[str]]] = [
         {"efa_enabled": True, "storage_capacity_gib": 19200, "version": "2.12"},
         Code.LUSTRE_EFA,
         "efa_enabled",
-        ["take Lustre 2.15, or leave EFA out"],
+        ["use Lustre 2.15, or remove EFA"],
     ),
     *(
         ({**wishes, "metadata_iops": iops}, Code.LUSTRE_METADATA, "metadata_iops", [remedy])
         for wishes, iops, remedy in (
-            ({}, 1000, "take 1500 IOPS"),
-            ({}, 20000, "take 12000 IOPS or 24000 IOPS"),
-            ({}, 204000, "take 192000 IOPS"),
-            (TIERING, 1500, "take 6000 IOPS"),
-            (SCRATCH, 1500, "leave it out, or use PERSISTENT_2 with Lustre 2.15"),
-            ({"version": "2.12"}, 1500, "leave it out, or use PERSISTENT_2 with Lustre 2.15"),
+            ({}, 1000, "write 1500 IOPS"),
+            ({}, 20000, "write 12000 IOPS or 24000 IOPS"),
+            ({}, 204000, "write 192000 IOPS"),
+            (TIERING, 1500, "write 6000 IOPS"),
+            (SCRATCH, 1500, "remove it, or use PERSISTENT_2 with Lustre 2.15"),
+            ({"version": "2.12"}, 1500, "remove it, or use PERSISTENT_2 with Lustre 2.15"),
         )
     ),
     *(
@@ -141,10 +141,10 @@ MISTAKES: list[tuple[dict[str, Any], Code, str, list[str]]] = [
     *(
         ({**TIERING, **wishes}, Code.LUSTRE_CACHE, "read_cache_gib", [remedy])
         for wishes, remedy in (
-            ({"read_cache": "USER_PROVISIONED"}, "set its GiB"),
-            ({"read_cache": "NO_CACHE", "read_cache_gib": 64}, "leave the size out"),
-            ({"read_cache_gib": 31}, "take 32 to 131072 GiB"),
-            ({"read_cache_gib": 63, **whole(8000)}, "take 64 to 262144 GiB"),
+            ({"read_cache": "USER_PROVISIONED"}, "set its size in GiB"),
+            ({"read_cache": "NO_CACHE", "read_cache_gib": 64}, "remove the size"),
+            ({"read_cache_gib": 31}, "write 32 to 131072 GiB"),
+            ({"read_cache_gib": 63, **whole(8000)}, "write 64 to 262144 GiB"),
         )
     ),
     ({**SCRATCH, "encryption_key": KEY}, Code.FILE_SYSTEM_KEY, "encryption_key", []),
@@ -165,9 +165,9 @@ MISTAKES: list[tuple[dict[str, Any], Code, str, list[str]]] = [
         {"log_level": "DISABLED", "log_group": "/aws/fsx/fleet"},
         Code.FILE_SYSTEM_LOG,
         "log_group",
-        ["leave one of the two out"],
+        ["remove one of the two"],
     ),
-    ({"log_group": "fleet"}, Code.FILE_SYSTEM_LOG, "log_group", ["name it /aws/fsx/fleet"]),
+    ({"log_group": "fleet"}, Code.FILE_SYSTEM_LOG, "log_group", ["use the name /aws/fsx/fleet"]),
 ]
 
 
@@ -187,7 +187,7 @@ def test_one_mistake(wishes: dict[str, Any], code: Code, where: str, said: list[
         *(kept(start_time=time) for time in ("00:00", "23:59")),
         *({"maintenance_start_time": time} for time in ("1:00:00", "7:23:59")),
         {"log_group": "/aws/fsx/fleet"},
-        # What is known only at deploy time is let pass.
+        # CDK tokens pass.
         {"storage_capacity_gib": TOKEN},
         per_tib(TOKEN),
         {"metadata_iops": TOKEN},
@@ -202,7 +202,7 @@ def test_good_ones(wishes: dict[str, Any]):
 
 
 @pytest.mark.parametrize("variant", lustre_variants(), ids=str)
-def test_the_defaults_of_every_variant_are_sold(variant: Any):
+def test_the_defaults_of_every_variant_are_offered(variant: Any):
     types: dict[str, Any] = {
         "deployment_type": LustreDeploymentType(variant.deployment_type),
         "storage_type": LustreStorageType(variant.storage_type),
@@ -223,7 +223,7 @@ def test_the_defaults_of_every_variant_are_sold(variant: Any):
     )
 
 
-def test_a_bad_throughput_and_a_bad_size_are_told_together():
+def test_a_bad_throughput_and_a_bad_size_are_reported_together():
     problems = check(storage_capacity_gib=1300, **per_tib(200))
     assert {problem.code for problem in problems} == {Code.LUSTRE_THROUGHPUT, Code.LUSTRE_CAPACITY}
 
@@ -235,7 +235,7 @@ def test_efa_comes_in_bigger_steps(throughput: int, step: int):
     (problem,) = check(**fast, storage_capacity_gib=step + 2400)
     assert problem.code == Code.LUSTRE_EFA
     assert problem.allowed == f"multiples of {step} GiB"
-    assert problem.remedy.startswith(f"take {step} GiB or {2 * step} GiB")
+    assert problem.remedy.startswith(f"write {step} GiB or {2 * step} GiB")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Which nodes reach a Lustre file system over EFA, with how many connections, and what is said of it at synth."""
+"""EFA connections of nodes to a Lustre file system, and the warnings at synth."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ from llm_fleet.rules.lustre_network import (
 )
 
 CONTROLLER = EfaClients(name="controller", instance_types=["ml.m5.xlarge"], nodes=1)
-UNUSED, CONNECTIONS = "no node of the cluster can use it", "which takes 1024"
+UNUSED, CONNECTIONS = "no node of the cluster can use it", "which supports 1024"
 
 
 @pytest.mark.parametrize(
@@ -87,11 +87,11 @@ def workers(name: str, nodes: int, *, efa: bool = True) -> EfaClients:
         (workers("trn2.48xlarge", 4), True),
         (workers("ml.trn1.32xlarge", 4), False),
         (workers("trn1.32xlarge", 4, efa=False), True),
-        (workers("ml.trn9.48xlarge", 4), False),  # nobody knows
+        (workers("ml.trn9.48xlarge", 4), False),  # no one knows
         (workers(cdk.Fn.ref("Type"), 4), False),
     ],
 )
-def test_efa_that_no_node_can_use_is_told(group: EfaClients, unused: bool) -> None:
+def test_efa_that_no_node_can_use_is_reported(group: EfaClients, unused: bool) -> None:
     assert (UNUSED in (why_efa_is_unused([CONTROLLER, group]) or "")) is unused
 
 
@@ -99,11 +99,11 @@ def test_efa_that_no_node_can_use_is_told(group: EfaClients, unused: bool) -> No
     ("system", "unused"),
     [("rhel8", True), ("rocky9", True), ("alinux2", True), ("rhel9", False), ("alinux2023", False), (None, False)],
 )
-def test_efa_on_a_system_that_fsx_does_not_serve_over_it_is_told(system: str | None, unused: bool) -> None:
+def test_efa_on_a_system_that_fsx_does_not_serve_over_it_is_reported(system: str | None, unused: bool) -> None:
     group = EfaClients(name="q", instance_types=["trn1.32xlarge"], nodes=4, system=system)
-    told = why_efa_is_unused([group]) or ""
-    why = f"It serves {system} over TCP only; EFA needs one of alinux2023, rhel9, ubuntu2204, ubuntu2404"
-    assert (why in told) is unused
+    reported = why_efa_is_unused([group]) or ""
+    why = f"It supports only TCP with {system}; EFA requires one of alinux2023, rhel9, ubuntu2204, ubuntu2404"
+    assert (why in reported) is unused
     assert connections([group]) == (0 if unused else 8)
 
 
@@ -117,10 +117,10 @@ def test_the_limit_of_connections_counts_all_groups_and_clusters() -> None:
     most = lustre_efa().connections
     assert connections([CONTROLLER, workers("ml.p5.48xlarge", 128)]) == most
     assert why_too_many_connections([workers("ml.p5.48xlarge", 128)], elsewhere=0) is None
-    told = why_too_many_connections([workers("ml.p5.48xlarge", 128)], elsewhere=2) or ""
-    assert "up to 1024 EFA connections" in told
-    assert "besides 2 of other clusters" in told
-    assert "workers 8 on each of 128 nodes" in told
+    reported = why_too_many_connections([workers("ml.p5.48xlarge", 128)], elsewhere=2) or ""
+    assert "up to 1024 EFA connections" in reported
+    assert "in addition to 2 from other clusters" in reported
+    assert "workers 8 on each of 128 nodes" in reported
     assert connections([workers("ml.p5.48xlarge", int(cdk.Token.as_number(cdk.Fn.ref("Count"))))]) == 0
 
 
@@ -138,13 +138,13 @@ def test_hyperpod_warns_and_clusters_that_share_a_file_system_are_added_up(stack
     cluster("Third", "ml.trn2.48xlarge", 4)
     annotations = Annotations.from_stack(stack)
     annotations.has_warning(
-        "/Test/Second", Match.string_like_regexp("up to 400 EFA connections.* besides 800 of other")
+        "/Test/Second", Match.string_like_regexp("up to 400 EFA connections.* in addition to 800 from other")
     )
     annotations.has_no_warning("*", Match.string_like_regexp(UNUSED))
 
 
 def test_a_file_system_whose_efa_no_cluster_can_use_is_warned_of(stack: cdk.Stack) -> None:
-    """Not before all clusters are there: one of a controller alone may come first."""
+    """Only after all clusters exist: a cluster with only a controller may be the first."""
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=19200), network=network)
     trn2 = InstanceGroup.workers("w", "ml.trn2.48xlarge", count=4)
@@ -212,7 +212,7 @@ def test_a_claim_names_its_owner_and_its_zone():
     assert claim.availability_zone_id == "usw2-az4"
 
 
-def test_what_cannot_be_told_claims_the_least():
+def test_what_cannot_be_reported_claims_the_least():
     assert lustre_claim(LustreSpec(storage_type=LustreStorageType.HDD), owner="storage.fsx").addresses == 2
 
 

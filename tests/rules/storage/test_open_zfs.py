@@ -1,4 +1,4 @@
-"""What the FSx for OpenZFS API refuses of a file system and its volumes."""
+"""Rules of FSx for OpenZFS file systems and volumes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,20 +20,20 @@ def check(**wishes: Any) -> list[Problem]:
 
 
 def volume(name: str = "apps", quota_gib: Any = None, capacity_gib: Any = 512) -> list[Problem]:
-    asked = OpenZfsVolumeSpec(quota_gib=quota_gib)
-    return check_volume(asked, name, capacity_gib=capacity_gib, taken={"home": "it is the home"})
+    requested = OpenZfsVolumeSpec(quota_gib=quota_gib)
+    return check_volume(requested, name, capacity_gib=capacity_gib, taken={"home": "it is the home"})
 
 
 @pytest.mark.parametrize("deployment_type", open_zfs_limits().throughputs)
-def test_the_defaults_of_every_type_are_sold(deployment_type: str):
+def test_the_defaults_of_every_type_are_offered(deployment_type: str):
     settings = OpenZfsSpec(deployment_type=deployment_type)
     chosen = settings.effective_throughput_capacity
     assert chosen >= 160
     assert check_open_zfs(OpenZfsSpec(deployment_type=deployment_type, throughput_capacity=chosen)) == []
 
 
-Judge = Callable[..., list[Problem]]
-MISTAKES: list[tuple[Judge, dict[str, Any], Code, str, list[str]]] = [
+Check = Callable[..., list[Problem]]
+MISTAKES: list[tuple[Check, dict[str, Any], Code, str, list[str]]] = [
     *(
         (
             check,
@@ -42,7 +42,7 @@ MISTAKES: list[tuple[Judge, dict[str, Any], Code, str, list[str]]] = [
             "storage_capacity_gib",
             ["64 to 524288 GiB", offer],
         )
-        for size, offer in ((63, "take 64 GiB"), (524289, "take 524288 GiB"), (-1, "take 64 GiB"))
+        for size, offer in ((63, "write 64 GiB"), (524289, "write 524288 GiB"), (-1, "write 64 GiB"))
     ),
     *(
         (
@@ -50,7 +50,7 @@ MISTAKES: list[tuple[Judge, dict[str, Any], Code, str, list[str]]] = [
             {"deployment_type": kind, "throughput_capacity": throughput},
             Code.OPEN_ZFS_THROUGHPUT,
             "throughput_capacity",
-            [f"remedy:  take {offer}"],
+            [f"remedy:  write {offer}"],
         )
         for kind, throughput, offer in (
             ("SINGLE_AZ_HA_2", 200, "160 MB/s or 320 MB/s"),
@@ -81,24 +81,24 @@ MISTAKES: list[tuple[Judge, dict[str, Any], Code, str, list[str]]] = [
     ),
     *(
         (volume, {"quota_gib": quota}, Code.OPEN_ZFS_QUOTA, "quota_gib", ["allowed: 1 to 512 GiB", remedy])
-        for quota, remedy in {0: "leave it out", -1: "leave it out", 513: "take 512 GiB or less"}.items()
+        for quota, remedy in {0: "remove it", -1: "remove it", 513: "write at most 512 GiB"}.items()
     ),
 ]
 
 
-@pytest.mark.parametrize(("judge", "given", "code", "where", "said"), MISTAKES)
-def test_one_mistake(judge: Judge, given: dict[str, Any], code: Code, where: str, said: list[str]):
-    check_one(judge(**given), code, where, *said)
+@pytest.mark.parametrize(("verify", "given", "code", "where", "said"), MISTAKES)
+def test_one_mistake(verify: Check, given: dict[str, Any], code: Code, where: str, said: list[str]):
+    check_one(verify(**given), code, where, *said)
 
 
 @pytest.mark.parametrize(
-    ("judge", "given"),
+    ("verify", "given"),
     [
         *((check, {"storage_capacity_gib": size}) for size in (64, 100, 524288)),
         (check, {"storage_capacity_gib": 100, "disk_iops": 300}),
         *((volume, {"name": name}) for name in ("apps", "A", "_x", "data-v1.2:b", "n" * LONGEST_NAME)),
         *((volume, {"quota_gib": quota}) for quota in (1, 512)),
-        # What is known only at deploy time is let pass.
+        # CDK tokens pass.
         *(
             (check, {name: NUMBER_TOKEN})
             for name in ("storage_capacity_gib", "throughput_capacity", "disk_iops", "record_size_kib")
@@ -108,5 +108,5 @@ def test_one_mistake(judge: Judge, given: dict[str, Any], code: Code, where: str
         (volume, {"quota_gib": 600, "capacity_gib": NUMBER_TOKEN}),
     ],
 )
-def test_good_ones(judge: Judge, given: dict[str, Any]):
-    assert judge(**given) == []
+def test_good_ones(verify: Check, given: dict[str, Any]):
+    assert verify(**given) == []

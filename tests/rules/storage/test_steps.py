@@ -1,4 +1,4 @@
-"""Ladders of amounts."""
+"""Steps of amounts."""
 
 import pytest
 

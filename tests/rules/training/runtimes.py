@@ -51,7 +51,7 @@ NXD = (
     wheel("transformers", "4.48.0", "tokenizers"),
     wheel("tokenizers", "0.21.0", tag="cp39-abi3-manylinux2014_x86_64"),
 )
-"""What the stack nxd of Neuron 2.28.1 comes down to, all but whole."""
+"""The wheels of the stack nxd in Neuron 2.28.1."""
 
 
 def found(where: TrainingPlace, *environments: AnyEnvironment, **runtime: Any) -> list[tuple[str, str]]:

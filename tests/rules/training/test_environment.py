@@ -1,4 +1,4 @@
-"""Which environments can be: groups, stack, release, Python, system, and what they need of the lock file."""
+"""Rules of environments: groups, stack, release, Python, operating system, lock file."""
 
 from typing import Any
 
@@ -67,11 +67,11 @@ def test_nemo_megatron_is_on_the_newest_release_that_carries_it() -> None:
         (TRN1, {"stack": "nxdd"}, "LF806", "stack", "write 'nxd'"),
         (TRN1, {"stack": "torchneuron", "groups": ["workers"]}, "LF807", "stack", "write 'nxd' for trn1"),
         (TRN2, {"stack": "nemo-megatron", "groups": ["workers"]}, "LF807", "stack", "write 'nxd' for trn2"),
-        (TRN1, {"stack": "nxd", "release": "2.30.0"}, "LF808", "release", "take '2.29.1'"),
-        (TRN1, {"stack": "nxdt", "release": "2.29.0"}, "LF808", "release", "take '2.28.1'"),
-        (TRN1, {"stack": "nxdt", "release": "2.19.0"}, "LF808", "release", "take '2.20.0'"),
-        (TRN2, {"stack": "torchneuron", "release": "2.32.0"}, "LF808", "release", "take '2.33.0'"),
-        (TRN2, {"stack": "nxd", "release": "2.20.0", "groups": ["workers"]}, "LF451", "release", "take '2.24.1'"),
+        (TRN1, {"stack": "nxd", "release": "2.30.0"}, "LF808", "release", "write '2.29.1'"),
+        (TRN1, {"stack": "nxdt", "release": "2.29.0"}, "LF808", "release", "write '2.28.1'"),
+        (TRN1, {"stack": "nxdt", "release": "2.19.0"}, "LF808", "release", "write '2.20.0'"),
+        (TRN2, {"stack": "torchneuron", "release": "2.32.0"}, "LF808", "release", "write '2.33.0'"),
+        (TRN2, {"stack": "nxd", "release": "2.20.0", "groups": ["workers"]}, "LF451", "release", "write '2.24.1'"),
         (TRN1, {"release": "2.28"}, "LF450", "release", "write '2.28.1'"),
         (TRN1, {"python": "3.13"}, "LF809", "python", "3.12"),
         (TRN1, {"stack": "nxd", "release": "2.29.1", "python": "3.9"}, "LF809", "python", "3.12"),
@@ -80,7 +80,7 @@ def test_nemo_megatron_is_on_the_newest_release_that_carries_it() -> None:
         (TRN1, {"packages": ["torch>=2"]}, "LF811", "packages[0]", "name==version"),
     ],
 )
-def test_what_does_not_go_together_is_told_with_what_does(
+def test_what_does_not_go_together_is_reported_with_what_does(
     instance: str, given: dict[str, Any], code: str, where: str, said: str
 ) -> None:
     runtime = TrainingRuntime(environments=[NeuronEnvironment(**given)])
@@ -189,14 +189,14 @@ def test_what_exports_is_for_groups_with_neuron_devices_that_it_runs_on() -> Non
 @pytest.mark.parametrize(
     ("environment", "where", "said"),
     [
-        (ServerEnvironment(server_kind=ServerKind.AWS_VLLM), "server_kind", "leave this environment out"),
-        (ServerEnvironment(server_kind=ServerKind.TGI, use=EnvironmentUse.JOBS), "use", "leave `use` out"),
+        (ServerEnvironment(server_kind=ServerKind.AWS_VLLM), "server_kind", "remove this environment"),
+        (ServerEnvironment(server_kind=ServerKind.TGI, use=EnvironmentUse.JOBS), "use", "remove `use`"),
         (ServerEnvironment(server_kind=ServerKind.TGI, groups=["cpu"]), "groups[0]", "Neuron devices"),
-        (ServerEnvironment(server_kind=ServerKind.TGI, groups=["trn2"]), "groups[0]", "that it runs on"),
-        (NeuronEnvironment(use=EXPORT, groups=["workers"]), "use", "kind server"),
+        (ServerEnvironment(server_kind=ServerKind.TGI, groups=["trn2"]), "groups[0]", "that it supports"),
+        (NeuronEnvironment(use=EXPORT, groups=["workers"]), "use", "kind: server"),
         (WheelsEnvironment(name="a", packages=["torch"], python="3.11", use=EXPORT), "use", "add optimum-neuron"),
         (CondaEnvironment(name="a", packages=["x"], program="conda", use=EXPORT), "use", "add optimum-neuron"),
-        (SmpEnvironment(groups=["gpu"], use=EXPORT), "use", "leave `use` out"),
+        (SmpEnvironment(groups=["gpu"], use=EXPORT), "use", "remove `use`"),
         (ContainerEnvironment(image=IMAGE, use=EXPORT, groups=["gpu"]), "groups[0]", "Neuron devices"),
     ],
 )
@@ -215,8 +215,8 @@ def test_packages_with_the_exporter_may_export() -> None:
 def test_the_image_of_a_server_is_that_of_a_region_that_is_known() -> None:
     server = ServerEnvironment(server_kind=ServerKind.HUGGING_FACE_VLLM)
     for region, said in (
-        ("${Token[AWS.Region.3]}", "nobody knows"),
-        (None, "nobody knows"),
+        ("${Token[AWS.Region.3]}", "which is a CDK token"),
+        (None, "which is a CDK token"),
         ("il-central-1", "not offered"),
     ):
         (problem,) = check_training(TrainingRuntime(environments=[server]), place(region=region))
@@ -229,8 +229,8 @@ def test_a_whole_runtime_is_good() -> None:
 
 
 def names(*wanted: str) -> list[str]:
-    asked = [Wanted(name=each.partition("==")[0], version=each.partition("==")[2] or None) for each in wanted]
-    return [name for name, _ in find(asked, NXD, kind="wheel").packages]
+    requested = [Wanted(name=each.partition("==")[0], version=each.partition("==")[2] or None) for each in wanted]
+    return [name for name, _ in find(requested, NXD, kind="wheel").packages]
 
 
 def test_what_is_needed_comes_with_it() -> None:
@@ -249,14 +249,14 @@ def test_circles_end() -> None:
     assert find([Wanted(name="a")], circle, kind="wheel").packages == [("a", "1"), ("b", "1")]
 
 
-def test_what_is_missing_is_told_with_the_command_that_pins_it() -> None:
+def test_what_is_missing_is_reported_with_the_command_that_pins_it() -> None:
     (problem,) = check_training(TrainingRuntime(environments=[NeuronEnvironment()]), place(files=NXD[1:]))
     assert (problem.code.value, problem.where) == ("LF812", "environments[0]")
     assert "neuronx-cc==2.23.6484.0" in problem.message
     assert "llm-fleet mirror lock --system SYSTEM --python 3.10 --environment nxd --neuron 2.28.1" in problem.remedy
 
 
-def test_a_lock_without_wheels_is_told_so() -> None:
+def test_a_lock_without_wheels_is_reported_so() -> None:
     debs = [{**wheel("a", "1"), "kind": "deb"}]
     (problem,) = check_training(TrainingRuntime(environments=[NeuronEnvironment()]), place(files=debs))
     assert "no wheels" in problem.message
@@ -275,7 +275,7 @@ def test_nothing_can_be_installed_from_nowhere() -> None:
     assert found(nowhere, ContainerEnvironment(image="x/y:1")) == []
 
 
-def test_several_versions_are_told_unless_one_is_named() -> None:
+def test_several_versions_are_reported_unless_one_is_named() -> None:
     files = (wheel("a", "1"), wheel("a", "2"))
     assert found(place(files=files), WheelsEnvironment(name="e", packages=["a"], python="3.11")) == [
         ("LF815", "environments[0].packages")
@@ -283,7 +283,7 @@ def test_several_versions_are_told_unless_one_is_named() -> None:
     assert found(place(files=files), WheelsEnvironment(name="e", packages=["a==2"], python="3.11")) == []
 
 
-def test_wheels_for_another_python_are_told() -> None:
+def test_wheels_for_another_python_are_reported() -> None:
     assert found(place(files=NXD), NeuronEnvironment(python="3.11")) == [("LF814", "environments[0].python")]
 
 

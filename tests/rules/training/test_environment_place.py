@@ -1,4 +1,4 @@
-"""A runtime by itself: types of values, folder, variables, processes, secret, compile cache; fabrics of its nodes."""
+"""Rules of a training runtime: types, folder, variables, processes, secret, compile cache; fabrics of its nodes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -82,7 +82,7 @@ def test_processes_that_no_node_has(processes: dict[str, int], where: str) -> No
     assert found(place(), processes=processes) == [("LF821", f"processes.{where}")]
 
 
-def test_instance_types_that_differ_need_to_be_told() -> None:
+def test_instance_types_that_differ_need_to_be_reported() -> None:
     mixed = place(group("m", GPU, "ml.g5.12xlarge"))
     assert found(mixed) == [("LF821", "processes.m")]
     assert found(mixed, processes={"m": 4}) == []
@@ -139,7 +139,7 @@ def test_each_kind_of_nodes_has_its_fabric(instance: str, name: str, processes: 
     assert (fabric.name, fabric.processes, fabric.groups) == (name, processes, ("g",))
 
 
-def test_device_rdma_is_told_to_neuron_and_never_to_gpus() -> None:
+def test_device_rdma_is_reported_to_neuron_and_never_to_gpus() -> None:
     both = fabrics(place(group("n", TRN1), group("g", GPU)))
     assert both["neuron-efa"].variables["FI_EFA_USE_DEVICE_RDMA"] == "1"
     assert "FI_EFA_USE_DEVICE_RDMA" not in both["nccl-efa"].variables
@@ -156,14 +156,14 @@ def test_variables_that_a_release_has_no_more_are_left_out() -> None:
 
 def test_groups_that_are_alike_share_a_fabric_and_others_have_their_own() -> None:
     where = place(group("a", TRN1), group("b", TRN1), group("c", TRN2))
-    told = fabrics(where, processes={"b": 2}, variables={"NCCL_DEBUG": "INFO", "FI_PROVIDER": "tcp"})
-    assert {name: (fabric.groups, fabric.processes) for name, fabric in told.items()} == {
+    reported = fabrics(where, processes={"b": 2}, variables={"NCCL_DEBUG": "INFO", "FI_PROVIDER": "tcp"})
+    assert {name: (fabric.groups, fabric.processes) for name, fabric in reported.items()} == {
         "neuron-efa": (("a",), 32),
         "neuron-efa-2": (("b",), 2),
         "neuron-efa-3": (("c",), 64),
     }
-    assert all(fabric.variables["FI_PROVIDER"] == "tcp" for fabric in told.values())
-    assert all(fabric.variables["NCCL_DEBUG"] == "INFO" for fabric in told.values())
+    assert all(fabric.variables["FI_PROVIDER"] == "tcp" for fabric in reported.values())
+    assert all(fabric.variables["NCCL_DEBUG"] == "INFO" for fabric in reported.values())
     assert [each.groups for each in fabrics(place(group("a", TRN1), group("b", TRN1))).values()] == [("a", "b")]
 
 

@@ -1,4 +1,4 @@
-"""What the configuration of SMP v2 may hold, and what of it excludes each other."""
+"""Rules of the configuration of SMP v2."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ REFERENCE = {
 
 
 def smp(**values: Any) -> SmpConfiguration:
-    """A configuration that need not be right."""
+    """A configuration that may be wrong."""
     return SmpConfiguration.model_construct(**values)
 
 
@@ -88,15 +88,15 @@ def test_without_a_number_of_processes_a_degree_has_no_largest_value() -> None:
 @pytest.mark.parametrize(
     ("values", "remedy"),
     [
-        ({"tensor_parallel_degree": 3}, "write 1, or take nodes for a multiple of 3 processes"),
-        ({"hybrid_shard_degree": 12}, "write 4, or take nodes for a multiple of 12 processes"),
+        ({"tensor_parallel_degree": 3}, "write 1, or use nodes with a multiple of 3 processes"),
+        ({"hybrid_shard_degree": 12}, "write 4, or use nodes with a multiple of 12 processes"),
         (
             {"hybrid_shard_degree": 16, "tensor_parallel_degree": 4},
-            "write hybrid_shard_degree: 8, or take nodes for a multiple of 64 processes",
+            "write hybrid_shard_degree: 8, or use nodes with a multiple of 64 processes",
         ),
         (
             {"hybrid_shard_degree": 8, "expert_parallel_degree": 8},
-            "write hybrid_shard_degree: 4, or take nodes for a multiple of 64 processes",
+            "write hybrid_shard_degree: 4, or use nodes with a multiple of 64 processes",
         ),
     ],
 )
@@ -106,31 +106,31 @@ def test_degrees_divide_the_processes(values: dict[str, int], remedy: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "reported"),
     [
-        ({"hybrid_shard_degree": 4, "context_parallel_degree": 8}, "above the shard degree, which is 4"),
-        ({"context_parallel_degree": 2}, "above the shard degree, which is 0"),
-        ({"hybrid_shard_degree": 16, "context_parallel_degree": 3}, "cannot be divided into contexts of 3"),
+        ({"hybrid_shard_degree": 4, "context_parallel_degree": 8}, "must be at most `hybrid_shard_degree`, which is 4"),
+        ({"context_parallel_degree": 2}, "must be at most `hybrid_shard_degree`, which is 0"),
+        ({"hybrid_shard_degree": 16, "context_parallel_degree": 3}, "must divide `hybrid_shard_degree`"),
     ],
 )
-def test_contexts_lie_within_shard_groups(values: dict[str, int], told: str) -> None:
+def test_contexts_are_within_shard_groups(values: dict[str, int], reported: str) -> None:
     (problem,) = check_smp(smp(**values), world_size=48)
     assert (problem.code, problem.path) == (Code.SMP_CONTEXT, ("context_parallel_degree",))
-    assert told in problem.message
+    assert reported in problem.message
 
 
 @pytest.mark.parametrize(
-    ("values", "experts", "told"),
+    ("values", "experts", "reported"),
     [
-        ({"tensor_parallel_degree": 2}, None, "do not go together"),
+        ({"tensor_parallel_degree": 2}, None, "does not support expert and tensor parallelism together"),
         ({}, 0, "the model has no experts"),
-        ({}, 6, "6 experts cannot be spread evenly over 4"),
+        ({}, 6, "6 experts cannot be divided evenly by 4"),
     ],
 )
-def test_experts_are_spread_where_there_are_any(values: dict[str, int], experts: int | None, told: str) -> None:
+def test_experts_are_spread_where_there_are_any(values: dict[str, int], experts: int | None, reported: str) -> None:
     (problem,) = check_smp(smp(expert_parallel_degree=4, **values), experts=experts)
     assert (problem.code, problem.path) == (Code.SMP_EXPERTS, ("expert_parallel_degree",))
-    assert told in problem.message
+    assert reported in problem.message
 
 
 def test_offloading_needs_activation_checkpointing() -> None:
@@ -140,14 +140,14 @@ def test_offloading_needs_activation_checkpointing() -> None:
     assert check_smp(smp(sm_activation_offloading=True)) == []
 
 
-def test_a_seed_is_told_once() -> None:
+def test_a_seed_is_reported_once() -> None:
     (problem,) = check_smp(smp(random_seed=1, tensor_parallel_seed=1))
     assert problem.code is Code.SMP_SEED_TWICE
     (problem,) = check_smp(smp(tensor_parallel_seed="1"))
     assert (problem.code, problem.path) == (Code.SMP_VALUE, ("tensor_parallel_seed",))
 
 
-def test_all_mistakes_are_told_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     found = check_smp(
         smp(
             hybrid_shard_degree=4,
@@ -171,13 +171,13 @@ def test_tokens_pass() -> None:
 
 def test_what_only_acts_on_a_transformed_model_is_remarked() -> None:
     tensor, old_seed = smp_remarks(smp(tensor_parallel_degree=2, context_parallel_degree=1, tensor_parallel_seed=0))
-    assert "tensor_parallel_degree above 1 only acts" in tensor
+    assert "tensor_parallel_degree above 1 only has an effect" in tensor
     assert "torch.sagemaker.transform" in tensor
-    assert "random_seed, which is written" in old_seed
+    assert "llm-fleet writes random_seed" in old_seed
     assert smp_remarks(smp(**{**REFERENCE, "tensor_parallel_degree": 1, "context_parallel_degree": 1})) == []
 
 
-def test_what_the_job_tells_is_told_at_the_job() -> None:
+def test_what_the_job_reports_is_reported_at_the_job() -> None:
     run = job(shard_degree=4, context_parallel=8, tensor_parallel=3, seed=7)
     found = check_smp_in_run(smp(), run, world_size=16)
     assert {problem.path for problem in found} == {("context_parallel",), ("tensor_parallel",)}
@@ -187,7 +187,7 @@ def test_what_the_job_tells_is_told_at_the_job() -> None:
     }
 
 
-def test_what_job_and_configuration_tell_differently_is_told() -> None:
+def test_what_job_and_configuration_report_differently_is_reported() -> None:
     run = job(tensor_parallel=8, seed=7)
     found = check_smp_in_run(smp(tensor_parallel_degree=4, random_seed=7), run, world_size=16)
     assert [(problem.code, problem.path) for problem in found] == [(Code.SMP_TWICE, ("smp", "tensor_parallel_degree"))]

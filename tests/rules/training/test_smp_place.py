@@ -1,4 +1,4 @@
-"""Where SMP v2 has an image, and whose collectives its processes use."""
+"""Instance types, regions, images and backends of SMP v2."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_documented_instances_have_an_image(instance: str, region: str | None) -
 @pytest.mark.parametrize(
     "instance", ["ml.trn1.32xlarge", "ml.m5.xlarge", "ml.g4dn.12xlarge", "ml.p6-b200.48xlarge", "ml.p6e-gb200.36xlarge"]
 )
-def test_an_instance_without_an_image_is_told(instance: str) -> None:
+def test_an_instance_without_an_image_is_reported(instance: str) -> None:
     (problem,) = check_smp_place(instance, "us-west-2")
     assert problem.code is Code.SMP_INSTANCE
     assert "fsdp" in problem.remedy
@@ -44,7 +44,7 @@ def test_an_instance_that_no_document_names_is_remarked() -> None:
     assert "p4d, p4de, p5" in remark
 
 
-def test_region_and_instance_are_told_at_once() -> None:
+def test_region_and_instance_are_reported_at_once() -> None:
     found = check_smp_place("ml.trn1.32xlarge", "me-south-1")
     assert [problem.code for problem in found] == [Code.SMP_INSTANCE, Code.SMP_REGION]
 
@@ -52,7 +52,7 @@ def test_region_and_instance_are_told_at_once() -> None:
 @pytest.mark.parametrize("instance", ["ml.p5.48xlarge", "p5en.48xlarge", "ml.g5.48xlarge"])
 def test_smddp_where_it_does_not_run_is_refused(instance: str) -> None:
     (problem,) = check_smp_backend("smddp", instance)
-    assert (problem.code, problem.remedy) == (Code.SMP_BACKEND, "write nccl, or leave it out")
+    assert (problem.code, problem.remedy) == (Code.SMP_BACKEND, "write nccl, or remove it")
 
 
 @pytest.mark.parametrize("instance", ["ml.p4d.24xlarge", "p4de.24xlarge"])

@@ -1,4 +1,4 @@
-"""What a bundle holds of this machine, of a cluster and of Slurm."""
+"""The files of a support bundle: of this machine, of a cluster or service, and of Slurm."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llm_fleet.cli.bundle.redact import Redactor
-from llm_fleet.cli.clients import AwsClients, told_of_aws
+from llm_fleet.cli.clients import AwsClients, aws_errors_reported
 from llm_fleet.cli.events.collected_events import collect
 from llm_fleet.cli.logs.gather import Gathered, gather
 from llm_fleet.cli.logs.log_place import LogPlace, stopped_tasks
@@ -36,11 +36,11 @@ Found = str | dict[str, Any] | list[Any]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A file, and how what is in it is found out."""
+    """A file of the bundle, and the call that collects its content."""
 
     name: str
     find: Callable[[], Found]
-    """Raises `FleetError` where it cannot be had."""
+    """Raises `FleetError` if the content cannot be collected."""
 
 
 def written(found: Found, redactor: Redactor) -> str:
@@ -52,7 +52,7 @@ def written(found: Found, redactor: Redactor) -> str:
 
 
 def safe_name(name: str) -> str:
-    """Return a name that a file may have anywhere."""
+    """Return `name` as a file name that is valid on every operating system."""
     return re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip(".") or "_"
 
 
@@ -88,10 +88,10 @@ def _version(name: str) -> str | None:
 
 
 def _machines(fleet: "Fleet") -> Found:
-    """Return what the fleet would have running, by its file."""
+    """Return the instances that the fleet file describes."""
     from llm_fleet.needs.machines import machines_of
 
-    told: list[Any] = [
+    reported: list[Any] = [
         {
             "owner": one.owner,
             "service": str(one.service),
@@ -101,7 +101,7 @@ def _machines(fleet: "Fleet") -> Found:
         }
         for one in machines_of(fleet)
     ]
-    return told
+    return reported
 
 
 _SCRIPT = """export PATH=/opt/slurm/bin:$PATH
@@ -113,13 +113,13 @@ done
 
 
 def slurm_state(fleet: "Fleet | None", place: Place) -> str:
-    """Return what a few commands say that change nothing. Raises `FleetError` where no node can be asked."""
+    """Return the output of read-only Slurm commands. Raises `FleetError` if no node can run them."""
     cluster = None if fleet is None or place.key is None else fleet.clusters.get(place.key)
     if cluster is None:
         refuse(
             CommandCode.FILE_OR_NAME,
-            "the fleet file tells which node to ask",
-            "name the file with -f, or leave this out with --no-session",
+            "no fleet file: it names the node that runs Slurm's commands",
+            "name the fleet file with -f FILE, or leave Slurm out with --no-session",
             subject=str(place),
         )
     from llm_fleet.cli.nodes.slurm_view import find_target
@@ -130,13 +130,13 @@ def slurm_state(fleet: "Fleet | None", place: Place) -> str:
 
 
 _LINES = 2000
-"""Of one log: enough for several starts."""
+"""Log lines per node: enough for several starts."""
 _LOGS = 20
-"""Nodes whose log is taken: of thousands that fail, twenty fail alike."""
+"""Nodes whose logs are collected: if thousands fail, they fail for the same reason."""
 
 
 def place_pieces(clients: AwsClients, place: Place, fleet: "Fleet | None", *, session: bool) -> list[Piece]:
-    """Return the pieces; each is asked for when its turn comes."""
+    """Return the pieces of a cluster or service; AWS is called when `Piece.text` is."""
     pieces = [Piece("events.json", lambda: _events(clients, place))]
     if place.kind is Kind.HYPERPOD:
         pieces.append(Piece("cluster.json", lambda: _cluster(clients, place)))
@@ -152,14 +152,14 @@ def place_pieces(clients: AwsClients, place: Place, fleet: "Fleet | None", *, se
 
 
 def starts(clients: AwsClients, place: Place) -> tuple[LogPlace, Gathered]:
-    """Return how the nodes' starts went, of a cluster. Raises `FleetError`."""
+    """Return the results of the nodes' starts of a cluster. Raises `FleetError`."""
     where = log_place(clients, place)
     gathered = gather(clients, where)
     return where, gathered
 
 
 def log_pieces(clients: AwsClients, where: LogPlace, runs: list[NodeRun]) -> list[Piece]:
-    """Return logs and reports of nodes that did not start well, of those that did the last one's to compare."""
+    """Return logs and reports of nodes whose start failed, and of one that started, for comparison."""
     bad = [run for run in runs if run.code != "OK"][:_LOGS]
     good = [run for run in runs if run.code == "OK"][:1]
     pieces: list[Piece] = []
@@ -190,15 +190,15 @@ def _nodes(clients: AwsClients, place: Place) -> Found:
         "message": listing.message,
         "note": listing.note,
         "counts": list(listing.counts),
-        "nodes": [node.told() for node in listing.nodes],
+        "nodes": [node.as_json() for node in listing.nodes],
     }
 
 
 def _stack(clients: AwsClients, stack: str) -> Found:
-    with told_of_aws(f"stack {stack}"):
-        told: Any = clients.cloudformation.describe_stacks(StackName=stack)["Stacks"][0]
+    with aws_errors_reported(f"stack {stack}"):
+        reported: Any = clients.cloudformation.describe_stacks(StackName=stack)["Stacks"][0]
         resources = clients.cloudformation.describe_stack_resources(StackName=stack)["StackResources"]
-    return {"stack": dict(told), "resources": [dict(one) for one in resources]}
+    return {"stack": dict(reported), "resources": [dict(one) for one in resources]}
 
 
 def _log(clients: AwsClients, group: str, stream: str) -> Found:
@@ -208,23 +208,23 @@ def _log(clients: AwsClients, group: str, stream: str) -> Found:
 
 def _report(clients: AwsClients, uri: str) -> Found:
     bucket, key = split_uri(uri)
-    with told_of_aws(uri):
+    with aws_errors_reported(uri):
         return clients.client("s3").get_object(Bucket=bucket, Key=key)["Body"].read().decode("utf-8", "replace")
 
 
 def _cluster(clients: AwsClients, place: Place) -> Found:
-    with told_of_aws(str(place)):
+    with aws_errors_reported(str(place)):
         return _answer(clients.sagemaker.describe_cluster(ClusterName=place.name))
 
 
 def _service(clients: AwsClients, place: Place) -> Found:
-    with told_of_aws(str(place)):
+    with aws_errors_reported(str(place)):
         return _answer(clients.ecs.describe_services(cluster=place.name, services=[place.name]))
 
 
-def _answer(told: Any) -> dict[str, Any]:
-    """Return an answer without what is about the call."""
-    return {name: value for name, value in dict(told).items() if name != "ResponseMetadata"}
+def _answer(reported: Any) -> dict[str, Any]:
+    """Return an API response without `ResponseMetadata`."""
+    return {name: value for name, value in dict(reported).items() if name != "ResponseMetadata"}
 
 
 MANIFEST = "manifest.json"
@@ -233,19 +233,19 @@ _OF_PLACE = ("cluster.json", "service.json", "nodes.json", "starts.json")
 
 @dataclass(slots=True)
 class GatheredFiles:
-    """What goes into the archive."""
+    """The content of the archive."""
 
     files: dict[str, str] = field(default_factory=dict[str, str])
     missing: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
-    """What could not be had: `name`, `why` and, where somebody knows one, `remedy`."""
+    """Files that could not be collected: `name`, `why` and, if there is one, `remedy`."""
     refused: list[FleetError] = field(default_factory=list[FleetError])
-    """Why, of what was asked for."""
+    """Calls that AWS refused."""
 
 
 def gather_files(
     clients: AwsClients, place: Place, *, fleet: "Fleet | None", file: Path | None, session: bool, redactor: Redactor
 ) -> GatheredFiles:
-    """Return the files, secrets taken out of each, and a manifest that lists them."""
+    """Return the files without secrets, and a manifest that lists them."""
     gathered = GatheredFiles()
     pieces = [*machine_pieces(file, fleet), *place_pieces(clients, place, fleet, session=session)]
     with progress("support bundle", total=len(pieces) + 1) as step:
@@ -260,14 +260,14 @@ def gather_files(
         "made": datetime.now(UTC),
         "files": sorted(gathered.files),
         "missing": gathered.missing,
-        "secrets": "taken out by their form and by the names that they stand under; see that nothing is left",
+        "secrets": "removed by their form and by the names of their keys; check that none is left",
     }
     gathered.files[MANIFEST] = written(manifest, redactor)
     return gathered
 
 
 def _check_there(gathered: GatheredFiles) -> None:
-    """Refuse a name that no file and nothing in AWS knows: a bundle of it would have nothing to tell."""
+    """Refuse a name that is neither in the fleet file nor in AWS: its bundle would be empty."""
     if any(name in gathered.files for name in _OF_PLACE):
         return
     if "events.json" in gathered.files and json.loads(gathered.files["events.json"])["events"]:
@@ -283,7 +283,7 @@ def _take(gathered: GatheredFiles, pieces: list[Piece], redactor: Redactor, step
         try:
             found = piece.find()
             gathered.files[piece.name] = written(found, redactor)
-            _tell_parts(gathered, piece.name, found, redactor)
+            _report_parts(gathered, piece.name, found, redactor)
         except FleetError as error:
             gathered.missing.append(_left_out(piece.name, error, redactor))
             gathered.refused.append(error)
@@ -297,29 +297,29 @@ def _left_out(name: str, error: FleetError, redactor: Redactor) -> dict[str, str
     return {"name": name, "why": redactor.text(problem.message), "remedy": redactor.text(problem.remedy)}
 
 
-def _tell_parts(gathered: GatheredFiles, name: str, found: Found, redactor: Redactor) -> None:
-    """Tell which parts of a file AWS kept."""
+def _report_parts(gathered: GatheredFiles, name: str, found: Found, redactor: Redactor) -> None:
+    """Record which parts of a file AWS refused."""
     problems: list[Problem] = found.get("problems", []) if isinstance(found, dict) else []
     for problem in problems:
         gathered.missing.append({"name": f"{name}, in part", "why": redactor.text(problem.message)})
 
 
 def _take_starts(gathered: GatheredFiles, clients: AwsClients, place: Place, redactor: Redactor, step: Step) -> None:
-    """Take how the nodes' starts went, and the logs of those that did not go well."""
+    """Collect the results of the nodes' starts, and the logs of those that failed."""
     try:
-        where, told_of = starts(clients, place)
+        where, reported_of = starts(clients, place)
     except FleetError as error:
         gathered.missing.append(_left_out("starts.json", error, redactor))
         gathered.refused.append(error)
         step()
         return
-    told: dict[str, Any] = {
-        "runs": [run.as_json() for run in told_of.runs],
-        "remarks": told_of.remarks,
-        "problems": told_of.problems,
+    reported: dict[str, Any] = {
+        "runs": [run.as_json() for run in reported_of.runs],
+        "remarks": reported_of.remarks,
+        "problems": reported_of.problems,
     }
-    gathered.files["starts.json"] = written(told, redactor)
-    _tell_parts(gathered, "starts.json", told, redactor)
-    pieces = log_pieces(clients, where, told_of.runs)
+    gathered.files["starts.json"] = written(reported, redactor)
+    _report_parts(gathered, "starts.json", reported, redactor)
+    pieces = log_pieces(clients, where, reported_of.runs)
     step(total=len(gathered.files) + len(pieces))
     _take(gathered, pieces, redactor, step)

@@ -1,4 +1,4 @@
-"""Secrets in text, and what stands in their place."""
+"""Finds secrets in text and replaces them."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ NAME_FORM = (
     r"|(?:private|signing|encryption|master|license|auth|account|session|shared|munge)[._-]?keys?|credentials?"
     r"|authorization|cookie|keytab|webhooks?)"
 )
-"""What the name of a secret has in it. `tokens` and `tokenizer` are of language models."""
+"""Parts of names of secrets. `tokens` and `tokenizer` are names of language models."""
 
 _SIGNED = r"X-Amz-(?:Signature|Credential|Security-Token)|Signature|AWSAccessKeyId"
 _REST = rf"(?!{GONE})[^&\s\"'\\<>;,]+"
@@ -36,10 +36,10 @@ FORMS: Sequence[tuple[re.Pattern[str], str]] = (
     (re.compile(r"(?i)(https://hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/)[\w/-]+"), rf"\1{GONE}"),
     (re.compile(r"(?i)(https://[\w.-]*(?:webhook\.office\.com|logic\.azure\.com)[\w:.-]*/)\S+"), rf"\1{GONE}"),
     (re.compile(r"(?i)(https://[\w.-]*discord(?:app)?\.com/api/webhooks/)[\w/-]+"), rf"\1{GONE}"),
-    # Signed requests: as URLs, within HTML and JSON, and as a header.
+    # Signed requests: in URLs, within HTML and JSON, and as a header.
     (re.compile(rf"(?i)\b((?:{_SIGNED})(?:=|%3D)){_REST}"), rf"\1{GONE}"),
     (re.compile(r"(?i)([?&]sig=)[^&\s\"']+"), rf"\1{GONE}"),
-    # Addresses with who asks in them.
+    # URLs with credentials.
     (re.compile(r"(\b[A-Za-z][A-Za-z0-9+.-]*://)[^/\s@\"']+@"), rf"\1{GONE}@"),
     (re.compile(r"(?i)(\bjdbc:oracle:\w+:[^/\s@]{1,60}/)[^@\s]+@"), rf"\1{GONE}@"),
     # Command lines.
@@ -55,30 +55,30 @@ FORMS: Sequence[tuple[re.Pattern[str], str]] = (
         rf"\1{GONE}\2",
     ),
     (re.compile(r"(\bwandb[ \t]+login[ \t]+(?:--\S+[ \t]+)*)[^\s-]\S*"), rf"\1{GONE}"),
-    # Files of settings.
+    # Configuration files.
     (re.compile(r"(?i)(\blogin[ \t]+\S+[ \t]+password[ \t]+)\S+"), rf"\1{GONE}"),  # .netrc
     (re.compile(r"(?im)((?:^|\s)(?:bindpw|rootpw)[ \t]+)\S+"), rf"\1{GONE}"),
     (re.compile(r"(?i)(\\?\"auth\\?\"[ \t]*:[ \t]*\\?\")[A-Za-z0-9+/=]{8,}"), rf"\1{GONE}"),  # Docker's config.json
     (re.compile(r"(?i)(\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+)?['\"])[^'\"\n]+"), rf"\1{GONE}"),
     (re.compile(r"\$(?:1|5|6|7|y|2[abxy]|argon2id?)\$[./A-Za-z0-9$=,+-]{8,}"), GONE),
 )
-"""Known by themselves, or by what stands before them."""
+"""Secrets that are recognized by their form, or by the text in front of them."""
 
 _FORTY = re.compile(r"(?<![A-Za-z0-9/+_.-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_.-])")
-"""The form of an AWS secret access key; a digest in hexadecimal has it too, without capitals."""
+"""The form of an AWS secret access key; a hexadecimal digest has it too, without capital letters."""
 _LONG = re.compile(r"(?<![A-Za-z0-9/+_.-])[A-Za-z0-9/+]{43,}={0,2}(?![A-Za-z0-9_-])")
-"""Base64 of 32 bytes and more: a key of munge, a line of a private key whose first line was not shipped."""
+"""Base64 of 32 bytes or more: a munge key, or a line of a private key whose first line is not in the log."""
 _NO_SECRET = re.compile(r"[A-Za-z0-9]*[0-9A-F]{8}|AAAA(?:[BC]3NzaC1|E2VjZHNh)\S*")
-"""The CDK's logical ids end in a digest of eight signs; the others are SSH's public keys."""
+"""The CDK's logical ids end in a digest of eight characters; the others are SSH public keys."""
 _MOST_IN_WORDS = 0.4
-"""Of two letters in a row that are both small: in names made of words far more, by chance a sixth."""
+"""Share of adjacent letters that are both lowercase: in random text a sixth, in names made of words far more."""
 _SIGNS_A_SLASH = 16
-"""A path has a slash more often than that, base64 one in 64 signs."""
+"""Base64 has one slash in 64 characters; a path has more."""
 _KINDS: tuple[Callable[[str], bool], ...] = (str.isupper, str.islower, str.isdigit)
 
 
 def without_forms(text: str) -> str:
-    """Return `text` without what is a secret by its form."""
+    """Return `text` without secrets that are recognized by their form."""
     for pattern, instead in FORMS:
         text = pattern.sub(instead, text)
     text = _FORTY.sub(lambda found: GONE if _has_all_kinds(found[0]) else found[0], text)
@@ -90,7 +90,7 @@ def _has_all_kinds(text: str) -> bool:
 
 
 def _is_by_chance(text: str) -> bool:
-    """Whether no person would write that: neither a path, nor a name of words, nor a digest."""
+    """Whether a text looks random: neither a path, nor a name made of words, nor a digest."""
     if not _has_all_kinds(text) or text.count("/") * _SIGNS_A_SLASH > len(text) + _SIGNS_A_SLASH:
         return False
     if _NO_SECRET.fullmatch(text):
@@ -110,12 +110,12 @@ _LAST = re.compile(r"[A-Za-z0-9+/=]+")
 
 
 def without_private_keys(text: str) -> str:
-    """Return `text` without them."""
+    """Return `text` without private keys in PEM form."""
     return _without_tails(_BLOCK.sub(GONE, text))
 
 
 def _without_tails(text: str) -> str:
-    """Take out what stands above an end whose beginning is missing."""
+    """Remove the lines of a private key whose first line is missing."""
     if not _END.search(text):
         return text
     lines = text.split("\n")
@@ -138,13 +138,13 @@ def _clear_above(lines: list[str], number: int) -> None:
 
 _WORD = r"[\w.-]{0,60}"
 _ARN = re.compile(r"\barn:aws[\w-]*:[\w-]+:[\w-]*:\d*:[^\s\"'\\,;}\]]+")
-"""An ARN only names a secret, so none is looked for in it."""
+"""An ARN only names a secret, so it is kept."""
 _PUT_ASIDE = re.compile("\x00(\\d+)\x00")
 _KEPT_VALUE = r"(?:\x00|<redacted>|(?:null|none|true|false|~)[\s,]*(?:$|\}))"
 _KEY = re.compile(NAME_FORM, re.IGNORECASE)
 _KEPT = re.compile(_KEPT_VALUE, re.IGNORECASE)
 _OPENS = re.compile(rf"(?i)[\"']?[\w.-]{{0,60}}?{NAME_FORM}{_WORD}[\"']?[ \t]*:[ \t]*(?:[|>][+-]?\d?)?[ \t]*$")
-"""A line of YAML whose value is in the lines below, further in."""
+"""A line of YAML whose value is in the indented lines below it."""
 _ASSIGNED = re.compile(
     rf"(?im)({NAME_FORM}{_WORD}\\?[\"']?[ \t]*(?:(?P<equals>:=|=>|=)|:)[ \t]*)(?!\\?[\"']?{_KEPT_VALUE})"
     r"(?P<value>\\?\"(?:[^\"\\]|\\.)*\"?|'[^'\n]*'?|(?(equals)\S+|\S[^\n]*))"
@@ -157,13 +157,13 @@ _PAIR = re.compile(
     r"(?:[\s,#-]{0,40}|[ \t]*\n[^\n]{0,60}?\s)\\?[\"']?[a-z]{0,20}value(?P=quote)[ \t]*:[ \t]*)"
     rf"(?!\\?[\"']?{_KEPT_VALUE})(?P<value>\\?\"(?:[^\"\\]|\\.)*\"?|'[^'\n]*'?|\S[^\n]*)"
 )
-"""A list of settings has name and value beside each other, as containers' environments and parameters of stacks do."""
+"""A list of name-value pairs, as in environments of containers and parameters of stacks."""
 _NAMES_A_VALUE = re.compile(r"(.*?)(?:[nN]ame|[kK]ey)")
 _ACCOUNT = re.compile(r"(?<!\d)\d{12}(?!\d)")
 
 
 class Redactor:
-    """Takes secrets out, and account ids where it is told to, the same id always for the same account."""
+    """Removes secrets and, with `mask_accounts`, account ids: the same account always gets the same replacement."""
 
     def __init__(self, *, mask_accounts: bool = False) -> None:
         """Keep account ids unless `mask_accounts`."""
@@ -185,7 +185,7 @@ class Redactor:
         return _ACCOUNT.sub(self._account, text) if self._mask_accounts else text
 
     def data(self, value: Any) -> Any:
-        """Return what JSON can hold without secrets: by the names of keys, and within each text."""
+        """Return a JSON value without secrets: by the names of keys, and within each text."""
         if isinstance(value, Mapping):
             members = cast("Mapping[Any, Any]", value)
             secret = _values_of_secrets(members)
@@ -207,12 +207,12 @@ def redacted(text: str) -> str:
 
 
 def is_secret_name(key: str) -> bool:
-    """Return whether what stands under `key` is likely a secret."""
+    """Return whether the value of `key` is likely a secret."""
     return bool(_KEY.search(key))
 
 
 def _values_of_secrets(members: Mapping[Any, Any]) -> frozenset[str]:
-    """Return the keys that have a secret by the name beside them: `Name` and `Value`, `ParameterKey` and so on."""
+    """Return the keys of name-value pairs that hold a secret: `Value` next to `Name`, `ParameterValue` and so on."""
     found: set[str] = set()
     for key, member in members.items():
         words = _NAMES_A_VALUE.fullmatch(str(key))
@@ -222,14 +222,14 @@ def _values_of_secrets(members: Mapping[Any, Any]) -> frozenset[str]:
 
 
 def _without_blocks(text: str) -> str:
-    """Return `text` without the lines below a secret's name that are its value, as YAML has them.
+    """Return `text` without the indented YAML lines below the name of a secret, which are its value.
 
-    Before the name may stand a clock or a comment's sign, as long as those below have one of the same width.
+    A timestamp or a comment sign may precede the name if the lines below have one of the same width.
     """
     kept: list[str] = []
     column: int | None = None
     for line in text.split("\n"):
-        if column is not None and _is_further_in(line, column):
+        if column is not None and _is_additional_in(line, column):
             if kept[-1].strip() != GONE:
                 kept.append(" " * (column + 2) + GONE)
             continue
@@ -239,13 +239,13 @@ def _without_blocks(text: str) -> str:
     return "\n".join(kept)
 
 
-def _is_further_in(line: str, column: int) -> bool:
-    """Whether a line belongs to a name that stands in `column`; an item of a list may stand below it."""
+def _is_additional_in(line: str, column: int) -> bool:
+    """Whether a line belongs to a name at `column`; an item of a list may be at the same column."""
     return bool(line.strip()) and (line[column : column + 1].isspace() or line[column : column + 2] == "- ")
 
 
 def _all_gone(value: Any) -> Any:
-    """Return a secret's value without it, however deep; ARNs and numbers of settings stay as they are."""
+    """Return `value` with each secret replaced, at any depth; ARNs and numbers stay as they are."""
     if isinstance(value, Mapping):
         return {key: _all_gone(member) for key, member in cast("Mapping[Any, Any]", value).items()}
     if isinstance(value, list | tuple):

@@ -1,37 +1,40 @@
-"""`llm-fleet check`: what it is given, and what it does."""
+"""The command `llm-fleet check`."""
 
 import argparse
 import sys
-from pathlib import Path
 
 from llm_fleet.cli.check.question import Topic
-from llm_fleet.cli.verb import Verbs
+from llm_fleet.cli.place import add_file, file_of
+from llm_fleet.cli.verb import Verbs, add_verb
 
 
 def add_to(verbs: Verbs) -> None:
     """Add the command to the command line."""
-    verb = verbs.add_parser(
-        "check", help="ask your account whether a fleet file can be deployed in it; changes nothing"
+    verb = add_verb(
+        verbs,
+        "check",
+        help="check whether a fleet file can be deployed in your AWS account; changes nothing",
+        examples=("check", "check -f fleet.yaml --only quotas --only capacity"),
     )
-    verb.add_argument("file", metavar="FLEET", nargs="?", default="fleet.yaml", help="default: fleet.yaml")
-    verb.add_argument("--region", help="AWS Region to ask in (default: the fleet file's)")
+    add_file(verb, argument=True)
+    verb.add_argument("--region", help="AWS Region to check (default: the fleet file's)")
     verb.add_argument(
         "--only",
         action="append",
         choices=[topic.value for topic in Topic],
-        help="check this alone; may be given several times (default: everything)",
+        help="check only this topic; repeatable (default: all topics)",
     )
     verb.add_argument(
         "--hub",
         action="store_true",
-        help="ask the Hugging Face Hub too, with the token of the fleet's secret, which is read for it and never shown",
+        help="also query the Hugging Face Hub, with the token from the fleet's secret, which is never printed",
     )
     verb.add_argument("--json", action="store_true", help="print JSON, for CI")
     verb.set_defaults(run=check)
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Ask, and tell what came of it. Returns 0: good, 1: problems, 3: something could not be asked."""
+    """Print the results of the checks. Returns 0: no problem, 1: problems, 3: some checks could not be made."""
     from llm_fleet.cli.check.preflight import as_data, as_text, ask_all, exit_code, questions_of
     from llm_fleet.cli.check.question import Account
     from llm_fleet.cli.clients import AwsClients
@@ -40,13 +43,13 @@ def check(arguments: argparse.Namespace) -> int:
     from llm_fleet.rules.problem import raise_problems
     from llm_fleet.rules.regions import check_region
 
-    fleet = load_fleet(Path(arguments.file))
+    fleet = load_fleet(file_of(arguments))
     region = arguments.region or fleet.region
     raise_problems([problem.under("--region") for problem in check_region(region)], subject="the command line")
     topics = [Topic(name) for name in arguments.only or list(Topic)]
     account = Account(AwsClients(region=region))
     questions = questions_of(fleet, topics=topics, ask_hub=arguments.hub)
-    with progress("asking your account") as step:
+    with progress("checking your account") as step:
         outcomes = ask_all(account, questions, step)
     number = str(account.identity["Account"])
     if arguments.json:

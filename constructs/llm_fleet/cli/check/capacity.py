@@ -23,11 +23,11 @@ from llm_fleet.rules.account.instance_capacity import (
 from llm_fleet.rules.network import endpoint_zones, interface_endpoints
 
 _BOUGHT = (CapacitySource.TRAINING_PLAN, CapacitySource.CAPACITY_BLOCK, CapacitySource.RESERVATION)
-"""What was bought has a place of its own, which says more than an offering."""
+"""Purchased capacity has its own AZ, which is more reliable than an instance type offering."""
 
 
 def offering_questions(fleet: Fleet) -> Iterator[Question]:
-    """Ask for the AZs of the network, for the services of its endpoints, and for each type in each of its AZs."""
+    """Yield the checks of the network's AZs, the services of its endpoints, and the instance types in each AZ."""
     zones = fleet.network.zones if fleet.network is not None else ()
     if zones:
         yield Question(Topic.OFFERINGS, f"AZs {', '.join(zones)}", lambda account: _ask_zones(account, fleet))
@@ -39,8 +39,8 @@ def offering_questions(fleet: Fleet) -> Iterator[Question]:
             lambda account: _ask_endpoint_services(account, fleet, placed),
         )
     seen: set[tuple[str, tuple[str, ...]]] = set()
-    types = sorted({one.ec2_type for one in _asked(fleet)})
-    for one in _asked(fleet):
+    types = sorted({one.ec2_type for one in _requested(fleet)})
+    for one in _requested(fleet):
         key = (one.instance_type, one.availability_zone_ids)
         if key in seen:
             continue
@@ -52,7 +52,7 @@ def offering_questions(fleet: Fleet) -> Iterator[Question]:
         )
 
 
-def _asked(fleet: Fleet) -> list[Machines]:
+def _requested(fleet: Fleet) -> list[Machines]:
     return [
         one
         for one in machines_of(fleet)
@@ -62,8 +62,8 @@ def _asked(fleet: Fleet) -> list[Machines]:
 
 def _ask_zones(account: Account, fleet: Fleet) -> Answer:
     assert fleet.network is not None
-    told = account.ask("ec2", "describe_availability_zones")["AvailabilityZones"]
-    names = {zone["ZoneId"]: zone["ZoneName"] for zone in told if zone.get("State", "available") == "available"}
+    reported = account.ask("ec2", "describe_availability_zones")["AvailabilityZones"]
+    names = {zone["ZoneId"]: zone["ZoneName"] for zone in reported if zone.get("State", "available") == "available"}
     wanted = (*fleet.network.zones, *fleet.network.load_balancer_zone_ids)
     problems = check_zones_of_account(wanted, there=names, region=account.region)
     shown = ", ".join(f"{zone} is {names[zone]} in this account" for zone in wanted if zone in names)
@@ -71,7 +71,7 @@ def _ask_zones(account: Account, fleet: Fleet) -> Answer:
 
 
 def _endpoints(fleet: Fleet) -> dict[str, tuple[str, ...]]:
-    """Return the AZs of each interface endpoint that is to be made: none in a network that exists."""
+    """Return the AZs of each new interface endpoint; empty for an existing network."""
     network = fleet.network
     if network is None or network.vpc is not None:
         return {}
@@ -85,28 +85,28 @@ def _ask_endpoint_services(account: Account, fleet: Fleet, placed: dict[str, tup
     services = account.ask("ec2", "describe_vpc_endpoint_services", Filters=filters)["ServiceDetails"]
     zones = account.ask("ec2", "describe_availability_zones")["AvailabilityZones"]
     ids = {zone["ZoneName"]: zone["ZoneId"] for zone in zones}
-    # The ids of a service's AZs are a member of newer models only; names are another account's other AZs.
+    # Only newer service models have AZ ids; AZ names differ between accounts.
     offered = {
         one["ServiceName"].partition(f".{account.region}.")[2]: set(
             one.get("AvailabilityZoneIds") or [ids.get(name, name) for name in one.get("AvailabilityZones", ())]
         )
         for one in services
     }
-    known = {name: [zone for zone in asked if zone in ids.values()] for name, asked in placed.items()}
+    known = {name: [zone for zone in requested if zone in ids.values()] for name, requested in placed.items()}
     problems = check_endpoint_zones(
         known, offered=offered, without=fleet.network.without_endpoints, region=account.region
     )
     return Answer(
-        detail=f"{'not all' if problems else 'all'} of {len(placed)} services are offered there", problems=problems
+        detail=f"{'not all' if problems else 'all'} of {len(placed)} services are available there", problems=problems
     )
 
 
 def _ask_offering(one: Machines, types: list[str], account: Account) -> Answer:
     filters = [{"Name": "instance-type", "Values": types}]
-    told = account.ask("ec2", "describe_instance_type_offerings", LocationType="availability-zone-id", Filters=filters)[
-        "InstanceTypeOfferings"
-    ]
-    offered = {item["Location"] for item in told if item["InstanceType"] == one.ec2_type}
+    reported = account.ask(
+        "ec2", "describe_instance_type_offerings", LocationType="availability-zone-id", Filters=filters
+    )["InstanceTypeOfferings"]
+    offered = {item["Location"] for item in reported if item["InstanceType"] == one.ec2_type}
     hint = not one.service.on_ec2
     problems = check_offering(
         one.instance_type,
@@ -118,14 +118,14 @@ def _ask_offering(one: Machines, types: list[str], account: Account) -> Answer:
         region=account.region,
     )
     where = f"EC2 offers it in {', '.join(sorted(offered)) or 'no AZ'}"
-    return Answer(detail=f"{where}; an indication only" if hint else where, problems=problems)
+    return Answer(detail=f"{where}; this does not guarantee capacity" if hint else where, problems=problems)
 
 
 _TARGETS = {MachineService.HYPERPOD: "hyperpod-cluster", MachineService.TRAINING_JOB: "training-job"}
 
 
 def capacity_questions(fleet: Fleet) -> Iterator[Question]:
-    """Ask for each plan and reservation that the fleet names."""
+    """Yield the checks of each training plan and capacity reservation of the fleet."""
     for one in machines_of(fleet):
         if one.capacity_id is None:
             continue
@@ -152,20 +152,20 @@ def _ask_plan(fleet: Fleet, one: Machines, account: Account) -> Answer:
 
 
 def _plan(account: Account, name: str) -> TrainingPlan:
-    told = account.find("sagemaker", "describe_training_plan", TrainingPlanName=name)
-    if not told:
+    reported = account.find("sagemaker", "describe_training_plan", TrainingPlanName=name)
+    if not reported:
         return TrainingPlan(name=name, status="unknown to AWS")
-    parts: list[dict[str, Any]] = told.get("ReservedCapacitySummaries", [])
+    parts: list[dict[str, Any]] = reported.get("ReservedCapacitySummaries", [])
     return TrainingPlan(
         name=name,
-        status=told["Status"],
-        start=told.get("StartTime"),
-        end=told.get("EndTime"),
+        status=reported["Status"],
+        start=reported.get("StartTime"),
+        end=reported.get("EndTime"),
         zones=tuple(dict.fromkeys(part["AvailabilityZoneId"] for part in parts if part.get("AvailabilityZoneId"))),
         instance_types=tuple(dict.fromkeys(part["InstanceType"] for part in parts)),
-        available=told.get("AvailableInstanceCount"),
-        total=told.get("TotalInstanceCount"),
-        targets=tuple(told.get("TargetResources", ())),
+        available=reported.get("AvailableInstanceCount"),
+        total=reported.get("TotalInstanceCount"),
+        targets=tuple(reported.get("TargetResources", ())),
     )
 
 
@@ -181,7 +181,7 @@ def _plan_detail(plan: TrainingPlan) -> str:
 
 
 def _running(account: Account, fleet: Fleet, one: Machines) -> int:
-    """Return how many instances the group has already, from an earlier deployment."""
+    """Return the number of instances that the group has from an earlier deployment."""
     if one.service is not MachineService.HYPERPOD:
         return 0
     cluster, group = fleet.hyperpod_clusters[one.path[1]], one.path[-1]
@@ -211,17 +211,17 @@ def _reservations(account: Account, capacity_id: str) -> list[dict[str, Any]]:
         ids = [member["ResourceArn"].rpartition("/")[2] for member in members]
     if not ids:
         return []
-    told = account.find("ec2", "describe_capacity_reservations", CapacityReservationIds=ids)
-    return told.get("CapacityReservations", [])
+    reported = account.find("ec2", "describe_capacity_reservations", CapacityReservationIds=ids)
+    return reported.get("CapacityReservations", [])
 
 
-def _together(told: list[dict[str, Any]], name: str) -> Reservation:
-    """Return what a single reservation is, or what the active ones of a resource group are together."""
-    if not told:
+def _together(reported: list[dict[str, Any]], name: str) -> Reservation:
+    """Return a capacity reservation, or the sum of the active reservations of a resource group."""
+    if not reported:
         return Reservation(
             reservation_id=name, state="unknown to AWS", instance_type="", zone=None, available=0, total=0
         )
-    active = [one for one in told if one["State"] == "active"] or told
+    active = [one for one in reported if one["State"] == "active"] or reported
     ends = [one["EndDate"] for one in active if one.get("EndDate")]
     zones = {one.get("AvailabilityZoneId") for one in active}
     return Reservation(

@@ -1,4 +1,4 @@
-"""Checks images of clusters and services, those that run, and models: whether they exist and may be read."""
+"""Checks that images of clusters and services, and models, exist and can be read; and the age of running images."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -40,12 +40,12 @@ _DATE = re.compile(r"(20\d{2})-?(\d{2})-?(\d{2})")
 def ask_running_images(
     cluster: HyperPodConfig, name: str, features: Collection[ImageFeature], account: Account
 ) -> Answer:
-    """Judge the images by their dates. A new cluster gets HyperPod's newest, whose date no API tells beforehand."""
-    told = account.find("sagemaker", "describe_cluster", ClusterName=cluster.cluster_name)
-    if not told:
-        return Answer(detail="not deployed yet: it gets HyperPod's newest image")
+    """Check the images by their dates. A new cluster gets the newest HyperPod AMI, whose date no API returns."""
+    reported = account.find("sagemaker", "describe_cluster", ClusterName=cluster.cluster_name)
+    if not reported:
+        return Answer(detail="not deployed yet: it gets the newest HyperPod AMI")
     problems: list[Problem] = []
-    for group in told["InstanceGroups"]:
+    for group in reported["InstanceGroups"]:
         release = str(group.get("CurrentImageReleaseVersion") or "")
         problems += check_image_age(
             _date_of(release),
@@ -53,22 +53,22 @@ def ask_running_images(
             image=f"the image release {release}",
             owner=f"{name}/{group['InstanceGroupName']}",
             remedy=f"update it with `aws sagemaker update-cluster-software --cluster-name {cluster.cluster_name} "
-            f"--region {account.region}`, which wipes root volumes; `llm-fleet upgrade {name}` tells what",
+            f"--region {account.region}`, which replaces root volumes; `llm-fleet upgrade {name}` shows what is lost",
             path=("clusters", name),
         )
-    releases = {str(group.get("CurrentImageReleaseVersion") or "") for group in told["InstanceGroups"]} - {""}
-    return Answer(detail=", ".join(sorted(releases)) or "AWS does not tell its release", problems=problems)
+    releases = {str(group.get("CurrentImageReleaseVersion") or "") for group in reported["InstanceGroups"]} - {""}
+    return Answer(detail=", ".join(sorted(releases)) or "AWS does not return its release", problems=problems)
 
 
 def _date_of(release: str) -> date | None:
-    """Return the date in a release's name; releases without one, such as 1.2.0, tell no age."""
+    """Return the date in a release's name; `None` for releases such as 1.2.0."""
     found = _DATE.search(release)
     if found is None:
         return None
     year, month, day = map(int, found.groups())
     try:
         return date(year, month, day)
-    except ValueError:  # A number of a build, and no date.
+    except ValueError:  # A build number, not a date.
         return None
 
 
@@ -85,7 +85,7 @@ class _NamedImage:
 
 
 def image_questions(fleet: Fleet) -> Iterator[Question]:
-    """Ask for custom images, releases of the ECS image, and what image running clusters have."""
+    """Yield the checks of custom images, releases of the ECS AMI, and images of running clusters."""
     for image in _named(fleet):
         yield Question(
             Topic.IMAGES,
@@ -108,7 +108,7 @@ def image_questions(fleet: Fleet) -> Iterator[Question]:
 
 
 def features_of(cluster: HyperPodConfig) -> tuple[ImageFeature, ...]:
-    """Return what the cluster asks for that older images do not have."""
+    """Return the features of the cluster that older images do not have."""
     found = [] if cluster.scripts.legacy else [image_feature("slurm-config")]
     if cluster.accounting_database is not None:
         found.append(image_feature("accounting-database"))
@@ -138,7 +138,7 @@ def _named(fleet: Fleet) -> Iterator[_NamedImage]:
 
 
 def _architectures(fleet: Fleet, path: tuple[PathPart, ...]) -> set[str]:
-    """Return those of the machines under the part of the file that names the image."""
+    """Return the instances below the part of the fleet file that sets the image."""
     part = path[: path.index("hosts")] if "hosts" in path else path[:-1]
     types = [one.ec2_type for one in machines_of(fleet) if one.path[: len(part)] == part]
     return {facts.architecture for name in types if (facts := ec2_instance(name)) is not None}
@@ -157,31 +157,31 @@ def _ask_image(image: _NamedImage, architectures: set[str], account: Account) ->
         path=image.path,
     )
     if real is None:
-        return Answer(detail="there is no such image", problems=problems)
+        return Answer(detail="the image does not exist", problems=problems)
     problems += check_image_age(
         real.created,
         image.features,
         image=f"the image {image.image_id}",
         owner=image.owner,
-        remedy="build it anew from HyperPod's newest image, or leave `image` out",
+        remedy="build it again from the newest HyperPod AMI, or remove `image`",
         path=image.path,
     )
-    return Answer(detail=f"{real.state}, {real.architecture}, of {real.created}", problems=problems)
+    return Answer(detail=f"{real.state}, {real.architecture}, created {real.created}", problems=problems)
 
 
 def _image(account: Account, image_id: str) -> ExistingImage | None:
     found: list[dict[str, Any]] = account.find("ec2", "describe_images", ImageIds=[image_id]).get("Images", [])
     if not found:
         return None
-    told = found[0]
-    volumes = [one["Ebs"] for one in told.get("BlockDeviceMappings", ()) if one.get("Ebs")]
-    created = str(told.get("CreationDate", ""))[:10]
+    reported = found[0]
+    volumes = [one["Ebs"] for one in reported.get("BlockDeviceMappings", ()) if one.get("Ebs")]
+    created = str(reported.get("CreationDate", ""))[:10]
     return ExistingImage(
         image_id=image_id,
-        state=told["State"],
-        architecture=told.get("Architecture", "x86_64"),
+        state=reported["State"],
+        architecture=reported.get("Architecture", "x86_64"),
         created=date.fromisoformat(created) if created else None,
-        owner=told.get("OwnerId", ""),
+        owner=reported.get("OwnerId", ""),
         encrypted=any(volume.get("Encrypted") for volume in volumes),
         volumes=len(volumes),
     )
@@ -201,7 +201,7 @@ _SECONDS = 15
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """A redirect is an answer: the file is there. The token goes nowhere else."""
+    """Takes a redirect as an answer: the file exists. The token is sent to no other host."""
 
     def redirect_request(self, *_: object, **__: object) -> None:
         """Follow none."""
@@ -209,7 +209,7 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 def hub_status(model_id: str, *, revision: str | None, token: str | None, hub: str = HUB) -> int:
-    """Return the HTTP status of the model's config.json. Raises `AwsRefusal` when the Hub does not answer."""
+    """Return the HTTP status of the model's config.json. Raises `AwsRefusal` if the Hub does not respond."""
     url = f"{hub}/{quote(model_id)}/resolve/{quote(revision or 'main', safe='')}/{CONFIG}"
     headers = {} if token is None else {"Authorization": f"Bearer {token.strip()}"}
     request = Request(url, method="HEAD", headers=headers)  # noqa: S310 - HTTPS, but for tests
@@ -225,21 +225,21 @@ def hub_status(model_id: str, *, revision: str | None, token: str | None, hub: s
 def _unreachable(hub: str, error: Exception) -> NoReturn:
     reason = (
         error.reason if isinstance(error, URLError) else type(error).__name__
-    )  # Never the request: it has the token.
+    )  # Never print the request: it has the token.
     problem = Problem(
         code=CommandCode.UNREACHABLE,
-        message=f"{hub} does not answer: {reason}",
-        remedy="see that this machine reaches the Hub, or leave --hub out",
+        message=f"{hub} does not respond: {reason}",
+        remedy="check that this machine can connect to the Hub, or remove --hub",
     )
     raise AwsRefusal([problem], subject="huggingface.co") from None
 
 
 _Served = tuple[ServedModelConfig, tuple[PathPart, ...], str, bool]
-"""A model, its place in the file, whose it is, and whether the fleet itself writes it later."""
+"""A model, its path in the fleet file, its owner, and whether the fleet itself writes it later."""
 
 
 def model_questions(fleet: Fleet, *, ask_hub: bool) -> Iterator[Question]:
-    """Ask for the models of services, what is compiled from, secrets with tokens, and certificates."""
+    """Yield the checks of services' models, checkpoints of exports, secrets with Hub tokens, and certificates."""
     for name, service in fleet.services.items():
         owner, path = f"service {name}", ("services", name)
         models: list[_Served] = [(service.model, (*path, "model"), owner, service.export is not None)]
@@ -268,30 +268,30 @@ def _of_hub(model: ServedModelConfig, owner: str, path: tuple[PathPart, ...], as
 def _ask_bucket(uri: str, owner: str, exported: bool, path: tuple[PathPart, ...], account: Account) -> Answer:
     parts = urlsplit(uri)
     prefix = f"{parts.path.strip('/')}/".lstrip("/")
-    told = account.find("s3", "list_objects_v2", first_page=True, Bucket=parts.netloc, Prefix=prefix)
-    keys = [item["Key"] for item in told.get("Contents", ())]
-    has_config = f"{prefix}{CONFIG}" in keys or _has_key(account, parts.netloc, f"{prefix}{CONFIG}", told)
+    reported = account.find("s3", "list_objects_v2", first_page=True, Bucket=parts.netloc, Prefix=prefix)
+    keys = [item["Key"] for item in reported.get("Contents", ())]
+    has_config = f"{prefix}{CONFIG}" in keys or _has_key(account, parts.netloc, f"{prefix}{CONFIG}", reported)
     problems = check_model_in_bucket(
         uri, files=len(keys), has_config=has_config, owner=owner, exported=exported, path=path
     )
     if exported and not has_config:
-        return Answer(detail="not there yet: the service's export writes it")
-    return Answer(detail=f"{len(keys)} files{' or more' if told.get('IsTruncated') else ''}", problems=problems)
+        return Answer(detail="does not exist yet: the service's export writes it")
+    return Answer(detail=f"{len(keys)} files{' or more' if reported.get('IsTruncated') else ''}", problems=problems)
 
 
-def _has_key(account: Account, bucket: str, key: str, told: dict[str, object]) -> bool:
-    """Return whether a key beyond the first page is there."""
-    if not told.get("IsTruncated"):
+def _has_key(account: Account, bucket: str, key: str, reported: dict[str, object]) -> bool:
+    """Return whether a key beyond the first page exists."""
+    if not reported.get("IsTruncated"):
         return False
     listed = account.ask("s3", "list_objects_v2", first_page=True, Bucket=bucket, Prefix=key, MaxKeys=1)
     return any(item["Key"] == key for item in listed.get("Contents", ()))
 
 
 def _ask_secret(arn: str, owner: str, path: tuple[PathPart, ...], account: Account) -> Answer:
-    told = account.find("secretsmanager", "describe_secret", SecretId=arn)
-    there, deleted = bool(told), told.get("DeletedDate") is not None
+    reported = account.find("secretsmanager", "describe_secret", SecretId=arn)
+    there, deleted = bool(reported), reported.get("DeletedDate") is not None
     problems = check_token_secret(arn, there=there, deleted=deleted, owner=owner, region=account.region, path=path)
-    return Answer(detail="there, not read" if not problems else "not usable", problems=problems)
+    return Answer(detail="exists, not read" if not problems else "not usable", problems=problems)
 
 
 def _ask_hub(model: ServedModelConfig, owner: str, path: tuple[PathPart, ...], account: Account) -> Answer:
@@ -303,20 +303,20 @@ def _ask_hub(model: ServedModelConfig, owner: str, path: tuple[PathPart, ...], a
     problems = check_hub_model(
         model.hub_id, status=status, with_token=token is not None, owner=owner, path=(*path, "hub")
     )
-    return Answer(detail=f"the Hub answers {status} to its {CONFIG}", problems=problems)
+    return Answer(detail=f"the Hub returns {status} for its {CONFIG}", problems=problems)
 
 
 def _ask_certificate(service: ServiceConfig, owner: str, path: tuple[PathPart, ...], account: Account) -> Answer:
     arn = str(service.front.certificate_arn)
-    told: dict[str, Any] = account.find("acm", "describe_certificate", CertificateArn=arn).get("Certificate", {})
+    reported: dict[str, Any] = account.find("acm", "describe_certificate", CertificateArn=arn).get("Certificate", {})
     problems = check_certificate(
         arn,
-        status=told.get("Status"),
-        ends=told.get("NotAfter"),
-        names=tuple(told.get("SubjectAlternativeNames", ())),
+        status=reported.get("Status"),
+        ends=reported.get("NotAfter"),
+        names=tuple(reported.get("SubjectAlternativeNames", ())),
         domain=service.front.domain_name,
         owner=owner,
         now=datetime.now(UTC),
         path=(*path, "front", "certificate"),
     )
-    return Answer(detail=str(told.get("Status", "there is no such certificate")), problems=problems)
+    return Answer(detail=str(reported.get("Status", "the certificate does not exist")), problems=problems)

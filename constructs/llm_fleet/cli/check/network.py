@@ -1,4 +1,4 @@
-"""Checks the network that a fleet names: subnets, ways out, security groups."""
+"""Checks an existing network: subnets, routes and endpoints, security groups."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -37,21 +37,21 @@ _ALL: _Range = ("-1", None)
 
 
 def security_group(account: Account, group_id: str) -> SecurityGroup | None:
-    """Return a security group; `None` when there is none. Raises `AwsRefusal` when EC2 refuses to answer."""
+    """Return a security group; `None` if it does not exist. Raises `AwsRefusal` if EC2 refuses the call."""
     found = account.find("ec2", "describe_security_groups", GroupIds=[group_id]).get("SecurityGroups")
     if not found:
         return None
-    told = found[0]
+    reported = found[0]
     return SecurityGroup(
         group_id=group_id,
-        vpc_id=told["VpcId"],
-        ingress=told["IpPermissions"],
-        egress=told["IpPermissionsEgress"],
+        vpc_id=reported["VpcId"],
+        ingress=reported["IpPermissions"],
+        egress=reported["IpPermissionsEgress"],
     )
 
 
 def new_rules(fleet: Fleet) -> list[NewRule]:
-    """Return the rules inward that the deployment makes between groups that exist already, each once."""
+    """Return the ingress rules that the deployment adds to existing security groups, without duplicates."""
     found = (*_of_file_systems(fleet), *_of_accounting(fleet), *_of_groups(fleet))
     return list({(one.group_id, one.peer_id, one.protocol, one.ports): one for one in reversed(found)}.values())[::-1]
 
@@ -109,7 +109,7 @@ def _let_in(group_id: str, peer: str, ranges: Sequence[_Range], path: tuple[Path
 
 
 def _nodes(fleet: Fleet, cluster: str | None = None) -> list[str]:
-    """Return the existing groups of nodes, the network's first; of all clusters unless one is named."""
+    """Return the existing security groups of nodes, the network's first; of all clusters unless one is named."""
     clusters = fleet.hyperpod_clusters
     chosen = clusters.values() if cluster is None else [clusters[cluster]]
     own = [one for each in chosen for group in each.groups for one in group.security_group_ids]
@@ -127,7 +127,7 @@ _TARGETS = ("NatGatewayId", "GatewayId", "TransitGatewayId", "NetworkInterfaceId
 
 
 def _ask_ways_out(fleet: Fleet, existing: ExistingNetworkSpec, account: Account) -> Answer:
-    """Judge all compute subnets of the network at once."""
+    """Check all compute subnets of the network together."""
     tables = _route_tables(account, existing)
     if not tables:
         missing = no_such(
@@ -136,7 +136,7 @@ def _ask_ways_out(fleet: Fleet, existing: ExistingNetworkSpec, account: Account)
             f"name one of `aws ec2 describe-vpcs --region {account.region}`",
             path=("network", "vpc", "id"),
         )
-        return Answer(detail="there is no such VPC", problems=[missing])
+        return Answer(detail="the VPC does not exist", problems=[missing])
     closed: list[str] = []
     problems: list[Problem] = []
     shown: list[str] = []
@@ -147,13 +147,13 @@ def _ask_ways_out(fleet: Fleet, existing: ExistingNetworkSpec, account: Account)
         if not targets:
             closed.append(subnet_id)
     if closed:
-        shown.append(f"{', '.join(closed)} by endpoints alone")
+        shown.append(f"{', '.join(closed)} by endpoints only")
         problems += _endpoints(account, fleet, existing, [tables[one] for one in closed], closed)
     return Answer(detail="; ".join(shown), problems=problems)
 
 
 def _route_tables(account: Account, existing: ExistingNetworkSpec) -> dict[str, dict[str, Any]]:
-    """Return the route table of each compute subnet: its own, or the VPC's main one; nothing without VPC."""
+    """Return the route table of each compute subnet: its own, or the VPC's main one; empty without a VPC."""
     filters = [{"Name": "vpc-id", "Values": [existing.vpc_id]}]
     tables = account.ask("ec2", "describe_route_tables", Filters=filters)["RouteTables"]
     if not tables:  # Each VPC has one.
@@ -185,11 +185,11 @@ def _endpoints(
     closed: list[str],
 ) -> list[Problem]:
     filters = [{"Name": "vpc-id", "Values": [existing.vpc_id]}]
-    told = account.ask("ec2", "describe_vpc_endpoints", Filters=filters)["VpcEndpoints"]
-    interfaces = {_name(account, one): one for one in told if one["VpcEndpointType"] == "Interface"}
+    reported = account.ask("ec2", "describe_vpc_endpoints", Filters=filters)["VpcEndpoints"]
+    interfaces = {_name(account, one): one for one in reported if one["VpcEndpointType"] == "Interface"}
     routed = {
         table
-        for one in told
+        for one in reported
         if one["VpcEndpointType"] == "Gateway" and _name(account, one) == "s3"
         for table in one["RouteTableIds"]
     }
@@ -210,7 +210,7 @@ def _endpoints(
 
 
 def _features(fleet: Fleet) -> set[EndpointFeature]:
-    """Return what the fleet does, as in a closed network; of an existing one the fleet file does not say whether."""
+    """Return the AWS calls of the fleet as in a closed network: an existing one may be closed."""
     features = set(endpoint_features(fleet))
     if fleet.services:
         features.add(EndpointFeature.INFERENCE)
@@ -237,8 +237,8 @@ def _usable(account: Account, existing: ExistingNetworkSpec, name: str, endpoint
 
 
 def _cidrs(account: Account, existing: ExistingNetworkSpec) -> list[str]:
-    told = account.ask("ec2", "describe_subnets", SubnetIds=sorted(existing.subnet_ids.values()))
-    return [subnet["CidrBlock"] for subnet in told["Subnets"]]
+    reported = account.ask("ec2", "describe_subnets", SubnetIds=sorted(existing.subnet_ids.values()))
+    return [subnet["CidrBlock"] for subnet in reported["Subnets"]]
 
 
 def _name(account: Account, endpoint: dict[str, Any]) -> str:
@@ -246,19 +246,19 @@ def _name(account: Account, endpoint: dict[str, Any]) -> str:
 
 
 def questions(fleet: Fleet) -> Iterator[Question]:
-    """Ask about what exists; a network to be made is asked for by quotas and AZs alone."""
+    """Yield the checks of an existing network; a new one is checked by quotas and AZs only."""
     existing = fleet.network.vpc if fleet.network is not None else None
     if existing is not None:
         for zone, subnet_id in existing.subnet_ids.items():
             ask = partial(_ask_subnet, fleet, existing, zone, subnet_id)
             yield Question(Topic.NETWORK, f"addresses of {subnet_id}", ask)
-        yield Question(Topic.NETWORK, "ways out of the subnets", partial(_ask_ways_out, fleet, existing))
+        yield Question(Topic.NETWORK, "routes and endpoints of the subnets", partial(_ask_ways_out, fleet, existing))
     for group_id, path in _security_groups(fleet).items():
         ask = partial(_ask_group, existing, group_id, path, efa=_has_efa(fleet))
         yield Question(Topic.NETWORK, f"EFA rules of {group_id}", ask)
 
     if new := new_rules(fleet):
-        yield Question(Topic.NETWORK, "rules to be added", partial(_ask_new_rules, fleet, new))
+        yield Question(Topic.NETWORK, "rules to add", partial(_ask_new_rules, fleet, new))
 
 
 def _ask_new_rules(fleet: Fleet, new: Sequence[NewRule], account: Account) -> Answer:
@@ -267,12 +267,12 @@ def _ask_new_rules(fleet: Fleet, new: Sequence[NewRule], account: Account) -> An
     filters = [{"Name": "group-id", "Values": groups}]
     there = account.ask("ec2", "describe_security_group_rules", Filters=filters)["SecurityGroupRules"]
     others = [rule for rule in there if rule["SecurityGroupRuleId"] not in own]
-    detail = f"{len(new)} rules inward of {len(groups)} groups"
+    detail = f"{len(new)} ingress rules of {len(groups)} security groups"
     return Answer(detail=detail, problems=check_new_rules(new, others, region=account.region))
 
 
 def _security_groups(fleet: Fleet) -> Mapping[str, tuple[PathPart, ...]]:
-    """Return each existing security group that nodes have, with its place in the file."""
+    """Return each existing security group of nodes, with its path in the fleet file."""
     found: dict[str, tuple[PathPart, ...]] = {}
     existing = fleet.network.vpc if fleet.network is not None else None
     if existing is not None and existing.security_group_id:
@@ -291,28 +291,28 @@ def _has_efa(fleet: Fleet) -> bool:
 
 def _ask_subnet(fleet: Fleet, existing: ExistingNetworkSpec, zone: str, subnet_id: str, account: Account) -> Answer:
     assert fleet.network is not None
-    told = _subnet(account, subnet_id)
+    reported = _subnet(account, subnet_id)
     path = ("network", "vpc", "subnets", zone)
-    if told is None:
+    if reported is None:
         remedy = (
             f"name one of `aws ec2 describe-subnets --region {account.region} "
             f"--filters Name=vpc-id,Values={existing.vpc_id}`"
         )
         missing = no_such("subnet", subnet_id, remedy, path=path)
-        return Answer(detail="there is no such subnet", problems=[missing])
+        return Answer(detail="the subnet does not exist", problems=[missing])
     subnet = ExistingSubnet(
         subnet_id=subnet_id,
-        vpc_id=told["VpcId"],
-        zone=told["AvailabilityZoneId"],
-        cidr=told["CidrBlock"],
-        free=told["AvailableIpAddressCount"],
+        vpc_id=reported["VpcId"],
+        zone=reported["AvailabilityZoneId"],
+        cidr=reported["CidrBlock"],
+        free=reported["AvailableIpAddressCount"],
         held=_held(account, fleet, subnet_id),
     )
     plan = next(one for one in address_plan(fleet, fleet.network).zones if one.availability_zone_id == zone)
     misplaced = check_subnet_place(subnet, vpc_id=existing.vpc_id, zone=zone, path=path)
     problems = [*misplaced, *check_free_addresses(subnet, plan, path=path)]
     held = f", {subnet.held} held by the fleet" if subnet.held else ""
-    return Answer(detail=f"takes {plan.addresses + plan.headroom} of {subnet.free} free{held}", problems=problems)
+    return Answer(detail=f"needs {plan.addresses + plan.headroom} of {subnet.free} free{held}", problems=problems)
 
 
 def _subnet(account: Account, subnet_id: str) -> dict[str, Any] | None:
@@ -321,7 +321,7 @@ def _subnet(account: Account, subnet_id: str) -> dict[str, Any] | None:
 
 
 def _held(account: Account, fleet: Fleet, subnet_id: str) -> int:
-    """Return how many addresses of the subnet nodes of the fleet have already; they have its security group."""
+    """Return how many addresses of the subnet the fleet's nodes use already; its security group identifies them."""
     groups = own_ids(account, fleet) | set(_security_groups(fleet))
     running = _deployed(account, fleet)
     filters = [{"Name": "subnet-id", "Values": [subnet_id]}]
@@ -330,7 +330,7 @@ def _held(account: Account, fleet: Fleet, subnet_id: str) -> int:
 
 
 def _deployed(account: Account, fleet: Fleet) -> bool:
-    """Return whether any cluster of the fleet is there; else others have what has its security group."""
+    """Return whether any cluster of the fleet exists; if none does, the security group is used by others."""
     names = {cluster.cluster_name for cluster in fleet.hyperpod_clusters.values()}
     there = {one["ClusterName"] for one in account.ask("sagemaker", "list_clusters")["ClusterSummaries"]}
     return bool(names & there) or bool(fleet.parallelclusters)
@@ -342,11 +342,11 @@ def _ask_group(
     group = security_group(account, group_id)
     if group is None:
         remedy = (
-            f"name one of `aws ec2 describe-security-groups --region {account.region}`, or leave the key out, "
-            "and one is made"
+            f"name one of `aws ec2 describe-security-groups --region {account.region}`, or remove the key: "
+            "then one is created"
         )
         missing = no_such("security group", group_id, remedy, path=path)
-        return Answer(detail="there is no such security group", problems=[missing])
+        return Answer(detail="the security group does not exist", problems=[missing])
     misplaced = check_group_place(group, vpc_id=existing.vpc_id, path=path) if existing is not None else []
     rules = check_efa_rules(group, region=account.region, path=path) if efa else []
     return Answer(detail=_detail(group, rules, efa=efa), problems=[*misplaced, *rules])
@@ -355,4 +355,4 @@ def _ask_group(
 def _detail(group: SecurityGroup, rules: Sequence[Problem], *, efa: bool) -> str:
     if not efa:
         return "no node has EFA"
-    return "lets all traffic in from, and out to, itself" if not rules else f"{len(rules)} of 2 rules missing"
+    return "allows all traffic from and to itself" if not rules else f"{len(rules)} of 2 rules missing"

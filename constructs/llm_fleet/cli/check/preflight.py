@@ -1,4 +1,4 @@
-"""Asks all questions of a check at once, and tells what came of them."""
+"""Makes all checks of a fleet file in parallel, and shows their results."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from queue import SimpleQueue
@@ -19,9 +19,9 @@ T = TypeVar("T")
 
 
 def at_once(works: Sequence[Callable[[], T]], *, threads: int) -> Iterator[tuple[int, T]]:
-    """Yield the place and the result of each of `works` as it is done, and raise what one raises.
+    """Yield the index and the result of each of `works` when it is done; re-raise its exception.
 
-    The threads are daemons: who stops listening, as Ctrl-C does, does not wait for a call that is under way.
+    The threads are daemons, so that Ctrl-C does not wait for a call that is in progress.
     """
     todo: SimpleQueue[int | None] = SimpleQueue()
     done: SimpleQueue[tuple[int, T | BaseException, bool]] = SimpleQueue()
@@ -32,7 +32,7 @@ def at_once(works: Sequence[Callable[[], T]], *, threads: int) -> Iterator[tuple
         while (place := todo.get()) is not None:
             try:
                 done.put((place, works[place](), True))
-            except BaseException as error:  # It is raised where somebody listens.
+            except BaseException as error:  # It is raised in the thread that reads the queue.
                 done.put((place, error, False))
 
     count = min(threads, len(works))
@@ -47,7 +47,7 @@ def at_once(works: Sequence[Callable[[], T]], *, threads: int) -> Iterator[tuple
 
 
 def _next(done: "SimpleQueue[tuple[int, T | BaseException, bool]]") -> tuple[int, T | BaseException, bool]:
-    """Wait so that Ctrl-C is heard: on Windows a wait without an end does not hear it."""
+    """Wait so that Ctrl-C works: on Windows it does not interrupt a wait without a timeout."""
     from queue import Empty
 
     while True:
@@ -58,7 +58,7 @@ def _next(done: "SimpleQueue[tuple[int, T | BaseException, bool]]") -> tuple[int
 
 
 _THREADS = 4
-"""Services allow few calls a second; boto3 waits where they say so. Our choice."""
+"""Services allow few calls per second; boto3 waits when they throttle. Our choice."""
 _ABOUT_ALL = (
     CommandCode.NO_BOTO3,
     CommandCode.NO_CREDENTIALS,
@@ -66,11 +66,11 @@ _ABOUT_ALL = (
     CommandCode.INVALID_CREDENTIALS,
     CommandCode.REGION,
 )
-"""What would be said of every further call too, and is told once."""
+"""Refusals that apply to every other call too, so they are reported once."""
 
 
 def questions_of(fleet: Fleet, *, topics: Collection[Topic], ask_hub: bool) -> list[Question]:
-    """Return what is to be asked, in the order of the table. `ask_hub`: whether the Hugging Face Hub is asked too."""
+    """Return the checks in the order of the table. `ask_hub`: whether to query the Hugging Face Hub, too."""
     found = (
         *quotas.questions(fleet),
         *capacity.offering_questions(fleet),
@@ -84,12 +84,12 @@ def questions_of(fleet: Fleet, *, topics: Collection[Topic], ask_hub: bool) -> l
 
 
 def ask_all(account: Account, questions: Sequence[Question], step: Step) -> list[Outcome]:
-    """Ask, several at a time, and return the outcomes in the order of the questions.
+    """Make the checks, several at a time, and return the outcomes in the order of the questions.
 
-    Raises `AwsRefusal` for what is so of all calls, e.g. expired credentials.
+    Raises `AwsRefusal` for a refusal that applies to all calls, e.g. expired credentials.
     """
     step(total=len(questions) + 1)
-    _ = account.identity  # No credentials, and the like: told once, before anything else.
+    _ = account.identity  # Missing credentials and the like are reported once, before anything else.
     step()
     outcomes: dict[int, Outcome] = {}
     for place, outcome in at_once([_asking(account, question) for question in questions], threads=_THREADS):
@@ -105,31 +105,31 @@ def _asking(account: Account, question: Question) -> Callable[[], Outcome]:
         except AwsRefusal as refusal:
             if refusal.code in _ABOUT_ALL:
                 raise
-            return _not_asked(question, refusal)
+            return _not_checked(question, refusal)
         verdict = Verdict.PROBLEM if answer.problems else Verdict.GOOD
         return Outcome(question=question, verdict=verdict, detail=answer.detail, problems=answer.problems)
 
     return ask
 
 
-def _not_asked(question: Question, refusal: AwsRefusal) -> Outcome:
+def _not_checked(question: Question, refusal: AwsRefusal) -> Outcome:
     words = {
-        CommandCode.DENIED: "these credentials may not make the call",
-        CommandCode.THROTTLED: "AWS turned the call away as one too many",
-        CommandCode.UNREACHABLE: "AWS does not answer",
+        CommandCode.DENIED: "these credentials do not allow the call",
+        CommandCode.THROTTLED: "AWS throttled the call",
+        CommandCode.UNREACHABLE: "AWS does not respond",
     }
     action = refusal.subject
-    why = next((text for code, text in words.items() if code is refusal.code), "AWS refuses the call")
+    why = next((text for code, text in words.items() if code is refusal.code), "AWS rejects the call")
     return Outcome(
         question=question,
-        verdict=Verdict.NOT_ASKED,
+        verdict=Verdict.NOT_CHECKED,
         detail=f"{action}: {why}",
         problems=refusal.problems,
         action=action,
     )
 
 
-_TONES = {Verdict.GOOD: Tone.GOOD, Verdict.PROBLEM: Tone.BAD, Verdict.NOT_ASKED: Tone.WARNING}
+_TONES = {Verdict.GOOD: Tone.GOOD, Verdict.PROBLEM: Tone.BAD, Verdict.NOT_CHECKED: Tone.WARNING}
 _COLUMNS = (
     Column(key="what", title="CHECKED"),
     Column(key="verdict", title="VERDICT"),
@@ -138,15 +138,15 @@ _COLUMNS = (
 
 
 def exit_code(outcomes: Sequence[Outcome]) -> ExitCode:
-    """Return 1 when something is wrong, else 3 when something could not be asked, else 0."""
+    """Return 1 if there is a problem, else 3 if a check could not be made, else 0."""
     verdicts = {outcome.verdict for outcome in outcomes}
     if Verdict.PROBLEM in verdicts:
         return ExitCode.PROBLEMS
-    return ExitCode.NOT_ASKED if Verdict.NOT_ASKED in verdicts else ExitCode.FINE
+    return ExitCode.NOT_CHECKED if Verdict.NOT_CHECKED in verdicts else ExitCode.FINE
 
 
 def as_text(outcomes: Sequence[Outcome], screen: Screen, *, where: str) -> str:
-    """Return the whole answer for people."""
+    """Return the results as text."""
     rows = [
         {
             "what": outcome.question.what,
@@ -164,7 +164,7 @@ def as_text(outcomes: Sequence[Outcome], screen: Screen, *, where: str) -> str:
 
 
 def as_data(outcomes: Sequence[Outcome], *, fleet: str, region: str, account: str) -> dict[str, Any]:
-    """Return the whole answer for programs."""
+    """Return the results for `--json`."""
     return {
         "fleet": fleet,
         "region": region,
@@ -185,22 +185,22 @@ def as_data(outcomes: Sequence[Outcome], *, fleet: str, region: str, account: st
 
 
 def _findings(outcomes: Sequence[Outcome], screen: Screen) -> list[str]:
-    """Return each problem once: one missing rule may be behind several lines of the table."""
+    """Return each problem once: one missing rule can cause several lines of the table."""
     problems = [problem for outcome in outcomes if outcome.verdict is Verdict.PROBLEM for problem in outcome.problems]
     unique = list({(problem.code, problem.message): problem for problem in problems}.values())
-    return [_told(str(problem), screen) for problem in unique]
+    return [_finding(str(problem), screen) for problem in unique]
 
 
-def _told(text: str, screen: Screen) -> str:
+def _finding(text: str, screen: Screen) -> str:
     head, *rest = text.split("\n")
-    lines = [painted(plain_text(head), Tone.STRONG, colour=screen.colour), *map(plain_text, rest)]
+    lines = [painted(plain_text(head), Tone.STRONG, color=screen.color), *map(plain_text, rest)]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _refused_calls(outcomes: Sequence[Outcome], screen: Screen) -> str:
-    """Return what could not be asked, each action once, with what to do."""
-    refused = {one.action: one.problems[0] for one in outcomes if one.verdict is Verdict.NOT_ASKED and one.problems}
-    lines = [painted("not asked", Tone.STRONG, colour=screen.colour)] if refused else []
+    """Return the calls that AWS refused, each action once, with the remedy."""
+    refused = {one.action: one.problems[0] for one in outcomes if one.verdict is Verdict.NOT_CHECKED and one.problems}
+    lines = [painted("not checked", Tone.STRONG, color=screen.color)] if refused else []
     for action, problem in refused.items():
         remedy = problem.remedy.replace("the call", action, 1)
         lines.append(f"  {action}  [{problem.code.value}]")
@@ -212,5 +212,5 @@ def _refused_calls(outcomes: Sequence[Outcome], screen: Screen) -> str:
 def _summary(outcomes: Sequence[Outcome], where: str) -> str:
     count = {verdict: sum(outcome.verdict is verdict for outcome in outcomes) for verdict in Verdict}
     words = {Verdict.PROBLEM: "with a problem"}
-    told = ", ".join(f"{number} {words.get(verdict, verdict.value)}" for verdict, number in count.items() if number)
-    return f"{where}: {len(outcomes)} checked{f'; {told}' if told else ''}\n"
+    reported = ", ".join(f"{number} {words.get(verdict, verdict.value)}" for verdict, number in count.items() if number)
+    return f"{where}: {len(outcomes)} checked{f'; {reported}' if reported else ''}\n"

@@ -1,4 +1,4 @@
-"""A question to the account, its answer, and the account that it is asked of."""
+"""A check of an AWS account, its result, and the account with its cached calls."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from enum import StrEnum
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, told_of_aws
+from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, aws_errors_reported
 from llm_fleet.cli.place import places_in
 from llm_fleet.rules.problem import Problem
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Topic(StrEnum):
-    """A part of the preflight, as `--only` names it."""
+    """A topic of `llm-fleet check`, the value of `--only`."""
 
     QUOTAS = "quotas"
     OFFERINGS = "offerings"
@@ -31,17 +31,17 @@ class Topic(StrEnum):
 
 
 _PREFIXES = {"service-quotas": "servicequotas"}
-"""Where the service's name in IAM is not boto3's."""
+"""IAM service prefixes that differ from boto3's names."""
 _PAGES = {"service-quotas": 100, "sagemaker": 100}
-"""The most that a page may hold, where the service's default is ten or twenty: SageMaker has thousands of quotas."""
+"""Largest page size, where the service's default is ten or twenty: SageMaker has thousands of quotas."""
 _ACTIONS = {"s3:HeadBucket": "s3:ListBucket", "s3:ListObjectsV2": "s3:ListBucket"}
 
 
 class Account:
-    """An account as it is seen from one region. What was asked once is not asked again, refusals included."""
+    """An account in one Region. Each call is made once: responses and refusals are cached."""
 
     def __init__(self, clients: AwsClients) -> None:
-        """Ask with `clients`."""
+        """Call AWS with `clients`."""
         self._clients = clients
         self._making = Lock()
         self._lock = Lock()
@@ -49,26 +49,26 @@ class Account:
 
     @property
     def region(self) -> str:
-        """Where is asked."""
+        """The AWS Region."""
         return self._clients.region
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Who asks: `Account` and `Arn`."""
+        """The caller's identity: `Account` and `Arn`."""
         return self.ask("sts", "get_caller_identity")
 
     def ask(self, service: str, operation: str, *, first_page: bool = False, **parameters: Any) -> dict[str, Any]:
-        """Return what `operation` of boto3's client of `service` answers, all pages in one unless `first_page`.
+        """Return the response of `operation` of boto3's client of `service`, all pages in one unless `first_page`.
 
         Raises `AwsRefusal` whose subject is the IAM action.
         """
-        from concurrent.futures import Future  # It imports logging, and the command line reads this file for `--help`.
+        from concurrent.futures import Future  # botocore imports logging, and `--help` imports this module.
 
         key = json.dumps([service, operation, parameters], sort_keys=True, default=str)
         with self._lock:
-            asked = self._answers.get(key)
-            mine = asked is None
-            answer = self._answers[key] = Future() if asked is None else asked
+            requested = self._answers.get(key)
+            mine = requested is None
+            answer = self._answers[key] = Future() if requested is None else requested
         if mine:
             try:
                 answer.set_result(self._ask(service, operation, first_page, parameters))
@@ -77,15 +77,15 @@ class Account:
         return answer.result()
 
     def find(self, service: str, operation: str, *, first_page: bool = False, **parameters: Any) -> dict[str, Any]:
-        """Return the same as `ask`; nothing where what is asked for is not there."""
+        """Return the same as `ask`; empty if the resource does not exist."""
         try:
             return self.ask(service, operation, first_page=first_page, **parameters)
         except AwsGone:
             return {}
 
     def _ask(self, service: str, operation: str, first_page: bool, parameters: dict[str, Any]) -> dict[str, Any]:
-        with told_of_aws(iam_action(service, operation)):
-            with self._making:  # boto3 makes clients in one thread only.
+        with aws_errors_reported(iam_action(service, operation)):
+            with self._making:  # boto3 does not create clients in several threads.
                 client = self._clients.client(service)
             if not first_page and client.can_paginate(operation):
                 pages = client.get_paginator(operation)
@@ -95,7 +95,7 @@ class Account:
 
 
 def iam_action(service: str, operation: str) -> str:
-    """Return the action of IAM that `operation` of boto3's client needs, e.g. `ec2:DescribeSubnets`."""
+    """Return the IAM action of `operation` of boto3's client, e.g. `ec2:DescribeSubnets`."""
     camel = "".join(part.capitalize() for part in operation.split("_"))
     camel = re.sub(r"\bListAws", "ListAWS", camel)
     action = f"{_PREFIXES.get(service, service)}:{camel}"
@@ -103,7 +103,7 @@ def iam_action(service: str, operation: str) -> str:
 
 
 def header_of(refusal: AwsRefusal, name: str) -> str | None:
-    """Return a header of the answer that was a refusal; S3 tells a bucket's region even to whom it denies it."""
+    """Return a header of a refusal; S3 sends a bucket's Region even when it denies access."""
     response: dict[str, Any] = getattr(refusal.__cause__, "response", None) or {}
     return response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get(name)
 
@@ -112,40 +112,40 @@ _PARALLELCLUSTER = "parallelcluster:cluster-name"
 
 
 def own_ids(account: Account, fleet: "Fleet") -> frozenset[str]:
-    """Return the physical ids of all that the fleet's stacks have made; of a stack that is not there, nothing."""
+    """Return the physical ids of all resources of the fleet's stacks; none of a stack that does not exist."""
     return frozenset(thing for stack in _stacks(fleet) for thing in _ids_of(account, stack))
 
 
 def is_of_parallelcluster(tags: Iterable[Mapping[str, str]], fleet: "Fleet") -> bool:
-    """Return whether an instance with these tags is a node of one of the fleet's ParallelClusters."""
+    """Return whether an instance with these tags is a node of one of the fleet's ParallelCluster clusters."""
     names = {cluster.cluster_name for cluster in fleet.parallelclusters.values()}
-    told = next((tag["Value"] for tag in tags if tag["Key"] == _PARALLELCLUSTER), "")
-    return told in names or told.rpartition("-")[0] in names  # A hash follows the name.
+    reported = next((tag["Value"] for tag in tags if tag["Key"] == _PARALLELCLUSTER), "")
+    return reported in names or reported.rpartition("-")[0] in names  # The name ends in a hash.
 
 
 def _stacks(fleet: "Fleet") -> list[str]:
-    """Return the names of the stacks that make what quotas count: the network, storage, and what stands in them."""
+    """Return the names of the stacks with resources that quotas count: network, storage, clusters and services."""
     ours = [f"{fleet.name}-{part}" for part in ("network", "storage")]
     return [*ours, *(place.stack for place in places_in(fleet) if place.stack is not None)]
 
 
 def _ids_of(account: Account, stack: str) -> list[str]:
-    told = account.find("cloudformation", "list_stack_resources", StackName=stack)
-    resources: list[dict[str, Any]] = told.get("StackResourceSummaries", [])
+    reported = account.find("cloudformation", "list_stack_resources", StackName=stack)
+    resources: list[dict[str, Any]] = reported.get("StackResourceSummaries", [])
     return [str(one["PhysicalResourceId"]) for one in resources if one.get("PhysicalResourceId")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What the account says."""
+    """The result of a check."""
 
     detail: str
-    """For the table: the numbers that were compared."""
+    """The compared numbers, for the table."""
     problems: Sequence[Problem] = ()
 
 
 Ask = Callable[[Account], Answer]
-"""Asks, and judges; raises `AwsRefusal` where AWS may or will not say."""
+"""Makes the check; raises `AwsRefusal` if AWS refuses a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,25 +154,25 @@ class Question:
 
     topic: Topic
     what: str
-    """What is checked, in words."""
+    """What is checked, e.g. `quota …`."""
     answer: Ask
 
 
 class Verdict(StrEnum):
-    """What came of a question."""
+    """Verdict of a check."""
 
     GOOD = "good"
     PROBLEM = "problem"
-    NOT_ASKED = "not asked"
+    NOT_CHECKED = "not checked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """A question that was asked."""
+    """A check that was made."""
 
     question: Question
     verdict: Verdict
     detail: str
     problems: Sequence[Problem] = ()
     action: str = ""
-    """Of one that was not asked: the IAM action that was refused."""
+    """The IAM action that was refused, if the check could not be made."""

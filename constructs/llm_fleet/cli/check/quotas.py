@@ -1,4 +1,4 @@
-"""Checks a fleet against service quotas and what the account uses of them."""
+"""Checks a fleet against service quotas and their current usage in the account."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,10 +25,10 @@ _LIVING = ("running", "pending")
 _GONE = ("deleted", "failed")
 
 
-def in_use(account: Account, fleet: Fleet, quota: ServiceQuota, told: Mapping[str, Any]) -> float | None:
-    """Return what others use of `quota`, in its own unit; `None` where AWS does not tell.
+def in_use(account: Account, fleet: Fleet, quota: ServiceQuota, reported: Mapping[str, Any]) -> float | None:
+    """Return the usage of `quota` by others, in the quota's unit; `None` if AWS does not return it.
 
-    `told` is what Service Quotas says of it: for most quotas that we do not count, the metric of its usage.
+    `reported` is the response of Service Quotas: most quotas that are not counted here have a usage metric.
     """
     counted = _counters().get(quota.name)
     if counted is not None:
@@ -37,7 +37,7 @@ def in_use(account: Account, fleet: Fleet, quota: ServiceQuota, told: Mapping[st
         return _usage_vcpus(account, fleet)[quota.name]
     if " for cluster " in quota.name:
         return _usage_clusters(account, fleet)[quota.name]
-    metric = told.get("UsageMetric")
+    metric = reported.get("UsageMetric")
     return None if not metric else _measured(account, metric)
 
 
@@ -75,7 +75,7 @@ def _usage_clusters(account: Account, fleet: Fleet) -> Counter[str]:
 
 
 def _usage_vcpus(account: Account, fleet: Fleet) -> Counter[str]:
-    """Return the vCPUs of other running instances by their quota. Those in a Capacity Block are not counted by EC2."""
+    """Return the vCPUs of other running instances by their quota. EC2 does not count those in a Capacity Block."""
     own = own_ids(account, fleet)
     counts: Counter[str] = Counter()
     for reservation in account.ask("ec2", "describe_instances")["Reservations"]:
@@ -116,7 +116,7 @@ def _usage_interfaces(account: Account, fleet: Fleet) -> float:
 
 
 def _in_fullest_zone(account: Account, fleet: Fleet, things: Iterable[Mapping[str, Any]]) -> float:
-    """Return how many of `things` are in the one of the fleet's AZs that has most: AWS counts by AZ."""
+    """Return the highest number of `things` in one AZ of the fleet: AWS counts per AZ."""
     subnets = {one["SubnetId"]: one["AvailabilityZoneId"] for one in account.ask("ec2", "describe_subnets")["Subnets"]}
     there = Counter(subnets.get(one.get("SubnetId", "")) for one in things)
     return max((there[zone] for zone in (fleet.network.zones if fleet.network is not None else ())), default=0)
@@ -148,7 +148,7 @@ def _file_systems(account: Account, fleet: Fleet) -> list[dict[str, Any]]:
 
 
 def _measured(account: Account, metric: Mapping[str, Any]) -> float | None:
-    """Return the newest value of a metric of usage; `None` when there is none of the last hours."""
+    """Return the newest value of a usage metric; `None` if it has none in the last hours."""
     now = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
     answer = account.ask(
         "cloudwatch",
@@ -174,7 +174,7 @@ _LUSTRE = {
 
 
 def quota_needs(fleet: Fleet) -> list[QuotaNeed]:
-    """Return everything that `fleet` takes of a quota, each quota once."""
+    """Return the usage of `fleet` per quota, each quota once."""
     found = (*_machines(machines_of(fleet)), *_quota_need_clusters(fleet), *_warm_pools(fleet), *_storage(fleet))
     made = fleet.network is not None and fleet.network.vpc is None
     network = _made_network(fleet.network) if made and fleet.network is not None else ()
@@ -182,7 +182,7 @@ def quota_needs(fleet: Fleet) -> list[QuotaNeed]:
 
 
 def _machines(machines: Iterable[Machines]) -> Iterator[QuotaNeed]:
-    """A training plan itself takes none: assumption: training-plans-need-no-quota."""
+    """A training plan uses no quota: assumption: training-plans-need-no-quota."""
     for one in machines:
         if not one.instance_type or not one.count:
             continue
@@ -193,7 +193,7 @@ def _machines(machines: Iterable[Machines]) -> Iterator[QuotaNeed]:
 
 
 def _quota_need_vcpus(one: Machines) -> Iterator[QuotaNeed]:
-    """EC2 counts vCPUs, but those in Capacity Blocks not (EC2 User Guide: Capacity Blocks for ML)."""
+    """EC2 counts vCPUs, except those in Capacity Blocks (EC2 User Guide: Capacity Blocks for ML)."""
     facts = ec2_instance(one.ec2_type)
     quota = vcpu_quota(one.ec2_type, spot=one.capacity is CapacitySource.SPOT)
     if facts is not None and quota is not None and one.capacity is not CapacitySource.CAPACITY_BLOCK:
@@ -257,7 +257,7 @@ def _made_network(network: NetworkConfig) -> Iterator[QuotaNeed]:
 
 
 def _quota_need_interfaces(fleet: Fleet) -> Iterator[QuotaNeed]:
-    """AWS enforces the quota in each AZ: the fullest one counts."""
+    """AWS enforces the quota per AZ, so the AZ with most nodes counts."""
     if fleet.network is not None:
         plan = address_plan(fleet, fleet.network)
         most = max((zone.interfaces for zone in plan.zones), default=0)
@@ -272,7 +272,7 @@ def _need(
 
 
 def _added_up(needs: Sequence[QuotaNeed]) -> list[QuotaNeed]:
-    """Return each quota once: added up, or of one that is for a single thing, the largest."""
+    """Return each quota once: the sum of the needs, or the largest need if the quota is per resource."""
     found: dict[ServiceQuota, QuotaNeed] = {}
     for need in needs:
         known = found.get(need.quota)
@@ -292,59 +292,66 @@ _OPEN = ("PENDING", "CASE_OPENED")
 
 
 def questions(fleet: Fleet) -> Iterator[Question]:
-    """Ask for each quota that the fleet can run into."""
+    """Yield the check of each quota that the fleet can exceed."""
     for need in quota_needs(fleet):
         yield Question(Topic.QUOTAS, f"quota {need.quota.name}", partial(_ask_quota, fleet, need))
 
 
 def _ask_quota(fleet: Fleet, need: QuotaNeed, account: Account) -> Answer:
-    told = _told(account, need.quota)
-    if told is None:
-        return Answer(detail="AWS has no such quota here", problems=check_quota(need, None, region=account.region))
-    alone = QuotaGranted(code=told["QuotaCode"], value=told["Value"], adjustable=told.get("Adjustable", True))
-    granted = replace(alone, in_use=_used(account, fleet, need, alone, told)) if need.adds_up else alone
+    reported = _reported(account, need.quota)
+    if reported is None:
+        return Answer(
+            detail="AWS does not have this quota in this Region",
+            problems=check_quota(need, None, region=account.region),
+        )
+    alone = QuotaGranted(
+        code=reported["QuotaCode"], value=reported["Value"], adjustable=reported.get("Adjustable", True)
+    )
+    granted = replace(alone, in_use=_used(account, fleet, need, alone, reported)) if need.adds_up else alone
     problems = check_quota(need, granted, region=account.region)
     if problems and granted.adjustable:
-        granted = replace(granted, asked_for=_asked_for(account, need.quota, granted.code))
+        granted = replace(granted, requested_for=_requested_for(account, need.quota, granted.code))
         problems = check_quota(need, granted, region=account.region)
     return Answer(detail=_detail(need, granted), problems=problems)
 
 
-def _used(account: Account, fleet: Fleet, need: QuotaNeed, alone: QuotaGranted, told: dict[str, Any]) -> float | None:
-    """Return what others use. Who may not ask is told so only where the quota would be enough without them."""
+def _used(
+    account: Account, fleet: Fleet, need: QuotaNeed, alone: QuotaGranted, reported: dict[str, Any]
+) -> float | None:
+    """Return the usage by others. A denied call is raised only if the quota would be sufficient without them."""
     try:
-        return in_use(account, fleet, need.quota, told)
+        return in_use(account, fleet, need.quota, reported)
     except AwsRefusal:
         if check_quota(need, alone, region=account.region):
             return None
         raise
 
 
-def _told(account: Account, quota: ServiceQuota) -> dict[str, Any] | None:
-    """Return what is granted; what was never changed is in the list of defaults only."""
+def _reported(account: Account, quota: ServiceQuota) -> dict[str, Any] | None:
+    """Return the granted value; a quota that was never changed is only in the list of defaults."""
     for operation in ("list_service_quotas", "list_aws_default_service_quotas"):
-        for told in account.ask("service-quotas", operation, ServiceCode=quota.service)["Quotas"]:
-            if told["QuotaCode"] == quota.code or told["QuotaName"] == quota.name:
-                return told
+        for reported in account.ask("service-quotas", operation, ServiceCode=quota.service)["Quotas"]:
+            if reported["QuotaCode"] == quota.code or reported["QuotaName"] == quota.name:
+                return reported
     return None
 
 
-def _asked_for(account: Account, quota: ServiceQuota, code: str) -> float | None:
-    """Return what was asked for and is not answered; who may not see that is not told of it."""
+def _requested_for(account: Account, quota: ServiceQuota, code: str) -> float | None:
+    """Return the open requests for an increase; empty if the call is denied."""
     try:
         history = account.ask(
             "service-quotas", "list_requested_service_quota_change_history", ServiceCode=quota.service
         )
     except AwsRefusal:
         return None
-    asked = [
+    requested = [
         one["DesiredValue"] for one in history["RequestedQuotas"] if one["QuotaCode"] == code and one["Status"] in _OPEN
     ]
-    return max(asked, default=None)
+    return max(requested, default=None)
 
 
 def _detail(need: QuotaNeed, granted: QuotaGranted) -> str:
     if not need.adds_up:
-        return f"takes {need.amount:g} of {granted.value:g}"
-    used = "; AWS does not tell what is in use" if granted.in_use is None else f"; {granted.in_use:g} in use"
-    return f"takes {need.amount:g} of {granted.value:g}{used}"
+        return f"needs {need.amount:g} of {granted.value:g}"
+    used = "; AWS does not return the current usage" if granted.in_use is None else f"; {granted.in_use:g} in use"
+    return f"needs {need.amount:g} of {granted.value:g}{used}"

@@ -1,4 +1,4 @@
-"""Checks the buckets and file systems that a fleet names."""
+"""Checks the existing buckets and file systems of a fleet."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from llm_fleet.cli.clients import AwsRefusal
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.rules.account.existing_resources import (
     ExistingFileSystem,
-    ToldFileSystem,
+    ReportedFileSystem,
     check_bucket,
     check_file_system,
     check_new_bucket,
@@ -32,15 +32,15 @@ class NamedBucket:
 
     name: str
     used_for: str
-    """What it does, to follow the word `which`."""
+    """Its use; follows the word `which` in messages."""
     same_region: bool
-    """Whether it must be in the region of the fleet. So SageMaker's guides say of jobs and endpoints; of a data
-    repository of FSx it is assumption: fsx-links-buckets-of-its-region"""
+    """Whether it must be in the fleet's Region. SageMaker's guides say so for jobs and endpoints; for a data
+    repository of FSx: assumption: fsx-links-buckets-of-its-region"""
     path: tuple[PathPart, ...]
 
 
 def questions_of_buckets(fleet: Fleet) -> Iterator[Question]:
-    """Ask for each bucket once."""
+    """Yield one check per bucket."""
     made = {bucket.bucket_name for bucket in fleet.storage.buckets.values()}
     seen: set[str] = set()
     for bucket in bucket_places(fleet):
@@ -58,7 +58,7 @@ def questions_of_buckets(fleet: Fleet) -> Iterator[Question]:
 
 
 def bucket_places(fleet: Fleet) -> Iterator[NamedBucket]:
-    """Return the buckets that must be there before the deployment."""
+    """Return the buckets that must exist before the deployment."""
     yield from _of_storage(fleet)
     yield from _of_clusters(fleet)
     yield from _of_models(fleet)
@@ -122,47 +122,50 @@ def _ask_bucket(bucket: NamedBucket, account: Account) -> Answer:
         same_region=bucket.same_region,
         path=bucket.path,
     )
-    return Answer(detail=f"in {where or account.region}" if exists else "there is no such bucket", problems=problems)
+    return Answer(detail=f"in {where or account.region}" if exists else "the bucket does not exist", problems=problems)
 
 
 def _ask_new_bucket(fleet: Fleet, name: str, path: tuple[PathPart, ...], account: Account) -> Answer:
     try:
         account.ask("s3", "head_bucket", Bucket=name)
     except AwsRefusal as refusal:
-        # Whom S3 does not let look, it tells nevertheless that the bucket is there: 403 in place of 404.
+        # S3 returns 403 for an existing bucket without access to it, 404 if it does not exist.
         if refusal.code not in (CommandCode.GONE, CommandCode.DENIED):
             raise
         taken = refusal.code is CommandCode.DENIED
         return Answer(
-            detail="somebody has it" if taken else "free", problems=check_new_bucket(name, exists=taken, path=path)
+            detail="another account has it" if taken else "free",
+            problems=check_new_bucket(name, exists=taken, path=path),
         )
     own = name in own_ids(account, fleet)
     return Answer(
-        detail="the fleet has it already" if own else "this account has it",
+        detail="the fleet has it" if own else "this account has it",
         problems=check_new_bucket(name, exists=not own, path=path),
     )
 
 
 def questions(fleet: Fleet) -> Iterator[Question]:
-    """Ask for each file system and bucket that exists already, and for the names of those to be made."""
-    for file_system_id, told, let_in in _existing(fleet):
+    """Yield the checks of existing file systems and buckets, and of the names of new buckets."""
+    for file_system_id, reported, let_in in _existing(fleet):
         yield Question(
-            Topic.STORAGE, f"file system {file_system_id}", partial(_ask_file_system, fleet, file_system_id, told)
+            Topic.STORAGE, f"file system {file_system_id}", partial(_ask_file_system, fleet, file_system_id, reported)
         )
         if fleet.network is not None and fleet.network.vpc is not None:
             yield Question(
-                Topic.STORAGE, f"ports of {file_system_id}", partial(_ask_ports, fleet, file_system_id, told, let_in)
+                Topic.STORAGE,
+                f"ports of {file_system_id}",
+                partial(_ask_ports, fleet, file_system_id, reported, let_in),
             )
     yield from questions_of_buckets(fleet)
 
 
-def _existing(fleet: Fleet) -> Iterator[tuple[str, ToldFileSystem, str | None]]:
-    """Yield id, what the file says, and the security group that the deployment itself opens to the nodes."""
+def _existing(fleet: Fleet) -> Iterator[tuple[str, ReportedFileSystem, str | None]]:
+    """Yield the id, its value in the fleet file, and the security group that the deployment opens to the nodes."""
     vpc = fleet.network.vpc.vpc_id if fleet.network is not None and fleet.network.vpc is not None else None
     fsx = fleet.storage.fsx.existing if fleet.storage.fsx is not None else None
     home = fleet.storage.home.existing if fleet.storage.home is not None else None
     if fsx is not None:
-        told = ToldFileSystem(
+        reported = ReportedFileSystem(
             kind="LUSTRE",
             path=("storage", "fsx", "existing"),
             vpc_id=vpc,
@@ -171,22 +174,22 @@ def _existing(fleet: Fleet) -> Iterator[tuple[str, ToldFileSystem, str | None]]:
             dns_name=fsx.dns_name,
             efa=fsx.efa_enabled,
         )
-        yield fsx.file_system_id, told, fsx.security_group_id
+        yield fsx.file_system_id, reported, fsx.security_group_id
     if home is not None:
-        told = ToldFileSystem(
+        reported = ReportedFileSystem(
             kind="OPENZFS",
             path=("storage", "home", "existing"),
             vpc_id=vpc,
             zone=home.availability_zone_id,
             dns_name=home.dns_name,
         )
-        yield home.file_system_id, told, home.security_group_id
+        yield home.file_system_id, reported, home.security_group_id
 
 
-def _ask_file_system(fleet: Fleet, file_system_id: str, told: ToldFileSystem, account: Account) -> Answer:
+def _ask_file_system(fleet: Fleet, file_system_id: str, reported: ReportedFileSystem, account: Account) -> Answer:
     found = _file_system(account, file_system_id)
     if found is None:
-        return Answer(detail="there is no such file system", problems=[_missing(account, file_system_id, told)])
+        return Answer(detail="the file system does not exist", problems=[_missing(account, file_system_id, reported)])
     lustre = found.get("LustreConfiguration", {})
     real = ExistingFileSystem(
         file_system_id=file_system_id,
@@ -199,19 +202,21 @@ def _ask_file_system(fleet: Fleet, file_system_id: str, told: ToldFileSystem, ac
         efa=lustre.get("EfaEnabled"),
     )
     detail = f"{real.kind}, {real.lifecycle}, in {', '.join(real.zones)}"
-    return Answer(detail=detail, problems=check_file_system(real, told))
+    return Answer(detail=detail, problems=check_file_system(real, reported))
 
 
-def _ask_ports(fleet: Fleet, file_system_id: str, told: ToldFileSystem, let_in: str | None, account: Account) -> Answer:
+def _ask_ports(
+    fleet: Fleet, file_system_id: str, reported: ReportedFileSystem, let_in: str | None, account: Account
+) -> Answer:
     assert fleet.network is not None
     assert fleet.network.vpc is not None
     existing = fleet.network.vpc
     found = _file_system(account, file_system_id)
     nodes = security_group(account, existing.security_group_id) if existing.security_group_id else None
     if found is None or nodes is None:
-        why = "the nodes' security group is yet to be made: let it in afterwards" if found else "nothing to ask"
+        why = "the nodes' security group is new: allow it after the deployment" if found else "nothing to check"
         return Answer(detail=why)
-    lustre = told.kind == "LUSTRE"
+    lustre = reported.kind == "LUSTRE"
     ports = lustre_limits().ports if lustre else open_zfs_limits().ports
     node_cidrs = _cidrs(account, list(existing.subnet_ids.values()))
     server_cidrs = _cidrs(account, found["SubnetIds"])
@@ -227,12 +232,12 @@ def _ask_ports(fleet: Fleet, file_system_id: str, told: ToldFileSystem, let_in: 
             node_cidrs=node_cidrs,
             server_cidrs=server_cidrs,
             region=account.region,
-            path=told.path,
+            path=reported.path,
         )
         for server in servers
         if server is not None
     ]
-    best = min(missing, key=len) if missing else []  # One group that lets the nodes in is enough.
+    best = min(missing, key=len) if missing else []  # One security group that allows the nodes is enough.
     shown = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in ports)
     return Answer(detail=f"TCP {shown}, {len(best)} rules missing" if best else f"TCP {shown}", problems=best)
 
@@ -242,11 +247,11 @@ def _file_system(account: Account, file_system_id: str) -> dict[str, Any] | None
     return next(iter(found.get("FileSystems", ())), None)
 
 
-def _missing(account: Account, file_system_id: str, told: ToldFileSystem) -> Problem:
+def _missing(account: Account, file_system_id: str, reported: ReportedFileSystem) -> Problem:
     return Problem(
         code=CheckCode.FILE_SYSTEM_STATE,
-        path=(*told.path, "id"),
-        message=f"there is no file system {file_system_id} in this account and region",
+        path=(*reported.path, "id"),
+        message=f"the file system {file_system_id} does not exist in this account and Region",
         value=file_system_id,
         remedy=f"name one of `aws fsx describe-file-systems --region {account.region}`",
     )
@@ -256,13 +261,13 @@ def _groups_of(account: Account, found: dict[str, Any]) -> list[str]:
     ids = found.get("NetworkInterfaceIds", [])
     if not ids:
         return []
-    told = account.ask("ec2", "describe_network_interfaces", NetworkInterfaceIds=ids)["NetworkInterfaces"]
-    return sorted({group["GroupId"] for interface in told for group in interface["Groups"]})
+    reported = account.ask("ec2", "describe_network_interfaces", NetworkInterfaceIds=ids)["NetworkInterfaces"]
+    return sorted({group["GroupId"] for interface in reported for group in interface["Groups"]})
 
 
 def _zones(account: Account, subnet_ids: list[str]) -> tuple[str, ...]:
-    told = account.ask("ec2", "describe_subnets", SubnetIds=subnet_ids)["Subnets"]
-    return tuple(dict.fromkeys(subnet["AvailabilityZoneId"] for subnet in told))
+    reported = account.ask("ec2", "describe_subnets", SubnetIds=subnet_ids)["Subnets"]
+    return tuple(dict.fromkeys(subnet["AvailabilityZoneId"] for subnet in reported))
 
 
 def _cidrs(account: Account, subnet_ids: list[str]) -> list[str]:

@@ -1,6 +1,6 @@
-"""Connects to a node: how it is reached, and what is said at both ends.
+"""Connects to a node through Session Manager or ECS Exec.
 
-The commands of AWS that open a session, as words: no shell reads them on this machine.
+AWS CLI commands are lists of words, so that no shell on this machine interprets them.
 
 assumption: hyperpod-takes-session-documents
 """
@@ -34,12 +34,12 @@ from llm_fleet.rules.feature_codes import NodesCode
 from llm_fleet.rules.problem import FleetError
 
 
-def reached_node(listing: Listing, asked: str | None, place: Place, region: str) -> Node:
-    """Return the node that `asked` means. Raises `FleetError` (LF1101 to LF1103, LF1108) unless a session can begin."""
+def reached_node(listing: Listing, requested: str | None, place: Place, region: str) -> Node:
+    """Return the node named `requested`. Raises `FleetError` (LF1101 to LF1103, LF1108) unless a session can start."""
     try:
-        node = wanted_node(listing, asked)
+        node = wanted_node(listing, requested)
     except FleetError:
-        found = _by_slurm(listing, asked, region) if place.kind is Kind.PARALLELCLUSTER else None
+        found = _by_slurm(listing, requested, region) if place.kind is Kind.PARALLELCLUSTER else None
         if found is None:
             raise
         node = found
@@ -48,48 +48,48 @@ def reached_node(listing: Listing, asked: str | None, place: Place, region: str)
         refuse(
             NodesCode.NODE_NOT_RUNNING,
             f"{node.label} is {node.status}{said}",
-            "wait until it runs, `llm-fleet nodes --watch` shows it; `llm-fleet logs` tells why it does not",
+            "wait until it runs (`llm-fleet nodes --watch`); `llm-fleet logs` shows why it does not",
             subject=str(place),
         )
     if node.role is NodeRole.TASK and node.task_arn is None:
         refuse(
             NodesCode.NOT_REACHED,
-            "the service lets nobody into its tasks",
-            "write `execute_command: true` for the service in the fleet file and deploy it; or name a host, as in "
+            "`execute_command` is not set for the service",
+            "set `execute_command: true` for the service in the fleet file and deploy it; or connect to a host: "
             "`llm-fleet connect host-1`",
             subject=str(place),
         )
     if node.role is not NodeRole.TASK and node.target is None:
         refuse(
             NodesCode.NOT_REACHED,
-            f"{node.label} has no machine yet",
-            "wait until it runs, `llm-fleet nodes --watch` shows it",
+            f"{node.label} has no instance yet",
+            "wait until it runs (`llm-fleet nodes --watch`)",
             subject=str(place),
         )
     return node
 
 
-def _by_slurm(listing: Listing, asked: str | None, region: str) -> Node | None:
-    """Return the node of ParallelCluster that Slurm knows by this name, e.g. `trn1-st-node-1`: no tag tells it."""
+def _by_slurm(listing: Listing, requested: str | None, region: str) -> Node | None:
+    """Return the node of ParallelCluster with this Slurm name, e.g. `trn1-st-node-1`, which no tag contains."""
     from llm_fleet.cli.nodes.slurm_view import ask_slurm
 
     try:
         rows = rows_of(listing, ask_slurm(listing, region))
     except FleetError:
         return None
-    return next((row.node for row in rows if row.node and row.slurm and row.slurm.name == asked), None)
+    return next((row.node for row in rows if row.node and row.slurm and row.slurm.name == requested), None)
 
 
 _PORTS = re.compile(r"(\d{1,5}):(\d{1,5})")
 _HIGHEST = 65_535
 _SHELL = "/bin/sh"
-"""Of a container: not each has bash."""
+"""Shell of a container: some have no bash."""
 SERVER = "model-server"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """One port here that leads to one there."""
+    """A local port that is forwarded to a port of the node."""
 
     here: int
     there: int
@@ -100,13 +100,13 @@ class Ports:
         found = _PORTS.fullmatch(text.strip())
         numbers = [int(one) for one in found.groups()] if found else []
         if not numbers or not all(0 < one <= _HIGHEST for one in numbers):
-            remedy = "write the port of this machine, a colon and the node's, as in 8888:8888"
-            refuse(NodesCode.PORTS, "these are no ports to forward", remedy, subject="--port-forward", value=text)
+            remedy = "write LOCAL_PORT:NODE_PORT, as in 8888:8888"
+            refuse(NodesCode.PORTS, "not a pair of ports", remedy, subject="--port-forward", value=text)
         return cls(here=numbers[0], there=numbers[1])
 
 
 def shell_words(node: Node, region: str, *, user: str | None) -> list[str]:
-    """Return what opens a shell: as `user`, else as whoever Session Manager makes of a session (HyperPod: root)."""
+    """Return the command for a shell as `user`; by default as Session Manager's user (HyperPod: root)."""
     if user is None:
         return _start(node, region)
     command = [f"sudo --login --user={user}"]
@@ -114,13 +114,13 @@ def shell_words(node: Node, region: str, *, user: str | None) -> list[str]:
 
 
 def forward_words(node: Node, region: str, ports: Ports) -> list[str]:
-    """Return what lets a port of this machine lead to one of the node."""
+    """Return the command that forwards a local port to a port of the node."""
     numbers = {"portNumber": [str(ports.there)], "localPortNumber": [str(ports.here)]}
     return [*_start(node, region), *_document("AWS-StartPortForwardingSession", numbers)]
 
 
 def task_words(node: Node, region: str, *, cluster: str, command: str | None) -> list[str]:
-    """Return what opens a shell, or runs a command, in the server's container of a task (ECS Exec)."""
+    """Return the command for a shell, or for a command, in the server container of a task (ECS Exec)."""
     words = ["aws", "ecs", "execute-command", "--region", region, "--cluster", cluster]
     words += ["--task", str(node.task_arn), "--container", SERVER]
     return [*words, "--interactive", "--command", command or _SHELL]
@@ -135,16 +135,16 @@ def _document(name: str, parameters: dict[str, list[str]]) -> list[str]:
 
 
 _ROOT = "root"
-"""Whom a command is run as unless told: as HyperPod's own sessions are."""
+"""Default user of `--command`, as in HyperPod's own sessions."""
 _UBUNTU = "ubuntu"
-"""Whom ssh logs in as on HyperPod, whose image is Ubuntu's."""
+"""Default user of ssh on HyperPod, whose AMI is based on Ubuntu."""
 
 
 class Connect:
     """One run of the command."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
-        """Find out which cluster or service is meant. Raises `FleetError`."""
+        """Read the cluster or service from `arguments`. Raises `FleetError`."""
         self._arguments = arguments
         self._ports = Ports.read(arguments.port_forward) if arguments.port_forward else None
         self._place = place_of(arguments)
@@ -153,7 +153,7 @@ class Connect:
         self._platform = Platform.of_this_machine()
 
     def run(self) -> int:
-        """Do what was asked for; return the exit code."""
+        """Connect, and return the exit code."""
         with progress("nodes") as step:
             seen: Callable[[int], None] = lambda count: step(said=f"{count} nodes")  # noqa: E731 - one word of it
             listing = listing_of(self._clients, self._place, roles=self._roles, seen=seen)
@@ -172,7 +172,7 @@ class Connect:
     def _words(self, node: Node, region: str) -> list[str]:
         if node.role is NodeRole.TASK:
             if self._ports is not None or self._arguments.user is not None:
-                self._arguments.usage("a task of a service has neither ports to forward nor users")
+                self._arguments.usage("--port-forward and --user have no effect for a task of a service")
             return task_words(node, region, cluster=self._place.name, command=self._arguments.command)
         if self._ports is not None:
             return forward_words(node, region, self._ports)
@@ -180,14 +180,14 @@ class Connect:
 
     def _print(self, node: Node, words: list[str]) -> int:
         if self._arguments.json:
-            print_json({"node": node.told(), "command": words})
+            print_json({"node": node.as_json(), "command": words})
         else:
             print(self._platform.command_line(words))
         return ExitCode.FINE
 
     def _open(self, node: Node, words: list[str]) -> int:
         if self._ports is None and not sys.stdin.isatty():
-            self._arguments.usage("a shell needs a terminal: --command runs one command, --print shows what to run")
+            self._arguments.usage("a shell requires a terminal: use --command to run one command, or --print")
         print(f"{node.label} ({node.instance_id or node.logical_id}), {self._place}", file=sys.stderr, flush=True)
         return open_session(words, node.label)
 
@@ -198,13 +198,13 @@ class Connect:
             return run_command(session, self._arguments.command, lambda line: print(plain_line(line), flush=True))
         lines: list[str] = []
         code = run_command(session, self._arguments.command, lines.append)
-        print_json({"node": node.told(), "exit_code": code, "output": lines})
+        print_json({"node": node.as_json(), "exit_code": code, "output": lines})
         return code
 
     def _ssh(self, listing: Listing) -> int:
         if self._place.kind is Kind.SERVICE:
-            remedy = "`llm-fleet connect` opens a shell in a task, or on a host by its name"
-            refuse(NodesCode.SSH_NONE, "a service has no users who could log in", remedy, subject=str(self._place))
+            remedy = "use `llm-fleet connect` for a shell in a task, or on a host by its name"
+            refuse(NodesCode.SSH_NONE, "--ssh-config is not available for a service", remedy, subject=str(self._place))
         text = ssh_config(
             listing.nodes,
             prefix=self._place.stack or self._place.name,

@@ -1,9 +1,9 @@
-"""This machine's part in a session: programs, the terminal that it gets, and settings of OpenSSH.
+"""The local side of a session: required programs, the terminal, and the ssh configuration.
 
-ssh, scp, rsync and editors come to the nodes of a cluster through Session Manager. No host key is disabled. Each
-machine's key is kept under its instance id (`HostKeyAlias`), in a file of its own: the first key is taken
-(`accept-new`), since the way there is AWS's own and already says who the machine is; a machine that took another's
-place has a new id and a new key, and a known machine with another key is refused.
+ssh, scp, rsync and editors connect to nodes through Session Manager. Host key checks stay enabled. Each instance's key
+is stored under its instance id (`HostKeyAlias`), in a separate file. The first key is accepted (`accept-new`), because
+Session Manager already authenticates the instance. A replacement has a new instance id and a new key; a known instance
+with another key is refused.
 """
 
 import os
@@ -38,11 +38,11 @@ class Platform(Enum):
 
     @classmethod
     def of_this_machine(cls) -> Self:
-        """Return it; what is none of the three is taken for Linux."""
+        """Return the platform; any other than these three counts as Linux."""
         return next((one for one in cls if sys.platform.startswith(str(one.value))), cls("linux"))
 
     def command_line(self, words: list[str]) -> str:
-        """Return `words` as this platform's shell reads them: POSIX, or cmd.exe and PowerShell."""
+        """Return `words` quoted for this platform's shell: POSIX, or cmd.exe and PowerShell."""
         return subprocess.list2cmdline(words) if self is Platform.WINDOWS else join(words)
 
 
@@ -56,20 +56,20 @@ _INSTALL = {
     (
         PLUGIN,
         Platform.LINUX,
-    ): f"run `curl -O {_DEB}` and `sudo dpkg -i session-manager-plugin.deb`; AWS has an RPM, too",
+    ): f"run `curl -O {_DEB}` and `sudo dpkg -i session-manager-plugin.deb`; AWS provides an RPM, too",
     (PLUGIN, Platform.MACOS): "run `brew install --cask session-manager-plugin`",
     (PLUGIN, Platform.WINDOWS): "run `winget install Amazon.SessionManagerPlugin`, and open a new terminal",
 }
 
 
 def check_programs(platform: Platform) -> None:
-    """Raise `FleetError` (LF1106) that tells every program of AWS that is missing, and how this machine gets it."""
+    """Raise `FleetError` (LF1106) with every missing AWS program and the command that installs it."""
     missing = [name for name in (AWS, PLUGIN) if shutil.which(name) is None]
     problems = [
         Problem(
             code=NodesCode.PROGRAM_MISSING,
-            message=f"this machine has no {name}",
-            remedy=f"{_INSTALL[name, platform]}; --print shows the command for another machine",
+            message=f"{name} is not installed",
+            remedy=f"{_INSTALL[name, platform]}; --print prints the command for another machine",
         )
         for name in missing
     ]
@@ -78,15 +78,15 @@ def check_programs(platform: Platform) -> None:
 
 
 _PAUSES = (1.0, 2.0, 4.0, 8.0)
-"""Seconds before each further attempt: all sessions of the account count, so each waits longer than the last."""
+"""Seconds before each retry. Sessions count per account, so each wait is longer."""
 _ERROR = re.compile(r"An error occurred \(([A-Za-z.]+)\) when calling the (\w+) operation[^:]*: (.*)", re.DOTALL)
 _NOT_CONNECTED = ("TargetNotConnected", "TargetNotConnectedException")
 
 
 def open_session(words: Sequence[str], name: str, *, sleep: Callable[[float], None] = time.sleep) -> int:
-    """Run a command of AWS that opens a session with the node `name`; return its exit code.
+    """Run an AWS CLI command that opens a session with the node `name`; return its exit code.
 
-    Not by exec: a session that is one too many is told by the command's exit, and is started again here, with words.
+    Not by exec: a throttled session ends with an exit code, and is started again here with a message.
     Raises `FleetError` (LF1107, LF1108) or `AwsRefusal`.
     """
     for pause in (*_PAUSES, None):
@@ -97,26 +97,26 @@ def open_session(words: Sequence[str], name: str, *, sleep: Callable[[float], No
         error, operation, text = problem
         if error in _NOT_CONNECTED:
             _refuse_unreached(name, text)
-        told = refusal(_client_error(error, operation, text))
-        assert told is not None
-        if told.code is not CommandCode.THROTTLED:
-            raise AwsRefusal([told], subject=f"a session with {name}")
+        reported = refusal(_client_error(error, operation, text))
+        assert reported is not None
+        if reported.code is not CommandCode.THROTTLED:
+            raise AwsRefusal([reported], subject=f"a session with {name}")
         if pause is not None:
-            print(f"AWS takes it for one session too many; again in {pause:g} s", file=sys.stderr, flush=True)
+            print(f"AWS throttled the session; retry in {pause:g} s", file=sys.stderr, flush=True)
             sleep(pause)
     refuse(
         NodesCode.THROTTLED,
-        f"AWS turned the session away as one too many, {len(_PAUSES) + 1} times",
-        f"try again in a minute; an account may start {api_rate('start_session').per_second:g} a second, and a script "
-        "that opens many counts, too",
+        f"AWS throttled the session {len(_PAUSES) + 1} times",
+        f"try again in a minute; an account can start {api_rate('start_session').per_second:g} sessions per second, "
+        "including those of scripts",
         subject=f"a session with {name}",
     )
 
 
 def _run(words: Sequence[str]) -> tuple[int, str]:
-    """Run `words` with this terminal; return the exit code and the error of AWS, which is not shown yet."""
+    """Run `words` in this terminal. Returns the exit code, and the error of AWS, which is not printed yet."""
     program = shutil.which(words[0]) or words[0]
-    # A handler, not SIG_IGN: that would be inherited.
+    # A handler, not SIG_IGN: the child process would inherit that.
     before = signal.signal(signal.SIGINT, _leave_to_the_session)
     try:
         process = subprocess.Popen([program, *words[1:]], stderr=subprocess.PIPE)  # noqa: S603 - words of our own
@@ -125,7 +125,7 @@ def _run(words: Sequence[str]) -> tuple[int, str]:
         listener = threading.Thread(target=_listen, args=(process.stderr, said), daemon=True)
         listener.start()
         code = process.wait()
-        # The plugin may outlive the command on some systems, and holds its end of the pipe.
+        # On some systems the plugin outlives the command and keeps the pipe open.
         listener.join(timeout=1)
         return code, "".join(said)
     finally:
@@ -133,11 +133,11 @@ def _run(words: Sequence[str]) -> tuple[int, str]:
 
 
 def _leave_to_the_session(_number: int, _frame: object) -> None:
-    """Ctrl-C is typed for what runs on the node."""
+    """Ignore Ctrl-C here: it is for the program on the node."""
 
 
 def _listen(stream: IO[bytes], said: list[str]) -> None:
-    """Pass on what is said, but for an error of AWS: that is told in words of ours."""
+    """Print standard error, except for an error of AWS, which is reported as a problem."""
     for raw in stream:
         line = raw.decode("utf-8", "replace")
         if said or "An error occurred (" in line:
@@ -153,7 +153,7 @@ def _error_of(said: str) -> tuple[str, str, str] | None:
 
 
 def _client_error(code: str, operation: str, text: str) -> Exception:
-    """Return the error as boto3 would raise it, so that it is told like every other."""
+    """Return the error in boto3's form, so that it is reported like any other."""
     from botocore.exceptions import ClientError
 
     return ClientError({"Error": {"Code": code, "Message": text}}, operation)
@@ -162,18 +162,18 @@ def _client_error(code: str, operation: str, text: str) -> Exception:
 def _refuse_unreached(name: str, text: str) -> None:
     refuse(
         NodesCode.NOT_REACHED,
-        f"Session Manager does not reach {name}: {text}",
-        "see with `llm-fleet nodes` that it runs; a node that runs and is not reached has lost its agent, its role's "
-        "ssmmessages permissions, or the way to the ssm endpoints",
+        f"Session Manager cannot connect to {name}: {text}",
+        "check with `llm-fleet nodes` that it runs; if it does, check its SSM Agent, the ssmmessages permissions of "
+        "its execution role, and its route to the ssm endpoints",
         subject=f"a session with {name}",
     )
 
 
 _SHORT = (NodeRole.CONTROLLER, NodeRole.LOGIN, NodeRole.HEAD)
 _POWERSHELL = r"C:\Windows\System32\WindowsPowerShell\v1.0\powershell.exe"
-"""OpenSSH for Windows starts no shell for a ProxyCommand and looks for no program, so AWS's guide names this one."""
+"""OpenSSH for Windows runs a ProxyCommand without a shell or PATH; this program is from AWS's guide."""
 FOLDER = "llm-fleet"
-"""Below ~/.ssh."""
+"""Folder in ~/.ssh."""
 
 
 def ssh_config(
@@ -185,10 +185,10 @@ def ssh_config(
     profile: str | None,
     platform: Platform,
 ) -> str:
-    """Return the text for every node of `nodes` that Session Manager reaches; all hosts begin with `prefix`-."""
+    """Return the ssh configuration of the nodes that Session Manager can connect to; all hosts begin with `prefix`-."""
     reached = [node for node in nodes if node.target and node.running]
     lines = [
-        f"# {len(reached)} nodes, by `llm-fleet connect --ssh-config`: write it anew after nodes were replaced.",
+        f"# {len(reached)} nodes, by `llm-fleet connect --ssh-config`: write it again after nodes were replaced.",
         "",
     ]
     for node, aliases in zip(reached, _aliases(reached, prefix), strict=True):
@@ -203,12 +203,12 @@ def _common(user: str | None) -> Iterator[str]:
         yield f"User {user}"
     yield "StrictHostKeyChecking accept-new"
     yield f"UserKnownHostsFile ~/.ssh/{FOLDER}/known_hosts"
-    # A session without a word for 20 minutes is ended by Session Manager.
+    # Session Manager ends a session after 20 minutes without output.
     yield "ServerAliveInterval 60"
 
 
 def _aliases(nodes: Sequence[Node], prefix: str) -> Iterator[list[str]]:
-    """Yield the names of each node: by role where it is the first of it, by its label, by what Slurm calls it."""
+    """Yield the names of each node: its role if it is the first with it, its label, its Slurm name."""
     met: set[NodeRole] = set()
     for node in nodes:
         names = [node.label, node.name]
@@ -219,13 +219,13 @@ def _aliases(nodes: Sequence[Node], prefix: str) -> Iterator[list[str]]:
 
 
 def _proxy_command(node: Node, region: str, profile: str | None, platform: Platform) -> str:
-    # ssh reads a percent sign as the beginning of a word of its own.
+    # ssh expands tokens that begin with a percent sign.
     words = ["aws", "ssm", "start-session", *(["--profile", profile.replace("%", "%%")] if profile else [])]
     words += ["--region", region, "--target", str(node.target)]
     words += ["--document-name", "AWS-StartSSHSession", "--parameters", "portNumber=%p"]
     command = platform.command_line(words)
     if platform is Platform.WINDOWS:
-        # PowerShell takes one argument; quotes within it are single ones.
+        # PowerShell takes one argument, with single quotes inside.
         inner = command.replace('"', "'")
         return f'{_POWERSHELL} "{inner}"'
     return command
@@ -238,9 +238,9 @@ _INCLUDE = re.compile(rf"^\s*include\s.*\b{FOLDER}/", re.IGNORECASE | re.MULTILI
 
 
 def write_ssh_file(text: str, *, name: str, home: Path) -> tuple[Path, bool]:
-    """Write `text` for the cluster `name` below `home`, whole or not at all, for its owner only.
+    """Write `text` for the cluster `name` below `home` atomically, with mode 0600.
 
-    Returns the file, and whether ~/.ssh/config includes it. That is the person's own and is not touched. Raises
+    Returns the file, and whether ~/.ssh/config includes it; ~/.ssh/config is never changed. Raises
     `FleetError` (LF1113, LF161).
     """
     ssh = home / ".ssh"
@@ -255,8 +255,8 @@ def write_ssh_file(text: str, *, name: str, home: Path) -> tuple[Path, bool]:
             os.umask(before)
         return path, _is_included(ssh / "config")
     except OSError as error:
-        remedy = "see who owns ~/.ssh; without --write the settings are printed"
-        refuse(NodesCode.SSH_FILE, f"the file cannot be written: {reason_of(error)}", remedy, subject=str(path))
+        remedy = "check the owner of ~/.ssh; without --write the configuration is printed"
+        refuse(NodesCode.SSH_FILE, f"cannot write the file: {reason_of(error)}", remedy, subject=str(path))
 
 
 def _is_included(config: Path) -> bool:

@@ -1,11 +1,11 @@
-"""`llm-fleet events`: what it is given, and what it does."""
+"""The command `llm-fleet events`."""
 
 import argparse
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from llm_fleet.cli.place import add_place, add_since, fleet_of, place_of
-from llm_fleet.cli.verb import Verbs
+from llm_fleet.cli.verb import Verbs, add_verb
 
 if TYPE_CHECKING:
     from llm_fleet.cli.clients import AwsClients
@@ -13,25 +13,30 @@ if TYPE_CHECKING:
     from llm_fleet.cli.place import Place
 
 _PAUSE = 15.0
-"""Seconds between two looks: an event is minutes' work of a service, and its calls are few a second."""
-_NONE = "no events; --all shows what went well, too\n"
-"""Of CloudFormation, which tells of each resource that it makes."""
+"""Seconds between two queries: events are minutes apart, and few calls per second are allowed."""
+_NONE = "no failures; --all shows all events\n"
+"""For ParallelCluster, whose events are CloudFormation's: one for each resource."""
 
 
 def add_to(verbs: Verbs) -> None:
     """Add the command to the command line."""
-    verb = verbs.add_parser("events", help="tell what happened to a cluster or service, with the messages")
+    verb = add_verb(
+        verbs,
+        "events",
+        help="show the events of a cluster or service, with their messages",
+        examples=("events", "events ml-cluster --since 2h --follow"),
+    )
     add_place(verb)
     add_since(verb)
-    verb.add_argument("--node", metavar="N", help="only of one node: its label, id, Slurm's name or address")
-    verb.add_argument("--all", action="store_true", help="scale-in, and what CloudFormation did well, too")
-    verb.add_argument("--follow", action="store_true", help="events as they come, until Ctrl-C")
-    verb.add_argument("--json", action="store_true", help="print JSON; when following, one document a line")
+    verb.add_argument("--node", metavar="N", help="only of this node: its label, instance id, Slurm name or address")
+    verb.add_argument("--all", action="store_true", help="include scale-in and successful CloudFormation events")
+    verb.add_argument("--follow", action="store_true", help="show new events until Ctrl-C")
+    verb.add_argument("--json", action="store_true", help="print JSON; with --follow, one document per line")
     verb.set_defaults(run=events)
 
 
 def events(arguments: argparse.Namespace) -> int:
-    """Print the events; the exit code is 1 where one is an error or the cluster has failed, 3 where AWS kept some."""
+    """Print the events. Returns 1 if one is an error or the cluster has failed, 3 if AWS refused some of them."""
     from llm_fleet.cli.clients import AwsClients
     from llm_fleet.cli.events.collected_events import collect
     from llm_fleet.cli.logs.log_streams import since
@@ -55,7 +60,7 @@ def _exit_code(found: "Collected") -> int:
 
     if found.failure or any(event.level is Level.ERROR for event in found.events):
         return ExitCode.PROBLEMS
-    return ExitCode.NOT_ASKED if found.problems else ExitCode.FINE
+    return ExitCode.NOT_CHECKED if found.problems else ExitCode.FINE
 
 
 def _print(found: "Collected", place: "Place", *, as_json: bool, everything: bool) -> None:
@@ -63,7 +68,7 @@ def _print(found: "Collected", place: "Place", *, as_json: bool, everything: boo
     from llm_fleet.cli.place import Kind
     from llm_fleet.cli.screen import Screen, plain_text, print_json, print_notes
 
-    told = remedies(found.events, found.failure)
+    reported = remedies(found.events, found.failure)
     if as_json:
         document = {
             "name": place.name,
@@ -71,7 +76,7 @@ def _print(found: "Collected", place: "Place", *, as_json: bool, everything: boo
             "state": found.state,
             "failure": found.failure,
             "events": [event.as_json() for event in found.events],
-            "remedies": told,
+            "remedies": reported,
             "remarks": found.remarks,
             "problems": found.problems,
         }
@@ -81,12 +86,12 @@ def _print(found: "Collected", place: "Place", *, as_json: bool, everything: boo
     print(f"{place}: {plain_text(state)}\n" if state else "", end="")
     none = "no events\n" if everything or place.kind is not Kind.PARALLELCLUSTER else _NONE
     print(events_table(found.events).text(Screen.of_output()) if found.events else none, end="")
-    print("".join(f"\nremedy: {remedy}\n" for remedy in told), end="")
+    print("".join(f"\nremedy: {remedy}\n" for remedy in reported), end="")
     print_notes(found.remarks, found.problems)
 
 
 def _follow(clients: "AwsClients", place: "Place", arguments: argparse.Namespace, begin: datetime | None) -> None:
-    """Print events as they come; ends by Ctrl-C only."""
+    """Print new events until Ctrl-C."""
     import json
     import time
 

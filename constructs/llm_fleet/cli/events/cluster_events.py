@@ -1,4 +1,4 @@
-"""An event and how it is shown; events of HyperPod clusters, and operations on their nodes."""
+"""Events and their output; events of HyperPod clusters, and operations on their nodes."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from llm_fleet.catalog.nodes import remedy_for
-from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, told_of_aws
+from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, aws_errors_reported
 from llm_fleet.cli.screen import Tone, Toned, counted, progress
 from llm_fleet.cli.table import Cell, Column, Table
 from llm_fleet.functions.training_watch.clusters import failure_of, metadata_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Level(StrEnum):
-    """How bad it is."""
+    """Severity."""
 
     INFO = "Info"
     WARN = "Warn"
@@ -34,28 +34,28 @@ class Event:
     time: datetime
     level: Level
     source: str
-    """Who tells it: `HyperPod`, `CloudFormation`, `ECS`."""
+    """The service: `HyperPod`, `CloudFormation`, `ECS`."""
     about: str
-    """A node, a group, a resource of a stack, a task; empty for the whole."""
+    """A node, a group, a resource of a stack, a task; empty for the cluster or service itself."""
     what: str
     failure: str | None = None
-    """The failure message, where there is one beside `what`."""
+    """The failure message, if there is one in addition to `what`."""
     group: str | None = None
     times: int = 1
-    """How often it was told: HyperPod tells most things twice."""
+    """How often it was sent: HyperPod sends most events twice."""
     noise: bool = False
-    """Whether it only says that nodes go because somebody wants fewer."""
+    """Whether it only reports that nodes are removed by scale-in."""
     key: str = ""
-    """What tells it from others, where the service has an id."""
+    """Identity: the service's id, if it has one."""
 
     @property
     def said(self) -> str:
-        """All that it says."""
+        """Text and failure message."""
         return ": ".join(dict.fromkeys(part.strip() for part in (self.what, self.failure or "") if part.strip()))
 
     @property
     def remedy(self) -> str | None:
-        """What to do, of what went wrong."""
+        """Remedy of a warning or an error."""
         return None if self.level is Level.INFO else remedy_for(self.said)
 
     def as_json(self) -> dict[str, Any]:
@@ -65,11 +65,11 @@ class Event:
 
 
 SAME_WITHIN = timedelta(seconds=300)
-"""What says the same of the same thing within this is one event, as the watch has it (`training_watch`)."""
+"""Equal events about the same resource within this time count as one, as in `training_watch`."""
 
 
 def merged(events: Iterable[Event]) -> list[Event]:
-    """Return the events in their order in time, each once, with how often it was told."""
+    """Return the events by time, each once, with its count."""
     kept: list[Event] = []
     last: dict[tuple[str, ...], int] = {}
     for event in sorted(events, key=lambda event: event.time):
@@ -85,7 +85,7 @@ def merged(events: Iterable[Event]) -> list[Event]:
 
 
 def _agree(first: Event, second: Event) -> bool:
-    """Whether one does not contradict the other: of a pair one may have the message that the other lacks."""
+    """Whether two events can be the same: one may have the message that the other lacks."""
     return first.failure is None or second.failure is None or first.failure == second.failure
 
 
@@ -100,18 +100,18 @@ _TONES = {Level.INFO: Tone.PLAIN, Level.WARN: Tone.WARNING, Level.ERROR: Tone.BA
 
 
 def events_table(events: Sequence[Event]) -> Table:
-    """Return a row an event, the oldest first."""
+    """Return a table with one row per event, the oldest first."""
     return Table(columns=_COLUMNS, rows=[_event_row(event) for event in events])
 
 
 def remedies(events: Sequence[Event], more: str | None = None) -> list[str]:
-    """Return what to do about what went wrong, each remedy once; `more` is a failure told elsewhere."""
+    """Return the remedies of `events`, each once; `more` is a failure message from another source."""
     found = [remedy_for(more) if more else None, *(event.remedy for event in events)]
     return [remedy for remedy in dict.fromkeys(found) if remedy]
 
 
 def one_line(event: Event) -> str:
-    """Return an event as one line, for what is followed."""
+    """Return an event as one line, for `--follow`."""
     about = f"  {event.about}" if event.about else ""
     return f"{event.time.astimezone(UTC):%H:%M:%S}  {event.level.value:5}  {event.source}{about}  {event.said}"
 
@@ -130,14 +130,14 @@ def _event_row(event: Event) -> dict[str, Cell]:
 
 
 def outcome_words(state: str | None, failure: str | None) -> str | None:
-    """Return how the cluster is, in one line; `None` where nobody said."""
+    """Return the state in one line; `None` if it is unknown."""
     if state is None:
         return None
-    return f"it is {state}: {failure}" if failure else f"it is {state}"
+    return f"{state}: {failure}" if failure else state
 
 
 _MESSAGES = 200
-"""Events that are asked for one by one, the newest: each is a call of its own."""
+"""Largest number of events whose message is queried: one call each, the newest first."""
 _NONE: Mapping[str, Any] = {}
 
 
@@ -150,16 +150,18 @@ def cluster_events(
     remark: Callable[[str], None] = lambda _: None,
     known: Mapping[str, Event] | None = None,
 ) -> list[Event]:
-    """Return the events of a cluster by name or ARN; none where it has no continuous provisioning, which is a remark.
+    """Return the events of a cluster by name or ARN; none, and a remark, for one without continuous provisioning.
 
-    `known`: those that were described before, by their key; they are not asked for again. Raises `AwsRefusal`.
+    `known`: events that were described before, by key; they are not queried again. Raises `AwsRefusal`.
     """
     request: dict[str, Any] = {"ClusterName": cluster}
     request |= {"EventTimeAfter": since} if since else {}
     request |= {"NodeId": node} if node else {}
     found: list[ClusterEventSummaryTypeDef] | None = _listed(clients, "events", request)
     if found is None:
-        remark("HyperPod keeps events only of clusters with continuous provisioning, which this one has not")
+        remark(
+            "HyperPod stores events only for clusters with continuous provisioning, and this cluster does not have it"
+        )
         return []
     return _with_messages(clients, cluster, found, remark, known or {})
 
@@ -171,11 +173,11 @@ _LISTS = {
 
 
 def _listed(clients: AwsClients, what: str, request: Mapping[str, Any], most: float = math.inf) -> list[Any] | None:
-    """Return what HyperPod lists, the newest first; `None` of a cluster without continuous provisioning."""
+    """Return ListClusterEvents' items, the newest first; `None` for a cluster without continuous provisioning."""
     operation, key = _LISTS[what]
     found: list[Any] = []
     try:
-        with told_of_aws(f"{what} of {request['ClusterName']}"), progress(what) as step:
+        with aws_errors_reported(f"{what} of {request['ClusterName']}"), progress(what) as step:
             pages = _sagemaker(clients).get_paginator(operation).paginate(**request, SortOrder="Descending")
             for page in pages:
                 found += page[key]
@@ -196,18 +198,18 @@ def _with_messages(
     remark: Callable[[str], None],
     known: Mapping[str, Event],
 ) -> list[Event]:
-    """Return the events with their messages: of those that warn or fail, which are told of whole one by one."""
+    """Return the events; warnings and errors with their messages, which take one call each."""
     events = [_event(one) for one in found]
     to_ask = [n for n, event in enumerate(events) if event.level is not Level.INFO and event.key not in known]
     left_out = len(to_ask) - _MESSAGES
     if left_out > 0:
-        remark(f"{left_out} older warnings are listed without their message; --since tells fewer")
+        remark(f"{left_out} older warnings are listed without their message; use --since for fewer events")
     with progress("messages of events", total=len(to_ask[:_MESSAGES])) as step:
         for place in to_ask[:_MESSAGES]:
             detail, refused = _message_of(clients, cluster, events[place].key)
             step()
             if refused is not None:
-                remark(f"their messages cannot be had: {refused}")
+                remark(f"cannot get the messages of events: {refused}")
                 break
             scaling_in = is_scale_in(events[place], detail)
             events[place] = replace(events[place], failure=failure_of(detail), noise=scaling_in)
@@ -215,7 +217,7 @@ def _with_messages(
 
 
 def is_scale_in(event: Event, detail: Mapping[str, Any]) -> bool:
-    """Whether a warning says only that nodes go because somebody wants fewer, as the watch judges it, too."""
+    """Whether a warning only reports scale-in, by the same rule as `training_watch`."""
     scaling: Mapping[str, Any] = metadata_of(detail).get("InstanceGroupScaling") or _NONE
     wanted, there = scaling.get("TargetCount"), scaling.get("InstanceCount")
     if event.level is not Level.WARN or wanted is None or there is None:
@@ -224,32 +226,32 @@ def is_scale_in(event: Event, detail: Mapping[str, Any]) -> bool:
 
 
 def _message_of(clients: AwsClients, cluster: str, event_id: str) -> tuple[Mapping[str, Any], str | None]:
-    """Return DescribeClusterEvent's answer, empty where it knows none; and why it cannot be asked at all."""
+    """Return the response of DescribeClusterEvent, empty if there is none, and why the call was refused."""
     try:
-        with told_of_aws(f"event {event_id}"):
+        with aws_errors_reported(f"event {event_id}"):
             answer: Any = clients.sagemaker.describe_cluster_event(ClusterName=cluster, EventId=event_id)
             return answer.get("EventDetails") or _NONE, None
     except AwsRefusal as refused:
         return _NONE, None if isinstance(refused, AwsGone) else refused.problems[0].message
 
 
-def _event(told: "ClusterEventSummaryTypeDef") -> Event:
-    level = told.get("EventLevel") or "Info"
+def _event(reported: "ClusterEventSummaryTypeDef") -> Event:
+    level = reported.get("EventLevel") or "Info"
     return Event(
-        time=told["EventTime"],
+        time=reported["EventTime"],
         level=Level(level) if level in set(Level) else Level.WARN,
         source="HyperPod",
-        about=told.get("InstanceId") or told.get("InstanceGroupName") or "",
-        group=told.get("InstanceGroupName"),
-        what=told.get("Description") or "an event without a description",
-        key=told["EventId"],
+        about=reported.get("InstanceId") or reported.get("InstanceGroupName") or "",
+        group=reported.get("InstanceGroupName"),
+        what=reported.get("Description") or "an event without a description",
+        key=reported["EventId"],
     )
 
 
 _OPERATIONS = 50
-"""Operations that are asked for one by one, the newest: each is a call of its own."""
+"""Largest number of operations that are described: one call each, the newest first."""
 _SINCE_BOTO3 = "1.44"
-"""The release that was seen to know the call; which one was the first was not looked for."""
+"""A release that has the call; earlier ones were not tested."""
 
 
 def cluster_operations(
@@ -260,22 +262,22 @@ def cluster_operations(
     remark: Callable[[str], None] = lambda _: None,
     known: Mapping[str, Event] | None = None,
 ) -> list[Event]:
-    """Return the operations of a cluster by name or ARN, as events at the time when they were asked for.
+    """Return the operations of a cluster by name or ARN, as events at the time of their request.
 
-    Where `since` is none, the newest. `known`: events of before by key; those that were done are not asked for again.
+    Without `since`, the newest. `known`: earlier events by key; finished operations are not queried again.
     Raises `AwsRefusal`.
     """
     if not hasattr(_sagemaker(clients), "list_cluster_operations"):
-        remark(f"this boto3 does not know HyperPod's operations: `pip install 'boto3>={_SINCE_BOTO3}'`")
+        remark(f"boto3 is too old for operations of HyperPod: run `pip install 'boto3>={_SINCE_BOTO3}'`")
         return []
     request: dict[str, Any] = {"ClusterName": cluster} | ({"CreationTimeAfter": since} if since else {})
-    # Of a cluster that has none, its events say so.
+    # `hyperpod_events` has a remark about clusters without events.
     found = _listed(clients, "operations", request, _OPERATIONS) or []
     return _whole_operations(clients, cluster, found[:_OPERATIONS], known or {})
 
 
 def _sagemaker(clients: AwsClients) -> Any:
-    """Return the client; its types do not know the calls yet."""
+    """Return the client without types: they lack these calls."""
     return clients.sagemaker
 
 
@@ -290,37 +292,37 @@ def _whole_operations(clients: AwsClients, cluster: str, found: list[Any], known
 
 
 def _whole(clients: AwsClients, cluster: str, summary: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the operation whole; as it is in the list where it is gone by now."""
+    """Return the described operation; if it is gone, the item of the list."""
     identifier = str(summary["OperationId"])
-    with suppress(AwsGone), told_of_aws(f"operation {identifier}"):
+    with suppress(AwsGone), aws_errors_reported(f"operation {identifier}"):
         return _sagemaker(clients).describe_cluster_operation(ClusterName=cluster, OperationId=identifier)
     return summary
 
 
-def _operation(told: Mapping[str, Any], key: str) -> Event:
-    scaled: list[Any] = told.get("ScalingDetails") or []
-    checked: list[Any] = told.get("DeepHealthCheckDetails") or []
+def _operation(reported: Mapping[str, Any], key: str) -> Event:
+    scaled: list[Any] = reported.get("ScalingDetails") or []
+    checked: list[Any] = reported.get("DeepHealthCheckDetails") or []
     words = [_scaling(one) for one in scaled] + [_check(one) for one in checked]
     groups = [str(one.get("InstanceGroupName", "")) for one in (*scaled, *checked)]
     return Event(
-        time=told["CreationTime"],
+        time=reported["CreationTime"],
         level=Level.INFO,
         source="HyperPod",
         about=groups[0] if len(groups) == 1 else "",
         group=groups[0] if len(groups) == 1 else None,
-        what=": ".join([f"operation {told['Type']} {told['Status']}", *([", ".join(words)] if words else [])]),
+        what=": ".join([f"operation {reported['Type']} {reported['Status']}", *([", ".join(words)] if words else [])]),
         key=key,
     )
 
 
-def _scaling(told: Mapping[str, Any]) -> str:
-    before: Mapping[str, Any] = told.get("Original") or {}
-    wanted: Mapping[str, Any] = told.get("Desired") or {}
+def _scaling(reported: Mapping[str, Any]) -> str:
+    before: Mapping[str, Any] = reported.get("Original") or {}
+    wanted: Mapping[str, Any] = reported.get("Desired") or {}
     counts = f"{before.get('CurrentCount', '?')} to {wanted.get('TargetCount', '?')} nodes"
-    return f"{told.get('InstanceGroupName')} {counts}, {told.get('Status')}"
+    return f"{reported.get('InstanceGroupName')} {counts}, {reported.get('Status')}"
 
 
-def _check(told: Mapping[str, Any]) -> str:
-    nodes = len(told.get("InstanceIds") or ())
+def _check(reported: Mapping[str, Any]) -> str:
+    nodes = len(reported.get("InstanceIds") or ())
     which = counted(nodes, "node") if nodes else "all nodes"
-    return f"{told.get('InstanceGroupName')} {which}, {', '.join(told.get('DeepHealthChecks') or ())}"
+    return f"{reported.get('InstanceGroupName')} {which}, {', '.join(reported.get('DeepHealthChecks') or ())}"

@@ -1,4 +1,4 @@
-"""Events of stacks, ParallelClusters and services; what happened to a place, from all who know of it."""
+"""Events of stacks, ParallelCluster clusters and services, collected from all services that have them."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from llm_fleet.cli.clients import AwsClients, AwsGone, told_of_aws
+from llm_fleet.cli.clients import AwsClients, AwsGone, aws_errors_reported
 from llm_fleet.cli.events.cluster_events import Event, Level, cluster_events, cluster_operations, merged
 from llm_fleet.cli.logs.log_place import StoppedTask, described, stopped_tasks
 from llm_fleet.cli.logs.log_streams import ask
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 _STACK = "AWS::CloudFormation::Stack"
 _CANCELLED = "Resource creation cancelled"
-"""What the others say once one has failed; it tells nothing."""
+"""CloudFormation's reason for the other resources once one has failed; without information."""
 
 
 def stack_events(
     clients: AwsClients, stack: str, *, since: datetime | None = None, everything: bool = False
 ) -> list[Event]:
-    """Return what failed in a stack by name or id, nested ones too; with `everything` what did not fail as well.
+    """Return the failures of a stack by name or id, including nested stacks; with `everything` all events.
 
-    Of the last deployment only, unless `since` says how far back. None where there is no such stack. Raises
+    Without `since`, of the last deployment only. Empty if the stack does not exist. Raises
     `AwsRefusal`.
     """
     found: list[Event] = []
@@ -46,8 +46,8 @@ def stack_events(
 
 
 def _of_stack(clients: AwsClients, stack: str, since: datetime | None) -> "Iterator[StackEventTypeDef]":
-    """Yield the events, the newest first, back to where the last deployment began or to `since`."""
-    with suppress(AwsGone), told_of_aws(f"stack {stack}"):
+    """Yield the events, the newest first, back to the start of the last deployment or to `since`."""
+    with suppress(AwsGone), aws_errors_reported(f"stack {stack}"):
         for page in clients.cloudformation.get_paginator("describe_stack_events").paginate(StackName=stack):
             for event in page["StackEvents"]:
                 if since and event["Timestamp"] < since:
@@ -58,7 +58,7 @@ def _of_stack(clients: AwsClients, stack: str, since: datetime | None) -> "Itera
 
 
 def _begins(event: "StackEventTypeDef") -> bool:
-    """Whether a deployment begins with it: the stack's own first event, which is not a rollback's."""
+    """Whether a deployment begins with it: an event of the stack itself, and not of a rollback."""
     of_stack = event.get("PhysicalResourceId") == event["StackId"]
     return of_stack and event.get("ResourceStatus") in (
         "CREATE_IN_PROGRESS",
@@ -67,15 +67,15 @@ def _begins(event: "StackEventTypeDef") -> bool:
     )
 
 
-def _stack_event(told: "StackEventTypeDef", *, failed: bool) -> Event:
+def _stack_event(reported: "StackEventTypeDef", *, failed: bool) -> Event:
     return Event(
-        time=told["Timestamp"],
+        time=reported["Timestamp"],
         level=Level.ERROR if failed else Level.INFO,
         source="CloudFormation",
-        about=f"{told['StackName']}/{told.get('LogicalResourceId', '')}",
-        what=f"{told.get('ResourceType', '')} {told.get('ResourceStatus', '')}".strip(),
-        failure=told.get("ResourceStatusReason"),
-        key=told["EventId"],
+        about=f"{reported['StackName']}/{reported.get('LogicalResourceId', '')}",
+        what=f"{reported.get('ResourceType', '')} {reported.get('ResourceStatus', '')}".strip(),
+        failure=reported.get("ResourceStatusReason"),
+        key=reported["EventId"],
     )
 
 
@@ -83,18 +83,18 @@ _VERSION = "parallelcluster:version"
 
 
 def cluster_stacks(clients: AwsClients, name: str) -> list[str]:
-    """Return the ids of the cluster's own stacks, those that are there: two while one takes the place of the other.
+    """Return the ids of the cluster's own stacks that exist: two during a replacement of the cluster.
 
-    A stack that was deleted after a failure is found too, the last one of them. Raises `AwsRefusal`.
+    If none exists, the last deleted stack, e.g. after a failure. Raises `AwsRefusal`.
     """
     form = re.compile(re.escape(name) + r"(-[0-9a-f]{8})?")
-    with told_of_aws(f"stacks of {name}"):
+    with aws_errors_reported(f"stacks of {name}"):
         pages = clients.cloudformation.get_paginator("describe_stacks").paginate()
         there: list[Any] = [stack for page in pages for stack in page["Stacks"]]
     found = [one["StackId"] for one in there if form.fullmatch(one["StackName"]) and _is_cluster(one)]
     if found:
         return found
-    with told_of_aws(f"stacks of {name}"):
+    with aws_errors_reported(f"stacks of {name}"):
         gone = clients.cloudformation.get_paginator("list_stacks").paginate(StackStatusFilter=["DELETE_COMPLETE"])
         deleted: list[Any] = [stack for page in gone for stack in page["StackSummaries"]]
     fitting = [one for one in deleted if form.fullmatch(one["StackName"])]
@@ -109,29 +109,29 @@ _BAD = ("unable to", "unhealthy", "failed", "was unable")
 
 
 def service_events(clients: AwsClients, service: str, *, since: datetime | None = None) -> list[Event] | None:
-    """Return the service's last hundred events and its stopped tasks; `None` where there is no such service.
+    """Return the service's last hundred events and its stopped tasks; `None` if the service does not exist.
 
     Raises `AwsRefusal`.
     """
-    with told_of_aws(f"inference service {service}"):
+    with aws_errors_reported(f"inference service {service}"):
         answer = clients.ecs.describe_services(cluster=service, services=[service])
     if not answer["services"]:
         return None
-    told: list[Any] = list(answer["services"][0].get("events", []))
-    events = [_service_event(one) for one in told if since is None or one["createdAt"] >= since]
+    reported: list[Any] = list(answer["services"][0].get("events", []))
+    events = [_service_event(one) for one in reported if since is None or one["createdAt"] >= since]
     stopped = [_stopped(task) for task in stopped_tasks(clients, service, since=since) if task.stopped]
     return [*events, *stopped]
 
 
-def _service_event(told: dict[str, Any]) -> Event:
-    message = str(told.get("message", ""))
+def _service_event(reported: dict[str, Any]) -> Event:
+    message = str(reported.get("message", ""))
     return Event(
-        time=told["createdAt"],
+        time=reported["createdAt"],
         level=Level.WARN if any(word in message for word in _BAD) else Level.INFO,
         source="ECS",
         about="",
         what=message,
-        key=str(told.get("id", "")),
+        key=str(reported.get("id", "")),
     )
 
 
@@ -150,16 +150,16 @@ def _stopped(task: StoppedTask) -> Event:
 
 @dataclass(slots=True)
 class Collected:
-    """What was found."""
+    """The events, and what could not be collected."""
 
     events: list[Event] = field(default_factory=list[Event])
     state: str | None = None
-    """The cluster's or service's own state, e.g. `Failed`; `None` where there is none."""
+    """State of the cluster or service, e.g. `Failed`; `None` if there is none."""
     failure: str | None = None
-    """Why, in the service's words."""
+    """The failure message of the service."""
     remarks: list[str] = field(default_factory=list[str])
     problems: list[Problem] = field(default_factory=list[Problem])
-    """What AWS would not tell."""
+    """Calls that AWS refused."""
 
 
 def collect(
@@ -171,7 +171,7 @@ def collect(
     everything: bool = False,
     known: dict[str, Event] | None = None,
 ) -> Collected:
-    """Return all events, those told twice once. What cannot be asked is among the problems. Raises `AwsRefusal`."""
+    """Return all events without duplicates. Refused calls are among the problems. Raises `AwsRefusal`."""
     found = Collected()
     if place.kind is Kind.HYPERPOD:
         _of_hyperpod(clients, place, found, since, node, known)
@@ -181,7 +181,7 @@ def collect(
         _of_parallelcluster(clients, place, found, since, everything)
         if node is not None:
             found.remarks.append(
-                "CloudFormation tells nothing of single nodes; `llm-fleet logs --node` tells how one started"
+                "CloudFormation has no events of single nodes; `llm-fleet logs --node` shows the start of a node"
             )
     if place.stack is not None and node is None:
         stack = place.stack
@@ -189,13 +189,15 @@ def collect(
             found.problems, partial(stack_events, clients, stack, since=since, everything=everything), []
         )
     elif place.stack is None and place.kind is not Kind.PARALLELCLUSTER:
-        found.remarks.append("what CloudFormation tells is left out: the fleet file (-f) names the stack")
+        found.remarks.append(
+            "events of CloudFormation are missing: name the fleet file with -f FILE, which has the stack's name"
+        )
     if not found.events and not found.problems and found.remarks[:1] == [_gone(place)]:
         refuse(
             CommandCode.GONE,
-            "it is not there, and nothing tells what became of it",
-            "see that it was deployed, in this region and account; a stack that was deleted has events for 90 days, "
-            f"by its id: `aws cloudformation list-stacks --region {clients.region} "
+            "it does not exist, and no events of it are stored",
+            "check that it was deployed in this Region and account; events of a deleted stack are kept for 90 days, "
+            f"under its id: `aws cloudformation list-stacks --region {clients.region} "
             "--stack-status-filter DELETE_COMPLETE`",
             subject=str(place),
         )
@@ -205,7 +207,7 @@ def collect(
 
 
 def _gone(place: Place) -> str:
-    return f"there is no {place}, or no longer"
+    return f"{place} does not exist"
 
 
 def _of_hyperpod(
@@ -222,11 +224,11 @@ def _of_hyperpod(
         return
     found.state = cluster["ClusterStatus"]
     found.failure = cluster.get("FailureMessage") or None
-    arn, told = cluster["ClusterArn"], found.remarks.append
-    events = partial(cluster_events, clients, arn, since=since, node=node, remark=told, known=known)
+    arn, reported = cluster["ClusterArn"], found.remarks.append
+    events = partial(cluster_events, clients, arn, since=since, node=node, remark=reported, known=known)
     found.events += ask(found.problems, events, [])
     if node is None:
-        operations = partial(cluster_operations, clients, arn, since=since, remark=told, known=known)
+        operations = partial(cluster_operations, clients, arn, since=since, remark=reported, known=known)
         found.events += ask(found.problems, operations, [])
 
 
@@ -242,7 +244,7 @@ def _of_parallelcluster(
 ) -> None:
     stacks = ask(found.problems, lambda: cluster_stacks(clients, place.name), None)
     if stacks == []:
-        found.remarks.append(f"there is no stack of a cluster {place.name}, and none that was deleted lately")
+        found.remarks.append(f"no stack of a cluster {place.name} exists or was deleted recently")
     for stack in stacks or ():
         found.events += ask(
             found.problems, partial(stack_events, clients, stack, since=since, everything=everything), []

@@ -1,4 +1,4 @@
-"""An instance group of HyperPod's CreateCluster, as the fleet file has it."""
+"""Converts an instance group of HyperPod's CreateCluster for the fleet file."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,13 +19,13 @@ _WORDS: Mapping[SlurmRole, frozenset[str]] = {
     SlurmRole.LOGIN: frozenset({"login", "bastion"}),
     SlurmRole.COMPUTE: frozenset({"worker", "workers", "compute", "queue", "gpu", "trn", "trainium", "training"}),
 }
-"""What people call groups, by what these do."""
+"""Usual names of groups by role."""
 
 
 def infer_roles(groups: Sequence[Mapping[str, Any]], notes: Notes, problems: list[Problem]) -> dict[str, SlurmRole]:
-    """Return the role of each group by name: as the request says, else by the group's name, else by what is left.
+    """Return the role of each group by name: from the request, else from the group's name, else by elimination.
 
-    Adds to `problems` when no controller, or more than one, can be told.
+    Adds to `problems` if there is not exactly one controller.
     """
     roles: dict[str, SlurmRole] = {}
     for group in groups:
@@ -48,7 +48,7 @@ def infer_roles(groups: Sequence[Mapping[str, Any]], notes: Notes, problems: lis
 
 
 def _fill_controller(groups: Sequence[Mapping[str, Any]], roles: dict[str, SlurmRole], notes: Notes) -> None:
-    """Take the only group of one plain instance for the controller, where none has been told."""
+    """Use the only group with a single instance without accelerator as controller, if the request has none."""
     if SlurmRole.CONTROLLER in roles.values():
         return
     candidates = [
@@ -75,10 +75,14 @@ def _accelerated(group: Mapping[str, Any]) -> bool:
 
 def _ambiguous(roles: Mapping[str, SlurmRole]) -> Problem:
     controllers = [name for name, role in roles.items() if role is SlurmRole.CONTROLLER]
-    told = f"these could all be it: {', '.join(controllers)}" if controllers else "none of its groups looks like it"
+    reported = (
+        f"these are candidates: {', '.join(controllers)}"
+        if controllers
+        else "no group has a name or a size of a controller"
+    )
     return Problem(
         code=Code.REQUEST_ROLES,
-        message=f"the request does not tell which group is the controller, and {told}",
+        message=f"the request does not specify the controller group, and {reported}",
         remedy='add `"SlurmConfig": {"NodeType": "Controller"}` to it, and `"Compute"` or `"Login"` to the others',
         path=("InstanceGroups",),
         value=list(roles),
@@ -87,12 +91,12 @@ def _ambiguous(roles: Mapping[str, SlurmRole]) -> Problem:
 
 
 _PLACE = re.compile(r"s3://([^/]+)/?(.*)")
-_WHY_AFTER = "OnInitComplete runs after the AMI has set up Slurm, where OnCreate would have to do all of it"
+_WHY_AFTER = "OnInitComplete runs after the AMI has set up Slurm, but an OnCreate script must set it up itself"
 
 
 @dataclass(slots=True)
 class Lifecycle:
-    """What becomes of the lifecycle configuration."""
+    """The converted lifecycle configuration."""
 
     cluster: dict[str, Any] = field(default_factory=dict[str, Any])
     """Keys of the cluster."""
@@ -101,10 +105,10 @@ class Lifecycle:
 
 
 def lifecycle(groups: Sequence[Mapping[str, Any]], notes: Notes) -> Lifecycle:
-    """Return where scripts come from and when they run.
+    """Return the source and the hook of the lifecycle scripts.
 
-    Scripts that exist stay as they are, and run when they did: one written for OnCreate sets up Slurm, and must not do
-    it a second time. A placeholder stands for no script at all; there the fleet's own bundle and defaults serve.
+    Existing scripts keep their hook: a script for OnCreate sets up Slurm, and must not do so a second time. A
+    placeholder means no script; then the fleet's own bundle and defaults are used.
     """
     configured = [group for group in groups if "LifeCycleConfig" in group]
     places = {str(group["LifeCycleConfig"].get("SourceS3Uri", "")) for group in configured}
@@ -121,70 +125,70 @@ def _replaced(configured: Sequence[Mapping[str, Any]], places: set[str], notes: 
     for place in sorted(places):
         match = _PLACE.fullmatch(place)
         if match is None or "<" in place or "$" in place:
-            notes.mended(f"SourceS3Uri {place or '(none)'} names no bucket: the fleet makes one for its own bundle")
+            notes.repaired(f"SourceS3Uri {place or '(none)'} has no bucket: the fleet creates one for its own bundle")
         elif len(places) > 1:
-            notes.left_out(f"SourceS3Uri {place}: a cluster has one place for scripts; the fleet's own bundle is used")
+            notes.left_out(f"SourceS3Uri {place}: a cluster has one source of scripts; the fleet's own bundle is used")
         else:
             prefix = load("lifecycle")["bucket_prefix"]
             notes.left_out(
-                f"SourceS3Uri {place}: nodes may only read buckets whose name begins with {prefix}; "
+                f"SourceS3Uri {place}: nodes can only read buckets whose name begins with {prefix}; "
                 "the fleet's own bundle is used"
             )
     legacy = [str(group["InstanceGroupName"]) for group in configured if "OnCreate" in group["LifeCycleConfig"]]
     if legacy:
-        notes.mended(f"OnCreate of {', '.join(legacy)} becomes the default, OnInitComplete: {_WHY_AFTER}")
+        notes.repaired(f"OnCreate of {', '.join(legacy)} becomes the default, OnInitComplete: {_WHY_AFTER}")
     return Lifecycle()
 
 
 def _kept(configured: Sequence[Mapping[str, Any]], *, bucket: str, prefix: str, notes: Notes) -> Lifecycle:
-    told = Lifecycle(cluster={"scripts": {"bucket": bucket, "prefix": prefix}})
-    notes.chosen(f"your own scripts in s3://{bucket}/{prefix} are used as they lie there")
+    reported = Lifecycle(cluster={"scripts": {"bucket": bucket, "prefix": prefix}})
+    notes.chosen(f"your scripts in s3://{bucket}/{prefix} are used unchanged")
     for group in configured:
         config, name = group["LifeCycleConfig"], str(group["InstanceGroupName"])
         hooks = {"on_create": config.get("OnCreate"), "on_init_complete": config.get("OnInitComplete")}
-        told.groups[name] = {key: value for key, value in hooks.items() if value} or {"lifecycle": "none"}
+        reported.groups[name] = {key: value for key, value in hooks.items() if value} or {"lifecycle": "none"}
         if hooks["on_create"]:
-            notes.chosen(f"{name} keeps OnCreate for your script; to let the AMI set up Slurm, use on_init_complete")
-    return told
+            notes.chosen(f"{name} keeps OnCreate for your script; use on_init_complete if the AMI sets up Slurm")
+    return reported
 
 
 _FILE_SYSTEM_ID = re.compile(r"(fs|fc)i?-[0-9a-f]{8,}")
 _MOUNTS = {"FsxLustreConfig": ("fsx", "mount_fsx", "/fsx"), "FsxOpenZfsConfig": ("home", "mount_home", "/home")}
-"""By member: the key under `storage`, the key of a group that does not mount it, where it is mounted by default."""
+"""By member: the key under `storage`, the key of a group that does not mount it, the default mount path."""
 
 
 def group_volumes(group: Mapping[str, Any], account: str | None, region: str, notes: Notes) -> dict[str, Any]:
     """Return the EBS keys of one group."""
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for volume in _each(group, "EbsVolumeConfig"):
         key = _key_arn(volume.get("VolumeKmsKeyId"), account, region, str(group["InstanceGroupName"]), notes)
         if volume.get("RootVolume") and "VolumeSizeInGB" not in volume:
-            told["root_volume_key"] = key
-        elif "ebs" in told:
+            reported["root_volume_key"] = key
+        elif "ebs" in reported:
             notes.left_out(
-                f"a further EBS volume of {group['InstanceGroupName']}: a group has one beside the root volume"
+                f"another EBS volume of {group['InstanceGroupName']}: a group has one in addition to the root volume"
             )
         elif "VolumeSizeInGB" in volume:
-            told |= {"ebs": f"{volume['VolumeSizeInGB']} GiB", "ebs_key": key}
-    return {name: value for name, value in told.items() if value is not None}
+            reported |= {"ebs": f"{volume['VolumeSizeInGB']} GiB", "ebs_key": key}
+    return {name: value for name, value in reported.items() if value is not None}
 
 
 def storage(groups: Sequence[Mapping[str, Any]], notes: Notes) -> dict[str, Any]:
-    """Return the file systems that the groups mount, as ones that exist."""
-    told: dict[str, Any] = {}
+    """Return the file systems that the groups mount, as existing ones."""
+    reported: dict[str, Any] = {}
     for member, (key, _, default_path) in _MOUNTS.items():
         found = [config for group in groups for config in _each(group, member)]
         for other in found[1:]:
             if other.get("DnsName") != found[0].get("DnsName"):
                 notes.left_out(f"{member} {other.get('DnsName')}: the fleet's {key} is {found[0].get('DnsName')}")
         if found:
-            told[key] = _existing(found[0], default_path)
-            notes.chosen(f"{found[0].get('DnsName')} is taken as it is, under storage.{key}.existing")
-    return told
+            reported[key] = _existing(found[0], default_path)
+            notes.chosen(f"{found[0].get('DnsName')} is used unchanged, under storage.{key}.existing")
+    return reported
 
 
 def unmounted(group: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a group that does not mount what others of the cluster mount."""
+    """Return the keys of a group that does not mount file systems of other groups."""
     return {
         switch: False
         for member, (key, switch, _) in _MOUNTS.items()
@@ -208,14 +212,14 @@ def _each(group: Mapping[str, Any], member: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _key_arn(key: str | None, account: str | None, region: str, group: str, notes: Notes) -> str | None:
-    """Return the key as an ARN; the API takes a bare id too."""
+    """Return the key as an ARN; the API also accepts an id."""
     if key is None or key.startswith("arn:"):
         return key
     if account is None:
-        notes.left_out(f"VolumeKmsKeyId {key} of {group}: a fleet file names a key by its ARN, and no account is told")
+        notes.left_out(f"VolumeKmsKeyId {key} of {group}: a fleet file needs the key's ARN, and the account is unknown")
         return None
     arn = f"arn:aws:kms:{region}:{account}:{key if '/' in key else f'key/{key}'}"
-    notes.mended(f"VolumeKmsKeyId {key} of {group} is {arn}")
+    notes.repaired(f"VolumeKmsKeyId {key} of {group} is {arn}")
     return arn
 
 
@@ -223,21 +227,21 @@ _API_ONLY = ("PatchSchedule", "IdleWaitWindowInSeconds", "DrainPolicy")
 
 
 def rolling(update: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `DeploymentConfig` as the key `rolling`; nothing where there is none."""
+    """Return `DeploymentConfig` as the key `rolling`; empty if it is missing."""
     deployment = update.get("DeploymentConfig", {})
     policy = deployment.get("RollingUpdatePolicy", {})
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "batch": _batch(policy.get("MaximumBatchSize")),
         "rollback_batch": _batch(policy.get("RollbackMaximumBatchSize")),
         "wait": f"{deployment['WaitIntervalInSeconds']} s" if "WaitIntervalInSeconds" in deployment else None,
         "alarms": [alarm["AlarmName"] for alarm in deployment.get("AutoRollbackConfiguration", []) if alarm],
     }
-    told = {key: value for key, value in told.items() if value}
-    return {"rolling": told} if told else {}
+    reported = {key: value for key, value in reported.items() if value}
+    return {"rolling": reported} if reported else {}
 
 
 def auto_patch(patch: Mapping[str, Any], name: str, notes: Notes) -> dict[str, Any] | None:
-    """Return `AutoPatchConfig` as far as CloudFormation can say it."""
+    """Return the part of `AutoPatchConfig` that CloudFormation supports."""
     for member in _API_ONLY:
         if member in patch:
             notes.left_out(
@@ -263,29 +267,29 @@ _NOT_CARRIED = {
 
 
 def translate_group(group: Mapping[str, Any], role: SlurmRole, notes: Notes) -> dict[str, Any]:
-    """Return the group's keys in the order in which a reader wants them."""
+    """Return the group's keys, the most important first."""
     name = str(group["InstanceGroupName"])
-    told: dict[str, Any] = {"role": role.value}
+    reported: dict[str, Any] = {"role": role.value}
     plain = _as_they_are(InstanceGroup, group)
     if "type" in plain:
-        told["type"] = _type(plain["type"], name, notes)
+        reported["type"] = _type(plain["type"], name, notes)
     if "types" in plain:
-        told["types"] = [_type(each, name, notes) for each in plain["types"]]
+        reported["types"] = [_type(each, name, notes) for each in plain["types"]]
     if "count" in plain:
-        told["count"] = plain["count"]
+        reported["count"] = plain["count"]
     partitions = group.get("SlurmConfig", {}).get("PartitionNames", [])
     if partitions:
-        told["partition"] = partitions[0]
+        reported["partition"] = partitions[0]
         for more in partitions[1:]:
-            notes.left_out(f"partition {more} of {name}: HyperPod takes one for each group")
+            notes.left_out(f"partition {more} of {name}: HyperPod accepts one per group")
     elif role is SlurmRole.COMPUTE:
-        told["partition"] = name
+        reported["partition"] = name
         notes.chosen(f"{name} gets a Slurm partition of its own name: the request has none")
-    return told | _rest(group, plain, name, notes)
+    return reported | _rest(group, plain, name, notes)
 
 
 def _as_they_are(description: type[Spec], request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `request` has for fields of `description` that take it as it is, by their keys in a fleet file."""
+    """Return the values of `request` that fields of `description` take unchanged, by their keys in a fleet file."""
     found: dict[str, Any] = {}
     keys = description.keys()
     for name, info in description.model_fields.items():
@@ -300,29 +304,29 @@ def _as_they_are(description: type[Spec], request: Mapping[str, Any]) -> dict[st
 
 
 def _rest(group: Mapping[str, Any], plain: Mapping[str, Any], name: str, notes: Notes) -> dict[str, Any]:
-    told: dict[str, Any] = {key: value for key, value in plain.items() if key not in ("type", "types", "count")}
+    reported: dict[str, Any] = {key: value for key, value in plain.items() if key not in ("type", "types", "count")}
     if "Spot" in group.get("CapacityRequirements", {}):
-        told["spot"] = True
+        reported["spot"] = True
     if "deep_health_checks" in plain:
-        told["deep_health_checks"] = _health_checks(plain["deep_health_checks"], name, notes)
+        reported["deep_health_checks"] = _health_checks(plain["deep_health_checks"], name, notes)
     if "OverrideVpcConfig" in group:
-        told["subnets"] = group["OverrideVpcConfig"].get("Subnets", [])
-        told["security_groups"] = group["OverrideVpcConfig"].get("SecurityGroupIds", [])
+        reported["subnets"] = group["OverrideVpcConfig"].get("Subnets", [])
+        reported["security_groups"] = group["OverrideVpcConfig"].get("SecurityGroupIds", [])
     if "ScheduledUpdateConfig" in group:
         update = group["ScheduledUpdateConfig"]
-        told["schedule"] = {"cron": update.get("ScheduleExpression", ""), **rolling(update)}
+        reported["schedule"] = {"cron": update.get("ScheduleExpression", ""), **rolling(update)}
     if "AutoPatchConfig" in group:
-        told["auto_patch"] = auto_patch(group["AutoPatchConfig"], name, notes)
+        reported["auto_patch"] = auto_patch(group["AutoPatchConfig"], name, notes)
     for member, reason in _NOT_CARRIED.items():
         if member in group:
             notes.left_out(f"{member} of {name}: {reason}")
-    return {key: value for key, value in told.items() if value not in (None, [], {})}
+    return {key: value for key, value in reported.items() if value not in (None, [], {})}
 
 
 def _type(name: str, group: str, notes: Notes) -> str:
     prefixed = f"ml.{name}"
     if name not in instances() and prefixed in instances():
-        notes.mended(f"the instance type of {group}, {name}, is {prefixed} in SageMaker")
+        notes.repaired(f"the instance type of {group}, {name}, is {prefixed} in SageMaker")
         return prefixed
     return name
 

@@ -1,4 +1,4 @@
-"""A request of HyperPod's CreateCluster, as a fleet file."""
+"""Converts a request for HyperPod's CreateCluster to a fleet file."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from llm_fleet.cli.importing.hyperpod_group import (
     translate_group,
     unmounted,
 )
-from llm_fleet.cli.importing.translation import Asked, Notes, Translation, ask_for_zones, tell_region
+from llm_fleet.cli.importing.translation import Notes, Requested, Translation, ask_for_zones, report_region
 from llm_fleet.fleet_file.check_fleet import fleet_name_of
 from llm_fleet.fleet_file.document import locate, read_text
 from llm_fleet.rules.codes import Code
@@ -27,13 +27,13 @@ _GROUPS = "InstanceGroups"
 _GROUP = "instancegroupname"
 _TEMPLATE = re.compile(r"^(AWSTemplateFormatVersion|Resources)[ \t]*:", re.M)
 _PROVISIONING = {"controller_group", "worker_groups", "login_group", "workload_manager"}
-"""Keys of the file that the lifecycle scripts of AWS's samples read on each node."""
+"""Keys of provisioning_parameters.json, which the lifecycle scripts of AWS's samples read."""
 
 
 def read_request(path: Path) -> dict[str, Any]:
-    """Return the request in the file at `path`, always as the whole one.
+    """Return the request in the file at `path`, completed to a whole request.
 
-    Raises `FleetError` (LF101 to LF103, LF150, LF151) when there is none.
+    Raises `FleetError` (LF101 to LF103, LF150, LF151) if the file has none.
     """
     subject = str(path)
     text = read_text(path, noun="request")
@@ -43,7 +43,7 @@ def read_request(path: Path) -> dict[str, Any]:
     if isinstance(document, list):
         return {_GROUPS: cast(list[Any], document)}
     if not isinstance(document, dict):
-        raise _shape_error("a request is a JSON object, or a list of instance groups", subject)
+        raise _shape_error("a request must be a JSON object, or a list of instance groups", subject)
     request = cast(dict[str, Any], document)
     if "AWSTemplateFormatVersion" in request or "Resources" in request:
         raise _of_another_kind(*_CLOUDFORMATION, subject)
@@ -55,11 +55,11 @@ def read_request(path: Path) -> dict[str, Any]:
 
 _CLOUDFORMATION = (
     "this is a CloudFormation template, not a request",
-    "give the properties of its AWS::SageMaker::Cluster as JSON, with values in place of references",
+    "import the properties of its AWS::SageMaker::Cluster as JSON, with values instead of references",
 )
 _PARAMETERS = (
-    "this is provisioning_parameters.json, which tells lifecycle scripts about groups and has no instance types",
-    "give the request that you pass to `aws sagemaker create-cluster`; the fleet's scripts need no such file",
+    "this is provisioning_parameters.json, which has no instance types",
+    "import the request of `aws sagemaker create-cluster`; the fleet's scripts do not need this file",
 )
 
 
@@ -72,23 +72,23 @@ def _parse(text: str, subject: str) -> Any:
         lines = text.splitlines()
         problem = Problem(
             code=Code.REQUEST_NOT_JSON,
-            message=f"this is no JSON: {error.msg.lower()}, in line {error.lineno}, column {error.colno}",
-            remedy="give the JSON that you pass to `aws sagemaker create-cluster --cli-input-json`",
+            message=f"not valid JSON: {error.msg.lower()}, in line {error.lineno}, column {error.colno}",
+            remedy="import the JSON of `aws sagemaker create-cluster --cli-input-json`",
             value=lines[error.lineno - 1] if error.lineno <= len(lines) and lines[error.lineno - 1] else None,
         )
         raise FleetError([locate(problem, error.lineno, error.colno)], subject=subject) from None
-    except UnicodeEncodeError:  # `\ud800`: JSON can say half a character, which nothing else can.
-        raise _shape_error("the request holds half a character", subject) from None
-    except ValueError:  # Python turns no text of more than 4300 digits into a number.
-        raise _shape_error("the request holds a number longer than any of a request", subject) from None
+    except UnicodeEncodeError:  # `\ud800`: JSON can contain a lone surrogate, which is not valid Unicode.
+        raise _shape_error("the request contains a lone Unicode surrogate", subject) from None
+    except ValueError:  # Python converts at most 4300 digits to a number.
+        raise _shape_error("the request contains a number with too many digits", subject) from None
     except _KeyTwice as twice:
-        raise _shape_error(f"the key {twice.key!r} stands twice in one object", subject) from None
+        raise _shape_error(f"duplicate key {twice.key!r}", subject) from None
     except RecursionError:
-        raise _shape_error("the request is nested deeper than any request is", subject) from None
+        raise _shape_error("the request is nested too deeply", subject) from None
 
 
 class _KeyTwice(Exception):
-    """A JSON object has one key twice, of which most readers would drop one in silence."""
+    """A JSON object has a duplicate key, which most parsers ignore silently."""
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
@@ -105,7 +105,7 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _shape_error(message: str, subject: str) -> FleetError:
-    remedy = "give the JSON that you pass to `aws sagemaker create-cluster`, or its InstanceGroups"
+    remedy = "import the JSON of `aws sagemaker create-cluster`, or its InstanceGroups"
     return _of_another_kind(message, remedy, subject)
 
 
@@ -113,17 +113,19 @@ def _of_another_kind(message: str, remedy: str, subject: str) -> FleetError:
     return FleetError([Problem(code=Code.REQUEST_SHAPE, message=message, remedy=remedy)], subject=subject)
 
 
-def tell_network(
+def report_network(
     request: Mapping[str, Any], zones: Sequence[str], vpc: str | None, notes: Notes, problems: list[Problem]
 ) -> str | dict[str, Any]:
-    """Return the network: the request's own as one that exists, else one to be made in `zones`, else none."""
+    """Return the network: the request's as an existing one, else a new one in `zones`, else none."""
     config = request.get("VpcConfig")
     if config is not None:
         return _existing(config, zones, vpc, notes, problems)
     if zones:
-        notes.chosen(f"a VPC is made, with a compute subnet in {', '.join(zones)}: the request has no VpcConfig")
+        notes.chosen(f"a VPC is created, with a compute subnet in {', '.join(zones)}: the request has no VpcConfig")
         return {"az": zones[0]} if len(zones) == 1 else {"azs": list(zones)}
-    notes.chosen("no network, since the request has no VpcConfig; `--az ID` has a VPC made, which a file system needs")
+    notes.chosen(
+        "no network, because the request has no VpcConfig; add `--az ID` for a new VPC, which a file system requires"
+    )
     return "none"
 
 
@@ -136,9 +138,9 @@ def _existing(
         return {}
     for more in groups[1:]:
         notes.left_out(f"security group {more}: a network has one; give it to the groups that need it")
-    told: dict[str, Any] = {"id": vpc, "subnets": dict(zip(zones, subnets, strict=True))}
-    notes.chosen(f"VpcConfig is taken as it is, under network.vpc, in {vpc}")
-    return {"vpc": told | ({"security_group": groups[0]} if groups else {})}
+    reported: dict[str, Any] = {"id": vpc, "subnets": dict(zip(zones, subnets, strict=True))}
+    notes.chosen(f"VpcConfig is used unchanged, under network.vpc, in {vpc}")
+    return {"vpc": reported | ({"security_group": groups[0]} if groups else {})}
 
 
 _NOT_CARRIED = {
@@ -151,17 +153,17 @@ _NOT_CARRIED = {
 _ACCOUNT = re.compile(r"arn:[a-z-]+:iam::(\d{12}):role/")
 
 
-def translate(request: Mapping[str, Any], asked: Asked, notes: Notes) -> Translation:
-    """Return the fleet file's values for a request that is in the API's form."""
+def translate(request: Mapping[str, Any], requested: Requested, notes: Notes) -> Translation:
+    """Return the fleet file's values for a request in the API's form."""
     result = Translation()
     groups = _groups(request, result.problems)
     if "Eks" in request.get("Orchestrator", {}):
         result.problems.append(_eks(request["Orchestrator"]["Eks"]))
     if result.problems:
         return result
-    cluster_name = asked.cluster_name(str(request.get("ClusterName", "")), notes)
-    region = tell_region(request, asked.region, asked.zones, notes, result.problems)
-    network = tell_network(request, asked.zones, asked.vpc, notes, result.problems)
+    cluster_name = requested.cluster_name(str(request.get("ClusterName", "")), notes)
+    region = report_region(request, requested.region, requested.zones, notes, result.problems)
+    network = report_network(request, requested.zones, requested.vpc, notes, result.problems)
     roles = infer_roles(groups, notes, result.problems)
     if result.problems:
         return result
@@ -190,53 +192,53 @@ def translate(request: Mapping[str, Any], asked: Asked, notes: Notes) -> Transla
 def _groups(request: Mapping[str, Any], problems: list[Problem]) -> list[Mapping[str, Any]]:
     groups: list[Mapping[str, Any]] = request.get("InstanceGroups", [])
     if not groups:
-        problems.append(_no_groups("there are no InstanceGroups in the request", ("InstanceGroups",)))
+        problems.append(_no_groups("the request has no InstanceGroups", ("InstanceGroups",)))
     names: list[str] = []
     for index, group in enumerate(groups):
         name = group.get("InstanceGroupName")
         if name is None:
-            problems.append(_no_groups("this group has no InstanceGroupName", ("InstanceGroups", index)))
+            problems.append(_no_groups("InstanceGroupName is required", ("InstanceGroups", index)))
         elif name in names:
-            problems.append(_no_groups(f"two groups are called {name}", ("InstanceGroups", index)))
+            problems.append(_no_groups(f"duplicate InstanceGroupName {name}", ("InstanceGroups", index)))
         else:
             names.append(str(name))
     return groups
 
 
 def _no_groups(message: str, path: tuple[str | int, ...]) -> Problem:
-    remedy = "give each instance group of the request an InstanceGroupName of its own"
+    remedy = "set a unique InstanceGroupName for each instance group"
     return Problem(code=Code.REQUEST_SHAPE, message=message, remedy=remedy, path=path)
 
 
 def _cluster(
     request: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], notes: Notes
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Return the keys of the cluster, and those of each group that come from a setting of the whole cluster."""
-    told: dict[str, Any] = {"kind": "hyperpod"}
+    """Return the keys of the cluster, and the keys of each group that are settings of the cluster in the request."""
+    reported: dict[str, Any] = {"kind": "hyperpod"}
     slurm = request.get("Orchestrator", {}).get("Slurm", {})
     if "NodeProvisioningMode" not in request:
         if "SlurmConfigStrategy" in slurm:
-            told |= {"provisioning": "none", "slurm_config": slurm["SlurmConfigStrategy"]}
+            reported |= {"provisioning": "none", "slurm_config": slurm["SlurmConfigStrategy"]}
         else:
             notes.chosen("Continuous provisioning, the fleet's default: the request has no NodeProvisioningMode")
     elif "SlurmConfigStrategy" in slurm:
-        told["slurm_config"] = slurm["SlurmConfigStrategy"]
+        reported["slurm_config"] = slurm["SlurmConfigStrategy"]
     if request.get("NodeRecovery", "Automatic") != "Automatic":
-        told["node_recovery"] = request["NodeRecovery"]
+        reported["node_recovery"] = request["NodeRecovery"]
     if "AccountingDatabase" in slurm:
-        told["accounting"] = _accounting(slurm["AccountingDatabase"])
+        reported["accounting"] = _accounting(slurm["AccountingDatabase"])
     if "Tags" in request:
-        told["tags"] = {str(tag.get("Key", "")): str(tag.get("Value", "")) for tag in request["Tags"]}
+        reported["tags"] = {str(tag.get("Key", "")): str(tag.get("Value", "")) for tag in request["Tags"]}
     scripts = lifecycle(groups, notes)
     for role in dict.fromkeys(str(group["ExecutionRole"]) for group in groups if "ExecutionRole" in group):
         notes.left_out(
-            f"ExecutionRole {role}: the fleet builds a role with what its features need and nothing else; "
-            "to keep yours, write it as `execution_role` of the cluster or of a group"
+            f"ExecutionRole {role}: the fleet creates a role with the permissions of its features only; "
+            "to keep yours, set `execution_role` of the cluster or of a group"
         )
     for member, reason in _NOT_CARRIED.items():
         if member in request:
             notes.left_out(f"{member}: {reason}")
-    return told | scripts.cluster, scripts.groups
+    return reported | scripts.cluster, scripts.groups
 
 
 def _accounting(database: Mapping[str, Any]) -> dict[str, Any]:
@@ -253,35 +255,35 @@ def _account(groups: Sequence[Mapping[str, Any]]) -> str | None:
 def _eks(config: Any) -> Problem:
     return Problem(
         code=Code.REQUEST_NOT_SLURM,
-        message="this cluster is orchestrated by EKS; llm-fleet makes HyperPod clusters with Slurm",
-        remedy="import the request of a Slurm cluster, or remove `Orchestrator.Eks` to have Slurm in its place",
+        message="this is a HyperPod cluster with EKS; llm-fleet supports Slurm only",
+        remedy="import the request of a Slurm cluster, or remove `Orchestrator.Eks` to use Slurm",
         path=("Orchestrator", "Eks"),
         value=config,
     )
 
 
 _MEANS_SOMETHING_EMPTY = ("Spot", "OnDemand")
-"""Objects without members, whose being there is what they say."""
+"""Empty objects whose presence has a meaning."""
 _NOT_ZERO = ("ThreadsPerCore", "VolumeSizeInGB", "Port", "Value", "IdleWaitWindowInSeconds")
-"""Numbers that begin at 1 or later in the API: the skeleton's 0 says nothing."""
+"""Numbers with a minimum of 1 or more in the API, so that the skeleton's 0 is no value."""
 _NOUNS = {dict: "an object", list: "a list"}
 
 
 @dataclass(slots=True)
 class Mender:
-    """Walks a request beside the shape that the API gives it."""
+    """Converts a request to the shape of the API."""
 
     notes: Notes
     problems: list[Problem] = field(default_factory=list[Problem])
     blanks: int = 0
-    """Fields without a value, as the CLI's skeleton has them."""
+    """Number of fields without a value, as in the CLI's skeleton."""
 
     def request(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return `request` in the API's form; what cannot be brought into it is in `problems`."""
-        mended = self._object(request, load("create_cluster_request"), ())
+        """Return `request` in the API's form; values that cannot be converted are in `problems`."""
+        repaired = self._object(request, load("create_cluster_request"), ())
         if self.blanks:
-            self.notes.left_out(f"{self.blanks} fields without a value, as the CLI's skeleton has them")
-        return mended
+            self.notes.left_out(f"{self.blanks} fields without a value, as in the CLI's skeleton")
+        return repaired
 
     def _value(self, value: Any, shape: Any, path: tuple[PathPart, ...]) -> Any:
         if isinstance(shape, dict):
@@ -300,33 +302,33 @@ class Mender:
         return [item for item in items if not _is_blank(item)]
 
     def _object(self, value: dict[str, Any], shape: dict[str, Any], path: tuple[PathPart, ...]) -> dict[str, Any]:
-        mended: dict[str, Any] = {}
+        repaired: dict[str, Any] = {}
         for key, member in value.items():
             name = self._name(key, shape, path)
             if name is None:
                 continue
-            if name in mended:
-                self.notes.not_understood(f"{_say((*path, key))}: {name} is there already")
+            if name in repaired:
+                self.notes.not_understood(f"{_say((*path, key))}: {name} is set already")
                 continue
             inner = self._value(member, shape.get(name, shape.get("*")), (*path, name))
             if (_is_blank(inner) and name not in _MEANS_SOMETHING_EMPTY) or (inner == 0 and name in _NOT_ZERO):
                 self.blanks += _is_blank(member) or inner == 0
             else:
-                mended[name] = inner
-        return mended
+                repaired[name] = inner
+        return repaired
 
     def _name(self, key: str, shape: dict[str, Any], path: tuple[PathPart, ...]) -> str | None:
-        """Return the API's own spelling of `key`; `None` when it has no such name."""
+        """Return the API's spelling of `key`; `None` if it is unknown."""
         if key in shape or "*" in shape:
             return key
         by_folded = {name.casefold(): name for name in shape}
         name = by_folded.get(key.casefold().replace("_", "").replace("-", ""))
         if name is not None:
-            self.notes.mended(f"{_say((*path, key))} is {name} in the API")
+            self.notes.repaired(f"{_say((*path, key))} is {name} in the API")
             return name
         offer = nearest(key, shape)
         hint = f"; did you mean {offer}?" if offer else ""
-        self.notes.not_understood(f"{_say((*path, key))}, which the API does not have{hint}")
+        self.notes.not_understood(f"{_say((*path, key))}: unknown key in the API{hint}")
         return None
 
     def _scalar(self, value: Any, kind: str, path: tuple[PathPart, ...]) -> Any:
@@ -342,7 +344,7 @@ class Mender:
 
     def _integer(self, value: Any, path: tuple[PathPart, ...]) -> int | None:
         if isinstance(value, str) and value.strip().lstrip("-").isdecimal():
-            self.notes.mended(f"{_say(path)} is the number {int(value)}, not text")
+            self.notes.repaired(f"{_say(path)} is converted to the number {int(value)}")
             return int(value)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
@@ -355,8 +357,8 @@ class Mender:
         self.problems.append(
             Problem(
                 code=Code.REQUEST_SHAPE,
-                message=f"{expected} should stand here",
-                remedy="write the request as `aws sagemaker create-cluster --generate-cli-skeleton` has it",
+                message=f"the value must be {expected}",
+                remedy="write it as in `aws sagemaker create-cluster --generate-cli-skeleton`",
                 path=path,
                 value=value,
             )

@@ -1,4 +1,4 @@
-"""Makes a fleet file from another file: reads it, mends what does not fit, writes YAML."""
+"""Converts another file to a fleet file: reads it, fixes values, writes YAML."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from llm_fleet.cli.importing.hyperpod_request import Mender, read_request, translate
 from llm_fleet.cli.importing.parallelcluster_file import read_parallelcluster, translate_parallelcluster
-from llm_fleet.cli.importing.translation import Asked, Note, NoteKind, Notes, Translation
+from llm_fleet.cli.importing.translation import Note, NoteKind, Notes, Requested, Translation
 from llm_fleet.fleet_file.document import plain_scalar
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.rules.problem import FleetError
@@ -19,7 +19,7 @@ _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
 def to_yaml(values: Mapping[str, Any], *, heading: str, comments: Mapping[tuple[str, ...], str]) -> str:
-    """Return the text of a fleet file; `comments` stand above the keys whose paths they have."""
+    """Return the text of a fleet file; each of `comments` is above the key of its path."""
     lines = [f"# {line}".rstrip() for line in heading.splitlines()]
     lines += _mapping(values, (), comments)
     return "\n".join(lines) + "\n"
@@ -59,7 +59,7 @@ def _value(value: Any) -> str:
 
 
 _ROLES = {
-    "controller": "Runs Slurm's daemons; a cluster has exactly one, of one node.",
+    "controller": "Runs Slurm's daemons; a cluster has exactly one, with one node.",
     "login": "Where users log in.",
     "compute": "Runs the jobs.",
 }
@@ -67,22 +67,22 @@ _ROLES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """A fleet file, and what there is to say about how it came about."""
+    """A fleet file, and notes about the conversion."""
 
     text: str
     notes: tuple[Note, ...]
 
     @property
     def not_understood(self) -> int:
-        """How many keys are not in it because nothing is known by their names."""
+        """Number of unknown keys that were left out."""
         return sum(note.kind is NoteKind.NOT_UNDERSTOOD for note in self.notes)
 
 
 class ImportFailure(FleetError):
-    """A request that no fleet file can be made of; `notes` tell what was done until then."""
+    """A request that cannot be converted; `notes`: the conversions before the error."""
 
     def __init__(self, error: FleetError, notes: Notes) -> None:
-        """Take over the problems of `error`."""
+        """Keep the problems of `error`."""
         super().__init__(error.problems, subject=error.subject)
         self.notes = tuple(notes.notes)
 
@@ -97,13 +97,12 @@ def import_request(
 ) -> Imported:
     """Return the fleet file for the request at `path`.
 
-    Raises `ImportFailure` with everything that keeps it from being one; problems that the fleet file itself would have
-    are told by its keys.
+    Raises `ImportFailure` with all problems; those of the resulting fleet file have its keys.
     """
     notes = Notes()
     try:
-        asked = Asked(stem=path.stem, name=name, region=region, zones=zones, vpc=vpc)
-        translation = _translate(path, asked, notes)
+        requested = Requested(stem=path.stem, name=name, region=region, zones=zones, vpc=vpc)
+        translation = _translate(path, requested, notes)
         if translation.problems:
             raise FleetError(translation.problems, subject=str(path))
         text = to_yaml(translation.fleet, heading=_heading(path), comments=_comments(translation.fleet))
@@ -113,18 +112,18 @@ def import_request(
     return Imported(text=text, notes=tuple(notes.notes))
 
 
-def _translate(path: Path, asked: Asked, notes: Notes) -> Translation:
+def _translate(path: Path, requested: Requested, notes: Notes) -> Translation:
     configuration = read_parallelcluster(path, notes)
     if configuration is not None:
-        return translate_parallelcluster(configuration, asked, notes)
+        return translate_parallelcluster(configuration, requested, notes)
     mender = Mender(notes=notes)
     request = mender.request(read_request(path))
-    return translate(request, asked, notes) if not mender.problems else Translation(problems=mender.problems)
+    return translate(request, requested, notes) if not mender.problems else Translation(problems=mender.problems)
 
 
 def _heading(path: Path) -> str:
     return (
-        f"Made from {path.name} by `llm-fleet import`. Every key that is not here has its default;\n"
+        f"Made from {path.name} by `llm-fleet import`. Missing keys have their defaults;\n"
         "`llm-fleet schema` lists them all, `llm-fleet validate` checks what you change."
     )
 
@@ -133,7 +132,7 @@ def _comments(fleet: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
     comments: dict[tuple[str, ...], str] = {}
     if fleet["network"] == "none":
         comments[("network",)] = (
-            "SageMaker's own network. For FSx for Lustre write {az: <AZ id>}, which makes a VPC,\n"
+            "SageMaker's own network. For FSx for Lustre write {az: <AZ id>}, which creates a VPC,\n"
             "and storage: {fsx: {size: 4800 GiB, throughput: 250 MB/s/TiB}}."
         )
     for name, cluster in fleet["clusters"].items():

@@ -1,4 +1,4 @@
-"""ParallelCluster's queues, nodes and Slurm settings, as the fleet file has them."""
+"""Converts ParallelCluster's queues, nodes and Slurm settings for the fleet file."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -15,18 +15,18 @@ from llm_fleet.cli.importing.parallelcluster_values import (
     scripts_and_policies,
     tags,
 )
-from llm_fleet.cli.importing.translation import amount, number, told, truth, unless
+from llm_fleet.cli.importing.translation import amount, number, truth, unless, without_none
 from llm_fleet.rules.parallelcluster.overrides import Place
 from llm_fleet.spec.parallelcluster_queue import OF_ITS_RESOURCE, Queue
 
 
 def head_node(section: Section, subnet: str | None, buckets: Buckets) -> dict[str, Any]:
-    """Return the keys of `head`; `subnet`: one of its own."""
+    """Return the keys of `head`; `subnet`: its own subnet, if any."""
     scripts_and_policies(section)
     buckets.add(section)
     multithreading = truth(section.take("DisableSimultaneousMultithreading"))
     return {
-        **told(
+        **without_none(
             type=section.take("InstanceType"),
             root_volume=root_volume(section, "LocalStorage/RootVolume"),
             scratch=section.take("LocalStorage/EphemeralVolume/MountDir"),
@@ -46,10 +46,10 @@ def head_node(section: Section, subnet: str | None, buckets: Buckets) -> dict[st
 
 
 def login_pool(section: Section, subnet: str | None) -> dict[str, Any]:
-    """Return the keys of one pool of `login`; `subnet`: one of its own."""
+    """Return the keys of one pool of `login`; `subnet`: its own subnet, if any."""
     scripts_and_policies(section)
     return {
-        **told(
+        **without_none(
             type=section.take("InstanceType"),
             count=number(section.take("Count")),
             subnet=subnet,
@@ -67,8 +67,8 @@ def _allowed_from(section: Section) -> Any:
     given = section.take("Ssh/AllowedIps")
     if given is None:
         section.notes.chosen(
-            f"{section.where} is reached by SSH from nowhere, the fleet's default, and by Session Manager; "
-            "ParallelCluster's default is from everywhere: say with `allowed_from` from where"
+            f"{section.where} allows Session Manager but no SSH, the fleet's default; "
+            "ParallelCluster's default is SSH from everywhere: set `allowed_from` to allow CIDR blocks"
         )
     return given
 
@@ -83,17 +83,17 @@ _NO_EFFECT = "Efa/GdrSupport"
 
 
 def queue(section: Section, resources: Sequence[Section], where: dict[str, Any], buckets: Buckets) -> dict[str, Any]:
-    """Return the keys of one queue; `where` are those of its place. Its compute resources are read on the way."""
+    """Return the keys of one queue with its compute resources; `where`: the keys for its subnets."""
     scripts_and_policies(section)
     buckets.add(section)
     kind = section.take("CapacityType")
     instances = _instances(section, resources)
     both = _said_of_both(section)
     if "placement" not in both:
-        _tell_placement(section, instances)
+        _report_placement(section, instances)
     return {
         **instances,
-        **told(
+        **without_none(
             capacity=_CAPACITY.get(str(kind), kind) if kind is not None else None,
             allocation=section.take("AllocationStrategy"),
             exclusive=_exclusive(section, instances),
@@ -110,7 +110,7 @@ def queue(section: Section, resources: Sequence[Section], where: dict[str, Any],
 
 
 def _instances(section: Section, resources: Sequence[Section]) -> dict[str, Any]:
-    """Return the keys of the only compute resource as the queue's own, or all under `resources`."""
+    """Return the keys of a single compute resource as keys of the queue, or several under `resources`."""
     named = {str(resource.take("Name")): _resource(resource) for resource in resources}
     if len(named) != 1:
         return {"resources": named}
@@ -120,15 +120,17 @@ def _instances(section: Section, resources: Sequence[Section]) -> dict[str, Any]
         return {"resources": named}
     queue_name = section.where.rsplit(" ", 1)[-1]
     if name != queue_name:
-        section.notes.chosen(f"the compute resource {name} of {queue_name} is called as its queue, and so are nodes")
+        section.notes.chosen(
+            f"the compute resource {name} of {queue_name} has the name of its queue, also in names of nodes"
+        )
     return only
 
 
-def _tell_placement(section: Section, instances: Mapping[str, Any]) -> None:
-    """Say that instances with EFA get the placement group which ParallelCluster asks to be explicit about."""
+def _report_placement(section: Section, instances: Mapping[str, Any]) -> None:
+    """Add a note about the placement group of instances with EFA, which ParallelCluster requires to be explicit."""
     named: Mapping[str, Any] = instances.get("resources", {"": instances})
     if any(each.get("efa") is not False and _has_efa(each) and "placement" not in each for each in named.values()):
-        section.notes.mended(f"{section.where} has EFA and says nothing of placement: its nodes get a placement group")
+        section.notes.repaired(f"{section.where} has EFA and no PlacementGroup: its nodes get a placement group")
 
 
 def _exclusive(section: Section, instances: Mapping[str, Any]) -> bool | None:
@@ -136,8 +138,8 @@ def _exclusive(section: Section, instances: Mapping[str, Any]) -> bool | None:
     named: Mapping[str, Any] = instances.get("resources", {"": instances})
     if written is None and any(map(_has_accelerator, named.values())):
         section.notes.chosen(
-            f"{section.where} gives each job whole nodes, the fleet's default with accelerators; "
-            "write `exclusive: false` where jobs share nodes"
+            f"{section.where} gives each job whole nodes (the fleet's default with accelerators); "
+            "set `exclusive: false` if jobs share nodes"
         )
     return written
 
@@ -164,7 +166,7 @@ def _resource(section: Section) -> dict[str, Any]:
     if section.take(_NO_EFFECT) is not None:
         section.notes.left_out(f"{section.say(_NO_EFFECT)}: it has no effect")
     return {
-        **told(
+        **without_none(
             type=one if not listed else None,
             types=listed,
             min=unless(number(section.take("MinCount")), 0),
@@ -182,8 +184,8 @@ def _resource(section: Section) -> dict[str, Any]:
 
 
 def _said_of_both(section: Section) -> dict[str, Any]:
-    """Return the keys that a queue and a compute resource both may have."""
-    return told(
+    """Return the keys that queues and compute resources have in common."""
+    return without_none(
         placement=placement(section),
         reservation=reservation(section),
         gpu_health_check=truth(section.take("HealthChecks/Gpu/Enabled")),
@@ -197,19 +199,21 @@ def _efa(section: Section, types: Sequence[str]) -> bool | None:
     capable = bool(types) and _has_efa({"types": types})
     if written is None and capable:
         section.notes.chosen(
-            f"{section.where} has EFA, the fleet's default: {', '.join(types)} can, and it costs nothing"
+            f"{section.where} has EFA, the fleet's default: {', '.join(types)} supports it, at no cost"
         )
     return unless(written, True) if capable else unless(written, False)
 
 
 def slurm(section: Section, scaling: Any) -> dict[str, Any]:
-    """Return the keys of `slurm`; `scaling` is `ScalingStrategy`, which stands beside the section."""
+    """Return the keys of `slurm`; `scaling` is `ScalingStrategy`, which is outside that section."""
     idle = number(section.take("ScaledownIdletime"))
     strategy = section.take("QueueUpdateStrategy")
     if strategy is None:
-        section.notes.chosen("queues are updated by DRAIN, the fleet's default: no job is killed, no fleet stopped")
+        section.notes.chosen(
+            "queues are updated with DRAIN, the fleet's default: no job is killed and the compute fleet is not stopped"
+        )
     return {
-        **told(
+        **without_none(
             scaledown="never" if idle == -1 else amount(unless(idle, 10), "min"),
             scaling=unless(scaling, "all-or-nothing"),
             queue_update=unless(strategy, "DRAIN"),
@@ -226,7 +230,7 @@ def accounting(section: Section) -> dict[str, Any]:
     host, _, port = str(section.take("Database/Uri") or "").partition(":")
     slurmdbd = section.take("ExternalSlurmdbd/Host")
     dbd_port = number(section.take("ExternalSlurmdbd/Port"))
-    return told(
+    return without_none(
         endpoint=host or None,
         slurmdbd=slurmdbd,
         port=number(port) or dbd_port or None,

@@ -1,36 +1,36 @@
-"""Sections of ParallelCluster's configuration, their values, shared storage and buckets, as the fleet file has them."""
+"""Converts values, shared storage and buckets of ParallelCluster's configuration for the fleet file."""
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from llm_fleet.cli.importing.translation import Notes, amount, number, told, truth, unless
+from llm_fleet.cli.importing.translation import Notes, amount, number, truth, unless, without_none
 from llm_fleet.fleet_file.fleet import FSX
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.overrides import Place, check_overrides
 from llm_fleet.rules.problem import PathPart
 
 _KNOWN = (Code.PC_OVERRIDE_TYPED, Code.PC_OVERRIDE_SCRIPT)
-"""Refused as overrides, and understood all the same."""
+"""Keys that are converted although they are refused as overrides."""
 _PLACEHOLDER = re.compile(r"\$\{?\w+\}?|<[^<>]+>|\{\{.+\}\}")
 
 
 class Section:
-    """One mapping, and where it stands, for notes."""
+    """A mapping of the configuration, and its path for notes."""
 
     def __init__(self, values: Any, where: str, notes: Notes) -> None:
-        """Take a copy of `values`; what is no mapping counts as an empty one, and is told."""
+        """Copy `values`; a value that is not a mapping counts as an empty one, with a note."""
         self.where = where
         self.notes = notes
         if values is not None and not isinstance(values, Mapping):
-            notes.not_understood(f"{where} {values!r}: a mapping of keys to values should stand here")
+            notes.not_understood(f"{where} {values!r}: the value must be a mapping")
         self._values: dict[str, Any] = _copied(values) if isinstance(values, Mapping) else {}
 
     def take(self, path: str) -> Any:
-        """Return what stands at `path`, e.g. `Networking/SubnetId`, and take it away; `None` where nothing does.
+        """Remove and return the value at `path`, e.g. `Networking/SubnetId`; `None` if it is missing.
 
-        A placeholder that a template left to be filled in is nothing, and is told.
+        A placeholder of a template counts as missing, with a note.
         """
         *above, last = path.split("/")
         holder: Any = self._values
@@ -42,7 +42,7 @@ class Section:
         return self._filled(found, path)
 
     def items(self, path: str) -> list[Any]:
-        """Return the list at `path`, without placeholders, and take it away; empty where there is none."""
+        """Remove and return the list at `path`, without placeholders; empty if it is missing."""
         found = self.take(path)
         if found is None:
             return []
@@ -50,30 +50,30 @@ class Section:
         return [item for item in given if self._filled(item, path) is not None]
 
     def say(self, path: str) -> str:
-        """Return where `path` stands in the whole configuration, e.g. `HeadNode.Ssh.KeyName`."""
+        """Return the full path in the configuration, e.g. `HeadNode.Ssh.KeyName`."""
         return ".".join([*([self.where] if self.where else []), *path.split("/")])
 
     def leave_rest(self, reason: str) -> None:
-        """Say of what nobody has taken that it is left out."""
+        """Add a note for each remaining value that it is left out."""
         for key in _pruned(self._values):
             self.notes.left_out(f"{self.say(key)}: {reason}")
 
     def overrides(self, place: Place) -> dict[str, Any]:
-        """Return, as the key `overrides`, what nobody has taken and ParallelCluster knows; say what it does not."""
+        """Return remaining values of ParallelCluster's schema as `overrides`; add notes for unknown keys."""
         for path, value in _placeholders(self._values, ()):
             _remove(self._values, path)
             self.notes.left_out(f"{self.say('/'.join(map(str, path)))} {value}: a placeholder")
         for problem in check_overrides(_pruned(self._values), place):
             path = problem.path[1:]
             if _remove(self._values, path):
-                told = self.say("/".join(map(str, path)))
+                reported = self.say("/".join(map(str, path)))
                 say = self.notes.left_out if problem.code in _KNOWN else self.notes.not_understood
-                say(f"{told}: {problem.message}; {problem.remedy}")
+                say(f"{reported}: {problem.message}; {problem.remedy}")
         kept = _pruned(self._values)
         if not kept:
             return {}
         names = ", ".join(self.say(key) for key in kept)
-        self.notes.chosen(f"{names}: under `overrides`, as written; the fleet file has no words for it")
+        self.notes.chosen(f"{names}: unchanged, under `overrides`; the fleet file has no key for it")
         return {"overrides": kept}
 
     def _filled(self, value: Any, path: str) -> Any:
@@ -99,13 +99,13 @@ def _placeholders(value: Any, path: tuple[PathPart, ...]) -> list[tuple[tuple[Pa
         return [found for key, below in inner.items() for found in _placeholders(below, (*path, key))]
     if isinstance(value, list):
         items = cast("list[Any]", value)
-        # The last first, so that removing one moves none of those still to remove.
+        # The last first, so that the indices of the others do not change.
         return [found for index in reversed(range(len(items))) for found in _placeholders(items[index], (*path, index))]
     return []
 
 
 def _remove(values: Any, path: tuple[PathPart, ...]) -> bool:
-    """Remove what stands at `path`, or the nearest thing around it that is there; return whether there was any."""
+    """Remove the value at `path`, or the nearest existing one around it; return whether there was one."""
     holders: list[tuple[Any, PathPart]] = []
     holder = values
     for part in path:
@@ -132,7 +132,7 @@ def _below(holder: Any, part: PathPart) -> Any:
 
 
 def _pruned(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `values` without mappings and lists that have nothing left in them."""
+    """Return `values` without empty mappings and lists."""
     pruned = {
         key: _pruned(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else value
         for key, value in values.items()
@@ -147,28 +147,28 @@ def tags(section: Section) -> dict[str, str] | None:
 
 
 def root_volume(section: Section, path: str) -> Any:
-    """Return the root volume: its size alone, or a mapping where more is said of it."""
+    """Return the root volume: its size, or a mapping if it has other keys."""
     size = amount(section.take(f"{path}/Size"), "GiB")
-    more = told(
+    more = without_none(
         type=section.take(f"{path}/VolumeType"),
         iops=number(section.take(f"{path}/Iops")),
         throughput=amount(section.take(f"{path}/Throughput"), "MiB/s"),
         encrypted=truth(section.take(f"{path}/Encrypted")),
     )
-    return {**told(size=size), **more} if more else size
+    return {**without_none(size=size), **more} if more else size
 
 
 def dcv(section: Section) -> dict[str, Any] | None:
-    """Return the remote desktop; nothing where it is off."""
+    """Return the remote desktop; empty if it is off."""
     enabled = truth(section.take("Dcv/Enabled"))
     port, allowed = number(section.take("Dcv/Port")), section.take("Dcv/AllowedIps")
     if enabled:
         if allowed is None:
             section.notes.chosen(
-                f"{section.say('Dcv')} is reached from nowhere but by Session Manager, the fleet's default; "
-                "ParallelCluster's default is from everywhere: say with `dcv: {allowed_from: …}` from where"
+                f"{section.say('Dcv')} allows connections through Session Manager only, the fleet's default; "
+                "ParallelCluster's default is from everywhere: set `dcv: {allowed_from: …}` to allow CIDR blocks"
             )
-        return told(port=unless(port, 8443), allowed_from=allowed)
+        return without_none(port=unless(port, 8443), allowed_from=allowed)
     if enabled is not None or port is not None or allowed is not None:
         section.notes.left_out(f"{section.say('Dcv')}: it is off")
     return None
@@ -182,56 +182,56 @@ def placement(section: Section) -> Any:
 
 
 def reservation(section: Section) -> Any:
-    """Return the capacity reservation: its id, or the ARN of a group of several."""
+    """Return the capacity reservation: its id, or the ARN of a resource group."""
     path = "CapacityReservationTarget"
     id, arn = section.take(f"{path}/CapacityReservationId"), section.take(f"{path}/CapacityReservationResourceGroupArn")
     return id or arn
 
 
 def scripts_and_policies(section: Section) -> None:
-    """Say what becomes of scripts and policies of the user's own."""
+    """Add notes about the user's scripts and IAM policies."""
     notes = section.notes
     for hook, below in dict(section.take("CustomActions") or {}).items():
         scripts = below.get("Sequence", [below]) if isinstance(below, dict) else [below]  # pyright: ignore
         for script in cast("list[Any]", scripts):
             name = cast("dict[str, Any]", script).get("Script", "") if isinstance(script, dict) else script
             notes.left_out(
-                f"{section.say(f'CustomActions/{hook}')} {name}: llm-fleet's own steps run there; "
-                "make it one of them, with `scripts: {own: …}` of the cluster"
+                f"{section.say(f'CustomActions/{hook}')} {name}: llm-fleet runs its own steps there; "
+                "add it as a step, with `scripts: {own: …}` of the cluster"
             )
     for key in ("InstanceRole", "InstanceProfile", "AdditionalIamPolicies"):
         if section.take(f"Iam/{key}") is not None:
             notes.left_out(
-                f"{section.say(f'Iam/{key}')}: the fleet gives nodes what its features need; say with `reads` and "
-                "`writes` which buckets they need"
+                f"{section.say(f'Iam/{key}')}: nodes get the permissions of the fleet's features; set `reads` and "
+                "`writes` for access to buckets"
             )
 
 
 def additional_groups(section: Section) -> list[Any]:
-    """Return the security groups beside ParallelCluster's own."""
+    """Return the additional security groups."""
     if section.take("Networking/SecurityGroups") is not None:
         section.notes.left_out(
-            f"{section.say('Networking/SecurityGroups')}: nodes are in ParallelCluster's own group and the fleet's; "
-            "add yours to them with `security_groups`"
+            f"{section.say('Networking/SecurityGroups')}: nodes have the groups of ParallelCluster and of the fleet; "
+            "add yours with `security_groups`"
         )
     return section.items("Networking/AdditionalSecurityGroups")
 
 
 class Buckets:
-    """What nodes may read and write, of all kinds of nodes together."""
+    """Buckets that nodes read and write, for all kinds of nodes."""
 
     def __init__(self) -> None:
         self._reads: dict[str, None] = {}
         self._writes: dict[str, None] = {}
 
     def add(self, section: Section) -> None:
-        """Take the `S3Access` of one kind of nodes; the fleet's nodes all have the same."""
+        """Add the `S3Access` of one kind of nodes; all nodes of the fleet have the same access."""
         for access in section.items("Iam/S3Access"):
             given = cast("dict[str, Any]", access) if isinstance(access, dict) else {}
             name = str(given.get("BucketName", ""))
             if not name or "*" in name:
                 section.notes.left_out(
-                    f"{section.say('Iam/S3Access')} {name}: a fleet file names each bucket that nodes may use"
+                    f"{section.say('Iam/S3Access')} {name}: a fleet file needs the name of each bucket"
                 )
                 continue
             if given.get("KeyName"):
@@ -262,27 +262,27 @@ _READ = frozenset(
         "DeletionPolicy",
     }
 )
-"""Keys that the fleet's own file system has too, or does anyhow."""
+"""Keys that the fleet's file system supports, or whose effect is its default."""
 _SCRATCH = "SCRATCH_2"
 """ParallelCluster's default."""
 
 
 def fleet_lustre(settings: Any, mount: Any, section: Section) -> dict[str, Any] | None:
-    """Return the keys of `storage.fsx`; `None` for one with settings that only ParallelCluster's own can have."""
+    """Return the keys of `storage.fsx`; `None` if it has settings that only ParallelCluster supports."""
     if not isinstance(settings, Mapping) or set(settings) - _READ:  # pyright: ignore[reportUnknownArgumentType]
         return None
     given: dict[str, Any] = dict(settings)  # pyright: ignore[reportUnknownArgumentType]
     section.notes.chosen(
-        f"{section.where} is `storage.fsx`, which the fleet makes: it outlives the cluster, and its size can grow"
+        f"{section.where} is `storage.fsx` of the fleet: it is kept when the cluster is deleted, and its size can grow"
     )
     if "DeletionPolicy" in given:
         section.notes.left_out(f"{section.where}.DeletionPolicy: the fleet's file systems are always kept")
-    backups = told(
+    backups = without_none(
         keep=amount(unless(number(given.get("AutomaticBackupRetentionDays")), 0), "days"),
         at=given.get("DailyAutomaticBackupStartTime"),
         copy_tags=truth(given.get("CopyTagsToBackups")),
     )
-    return told(
+    return without_none(
         deployment=unless(given.get("DeploymentType", _SCRATCH), "PERSISTENT_2"),
         storage=unless(given.get("StorageType"), "SSD"),
         size=amount(given.get("StorageCapacity"), "GiB"),
@@ -304,12 +304,12 @@ _SECTIONS = {
     "FsxOntap": ("FsxOntapSettings", "VolumeId"),
     "FileCache": ("FileCacheSettings", "FileCacheId"),
 }
-"""By type: its section, and the key of the id in it."""
+"""By type: its section, and the key of its id."""
 
 
 @dataclass(slots=True)
 class Storages:
-    """What becomes of the shared storage."""
+    """The converted shared storage."""
 
     fleet: dict[str, Any] = field(default_factory=dict[str, Any])
     """Keys of the fleet's `storage`."""
@@ -318,8 +318,8 @@ class Storages:
 
 
 def shared_storage(sections: Iterable[Section]) -> Storages:
-    """Return the storages: the first Lustre that ParallelCluster would make becomes the fleet's, which outlives it."""
-    told_of = Storages()
+    """Return the storage: the first new Lustre file system becomes the fleet's, which is kept without the cluster."""
+    storages = Storages()
     named = [(section, str(section.take("Name"))) for section in sections]
     for section, name in named:
         kind, mount = section.take("StorageType"), section.take("MountDir")
@@ -328,16 +328,16 @@ def shared_storage(sections: Iterable[Section]) -> Storages:
         settings: Any = section.take(settings_key) if settings_key else None
         settings = {} if settings is None else settings
         is_taken = any(other == FSX for each, other in named if each is not section)
-        if kind == "FsxLustre" and id is None and FSX not in told_of.fleet and not is_taken:
+        if kind == "FsxLustre" and id is None and FSX not in storages.fleet and not is_taken:
             lustre = fleet_lustre(settings, mount, section)
             if lustre is not None:
-                told_of.fleet[FSX] = lustre
-                section.leave_rest(f"a storage of type {kind} does not have it")
+                storages.fleet[FSX] = lustre
+                section.leave_rest(f"not available for a storage of type {kind}")
                 continue
-        section.leave_rest(f"a storage of type {kind} does not have it")
+        section.leave_rest(f"not available for a storage of type {kind}")
         path = mount if not isinstance(mount, str) or mount.startswith("/") else f"/{mount}"
-        entry = told(type=kind, mount=path, id=id, settings=settings)
-        told_of.cluster[name] = entry
+        entry = without_none(type=kind, mount=path, id=id, settings=settings)
+        storages.cluster[name] = entry
         if id is None and "DeletionPolicy" not in settings:
-            section.notes.chosen(f"{section.where} is kept when the cluster goes: it has no DeletionPolicy")
-    return told_of
+            section.notes.chosen(f"{section.where} is kept when the cluster is deleted: it has no DeletionPolicy")
+    return storages

@@ -1,4 +1,4 @@
-"""What both importers share: what the user asks for beside the file, notes on what was done, values, the Region."""
+"""Shared by both importers: options of the command, notes about conversions, values, the Region."""
 
 import os
 import re
@@ -14,21 +14,21 @@ from llm_fleet.rules.problem import Problem
 
 
 class NoteKind(StrEnum):
-    """What happened to something of the request."""
+    """Kind of a note."""
 
-    MENDED = "mended"
-    """It was wrong, and is right now."""
+    FIXED = "fixed"
+    """A wrong value was fixed."""
     CHOSEN = "chosen"
-    """The request did not say it, or leaves it to the fleet."""
+    """A value that the request leaves open was set."""
     LEFT_OUT = "left out"
-    """It has no place in a fleet file."""
+    """A value that a fleet file does not support."""
     NOT_UNDERSTOOD = "not understood"
-    """It may be misspelled, and is not in the fleet file: the file may say something else than the request meant."""
+    """An unknown key, maybe misspelled: the fleet file may differ from what the request meant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """One line about one thing."""
+    """One line of the notes."""
 
     kind: NoteKind
     text: str
@@ -39,24 +39,24 @@ class Note:
 
 @dataclass(slots=True)
 class Notes:
-    """The lines, in the order in which things were met, each once."""
+    """The notes in their order, each once."""
 
     notes: list[Note] = field(default_factory=list[Note])
 
-    def mended(self, text: str) -> None:
-        """Say that something was wrong and is right now."""
-        self._add(NoteKind.MENDED, text)
+    def repaired(self, text: str) -> None:
+        """Add a note about a fixed value."""
+        self._add(NoteKind.FIXED, text)
 
     def chosen(self, text: str) -> None:
-        """Say that something was decided that the request leaves open."""
+        """Add a note about a value that the request leaves open."""
         self._add(NoteKind.CHOSEN, text)
 
     def left_out(self, text: str) -> None:
-        """Say that something of the request is not in the fleet file, and why."""
+        """Add a note about a value that is not in the fleet file, with the reason."""
         self._add(NoteKind.LEFT_OUT, text)
 
     def not_understood(self, text: str) -> None:
-        """Say that something is not in the fleet file because it is nothing that is known, a typo perhaps."""
+        """Add a note about an unknown key, maybe a typo."""
         self._add(NoteKind.NOT_UNDERSTOOD, text)
 
     def _add(self, kind: NoteKind, text: str) -> None:
@@ -70,24 +70,24 @@ _DNS_REGION = re.compile(r"\.fsx\.([a-z0-9-]+)\.amazonaws")
 _ENVIRONMENT = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 
-def tell_region(
-    request: Mapping[str, Any], asked: str | None, zones: Sequence[str], notes: Notes, problems: list[Problem]
+def report_region(
+    request: Mapping[str, Any], requested: str | None, zones: Sequence[str], notes: Notes, problems: list[Problem]
 ) -> str:
-    """Return the region: as asked, else of the AZs, else as ARNs in the request tell it, else of the environment."""
-    if asked is not None:
-        return asked
-    found = [(region_of_az_id(zones[0]), "the AZ's")] if zones else []
-    found += [(region, "that of an ARN or a host name in the request") for region in _regions_in(request)]
-    found += [(os.environ.get(name), f"that of {name}") for name in _ENVIRONMENT]
+    """Return the Region: of `--region`, else of the AZs, else of ARNs in the request, else of the environment."""
+    if requested is not None:
+        return requested
+    found = [(region_of_az_id(zones[0]), "the AZ")] if zones else []
+    found += [(region, "an ARN or a host name in the request") for region in _regions_in(request)]
+    found += [(os.environ.get(name), name) for name in _ENVIRONMENT]
     for region, source in found:
         if region is not None and region in regions():
-            notes.chosen(f"the region {region} is {source}: a request does not name its region")
+            notes.chosen(f"the Region is {region}, from {source}: a request does not have a Region")
             return region
     problems.append(
         Problem(
             code=Code.REQUEST_REGION,
-            message="a request does not name its region, and nothing in it tells it",
-            remedy="add `--region` and the region of the cluster, e.g. `--region us-west-2`",
+            message="the Region is unknown: a request does not have one",
+            remedy="add the Region of the cluster, e.g. `--region us-west-2`",
             allowed=", ".join(regions()),
         )
     )
@@ -107,59 +107,61 @@ def _regions_in(value: Any) -> Iterator[str]:
 
 
 _SHORT = 30
-"""Characters of a file's name that a cluster is called after: with accounting, ParallelCluster takes few more."""
+"""Longest file name that becomes a cluster's name: with accounting, ParallelCluster allows few more characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What the user says beside the request."""
+class Requested:
+    """Options of the command."""
 
     stem: str
-    """Name of the request's file, without its ending: where it is short, it names a cluster without a name."""
+    """File name without its suffix: if it is short, it becomes the name of a cluster without a name."""
     name: str | None = None
-    """Of the cluster."""
+    """Name of the cluster."""
     region: str | None = None
     zones: Sequence[str] = ()
     vpc: str | None = None
 
     def cluster_name(self, written: str, notes: Notes) -> str:
-        """Return how the cluster is called; `written` is its name in the request, empty where it has none there."""
+        """Return the cluster's name; `written`: its name in the request, empty if it has none."""
         if self.name is not None:
             if written not in ("", self.name):
-                notes.mended(f"ClusterName {written} is {self.name}, as asked")
+                notes.repaired(f"ClusterName {written} is replaced by {self.name} of --name")
             return self.name
         if written:
             return written
         after_file = fleet_name_of(self.stem)
         if after_file and len(self.stem) <= _SHORT:
-            notes.chosen(f"the cluster is called {after_file}, after the file; --name gives it another name")
+            notes.chosen(f"the cluster's name is {after_file}, from the file name; use --name for another one")
             return after_file
-        notes.chosen("the cluster is called cluster: the file's name is no short name; --name gives it another")
+        notes.chosen(
+            "the cluster's name is cluster, because the file name is not a short name; use --name for another one"
+        )
         return "cluster"
 
 
 @dataclass(slots=True)
 class Translation:
-    """The fleet file's values, or why there are none."""
+    """The fleet file's values, or the problems."""
 
     fleet: dict[str, Any] = field(default_factory=dict[str, Any])
     problems: list[Problem] = field(default_factory=list[Problem])
 
 
-def told(**keys: Any) -> dict[str, Any]:
-    """Return the keys that have a value; `type_` stands for `type`, which is a word of Python's."""
+def without_none(**keys: Any) -> dict[str, Any]:
+    """Return the keys that have a value; `type_` becomes `type`."""
     return {key.rstrip("_"): value for key, value in keys.items() if value is not None and value not in ([], {})}
 
 
 def number(value: Any) -> Any:
-    """Return the number that text stands for; ParallelCluster reads `"4"` as 4."""
+    """Return a number for text; ParallelCluster reads `"4"` as 4."""
     if isinstance(value, str) and value.strip().isdecimal():
         return int(value)
     return value
 
 
 def truth(value: Any) -> Any:
-    """Return true or false where text stands for it, as ParallelCluster reads it."""
+    """Return a boolean for text, as ParallelCluster reads it."""
     words = {"true": True, "false": False}
     return words.get(value.strip().lower(), value) if isinstance(value, str) else value
 
@@ -170,18 +172,18 @@ def amount(value: Any, unit: str) -> str | None:
 
 
 def unless(value: Any, default: Any) -> Any:
-    """Return `value`, or nothing where it is the default anyhow."""
+    """Return `value`, or `None` if it is the default."""
     return None if value == default else value
 
 
 def ask_for_zones(subnets: Sequence[str], which: str, path: tuple[str, ...]) -> Problem:
-    """Return the problem of subnets that exist and whose VPC and AZs nobody has named; `which` names their file."""
+    """Return the problem of existing subnets without VPC and AZs; `which` names their file."""
     return Problem(
         code=Code.REQUEST_SHAPE,
-        message=f"a fleet file names the VPC and the AZ of each subnet, which {which} does not tell",
-        remedy=f"add `--vpc` with the VPC's id, and an `--az` with the AZ id of each of {', '.join(subnets)} in turn; "
+        message=f"the VPC and the AZ of each subnet are required, and {which} does not have them",
+        remedy=f"add `--vpc` with the VPC's id, and `--az` with the AZ id of each subnet ({', '.join(subnets)}); "
         f"`aws ec2 describe-subnets --subnet-ids {' '.join(subnets)} "
-        "--query 'Subnets[].[SubnetId,VpcId,AvailabilityZoneId]'` tells them",
+        "--query 'Subnets[].[SubnetId,VpcId,AvailabilityZoneId]'` shows them",
         path=path,
         value=list(subnets),
     )

@@ -1,15 +1,17 @@
-"""The verb `jobs`: what happens on this machine, and what happens on the cluster."""
+"""The command `llm-fleet jobs`: batch files on this machine, and jobs on the cluster."""
 
 import argparse
 import json
 import secrets
+import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm_fleet.cli.verb import Verbs, refuse
+from llm_fleet.cli.place import add_file, file_if_any, file_of
+from llm_fleet.cli.verb import Verbs, add_verb, refuse
 from llm_fleet.rules.codes import Code
 
 if TYPE_CHECKING:
@@ -24,39 +26,53 @@ def pairs(words: Sequence[str]) -> dict[str, str | None]:
     return {name: value if equals else None for name, equals, value in parts}
 
 
-def told_settings(words: Sequence[str]) -> dict[str, str]:
+def settings_of(words: Sequence[str]) -> dict[str, str]:
     """Return the settings of `--set` by name; one without `=` is empty."""
     return {name: value or "" for name, value in pairs(words).items()}
 
 
 _IN_A_ROW = ("download", "tokenize", "compile", "train", "train-nemo-megatron", "convert", "export")
-"""What is submitted unless stages are named: the way from a model's name to one that is served."""
+"""Stages that are submitted by default, in this order: from the model's name to a model for serving."""
 _DIGITS = 10
-"""No log has lines of as many digits."""
+"""Longest number of lines."""
 
 
 def add_remote_to(deeds: Verbs) -> None:
     """Add the commands to `llm-fleet jobs`."""
-    deed = deeds.add_parser("submit", help="submit a run on its cluster, through Session Manager")
-    _which_run(deed)
-    deed.add_argument("--stage", action="append", metavar="STAGE", help="only this one, or these, one after the other")
-    deed.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of a batch file")
+    deed = add_verb(
+        deeds,
+        "submit",
+        help="submit a training run to its cluster through Session Manager",
+        examples=("jobs submit", "jobs submit llama2-7b --stage compile --stage train -f fleet.yaml"),
+    )
+    _add_run(deed)
+    _add_user(deed)
+    deed.add_argument(
+        "--stage", action="append", metavar="STAGE", help="only this stage; repeatable, run in this order"
+    )
+    _add_settings(deed)
     deed.add_argument("--json", action="store_true", help="print JSON")
     deed.set_defaults(run=submit)
 
-    deed = deeds.add_parser("logs", help="show what a job of a run writes")
-    _which_run(deed)
-    deed.add_argument("--stage", default="train", metavar="STAGE", help="its newest job (default: train)")
+    deed = add_verb(
+        deeds,
+        "logs",
+        help="show the log of a job of a training run",
+        examples=("jobs logs", "jobs logs llama2-7b --stage compile --follow"),
+    )
+    _add_run(deed)
+    _add_user(deed)
+    deed.add_argument("--stage", default="train", metavar="STAGE", help="newest job of this stage (default: train)")
     deed.add_argument("--job", type=_job_id, metavar="ID", help="the job with this id")
-    deed.add_argument("-f", "--follow", action="store_true", help="show all of it, until the job has ended")
+    deed.add_argument("--follow", action="store_true", help="show the whole log, until the job has ended")
     deed.add_argument(
-        "-n", "--lines", type=_count, default=50, metavar="N", help="without -f: the last N (default: 50)"
+        "-n", "--lines", type=_count, default=50, metavar="N", help="without --follow: the last N lines (default: 50)"
     )
     deed.set_defaults(run=logs)
 
 
 def submit(arguments: argparse.Namespace) -> int:
-    """Submit stages, each after the last."""
+    """Submit the stages; each starts after the one before has succeeded."""
     from llm_fleet.cli.jobs.submission import Submission
     from llm_fleet.jobs.render_run import render_run
     from llm_fleet.jobs.settings import stages_of
@@ -66,7 +82,7 @@ def submit(arguments: argparse.Namespace) -> int:
     submission = Submission(
         run=run.name,
         run_folder=run.plan.folder,
-        files=render_run(run, stages=stages, settings=told_settings(arguments.set)),
+        files=render_run(run, stages=stages, settings=settings_of(arguments.set)),
         stages=stages,
         id=f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(2)}",
     )
@@ -77,13 +93,13 @@ def submit(arguments: argparse.Namespace) -> int:
         return 0
     for one in submitted:
         print(f"job {one.job_id}  {one.stage}  {one.log}")
-    which = " ".join(str(word) for word in (arguments.fleet, arguments.name) if word)
-    print(f"follow it: llm-fleet jobs logs {which} --stage {submitted[0].stage} -f")
+    file = f" -f {shlex.quote(arguments.file)}" if arguments.file else ""
+    print(f"to follow the log: llm-fleet jobs logs {run.name} --stage {submitted[0].stage} --follow{file}")
     return 0
 
 
 def logs(arguments: argparse.Namespace) -> int:
-    """Show a log."""
+    """Print the log of a job."""
     from llm_fleet.cli.jobs.submission import JobLog
 
     fleet, run = _run(arguments)
@@ -97,12 +113,21 @@ def logs(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _which_run(deed: argparse.ArgumentParser) -> None:
-    deed.add_argument("fleet", type=Path, metavar="FLEET", help="the fleet file that names the run")
-    deed.add_argument("name", nargs="?", metavar="RUN", help="which of its `jobs:`, of several")
+def _add_run(deed: argparse.ArgumentParser) -> None:
     deed.add_argument(
-        "--user", metavar="NAME", help="who on the cluster (default: the one of `users:`, else the image's)"
+        "name", nargs="?", metavar="RUN", help="key under `jobs:` in the fleet file (default: the only one)"
     )
+    add_file(deed)
+
+
+def _add_user(deed: argparse.ArgumentParser) -> None:
+    deed.add_argument(
+        "--user", metavar="NAME", help="Unix user on the cluster (default: the only one of `users:`, else the AMI's)"
+    )
+
+
+def _add_settings(deed: argparse.ArgumentParser) -> None:
+    deed.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="setting of a batch file")
 
 
 def _run(arguments: argparse.Namespace) -> "tuple[Fleet, TrainingRun]":
@@ -110,7 +135,7 @@ def _run(arguments: argparse.Namespace) -> "tuple[Fleet, TrainingRun]":
     from llm_fleet.fleet_file.load import load_fleet
     from llm_fleet.jobs.render_run import training_runs
 
-    fleet = load_fleet(arguments.fleet)
+    fleet = load_fleet(file_of(arguments))
     return fleet, run_of(training_runs(fleet), arguments.name)
 
 
@@ -129,7 +154,7 @@ def _print_line(line: str) -> None:
 
 
 def _check_stage(name: str) -> None:
-    """Raise `FleetError` (LF884) when there is no stage of this name."""
+    """Raise `FleetError` (LF884) if there is no stage `name`."""
     from llm_fleet.catalog.training_environments import job_stages
     from llm_fleet.cli.verb import refuse
     from llm_fleet.rules.values import did_you_mean
@@ -137,47 +162,70 @@ def _check_stage(name: str) -> None:
     known = list(job_stages())
     if name not in known:
         remedy = did_you_mean(name, known, otherwise=f"name one of {', '.join(known)}")
-        refuse(Code.BATCH_STAGE, "there is no such stage", remedy, value=name)
+        refuse(Code.BATCH_STAGE, "unknown stage", remedy, value=name)
 
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < len(text) < _DIGITS and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of lines, 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of lines; write an integer of at least 1")
     return int(text)
 
 
 def _job_id(text: str) -> str:
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is no job's id: a number, as `jobs submit` and squeue tell it")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a job id; write the number that `jobs submit` or squeue shows"
+        )
     return text
 
 
 def add_to(verbs: Verbs) -> None:
     """Add the command to the command line."""
-    jobs = verbs.add_parser("jobs", help="the batch files of training runs, with values checked")
+    jobs = add_verb(
+        verbs,
+        "jobs",
+        help="list, write, check and submit the batch files of training runs",
+        examples=("jobs submit llama2-7b", "jobs logs llama2-7b --follow"),
+    )
     deeds = jobs.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    deed = deeds.add_parser("list", help="tell the stages there are, and the runs of a fleet file")
-    deed.add_argument("fleet", nargs="?", type=Path, metavar="FLEET", help="a fleet file with `jobs:`")
+    deed = add_verb(
+        deeds,
+        "list",
+        help="list the stages, and the training runs of the fleet file if there is one",
+        examples=("jobs list", "jobs list -f fleet.yaml --json"),
+    )
+    add_file(deed)
     deed.add_argument("--json", action="store_true", help="print JSON, with every setting")
     deed.set_defaults(run=list_)
 
-    deed = deeds.add_parser("render", help="write the batch files of a run, or of none, with values in them")
-    deed.add_argument("fleet", nargs="?", type=Path, metavar="FLEET", help="the fleet file that names the run")
-    deed.add_argument("name", nargs="?", metavar="RUN", help="which of its `jobs:`")
-    deed.add_argument("--stage", action="append", metavar="STAGE", help="only this one, or these (default: all)")
-    deed.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of a batch file")
-    deed.add_argument(
-        "--sbatch", action="append", default=[], metavar="NAME[=VALUE]", help="without FLEET: an option of sbatch"
+    deed = add_verb(
+        deeds,
+        "render",
+        help="write the batch files of a training run; without a fleet file, with default values",
+        examples=("jobs render llama2-7b", "jobs render llama2-7b --stage compile --set COMPILE_STEPS=8 -o compile"),
     )
-    deed.add_argument("-o", "--out", type=Path, metavar="FOLDER", help="default: the name of the run")
-    deed.add_argument("--force", action="store_true", help="write over files in FOLDER")
+    _add_run(deed)
+    deed.add_argument("--stage", action="append", metavar="STAGE", help="only this stage; repeatable (default: all)")
+    _add_settings(deed)
+    deed.add_argument(
+        "--sbatch", action="append", default=[], metavar="NAME[=VALUE]", help="without a fleet file: option of sbatch"
+    )
+    deed.add_argument("-o", "--out", type=Path, metavar="FOLDER", help="directory (default: the name of the run)")
+    deed.add_argument("--force", action="store_true", help="overwrite files in FOLDER")
     deed.set_defaults(run=render)
 
-    deed = deeds.add_parser("check", help="tell what is wrong with batch files that were edited")
-    deed.add_argument("files", nargs="+", type=Path, metavar="FILE", help="e.g. run.sh train.sbatch")
-    deed.add_argument("--fleet", type=Path, metavar="FLEET", help="a fleet file: are there as many nodes?")
-    deed.add_argument("--run", dest="name", metavar="RUN", help="which of its `jobs:` the files are of")
+    deed = add_verb(
+        deeds,
+        "check",
+        help="check batch files that were edited",
+        examples=("jobs check run.sh train.sbatch", "jobs check train.sbatch --run llama2-7b -f fleet.yaml"),
+    )
+    deed.add_argument("batch_files", nargs="+", type=Path, metavar="BATCH_FILE", help="e.g. run.sh train.sbatch")
+    deed.add_argument(
+        "--run", dest="name", metavar="RUN", help="training run that the number of nodes is checked against"
+    )
+    add_file(deed)
     deed.set_defaults(run=check)
 
     add_remote_to(deeds)
@@ -187,7 +235,8 @@ def list_(arguments: argparse.Namespace) -> int:
     """Print stages and runs."""
     from llm_fleet.cli.jobs.submission import listing_json, listing_text
 
-    runs = None if arguments.fleet is None else _runs(arguments.fleet)
+    file = file_if_any(arguments)
+    runs = None if file is None else _runs(file)
     print(listing_json(runs) if arguments.json else listing_text(runs), end="")
     return 0
 
@@ -197,13 +246,12 @@ def render(arguments: argparse.Namespace) -> int:
     from llm_fleet.catalog.training_environments import shared_settings
     from llm_fleet.cli.write_files import write_folder
 
-    settings = told_settings(arguments.set)
-    if arguments.fleet is None:
+    settings = settings_of(arguments.set)
+    if arguments.name is None and file_if_any(arguments) is None:
         files = _without_run(arguments, settings)
         name = settings.get("RUN") or shared_settings().settings["RUN"].default
     else:
-        files = _of_run(arguments, settings)
-        name = arguments.name
+        name, files = _of_run(arguments, settings)
     folder = arguments.out or Path(str(name))
     write_folder(folder, files, force=arguments.force)
     print(f"wrote {len(files)} files to {folder}: {', '.join(files)}", file=sys.stderr)
@@ -211,19 +259,15 @@ def render(arguments: argparse.Namespace) -> int:
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Check batch files; raise `FleetError` with what is wrong."""
+    """Check batch files; raise `FleetError` with all errors."""
     from llm_fleet.cli.jobs.submission import check_edited, run_of
     from llm_fleet.rules.problem import raise_problems
 
-    if arguments.fleet is None and arguments.name is not None:
-        refuse(
-            Code.BATCH_DIRECTIVE,
-            "--run names a run of a fleet file, and none is given",
-            "add --fleet FLEET, or leave --run out",
-        )
-    partition = None if arguments.fleet is None else run_of(_runs(arguments.fleet), arguments.name).partition
-    raise_problems(check_edited(arguments.files, partition), subject="batch files")
-    print(f"{', '.join(map(str, arguments.files))}: good")
+    files: list[Path] = arguments.batch_files
+    has_run = arguments.name is not None or arguments.file is not None
+    partition = run_of(_runs(file_of(arguments)), arguments.name).partition if has_run else None
+    raise_problems(check_edited(files, partition), subject="batch files")
+    print(f"{', '.join(map(str, files))}: valid")
     return 0
 
 
@@ -231,25 +275,29 @@ def _without_run(arguments: argparse.Namespace, settings: Mapping[str, str]) -> 
     from llm_fleet.jobs.render_run import render_stages
 
     files = render_stages(arguments.stage, settings=settings, options=pairs(arguments.sbatch))
-    print("note: without a fleet file nothing tells whether the values go together, or fit the nodes", file=sys.stderr)
+    print(
+        "note: without a fleet file, the values are not checked against each other or against the nodes",
+        file=sys.stderr,
+    )
     return files
 
 
-def _of_run(arguments: argparse.Namespace, settings: Mapping[str, str]) -> Mapping[str, str]:
+def _of_run(arguments: argparse.Namespace, settings: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
     from llm_fleet.cli.jobs.submission import run_of
     from llm_fleet.jobs.render_run import render_run
 
     if arguments.sbatch:
         refuse(
             Code.BATCH_DIRECTIVE,
-            "--sbatch is for batch files without a fleet file; with one, the run tells nodes and partition",
-            "leave it out",
+            "--sbatch has no effect with a fleet file: the run sets nodes and partition",
+            "remove --sbatch",
         )
-    return render_run(run_of(_runs(arguments.fleet), arguments.name), stages=arguments.stage, settings=settings)
+    run = run_of(_runs(file_of(arguments)), arguments.name)
+    return run.name, render_run(run, stages=arguments.stage, settings=settings)
 
 
-def _runs(fleet: Path) -> "Mapping[str, TrainingRun]":
+def _runs(file: Path) -> "Mapping[str, TrainingRun]":
     from llm_fleet.fleet_file.load import load_fleet
     from llm_fleet.jobs.render_run import training_runs
 
-    return training_runs(load_fleet(fleet))
+    return training_runs(load_fleet(file))

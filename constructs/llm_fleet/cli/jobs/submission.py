@@ -1,4 +1,4 @@
-"""A run's batch files: checked, submitted, listed, and the log of a job shown."""
+"""Checks, submits and lists a run's batch files, and reads the logs of jobs."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ def cluster_script(name: str, **variables: str) -> str:
 
 
 def check_edited(files: Iterable[Path], partition: TrainingPartition | None = None) -> list[Problem]:
-    """Return what is wrong with `files`, on `partition` where it is known.
+    """Return the problems of `files`; with `partition`, also of the number of nodes.
 
-    A stage is told by the file's name; of others, settings are not judged.
+    The file's name identifies the stage. The settings of a file without a stage are not checked.
     """
     return [problem.under(str(file)) for file in files for problem in _check(file, partition)]
 
 
 def _check(file: Path, partition: TrainingPartition | None) -> list[Problem]:
     if file.exists() and not (file.is_file() or file.is_dir()):  # A pipe or a device may never end.
-        message = "this is no regular file, so it can be no batch file"
-        return [Problem(code=Code.BATCH_FILE, message=message, remedy="name a batch file")]
+        message = "the batch file is not a regular file"
+        return [Problem(code=Code.BATCH_FILE, message=message, remedy="name a batch file, e.g. train.sbatch")]
     try:
         text = file.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = (error.strerror or "") if isinstance(error, OSError) else "it is not UTF-8"
         message = f"the file cannot be read: {reason.lower()}"
-        return [Problem(code=Code.BATCH_FILE, message=message, remedy="name a batch file")]
+        return [Problem(code=Code.BATCH_FILE, message=message, remedy="name a batch file, e.g. train.sbatch")]
     found = check_batch_file(text, known=_known(file.name))
     if partition is not None:
         found += check_nodes(BatchFile.parse(text), partition=partition.name, nodes=partition.nodes)
@@ -76,34 +76,36 @@ def run_of(runs: Mapping[str, TrainingRun], name: str | None) -> TrainingRun:
     names = ", ".join(runs)
     problem = Problem(
         code=Code.BATCH_STAGE,
-        message="the fleet file has no run of this name" if name else "nobody told which run",
+        message="unknown run" if name else "RUN is required: the fleet file has several runs",
         value=name,
         allowed=names,
-        remedy=did_you_mean(name or "", runs, otherwise="name one of these" if runs else "write it under `jobs:`"),
+        remedy=did_you_mean(
+            name or "", runs, otherwise="name one of these" if runs else "add the run under `jobs:` in the fleet file"
+        ),
         path=("jobs",),
     )
     raise FleetError([problem])
 
 
 _OF_THE_IMAGE = "#1000"
-"""The user that AWS's images bring, `ubuntu` or `ec2-user`, as sudo takes an id."""
+"""Id of the default user of AWS's AMIs, `ubuntu` or `ec2-user`, in sudo's form."""
 
 
-def user_of(cluster: NodeSetupModel, asked: str | None) -> str:
-    """Return whom to submit as: whoever is `asked` for, else the one of the cluster's `users:`, else the image's.
+def user_of(cluster: NodeSetupModel, requested: str | None) -> str:
+    """Return the Unix user that submits: `requested`, else the only one of the cluster's `users:`, else the AMI's.
 
-    Raises `FleetError` (LF892) when it has several and nobody said which, or none of that name.
+    Raises `FleetError` (LF892) if the cluster has several users and none is `requested`, or if it lacks that user.
     """
     names = list(cluster.people)
-    if asked in names or (asked is not None and not names):
-        return asked
-    if asked is None and len(names) < 2:
+    if requested in names or (requested is not None and not names):
+        return requested
+    if requested is None and len(names) < 2:
         return names[0] if names else _OF_THE_IMAGE
     refuse(
         Code.JOBS_USER,
-        "the cluster has no such user" if asked else "nobody told which of the cluster's users the jobs belong to",
-        did_you_mean(asked or "", names, otherwise=f"name one with --user: {', '.join(names)}"),
-        value=asked,
+        "unknown user" if requested else "--user is required: the cluster has several users",
+        did_you_mean(requested or "", names, otherwise=f"name one with --user: {', '.join(names)}"),
+        value=requested,
         subject=f"cluster {cluster.cluster_name}",
     )
 
@@ -115,22 +117,22 @@ class Submitted:
     stage: str
     job_id: str
     log: str
-    """Where the node finds what it writes."""
+    """Path of its log on the cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """What is submitted. `files`: batch files and `run.sh`, by name; `stages`: in their order, each after the last."""
+    """Stages to submit. `files`: batch files and `run.sh`, by name; `stages`: each runs after the one before."""
 
     run: str
     run_folder: str
     files: Mapping[str, str]
     stages: Sequence[str]
     id: str
-    """What tells it from others, e.g. `20261120-221500-3f2a`."""
+    """Unique id, e.g. `20261120-221500-3f2a`."""
 
     def send(self, session: Session) -> tuple[Submitted, ...]:
-        """Submit it through `session`. Raises `FleetError` (LF888 to LF890): then no job of it is left."""
+        """Submit through `session`. Raises `FleetError` (LF888 to LF890), then no job remains submitted."""
         done = session.run(self.script())
         if done.code:
             self._refuse(done)
@@ -141,7 +143,7 @@ class Submission:
         )
 
     def script(self) -> str:
-        """Return what the node runs."""
+        """Return the bash script for the node."""
         return cluster_script(
             "submit",
             run=self.run,
@@ -155,14 +157,14 @@ class Submission:
         said = "; ".join(line.strip() for line in done.lines if line.strip() and not line.startswith("submitted "))
         refuse(
             Code.JOBS_REFUSED,
-            f"the cluster did not take it, and nothing was submitted: {said or f'exit code {done.code}'}",
-            "mend what it names; `sinfo` on the cluster shows partitions and nodes",
+            f"the cluster rejected the jobs, and none is submitted: {said or f'exit code {done.code}'}",
+            "fix the error that it reports; `sinfo` on the cluster shows partitions and nodes",
             subject=f"run {self.run}",
         )
 
 
 def _packed(files: Mapping[str, str]) -> str:
-    """Return the files as one word: a tar archive, the same for the same files."""
+    """Return the files as a tar archive in base64; equal files give an equal archive."""
     packed = io.BytesIO()
     with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as zipped, tarfile.open(fileobj=zipped, mode="w") as tar:
         for name, text in sorted(files.items()):
@@ -175,12 +177,12 @@ def _packed(files: Mapping[str, str]) -> str:
 
 _NO_LOG = 4
 _PAUSE = "2"
-"""Seconds between two looks whether the job goes on."""
+"""Seconds between two queries of the job's state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobLog:
-    """What a job of a run writes: that with `job_id`, else the newest of `stage`."""
+    """The log of the job `job_id` of a run, else of the newest job of `stage`."""
 
     run: str
     run_folder: str
@@ -188,14 +190,14 @@ class JobLog:
     job_id: str | None = None
 
     def show(self, session: Session, line: Callable[[str], None], *, lines: int) -> None:
-        """Hand over the last `lines`. Raises `FleetError` (LF888, LF891)."""
+        """Call `line` with the last `lines`. Raises `FleetError` (LF888, LF891)."""
         done = session.run(self._script(lines, follow=False))
         self._check(done.code)
         for one in done.lines:
             line(one)
 
     def follow(self, session: Session, line: Callable[[str], None]) -> None:
-        """Hand over all that it wrote and writes until it has ended, in as many sessions as that takes.
+        """Call `line` with the whole log until the job has ended, in as many sessions as necessary.
 
         Raises `FleetError` (LF888, LF891).
         """
@@ -211,7 +213,7 @@ class JobLog:
             try:
                 code = session.follow(self._script(count + 1, follow=True), hear)
             except CutOff as error:
-                # A session ends when nothing is written for 20 minutes, and breaks off now and then.
+                # A session ends after 20 minutes without output, and is sometimes cut off.
                 failures += 1
                 session.pause(failures, str(error))
                 continue
@@ -219,7 +221,7 @@ class JobLog:
             return
 
     def _script(self, lines: int, *, follow: bool) -> str:
-        """Return what the node runs. `lines`: how many of the last, or with `follow` from which on."""
+        """Return the bash script for the node. `lines`: number of last lines, or with `follow` the first line."""
         return cluster_script(
             "log",
             run=self.run,
@@ -236,18 +238,18 @@ class JobLog:
             what = f"job {self.job_id}" if self.job_id else f"stage {self.stage}"
             refuse(
                 Code.JOBS_NO_LOG,
-                f"{what} has written nothing in {self.run_folder}/logs",
-                "wait until it runs (`squeue` on the cluster), or name another with --stage or --job",
+                f"{what} has no log in {self.run_folder}/logs",
+                "wait until it runs (`squeue` on the cluster), or choose another with --stage or --job",
                 subject=f"run {self.run}",
             )
         if code:
             refuse(
-                Code.JOBS_REFUSED, f"its log cannot be read: exit code {code}", "look on the cluster", subject=self.run
+                Code.JOBS_REFUSED, f"cannot read the log: exit code {code}", "read it on the cluster", subject=self.run
             )
 
 
 def listing_text(runs: Mapping[str, TrainingRun] | None) -> str:
-    """Return the stages, and the runs of a fleet file where there is one, for people."""
+    """Return the stages, and the runs if there is a fleet file, as text."""
     width = max(map(len, job_stages())) + 2
     lines = ["stages:", *(f"  {name:<{width}}{stage.summary}" for name, stage in job_stages().items())]
     if runs is None:
@@ -265,10 +267,10 @@ def listing_json(runs: Mapping[str, TrainingRun] | None) -> str:
         name: {"file": stage.file, "summary": stage.summary, "settings": _settings(stage.settings)}
         for name, stage in job_stages().items()
     }
-    told: dict[str, Any] = {"run_settings": _settings(shared_settings().settings), "stages": stages}
+    reported: dict[str, Any] = {"run_settings": _settings(shared_settings().settings), "stages": stages}
     if runs is not None:
-        told["runs"] = {name: _facts(run) for name, run in runs.items()}
-    return json.dumps(told, indent=2) + "\n"
+        reported["runs"] = {name: _facts(run) for name, run in runs.items()}
+    return json.dumps(reported, indent=2) + "\n"
 
 
 def _in_words(run: TrainingRun) -> str:
@@ -279,14 +281,14 @@ def _in_words(run: TrainingRun) -> str:
 
 
 def _fit(run: TrainingRun) -> list[str]:
-    """Return how a run is spread, what a process of it takes, as estimated, and what else is to be known of it."""
+    """Return the parallelism of a run, the estimated memory of a process, and remarks."""
     from llm_fleet.rules.inference.fit import in_gib
     from llm_fleet.rules.training.run_spread import breakdown, spread
     from llm_fleet.rules.training.smp_run import smp_remarks_of
 
     lines, memory = [spread(run.plan)], run.memory
     if memory is not None:
-        of = f"{in_gib(memory.total)} of {in_gib(memory.usable)} that a process may fill"
+        of = f"{in_gib(memory.total)} of {in_gib(memory.usable)} that a process can use"
         lines.append(f"estimated {of}: {breakdown(memory)}")
     return [*lines, *(f"note: {remark}" for remark in smp_remarks_of(run))]
 

@@ -1,39 +1,44 @@
-"""`llm-fleet logs`: what it is given, and what it does."""
+"""The command `llm-fleet logs`."""
 
 import argparse
 from typing import TYPE_CHECKING
 
 from llm_fleet.cli.place import add_place, add_since, fleet_of, place_of
-from llm_fleet.cli.verb import Verbs
+from llm_fleet.cli.verb import Verbs, add_verb
 
 if TYPE_CHECKING:
-    from llm_fleet.cli.logs.gather import Asked
+    from llm_fleet.cli.logs.gather import Requested
 
 
 def add_to(verbs: Verbs) -> None:
     """Add the command to the command line."""
-    verb = verbs.add_parser("logs", help="tell how the starts of nodes went, by step and failure code")
+    verb = add_verb(
+        verbs,
+        "logs",
+        help="show the result of each node's start, by step and failure code, and its log lines",
+        examples=("logs --failed", "logs ml-cluster --node trn1-3"),
+    )
     add_place(verb)
     verb.add_argument(
-        "--node", metavar="N", help="the lines of one node's last start: its label, id, Slurm's name or address"
+        "--node", metavar="N", help="log lines of this node's last start: its label, instance id, Slurm name or address"
     )
     verb.add_argument("--group", metavar="G", help="only nodes of this instance group, queue or container")
-    verb.add_argument("--step", metavar="S", help="the lines of one step, e.g. mount_lustre")
-    verb.add_argument("--code", metavar="LFN..", help="only nodes whose start ended with this code")
+    verb.add_argument("--step", metavar="S", help="log lines of one step, e.g. mount_lustre")
+    verb.add_argument("--code", metavar="LFN..", help="only nodes whose start failed with this code")
     verb.add_argument("--failed", action="store_true", help="only nodes whose start failed")
     add_since(verb)
-    verb.add_argument("--follow", action="store_true", help="lines as they come, until Ctrl-C")
+    verb.add_argument("--follow", action="store_true", help="show new lines until Ctrl-C")
     verb.add_argument(
-        "--log", metavar="L", help="lines of another log: health, deep-health; slurmctld and others of ParallelCluster"
+        "--log", metavar="L", help="another log: health, deep-health; of ParallelCluster slurmctld and others"
     )
     verb.add_argument("--health", action="store_true", help="the same as --log health")
-    verb.add_argument("--raw", action="store_true", help="every line, as CloudWatch has it")
-    verb.add_argument("--json", action="store_true", help="print JSON; lines as one document a line")
+    verb.add_argument("--raw", action="store_true", help="every line, unchanged from CloudWatch Logs")
+    verb.add_argument("--json", action="store_true", help="print JSON; log lines as one document per line")
     verb.set_defaults(run=logs)
 
 
 def logs(arguments: argparse.Namespace) -> int:
-    """Print what is asked for; the exit code is 1 where a node that is told of failed to start."""
+    """Print the requested runs or lines. Returns 1 if the start of one of these nodes failed."""
     from dataclasses import replace
 
     from llm_fleet.cli.clients import AwsClients
@@ -41,22 +46,22 @@ def logs(arguments: argparse.Namespace) -> int:
     from llm_fleet.cli.nodes.list_nodes import wanted_id
     from llm_fleet.cli.place import Kind
 
-    asked = asked_of(arguments)
+    requested = requested_of(arguments)
     place = place_of(arguments)
-    if asked.node is not None:
+    if requested.node is not None:
         clients = AwsClients(region=place.region)
-        asked = replace(asked, node=wanted_id(clients, place, asked.node, fleet=fleet_of(arguments)))
+        requested = replace(requested, node=wanted_id(clients, place, requested.node, fleet=fleet_of(arguments)))
     if place.kind is Kind.SERVICE:
-        return show_service(place, asked)
-    return show_lines(place, asked) if asked.lines else show_overview(place, asked)
+        return show_service(place, requested)
+    return show_lines(place, requested) if requested.lines else show_overview(place, requested)
 
 
-def asked_of(arguments: argparse.Namespace) -> "Asked":
-    """Return what the command line asks for. Raises `FleetError` (LF1120, LF1124)."""
-    from llm_fleet.cli.logs.gather import Asked, failure_code
+def requested_of(arguments: argparse.Namespace) -> "Requested":
+    """Return the options of the command line. Raises `FleetError` (LF1120, LF1124)."""
+    from llm_fleet.cli.logs.gather import Requested, failure_code
     from llm_fleet.cli.logs.log_streams import since
 
-    return Asked(
+    return Requested(
         node=arguments.node,
         group=arguments.group,
         step=arguments.step,

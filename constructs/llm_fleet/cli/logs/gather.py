@@ -1,4 +1,4 @@
-"""Gathers what is asked for from many streams, and follows new lines."""
+"""Collects runs and lines from many log streams, and follows new lines."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -40,8 +40,8 @@ from llm_fleet.rules.problem import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """The options."""
+class Requested:
+    """Options of the command."""
 
     node: str | None = None
     group: str | None = None
@@ -51,36 +51,36 @@ class Asked:
     since: datetime | None = None
     follow: bool = False
     log: str | None = None
-    """Another log than that of starts."""
+    """Another log than that of nodes' starts."""
     raw: bool = False
     as_json: bool = False
 
     @property
     def lines(self) -> bool:
-        """Whether lines are wanted, not a row a node."""
+        """Whether to print lines instead of one row per node."""
         return bool(self.step or self.follow or self.log or self.raw or (self.node and not self.as_json))
 
     def wants(self, node: str, group: str) -> bool:
-        """Return whether a node is asked for."""
+        """Return whether a node is requested."""
         return self.node in (None, node) and self.group in (None, group)
 
     def wants_run(self, run: NodeRun) -> bool:
-        """Return whether what a node's start came to is asked for."""
+        """Return whether a run with this result is requested."""
         if self.failed and not run.failed:
             return False
         return self.code is None or self.code in {run.code, *(step.code for step in run.steps)}
 
 
 def failure_code(text: str | None) -> str | None:
-    """Return a code as nodes write it: `LFN39` for `lfn39` or `39`. Raises `FleetError` (LF1124)."""
+    """Return a failure code in its full form: `LFN39` for `lfn39` or `39`. Raises `FleetError` (LF1124)."""
     if text is None:
         return None
     found = re.fullmatch(r"(?:LFN)?(\d{1,3})", text.strip(), re.IGNORECASE)
     if found is None:
         refuse(
             LogsCode.CODE_FORM,
-            "this is no code of a node's failure",
-            "write it as the node did, e.g. LFN39; docs/node-failures has them all",
+            "unknown failure code of a node",
+            "write a code such as LFN39; docs/node-failures lists all codes",
             subject="--code",
             value=text,
         )
@@ -89,29 +89,29 @@ def failure_code(text: str | None) -> str | None:
 
 @dataclass(slots=True)
 class Gathered:
-    """What was found out, and what could not be."""
+    """The runs, and what could not be read."""
 
     runs: list[NodeRun] = field(default_factory=list[NodeRun])
     remarks: list[str] = field(default_factory=list[str])
-    """For people: where something was read in place of something else, or is missing."""
+    """Notes for the user: replaced sources, and missing data."""
     problems: list[Problem] = field(default_factory=list[Problem])
-    """What AWS would not tell."""
+    """Calls that AWS refused."""
 
     def exit_code(self, runs: Sequence[NodeRun]) -> ExitCode:
-        """Return 1 where one of `runs` failed, 3 where AWS kept something."""
+        """Return 1 if one of `runs` failed, 3 if AWS refused a call."""
         if any(run.failed for run in runs):
             return ExitCode.PROBLEMS
-        return ExitCode.NOT_ASKED if self.problems else ExitCode.FINE
+        return ExitCode.NOT_CHECKED if self.problems else ExitCode.FINE
 
-    def tell(self) -> None:
+    def print_notes(self) -> None:
         """Print remarks and problems on standard error."""
         print_notes(self.remarks, self.problems)
 
 
-_TELLING = ("LFN", "remedy: ", *(f"{hook}: " for hook in HOOKS), "Failed to execute")
-"""What the lines have that tell how a start ended: of thousands of nodes only these are fetched."""
+_REPORTING = ("LFN", "remedy: ", *(f"{hook}: " for hook in HOOKS), "Failed to execute")
+"""Filter for the lines with a start's result: of thousands of nodes only these lines are fetched."""
 _READ_WHOLE = 20
-"""Starts that have not ended are few, or the cluster is only coming up: then so many are looked into."""
+"""Largest number of unfinished starts whose lines are read: more of them exist only while a cluster is created."""
 _LISTED = 3
 
 
@@ -123,10 +123,10 @@ def gather(
     wanted: Callable[[str, str], bool] = lambda node, group: True,
     whole: bool = False,
 ) -> Gathered:
-    """Return the last run of each node that is `wanted` by id and group.
+    """Return the last run of each node that `wanted` selects by id and group.
 
-    `whole` reads each stream to its last line, so that the steps are known, too. Nodes that are gone are told of where
-    their last start did not end well. What AWS refuses is among the problems.
+    `whole` reads all lines of each stream, for the steps. Deleted nodes are included if their last start failed. Calls
+    that AWS refuses are among the problems.
     """
     gathered = Gathered(remarks=list(place.remarks), problems=list(place.problems))
     streams = [stream for stream in place.streams if wanted(stream.node, stream.group)]
@@ -150,9 +150,9 @@ def _from_log(
     if whole:
         lines = {one.name: list(stream_lines(clients.logs, place.group, one.name, since=since)) for one in streams}
     else:
-        lines = _telling_lines(clients, place, {one.name for one in streams}, since)
+        lines = _reporting_lines(clients, place, {one.name for one in streams}, since)
         unended = [one for one in streams if not any(run.ended for run in parse_runs(lines.get(one.name, ())))]
-        with progress("starts that have not ended", total=len(unended[:_READ_WHOLE])) as step:
+        with progress("unfinished starts", total=len(unended[:_READ_WHOLE])) as step:
             for one in unended[:_READ_WHOLE]:
                 lines[one.name] = list(stream_lines(clients.logs, place.group, one.name, since=since))
                 step()
@@ -160,18 +160,18 @@ def _from_log(
     for one in streams:
         run = _run(one, parse_runs(lines.get(one.name, ())), lives=place.lives(one.node))
         if since and not lines.get(one.name):
-            continue  # It started before the time asked for.
+            continue  # It started before `since`.
         if one.node not in found or found[one.node].code is None:
             found[one.node] = replace(run, group=place.nodes.get(one.node, one.group))
     return found
 
 
-def _telling_lines(
+def _reporting_lines(
     clients: AwsClients, place: LogPlace, names: set[str], since: datetime | None
 ) -> dict[str, list[LogLine]]:
     assert place.group is not None
     lines: dict[str, list[LogLine]] = {}
-    for _, line in filtered_lines(clients.logs, place.group, prefix=place.prefix, terms=_TELLING, since=since):
+    for _, line in filtered_lines(clients.logs, place.group, prefix=place.prefix, terms=_REPORTING, since=since):
         if line.stream in names:
             lines.setdefault(line.stream, []).append(line)
     return lines
@@ -206,17 +206,17 @@ def _from_reports(
     wanted: Callable[[str, str], bool],
     since: datetime | None,
 ) -> None:
-    """Put the reports of those in the place of what the log does not tell."""
-    untold = [node for node, run in found.items() if run.code is None]
-    # A node that failed is gone soon, and its log may never have come: the report is all that is left of it.
-    if not untold and place.streams and place.nodes:
+    """Replace runs without a result in the log by the nodes' reports."""
+    unreported = [node for node, run in found.items() if run.code is None]
+    # A failed node is soon replaced, and its log may never reach CloudWatch: then only the report is left.
+    if not unreported and place.streams and place.nodes:
         return
     stored = _stored(clients, place)
     if stored is None:
-        _tell_untold(gathered, [node for node in untold if found[node].source is Source.NOTHING])
+        _remark_without_result(gathered, [node for node in unreported if found[node].source is Source.NOTHING])
         return
-    told: list[str] = []
-    nodes = [node for node in {**dict.fromkeys(untold), **stored.newest} if node in stored.newest]
+    reported: list[str] = []
+    nodes = [node for node in {**dict.fromkeys(unreported), **stored.newest} if node in stored.newest]
     nodes = [node for node in nodes if node not in found or found[node].code is None]
     with progress("reports", total=len(nodes)) as step:
         for node in nodes:
@@ -225,13 +225,13 @@ def _from_reports(
             if run is None or not wanted(node, run.group) or (since and run.started and run.started < since):
                 continue
             found[node] = run
-            told.append(node)
-    if told:
+            reported.append(node)
+    if reported:
         gathered.remarks.append(
-            f"CloudWatch has not how {counted(len(told), 'node')} ended; told from the reports in {stored.uri}: "
-            f"{_listed(told)}"
+            f"CloudWatch has no result of {counted(len(reported), 'node')}; read from the reports in {stored.uri}: "
+            f"{_listed(reported)}"
         )
-    _tell_untold(gathered, [node for node in untold if found[node].source is Source.NOTHING])
+    _remark_without_result(gathered, [node for node in unreported if found[node].source is Source.NOTHING])
 
 
 def _stored(clients: AwsClients, place: LogPlace) -> StoredReports | None:
@@ -239,11 +239,11 @@ def _stored(clients: AwsClients, place: LogPlace) -> StoredReports | None:
     return None if uri is None else stored_reports(clients.client("s3"), uri)
 
 
-def _tell_untold(gathered: Gathered, nodes: list[str]) -> None:
+def _remark_without_result(gathered: Gathered, nodes: list[str]) -> None:
     if nodes:
         gathered.remarks.append(
-            f"neither CloudWatch nor a report tells of {counted(len(nodes), 'node')}: {_listed(nodes)}; it may be "
-            "starting still, or its group runs no lifecycle script"
+            f"no start of {counted(len(nodes), 'node')} was found in CloudWatch Logs or reports: {_listed(nodes)}; "
+            "a node may still be starting, or its group runs no lifecycle script"
         )
 
 
@@ -254,24 +254,23 @@ def _listed(nodes: list[str]) -> str:
 Lines = Iterable[tuple[str, LogLine]]
 
 
-def follow_lines(clients: AwsClients, place: Place, asked: Asked, fits: Callable[[LogLine], bool]) -> NoReturn:
-    """Print the lines that fit as they come, those of nodes that are still to come, too.
+def follow_lines(clients: AwsClients, place: Place, requested: Requested, fits: Callable[[LogLine], bool]) -> NoReturn:
+    """Print matching lines as they are written, including lines of nodes that start later.
 
-    Raises `FleetError` (LF1008, LF1121) where no fleet file says that there will be such a cluster and nothing of it is
-    there, `AwsRefusal`.
+    Raises `AwsRefusal`, or `FleetError` (LF1008, LF1121) for a cluster that is not in a fleet file and does not exist.
     """
     look = _of_parallelcluster if place.kind is Kind.PARALLELCLUSTER else _of_hyperpod
 
     def show(line: LogLine) -> None:
         node, group = _who(line.stream, place)
-        if asked.wants(node, group) and fits(line):
-            print_line(line, node=node, as_json=asked.as_json)
+        if requested.wants(node, group) and fits(line):
+            print_line(line, node=node, as_json=requested.as_json)
 
-    follow(look(clients, place, asked), show, since=asked.since)
+    follow(look(clients, place, requested), show, since=requested.since)
 
 
-def _of_hyperpod(clients: AwsClients, place: Place, asked: Asked) -> Callable[[datetime | None], Lines | None]:
-    prefix = PREFIXES["lifecycle"] if asked.log is None else prefix_of(asked.log)
+def _of_hyperpod(clients: AwsClients, place: Place, requested: Requested) -> Callable[[datetime | None], Lines | None]:
+    prefix = PREFIXES["lifecycle"] if requested.log is None else prefix_of(requested.log)
     if place.stack is None and _hyperpod_group(clients, place.name) is None:
         refuse_unknown(place.name, clients.region)
 
@@ -283,27 +282,29 @@ def _of_hyperpod(clients: AwsClients, place: Place, asked: Asked) -> Callable[[d
 
 
 def _hyperpod_group(clients: AwsClients, name: str) -> str | None:
-    """Return the log group, whether it is there yet or not; `None` where there is no cluster, nor was one."""
+    """Return the log group, even if it does not exist yet; `None` if there is and was no such cluster."""
     cluster = described(clients, name)
     return log_group_of(clients, name, cluster["ClusterArn"] if cluster else None)
 
 
-def _of_parallelcluster(clients: AwsClients, place: Place, asked: Asked) -> Callable[[datetime | None], Lines | None]:
+def _of_parallelcluster(
+    clients: AwsClients, place: Place, requested: Requested
+) -> Callable[[datetime | None], Lines | None]:
     if place.stack is None and cluster_log_group_of(clients, place.name) is None and not is_there(clients, place.name):
         refuse_without_log(place.name, clients.region)
 
     def look(since: datetime | None) -> Lines | None:
         group = cluster_log_group_of(clients, place.name)
-        if group is None or asked.log is None:
+        if group is None or requested.log is None:
             return None if group is None else filtered_lines(clients.logs, group, since=since)
-        names = [name for name in stream_names(clients.logs, group) or () if log_of(name) == asked.log]
+        names = [name for name in stream_names(clients.logs, group) or () if log_of(name) == requested.log]
         return filtered_lines(clients.logs, group, names=names, since=since) if names else None
 
     return look
 
 
 def _who(stream: str, place: Place) -> tuple[str, str]:
-    """Return node and group of a stream by its name."""
+    """Return the node and group of a stream, from its name."""
     if place.kind is Kind.PARALLELCLUSTER:
         host, _, rest = stream.partition(".")
         return rest.partition(".")[0], host

@@ -1,4 +1,4 @@
-"""Where a cluster's and a service's logs are."""
+"""Log groups and streams of clusters and services."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, told_of_aws
+from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, aws_errors_reported
 from llm_fleet.cli.logs.log_streams import ask, filtered_lines, newest_group, stream_names
 from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.place import Kind, Place
@@ -25,7 +25,7 @@ LogNames = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeStream:
-    """A stream in which a node's start is told."""
+    """A log stream with a node's start."""
 
     node: str
     group: str
@@ -34,26 +34,26 @@ class NodeStream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogPlace:
-    """What there is to read of one cluster."""
+    """The logs of one cluster."""
 
     group: str | None
-    """Log group; `None` where there is none yet, or no longer."""
+    """Log group; `None` if it does not exist."""
     prefix: str = ""
-    """What the names of streams with starts begin with; empty where they have nothing in common."""
+    """Common prefix of the streams with starts; empty if they have none."""
     streams: tuple[NodeStream, ...] = ()
-    """Of starts."""
+    """Streams with starts."""
     nodes: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Nodes that there are now, with their groups."""
+    """Current nodes, with their groups."""
     bundles: tuple[str, ...] = ()
-    """URIs of the bundles that the nodes run."""
+    """URIs of the lifecycle bundles of the nodes."""
     remarks: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
-    """What AWS would not tell."""
+    """Calls that AWS refused."""
     knows_nodes: bool = True
-    """Whether `nodes` was told; without it nobody knows which of the streams' nodes are gone."""
+    """Whether `nodes` is known; without it, deleted nodes cannot be recognized."""
 
     def lives(self, node: str) -> bool:
-        """Return whether a node is there, as far as anybody knows."""
+        """Return whether a node exists; `True` if the nodes are unknown."""
         return not self.knows_nodes or node in self.nodes
 
 
@@ -67,8 +67,8 @@ PREFIXES = {
 
 
 def described(clients: AwsClients, name: str) -> "DescribeClusterResponseTypeDef | None":
-    """Return what DescribeCluster tells; `None` where the cluster is gone."""
-    with suppress(AwsGone), told_of_aws(f"HyperPod cluster {name}"):
+    """Return the response of DescribeCluster; `None` if the cluster does not exist."""
+    with suppress(AwsGone), aws_errors_reported(f"HyperPod cluster {name}"):
         return clients.sagemaker.describe_cluster(ClusterName=name)
 
 
@@ -79,7 +79,7 @@ def nodes_of(clients: AwsClients, name: str) -> dict[str, str]:
 
 
 def log_group_of(clients: AwsClients, name: str, cluster_arn: str | None) -> str | None:
-    """Return the cluster's log group: of one that is gone, the last cluster's of that name which left one."""
+    """Return the cluster's log group; of a deleted cluster, the newest log group of a cluster with that name."""
     if cluster_arn is not None:
         return f"{_HYPERPOD_GROUPS}/{name}/{cluster_arn.rpartition('/')[2]}"
     form = re.compile(re.escape(f"{_HYPERPOD_GROUPS}/{name}/") + "[a-z0-9]{12}")
@@ -87,7 +87,7 @@ def log_group_of(clients: AwsClients, name: str, cluster_arn: str | None) -> str
 
 
 def hyperpod_place(clients: AwsClients, name: str) -> LogPlace:
-    """Return what there is to read. Raises `FleetError` (LF1008) where there is nothing, `AwsRefusal`."""
+    """Return the logs. Raises `AwsRefusal`, or `FleetError` (LF1008) if there are none."""
     problems: list[Problem] = []
     cluster = ask(problems, lambda: described(clients, name), None)
     hidden = bool(problems)
@@ -101,9 +101,11 @@ def hyperpod_place(clients: AwsClients, name: str) -> LogPlace:
     if group:
         names = ask(problems, lambda: stream_names(clients.logs, group, PREFIXES["lifecycle"]), [])
     if cluster is None and not hidden:
-        remarks.append(f"the cluster is gone; this is what its log {group} has kept")
+        remarks.append(f"the cluster was deleted; this is from its log group {group}")
     if names is None:
-        remarks.append(f"there is no log group {group}: no node has written to CloudWatch yet, or somebody deleted it")
+        remarks.append(
+            f"the log group {group} does not exist: no node has written to CloudWatch yet, or it was deleted"
+        )
     before = len(problems)
     nodes: dict[str, str] = ask(problems, lambda: nodes_of(clients, name), {}) if cluster else {}
     groups: list[Any] = [] if cluster is None else cluster["InstanceGroups"]
@@ -124,22 +126,22 @@ def hyperpod_place(clients: AwsClients, name: str) -> LogPlace:
 
 
 def refuse_unknown(name: str, region: str) -> NoReturn:
-    """Refuse a cluster of which there is nothing (LF1008)."""
+    """Refuse a cluster that does not exist and has no logs (LF1008)."""
     refuse(
         CommandCode.GONE,
-        "there is no such cluster, and no log of one",
-        f"see that it was deployed, in {region} and this account; `aws sagemaker list-clusters --region {region}` "
-        "lists what there is, and `llm-fleet events` tells why a stack was rolled back",
+        "the cluster does not exist and has no logs",
+        f"check that it was deployed in {region} and this account; `aws sagemaker list-clusters --region {region}` "
+        "lists the clusters, and `llm-fleet events` shows why a stack was rolled back",
         subject=f"HyperPod cluster {name} in {region}",
     )
 
 
 def prefix_of(log: str) -> str:
-    """Return what streams of a kind of log begin with. Raises `FleetError` (LF1123)."""
+    """Return the stream prefix of a log. Raises `FleetError` (LF1123)."""
     if log not in PREFIXES:
         refuse(
             LogsCode.LOG_UNKNOWN,
-            "a HyperPod cluster has no such log",
+            "a HyperPod cluster does not have this log",
             f"write one of {', '.join(PREFIXES)}",
             subject="--log",
             value=log,
@@ -156,12 +158,12 @@ _PARALLELCLUSTER_GROUPS = "/aws/parallelcluster"
 _STREAM = re.compile(r"(?P<host>[^.]+)\.(?P<node>i-[0-9a-f]+)\.(?P<log>.+)")
 _THERE = ("pending", "running")
 _OF_STARTS = ("cfn-init", "cloud-init-output", "cloud-init")
-"""Logs in which a node's start is told: of the head node the first, of others the second
+"""Logs with a node's start: the first for the head node, the second for other nodes
 (docs.aws.amazon.com/parallelcluster, `cloudwatch-logs-v3`)."""
 
 
 def parallelcluster_place(clients: AwsClients, name: str) -> LogPlace:
-    """Return what there is to read. Raises `FleetError` (LF1121) where there is nothing, `AwsRefusal`."""
+    """Return the logs. Raises `AwsRefusal`, or `FleetError` (LF1121) if there are none."""
     group = cluster_log_group_of(clients, name)
     if group is None:
         refuse_without_log(name, clients.region)
@@ -175,12 +177,12 @@ def parallelcluster_place(clients: AwsClients, name: str) -> LogPlace:
 
 
 def refuse_without_log(name: str, region: str) -> NoReturn:
-    """Refuse a cluster that nothing was heard of (LF1121)."""
+    """Refuse a cluster without a log group (LF1121)."""
     refuse(
         LogsCode.NO_LOG,
-        "there is no log group of this cluster",
-        f"see that it was deployed, in {region} and this account: its head node makes the group when it starts; "
-        "`llm-fleet events` tells what its stack says",
+        "this cluster has no log group",
+        f"check that it was deployed in {region} and this account: its head node creates the log group when it starts; "
+        "`llm-fleet events` shows the events of its stack",
         subject=f"cluster of ParallelCluster {name} in {region}",
     )
 
@@ -197,13 +199,13 @@ def cluster_log_group_of(clients: AwsClients, name: str) -> str | None:
 
 
 def log_of(stream: str) -> str | None:
-    """Return which log a stream has, e.g. `slurmctld`."""
+    """Return the log of a stream, e.g. `slurmctld`."""
     found = _STREAM.fullmatch(stream)
     return found["log"] if found else None
 
 
 def node_of(stream: str) -> str | None:
-    """Return whose log a stream has, by instance id."""
+    """Return the instance id of a stream."""
     found = _STREAM.fullmatch(stream)
     return found["node"] if found else None
 
@@ -215,8 +217,8 @@ def streams_of(log: str, names: list[str]) -> list[str]:
         logs = sorted({found for found in map(log_of, names) if found})
         refuse(
             LogsCode.LOG_UNKNOWN,
-            "no node of this cluster has such a log in CloudWatch",
-            f"write one of {', '.join(logs) or '(none: nothing was written yet)'}",
+            "no node of this cluster has this log in CloudWatch",
+            f"write one of {', '.join(logs) or '(none: no log was written yet)'}",
             subject="--log",
             value=log,
         )
@@ -230,41 +232,41 @@ def _parallelcluster_stream(name: str) -> NodeStream:
 
 
 def _nodes(clients: AwsClients, name: str) -> dict[str, str]:
-    """Return the queue or pool of every instance, `head` of the head node."""
+    """Return the queue or login pool of every instance, `head` for the head node."""
     try:
         nodes = listing_of(clients, Place(kind=Kind.PARALLELCLUSTER, name=name, region=None)).nodes
     except AwsRefusal:
         raise
-    except FleetError:  # LF1100: none is left, and their logs are.
+    except FleetError:  # LF1100: no instance is left, but their logs are.
         return {}
     return {node.instance_id: node.group for node in nodes if node.instance_id and node.status in _THERE}
 
 
 _PREFIX = "/llm-fleet/inference"
 HOSTS = "host/"
-"""Streams in which hosts tell how their start went."""
+"""Streams with the starts of hosts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedTask:
-    """One task that is no more."""
+    """A stopped task."""
 
     task: str
     stopped: datetime | None
     code: str
-    """ECS's own, e.g. `EssentialContainerExited`."""
+    """ECS's stop code, e.g. `EssentialContainerExited`."""
     reason: str
     containers: tuple[str, ...]
-    """`<name>: exit code 137, OutOfMemoryError…`, of those that did not end with 0."""
+    """`<name>: exit code 137, OutOfMemoryError…`, for containers that did not end with 0."""
 
     @property
     def is_well(self) -> bool:
-        """Whether nothing was wrong with it."""
+        """Whether it stopped without an error."""
         return self.code in ("ServiceSchedulerInitiated", "UserInitiated")
 
     @property
     def why(self) -> str:
-        """Why it stopped, and how its containers ended."""
+        """The reason why it stopped, and the exit codes of its containers."""
         return "; ".join([self.reason, *self.containers])
 
 
@@ -274,7 +276,7 @@ def service_log_group_of(service: str) -> str:
 
 
 def stopped_tasks(clients: AwsClients, service: str, *, since: datetime | None = None) -> list[StoppedTask]:
-    """Return the service's stopped tasks, the newest first: ECS forgets them after an hour, the log does not.
+    """Return the service's stopped tasks, the newest first: ECS keeps them for an hour, the log for longer.
 
     Raises `AwsRefusal`.
     """
@@ -284,11 +286,11 @@ def stopped_tasks(clients: AwsClients, service: str, *, since: datetime | None =
 
 
 def _in_ecs(clients: AwsClients, service: str) -> dict[str, StoppedTask]:
-    """Return those of the last hour; none of a service that is gone."""
+    """Return the tasks of the last hour; none of a deleted service."""
     tasks: list[Any] = []
-    with suppress(AwsGone), told_of_aws(f"tasks of inference service {service}"):
+    with suppress(AwsGone), aws_errors_reported(f"tasks of inference service {service}"):
         lists = clients.ecs.get_paginator("list_tasks")
-        # A page has no more tasks than DescribeTasks takes.
+        # DescribeTasks takes as many tasks as one page has.
         for page in lists.paginate(cluster=service, serviceName=service, desiredStatus="STOPPED"):
             if page["taskArns"]:
                 tasks += clients.ecs.describe_tasks(cluster=service, tasks=page["taskArns"])["tasks"]
@@ -296,7 +298,7 @@ def _in_ecs(clients: AwsClients, service: str) -> dict[str, StoppedTask]:
 
 
 def _in_log(clients: AwsClients, service: str, since: datetime | None) -> dict[str, StoppedTask]:
-    """Return those that EventBridge has written into the service's log; none where there is no log."""
+    """Return the tasks that EventBridge has written to the service's log; none without a log."""
     found: dict[str, StoppedTask] = {}
     with suppress(AwsGone):
         for _, line in filtered_lines(clients.logs, service_log_group_of(service), terms=("STOPPED",), since=since):
@@ -314,13 +316,15 @@ def _detail(text: str) -> Mapping[str, Any] | None:
     return event.get("detail") if isinstance(event, dict) and event.get("source") == "aws.ecs" else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
 
 
-def _task(told: Mapping[str, Any]) -> StoppedTask:
+def _task(reported: Mapping[str, Any]) -> StoppedTask:
     return StoppedTask(
-        task=str(told.get("taskArn")).rpartition("/")[2],
-        stopped=_time(told.get("stoppedAt")),
-        code=str(told.get("stopCode") or "unknown"),
-        reason=str(told.get("stoppedReason") or "ECS gives no reason"),
-        containers=tuple(_ended(one) for one in told.get("containers", ()) if one.get("exitCode") or one.get("reason")),
+        task=str(reported.get("taskArn")).rpartition("/")[2],
+        stopped=_time(reported.get("stoppedAt")),
+        code=str(reported.get("stopCode") or "unknown"),
+        reason=str(reported.get("stoppedReason") or "ECS gives no reason"),
+        containers=tuple(
+            _ended(one) for one in reported.get("containers", ()) if one.get("exitCode") or one.get("reason")
+        ),
     )
 
 

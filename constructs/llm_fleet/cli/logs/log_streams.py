@@ -1,4 +1,4 @@
-"""Streams of CloudWatch Logs: how they are read, followed, and shown."""
+"""Reads, follows and prints streams of CloudWatch Logs."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
-from llm_fleet.cli.clients import AwsGone, AwsRefusal, told_of_aws
+from llm_fleet.cli.clients import AwsGone, AwsRefusal, aws_errors_reported
 from llm_fleet.cli.screen import plain_line, progress
 from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.feature_codes import LogsCode
@@ -30,12 +30,12 @@ class LogLine:
 
 
 _NAMES_A_CALL = 100
-"""Streams that FilterLogEvents takes by name."""
+"""Largest number of stream names for FilterLogEvents."""
 
 
 def newest_group(client: "CloudWatchLogsClient", prefix: str, form: re.Pattern[str]) -> str | None:
-    """Return the log group below `prefix` whose name has the `form`, of several the one made last."""
-    with told_of_aws(f"log groups {prefix}*"):
+    """Return the newest log group with this `prefix` whose name matches `form`."""
+    with aws_errors_reported(f"log groups {prefix}*"):
         pages = client.get_paginator("describe_log_groups").paginate(logGroupNamePrefix=prefix)
         found = [group for page in pages for group in page["logGroups"]]
     fitting = [group for group in found if form.fullmatch(group.get("logGroupName", ""))]
@@ -44,10 +44,10 @@ def newest_group(client: "CloudWatchLogsClient", prefix: str, form: re.Pattern[s
 
 
 def stream_names(client: "CloudWatchLogsClient", group: str, prefix: str = "") -> list[str] | None:
-    """Return the names of the group's streams; `None` where the group is not there."""
+    """Return the names of the group's streams; `None` if the group does not exist."""
     request: dict[str, Any] = {"logGroupName": group} | ({"logStreamNamePrefix": prefix} if prefix else {})
     names: list[str] = []
-    with suppress(AwsGone), told_of_aws(f"log group {group}"), progress("log streams") as step:
+    with suppress(AwsGone), aws_errors_reported(f"log group {group}"), progress("log streams") as step:
         for page in client.get_paginator("describe_log_streams").paginate(**request):
             names += [stream.get("logStreamName", "") for stream in page["logStreams"]]
             step()
@@ -63,7 +63,7 @@ def filtered_lines(
     terms: Sequence[str] = (),
     since: datetime | None = None,
 ) -> Iterator[tuple[str, LogLine]]:
-    """Yield each line with its event's id: those that have one of the `terms`, of streams by `prefix` or `names`."""
+    """Yield lines that contain one of the `terms` with their event ids, of streams by `prefix` or `names`."""
     if len(names) > _NAMES_A_CALL:
         for begin in range(0, len(names), _NAMES_A_CALL):
             yield from filtered_lines(
@@ -79,7 +79,7 @@ def filtered_lines(
         request["filterPattern"] = " ".join(f'?"{term}"' for term in terms)
     if since:
         request["startTime"] = _milliseconds(since)
-    with told_of_aws(f"log group {group}"), progress("log lines") as step:
+    with aws_errors_reported(f"log group {group}"), progress("log lines") as step:
         for page in client.get_paginator("filter_log_events").paginate(**request):
             step()
             for event in page["events"]:
@@ -93,7 +93,7 @@ def stream_lines(
     request: dict[str, Any] = {"logGroupName": group, "logStreamName": stream, "startFromHead": True}
     if since:
         request["startTime"] = _milliseconds(since)
-    with told_of_aws(f"log stream {stream}"):
+    with aws_errors_reported(f"log stream {stream}"):
         while True:
             answer = client.get_log_events(**request)
             for event in answer["events"]:
@@ -116,7 +116,7 @@ Answer = TypeVar("Answer")
 
 
 def ask(problems: list[Problem], question: Callable[[], Answer], otherwise: Answer) -> Answer:
-    """Return the answer; where AWS refuses it, add why to `problems` and return `otherwise`."""
+    """Return the result; if AWS refuses a call, add the problem to `problems` and return `otherwise`."""
     try:
         return question()
     except AwsRefusal as refused:
@@ -129,7 +129,7 @@ _SPAN = re.compile(r"(\d{1,6})\s*(s|m|min|h|d|w)")
 
 
 def since(text: str | None, *, now: datetime | None = None) -> datetime | None:
-    """Return the time that `text` means, as UTC: `90s`, `30m`, `2h`, `3d`, `1w`, or ISO 8601 (no zone: UTC).
+    """Return the time of `text` in UTC: `90s`, `30m`, `2h`, `3d`, `1w`, or ISO 8601 (no zone: UTC).
 
     Raises `FleetError` (LF1120).
     """
@@ -145,24 +145,24 @@ def since(text: str | None, *, now: datetime | None = None) -> datetime | None:
     except (ValueError, OverflowError):
         refuse(
             LogsCode.SINCE,
-            "this is neither a span nor a time",
-            "write a span as in 30m, 2h or 3d, or a time as in 2026-11-22T03:00:00Z",
+            "this is neither a time span nor a time",
+            "write a time span such as 30m, 2h or 3d, or a time such as 2026-11-22T03:00:00Z",
             subject="--since",
             value=text,
         )
 
 
 PAUSE = 3.0
-"""Seconds between two looks: FilterLogEvents allows few calls a second in an account, and others look, too."""
+"""Seconds between two queries: FilterLogEvents allows few calls per second and account."""
 _OVERLAP = timedelta(seconds=60)
-"""Lines come late: each look begins so long before the newest line."""
+"""Lines can arrive late: each query begins this long before the newest line."""
 
 
 def print_line(line: LogLine, *, node: str, as_json: bool) -> None:
-    """Print one line; with `as_json` as one JSON document a line."""
+    """Print one line; with `as_json`, as a JSON document on one line."""
     if as_json:
-        told = {"time": line.time.isoformat(), "node": node, "stream": line.stream, "text": line.text}
-        print(json.dumps(told), flush=True)
+        reported = {"time": line.time.isoformat(), "node": node, "stream": line.stream, "text": line.text}
+        print(json.dumps(reported), flush=True)
     else:
         print(f"{line.time.astimezone(UTC):%H:%M:%S}  {plain_line(node)}  {plain_line(line.text)}", flush=True)
 
@@ -174,16 +174,16 @@ def follow(
     since: datetime | None,
     pause: float = PAUSE,
 ) -> NoReturn:
-    """Show what `look` finds, each line once, and what comes after it; ends by Ctrl-C only.
+    """Print the lines of `look`, each once, until Ctrl-C.
 
-    Where there is nothing to look into yet (`None`, or no such log group), it says so once and waits.
+    If there is no log yet (`None`, or no such log group), it prints a note once and waits.
     """
     shown: set[str] = set()
     newest, waits = since, False
     while True:
         found = _found(look, newest - _OVERLAP if newest and newest != since else newest)
         if found is None and not waits:
-            print("there is no such log yet: waiting for the first node to write it; Ctrl-C ends this", file=sys.stderr)
+            print("the log does not exist yet: waiting for the first node; press Ctrl-C to stop", file=sys.stderr)
         waits = found is None
         for key, line in found or ():
             if key not in shown:

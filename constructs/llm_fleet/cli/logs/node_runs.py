@@ -1,4 +1,4 @@
-"""Runs of the node scripts, as their logs show them, and as the reports tell that nodes leave in S3."""
+"""Runs of the lifecycle scripts, read from their logs and from the reports that nodes write to S3."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_fleet.cli.clients import AwsGone, AwsRefusal, told_of_aws
+from llm_fleet.cli.clients import AwsGone, AwsRefusal, aws_errors_reported
 from llm_fleet.cli.logs.log_streams import LogLine
 from llm_fleet.cli.screen import progress
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 class Source(StrEnum):
-    """Where that was read."""
+    """Source of a run."""
 
     LOG = "log"
-    """The platform's log in CloudWatch."""
+    """The log in CloudWatch."""
     REPORT = "report"
-    """The report that the node itself left in S3."""
+    """The report that the node wrote to S3."""
     NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRun:
-    """One step's part in a run."""
+    """A step of a run."""
 
     name: str
     state: str
@@ -44,41 +44,41 @@ class NodeRun:
     """A node's last run."""
 
     node: str
-    """Instance id, or the host's name where the platform gives none."""
+    """Instance id, or the host name if the platform has none."""
     group: str
     source: Source
     lives: bool = True
-    """Whether the cluster has the node now; one that failed is soon replaced."""
+    """Whether the cluster still has the node; a failed node is soon replaced."""
     hook: str | None = None
     started: datetime | None = None
     seconds: float | None = None
     code: str | None = None
-    """`OK`, `LFN…`; `None` where it has not ended, or nobody knows."""
+    """`OK` or `LFN…`; `None` if the run has not ended, or its result is unknown."""
     cause: str | None = None
     remedy: str | None = None
     steps: tuple[StepRun, ...] = ()
     failed_before: int = 0
-    """Runs in the log before this one that failed: a platform tries again without a word."""
+    """Failed runs before this one in the log: a platform retries silently."""
     place: str | None = None
-    """Stream or URI."""
+    """Log stream, or URI of the report."""
 
     @property
     def failed(self) -> bool:
-        """Whether it ended with a failure."""
+        """Whether the run failed."""
         return self.code is not None and self.code != "OK"
 
     @property
     def step(self) -> str | None:
-        """The step that failed first, or the one that runs."""
-        told = [step for step in self.steps if step.code or step.state == "failed"]
+        """The step that failed first, or the running step."""
+        reported = [step for step in self.steps if step.code or step.state == "failed"]
         running = [step for step in self.steps if step.state == "running"]
-        if told:
-            return told[0].name
+        if reported:
+            return reported[0].name
         return running[-1].name if running and self.code is None else None
 
     @property
     def words(self) -> str:
-        """How it ended, in a word or two."""
+        """The result in a word or two."""
         if self.code == "OK":
             return "ok"
         if self.code:
@@ -108,7 +108,7 @@ class NodeRun:
 
 HOOKS = ("OnCreate", "OnInitComplete", "OnNodeConfigured")
 _HOOK = "|".join(HOOKS)
-# A line begins with the seconds since the start; a platform may write its own words before them.
+# A line begins with the seconds since the start; a platform may add a prefix.
 _SECONDS = re.compile(r"(?:^|\s)\d+\.\d\d  (?=\S| {2,})")
 _BEGINS = re.compile(rf"({_HOOK}): fleet ")
 _ENDS = re.compile(rf"({_HOOK}): (OK|LFN\d+) after (\d+\.\d+) s$")
@@ -118,9 +118,9 @@ _REFUSED = re.compile(r"(LFN\d+)  (.*)")
 _REMEDY = re.compile(r"\s*remedy: (.*)")
 _SUMMARY = re.compile(r" *(ok|FAILED|-)  ([a-z0-9_-]+) {2,}(\d+\.\d\d)?")
 _EXIT = re.compile(r"Failed to execute \w+ script.*return code: (\d+)")
-"""What ParallelCluster makes of a script that failed; the code's number is the exit code."""
+"""ParallelCluster's message for a failed script; the exit code is the number of the failure code."""
 _SHIPPED_LATE = 0.2
-"""Seconds between what is said of a failure and the line that ends the run."""
+"""Seconds between the message of a failure and the last line of the run."""
 _STATES = {"ok": "done", "FAILED": "failed", "-": "not reached"}
 
 
@@ -139,7 +139,7 @@ class ParsedRun:
 
 
 def own_text(text: str) -> str | None:
-    """Return what our runner said in a line, without its clock; `None` for a line of another program."""
+    """Return a line of the lifecycle scripts without its timestamp; `None` for a line of another program."""
     found = _SECONDS.search(text, 0, 120)
     if found:
         return text[found.end() :].rstrip()
@@ -148,7 +148,7 @@ def own_text(text: str) -> str | None:
 
 
 def step_of(text: str) -> str | None:
-    """Return the step that a line is about."""
+    """Return the step of a line."""
     said = own_text(text) or ""
     found = _STEP.match(said) or _STEP_FAILED.match(said) or _SUMMARY.match(said)
     if not found:
@@ -157,7 +157,7 @@ def step_of(text: str) -> str | None:
 
 
 def parse_runs(lines: Iterable[LogLine]) -> list[ParsedRun]:
-    """Return the runs in the lines of one stream, in their order."""
+    """Return the runs in the lines of one stream, by time."""
     runs: list[ParsedRun] = []
     for run in _cut(lines):
         for line in run.lines:
@@ -168,7 +168,7 @@ def parse_runs(lines: Iterable[LogLine]) -> list[ParsedRun]:
 
 
 def _cut(lines: Iterable[LogLine]) -> Iterator[ParsedRun]:
-    """Yield runs, each with its lines: one begins with its first line, or with what follows the end of another."""
+    """Yield runs with their lines: a run begins with its first line, or after the last line of another run."""
     run = ParsedRun()
     for line in lines:
         said = own_text(line.text) or ""
@@ -182,9 +182,9 @@ def _cut(lines: Iterable[LogLine]) -> Iterator[ParsedRun]:
 
 
 def _is_of_another(run: ParsedRun, text: str) -> bool:
-    """Whether a refusal after a run's end is another run's.
+    """Whether a failure message after a run's last line is of another run.
 
-    Standard error may be shipped after standard output; then it is as old as the end by the runner's own clock.
+    Standard error may arrive after standard output; then its timestamp is that of the last line.
     """
     if not run.ended or not _REFUSED.match(own_text(text) or ""):
         return False
@@ -198,7 +198,7 @@ def _clock(text: str) -> float | None:
 
 
 def _read(run: ParsedRun, text: str) -> None:
-    """Take what one line tells."""
+    """Apply one line to the run."""
     exit_code = _EXIT.search(text)
     if exit_code and run.code is None:
         run.code = f"LFN{int(exit_code[1]):02}"
@@ -267,7 +267,7 @@ _READERS = (
 
 
 def lines_of(runs: Sequence[ParsedRun]) -> list[LogLine]:
-    """Return the lines of the last run, which is the one that counts."""
+    """Return the lines of the last run."""
     return runs[-1].lines if runs else []
 
 
@@ -277,7 +277,7 @@ def has_step(line: LogLine, step: str) -> bool:
 
 
 def has_code(line: LogLine, code: str) -> bool:
-    """Return whether a line tells of `code`."""
+    """Return whether a line contains `code`."""
     return code in (own_text(line.text) or line.text).split()
 
 
@@ -291,31 +291,31 @@ class StoredReports:
 
     uri: str
     newest: Mapping[str, str]
-    """By node, the URI of the last report."""
+    """URI of the last report by node."""
 
 
 def reports_uri(client: "S3Client", bundle_uris: Iterable[str]) -> str | None:
-    """Return where the nodes of a cluster leave reports, as the manifest of its deployed bundle says.
+    """Return the URI of the nodes' reports, from the manifest of the cluster's deployed lifecycle bundle.
 
-    `None`: nowhere, or none of the bundles is llm-fleet's.
+    `None`: there are no reports, or none of the bundles is of llm-fleet.
     """
     for uri in dict.fromkeys(bundle_uris):
         bucket, prefix = split_uri(uri)
         try:
-            told = _json(client, bucket, f"{prefix.rstrip('/')}/{_MANIFEST}")
+            reported = _json(client, bucket, f"{prefix.rstrip('/')}/{_MANIFEST}")
         except AwsGone:
             continue
-        place: Mapping[str, Any] = told.get("reports") or {}
+        place: Mapping[str, Any] = reported.get("reports") or {}
         if place.get("s3_uri"):
             return str(place["s3_uri"])
     return None
 
 
 def stored_reports(client: "S3Client", uri: str) -> StoredReports:
-    """Return which nodes have reports below `uri`: `<node>/<time>/report.json`."""
+    """Return the newest report of each node below `uri`: `<node>/<time>/report.json`."""
     bucket, prefix = split_uri(uri)
     newest: dict[str, str] = {}
-    with told_of_aws(f"reports in {uri}"), progress("reports") as step:
+    with aws_errors_reported(f"reports in {uri}"), progress("reports") as step:
         for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
             step()
             for found in page.get("Contents", []):
@@ -327,7 +327,7 @@ def stored_reports(client: "S3Client", uri: str) -> StoredReports:
 
 
 def read_report(client: "S3Client", uri: str, *, node: str, lives: bool) -> NodeRun | None:
-    """Return what a report tells; `None` where it is none of ours, or gone by now."""
+    """Return the run of a report; `None` if it is not of llm-fleet, or was deleted."""
     bucket, key = split_uri(uri)
     try:
         return _run_of_report(_json(client, bucket, key), node=node, lives=lives, uri=uri)
@@ -346,29 +346,29 @@ def split_uri(uri: str) -> tuple[str, str]:
 
 
 def _json(client: "S3Client", bucket: str, key: str) -> dict[str, Any]:
-    with told_of_aws(f"s3://{bucket}/{key}"):
+    with aws_errors_reported(f"s3://{bucket}/{key}"):
         body = client.get_object(Bucket=bucket, Key=key)["Body"].read()
     try:
-        told: Any = json.loads(body)
+        reported: Any = json.loads(body)
     except ValueError:
         return {}
-    return cast("dict[str, Any]", told) if isinstance(told, dict) else {}
+    return cast("dict[str, Any]", reported) if isinstance(reported, dict) else {}
 
 
-def _run_of_report(told: dict[str, Any], *, node: str, lives: bool, uri: str) -> NodeRun:
-    who: Mapping[str, Any] = told.get("node") or {}
+def _run_of_report(reported: dict[str, Any], *, node: str, lives: bool, uri: str) -> NodeRun:
+    who: Mapping[str, Any] = reported.get("node") or {}
     return NodeRun(
         node=node,
         group=str(who.get("group", "unknown")),
         source=Source.REPORT,
         lives=lives,
-        hook=told.get("hook"),
-        started=_time(told.get("started")),
-        seconds=told.get("seconds"),
-        code=str(told["code"]),
-        cause=told.get("cause"),
-        remedy=told.get("remedy"),
-        steps=tuple(_step_of_report(step) for step in told.get("steps", ())),
+        hook=reported.get("hook"),
+        started=_time(reported.get("started")),
+        seconds=reported.get("seconds"),
+        code=str(reported["code"]),
+        cause=reported.get("cause"),
+        remedy=reported.get("remedy"),
+        steps=tuple(_step_of_report(step) for step in reported.get("steps", ())),
         place=uri,
     )
 

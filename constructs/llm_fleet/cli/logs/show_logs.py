@@ -1,4 +1,4 @@
-"""Shows logs of nodes and services: runs of the node scripts, lines, and what there is."""
+"""Prints logs of nodes and services: runs of the lifecycle scripts, and lines."""
 
 import sys
 from collections import Counter
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import NoReturn
 
 from llm_fleet.cli.clients import AwsClients
-from llm_fleet.cli.logs.gather import Asked, Gathered, follow_lines, gather
+from llm_fleet.cli.logs.gather import Gathered, Requested, follow_lines, gather
 from llm_fleet.cli.logs.log_place import (
     HOSTS,
     LogPlace,
@@ -51,12 +51,12 @@ _TONES = {"ok": Tone.GOOD, "FAILED": Tone.BAD, "done": Tone.GOOD, "failed": Tone
 
 
 def runs_table(runs: Sequence[NodeRun]) -> Table:
-    """Return a row a node."""
+    """Return a table with one row per node."""
     return Table(columns=_RUN_COLUMNS, rows=[_run_row(run) for run in runs])
 
 
 def steps_table(run: NodeRun) -> Table:
-    """Return a row a step of one run."""
+    """Return a table with one row per step of a run."""
     rows: list[dict[str, Cell]] = [
         {
             "step": step.name,
@@ -71,20 +71,20 @@ def steps_table(run: NodeRun) -> Table:
 
 
 def remedies(runs: Sequence[NodeRun], screen: Screen) -> str:
-    """Return each code that occurs once, with how many nodes have it, its remedy and where to read on."""
-    told: list[str] = []
+    """Return each failure code once, with its number of nodes, its remedy and its page."""
+    reported: list[str] = []
     for code in dict.fromkeys(run.code for run in runs if run.failed):
         having = [run for run in runs if run.code == code]
         remedy = next((run.remedy for run in having if run.remedy), None)
         count = counted(len(having), "node")
-        told.append(f"{painted(str(code), Tone.BAD, colour=screen.colour)} on {count}")
-        told += [f"  remedy: {remedy}"] if remedy else []
-        told.append(f"  more: docs/node-failures/{code}.md")
-    return "".join(f"{line}\n" for line in told)
+        reported.append(f"{painted(str(code), Tone.BAD, color=screen.color)} on {count}")
+        reported += [f"  remedy: {remedy}"] if remedy else []
+        reported.append(f"  more: docs/node-failures/{code}.md")
+    return "".join(f"{line}\n" for line in reported)
 
 
 def summary(runs: Sequence[NodeRun]) -> str:
-    """Return one line that counts."""
+    """Return one line with the number of nodes by result."""
     counts = Counter(run.words for run in runs)
     return f"{counted(len(runs), 'node')}: " + ", ".join(f"{number} {words}" for words, number in counts.items())
 
@@ -113,132 +113,144 @@ def _time(time: datetime | None) -> str | None:
     return None if time is None else time.astimezone(UTC).strftime("%m-%d %H:%M")
 
 
-def show_overview(place: Place, asked: Asked) -> int:
-    """Print the rows; return 1 where one of them failed. Raises `FleetError`."""
+def show_overview(place: Place, requested: Requested) -> int:
+    """Print the rows; return 1 if one of them failed. Raises `FleetError`."""
     clients = AwsClients(region=place.region)
     gathered = gather(
-        clients, log_place(clients, place), since=asked.since, wanted=asked.wants, whole=asked.node is not None
+        clients,
+        log_place(clients, place),
+        since=requested.since,
+        wanted=requested.wants,
+        whole=requested.node is not None,
     )
-    check_node(gathered, asked, place)
+    check_node(gathered, requested, place)
     unknown = sum(run.code is None for run in gathered.runs)
-    gathered.runs = [run for run in gathered.runs if asked.wants_run(run)]
-    if asked.as_json:
+    gathered.runs = [run for run in gathered.runs if requested.wants_run(run)]
+    if requested.as_json:
         runs = [run.as_json() for run in gathered.runs]
-        told = {"cluster": place.name, "runs": runs, "remarks": gathered.remarks, "problems": gathered.problems}
-        print_json(told)
+        reported = {"cluster": place.name, "runs": runs, "remarks": gathered.remarks, "problems": gathered.problems}
+        print_json(reported)
     else:
-        _print(gathered, asked, unknown)
+        _print(gathered, requested, unknown)
     return gathered.exit_code(gathered.runs)
 
 
 def log_place(clients: AwsClients, place: Place) -> LogPlace:
-    """Return what there is to read of a cluster."""
+    """Return the logs of a cluster."""
     of_kind = parallelcluster_place if place.kind is Kind.PARALLELCLUSTER else hyperpod_place
     return of_kind(clients, place.name)
 
 
-def check_node(gathered: Gathered, asked: Asked, place: Place) -> None:
-    """Refuse a node of which nothing is known (LF1122)."""
-    if gathered.runs or (asked.node is None and asked.group is None) or asked.since or gathered.problems:
+def check_node(gathered: Gathered, requested: Requested, place: Place) -> None:
+    """Refuse a node without a log and a report (LF1122)."""
+    if gathered.runs or (requested.node is None and requested.group is None) or requested.since or gathered.problems:
         return
     refuse(
         LogsCode.NODE_UNKNOWN,
-        "there is neither a log nor a report of it",
-        "`llm-fleet logs` without --node and --group lists the nodes that there are and were",
+        "the node has neither a log nor a report",
+        "run `llm-fleet logs` without --node and --group for a list of nodes, including deleted ones",
         subject=str(place),
-        value=asked.node or asked.group,
+        value=requested.node or requested.group,
     )
 
 
-def nothing_shown(gathered: Gathered, asked: Asked, unknown: int) -> str:
-    """Return what no row means: none failed only where something is known of every node. `unknown` counts the rest."""
-    if not (asked.failed or asked.code):
-        return "nothing is known of any node's start" if gathered.problems else "no node has started yet"
-    what = f"ended with {asked.code}" if asked.code else "failed"
+def nothing_shown(gathered: Gathered, requested: Requested, unknown: int) -> str:
+    """Return the text for no rows. "No failures" requires a result of every node; `unknown`: nodes without one."""
+    if not (requested.failed or requested.code):
+        return "no node has a known result of its start" if gathered.problems else "no node has started yet"
+    what = f"ended with {requested.code}" if requested.code else "failed"
     if gathered.problems:
-        return f"no start is known to have {what}, and not all could be asked"
+        return f"no start is known that has {what}; not all nodes could be read"
     if unknown:
-        return f"no start is known to have {what}; of {counted(unknown, 'node')} nothing is known"
+        return f"no start is known that has {what}; {counted(unknown, 'node')} without a result"
     return f"no node's start {what}"
 
 
-def _print(gathered: Gathered, asked: Asked, unknown: int) -> None:
+def _print(gathered: Gathered, requested: Requested, unknown: int) -> None:
     screen = Screen.of_output()
     if gathered.runs:
         print(runs_table(gathered.runs).text(screen), end="")
         print(f"\n{summary(gathered.runs)}")
-        told = remedies(gathered.runs, screen)
-        print(f"\n{told}" if told else "", end="")
+        reported = remedies(gathered.runs, screen)
+        print(f"\n{reported}" if reported else "", end="")
     else:
-        print(nothing_shown(gathered, asked, unknown))
-    gathered.tell()
+        print(nothing_shown(gathered, requested, unknown))
+    gathered.print_notes()
 
 
-def show_lines(place: Place, asked: Asked) -> int:
-    """Print the lines; return 1 where a start that is told of failed. Raises `FleetError`."""
+def show_lines(place: Place, requested: Requested) -> int:
+    """Print the lines; return 1 if one of these starts failed. Raises `FleetError`."""
     clients = AwsClients(region=place.region)
-    if asked.follow:
-        follow_lines(clients, place, asked, lambda line: asked.log is not None or _fits(line, asked))
-    if asked.log is not None:
-        return _other_log(clients, place, asked)
+    if requested.follow:
+        follow_lines(clients, place, requested, lambda line: requested.log is not None or _fits(line, requested))
+    if requested.log is not None:
+        return _other_log(clients, place, requested)
     found = log_place(clients, place)
-    gathered = gather(clients, found, since=asked.since, wanted=asked.wants, whole=True)
-    check_node(gathered, asked, place)
-    gathered.tell()
-    runs = [run for run in gathered.runs if asked.wants_run(run)]
+    gathered = gather(clients, found, since=requested.since, wanted=requested.wants, whole=True)
+    check_node(gathered, requested, place)
+    gathered.print_notes()
+    runs = [run for run in gathered.runs if requested.wants_run(run)]
     for run in runs:
         if run.source is Source.LOG and found.group and run.place:
-            lines = list(stream_lines(clients.logs, found.group, run.place, since=asked.since))
-            ours = [] if asked.raw else parse_runs(lines)
+            lines = list(stream_lines(clients.logs, found.group, run.place, since=requested.since))
+            ours = [] if requested.raw else parse_runs(lines)
             for line in ours[-1].lines if ours else lines:
-                if _fits(line, asked):
-                    print_line(line, node=run.node, as_json=asked.as_json)
-        elif run.source is Source.REPORT and not asked.as_json:
+                if _fits(line, requested):
+                    print_line(line, node=run.node, as_json=requested.as_json)
+        elif run.source is Source.REPORT and not requested.as_json:
             print(f"{run.node}  {run.group}  {run.code}  (report {run.place})")
             print(steps_table(run).text(Screen.of_output()), end="")
     return gathered.exit_code(runs)
 
 
-def _fits(line: LogLine, asked: Asked) -> bool:
-    return (asked.step is None or has_step(line, asked.step)) and (asked.code is None or has_code(line, asked.code))
+def _fits(line: LogLine, requested: Requested) -> bool:
+    return (requested.step is None or has_step(line, requested.step)) and (
+        requested.code is None or has_code(line, requested.code)
+    )
 
 
-def _other_log(clients: AwsClients, place: Place, asked: Asked) -> int:
-    """Show the lines of a log that is not of starts."""
-    group, names, whose = _other_streams(clients, place, asked)
+def _other_log(clients: AwsClients, place: Place, requested: Requested) -> int:
+    """Print the lines of a log other than that of starts."""
+    group, names, whose = _other_streams(clients, place, requested)
     for name in names:
-        for line in stream_lines(clients.logs, group, name, since=asked.since):
-            print_line(line, node=whose(line.stream), as_json=asked.as_json)
+        for line in stream_lines(clients.logs, group, name, since=requested.since):
+            print_line(line, node=whose(line.stream), as_json=requested.as_json)
     return ExitCode.FINE
 
 
-def _other_streams(clients: AwsClients, place: Place, asked: Asked) -> tuple[str, list[str], Callable[[str], str]]:
-    """Return the log group, the streams that are asked for, and how to tell whose one is."""
-    assert asked.log is not None
+def _other_streams(
+    clients: AwsClients, place: Place, requested: Requested
+) -> tuple[str, list[str], Callable[[str], str]]:
+    """Return the log group, the requested streams, and a function from a stream to its node."""
+    assert requested.log is not None
     if place.kind is Kind.PARALLELCLUSTER:
         group = parallelcluster_place(clients, place.name).group or ""
-        names = streams_of(asked.log, stream_names(clients.logs, group) or [])
-        return group, [name for name in names if asked.node in (None, node_of(name))], lambda one: node_of(one) or one
-    prefix = prefix_of(asked.log)
+        names = streams_of(requested.log, stream_names(clients.logs, group) or [])
+        return (
+            group,
+            [name for name in names if requested.node in (None, node_of(name))],
+            lambda one: node_of(one) or one,
+        )
+    prefix = prefix_of(requested.log)
     cluster = described(clients, place.name)
     group = log_group_of(clients, place.name, cluster["ClusterArn"] if cluster else None)
     there = stream_names(clients.logs, group, prefix) if group else None
-    names = [name for name in there or () if _is_asked(name, asked)]
+    names = [name for name in there or () if _is_requested(name, requested)]
     if group is None or not names:
         refuse(
             LogsCode.NO_LOG,
-            f"nothing has been written to {group or 'its log group'}, streams {prefix}…",
-            "see with `llm-fleet nodes` whether nodes run; those without an accelerator have no health agent, "
-            "and deep checks run only where the group has `deep_health_checks`",
+            f"{group or 'the log group'} has no lines in streams {prefix}…",
+            "check with `llm-fleet nodes` that nodes run; nodes without an accelerator have no health agent, "
+            "and deep health checks run only if the group has `deep_health_checks`",
             subject=str(place),
         )
     return group, names, lambda one: one.rpartition("/")[2]
 
 
-def _is_asked(name: str, asked: Asked) -> bool:
-    """Whether a stream is of the node and group that are asked for: `<prefix>/<group>/<node>`."""
+def _is_requested(name: str, requested: Requested) -> bool:
+    """Whether a stream is of the requested node and group: `<prefix>/<group>/<node>`."""
     parts = name.split("/")
-    return asked.node in (None, parts[-1]) and (asked.group is None or asked.group in parts[1:-1])
+    return requested.node in (None, parts[-1]) and (requested.group is None or requested.group in parts[1:-1])
 
 
 _TASK_COLUMNS = (
@@ -249,17 +261,17 @@ _TASK_COLUMNS = (
 )
 
 
-def show_service(place: Place, asked: Asked) -> int:
-    """Print stopped tasks, or lines; return 1 where a task did not stop by itself. Raises `FleetError`."""
+def show_service(place: Place, requested: Requested) -> int:
+    """Print stopped tasks, or lines; return 1 if a task stopped with an error. Raises `FleetError`."""
     clients = AwsClients(region=place.region)
-    if asked.lines or asked.group or asked.node:
-        return _lines(clients, place, asked)
-    tasks = stopped_tasks(clients, place.name, since=asked.since)
+    if requested.lines or requested.group or requested.node:
+        return _lines(clients, place, requested)
+    tasks = stopped_tasks(clients, place.name, since=requested.since)
     if not tasks:
         _service_streams(clients, place)
-    if asked.failed:
+    if requested.failed:
         tasks = [task for task in tasks if not task.is_well]
-    if asked.as_json:
+    if requested.as_json:
         print_json({"service": place.name, "stopped": tasks})
     elif tasks:
         print(
@@ -267,8 +279,8 @@ def show_service(place: Place, asked: Asked) -> int:
             end="",
         )
     else:
-        print("no task has stopped that ECS or the log still knows of")
-        print(f"`llm-fleet logs {place.key or place.name} --raw` has the lines of its containers", file=sys.stderr)
+        print("neither ECS nor the log has a stopped task")
+        print(f"`llm-fleet logs {place.key or place.name} --raw` shows the lines of its containers", file=sys.stderr)
     return ExitCode.PROBLEMS if any(not task.is_well for task in tasks) else ExitCode.FINE
 
 
@@ -281,55 +293,59 @@ def _task_row(task: StoppedTask) -> dict[str, Cell]:
     }
 
 
-def _lines(clients: AwsClients, place: Place, asked: Asked) -> int:
+def _lines(clients: AwsClients, place: Place, requested: Requested) -> int:
     group = service_log_group_of(place.name)
-    if asked.follow and place.stack is not None:  # There will be one, as the fleet file says: it may be waited for.
-        _follow(clients, group, asked)
-    names = [name for name in _service_streams(clients, place) if _is_of_service(name, asked)]
-    if asked.follow:
-        _follow(clients, group, asked)
+    if (
+        requested.follow and place.stack is not None
+    ):  # The cluster or service is in the fleet file, so the log can still appear.
+        _follow(clients, group, requested)
+    names = [name for name in _service_streams(clients, place) if _is_of_service(name, requested)]
+    if requested.follow:
+        _follow(clients, group, requested)
     if not names:
         refuse(
             LogsCode.LOG_UNKNOWN,
-            "no task or host has written such a log",
-            "--node takes a task's id or a host's instance id, --group a container's name, --log host",
+            "no task or host has written this log",
+            "set --node to a task's id or a host's instance id, --group to a container's name, or use --log host",
             subject=str(place),
-            value=asked.node or asked.group or asked.log,
+            value=requested.node or requested.group or requested.log,
         )
     for name in names:
-        for line in stream_lines(clients.logs, group, name, since=asked.since):
-            print_line(line, node=_whose(name), as_json=asked.as_json)
+        for line in stream_lines(clients.logs, group, name, since=requested.since):
+            print_line(line, node=_whose(name), as_json=requested.as_json)
     return ExitCode.FINE
 
 
 def _service_streams(clients: AwsClients, place: Place) -> list[str]:
-    """Return the streams of a service. Raises `FleetError` (LF1121) where there is no log of it."""
+    """Return the streams of a service. Raises `FleetError` (LF1121) if it has no log."""
     group = service_log_group_of(place.name)
     names = stream_names(clients.logs, group)
     if names is None:
         refuse(
             LogsCode.NO_LOG,
-            f"there is no log group {group}",
-            "see that the service was deployed, in this region and account; its stack makes the group and deletes it",
+            f"the log group {group} does not exist",
+            "check that the service is deployed in this Region and account: its stack creates the log group",
             subject=str(place),
         )
     return names
 
 
-def _follow(clients: AwsClients, group: str, asked: Asked) -> NoReturn:
+def _follow(clients: AwsClients, group: str, requested: Requested) -> NoReturn:
     def look(since: datetime | None) -> Iterable[tuple[str, LogLine]] | None:
-        if not (asked.node or asked.group or asked.log):
+        if not (requested.node or requested.group or requested.log):
             return filtered_lines(clients.logs, group, since=since)
-        # Anew at each look: tasks that come later have streams of their own.
-        names = [name for name in stream_names(clients.logs, group) or () if _is_of_service(name, asked)]
+        # Read again for each query: later tasks have their own streams.
+        names = [name for name in stream_names(clients.logs, group) or () if _is_of_service(name, requested)]
         return filtered_lines(clients.logs, group, names=names, since=since) if names else None
 
-    follow(look, lambda line: print_line(line, node=_whose(line.stream), as_json=asked.as_json), since=asked.since)
+    follow(
+        look, lambda line: print_line(line, node=_whose(line.stream), as_json=requested.as_json), since=requested.since
+    )
 
 
-def _is_of_service(name: str, asked: Asked) -> bool:
-    """Streams are `<prefix>/<container>/<task>`, `host/<instance id>`, and those of events."""
-    return asked.log in (None, name.partition("/")[0]) and _is_asked(name, asked)
+def _is_of_service(name: str, requested: Requested) -> bool:
+    """Streams are `<prefix>/<container>/<task>`, `host/<instance id>`, and event streams."""
+    return requested.log in (None, name.partition("/")[0]) and _is_requested(name, requested)
 
 
 def _whose(name: str) -> str:

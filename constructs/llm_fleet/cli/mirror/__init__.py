@@ -1,32 +1,54 @@
-"""`llm-fleet mirror lock`, `build` and `check`: what they are given, and what they do."""
+"""The commands `llm-fleet mirror lock`, `build` and `check`."""
 
 import argparse
 import sys
 import tempfile
 from pathlib import Path
 
-from llm_fleet.cli.verb import Verbs
+from llm_fleet.cli.verb import Verbs, add_verb
 
 
 def add_to(verbs: Verbs) -> None:
     """Add the command to the command line."""
-    mirror = verbs.add_parser("mirror", help="pin what nodes may fetch, and keep it in S3 for them")
+    build = "mirror build --to s3://our-mirror/nodes"
+    lock = "mirror lock --system ubuntu-24.04-amd64 --neuron 2.28.1 --sources nodes.list --keyring neuron.gpg"
+    mirror = add_verb(
+        verbs,
+        "mirror",
+        help="pin the packages and files that nodes download, and store them in S3",
+        examples=(lock, build),
+    )
     deeds = mirror.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    deed = deeds.add_parser("lock", help="write the lock file: versions and checksums, from signed package indexes")
-    deed.add_argument("--system", required=True, help="of the nodes, e.g. ubuntu-24.04-amd64")
-    deed.add_argument("--packages", nargs="+", default=[], metavar="NAME[=VERSION]", help="with all that they need")
+    deed = add_verb(
+        deeds,
+        "lock",
+        help="write the lock file: versions and checksums, from signed package indexes",
+        examples=(lock, "mirror lock --system ubuntu-22.04-amd64 --python 3.10 --environment nxd --neuron 2.28.1"),
+    )
+    deed.add_argument("--system", required=True, help="operating system of the nodes, e.g. ubuntu-24.04-amd64")
+    deed.add_argument(
+        "--packages", nargs="+", default=[], metavar="NAME[=VERSION]", help="apt packages, with their dependencies"
+    )
     deed.add_argument("--neuron", metavar="RELEASE", help="host packages of a Neuron release, e.g. 2.28.1")
     deed.add_argument("--environment", metavar="STACK", help="Python packages of that release for training, e.g. nxd")
-    deed.add_argument("--requirements", type=Path, metavar="FILE", help="Python packages, with all that they need")
-    deed.add_argument("--sources", action="append", default=[], type=Path, metavar="FILE", help="sources.list of apt")
+    deed.add_argument("--requirements", type=Path, metavar="FILE", help="Python packages, with their dependencies")
+    deed.add_argument("--sources", action="append", default=[], type=Path, metavar="FILE", help="apt sources.list file")
     deed.add_argument(
-        "--keyring", dest="keyrings", action="append", default=[], type=Path, metavar="FILE", help="keys of the sources"
+        "--keyring",
+        dest="keyrings",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="signing keys of the sources",
     )
     deed.add_argument("--installed", type=Path, metavar="FILE", help="dpkg status file of the nodes' image")
-    deed.add_argument("--wheels", nargs="+", default=[], metavar="NAME==VERSION", help="Python wheels, without others")
     deed.add_argument(
-        "--index", dest="indexes", action="append", default=[], metavar="URL", help="index of wheels, https://…/simple"
+        "--wheels", nargs="+", default=[], metavar="NAME==VERSION", help="Python wheels, without their dependencies"
+    )
+    deed.add_argument(
+        "--index", dest="indexes", action="append", default=[], metavar="URL", help="package index, https://…/simple"
     )
     deed.add_argument(
         "--index-of",
@@ -35,7 +57,7 @@ def add_to(verbs: Verbs) -> None:
         action="append",
         default=[],
         metavar=("NAME", "URL"),
-        help="index of one package alone",
+        help="package index for one package",
     )
     deed.add_argument("--python", default="3.12", metavar="X.Y", help="Python that the wheels are for (default: 3.12)")
     deed.add_argument(
@@ -45,27 +67,39 @@ def add_to(verbs: Verbs) -> None:
         action="append",
         default=[],
         metavar=("NAME", "VERSION", "URL", "SHA256"),
-        help="any file",
+        help="any other file",
     )
-    deed.add_argument("--keep", type=Path, metavar="LOCK", help="a lock file whose other systems stay in it")
+    deed.add_argument("--keep", type=Path, metavar="LOCK", help="lock file whose entries for other systems are kept")
     deed.add_argument(
         "-o", "--out", default=Path("downloads.lock.json"), type=Path, metavar="OUT", help="file to write"
     )
-    deed.add_argument("--force", action="store_true", help="write over OUT")
+    deed.add_argument("--force", action="store_true", help="overwrite OUT")
     deed.set_defaults(run=_lock)
 
-    for name, run, text in (
-        ("build", _build, "fetch what the lock file pins, verify it, and put into the mirror what that lacks"),
-        ("check", _check, "prove that the mirror holds all that the lock file pins, unchanged"),
+    for name, run, text, examples in (
+        (
+            "build",
+            _build,
+            "download the files of the lock file, verify them, and upload those that the mirror lacks",
+            (build, "mirror build --lock downloads.lock.json --to ./mirror --cache ~/.cache/llm-fleet"),
+        ),
+        (
+            "check",
+            _check,
+            "verify that the mirror has every file of the lock file, unchanged",
+            ("mirror check --to s3://our-mirror/nodes", "mirror check --to s3://our-mirror/nodes --quick"),
+        ),
     ):
-        deed = deeds.add_parser(name, help=text)
+        deed = add_verb(deeds, name, help=text, examples=examples)
         deed.add_argument("--lock", default=Path("downloads.lock.json"), type=Path, help="default: downloads.lock.json")
-        deed.add_argument("--to", required=True, metavar="PLACE", help="a folder, or s3://bucket/prefix")
-        deed.add_argument("--region", help="region of the bucket (default: that of your AWS settings)")
+        deed.add_argument("--to", required=True, metavar="PLACE", help="a directory, or s3://bucket/prefix")
+        deed.add_argument("--region", help="AWS Region of the bucket (default: that of your AWS settings)")
         if run is _build:
-            deed.add_argument("--cache", type=Path, metavar="DIR", help="keeps what was fetched, for the next run")
+            deed.add_argument(
+                "--cache", type=Path, metavar="DIR", help="directory that keeps downloaded files for the next run"
+            )
         else:
-            deed.add_argument("--quick", action="store_true", help="go by sizes, without reading the files")
+            deed.add_argument("--quick", action="store_true", help="compare sizes only, without reading the files")
         deed.set_defaults(run=run)
 
 
@@ -78,7 +112,7 @@ def _lock(arguments: argparse.Namespace) -> int:
     kept = [file for file in read_lock(arguments.keep) if file.system != arguments.system] if arguments.keep else []
     with tempfile.TemporaryDirectory(prefix="llm-fleet-") as scratch:
         found = resolve(Request.of(arguments), Path(scratch))
-    # Files for any system are in both.
+    # Both have the files for any system.
     files = list({(file.name, file.version, file.system): file for file in (*kept, *found)}.values())
     write_file(arguments.out, lock_text(files), force=arguments.force)
     total = sum(file.size for file in files)
@@ -87,24 +121,22 @@ def _lock(arguments: argparse.Namespace) -> int:
 
 
 def _build(arguments: argparse.Namespace) -> int:
-    """Fill a mirror."""
+    """Upload missing files to the mirror."""
     from llm_fleet.cli.mirror.build import build
     from llm_fleet.cli.mirror.locked_file import open_store, read_lock
 
     files = read_lock(arguments.lock)
     put = build(files, open_store(arguments.to, arguments.region), arguments.cache)
-    print(
-        f"{arguments.to}: {put} files put there, {len({file.key for file in files}) - put} were there", file=sys.stderr
-    )
+    print(f"{arguments.to}: {put} files uploaded, {len({file.key for file in files}) - put} existed", file=sys.stderr)
     return 0
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    """Prove a mirror."""
+    """Verify the mirror."""
     from llm_fleet.cli.mirror.build import check
     from llm_fleet.cli.mirror.locked_file import open_store, read_lock
 
     files = read_lock(arguments.lock)
     count = check(files, open_store(arguments.to, arguments.region), quick=arguments.quick)
-    print(f"{arguments.to}: all {count} files are there{'' if arguments.quick else ' and unchanged'}")
+    print(f"{arguments.to}: all {count} files exist{'' if arguments.quick else ' and are unchanged'}")
     return 0

@@ -1,7 +1,7 @@
-"""Asks apt what packages need, in a root of its own: signed indexes only, nothing of the machine's own settings.
+"""Resolves apt packages in a separate root: signed indexes only, without the settings of this machine.
 
-apt resolves; of its answers only records and names are read, in four lines. `python-debian` would take as many, and
-be one more package to install.
+apt resolves; only records and names are parsed from its output, in four lines. `python-debian` would need as many,
+and would be another dependency.
 """
 
 import os
@@ -18,7 +18,7 @@ from llm_fleet.rules.codes import Code
 
 _SECONDS = 600
 _SETTINGS = "apt.conf"
-# Whatever the value: apt reads `yes`, `true`, `on`, `1` and more as consent.
+# With any value: apt accepts `yes`, `true`, `on`, `1` and more.
 _UNSIGNED = re.compile(r"\b(trusted|allow-(insecure|weak|downgrade-to-insecure))\s*[+-]?[=:]", re.IGNORECASE)
 _URI = re.compile(r"^'(?P<url>[^']+)' (?P<file>\S+\.deb) \d+", re.MULTILINE)
 _FOLDERS = (
@@ -30,22 +30,22 @@ Wanted = tuple[str, str]
 
 
 class AptIndex:
-    """The packages that signed repositories offer for one system."""
+    """The packages of signed repositories for one system."""
 
     def __init__(
         self, root: Path, *, system: str, sources: Sequence[Path], keyrings: Sequence[Path], installed: Path | None
     ) -> None:
-        """Fetch the indexes of `sources` into `root`, an empty folder, and let apt check their signatures.
+        """Download the indexes of `sources` into `root`, an empty directory; apt verifies their signatures.
 
-        `keyrings` are trusted for sources that name no key of their own. `installed` is a dpkg status file of the
-        nodes' image: what is in it need not be pinned. Raises `FleetError`.
+        `keyrings` are trusted for sources without their own key. `installed`: a dpkg status file of the nodes' image,
+        whose packages need not be pinned. Raises `FleetError`.
         """
         if shutil.which("apt-get") is None:
-            remedy = "run this on Debian or Ubuntu, or in a container of one"
-            refuse(Code.LOCK_SYSTEM, "apt itself resolves packages and checks signatures, and is not here", remedy)
+            remedy = "run this command on Debian or Ubuntu, or in such a container"
+            refuse(Code.LOCK_SYSTEM, "apt is not installed; it resolves packages and verifies signatures", remedy)
         self._root = root
         self._system = system
-        root.chmod(0o755)  # apt reads it as a user without rights.
+        root.chmod(0o755)  # apt reads it as an unprivileged user.
         for folder in _FOLDERS:
             (root / folder).mkdir(parents=True)
         self._take(sources, "etc/apt/sources.list.d", Code.LOCK_SOURCES)
@@ -56,12 +56,12 @@ class AptIndex:
         self._update()
 
     def resolve(self, wanted: Iterable[Wanted]) -> list[LockedFile]:
-        """Return the packages `wanted`, together installable, with all they need and the image lacks."""
-        asked = [f"{name}={self._version(name, version)}" for name, version in wanted]
-        done = self._run("apt-get", "install", "--print-uris", "--yes", "--quiet", *_INSTALL, *asked)
+        """Return the packages `wanted` and their dependencies without those of the image, as one installable set."""
+        requested = [f"{name}={self._version(name, version)}" for name, version in wanted]
+        done = self._run("apt-get", "install", "--print-uris", "--yes", "--quiet", *_INSTALL, *requested)
         if done.returncode:
-            remedy = "name versions that go together, or add the repository that has what is missing"
-            refuse(Code.LOCK_PACKAGE, f"apt cannot install {', '.join(asked)} together: {_said(done)}", remedy)
+            remedy = "choose compatible versions, or add the repository with the missing packages"
+            refuse(Code.LOCK_PACKAGE, f"apt cannot install {', '.join(requested)} together: {_said(done)}", remedy)
         urls = {unquote(match["file"]): match["url"] for match in _URI.finditer(done.stdout)}
         records = self._records([_name_and_version(file) for file in urls])
         return [self._locked(record, urls, records) for record in records]
@@ -75,10 +75,10 @@ class AptIndex:
             if not version or version in (each, upstream) or upstream.startswith(f"{version}-"):
                 return each
         if offered:
-            remedy = f"take one of {', '.join(dict.fromkeys(offered))}"
+            remedy = f"choose one of {', '.join(dict.fromkeys(offered))}"
             refuse(Code.LOCK_PACKAGE, f"the repositories have no {name} {version}", remedy, value=f"{name}={version}")
-        remedy = "look at its spelling, or add the repository that has it to the sources"
-        refuse(Code.LOCK_PACKAGE, f"the repositories have no package {name}", remedy, value=name)
+        remedy = "check its spelling, or add its repository to the sources"
+        refuse(Code.LOCK_PACKAGE, f"unknown package {name}: no repository has it", remedy, value=name)
 
     def _records(self, packages: Sequence[Wanted]) -> list[dict[str, str]]:
         done = self._run("apt-cache", "show", *(f"{name}={version}" for name, version in packages))
@@ -89,7 +89,7 @@ class AptIndex:
                 found.setdefault((record["Package"], record["Version"]), record)
         missing = [f"{name}={version}" for name, version in packages if (name, version) not in found]
         if missing:
-            remedy = "ask whoever keeps the repository for an index with SHA-256 checksums"
+            remedy = "ask the maintainer of the repository for an index with SHA-256 checksums"
             refuse(Code.LOCK_PACKAGE, f"the index has no SHA-256 of {', '.join(missing)}", remedy)
         return [found[package] for package in packages]
 
@@ -110,20 +110,20 @@ class AptIndex:
         done = self._run("apt-get", "update", "--quiet")
         said = _said(done)
         if done.returncode or re.search(r"^(E|Err|W): ?.*(sign|NO_PUBKEY|Failed to fetch)", said, re.MULTILINE):
-            remedy = "give the repository's own key with --keyring, and see that each source can be reached"
-            refuse(Code.LOCK_SOURCES, f"apt does not take the repositories: {said}", remedy)
+            remedy = "set the repository's key with --keyring, and check that this machine can connect to each source"
+            refuse(Code.LOCK_SOURCES, f"apt rejects the repositories: {said}", remedy)
 
     def _take(self, files: Sequence[Path], folder: str, code: Code) -> None:
         for number, path in enumerate(files):
             content = _read(path, code)
             if folder.endswith("sources.list.d") and _UNSIGNED.search(content.decode("utf-8", "replace")):
-                remedy = "take the option out and give the repository's key with --keyring"
-                refuse(code, "a source that tells apt whether to check signatures", remedy, subject=str(path))
+                remedy = "remove the option and set the repository's key with --keyring"
+                refuse(code, "a source must not set whether apt verifies signatures", remedy, subject=str(path))
             suffix = path.suffix if path.suffix in (".sources", ".list", ".gpg", ".asc") else _SUFFIXES[folder]
             (self._root / folder / f"{number}{suffix}").write_bytes(content)
 
     def _configure(self) -> None:
-        """Write the only settings that apt reads, in place of the machine's; proxies come from the environment."""
+        """Write apt's configuration, which replaces the machine's; proxies come from the environment."""
         architecture = self._system.rsplit("-", 1)[-1]
         settings = {
             "Dir": str(self._root),
@@ -154,7 +154,7 @@ class AptIndex:
                 env={**os.environ, "LC_ALL": "C.UTF-8", "APT_CONFIG": str(self._root / _SETTINGS)},
             )
         except subprocess.TimeoutExpired:
-            remedy = "see that each source can be reached, and try again"
+            remedy = "check that this machine can connect to each source, and try again"
             refuse(Code.LOCK_SOURCES, f"{command[0]} {command[1]} did not end within {_SECONDS} s", remedy)
 
 
@@ -163,7 +163,7 @@ _SUFFIXES = {"etc/apt/sources.list.d": ".list", "etc/apt/trusted.gpg.d": ".gpg"}
 
 
 def _requires(record: dict[str, str], records: list[dict[str, str]]) -> Iterable[str]:
-    """Yield the names of those of `records` that `record` depends on, by name or by what they provide."""
+    """Yield the names in `records` that `record` depends on, by name or by `Provides`."""
     wanted = _names(f"{record.get('Pre-Depends', '')},{record.get('Depends', '')}")
     for other in records:
         if other is not record and wanted & {other["Package"], *_names(other.get("Provides", ""))}:
@@ -185,7 +185,7 @@ def _read(path: Path, code: Code) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        refuse(code, f"the file cannot be read: {error.strerror}", "name another", subject=str(path))
+        refuse(code, f"cannot read the file: {error.strerror}", "choose another file", subject=str(path))
 
 
 def _said(done: subprocess.CompletedProcess[str]) -> str:

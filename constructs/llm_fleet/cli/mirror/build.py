@@ -1,4 +1,4 @@
-"""Builds a mirror from its lock file, and writes that."""
+"""Writes the lock file, and builds the mirror from it."""
 
 import argparse
 import re
@@ -31,7 +31,7 @@ _DEBIAN = re.compile(r"(debian|ubuntu)-[0-9.]+-(amd64|arm64)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is to be pinned."""
+    """The packages and files to pin."""
 
     system: str
     packages: Sequence[str]
@@ -49,17 +49,17 @@ class Request:
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> "Request":
-        """Return what the command line asks for; its options have the names of the fields."""
+        """Return the options of the command line, which have the names of the fields."""
         return cls(**{field.name: getattr(arguments, field.name) for field in fields(cls)})
 
     @property
     def asks_apt(self) -> bool:
-        """Whether packages of the distribution are asked for: of a Neuron release, unless only its Python stack is."""
+        """Whether apt packages are requested: also by a Neuron release, unless only its Python stack is."""
         return bool(self.packages or (self.neuron and (self.sources or not self.environment)))
 
 
 def resolve(request: Request, scratch: Path) -> list[LockedFile]:
-    """Return the files to pin. `scratch`: an empty folder. Raises `FleetError`."""
+    """Return the files to pin. `scratch`: an empty directory. Raises `FleetError`."""
     _check_lock(request)
     found = _packages(request, scratch) if request.asks_apt else []
     found += _environment(request, scratch / "python") if request.environment or request.requirements else []
@@ -71,20 +71,27 @@ def resolve(request: Request, scratch: Path) -> list[LockedFile]:
 def _check_lock(request: Request) -> None:
     if not _SYSTEM.fullmatch(request.system):
         remedy = "write ID, VERSION_ID and architecture of the nodes' /etc/os-release, e.g. ubuntu-24.04-amd64"
-        refuse(Code.LOCK_SYSTEM, "this is no system", remedy, value=request.system)
-    asked = (request.packages, request.neuron, request.environment, request.requirements, request.wheels, request.files)
-    if not any(asked):
-        remedy = "name something with --packages, --neuron, --environment, --requirements, --wheels or --file"
-        refuse(Code.LOCK_PACKAGE, "there is nothing to pin", remedy)
+        refuse(Code.LOCK_SYSTEM, "not a valid operating system", remedy, value=request.system)
+    requested = (
+        request.packages,
+        request.neuron,
+        request.environment,
+        request.requirements,
+        request.wheels,
+        request.files,
+    )
+    if not any(requested):
+        remedy = "add --packages, --neuron, --environment, --requirements, --wheels or --file"
+        refuse(Code.LOCK_PACKAGE, "no packages or files to pin", remedy)
     if request.neuron:
         raise_problems(check_neuron_name(request.neuron), subject="--neuron")
     if not request.asks_apt:
         return
     if not _DEBIAN.fullmatch(request.system):
-        remedy = "name each file with --file NAME VERSION URL SHA256"
-        refuse(Code.LOCK_SYSTEM, "only apt's packages can be resolved", remedy, value=request.system)
+        remedy = "pin each file with --file NAME VERSION URL SHA256"
+        refuse(Code.LOCK_SYSTEM, "only apt packages can be resolved", remedy, value=request.system)
     if not request.sources:
-        refuse(Code.LOCK_SOURCES, "there is no repository to look in", "name a sources.list with --sources")
+        refuse(Code.LOCK_SOURCES, "no apt repository", "add a sources.list with --sources")
 
 
 def _packages(request: Request, scratch: Path) -> list[LockedFile]:
@@ -100,7 +107,7 @@ def _packages(request: Request, scratch: Path) -> list[LockedFile]:
 
 
 def _sets(request: Request) -> list[list[Wanted]]:
-    """Return sets of packages, each installable together: a release's alternatives are not, with the release."""
+    """Return sets of packages that can be installed together: alternatives of a release are separate sets."""
     packages = [(name, version) for name, _, version in (package.partition("=") for package in request.packages)]
     if request.neuron is None:
         return [packages]
@@ -114,7 +121,7 @@ def _wanted(packages: Sequence[NeuronPackage]) -> list[Wanted]:
 
 
 def _environment(request: Request, scratch: Path) -> list[LockedFile]:
-    """Return the wheels of a Python environment, with all that they need."""
+    """Return the wheels of a Python environment, with their dependencies."""
     _check_python(request)
     stack = stack_lines(request.environment, request.neuron, request.python) if request.environment else []
     own = file_lines(request.requirements) if request.requirements else []
@@ -129,16 +136,16 @@ def _environment(request: Request, scratch: Path) -> list[LockedFile]:
 
 def _check_python(request: Request) -> None:
     if not re.fullmatch(r"3\.\d+", request.python):
-        refuse(Code.LOCK_WHEEL, "this is no version of Python", "write e.g. --python 3.12", value=request.python)
+        refuse(Code.LOCK_WHEEL, "not a Python version", "write e.g. --python 3.12", value=request.python)
 
 
 def _wheel(request: Request, wheel: str) -> LockedFile:
     name, equals, version = wheel.partition("==")
     if not (name and equals and version):
-        refuse(Code.LOCK_WHEEL, "a wheel is pinned to one version", "write NAME==VERSION", value=wheel)
+        refuse(Code.LOCK_WHEEL, "a wheel needs a version", "write NAME==VERSION", value=wheel)
     _check_python(request)
     if not request.indexes:
-        refuse(Code.LOCK_WHEEL, "there is no index to look in", "name one with --index, e.g. https://pypi.org/simple")
+        refuse(Code.LOCK_WHEEL, "no package index", "add one with --index, e.g. https://pypi.org/simple")
     return find_wheel(request.indexes, name, version, python=request.python, system=request.system)
 
 
@@ -146,10 +153,10 @@ _SIDE_BY_SIDE = 4
 
 
 def build(files: Iterable[LockedFile], store: Store, cache: Path | None) -> int:
-    """Put those of `files` that `store` lacks into it; return how many that were. Raises `FleetError` with all faults.
+    """Upload the `files` that `store` lacks; return their number. Raises `FleetError` with all problems.
 
-    `cache`: a folder that keeps what was fetched, so that a run that broke goes on where it was; without one, only
-    what has reached the mirror is kept.
+    `cache`: a directory that keeps downloads, so that an interrupted run can continue; without one, only uploaded
+    files are kept.
     """
     there = store.sizes()
     missing = [file for file in _once(files) if there.get(file.key) != file.size]
@@ -163,16 +170,16 @@ def build(files: Iterable[LockedFile], store: Store, cache: Path | None) -> int:
             except FleetError as error:
                 problems.extend(error.problems)
             else:
-                told = f"{number}/{len(missing)}  {work[done]}  {work[done].size / 1e6:.1f} MB"
-                print(told, file=sys.stderr, flush=True)
+                reported = f"{number}/{len(missing)}  {work[done]}  {work[done].size / 1e6:.1f} MB"
+                print(reported, file=sys.stderr, flush=True)
     raise_problems(problems, subject="the mirror")
     return len(missing)
 
 
 def check(files: Iterable[LockedFile], store: Store, *, quick: bool) -> int:
-    """Prove that `store` holds each of `files` as pinned; return how many. Raises `FleetError` with all that are not.
+    """Verify that `store` has each of `files` as pinned; return their number. Raises `FleetError` with all others.
 
-    `quick`: go by their sizes, instead of reading them.
+    `quick`: compare sizes, without reading the files.
     """
     there = store.sizes()
     wanted = _once(files)
@@ -193,11 +200,11 @@ def _carry(file: LockedFile, store: Store, folder: Path, *, keep: bool) -> None:
 def _check_build(file: LockedFile, store: Store, there: Mapping[str, int], quick: bool) -> list[Problem]:
     size = there.get(file.key)
     if size is None:
-        return [_problem(Code.MIRROR_STORE, file, "the mirror does not have it", "run `llm-fleet mirror build`")]
+        return [_problem(Code.MIRROR_STORE, file, "the file is not in the mirror", "run `llm-fleet mirror build`")]
     found = file.sha256 if quick else store.sha256(file.key)
     if size == file.size and found == file.sha256:
         return []
-    what = f"it has {size} bytes, pinned are {file.size}" if size != file.size else f"its SHA-256 is {found}"
+    what = f"it has {size} bytes instead of the pinned {file.size}" if size != file.size else f"its SHA-256 is {found}"
     remedy = "find out who changed it, remove it, and run `llm-fleet mirror build`"
     return [_problem(Code.MIRROR_CHECKSUM, file, what, remedy)]
 

@@ -1,14 +1,14 @@
-"""Pages and files of package indexes, as they are fetched.
+"""Downloads pages and files of package indexes.
 
-A page of a package index (PEP 503, 658, 691): the files of one package, with the checksums that it vouches for. The
-standard library reads it in 50 lines; `packaging` reads none, and `pypi-simple` brings six packages with it.
+A page of a package index (PEP 503, 658, 691) has the files of one package with their checksums. The standard library
+parses it in 50 lines; `packaging` has no parser, and `pypi-simple` has six dependencies.
 
 assumption: neuron-package-index-as-pep-503
 
-One package index on this machine that asks each real one only for what it may answer for.
+A proxy index on this machine requests each package only from the index that is allowed for it.
 
-A resolver asks all indexes for each package: anyone who puts a newer version of a vendor's package onto PyPI could have
-it installed, and PyPI would learn names that only the vendor should.
+A resolver requests each package from all indexes: anyone who publishes a newer version of a vendor's package on PyPI
+could have it installed, and PyPI would get private names.
 """
 
 import hashlib
@@ -41,13 +41,13 @@ _SECONDS = 60
 
 
 def named_file(name: str, version: str, url: str, sha256: str, *, system: str) -> LockedFile:
-    """Return the file with its size, which its server tells. Raises `FleetError`.
+    """Return the file with its size, from its server. Raises `FleetError`.
 
-    A package is for `system`, anything else for any. The content is compared when the mirror is built.
+    A package is for `system`, other files are for any. The content is compared when the mirror is built.
     """
     if not re.fullmatch(r"[0-9a-f]{64}", sha256):
-        remedy = "write the 64 hex digits that the vendor publishes; never those of a file that you only downloaded"
-        refuse(Code.MIRROR_CHECKSUM, "this is no SHA-256", remedy, value=sha256)
+        remedy = "write the 64 hexadecimal digits that the vendor publishes, not those of a downloaded file"
+        refuse(Code.MIRROR_CHECKSUM, "not a SHA-256", remedy, value=sha256)
     kind = _KINDS.get(Path(url.split("?")[0]).suffix, "archive")
     return LockedFile(
         name=name,
@@ -61,27 +61,27 @@ def named_file(name: str, version: str, url: str, sha256: str, *, system: str) -
 
 
 def size_of(url: str) -> int:
-    """Return how many bytes the file at `url` has. Raises `FleetError` when its server does not tell."""
+    """Return the size of the file at `url` in bytes. Raises `FleetError` if its server does not send it."""
     if not url.startswith(("https://", "http://")):
-        refuse(Code.MIRROR_FETCH, "this is no web address", "write https://…", value=url)
+        refuse(Code.MIRROR_FETCH, "not a URL", "write https://…", value=url)
     try:
         with urlopen(Request(url, method="HEAD"), timeout=_SECONDS) as answer:  # noqa: S310 - http(s), just checked
             size = int(answer.headers.get("Content-Length", 0))
     except (OSError, HTTPException, ValueError) as error:
-        refuse(Code.MIRROR_FETCH, f"the file cannot be reached: {error}", "see the address", value=url)
+        refuse(Code.MIRROR_FETCH, f"cannot download the file: {error}", "check the URL", value=url)
     if not size:
-        refuse(Code.MIRROR_FETCH, "its server does not tell its size", "name another server", value=url)
+        refuse(Code.MIRROR_FETCH, "the server does not send its size", "use another server", value=url)
     return size
 
 
 _ATTEMPTS, _PAUSE, _QUIET, _BLOCK = 4, 0.5, 60, 1 << 20
-"""How often; the seconds before the second time, doubled each time; those without a byte; bytes at a time."""
+"""Attempts; seconds before the second attempt, doubled each time; timeout without data; bytes per read."""
 
 
 def fetch(file: LockedFile, folder: Path) -> Path:
-    """Return `file` in `folder`, fetching it unless it is there. Raises `FleetError` when it cannot be had as pinned.
+    """Return `file` in `folder`, after a download if necessary. Raises `FleetError` if it does not match its pin.
 
-    What came before a break stays in `folder`, and only the rest is asked for.
+    An interrupted download stays in `folder`, and is continued.
     """
     target = folder / file.key
     if target.is_file() and sha256_of(target) == file.sha256:
@@ -90,7 +90,7 @@ def fetch(file: LockedFile, folder: Path) -> Path:
     try:
         part.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        refuse(Code.MIRROR_STORE, f"{folder}: {error.strerror or error}", "name another folder as the cache")
+        refuse(Code.MIRROR_STORE, f"{folder}: {error.strerror or error}", "choose another directory for --cache")
     for attempt in range(_ATTEMPTS):
         try:
             _get(file, part)
@@ -98,14 +98,19 @@ def fetch(file: LockedFile, folder: Path) -> Path:
         except (OSError, HTTPException) as error:
             gone = isinstance(error, HTTPError) and error.code < 500 and error.code not in (408, 416, 429)
             if gone or attempt == _ATTEMPTS - 1:
-                remedy = "try again later; if the vendor has taken it away, make the lock file anew"
-                refuse(Code.MIRROR_FETCH, f"{file} cannot be fetched: {error}", remedy, value=file.url)
+                remedy = "try again later; if the vendor has removed it, write the lock file again"
+                refuse(Code.MIRROR_FETCH, f"cannot download {file}: {error}", remedy, value=file.url)
             time.sleep(_PAUSE * 2**attempt)
     found = sha256_of(part)
     if found != file.sha256:
         part.unlink()
-        remedy = "do not use it: ask the vendor, or make the lock file anew from signed indexes"
-        refuse(Code.MIRROR_CHECKSUM, f"{file}: its SHA-256 is {found}, pinned is {file.sha256}", remedy, value=file.url)
+        remedy = "do not use it: ask the vendor, or write the lock file again from signed indexes"
+        refuse(
+            Code.MIRROR_CHECKSUM,
+            f"{file}: its SHA-256 is {found} instead of the pinned {file.sha256}",
+            remedy,
+            value=file.url,
+        )
     os.replace(part, target)
     return target
 
@@ -137,10 +142,10 @@ def _save(answer: HTTPResponse, part: Path, size: int) -> None:
     with part.open("ab" if answer.status == 206 else "wb") as target:
         while block := answer.read(_BLOCK):
             target.write(block)
-            if target.tell() > size:
-                break  # The checksum tells the rest.
+            if target.tell() > size:  # codespell:ignore tell
+                break  # The checksum shows the rest.
     if part.stat().st_size < size:
-        raise OSError(f"the connection broke after {part.stat().st_size} of {size} bytes")
+        raise OSError(f"the connection was lost after {part.stat().st_size} of {size} bytes")
 
 
 _ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
@@ -148,15 +153,15 @@ _ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedFile:
-    """A file of a package, as its index tells of it."""
+    """A file of a package in an index."""
 
     url: str
     sha256: str
-    """Empty where the index tells none."""
+    """Empty if the index has none."""
     size: int | None = None
     requires_python: str | None = None
     metadata: str | bool = False
-    """Whether `<url>.metadata` is there, or its checksum."""
+    """Whether `<url>.metadata` exists, or its checksum."""
     yanked: str | bool = False
 
     @property
@@ -166,14 +171,14 @@ class IndexedFile:
 
 
 def read_page(index: str, name: str) -> list[IndexedFile] | None:
-    """Return the files of the package `name`, as indexes write it; `None` where `index` has none.
+    """Return the files of the package `name` (normalized); `None` if `index` does not have it.
 
     Raises `FleetError`.
     """
     page = f"{index.rstrip('/')}/{name}/"
     if not _vouches(page):
-        # Its checksums are believed: over plain HTTP anybody on the way could have written them.
-        refuse(Code.LOCK_WHEEL, "this is no https address of an index", "write https://…/simple", value=index)
+        # Its checksums are trusted, and plain HTTP could be modified on the way.
+        refuse(Code.LOCK_WHEEL, "the index must have an https URL", "write https://…/simple", value=index)
     try:
         with urlopen(Request(page, headers={"Accept": _ACCEPT}), timeout=_SECONDS) as answer:  # noqa: S310
             content, kind, place = answer.read().decode(), answer.headers.get_content_type(), answer.url
@@ -181,13 +186,18 @@ def read_page(index: str, name: str) -> list[IndexedFile] | None:
     except (OSError, HTTPException, ValueError) as error:
         if getattr(error, "code", None) == 404:
             return None
-        refuse(Code.LOCK_WHEEL, f"{page} cannot be read: {error}", "see that the index can be reached", value=index)
+        refuse(
+            Code.LOCK_WHEEL,
+            f"cannot read {page}: {error}",
+            "check that this machine can connect to the index",
+            value=index,
+        )
     except (KeyError, TypeError, AttributeError):
-        refuse(Code.LOCK_WHEEL, f"{page} is no index of packages", "see the address of the index", value=index)
+        refuse(Code.LOCK_WHEEL, f"{page} is not a package index", "check the URL of the index", value=index)
 
 
 def _vouches(page: str) -> bool:
-    """Return whether nobody on the way can have changed `page`."""
+    """Return whether `page` cannot be modified on the way."""
     if page.startswith("https://"):
         return True
     host = urlsplit(page).hostname or ""
@@ -218,21 +228,21 @@ def _from_html(content: str, place: str) -> list[IndexedFile]:
     for attributes in links.found:
         url, fragment = urldefrag(urljoin(place, attributes["href"]))
         match = re.search(r"sha256=([0-9a-f]{64})", fragment)
-        told = attributes.get("data-core-metadata", attributes.get("data-dist-info-metadata"))
+        reported = attributes.get("data-core-metadata", attributes.get("data-dist-info-metadata"))
         found.append(
             IndexedFile(
                 url=url,
                 sha256=match[1] if match else "",
                 requires_python=attributes.get("data-requires-python"),
-                metadata=False if told is None else told.removeprefix("sha256=") if "=" in told else True,
+                metadata=False if reported is None else reported.removeprefix("sha256=") if "=" in reported else True,
                 yanked=attributes["data-yanked"] or True if "data-yanked" in attributes else False,
             )
         )
     return found
 
 
-def _metadata(told: Any) -> str | bool:
-    return str(told.get("sha256", "")) or True if isinstance(told, dict) else bool(told)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+def _metadata(reported: Any) -> str | bool:
+    return str(reported.get("sha256", "")) or True if isinstance(reported, dict) else bool(reported)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
 
 
 class _Links(HTMLParser):
@@ -251,21 +261,21 @@ _KIND = "application/vnd.pypi.simple.v1+json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexes:
-    """Which index answers for which package."""
+    """Index of each package."""
 
     own: Mapping[str, str] = field(default_factory=dict[str, str])
-    """By names as indexes write them: the only index that is asked for it."""
+    """By normalized name: the only index for the package."""
     others: Sequence[str] = ()
-    """Asked for all else, in this order: the first that knows the package answers alone."""
+    """Indexes for other packages: only the first that has the package is used."""
 
     def of(self, name: str) -> Sequence[str]:
-        """Return which are asked for `name`."""
+        """Return the indexes for `name`."""
         own = self.own.get(plain(name))
         return self.others if own is None else (own,)
 
 
 class OneIndex(ThreadingHTTPServer):
-    """Answers for `indexes`, with wheels whose SHA-256 they publish."""
+    """Local index with the wheels of `indexes` that have a SHA-256."""
 
     daemon_threads = True
 
@@ -274,17 +284,17 @@ class OneIndex(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.indexes = indexes
         self.wheels: dict[str, list[IndexedFile]] = {}
-        """What it has answered, by the name of the package."""
+        """Its responses by package."""
         self.failures: list[FleetError] = []
-        """What went wrong when real indexes were asked."""
+        """Errors of the real indexes."""
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """Its URL."""
         return f"http://127.0.0.1:{self.server_address[1]}/simple"
 
     def page(self, name: str) -> list[IndexedFile] | None:
-        """Return the wheels of `name`; `None` where no index knows it."""
+        """Return the wheels of `name`; `None` if no index has it."""
         for index in self.indexes.of(name):
             found = read_page(index, plain(name))
             if found is not None:
@@ -316,7 +326,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def _entry(file: IndexedFile) -> dict[str, Any]:
@@ -334,7 +344,7 @@ def _entry(file: IndexedFile) -> dict[str, Any]:
 
 @contextmanager
 def serve_one_index(indexes: Indexes) -> Generator[OneIndex]:
-    """Answer for `indexes` until the end of the context."""
+    """Serve `indexes` until the end of the context."""
     with OneIndex(indexes) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()

@@ -1,4 +1,4 @@
-"""Which wheels a mirror holds: what is asked for, which fit a node by `packaging`, resolved with `uv`."""
+"""Wheels of a mirror: requirements, resolution with `uv`, and compatibility with nodes by `packaging`."""
 
 import os
 import re
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
-"""Debian's names of architectures, and those in the names of wheels."""
+"""Architectures in names of wheels, by Debian's names."""
 _LEGACY = {5: "manylinux1", 12: "manylinux2010", 17: "manylinux2014"}
-"""By glibc 2.x."""
+"""Minor version of glibc 2.x by system."""
 
 
 def platforms_of(system: str) -> list[str]:
-    """Return the platforms whose wheels run on `system`, the best first. Raises `FleetError` for an unknown system."""
+    """Return the platform tags for `system`, the best first. Raises `FleetError` for an unknown system."""
     name = system.rpartition("-")[0]
     glibc: str | None = load("downloads")["glibc"].get(name)
     if glibc is None:
         known = ", ".join(load("downloads")["glibc"])
-        refuse(Code.LOCK_SYSTEM, "nobody here knows the C library of this system", f"take one of {known}", value=system)
+        refuse(Code.LOCK_SYSTEM, "unknown C library of this system", f"choose one of {known}", value=system)
     machine = machine_of(system)
     found: list[str] = []
     for minor in range(int(glibc.split(".")[1]), 4, -1):
@@ -54,12 +54,12 @@ def machine_of(system: str) -> str:
 
 
 def tags_of(python: str, system: str) -> "list[Tag]":
-    """Return the tags that CPython `python` takes on `system`, the best first. Raises `FleetError`."""
+    """Return the wheel tags for CPython `python` on `system`, the best first. Raises `FleetError`."""
     try:
         from packaging.tags import compatible_tags, cpython_tags
     except ImportError:
         remedy = "run `pip install 'llm-fleet[mirror]'`, or `pip install packaging`"
-        refuse(Code.LOCK_WHEEL, "wheels are told apart by `packaging`, which is not installed", remedy)
+        refuse(Code.LOCK_WHEEL, "wheels require `packaging`, which is not installed", remedy)
     major, minor = (int(part) for part in python.split(".")[:2])
     platforms = platforms_of(system)
     return [
@@ -76,15 +76,15 @@ def stack_lines(stack: str, release: str | None, python: str) -> list[str]:
     """Return the pins of `stack` in `release`, as requirements. Raises `FleetError`."""
     known = training_stacks().get(stack)
     if known is None:
-        remedy = did_you_mean(stack, training_stacks(), otherwise=f"take one of {', '.join(training_stacks())}")
-        refuse(Code.TRAINING_STACK, "there is no such stack of Neuron packages", remedy, value=stack)
+        remedy = did_you_mean(stack, training_stacks(), otherwise=f"choose one of {', '.join(training_stacks())}")
+        refuse(Code.TRAINING_STACK, "unknown stack of Neuron packages", remedy, value=stack)
     releases = [each.name for each in known.releases()]
     if release not in releases:
-        remedy = f"take one of {', '.join(releases)}"
+        remedy = f"choose one of {', '.join(releases)}"
         refuse(Code.TRAINING_STACK_RELEASE, f"this release has no {stack}", remedy, value=release)
     if python not in pythons_of(release):
-        remedy = f"take one of {', '.join(pythons_of(release))}"
-        refuse(Code.TRAINING_PYTHON, f"Neuron {release} is not made for this Python", remedy, value=python)
+        remedy = f"choose one of {', '.join(pythons_of(release))}"
+        refuse(Code.TRAINING_PYTHON, f"Neuron {release} does not support this Python version", remedy, value=python)
     return [f"{name}=={version}" for name, version in known.pins(neuron_releases()[release]).items()]
 
 
@@ -94,29 +94,34 @@ def file_lines(path: Path) -> list[str]:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        refuse(Code.LOCK_WHEEL, f"the requirements cannot be read: {reason}", "name another file", subject=str(path))
+        refuse(Code.LOCK_WHEEL, f"cannot read the requirements: {reason}", "choose another file", subject=str(path))
     lines = [re.sub(r"(^|\s)#.*$", "", line).strip() for line in text.splitlines()]
     found = [line for line in lines if line]
     for line in found:
         if line.startswith("-"):
-            remedy = "write one requirement a line, and indexes as --index and --index-of"
-            refuse(Code.LOCK_WHEEL, "an option in the requirements could lead to any index", remedy, value=line)
+            remedy = "write one requirement per line, and set indexes with --index and --index-of"
+            refuse(
+                Code.LOCK_WHEEL,
+                "options are not allowed in the requirements: they could add any index",
+                remedy,
+                value=line,
+            )
         if "://" in line and not _SHA256.search(line):
-            remedy = "write `name @ https://…#sha256=…`, with the checksum that its vendor publishes"
-            refuse(Code.LOCK_WHEEL, "an address without its checksum", remedy, value=line)
+            remedy = "write `name @ https://…#sha256=…`, with the checksum of its vendor"
+            refuse(Code.LOCK_WHEEL, "a URL needs a checksum", remedy, value=line)
     return found
 
 
 def with_stack(stack: Sequence[str], own: Sequence[str]) -> list[str]:
-    """Return the pins of a stack, but where the user's own lines name another version of a package."""
-    told = {plain(re.split(r"[\s\[=<>!~;@]", line, maxsplit=1)[0]) for line in own}
-    return [*(line for line in stack if plain(line.partition("==")[0]) not in told), *own]
+    """Return the pins of a stack, except for packages that the user's requirements pin."""
+    reported = {plain(re.split(r"[\s\[=<>!~;@]", line, maxsplit=1)[0]) for line in own}
+    return [*(line for line in stack if plain(line.partition("==")[0]) not in reported), *own]
 
 
 def indexes_of(indexes: Sequence[str], own: Sequence[Sequence[str]], *, neuron: bool) -> Indexes:
-    """Return which index answers for what: Neuron's alone for its own packages, `own` ones for theirs, else `indexes`.
+    """Return the index of each package: Neuron's for its packages, `own` ones for theirs, else `indexes`.
 
-    `neuron`: whether packages of Neuron are asked for.
+    `neuron`: whether Neuron packages are requested.
     """
     vendor = dict.fromkeys(vendor_packages(), neuron_index()) if neuron else {}
     return Indexes(own={**vendor, **{plain(name): url for name, url in own}}, others=tuple(indexes) or (PYPI,))
@@ -125,7 +130,7 @@ def indexes_of(indexes: Sequence[str], own: Sequence[Sequence[str]], *, neuron: 
 def find_wheel(indexes: Iterable[str], name: str, version: str, *, python: str, system: str) -> LockedFile:
     """Return the wheel of `name` in exactly `version` for CPython `python` (e.g. `3.10`) on `system`.
 
-    The first of `indexes` that has it wins, and of several wheels there the one that fits best. Raises `FleetError`.
+    The first of `indexes` that has it is used, and its best matching wheel. Raises `FleetError`.
     """
     seen: list[str] = []
     for index in indexes:
@@ -135,16 +140,14 @@ def find_wheel(indexes: Iterable[str], name: str, version: str, *, python: str, 
         if best:
             return locked_wheel(best, name, version, system=system)
     message = f"no index has a wheel {name} {version} with a SHA-256 for Python {python} on {system}"
-    remedy = (
-        f"take another version or Python; of this version there is {', '.join(seen)}" if seen else "see its spelling"
-    )
+    remedy = f"choose another version or Python; this version has {', '.join(seen)}" if seen else "check its spelling"
     refuse(Code.LOCK_WHEEL, message, remedy, value=f"{name}=={version}")
 
 
 def best_wheel(
     files: Iterable[IndexedFile], name: str, version: str, *, python: str, system: str
 ) -> IndexedFile | None:
-    """Return the wheel of `name` in exactly `version` that fits best, of those with a checksum. Raises `FleetError`."""
+    """Return the best matching wheel of `name` in exactly `version` with a checksum. Raises `FleetError`."""
     ranks = {tag: rank for rank, tag in enumerate(tags_of(python, system))}
     fitting = [
         (min(ranks[tag] for tag in tags), file)
@@ -157,7 +160,7 @@ def best_wheel(
 def locked_wheel(
     file: IndexedFile, name: str, version: str, *, system: str, requires: Iterable[str] = ()
 ) -> LockedFile:
-    """Return the entry of the lock file for the wheel `file`: for any system when its name says so."""
+    """Return the entry of the lock file for the wheel `file`: for any system if its tags allow that."""
     universal = file.name.endswith("-any.whl")
     return LockedFile(
         name=name,
@@ -184,9 +187,9 @@ def _tags(file: IndexedFile) -> "frozenset[Tag]":
 
 _SECONDS = 1800
 _KEPT = ("UV_HTTP_TIMEOUT", "UV_HTTP_RETRIES")
-"""Settings of this machine that only say how to reach others."""
+"""Environment variables of proxies and certificates."""
 _GLIBC = (17, 28, *range(31, 41))
-"""The minor versions of glibc 2.x for which uv resolves: see `uv pip compile --help`, `--python-platform`."""
+"""Minor versions of glibc 2.x that uv supports: see `uv pip compile --help`, `--python-platform`."""
 _SIDE_BY_SIDE = 8
 _PIN = re.compile(r"(?P<name>[\w.-]+)(==(?P<version>\S+)| @ (?P<url>\S+))\s+# via (?P<via>.+)")
 
@@ -200,17 +203,17 @@ class Resolver:
     indexes: Indexes
 
     def resolve(self, requirements: Sequence[str], scratch: Path) -> list[LockedFile]:
-        """Return the wheels that `requirements` come down to. `scratch`: an empty folder. Raises `FleetError`."""
-        asked = scratch / "requirements.txt"
-        asked.write_text("".join(f"{line}\n" for line in requirements), encoding="utf-8")
+        """Return the resolved wheels of `requirements`. `scratch`: an empty directory. Raises `FleetError`."""
+        requested = scratch / "requirements.txt"
+        requested.write_text("".join(f"{line}\n" for line in requirements), encoding="utf-8")
         with serve_one_index(self.indexes) as index:
-            done = _run(self._command(index, asked))
+            done = _run(self._command(index, requested))
             if done.returncode:
                 self._refuse(index, done.stderr, requirements)
             return self._locked(done.stdout, index)
 
     def _locked(self, resolved: str, index: OneIndex) -> list[LockedFile]:
-        """Return the files of the requirements that uv wrote, each with those of them that need it."""
+        """Return the files of uv's output, each with its dependents."""
         pins = [match for line in resolved.splitlines() if (match := _PIN.match(line))]
         needs: dict[str, list[str]] = {plain(pin["name"]): [] for pin in pins}
         for pin in pins:
@@ -235,25 +238,25 @@ class Resolver:
             assert file, f"uv has chosen {name} {version} by a wheel that the index named"
         return locked_wheel(file, name, version, system=self.system, requires=requires)
 
-    def _command(self, index: OneIndex, asked: Path) -> list[str]:
+    def _command(self, index: OneIndex, requested: Path) -> list[str]:
         newest = int(platforms_of(self.system)[0].split("_")[2])
         platform = f"{machine_of(self.system)}-manylinux_2_{max(minor for minor in _GLIBC if minor <= newest)}"
         return [
             *(_uv(), "pip", "compile", "--quiet", "--color", "never", "--no-config", "--no-cache", "--system-certs"),
             *("--python", sys.executable, "--no-python-downloads", "--no-header", "--annotation-style", "line"),
             *("--default-index", index.url, "--only-binary", ":all:"),
-            *("--python-version", self.python, "--python-platform", platform, str(asked)),
+            *("--python-version", self.python, "--python-platform", platform, str(requested)),
         ]
 
     def _refuse(self, index: OneIndex, said: str, requirements: Sequence[str]) -> None:
         if index.failures:
             raise FleetError([problem for error in index.failures[:3] for problem in error.problems])
-        # Its message is a few lines with a heading each; a hint after them advises options of uv's own.
+        # The message has a few lines with headings; the hint after them is about options of uv.
         lines = said.partition("\nhint:")[0].split()
         reason = " ".join(lines).replace("No solution found when resolving dependencies cause: ", "")
-        remedy = "name versions that go together and have wheels, or the index that has what is missing"
+        remedy = "choose compatible versions with wheels, or add the index with the missing packages"
         said = reason.removeprefix("error: ")
-        message = f"these requirements cannot be resolved for Python {self.python} on {self.system}: {said}"
+        message = f"cannot resolve the requirements for Python {self.python} on {self.system}: {said}"
         refuse(Code.LOCK_WHEEL, message, remedy, value=", ".join(requirements))
 
 
@@ -263,14 +266,14 @@ def _uv() -> str:
 
         return find_uv_bin()
     except (ImportError, FileNotFoundError):
-        message = "packages are resolved by `uv`, which is not installed in this environment"
+        message = "resolving packages requires `uv`, which is not installed in this environment"
         refuse(Code.LOCK_WHEEL, message, "run `pip install 'llm-fleet[mirror]'`")
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    # None of this machine's settings: an index or a folder of wheels in them would be asked too.
+    # Without this machine's settings, which could add an index or a directory of wheels.
     kept = {name: value for name, value in os.environ.items() if not name.startswith("UV_") or name in _KEPT}
-    # Our own index is on this machine, which no proxy reaches.
+    # The local index is on this machine, so no proxy is used for it.
     unproxied = ",".join(filter(None, (kept.get("NO_PROXY", kept.get("no_proxy", "")), "127.0.0.1")))
     environment = {**kept, "NO_PROXY": unproxied, "no_proxy": unproxied}
     try:
@@ -278,6 +281,8 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
             command, check=False, capture_output=True, text=True, timeout=_SECONDS, env=environment
         )
     except OSError as error:
-        refuse(Code.LOCK_WHEEL, f"{command[0]} cannot be run: {error.strerror}", "install `uv` anew")
+        refuse(Code.LOCK_WHEEL, f"cannot run {command[0]}: {error.strerror}", "install `uv` again")
     except subprocess.TimeoutExpired:
-        refuse(Code.LOCK_WHEEL, f"uv did not end within {_SECONDS} s", "check that each index can be reached")
+        refuse(
+            Code.LOCK_WHEEL, f"uv did not end within {_SECONDS} s", "check that this machine can connect to each index"
+        )

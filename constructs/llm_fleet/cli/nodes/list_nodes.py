@@ -1,7 +1,7 @@
 """Lists the nodes of a HyperPod cluster, of a ParallelCluster and of a service.
 
-ListClusterNodes tells names of the form `ip-10-1-2-3`, which hold the address; DescribeClusterNode would tell more, one
-node a call, and is not asked: 2,000 nodes would take 2,000 calls.
+ListClusterNodes returns names of the form `ip-10-1-2-3`, which contain the address. DescribeClusterNode returns more,
+but is not called: 2,000 nodes would take 2,000 calls.
 """
 
 import re
@@ -10,14 +10,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from llm_fleet.catalog.aws_api import api_rate, page_size
-from llm_fleet.cli.clients import AwsClients, told_of_aws
+from llm_fleet.cli.clients import AwsClients, aws_errors_reported
 from llm_fleet.cli.nodes.node import (
     GroupCount,
     Listing,
     Node,
     NodeRole,
     Pace,
-    Told,
+    Reported,
     in_launch_order,
     part,
     roles_of_place,
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 _HYPERPOD_CALL = "list_cluster_nodes"
 _HOST = re.compile(r"ip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})")
 _RUNNING = "Running"
-_EKS = "EKS orchestrates this cluster, not Slurm: `kubectl get nodes` shows Kubernetes' view"
+_EKS = "this cluster uses EKS, not Slurm: run `kubectl get nodes` for the state in Kubernetes"
 _WORDS = {"controller": NodeRole.CONTROLLER, "login": NodeRole.LOGIN}
-"""Where nobody tells what a group is for, its name may."""
+"""Names of groups whose role is not known otherwise."""
 
 
 def hyperpod_listing(
     clients: AwsClients, place: Place, *, roles: Mapping[str, NodeRole], seen: Callable[[int], None]
 ) -> Listing:
     """Return the cluster's nodes. Raises `AwsRefusal`."""
-    with told_of_aws(str(place)):
-        cluster = cast("Told", clients.sagemaker.describe_cluster(ClusterName=place.name))
-        groups: list[Told] = [*cluster.get("InstanceGroups", []), *cluster.get("RestrictedInstanceGroups", [])]
+    with aws_errors_reported(str(place)):
+        cluster = cast("Reported", clients.sagemaker.describe_cluster(ClusterName=place.name))
+        groups: list[Reported] = [*cluster.get("InstanceGroups", []), *cluster.get("RestrictedInstanceGroups", [])]
         summaries = _summaries(clients, place.name, _wants_unlaunched(cluster), seen)
     cluster_id = str(cluster["ClusterArn"]).rpartition("/")[2]
     known = {str(group["InstanceGroupName"]): _role(group, roles) for group in groups}
@@ -61,70 +61,70 @@ def hyperpod_listing(
     )
 
 
-def _wants_unlaunched(cluster: Told) -> dict[str, Any]:
-    """Return what makes the service tell of nodes that have no machine yet: only `Continuous` knows such."""
+def _wants_unlaunched(cluster: Reported) -> dict[str, Any]:
+    """Return the parameter that includes nodes without an instance, which exist only with `Continuous`."""
     return {"IncludeNodeLogicalIds": True} if cluster.get("NodeProvisioningMode") == "Continuous" else {}
 
 
-def _summaries(clients: AwsClients, name: str, more: Mapping[str, Any], seen: Callable[[int], None]) -> list[Told]:
+def _summaries(clients: AwsClients, name: str, more: Mapping[str, Any], seen: Callable[[int], None]) -> list[Reported]:
     request = {"ClusterName": name, "MaxResults": page_size(_HYPERPOD_CALL), **more}
-    found: list[Told] = []
+    found: list[Reported] = []
     for page in _pages(Pace(api_rate(_HYPERPOD_CALL)), clients.sagemaker.list_cluster_nodes, request, "NextToken"):
         found += page["ClusterNodeSummaries"]
         seen(len(found))
     return found
 
 
-def _pages(pace: Pace, call: Callable[..., Any], request: Mapping[str, Any], token: str) -> Iterator[Told]:
-    """Yield the pages of an answer, whose next one has the `token`; botocore's paginators do not wait between them."""
+def _pages(pace: Pace, call: Callable[..., Any], request: Mapping[str, Any], token: str) -> Iterator[Reported]:
+    """Yield the pages of a response by its `token`; botocore's paginators do not wait between pages."""
     more: dict[str, Any] = {}
     while True:
         pace.take()
-        page: Told = call(**request, **more)
+        page: Reported = call(**request, **more)
         yield page
         if not page.get(token):
             return
         more = {token: page[token]}
 
 
-def _role(group: Told, roles: Mapping[str, NodeRole]) -> NodeRole | None:
-    """Return what a group is for: by AWS, else by the fleet file, else by its name."""
+def _role(group: Reported, roles: Mapping[str, NodeRole]) -> NodeRole | None:
+    """Return the role of a group: from AWS, else from the fleet file, else from its name."""
     name = str(group["InstanceGroupName"])
-    told = str(part(group, "SlurmConfig").get("NodeType", "")).lower()
-    if told in set(NodeRole):
-        return NodeRole(told)
+    reported = str(part(group, "SlurmConfig").get("NodeType", "")).lower()
+    if reported in set(NodeRole):
+        return NodeRole(reported)
     if name in roles:
         return roles[name]
     return next((role for word, role in _WORDS.items() if word in name.lower()), None)
 
 
-def _hyperpod_count(group: Told) -> GroupCount:
+def _hyperpod_count(group: Reported) -> GroupCount:
     """Return the counts of a group that has `TargetCount`, which is optional in the service's model.
 
-    `TargetStateCount` does not stand in for it: it counts the nodes that run the wanted image (botocore's model).
+    `TargetStateCount` is no replacement: it counts the nodes that run the target image (botocore's model).
     """
     wanted, current = int(group["TargetCount"]), int(group.get("CurrentCount", 0))
     return GroupCount(group=str(group["InstanceGroupName"]), current=current, wanted=wanted)
 
 
-def _hyperpod_node(told: Told, cluster_id: str, roles: Mapping[str, NodeRole | None]) -> Node:
-    group = str(told["InstanceGroupName"])
-    instance_id = str(told.get("InstanceId") or "") or None
-    status: Told = part(told, "InstanceStatus")
-    host = str(told.get("PrivateDnsHostname") or "").partition(".")[0]
+def _hyperpod_node(reported: Reported, cluster_id: str, roles: Mapping[str, NodeRole | None]) -> Node:
+    group = str(reported["InstanceGroupName"])
+    instance_id = str(reported.get("InstanceId") or "") or None
+    status: Reported = part(reported, "InstanceStatus")
+    host = str(reported.get("PrivateDnsHostname") or "").partition(".")[0]
     found = _HOST.fullmatch(host)
     return Node(
         group=group,
         index=0,
         role=roles.get(group),
         instance_id=instance_id,
-        logical_id=told.get("NodeLogicalId"),
+        logical_id=reported.get("NodeLogicalId"),
         name=host or None,
         status=str(status.get("Status", "")),
         running=status.get("Status") == _RUNNING,
         message=str(status.get("Message") or ""),
-        instance_type=told.get("InstanceType"),
-        launched=told.get("LaunchTime"),
+        instance_type=reported.get("InstanceType"),
+        launched=reported.get("LaunchTime"),
         address=".".join(found.groups()) if found else None,
         target=f"sagemaker-cluster:{cluster_id}_{group}-{instance_id}" if instance_id else None,
     )
@@ -140,16 +140,16 @@ _THERE = ["pending", "running", "shutting-down", "stopping", "stopped"]
 
 
 def parallelcluster_listing(clients: AwsClients, place: Place, *, seen: Callable[[int], None]) -> Listing:
-    """Return the cluster's nodes. Raises `AwsRefusal`, or `FleetError` (LF1100) when there is none."""
-    with told_of_aws(str(place)):
+    """Return the cluster's nodes. Raises `AwsRefusal`, or `FleetError` (LF1100) if there are none."""
+    with aws_errors_reported(str(place)):
         instances = _instances(clients, place.name, seen)
     if not instances:
         refuse(
             NodesCode.NO_NODES,
-            "no instance of this cluster is in the region",
-            "see that it is deployed, and that --region is its own; "
-            f"`aws ec2 describe-instances --region {clients.region} --filters Name=tag-key,Values={_CLUSTER}` shows "
-            "all there are",
+            "the cluster has no instances in this Region",
+            "check that it is deployed, and check --region; "
+            f"`aws ec2 describe-instances --region {clients.region} --filters Name=tag-key,Values={_CLUSTER}` lists "
+            "the instances of all clusters",
             subject=str(place),
         )
     name = _newest(instances)
@@ -157,48 +157,48 @@ def parallelcluster_listing(clients: AwsClients, place: Place, *, seen: Callable
     return Listing(nodes=in_launch_order(nodes), name=name)
 
 
-def _instances(clients: AwsClients, name: str, seen: Callable[[int], None]) -> list[Told]:
-    # Its name ends in eight digits of a hash of what no update changes, which only a synth could tell.
+def _instances(clients: AwsClients, name: str, seen: Callable[[int], None]) -> list[Reported]:
+    # The name ends in eight digits of a hash that only a synth can calculate.
     filters = [
         {"Name": f"tag:{_CLUSTER}", "Values": [name, f"{name}-????????"]},
         {"Name": "instance-state-name", "Values": _THERE},
     ]
     request = {"Filters": filters, "MaxResults": page_size(_PARALLELCLUSTER_CALL)}
-    found: list[Told] = []
+    found: list[Reported] = []
     for page in _pages(Pace(api_rate(_PARALLELCLUSTER_CALL)), clients.ec2.describe_instances, request, "NextToken"):
         found += [one for reservation in page["Reservations"] for one in reservation.get("Instances", [])]
         seen(len(found))
     return found
 
 
-def _newest(instances: list[Told]) -> str:
-    """Return the name of the cluster: of two, as long as one takes the other's place, the new one's."""
+def _newest(instances: list[Reported]) -> str:
+    """Return the name of the cluster; during a replacement, that of the new one."""
     heads = [one for one in instances if _tags(one).get(_TYPE) == "HeadNode"]
     return _tags(max(heads or instances, key=lambda one: one["LaunchTime"]))[_CLUSTER]
 
 
-def _tags(instance: Told) -> dict[str, str]:
+def _tags(instance: Reported) -> dict[str, str]:
     return {tag["Key"]: tag["Value"] for tag in instance.get("Tags", [])}
 
 
-def _parallelcluster_node(told: Told) -> Node:
-    tags = _tags(told)
+def _parallelcluster_node(reported: Reported) -> Node:
+    tags = _tags(reported)
     role = _ROLES.get(tags.get(_TYPE, ""))
-    state = str(told["State"]["Name"])
+    state = str(reported["State"]["Name"])
     running = state == "running"
     return Node(
         group=tags.get(_QUEUE) or tags.get(_POOL) or str(role or "node"),
         index=0,
         role=role,
-        instance_id=told["InstanceId"],
+        instance_id=reported["InstanceId"],
         status=state,
         running=running,
-        message="" if running else str(part(told, "StateReason").get("Message", "")),
-        instance_type=told.get("InstanceType"),
-        launched=told.get("LaunchTime"),
-        zone=part(told, "Placement").get("AvailabilityZone"),
-        address=told.get("PrivateIpAddress"),
-        target=told["InstanceId"] if running else None,
+        message="" if running else str(part(reported, "StateReason").get("Message", "")),
+        instance_type=reported.get("InstanceType"),
+        launched=reported.get("LaunchTime"),
+        zone=part(reported, "Placement").get("AvailabilityZone"),
+        address=reported.get("PrivateIpAddress"),
+        target=reported["InstanceId"] if running else None,
     )
 
 
@@ -209,15 +209,15 @@ _INTERFACE = "ElasticNetworkInterface"
 def service_listing(clients: AwsClients, place: Place, *, seen: Callable[[int], None]) -> Listing:
     """Return the hosts and tasks of the service. Its ECS cluster has its name.
 
-    Raises `AwsRefusal`, or `FleetError` (LF1008) when neither the service nor anything of it is there.
+    Raises `AwsRefusal`, or `FleetError` (LF1008) if neither the service nor a host of it exists.
     """
     name = place.name
-    asked = _Ecs(clients, name)
+    requested = _Ecs(clients, name)
     services = living_services(clients, place)
-    with told_of_aws(str(place)):
-        hosts = asked.all("list_container_instances", "containerInstanceArns", "describe_container_instances")
-        # Of a service that is not there ECS refuses to list tasks, while its hosts may be there already.
-        tasks = asked.all("list_tasks", "taskArns", "describe_tasks", serviceName=name) if services else []
+    with aws_errors_reported(str(place)):
+        hosts = requested.all("list_container_instances", "containerInstanceArns", "describe_container_instances")
+        # ECS refuses to list the tasks of a service that does not exist, but its hosts may exist already.
+        tasks = requested.all("list_tasks", "taskArns", "describe_tasks", serviceName=name) if services else []
         machines = _machines(clients, [str(one["ec2InstanceId"]) for one in hosts if one.get("ec2InstanceId")])
     if not (services or hosts or tasks):
         refuse_gone(place)
@@ -225,7 +225,7 @@ def service_listing(clients: AwsClients, place: Place, *, seen: Callable[[int], 
     where = {str(one["containerInstanceArn"]): str(one.get("ec2InstanceId", "")) for one in hosts}
     nodes = [_host(one, machines.get(str(one.get("ec2InstanceId")), {})) for one in hosts]
     nodes += [_task(one, where) for one in tasks]
-    service: Told = services[0] if services else {}
+    service: Reported = services[0] if services else {}
     return Listing(
         nodes=in_launch_order(nodes),
         name=name,
@@ -239,37 +239,37 @@ def service_listing(clients: AwsClients, place: Place, *, seen: Callable[[int], 
     )
 
 
-def living_services(clients: AwsClients, place: Place) -> list[Told]:
-    """Return what ECS tells of the service: one, or none where it is not there. Raises `AwsRefusal`."""
-    with told_of_aws(str(place)):
-        answer = cast("Told", clients.ecs.describe_services(cluster=place.name, services=[place.name]))
-    # ECS tells of a deleted service for a while.
+def living_services(clients: AwsClients, place: Place) -> list[Reported]:
+    """Return ECS's description of the service in a list, empty if it does not exist. Raises `AwsRefusal`."""
+    with aws_errors_reported(str(place)):
+        answer = cast("Reported", clients.ecs.describe_services(cluster=place.name, services=[place.name]))
+    # ECS still returns a deleted service for a while.
     return [one for one in answer["services"] if one.get("status") != "INACTIVE"]
 
 
 def refuse_gone(place: Place) -> NoReturn:
-    """Refuse to tell of a service of which nothing is there (LF1008)."""
+    """Refuse a service that does not exist (LF1008)."""
     refuse(
         CommandCode.GONE,
-        "there is no such service: not yet, or no longer",
-        "see that it was deployed, in this region and account; `llm-fleet events` tells why a stack was rolled back",
+        "the service does not exist",
+        "check that it is deployed in this Region and account; `llm-fleet events` shows why a stack was rolled back",
         subject=str(place),
     )
 
 
 class _Ecs:
-    """Asks ECS page by page."""
+    """Lists and describes resources of ECS, page by page."""
 
     def __init__(self, clients: AwsClients, cluster: str) -> None:
         self._client: Any = clients.ecs
         self._cluster = cluster
         self._pace = Pace(api_rate(_SERVICE_CALL))
 
-    def all(self, lists: str, arns: str, describes: str, **more: str) -> list[Told]:
-        """Return what the operation `describes` tells of everything that `lists` names."""
+    def all(self, lists: str, arns: str, describes: str, **more: str) -> list[Reported]:
+        """Return the results of the operation `describes` for all ids of the operation `lists`."""
         key = arns.removesuffix("Arns") + "s"
         request = {"cluster": self._cluster, "maxResults": page_size(_SERVICE_CALL), **more}
-        found: list[Told] = []
+        found: list[Reported] = []
         for page in _pages(self._pace, getattr(self._client, lists), request, "nextToken"):
             if page[arns]:
                 self._pace.take()
@@ -277,103 +277,103 @@ class _Ecs:
         return found
 
 
-def _machines(clients: AwsClients, ids: Sequence[str]) -> dict[str, Told]:
-    """Return what EC2 tells of the hosts, by id; one that is gone already is left out."""
+def _machines(clients: AwsClients, ids: Sequence[str]) -> dict[str, Reported]:
+    """Return EC2's descriptions of the hosts by id, without terminated ones."""
     if not ids:
         return {}
     pages = clients.ec2.get_paginator("describe_instances").paginate(
         Filters=[{"Name": "instance-id", "Values": list(ids)}]
     )
     found = [one for page in pages for reservation in page["Reservations"] for one in reservation.get("Instances", [])]
-    return {str(one.get("InstanceId")): cast("Told", one) for one in found}
+    return {str(one.get("InstanceId")): cast("Reported", one) for one in found}
 
 
-def _last_event(service: Told) -> str:
-    """Return why the service lacks tasks, in ECS's words; nothing when it lacks none."""
+def _last_event(service: Reported) -> str:
+    """Return ECS's message about missing tasks; empty if none is missing."""
     if not service or service["runningCount"] >= service["desiredCount"]:
         return ""
-    events: Sequence[Told] = service.get("events", [])
+    events: Sequence[Reported] = service.get("events", [])
     return str(events[0]["message"]) if events else ""
 
 
-def _host(told: Told, machine: Told) -> Node:
-    attributes = {one["name"]: one.get("value", "") for one in told.get("attributes", [])}
-    connected = bool(told.get("agentConnected"))
-    status = str(told.get("status", ""))
+def _host(reported: Reported, machine: Reported) -> Node:
+    attributes = {one["name"]: one.get("value", "") for one in reported.get("attributes", [])}
+    connected = bool(reported.get("agentConnected"))
+    status = str(reported.get("status", ""))
     return Node(
         group=str(NodeRole.HOST),
         index=0,
         role=NodeRole.HOST,
-        instance_id=told.get("ec2InstanceId"),
+        instance_id=reported.get("ec2InstanceId"),
         status=status,
         running=status == "ACTIVE" and connected,
-        message=str(told.get("statusReason") or "") or ("" if connected else "ECS's agent is not connected"),
+        message=str(reported.get("statusReason") or "") or ("" if connected else "the ECS agent is not connected"),
         instance_type=machine.get("InstanceType") or attributes.get("ecs.instance-type"),
-        launched=machine.get("LaunchTime") or told.get("registeredAt"),
+        launched=machine.get("LaunchTime") or reported.get("registeredAt"),
         zone=part(machine, "Placement").get("AvailabilityZone") or attributes.get("ecs.availability-zone"),
         address=machine.get("PrivateIpAddress"),
-        target=told.get("ec2InstanceId"),
+        target=reported.get("ec2InstanceId"),
     )
 
 
-def _task(told: Told, where: Mapping[str, str]) -> Node:
-    arn = str(told["taskArn"])
+def _task(reported: Reported, where: Mapping[str, str]) -> Node:
+    arn = str(reported["taskArn"])
     details = {
         detail["name"]: detail.get("value", "")
-        for attachment in told.get("attachments", [])
+        for attachment in reported.get("attachments", [])
         if attachment.get("type") == _INTERFACE
         for detail in attachment.get("details", [])
     }
-    status = str(told.get("lastStatus", ""))
-    health = str(told.get("healthStatus", ""))
-    launched: datetime | None = told.get("startedAt") or told.get("createdAt")
+    status = str(reported.get("lastStatus", ""))
+    health = str(reported.get("healthStatus", ""))
+    launched: datetime | None = reported.get("startedAt") or reported.get("createdAt")
     return Node(
         group=str(NodeRole.TASK),
         index=0,
         role=NodeRole.TASK,
-        instance_id=where.get(str(told.get("containerInstanceArn"))) or None,
+        instance_id=where.get(str(reported.get("containerInstanceArn"))) or None,
         logical_id=arn.rpartition("/")[2],
         status=status,
         running=status == "RUNNING",
-        message=str(told.get("stoppedReason") or "") or ("its health check fails" if health == "UNHEALTHY" else ""),
+        message=str(reported.get("stoppedReason") or "") or ("its health check fails" if health == "UNHEALTHY" else ""),
         launched=launched,
-        zone=told.get("availabilityZone"),
+        zone=reported.get("availabilityZone"),
         address=details.get("privateIPv4Address"),
-        task_arn=arn if told.get("enableExecuteCommand") else None,
+        task_arn=arn if reported.get("enableExecuteCommand") else None,
     )
 
 
 Seen = Callable[[int], None]
-"""Told how many nodes there are so far."""
+"""Called with the number of nodes so far."""
 
 
 def listing_of(
     clients: AwsClients, place: Place, *, roles: Mapping[str, NodeRole] | None = None, seen: Seen | None = None
 ) -> Listing:
-    """Return the nodes of `place`, by group and in the order of their launch, and what AWS tells of the whole.
+    """Return the nodes of `place`, by group and launch time, and the state of the cluster or service.
 
-    `roles`: of HyperPod's instance groups, where AWS may not tell them (`roles_of_place`). Raises `AwsRefusal`, or
-    `FleetError` (LF1008, LF1100) where there is nothing.
+    `roles`: roles of HyperPod's instance groups, which AWS may not return (`roles_of_place`). Raises `AwsRefusal`, or
+    `FleetError` (LF1008, LF1100) if there are no nodes.
     """
-    told: Seen = seen or (lambda _: None)
+    reported: Seen = seen or (lambda _: None)
     if place.kind is Kind.HYPERPOD:
-        return hyperpod_listing(clients, place, roles=roles or {}, seen=told)
+        return hyperpod_listing(clients, place, roles=roles or {}, seen=reported)
     if place.kind is Kind.PARALLELCLUSTER:
-        return parallelcluster_listing(clients, place, seen=told)
-    return service_listing(clients, place, seen=told)
+        return parallelcluster_listing(clients, place, seen=reported)
+    return service_listing(clients, place, seen=reported)
 
 
 _WHOLE_ID = re.compile(r"i-[0-9a-f]{8,17}|[0-9a-f]{16,}")
-"""Of an instance, or of a task of ECS."""
+"""Id of an instance or of an ECS task."""
 
 
-def wanted_id(clients: AwsClients, place: Place, asked: str, *, fleet: "Fleet | None" = None) -> str:
-    """Return the instance id, of a service's task the task's id, of the node that `asked` means (`wanted_node`).
+def wanted_id(clients: AwsClients, place: Place, requested: str, *, fleet: "Fleet | None" = None) -> str:
+    """Return the instance id (for a task of a service, the task id) of the node `requested`, as `wanted_node` reads it.
 
-    A whole id is returned as it is, and nobody is asked: logs and events outlive the node. Raises `AwsRefusal`,
+    A complete id is returned without a call, because logs and events outlive the node. Raises `AwsRefusal`,
     `FleetError` (LF1100 to LF1103).
     """
-    word = asked.strip()
+    word = requested.strip()
     if _WHOLE_ID.fullmatch(word):
         return word
     node = wanted_node(listing_of(clients, place, roles=roles_of_place(fleet, place)), word)
@@ -381,9 +381,9 @@ def wanted_id(clients: AwsClients, place: Place, asked: str, *, fleet: "Fleet | 
     if found is None:
         refuse(
             NodesCode.NODE_NOT_RUNNING,
-            f"{node.label} has no machine yet",
-            "wait until it has one, `llm-fleet nodes --watch` shows it",
+            f"{node.label} has no instance yet",
+            "wait until it has one (`llm-fleet nodes --watch`)",
             subject=str(place),
-            value=asked,
+            value=requested,
         )
     return found

@@ -1,4 +1,4 @@
-"""A node, as every listing has it, the words for its roles and state, and which node is meant."""
+"""A node of any kind of cluster or service, its roles, and the lookup of a node by name."""
 
 import time
 from collections import Counter
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class NodeRole(StrEnum):
-    """What a node is for."""
+    """Role of a node."""
 
     CONTROLLER = "controller"
     LOGIN = "login"
@@ -30,54 +30,54 @@ class NodeRole(StrEnum):
     HOST = "host"
     """An instance under an inference service."""
     TASK = "task"
-    """A task of an inference service: no machine, and yet something to look into."""
+    """A task of an inference service: not an instance, but a place to connect to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """One node of a cluster, or one host or task of a service. What AWS does not tell is `None`."""
+    """A node of a cluster, or a host or task of a service. Values that AWS does not return are `None`."""
 
     group: str
-    """Instance group, queue or login pool; of a head node `head`; of a service `host` or `task`."""
+    """Instance group, queue or login pool; `head` for a head node; `host` or `task` for a service."""
     index: int
-    """Its place in the group, from 1, in the order in which they were launched."""
+    """Number in the group by launch time, from 1."""
     status: str
-    """In AWS's words: of HyperPod `Running`, `Failure` …; of EC2 `running` …; of ECS `ACTIVE`, `RUNNING` …"""
+    """AWS's value: HyperPod `Running`, `Failure` …; EC2 `running` …; ECS `ACTIVE`, `RUNNING` …"""
     running: bool
-    """Whether AWS says that it is up."""
+    """Whether it runs, by its status in AWS."""
     role: NodeRole | None = None
     instance_id: str | None = None
-    """`None` before HyperPod has found a machine for it."""
+    """`None` until HyperPod has an instance for it."""
     logical_id: str | None = None
-    """HyperPod's, from the request for it to its end; of a task its id."""
+    """HyperPod's `NodeLogicalId`, which exists from the request for the node on; the id of a task."""
     name: str | None = None
-    """What Slurm calls it, e.g. `ip-10-1-2-3`."""
+    """Slurm name, e.g. `ip-10-1-2-3`."""
     message: str = ""
-    """What AWS says of the status."""
+    """AWS's message about the status."""
     instance_type: str | None = None
     launched: datetime | None = None
     zone: str | None = None
-    """Name of the AZ. ListClusterNodes does not tell it."""
+    """Name of the AZ. ListClusterNodes does not return it."""
     address: str | None = None
     """Private IPv4 address."""
     target: str | None = None
-    """What Session Manager calls it; `None` where it does not reach."""
+    """Target of Session Manager; `None` if it cannot connect."""
     task_arn: str | None = None
-    """Of a task in which people may run commands (ECS Exec)."""
+    """ARN of a task with ECS Exec enabled."""
 
     @property
     def label(self) -> str:
-        """What people call it, e.g. `trn1-3`."""
+        """Group and number, e.g. `trn1-3`."""
         return f"{self.group}-{self.index}"
 
-    def told(self) -> dict[str, Any]:
-        """Return it for `--json`, without what nobody knows."""
+    def as_json(self) -> dict[str, Any]:
+        """Return the node for `--json`, without unknown values."""
         fields = {name: getattr(self, name) for name in self.__slots__ if name != "running"}
         return {"label": self.label} | {name: value for name, value in fields.items() if value not in (None, "")}
 
 
 def in_launch_order(nodes: Iterable[Node]) -> tuple[Node, ...]:
-    """Return `nodes` by group and launch, numbered within each group from 1; what is not launched yet comes last."""
+    """Return `nodes` by group and launch time, numbered within each group from 1; nodes not launched yet are last."""
     counts: Counter[str] = Counter()
     numbered: list[Node] = []
     for node in sorted(nodes, key=_order):
@@ -93,7 +93,7 @@ def _order(node: Node) -> tuple[str, bool, float, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupCount:
-    """How many nodes a group has, of how many that are wanted."""
+    """Current and target number of nodes of a group."""
 
     group: str
     current: int
@@ -102,21 +102,21 @@ class GroupCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """The nodes, by group and in the order of their launch, and what is said of all of them."""
+    """The nodes by group and launch time, and the state of the cluster or service."""
 
     nodes: Sequence[Node]
     name: str
-    """What AWS calls the cluster or service, in full."""
+    """Full name of the cluster or service in AWS."""
     status: str = ""
-    """Of the cluster; empty where there is no such thing."""
+    """Status of the cluster; empty if there is none."""
     message: str = ""
-    """What AWS says of the status."""
+    """AWS's message about the status."""
     note: str = ""
-    """What else is to be known of the whole."""
+    """Other remarks about the cluster or service."""
     has_slurm: bool = True
-    """Whether Slurm runs on it: not on a service, nor on a HyperPod cluster of EKS."""
+    """Whether it runs Slurm, unlike a service or a HyperPod cluster with EKS."""
     counts: Sequence[GroupCount] = ()
-    """Of each group; empty where AWS does not tell what is wanted."""
+    """Per group; empty if AWS does not return target counts."""
 
 
 def roles_of_place(fleet: "Fleet | None", place: "Place") -> Mapping[str, NodeRole]:
@@ -127,16 +127,16 @@ def roles_of_place(fleet: "Fleet | None", place: "Place") -> Mapping[str, NodeRo
     return {group.name: NodeRole(group.node_type.lower()) for group in cluster.groups}
 
 
-Told = Mapping[str, Any]
+Reported = Mapping[str, Any]
 
 
-def part(told: Told, key: str) -> Told:
-    """Return the structure under `key`; empty where AWS leaves it out or says null."""
-    return cast("Told", told.get(key) or {})
+def part(reported: Reported, key: str) -> Reported:
+    """Return the structure under `key`; empty if it is missing or null."""
+    return cast("Reported", reported.get(key) or {})
 
 
 class Pace:
-    """A bucket of tokens, as AWS itself counts calls: each call takes one, and they come back at a rate."""
+    """A token bucket, as AWS counts calls: each call takes a token, and tokens are added at a fixed rate."""
 
     def __init__(
         self,
@@ -145,17 +145,17 @@ class Pace:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Begin with a full bucket. `clock` tells seconds, `sleep` waits for some."""
+        """Begin with a full bucket. `clock` returns seconds, `sleep` waits for seconds."""
         self._rate = rate
         self._clock = clock
         self._sleep = sleep
         self._tokens = float(rate.burst)
         self._at = clock()
         self.waited = 0.0
-        """Seconds that were waited for the service's sake."""
+        """Seconds that were waited."""
 
     def take(self) -> None:
-        """Wait until a call may be made."""
+        """Wait until a call is allowed."""
         self._refill()
         if self._tokens < 1:
             pause = (1 - self._tokens) / self._rate.per_second
@@ -171,37 +171,37 @@ class Pace:
 
 
 _FIRST = (NodeRole.LOGIN, NodeRole.CONTROLLER, NodeRole.HEAD, NodeRole.TASK, NodeRole.HOST)
-"""Where a person works when nothing is asked for."""
+"""Default roles, in this order."""
 _ANY = (NodeRole.LOGIN, NodeRole.CONTROLLER, NodeRole.HEAD)
-"""Roles whose nodes are alike: the first that runs will do."""
+"""Roles with equal nodes: the first running node is used."""
 _CANDIDATES = 8
 _LEAST_OF_ID = 5
-"""Signs of an instance id that are taken for its beginning, e.g. `i-0ab`."""
+"""Shortest prefix of an instance id, e.g. `i-0ab`."""
 
 
-def wanted_node(listing: Listing, asked: str | None) -> Node:
-    """Return the node that `asked` means, whether it runs or not; by default a login node, else the controller.
+def wanted_node(listing: Listing, requested: str | None) -> Node:
+    """Return the node named `requested`, whether it runs or not; by default a login node, else the controller.
 
-    `asked`: a role, e.g. `controller`; a group and number as the table shows them, e.g. `trn1-3`; a group of one node;
-    an instance id or its beginning; what Slurm calls it; an address. Raises `FleetError` (LF1100 to LF1103).
+    `requested`: a role, e.g. `controller`; a label of the table, e.g. `trn1-3`; a group with one node; an instance id
+    or its beginning; a Slurm name; an address. Raises `FleetError` (LF1100 to LF1103).
     """
     if not listing.nodes:
         refuse(
             NodesCode.NO_NODES,
-            "there is no node at all yet",
-            "wait until there is one, `llm-fleet nodes --watch` shows it; `llm-fleet events` tells why it takes long",
+            "there are no nodes yet",
+            "wait until there is one (`llm-fleet nodes --watch`); `llm-fleet events` shows the progress",
             subject=listing.name,
         )
-    if asked is None:
+    if requested is None:
         return _first(listing)
-    word = asked.strip().lower()
+    word = requested.strip().lower()
     found = _matches(listing.nodes, word)
     if len(found) > 1 and word in _ANY:
         found = [next((node for node in found if node.running), found[0])]
     if len(found) > 1:
-        _refuse_many(listing, asked, found)
+        _refuse_many(listing, requested, found)
     if not found:
-        _refuse_unknown(listing, asked, word)
+        _refuse_unknown(listing, requested, word)
     return found[0]
 
 
@@ -213,21 +213,21 @@ def _first(listing: Listing) -> Node:
     states = ", ".join(f"{node.label} is {node.status}" for node in listing.nodes if node.role in _FIRST)
     refuse(
         NodesCode.NODE_NOT_RUNNING,
-        f"no node where people work runs: {states or 'nobody tells what its nodes are for'}",
+        f"no login node or controller runs: {states or 'the roles of the nodes are unknown'}",
         f"name one of {_labels(listing.nodes)}",
         subject=listing.name,
     )
 
 
 def _matches(nodes: Sequence[Node], word: str) -> list[Node]:
-    """Return the nodes of the first way to read `word` that there are any of."""
+    """Return the nodes for the first interpretation of `word` that matches any."""
     ways: tuple[Callable[[Node], bool], ...] = (
         lambda node: word in (node.label.lower(), node.instance_id, node.logical_id, node.address),
         lambda node: node.name is not None and word.partition(".")[0] == node.name.lower(),
         lambda node: word == node.group.lower(),
         lambda node: word == node.role,
         lambda node: len(word) >= _LEAST_OF_ID and bool(node.instance_id) and str(node.instance_id).startswith(word),
-        # Not the beginning of a logical id: it begins as a label does, and would be another node than the one meant.
+        # No prefixes of logical ids: they look like labels, and could select another node.
     )
     for way in ways:
         found = [node for node in nodes if way(node)]
@@ -236,37 +236,37 @@ def _matches(nodes: Sequence[Node], word: str) -> list[Node]:
     return []
 
 
-def _refuse_many(listing: Listing, asked: str, found: Sequence[Node]) -> None:
+def _refuse_many(listing: Listing, requested: str, found: Sequence[Node]) -> None:
     refuse(
         NodesCode.NODE_AMBIGUOUS,
-        f"{len(found)} nodes answer to it",
+        f"{len(found)} nodes match",
         f"name one of {_labels(found)}",
         subject=listing.name,
-        value=asked,
+        value=requested,
     )
 
 
-def _refuse_unknown(listing: Listing, asked: str, word: str) -> None:
+def _refuse_unknown(listing: Listing, requested: str, word: str) -> None:
     group = next((node.group for node in listing.nodes if word.startswith(f"{node.group.lower()}-")), None)
     alike = [node for node in listing.nodes if node.group == group] or listing.nodes
     names = [name for node in listing.nodes for name in (node.label, node.name, node.group) if name]
-    offer, nodes = nearest(asked, names), counted(len(alike), "node")
+    offer, nodes = nearest(requested, names), counted(len(alike), "node")
     refuse(
         NodesCode.NODE_UNKNOWN,
         f"group {group} has {nodes}" if group else _why(word),
         f"write {offer!r}" if offer and group is None else f"name one of {_labels(alike)}",
         subject=listing.name,
-        value=asked,
+        value=requested,
     )
 
 
 def _why(word: str) -> str:
     if word.startswith("i-"):
-        return "no node has this instance id; a node that was replaced has a new one"
-    return "there is no such node, nor role or group"
+        return "no node has this instance id; a replaced node has a new id"
+    return "unknown node, role or group"
 
 
 def _labels(nodes: Sequence[Node]) -> str:
-    told = [f"{node.label} ({node.instance_id or node.status})" for node in nodes[:_CANDIDATES]]
-    more = len(nodes) - len(told)
-    return ", ".join(told) + (f" and {more} more; `llm-fleet nodes` shows all" if more > 0 else "")
+    reported = [f"{node.label} ({node.instance_id or node.status})" for node in nodes[:_CANDIDATES]]
+    more = len(nodes) - len(reported)
+    return ", ".join(reported) + (f" and {more} more; `llm-fleet nodes` shows all" if more > 0 else "")

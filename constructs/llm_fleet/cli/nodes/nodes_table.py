@@ -1,4 +1,4 @@
-"""The table of nodes: its rows, which of them are shown, how it is drawn and drawn again."""
+"""The table of nodes: rows, filters, output and `--watch`."""
 
 import time
 from collections import Counter
@@ -23,27 +23,27 @@ _NO_WORK = (NodeRole.CONTROLLER, NodeRole.LOGIN, NodeRole.HEAD)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRow:
-    """What is known of one node; one of the two sides may be missing."""
+    """A node in AWS and in Slurm; it may be missing in one of them."""
 
     node: Node | None
     slurm: SlurmNode | None
     differs: str = ""
-    """How the two views contradict each other; empty when they do not."""
+    """The difference between AWS and Slurm; empty if there is none."""
 
     @property
     def is_bad(self) -> bool:
-        """Whether somebody should look at it."""
+        """Whether the node needs attention."""
         return bool(self.differs) or (self.node is not None and self.node.status in _FAILED)
 
     @property
     def said(self) -> str:
-        """Everything that is said of it: AWS's message, Slurm's reason, the difference."""
+        """AWS's message, Slurm's reason, and the difference."""
         parts = (self.differs, self.node.message if self.node else "", self.slurm.reason if self.slurm else "")
         return "; ".join(part for part in parts if part)
 
-    def told(self) -> dict[str, Any]:
-        """Return it for `--json`."""
-        found: dict[str, Any] = self.node.told() if self.node else {}
+    def as_json(self) -> dict[str, Any]:
+        """Return the row or the view for `--json`."""
+        found: dict[str, Any] = self.node.as_json() if self.node else {}
         if self.slurm:
             slurm = {"name": self.slurm.name, "state": self.slurm.state, "reason": self.slurm.reason}
             found["slurm"] = {**slurm, "jobs": list(self.slurm.jobs)}
@@ -51,7 +51,7 @@ class NodeRow:
 
 
 def rows_of(listing: Listing, view: SlurmView | None) -> tuple[NodeRow, ...]:
-    """Return a row for each node of AWS, then for each that only Slurm knows and that is not powered down."""
+    """Return a row for each node in AWS, then for each node that is only in Slurm and not powered down."""
     if view is None:
         return tuple(NodeRow(node=node, slurm=None) for node in listing.nodes)
     return tuple(_joined(listing.nodes, view))
@@ -67,11 +67,13 @@ def _joined(nodes: Sequence[Node], view: SlurmView) -> Iterator[NodeRow]:
         yield NodeRow(node=node, slurm=slurm, differs=_difference(node, slurm))
     for slurm in view.nodes.values():
         if slurm.name not in met and not slurm.is_off:
-            yield NodeRow(node=None, slurm=slurm, differs=f"Slurm knows it as {slurm.state}, AWS has no such node")
+            yield NodeRow(
+                node=None, slurm=slurm, differs=f"Slurm has it as {slurm.state}, but it does not exist in AWS"
+            )
 
 
 def _slurm_of(node: Node, view: SlurmView, by_address: Mapping[str, SlurmNode]) -> SlurmNode | None:
-    """Return what Slurm knows by the node's name, by its address, or by the address that the controller has of it."""
+    """Return the Slurm node with the node's name or address, or with its address on the controller."""
     if node.name is not None and node.name in view.nodes:
         return view.nodes[node.name]
     address = node.address or view.addresses.get(node.instance_id or "")
@@ -83,36 +85,36 @@ def _slurm_of(node: Node, view: SlurmView, by_address: Mapping[str, SlurmNode]) 
 def _difference(node: Node, slurm: SlurmNode | None) -> str:
     if slurm is None:
         missed = node.running and node.role is NodeRole.COMPUTE
-        return f"AWS says {node.status}, Slurm does not know it" if missed else ""
+        return f"{node.status} in AWS, but not in Slurm" if missed else ""
     if node.running and slurm.is_lost:
-        return f"AWS says {node.status}, Slurm says {slurm.state}"
+        return f"{node.status} in AWS, but {slurm.state} in Slurm"
     if node.running and slurm.is_off:
-        return f"AWS runs it, and Slurm has powered it down ({slurm.state})"
+        return f"running in AWS, but powered down in Slurm ({slurm.state})"
     if not node.running and slurm.works:
-        return f"AWS says {node.status}, and Slurm gives it work ({slurm.state})"
+        return f"{node.status} in AWS, but Slurm schedules jobs on it ({slurm.state})"
     if node.role in _NO_WORK and slurm.jobs:
         return f"a job runs on a {node.role} node"
     return ""
 
 
 def check_group(listing: Listing, group: str | None) -> None:
-    """Raise `FleetError` (LF1104) when the cluster has no such group."""
+    """Raise `FleetError` (LF1104) if the cluster does not have this group."""
     known = sorted({node.group for node in listing.nodes} | {count.group for count in listing.counts})
     if group is not None and group not in known:
         remedy = did_you_mean(group, known, otherwise=f"name one of {', '.join(known) or '(none)'}")
-        refuse(NodesCode.GROUP_UNKNOWN, "the cluster has no such group", remedy, subject=listing.name, value=group)
+        refuse(NodesCode.GROUP_UNKNOWN, "unknown group of the cluster", remedy, subject=listing.name, value=group)
 
 
 def check_status(rows: Iterable[NodeRow], status: str | None, subject: str) -> None:
-    """Raise `FleetError` (LF1105) when no node has this status, in AWS's or Slurm's words, nor any has had its like."""
+    """Raise `FleetError` (LF1105) if `status` is neither one of a node in AWS or Slurm, nor a known one of HyperPod."""
     known = sorted({word for row in rows for word in _words(row)})
     if status is not None and status.lower() not in (word.lower() for word in (*known, *_ALWAYS)):
-        remedy = did_you_mean(status, [*known, *_ALWAYS], otherwise=f"there are: {', '.join(known) or '(none)'}")
+        remedy = did_you_mean(status, [*known, *_ALWAYS], otherwise=f"choose one of: {', '.join(known) or '(none)'}")
         refuse(NodesCode.STATUS_UNKNOWN, "no node has this status", remedy, subject=subject, value=status)
 
 
 def keeps(group: str | None, status: str | None) -> Callable[[NodeRow], bool]:
-    """Return what tells whether a row is wanted. `status` may be AWS's or Slurm's, or `differs`."""
+    """Return the filter of rows. `status`: one of AWS or Slurm, or `differs`."""
     wanted = None if status is None else status.lower()
 
     def keep(row: NodeRow) -> bool:
@@ -124,7 +126,7 @@ def keeps(group: str | None, status: str | None) -> Callable[[NodeRow], bool]:
 
 
 _ALWAYS = ("Running", "Failure", "Pending", "ShuttingDown", "SystemUpdating", "DeepHealthCheckInProgress", "differs")
-"""Of HyperPod; that no node is in one of them is an answer and no mistake."""
+"""Statuses of HyperPod, which are valid even if no node has them."""
 
 
 def _words(row: NodeRow) -> Iterable[str]:
@@ -149,22 +151,22 @@ _COLUMNS = (
 )
 _LESS = ("name", "id", "type")
 _BLOCKS, _WIDE = 60, 120
-"""Columns of a screen: below the first each node is a block of lines, from the second on everything has its column."""
+"""Widths of a terminal: below the first, each node is a block of lines; from the second on, all columns are shown."""
 _JOBS = 2
-"""Jobs that are named; of more, their number."""
+"""Jobs that are listed; others are counted."""
 _GOOD = frozenset({"Running", "running", "RUNNING", "ACTIVE"})
 _BAD = frozenset({"Failure", "NotFound", "stopped", "STOPPED", "terminated"})
 
 
 def nodes_table(rows: Sequence[NodeRow], screen: Screen) -> Table:
-    """Return the table: with what is needed at night on a screen that is not wide enough for all."""
+    """Return the table, with the most important columns on a narrow terminal."""
     medium = screen.width is not None and _BLOCKS <= screen.width < _WIDE
     columns = [one for one in _COLUMNS if one.key not in _LESS] if medium else _COLUMNS
     return Table(columns=columns, rows=[_row(row) for row in rows])
 
 
 def summary(listing: Listing, rows: Sequence[NodeRow]) -> list[str]:
-    """Return lines that count: nodes by status, Slurm's by state, groups that lack nodes, and differences."""
+    """Return the summary: nodes by status, Slurm nodes by state, groups with missing nodes, and differences."""
     return list(_summary(listing, rows))
 
 
@@ -208,12 +210,12 @@ def _summary(listing: Listing, rows: Sequence[NodeRow]) -> Iterator[str]:
     if states:
         yield f"Slurm: {_counted(states)}"
     if listing.status not in ("", "InService", "ACTIVE") or listing.message:
-        yield f"AWS says of the whole: {': '.join(part for part in (listing.status, listing.message) if part)}"
+        yield f"status in AWS: {': '.join(part for part in (listing.status, listing.message) if part)}"
     if listing.note:
         yield listing.note
     for count in listing.counts:
         if count.current != count.wanted:
-            yield f"group {count.group} has {count.current} of the {count.wanted} nodes that are wanted"
+            yield f"group {count.group} has {count.current} of {count.wanted} nodes"
     differing = sum(1 for row in rows if row.differs)
     if differing:
         yield f"{differing} {'differs' if differing == 1 else 'differ'} between AWS and Slurm"
@@ -224,41 +226,41 @@ def _counted(found: Counter[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
-    """The nodes as AWS and Slurm see them."""
+class NodesView:
+    """The nodes in AWS and in Slurm."""
 
     listing: Listing
     rows: Sequence[NodeRow]
-    """Those that were asked for."""
+    """The requested rows."""
     unseen: Sequence[Problem] = ()
-    """Why Slurm's view is not in it."""
+    """Why Slurm is missing."""
 
     @property
     def exit_code(self) -> ExitCode:
-        """1 when somebody should look at a node, 3 when Slurm should have been asked and could not be."""
+        """1 if a node needs attention, 3 if Slurm could not be queried."""
         if any(row.is_bad for row in self.rows):
             return ExitCode.PROBLEMS
-        return ExitCode.NOT_ASKED if self.unseen else ExitCode.FINE
+        return ExitCode.NOT_CHECKED if self.unseen else ExitCode.FINE
 
     def text(self, screen: Screen) -> str:
         """Return the table with the summary below."""
-        lines = [painted(plain_text(line), Tone.STRONG, colour=screen.colour) for line in self._summary()]
+        lines = [painted(plain_text(line), Tone.STRONG, color=screen.color) for line in self._summary()]
         return nodes_table(self.rows, screen).text(screen) + "".join(f"{line}\n" for line in lines)
 
     def top(self, screen: Screen) -> str:
-        """Return the summary, then the table with those first that somebody should look at: the end may be cut."""
-        lines = [painted(plain_text(line), Tone.STRONG, colour=screen.colour) for line in self._summary()]
+        """Return the summary, then the table with nodes that need attention first: the end may be cut off."""
+        lines = [painted(plain_text(line), Tone.STRONG, color=screen.color) for line in self._summary()]
         rows = sorted(self.rows, key=lambda row: not row.is_bad)
         return "".join(f"{line}\n" for line in lines) + nodes_table(rows, screen).text(screen)
 
-    def told(self) -> dict[str, Any]:
-        """Return it for `--json`."""
+    def as_json(self) -> dict[str, Any]:
+        """Return the row or the view for `--json`."""
         return {
             "name": self.listing.name,
             "status": self.listing.status,
-            "nodes": [row.told() for row in self.rows],
+            "nodes": [row.as_json() for row in self.rows],
             "summary": list(summary(self.listing, self.rows)),
-            "not_asked": self.unseen,
+            "not_checked": self.unseen,
         }
 
     def _summary(self) -> list[str]:
@@ -266,8 +268,8 @@ class Sight:
         return summary(self.listing, self.rows) + unseen
 
 
-def look(listing: Listing, ask: Callable[[Listing], SlurmView] | None) -> Sight:
-    """Return all nodes, with Slurm's view of them where `ask` gets it; `None`: it is not wanted."""
+def look(listing: Listing, ask: Callable[[Listing], SlurmView] | None) -> NodesView:
+    """Return all nodes. `ask` returns Slurm's nodes; `None` to leave Slurm out."""
     view: SlurmView | None = None
     unseen: Sequence[Problem] = ()
     if ask is not None and listing.has_slurm:
@@ -275,48 +277,48 @@ def look(listing: Listing, ask: Callable[[Listing], SlurmView] | None) -> Sight:
             view = ask(listing)
         except FleetError as error:
             unseen = tuple(error.problems)
-    return Sight(listing=listing, rows=rows_of(listing, view), unseen=unseen)
+    return NodesView(listing=listing, rows=rows_of(listing, view), unseen=unseen)
 
 
 def _remedy(unseen: Problem) -> str:
-    """Return what to do, or how to do without."""
-    return unseen.remedy if "--no-slurm" in unseen.remedy else f"{unseen.remedy}; --no-slurm leaves Slurm out"
+    """Return the remedy, and how to leave Slurm out."""
+    return unseen.remedy if "--no-slurm" in unseen.remedy else f"{unseen.remedy}, or leave Slurm out with --no-slurm"
 
 
 _PASSING = (CommandCode.THROTTLED, CommandCode.UNREACHABLE)
-"""What may be over at the next look."""
+"""Temporary refusals."""
 
 
-def watch(look: Callable[[], Sight], seconds: float, *, sleep: Callable[[float], None] = time.sleep) -> NoReturn:
-    """Show what `look` finds, every so many `seconds`, until Ctrl-C (`KeyboardInterrupt`).
+def watch(look: Callable[[], NodesView], seconds: float, *, sleep: Callable[[float], None] = time.sleep) -> NoReturn:
+    """Print the view of `look` every `seconds`, until Ctrl-C (`KeyboardInterrupt`).
 
-    On a terminal the table is written over; anywhere else each follows the one before, below its time. Raises what
-    `look` raises, but for throttling and an endpoint that does not answer: the next look may have better luck.
+    On a terminal the table is overwritten; elsewhere the tables follow each other, each below its time. Raises the
+    errors of `look`, except throttling and an endpoint that does not respond, which are retried.
     """
     if Screen.of_output().live:
         _repaint(look, seconds, sleep)
-    for text in _looks(look, lambda sight: sight.text(Screen.of_output())):
+    for text in _looks(look, lambda monitoring: monitoring.text(Screen.of_output())):
         print(text, flush=True)
         sleep(seconds)
     raise AssertionError("a watch has no end")
 
 
-def _repaint(look: Callable[[], Sight], seconds: float, sleep: Callable[[float], None]) -> NoReturn:
+def _repaint(look: Callable[[], NodesView], seconds: float, sleep: Callable[[float], None]) -> NoReturn:
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=False)
-    # What does not fit is cut at the bottom: the nodes that somebody should look at stand at the top.
+    # The bottom is cut off, so nodes that need attention are at the top.
     with Live(console=console, auto_refresh=False, vertical_overflow="ellipsis") as live:
-        for text in _looks(look, lambda sight: sight.top(Screen.of_output())):
+        for text in _looks(look, lambda monitoring: monitoring.top(Screen.of_output())):
             live.update(Text.from_ansi(text), refresh=True)
             sleep(seconds)
     raise AssertionError("a watch has no end")
 
 
-def _looks(look: Callable[[], Sight], shown: Callable[[Sight], str]) -> Iterator[str]:
-    """Yield the text of each look; of one that failed in passing, the one before and why."""
+def _looks(look: Callable[[], NodesView], shown: Callable[[NodesView], str]) -> Iterator[str]:
+    """Yield the text of each query; after a temporary failure, the text before and the failure."""
     last = ""
     while True:
         now = datetime.now().astimezone().strftime("%H:%M:%S")
@@ -326,4 +328,4 @@ def _looks(look: Callable[[], Sight], shown: Callable[[Sight], str]) -> Iterator
         except AwsRefusal as error:
             if error.code not in _PASSING:
                 raise
-            yield f"{last}{now} AWS was not asked: {error.problems[0].message}\n"
+            yield f"{last}{now} not updated: {error.problems[0].message}\n"

@@ -1,6 +1,6 @@
-"""Slurm on a cluster: the node to ask or to submit on, and how Slurm sees the nodes.
+"""Slurm on a cluster: its nodes, and the node for queries and submissions.
 
-`sinfo` and `squeue` take the same fields by `--format` in Slurm 23.11 to 25.11; their JSON changes with its parser.
+`sinfo` and `squeue` have the same `--format` fields in Slurm 23.11 to 25.11; their JSON changes between versions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from llm_fleet.cli.clients import told_of_aws
+from llm_fleet.cli.clients import aws_errors_reported
 from llm_fleet.cli.nodes.node import Listing, Node, NodeRole
 from llm_fleet.cli.session import CutOff, Session, Target
 from llm_fleet.cli.verb import refuse
@@ -50,16 +50,16 @@ def _numbers(ranges: str) -> Iterator[str]:
         if not (first.isdecimal() and (last or first).isdecimal()):
             yield one
             continue
-        # Slurm fills up with zeros: `[08-10]` is 08, 09, 10.
+        # Slurm pads with zeros: `[08-10]` is 08, 09, 10.
         for number in range(int(first), int(last or first) + 1):
             yield str(number).zfill(len(first))
 
 
 _NODES, _JOBS, _ADDRESSES = "# nodes", "# jobs", "# addresses"
 _SECONDS = 30
-"""How long slurmctld may take; its clients would wait for minutes."""
+"""Timeout in seconds for slurmctld; its clients wait for minutes."""
 _FIELDS = 4
-# The resource configuration knows the address of each machine, where ListClusterNodes does not tell a name.
+# The resource configuration has the address of each instance, if ListClusterNodes returns no name.
 _READ_ADDRESSES = (
     "import json; "
     "c = json.load(open('/opt/ml/config/resource_config.json')); "
@@ -76,41 +76,40 @@ timeout {_SECONDS} squeue --all --noheader --states=RUNNING,COMPLETING,CONFIGURI
 echo '{_ADDRESSES}'
 [[ ! -r /opt/ml/config/resource_config.json ]] || python3 -c "{_READ_ADDRESSES}" || true
 """
-"""What a node with Slurm's commands runs: it reads, and changes nothing."""
+"""Read-only script for a node with Slurm's commands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlurmNode:
-    """One node in Slurm's words."""
+    """A node in Slurm."""
 
     name: str
     address: str
-    """Its NodeAddr: an address, or a name again."""
+    """NodeAddr: an address or a name."""
     state: str
-    """Long form, e.g. `idle`, `allocated`, `down*`; a sign at its end says more: `*` it does not answer, `~` it is
-    powered down."""
+    """Long form, e.g. `idle`, `allocated`, `down*`; suffix `*`: does not respond, `~`: powered down."""
     reason: str = ""
     jobs: Sequence[str] = ()
-    """Each as `id user`."""
+    """Jobs as `id user`."""
 
     @property
     def word(self) -> str:
-        """The state without the sign at its end."""
+        """The state without its suffix."""
         return self.state.rstrip("*~#!%$@^-+")
 
     @property
     def is_off(self) -> bool:
-        """Whether there is no machine for it, and none is missed: a dynamic node that Slurm has powered down."""
+        """Whether it is a dynamic node that Slurm has powered down, so that it has no instance."""
         return self.state.endswith(("~", "%"))
 
     @property
     def is_lost(self) -> bool:
-        """Whether Slurm gives it no work because it does not answer, or nobody knows it."""
+        """Whether Slurm schedules no jobs on it because it does not respond or is unknown."""
         return not self.is_off and (self.state.endswith("*") or self.word in _LOST)
 
     @property
     def works(self) -> bool:
-        """Whether Slurm gives it work, or has."""
+        """Whether Slurm schedules jobs on it, or runs some."""
         return not self.is_off and not self.state.endswith("*") and self.word in _WORKING
 
 
@@ -120,16 +119,16 @@ _WORKING = frozenset({"idle", "allocated", "mixed", "completing", "planned"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlurmView:
-    """All nodes that Slurm knows."""
+    """All nodes in Slurm."""
 
     nodes: Mapping[str, SlurmNode]
     """By name."""
     addresses: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Of HyperPod's machines, by instance id."""
+    """Addresses of HyperPod's instances, by instance id."""
 
 
 def read_slurm(lines: Iterable[str]) -> SlurmView:
-    """Return what `SLURM_SCRIPT` printed. Raises `FleetError` (LF1112)."""
+    """Parse the output of `SLURM_SCRIPT`. Raises `FleetError` (LF1112)."""
     parts: dict[str, list[str]] = {_NODES: [], _JOBS: [], _ADDRESSES: []}
     here: list[str] | None = None
     for line in lines:
@@ -138,7 +137,7 @@ def read_slurm(lines: Iterable[str]) -> SlurmView:
         elif here is not None and line.strip():
             here.append(line)
     if here is None:
-        _refuse_unreadable("no answer of sinfo is in it")
+        _refuse_unreadable("it has no output of sinfo")
     jobs = _jobs(parts[_JOBS])
     nodes = {node.name: node for node in (_node(line, jobs) for line in parts[_NODES])}
     pairs = (line.split("|") for line in parts[_ADDRESSES] if line.count("|") == 1)
@@ -146,13 +145,13 @@ def read_slurm(lines: Iterable[str]) -> SlurmView:
 
 
 def _node(line: str, jobs: Mapping[str, Sequence[str]]) -> SlurmNode:
-    # The reason comes last: people write into it what they like.
+    # The reason is last, because it can contain any text.
     fields = line.split("|", _FIELDS - 1)
     if len(fields) != _FIELDS:
-        _refuse_unreadable(f"a node is told as {line!r}")
+        _refuse_unreadable(f"unexpected line {line!r}")
     name, address, state, reason = fields
-    told = "" if reason.strip() in ("none", "(null)", "") else reason.strip()
-    return SlurmNode(name=name, address=address, state=state.lower(), reason=told, jobs=tuple(jobs.get(name, ())))
+    reported = "" if reason.strip() in ("none", "(null)", "") else reason.strip()
+    return SlurmNode(name=name, address=address, state=state.lower(), reason=reported, jobs=tuple(jobs.get(name, ())))
 
 
 def _jobs(lines: Iterable[str]) -> dict[str, list[str]]:
@@ -168,25 +167,25 @@ def _jobs(lines: Iterable[str]) -> dict[str, list[str]]:
 def _refuse_unreadable(what: str) -> NoReturn:
     refuse(
         NodesCode.SLURM_UNREADABLE,
-        f"what Slurm says of its nodes cannot be read: {what}",
-        "run `sinfo --Node` on the controller and see what it says; --no-slurm leaves Slurm out",
+        f"cannot parse the output of Slurm: {what}",
+        "run `sinfo --Node` on the controller and check its output, or leave Slurm out with --no-slurm",
         subject="Slurm",
     )
 
 
 _SLURM_SESSION_ORDER = (NodeRole.CONTROLLER, NodeRole.HEAD, NodeRole.LOGIN)
-"""The controller first: it answers also when the network between nodes does not."""
+"""The controller is first: it responds even if the network between nodes fails."""
 _SLURM_SESSION_LONGEST = 300
-"""Signs of what a failed command said that are told."""
+"""Characters of a failed command's output that are printed."""
 _DEADLINE = 90.0
 _ATTEMPTS = 2
 _USER = "root"
-"""Slurm may hide from others whose jobs run where."""
+"""Slurm may hide jobs from other users."""
 
 
 def ask_slurm(listing: Listing, region: str) -> SlurmView:
-    """Return Slurm's view of the cluster. Raises `FleetError` (LF887, LF1111, LF1112) when it cannot be had."""
-    node = _asked(listing.nodes)
+    """Return the nodes in Slurm. Raises `FleetError` (LF887, LF1111, LF1112)."""
+    node = _requested(listing.nodes)
     target = Target(name=f"{node.label} {node.instance_id}", ssm=str(node.target), region=region)
     session = Session(target, user=_USER, deadline=_DEADLINE)
     for attempt in range(1, _ATTEMPTS + 1):
@@ -200,37 +199,33 @@ def ask_slurm(listing: Listing, region: str) -> SlurmView:
             _refuse_silent(f"the session with {target.name} failed: {error}", f"run `llm-fleet connect {node.label}`")
         if code:
             said = "; ".join(line for line in lines if not line.startswith("# "))[-_SLURM_SESSION_LONGEST:]
-            words = said or f"it ended with {code}"
-            _refuse_silent(
-                f"Slurm does not answer on {target.name}: {words}", f"run `llm-fleet connect {node.label}` and see"
-            )
+            words = said or f"exit code {code}"
+            _refuse_silent(f"Slurm does not respond on {target.name}: {words}", f"run `llm-fleet connect {node.label}`")
         return read_slurm(lines)
     raise AssertionError("the last attempt returns or raises")
 
 
-def _asked(nodes: Sequence[Node]) -> Node:
+def _requested(nodes: Sequence[Node]) -> Node:
     for role in _SLURM_SESSION_ORDER:
         for node in nodes:
             if node.role is role and node.running and node.target:
                 return node
     states = ", ".join(f"{node.label} is {node.status}" for node in nodes if node.role in _SLURM_SESSION_ORDER)
-    _refuse_silent(
-        f"no node that could be asked runs: {states or 'nobody tells which is the controller'}", "wait for it"
-    )
+    _refuse_silent(f"no controller or login node runs: {states or 'the controller is unknown'}", "wait until it runs")
 
 
 def _refuse_silent(message: str, remedy: str) -> NoReturn:
-    remedy = f"{remedy}; --no-slurm leaves Slurm out"
+    remedy = f"{remedy}, or leave Slurm out with --no-slurm"
     refuse(NodesCode.SLURM_SILENT, message, remedy, subject="Slurm")
 
 
 _TARGET_ORDER = (NodeType.LOGIN, NodeType.CONTROLLER)
-"""A login node is where users work; a cluster without one is used on its controller."""
+"""Users work on a login node or, without one, on the controller."""
 
 
 def find_target(cluster: HyperPodConfig | ParallelClusterConfig, region: str) -> Target:
-    """Return the node of `cluster` to submit on. Raises `FleetError` (LF886), or what AWS refuses."""
-    from llm_fleet.fleet_file.clusters import HyperPodConfig  # `llm-fleet nodes` can do without fleet files.
+    """Return the node of `cluster` for submissions. Raises `FleetError` (LF886), or `AwsRefusal`."""
+    from llm_fleet.fleet_file.clusters import HyperPodConfig  # `llm-fleet nodes` does not need it without a fleet file.
 
     if isinstance(cluster, HyperPodConfig):
         return _of_hyperpod(cluster, region)
@@ -239,7 +234,7 @@ def find_target(cluster: HyperPodConfig | ParallelClusterConfig, region: str) ->
 
 def _of_hyperpod(cluster: HyperPodConfig, region: str) -> Target:
     name = cluster.cluster_name
-    with told_of_aws(f"cluster {name}"):
+    with aws_errors_reported(f"cluster {name}"):
         import boto3
 
         client: SageMakerClient = boto3.client("sagemaker", region_name=region)
@@ -257,7 +252,7 @@ def _of_hyperpod(cluster: HyperPodConfig, region: str) -> Target:
     refuse(
         Code.JOBS_TARGET,
         f"no login node or controller of this cluster runs: {_states(nodes, roles)}",
-        "wait until its controller is Running, "
+        "wait until its controller is Running: "
         f"`aws sagemaker list-cluster-nodes --cluster-name {name} --region {region}` shows it",
         subject=f"cluster {name}",
     )
@@ -273,13 +268,13 @@ def _states(nodes: Sequence[Mapping[str, Any]], roles: Mapping[str, NodeType | N
 
 
 def _of_parallelcluster(name: str, region: str) -> Target:
-    # Its name ends in the hash of what no update changes (`ClusterIdentity`), which only a synth could tell.
+    # The name ends in a hash (`ClusterIdentity`) that only a synth can calculate.
     filters = [
         {"Name": "tag:parallelcluster:cluster-name", "Values": [f"{name}-????????"]},
         {"Name": "tag:parallelcluster:node-type", "Values": ["HeadNode"]},
         {"Name": "instance-state-name", "Values": ["running"]},
     ]
-    with told_of_aws(f"cluster {name}"):
+    with aws_errors_reported(f"cluster {name}"):
         import boto3
 
         client: EC2Client = boto3.client("ec2", region_name=region)
@@ -288,10 +283,10 @@ def _of_parallelcluster(name: str, region: str) -> Target:
     if not found:
         refuse(
             Code.JOBS_TARGET,
-            "no head node of this cluster runs in the region",
+            "no head node of this cluster runs in this Region",
             f"deploy the cluster; `aws ec2 describe-instances --region {region}` shows its head node",
             subject=f"cluster {name}",
         )
-    # Two for as long as a new cluster takes the place of an old one: the new one's.
+    # During a replacement there are two: the new cluster's is used.
     instance: str = max(cast("list[Any]", found), key=lambda one: one["LaunchTime"])["InstanceId"]
     return Target(name=f"head node {instance}", ssm=instance, region=region)

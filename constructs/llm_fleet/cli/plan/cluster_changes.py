@@ -23,21 +23,21 @@ _MOUNTS = ("FsxLustreConfig", "FsxOpenZfsConfig")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupChange:
-    """What an update does to one instance group."""
+    """Effect of an update on one instance group."""
 
     stack: str
-    """The stack that has the cluster."""
+    """The cluster's stack."""
     group: str
     what: str
-    """In words."""
+    """Text of the effect."""
     refused: bool = False
-    """Whether HyperPod refuses it."""
+    """Whether HyperPod rejects it."""
     code: str | None = None
-    """A `PlanCode` where jobs end or HyperPod refuses."""
+    """A `PlanCode` if jobs end or HyperPod rejects the update."""
 
 
 def hyperpod_changes(old: StackTemplate, new: StackTemplate) -> tuple[GroupChange, ...]:
-    """Return what becomes of the groups of every cluster that is in both templates and is not replaced."""
+    """Return the changes of the groups of each cluster that is in both templates and is not replaced."""
     return tuple(
         found
         for change in template_changes(old, new)
@@ -66,24 +66,24 @@ def _of_cluster(change: ResourceChange, before: Mapping[str, Any], after: Mappin
 
 
 def _provisioning(stack: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[GroupChange]:
-    """Warn of another mode of a cluster that runs; assumption: hyperpod-changes-provisioning-mode"""
+    """Warn of another mode of a running cluster; assumption: hyperpod-changes-provisioning-mode"""
     before, after = (value_at(one, "Properties.NodeProvisioningMode") or "none" for one in (old, new))
     if before != after:
-        what = f"NodeProvisioningMode from {before} to {after}: HyperPod may refuse it on a running cluster; another "
+        what = f"NodeProvisioningMode from {before} to {after}: HyperPod may reject it on a running cluster; another "
         what += "cluster name is safe"
         yield GroupChange(stack=stack, group="all groups", what=what, code=PlanCode.REFUSED.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Group:
-    """One group of a cluster that stays, before and after an update."""
+    """A group of a cluster before and after an update."""
 
     stack: str
     name: str
     old: Mapping[str, Any]
     new: Mapping[str, Any]
     controller: bool | None
-    """Whether its nodes are Slurm's controller; `None` where only provisioning_parameters.json has it."""
+    """Whether its node is the Slurm controller; `None` if only provisioning_parameters.json has the roles."""
 
     def resized(self) -> Iterator[GroupChange]:
         before, after = self.old.get(_COUNT), self.new.get(_COUNT)
@@ -91,66 +91,64 @@ class _Group:
         if isinstance(before, int) and isinstance(after, int) and after < before:
             yield from self._nodes_go(
                 what,
-                ": HyperPod chooses the nodes that go, and jobs on them end; to choose them yourself, call "
+                ": HyperPod chooses the nodes to remove, and their jobs end; to choose nodes yourself, call "
                 "BatchDeleteClusterNodes first",
             )
         elif before != after:
             yield self._change(what)
 
     def removed(self) -> Iterator[GroupChange]:
-        yield from self._nodes_go("removed", ", with its nodes, the jobs on them and what lies on their disks")
+        yield from self._nodes_go("removed", ", with its nodes, their jobs and the data on their disks")
 
     def _nodes_go(self, what: str, with_jobs: str) -> Iterator[GroupChange]:
-        """Report nodes that go, which HyperPod refuses of the controller's.
+        """Report removed nodes; HyperPod rejects the removal of the controller.
 
         https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-operate-slurm-cli-command.html: "You cannot
         remove instances that are configured as Slurm controller nodes".
         """
-        refused = f"{what}: HyperPod refuses to remove nodes of Slurm's controller (NODE_ID_IN_USE). Keep the group "
-        refused += "with its name and count; another cluster name makes a new cluster, with other groups"
+        refused = f"{what}: HyperPod does not remove nodes of the Slurm controller (NODE_ID_IN_USE). Keep the group "
+        refused += "with its name and count; another cluster name creates a new cluster, with other groups"
         if self.controller:
             yield self._change(refused, PlanCode.REFUSED, refused=True)
             return
         yield self._change(f"{what}{with_jobs}", PlanCode.JOBS)
         if self.controller is None:
             yield self._change(
-                f"if provisioning_parameters.json names it as the controller's: {refused}", PlanCode.REFUSED
+                f"if provisioning_parameters.json has it as controller group: {refused}", PlanCode.REFUSED
             )
 
     def fixed(self) -> Iterator[GroupChange]:
-        """Report what HyperPod does not change in a group.
+        """Report changes of a group that HyperPod rejects.
 
-        A first node type is not another one: a cluster leaves provisioning_parameters.json by it
+        A new node type is no change of one: it replaces provisioning_parameters.json
         (https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-slurm-api-config-migration.html).
         """
         for key in (key for key in _FIXED if self._differs(key)):
             if key == _NODE_TYPE and value_at(self.old, key) is None:
                 continue
-            what = f"{key} cannot change in place: give the {self._renamed} another name, and it is made anew"
+            what = f"{key} cannot change in place: give the {self._renamed} another name to create a new one"
             yield self._change(what, PlanCode.REFUSED, refused=True)
 
     def kept(self) -> Iterator[GroupChange]:
-        """Report what AWS's pages both tell to keep and allow to change."""
+        """Report changes about which AWS's pages contradict each other."""
         changed = [key for key in _KEPT if self._differs(key)]
         for key in changed:
             one, two = (_in_words(value_at(group, key)) for group in (self.old, self.new))
             yield self._change(
-                f"{key} from {one} to {two}: HyperPod may refuse it for a group that exists; {self._safe}",
+                f"{key} from {one} to {two}: HyperPod may reject it for an existing group; {self._safe}",
                 PlanCode.REFUSED,
             )
         if set(changed) - {"ExecutionRole"}:
-            what = (
-                "if HyperPod takes that, it may replace the group's nodes, with their jobs and what lies on their disks"
-            )
+            what = "if HyperPod accepts that, it may replace the group's nodes, with their jobs and disks"
             yield self._change(what, PlanCode.JOBS)
 
     def role(self) -> Iterator[GroupChange]:
-        """Report that the execution role is replaced by one that the template calls the same."""
-        what = f"ExecutionRole is replaced: HyperPod may refuse another one for a group that exists; {self._safe}"
+        """Report that the execution role is replaced by one with the same logical id."""
+        what = f"ExecutionRole is replaced: HyperPod may reject another one for an existing group; {self._safe}"
         yield self._change(what, PlanCode.REFUSED)
 
     def types(self) -> Iterator[GroupChange]:
-        """Report other types of a group of several.
+        """Report changed instance types of a group with several types.
 
         https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-eks-operate-cli-command-update-cluster.html:
         types can be added and removed, but "you cannot remove an instance type that has active nodes".
@@ -160,35 +158,35 @@ class _Group:
             return
         gone = ", ".join(str(one) for one in cast("list[Any]", before) if one not in after)
         if gone:
-            what = f"without {gone}: HyperPod refuses it while nodes of such a type run; remove those first"
+            what = f"without {gone}: HyperPod rejects it while nodes of such a type run; remove those first"
             yield self._change(what, PlanCode.REFUSED)
         else:
             yield self._change("other instance types, for new nodes only")
 
     def of_nodes(self) -> Iterator[GroupChange]:
-        """Report what nodes have from their making; assumption: hyperpod-changes-groups-in-place"""
+        """Report settings that nodes get when they are created; assumption: hyperpod-changes-groups-in-place"""
         changed = ["ImageId"] if self._differs("ImageId") else []
         if _storage(self.old, mounts=False) != _storage(self.new, mounts=False):
             changed.append(f"{_STORAGE} (EbsVolumeConfig)")
         if changed:
-            what = f"{', '.join(changed)} changes: HyperPod may refuse it, leave running nodes as they are, or replace "
-            what += f"them, with their jobs and what lies on their disks; {self._safe}"
+            what = f"{', '.join(changed)} changes: HyperPod may reject it, ignore running nodes, or replace "
+            what += f"them, with their jobs and the data on their disks;  {self._safe}"
             yield self._change(what, PlanCode.JOBS)
 
     def mounts(self) -> Iterator[GroupChange]:
-        """Report other file systems, which only new nodes mount.
+        """Report changed file systems, which only new nodes mount.
 
         https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-slurm-api-config-migration.html: "Existing
         nodes retain their original storage configuration".
         """
         if _storage(self.old, mounts=True) == _storage(self.new, mounts=True):
             return
-        what = f"file systems in {_STORAGE} change: running nodes keep the mounts that they have, and only new nodes "
+        what = f"file systems in {_STORAGE} change: running nodes keep their mounts, and only new nodes "
         what += "get the new ones"
         if self.controller:
-            what += ". HyperPod does not remove the controller's node: it gets them by another cluster name only"
+            what += ". HyperPod does not remove the controller: it gets them with another cluster name only"
         else:
-            what += "; for all nodes, deploy the group with 0 nodes, which ends its jobs, and then again with its count"
+            what += "; for all nodes, deploy the group with 0 nodes, which ends its jobs, and then with its count again"
         yield self._change(what)
 
     @property
@@ -208,7 +206,7 @@ class _Group:
 
 
 def _is_controller(groups: Mapping[str, Any], name: str) -> bool | None:
-    """Tell whether Slurm's controller is in the group; `None` where no group of the template says what it is."""
+    """Return whether the group is the Slurm controller; `None` if no group of the template has a node type."""
     kinds = {group: value_at(one, _NODE_TYPE) for group, one in groups.items()}
     return kinds[name] == "Controller" if any(kinds.values()) else None
 
@@ -235,9 +233,9 @@ def _count(group: Mapping[str, Any]) -> str:
 
 
 def parallelcluster_changes(old: StackTemplate, new: StackTemplate) -> Iterator[tuple[str, UpdatePlan, bool]]:
-    """Yield for each cluster of both templates its name, the plan, and whether it becomes a new cluster beside the old.
+    """Yield for each cluster in both templates its name, the plan, and whether a new cluster replaces the old one.
 
-    It is taken to run: changes that a stopped fleet lets pass are told with that remedy.
+    The compute fleet counts as running: changes that need a stopped fleet are reported with that remedy.
     """
     before = {one.logical_id: one for one in clusters_of({"Resources": old.resources}, old.name)}
     for cluster in clusters_of({"Resources": new.resources}, new.name):

@@ -1,4 +1,4 @@
-"""What a fleet costs: prices of the user's own, a new file of them from AWS, and the section of a plan."""
+"""Costs of a fleet: the user's prices, prices from AWS, and the section of the plan."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ from llm_fleet.catalog.ec2_instances import (
     price_question,
     prices,
 )
-from llm_fleet.cli.clients import AwsClients, told_of_aws
+from llm_fleet.cli.clients import AwsClients, aws_errors_reported
 from llm_fleet.cli.plan.fleet_sections import Section, as_number, dollars_range
 from llm_fleet.cli.screen import Tone, Toned, progress
 from llm_fleet.cli.table import Cell, Column, Table
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 
 def prices_in(products: Sequence[Any], unit: str) -> tuple[set[Decimal], str]:
-    """Return every price on demand in USD for `unit` that `products` tell, and the newest date of them.
+    """Return every on-demand price in USD for `unit` in `products`, and its newest date.
 
-    Prices of 0, such as those of reserved use, are none. Raises `FleetError` (LF1084) for an answer of another shape.
+    Prices of 0, e.g. of reserved usage, are left out. Raises `FleetError` (LF1084) for a response of another shape.
     """
     try:
         read = [json.loads(one) if isinstance(one, str) else one for one in products]
@@ -46,8 +46,8 @@ def prices_in(products: Sequence[Any], unit: str) -> tuple[set[Decimal], str]:
     except (ValueError, KeyError, TypeError, AttributeError, InvalidOperation) as error:
         refuse(
             PlanCode.PRICE_LIST,
-            f"the answer of AWS's Price List cannot be read: {type(error).__name__}: {error}",
-            "try without --refresh-prices; the prices that were there stay",
+            f"cannot parse the response of the AWS Price List: {type(error).__name__}: {error}",
+            "remove --refresh-prices: the stored prices are not changed",
         )
 
 
@@ -65,9 +65,9 @@ _TEXTS = ("service", "item", "region", "source")
 
 
 def price_table(fleet: Fleet, arguments: argparse.Namespace) -> PriceTable:
-    """Return the shipped prices, and in their place those of `--prices` or of the user's cache, refreshed if asked for.
+    """Return the shipped prices, overridden by those of `--prices` or of the user's cache, refreshed on request.
 
-    Raises `FleetError` (LF1083) for a file that is none, and what AWS refuses when it is asked.
+    Raises `FleetError` (LF1083) for an invalid file, and `AwsRefusal`.
     """
     named: Path | None = arguments.prices
     place = named or _cache()
@@ -83,19 +83,19 @@ def read_prices(path: Path) -> list[Price]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["format"] != _FORMAT:
-            raise ValueError(f"format {document['format']} is not known")
+            raise ValueError(f"unknown format {document['format']}")
         return [_price(entry) for entry in document["prices"]]
     except (OSError, ValueError, KeyError, TypeError, InvalidOperation) as error:
         refuse(
             PlanCode.PRICE_FILE,
-            f"this is no table of prices: {type(error).__name__}: {error}",
-            "name one that --refresh-prices wrote, or write it anew with --refresh-prices",
+            f"not a valid price table: {type(error).__name__}: {error}",
+            "use a file of --refresh-prices, or write it again with --refresh-prices",
             subject=str(path),
         )
 
 
 def prices_text(found: Iterable[Price]) -> str:
-    """Return `found` as such a file's text."""
+    """Return the text of a price file with `found`."""
     entries = [
         {
             "service": one.service,
@@ -113,7 +113,7 @@ def prices_text(found: Iterable[Price]) -> str:
 
 
 def _refreshed(fleet: Fleet, place: Path) -> PriceTable:
-    """Ask AWS, keep what it tells with what was kept before, and say what it does not tell."""
+    """Get prices from AWS, add them to the stored prices, and print those that AWS does not have."""
 
     found = RefreshedPrices(cost_of(fleet, prices()).lines, fleet.region)
     table = PriceTable.of(_kept(place)).with_prices(found.prices)
@@ -127,7 +127,7 @@ def _refreshed(fleet: Fleet, place: Path) -> PriceTable:
 
 
 def _kept(place: Path) -> list[Price]:
-    """Return what the file has; nothing of one that is broken, which is being written anew."""
+    """Return the prices of the file; none of an invalid one, which is overwritten."""
     try:
         return read_prices(place)
     except FleetError:
@@ -140,14 +140,14 @@ def _make_folder(folder: Path) -> None:
     except OSError as error:
         refuse(
             PlanCode.PRICE_FILE,
-            f"the folder cannot be made: {reason_of(error)}",
-            "name a file with --prices",
+            f"cannot create the directory: {reason_of(error)}",
+            "set a file with --prices",
             subject=str(folder),
         )
 
 
 def _cache() -> Path:
-    """Return where refreshed prices are kept: in the user's cache, by the XDG rules."""
+    """Return the file of refreshed prices, in the user's cache by the XDG rules."""
     root = os.environ.get("XDG_CACHE_HOME")
     return (Path(root) if root else Path.home() / ".cache") / "llm-fleet" / "prices.json"
 
@@ -155,11 +155,11 @@ def _cache() -> Path:
 def _price(entry: dict[str, Any]) -> Price:
     usd = Decimal(entry["usd"])
     if not usd.is_finite() or usd < 0:
-        raise ValueError(f"{entry['usd']} is no price")
+        raise ValueError(f"{entry['usd']} is not a price")
     if entry["unit"] not in _FILE_UNITS:
-        raise ValueError(f"{entry['unit']!r} is no unit; {' and '.join(_FILE_UNITS)} are")
+        raise ValueError(f"{entry['unit']!r} is not a unit; write {' or '.join(_FILE_UNITS)}")
     if not all(isinstance(entry[name], str) for name in _TEXTS) or not isinstance(entry["verified"], bool):
-        raise ValueError("service, item, region and source are texts, verified is true or false")
+        raise ValueError("service, item, region and source must be texts, verified must be true or false")
     texts = {name: entry[name] for name in _TEXTS}
     read = date.fromisoformat(entry["read"]).isoformat()
     return Price(**texts, unit=entry["unit"], usd=usd, read=read, verified=entry["verified"])
@@ -169,16 +169,16 @@ _SOURCE = "AWS Price List, GetProducts"
 
 
 class RefreshedPrices:
-    """What AWS asks for the things of a fleet, and what it did not tell."""
+    """Prices of AWS for the items of a fleet, and the missing ones."""
 
     def __init__(self, lines: Iterable[CostLine], region: str) -> None:
-        """Ask for each thing once. Raises `AwsRefusal`, or `FleetError` (LF1084) for an answer that cannot be read."""
+        """Query each item once. Raises `AwsRefusal`, or `FleetError` (LF1084) for an invalid response."""
         self.prices: list[Price] = []
         self.unknown: list[str] = []
-        """What AWS's answer has no price of, or several; and what nobody knows how to ask for."""
+        """Items for which AWS has no price or several, or for which there is no query."""
         wanted = {(line.services[0], line.item): line for line in lines if not line.paid_before and line.item}
         client = AwsClients(region=price_list_region()).client("pricing")
-        with progress("asking AWS's Price List", total=len(wanted)) as step:
+        with progress("querying the AWS Price List", total=len(wanted)) as step:
             for service, item in wanted:
                 self._ask(client, service, item, region)
                 step()
@@ -186,12 +186,12 @@ class RefreshedPrices:
     def _ask(self, client: Any, service: str, item: str, region: str) -> None:
         question = price_question(service, item, region)
         if question is None:
-            self.unknown.append(f"{item} ({service}): llm-fleet does not know how to ask for it")
+            self.unknown.append(f"{item} ({service}): llm-fleet has no query for it")
             return
         found, day = prices_in(_products(client, question), question.unit)
         if len(found) != 1:
             several = f"{len(found)} prices" if found else "no price"
-            self.unknown.append(f"{item} ({service}): AWS tells {several}")
+            self.unknown.append(f"{item} ({service}): AWS returns {several}")
             return
         price = Price(
             service=service,
@@ -208,7 +208,7 @@ class RefreshedPrices:
 
 def _products(client: Any, question: PriceQuestion) -> list[Any]:
     filters = [{"Type": "TERM_MATCH", "Field": name, "Value": value} for name, value in question.filters.items()]
-    with told_of_aws("AWS Price List"):
+    with aws_errors_reported("AWS Price List"):
         pages = client.get_paginator("get_products").paginate(ServiceCode=question.service_code, Filters=filters)
         return [product for page in pages for product in page["PriceList"]]
 
@@ -228,7 +228,7 @@ _UNITS = {"hour": "/h", "gb-month": "/GB-month"}
 
 
 def cost_section(cost: FleetCost) -> Section:
-    """Return what a fleet costs an hour and a month, what the sum leaves out, and where its prices come from."""
+    """Return the hourly and monthly cost, what the sum leaves out, and the sources of the prices."""
     return Section(
         key="cost",
         title=f"Cost in {cost.region}, USD",
@@ -236,7 +236,7 @@ def cost_section(cost: FleetCost) -> Section:
             Table(columns=_COST_COLUMNS, rows=[_cost_row(line) for line in cost.lines]),
             *_sums(cost),
             *_remarks(cost),
-            f"not in it: {'; '.join(NOT_IN_THE_PRICE)}",
+            f"not included: {'; '.join(NOT_IN_THE_PRICE)}",
         ],
         data=_cost_data(cost),
     )
@@ -261,9 +261,9 @@ def _cost_row(line: CostLine) -> dict[str, Cell]:
 def _sums(cost: FleetCost) -> list[Toned]:
     month, low, high = hours_of_a_month(), cost.hourly_minimum, cost.hourly_maximum
     hour = f"{dollars_range(low, high)} an hour"
-    told = f"{hour}, {dollars_range(low * month, high * month)} a month of {month} hours"
-    without = "; what has no price is left out" if cost.unpriced else ""
-    return [Toned(f"together: {told}{without}", Tone.STRONG)]
+    reported = f"{hour}, {dollars_range(low * month, high * month)} a month of {month} hours"
+    without = "; items without a price are left out" if cost.unpriced else ""
+    return [Toned(f"total: {reported}{without}", Tone.STRONG)]
 
 
 def _remarks(cost: FleetCost) -> list[Toned]:
@@ -272,17 +272,19 @@ def _remarks(cost: FleetCost) -> list[Toned]:
         remarks.append(f"no price known: {_names(cost.unpriced)}")
     if cost.of_another_region:
         where = ", ".join(sorted({line.price.region for line in cost.of_another_region if line.price}))
-        remarks.append(f"at the price of {where}, as none of {cost.region} is known: {_names(cost.of_another_region)}")
+        remarks.append(
+            f"at the price of {where}, because the price in {cost.region} is unknown: {_names(cost.of_another_region)}"
+        )
     if cost.unverified:
         oldest = min(line.price.read for line in cost.unverified if line.price is not None)
-        remarks.append(f"prices read since {oldest} at places other than AWS's own price list")
+        remarks.append(f"prices read since {oldest} from sources other than the AWS Price List")
     if remarks:
-        remarks.append("`llm-fleet plan --refresh-prices` asks AWS for what this fleet needs, in its region")
+        remarks.append("run `llm-fleet plan --refresh-prices` for the current prices of this fleet in its Region")
     return [Toned(remark, Tone.WARNING) for remark in remarks]
 
 
 def _names(lines: tuple[CostLine, ...]) -> str:
-    """Name the first few: the table has them all."""
+    """Return the first few names: the table has all."""
     names = list(dict.fromkeys(f"{line.what} of {line.owner}" for line in lines))
     more = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
     return ", ".join([*names[:_NAMED], *more])

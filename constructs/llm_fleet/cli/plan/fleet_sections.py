@@ -1,4 +1,4 @@
-"""Sections of a plan that the fleet file alone decides: machines, network, Lustre, what is retained."""
+"""Sections of a plan from the fleet file: instances, network, Lustre, retained resources."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ _SMALL = Decimal(1)
 
 
 def in_dollars(usd: Decimal | None) -> str | None:
-    """Return `$1,234.56`, with four places below a dollar; `None` for what is not known."""
+    """Return `$1,234.56`, with four places below a dollar; `None` if unknown."""
     if usd is None:
         return None
     places = _CENT if usd >= _SMALL or not usd else Decimal("0.0001")
@@ -41,12 +41,12 @@ def in_dollars(usd: Decimal | None) -> str | None:
 
 
 def dollars_range(low: Decimal, high: Decimal) -> str:
-    """Return `$1.00`, or `$1.00 to $2.00` where both differ."""
+    """Return `$1.00`, or `$1.00 to $2.00` if both differ."""
     return f"{in_dollars(low)}" if low == high else f"{in_dollars(low)} to {in_dollars(high)}"
 
 
 def count_range(low: int, high: int) -> str:
-    """Return `4`, or `0 to 4` where both differ."""
+    """Return `4`, or `0 to 4` if both differ."""
     return f"{high:,}" if low == high else f"{low:,} to {high:,}"
 
 
@@ -57,19 +57,19 @@ def as_number(value: Decimal | None) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """One part of the plan."""
+    """A section of the plan."""
 
     key: str
-    """Its name in the JSON."""
+    """Key in the JSON."""
     title: str
     parts: Sequence[Table | str | Toned] = ()
-    """Tables and paragraphs, in their order."""
+    """Tables and paragraphs."""
     data: Any = field(default=None)
-    """The same for JSON."""
+    """Content for JSON."""
 
     def text(self, screen: Screen) -> str:
-        """Return it as `screen` can show it, an empty line at its end."""
-        heading = painted(self.title, Tone.STRONG, colour=screen.colour)
+        """Return the section for `screen`, with an empty line at its end."""
+        heading = painted(self.title, Tone.STRONG, color=screen.color)
         return "\n".join([heading, *(_shown(part, screen).rstrip("\n") for part in self.parts), "", ""])
 
 
@@ -79,7 +79,7 @@ def _shown(part: Table | str | Toned, screen: Screen) -> str:
     toned = part if isinstance(part, Toned) else Toned(part)
     text = plain_text(toned.text)
     lines = [text] if screen.width is None else textwrap.wrap(text, max(screen.width, 1), break_on_hyphens=False)
-    return "\n".join(painted(line, toned.tone, colour=screen.colour) for line in lines)
+    return "\n".join(painted(line, toned.tone, color=screen.color) for line in lines)
 
 
 _MACHINES_COLUMNS = (
@@ -88,22 +88,22 @@ _MACHINES_COLUMNS = (
     Column(key="count", title="COUNT", right=True),
     Column(key="vcpus", title="VCPUS", right=True),
     Column(key="accelerators", title="ACCELERATORS", right=True),
-    Column(key="memory", title="THEIR MEMORY", right=True),
-    Column(key="efa", title="EFA A NODE", right=True),
+    Column(key="memory", title="ACCELERATOR MEMORY", right=True),
+    Column(key="efa", title="EFA PER NODE", right=True),
     Column(key="capacity", title="CAPACITY"),
 )
 
 
 def machines_section(fleet: Fleet) -> Section:
-    """Return every kind of machines by owner, and the whole of what they have when all of them run."""
+    """Return the instances by owner and type, and the totals with the largest counts."""
     found = [(machines, facts_of_machines(machines)) for machines in machines_of(fleet)]
-    told = [(machines, facts) for machines, facts in found if machines.count]
-    table = Table(columns=_MACHINES_COLUMNS, rows=[_machines_row(machines, facts) for machines, facts in told])
-    totals = _totals(told)
+    reported = [(machines, facts) for machines, facts in found if machines.count]
+    table = Table(columns=_MACHINES_COLUMNS, rows=[_machines_row(machines, facts) for machines, facts in reported])
+    totals = _totals(reported)
     return Section(
         key="machines",
-        title="Machines",
-        parts=[table, _machines_in_words(totals)] if told else ["none"],
+        title="Instances",
+        parts=[table, _machines_in_words(totals)] if reported else ["none"],
         data={"groups": [_machines_data(machines, facts) for machines, facts in found], "at_most": totals},
     )
 
@@ -111,7 +111,7 @@ def machines_section(fleet: Fleet) -> Section:
 def _machines_row(machines: Machines, facts: MachineFacts | None) -> dict[str, Cell]:
     row: dict[str, Cell] = {
         "owner": machines.owner,
-        "type": ", ".join(machines.instance_types) or "by the capacity block",
+        "type": ", ".join(machines.instance_types) or "of the capacity block",
         "count": count_range(machines.minimum, machines.count),
         "capacity": str(machines.capacity),
     }
@@ -128,28 +128,28 @@ def _machines_row(machines: Machines, facts: MachineFacts | None) -> dict[str, C
     return row
 
 
-def _totals(told: list[tuple[Machines, MachineFacts | None]]) -> dict[str, Any]:
-    known = [(machines.count, facts) for machines, facts in told if facts is not None]
+def _totals(reported: list[tuple[Machines, MachineFacts | None]]) -> dict[str, Any]:
+    known = [(machines.count, facts) for machines, facts in reported if facts is not None]
     return {
-        "machines": sum(machines.count for machines, _ in told),
+        "machines": sum(machines.count for machines, _ in reported),
         "vcpus": sum(count * (facts.vcpus or 0) for count, facts in known),
         "accelerators": sum(count * facts.accelerators for count, facts in known),
         "accelerator_memory_gib": sum(count * (facts.accelerator_gib or 0) for count, facts in known),
         "efa_gbps": sum(count * (facts.efa_gbps or 0) for count, facts in known),
-        "unknown_types": sorted({machines.instance_type for machines, facts in told if facts is None}),
+        "unknown_types": sorted({machines.instance_type for machines, facts in reported if facts is None}),
     }
 
 
 def _machines_in_words(totals: dict[str, Any]) -> str:
-    parts = [f"{totals['machines']:,} machines at most, with {totals['vcpus']:,} vCPUs"]
+    parts = [f"{totals['machines']:,} instances at most, with {totals['vcpus']:,} vCPUs"]
     if totals["accelerators"]:
         memory = f" of {totals['accelerator_memory_gib']:,} GiB" if totals["accelerator_memory_gib"] else ""
         parts.append(f"{totals['accelerators']:,} accelerators{memory}")
     if totals["efa_gbps"]:
-        parts.append(f"{totals['efa_gbps'] / 1000:g} Tbit/s of EFA in all")
+        parts.append(f"{totals['efa_gbps'] / 1000:g} Tbit/s of EFA in total")
     text = "; ".join(parts)
     unknown = [name or "a capacity block's" for name in totals["unknown_types"]]
-    return f"{text}; not counted, as the catalog does not know them: {', '.join(unknown)}" if unknown else text
+    return f"{text}; not counted, because the catalog does not have them: {', '.join(unknown)}" if unknown else text
 
 
 def _machines_data(machines: Machines, facts: MachineFacts | None) -> dict[str, Any]:
@@ -180,23 +180,23 @@ def _machines_data(machines: Machines, facts: MachineFacts | None) -> dict[str, 
 _NETWORK_COLUMNS = (
     Column(key="zone", title="AZ"),
     Column(key="subnet", title="COMPUTE SUBNET"),
-    Column(key="addresses", title="ADDRESSES TAKEN", right=True),
+    Column(key="addresses", title="ADDRESSES USED", right=True),
     Column(key="needed", title="NEEDED", right=True),
-    Column(key="given", title="GIVEN", right=True),
+    Column(key="given", title="AVAILABLE", right=True),
     Column(key="interfaces", title="INTERFACES", right=True),
     Column(key="quota", title="OF QUOTA", right=True),
 )
 
 
 def network_section(fleet: Fleet) -> Section:
-    """Return what all nodes take of the compute subnets and of the quota of network interfaces, by AZ."""
+    """Return the usage of addresses in compute subnets and of the network interface quota by all nodes, per AZ."""
     title = "Addresses and network interfaces"
     if fleet.network is None:
-        return Section(key="network", title=title, parts=["the fleet has no network of its own"])
+        return Section(key="network", title=title, parts=["the fleet has no network"])
     plan = address_plan(fleet, fleet.network)
     facts = address_facts()
-    quota = f"quota of interfaces: {facts.interface_quota_name} ({facts.interface_quota_code}), counted in each AZ"
-    needed = f"needed: those taken, room to replace one node, and {facts.reserved_per_subnet} that AWS keeps"
+    quota = f"quota of network interfaces: {facts.interface_quota_name} ({facts.interface_quota_code}), per AZ"
+    needed = f"needed: addresses in use, for replacing one node, and {facts.reserved_per_subnet} that AWS reserves"
     return Section(
         key="network",
         title=title,
@@ -249,11 +249,11 @@ _RETAINED_COLUMNS = (
     Column(key="where", title="CONSTRUCT", wraps=True),
 )
 _HOLDS_DATA = ("FSx", "S3", "RDS", "EFS", "ECR", "SecretsManager", "KMS", "Logs", "SageMaker")
-"""Services whose resources hold what nobody can make anew; they come first."""
+"""Services with data that cannot be created again; they are first."""
 
 
 def retained_section(stacks: Sequence[StackTemplate]) -> Section:
-    """Return every resource that `cdk destroy` leaves behind, or a snapshot of it, and that goes on to cost money."""
+    """Return every resource that `cdk destroy` retains, or whose snapshot it keeps, and that still costs money."""
     kept = [
         {
             "stack": stack.name,
@@ -269,19 +269,15 @@ def retained_section(stacks: Sequence[StackTemplate]) -> Section:
     kept.sort(key=lambda one: one["type"].split("::")[1] not in _HOLDS_DATA)
     return Section(
         key="retained",
-        title="Left behind by `cdk destroy`",
+        title="Retained after `cdk destroy`",
         parts=[Table(columns=_RETAINED_COLUMNS, rows=kept), _retained_in_words(len(kept))] if kept else ["nothing"],
         data=kept,
     )
 
 
 def _retained_in_words(count: int) -> str:
-    what = (
-        "1 resource stays, and costs what it costs,"
-        if count == 1
-        else f"{count} resources stay, and cost what they cost,"
-    )
-    return f"{what} until somebody deletes them; what holds data is first"
+    what = "1 resource is" if count == 1 else f"{count} resources are"
+    return f"{what} retained, with costs until you delete them; resources with data are first"
 
 
 _LUSTRE_COLUMNS = (
@@ -289,7 +285,7 @@ _LUSTRE_COLUMNS = (
     Column(key="nodes", title="NODES", right=True),
     Column(key="checkpoint", title="CHECKPOINT", right=True),
     Column(key="seconds", title="WRITTEN IN", right=True),
-    Column(key="wanted", title="WANTS", right=True),
+    Column(key="wanted", title="TARGET", right=True),
     Column(key="verdict", title=""),
 )
 _CLUSTERS = (MachineService.HYPERPOD, MachineService.PARALLELCLUSTER)
@@ -297,7 +293,7 @@ _GB = 1000**3
 
 
 def lustre_section(fleet: Fleet) -> Section | None:
-    """Return the section; `None` where the fleet makes no Lustre file system."""
+    """Return the section; `None` if the fleet creates no Lustre file system."""
     supply = lustre_supply(fleet)
     if supply is None:
         return None
@@ -341,7 +337,7 @@ def _needs(fleet: Fleet, supply: LustreSupply) -> list[CheckpointNeed]:
 def _lustre_in_words(supply: LustreSupply, nodes: int) -> str:
     whole = f"{supply.mb_per_second:,} MB/s for all nodes together"
     return (
-        f"{whole}; {supply.mb_per_second / nodes:,.0f} MB/s for each of {nodes:,} when all read at once"
+        f"{whole}; {supply.mb_per_second / nodes:,.0f} MB/s for each of {nodes:,} if all read at the same time"
         if nodes
         else whole
     )
@@ -349,9 +345,7 @@ def _lustre_in_words(supply: LustreSupply, nodes: int) -> str:
 
 def _rule() -> str:
     minutes = lustre_need_facts().checkpoint_minutes
-    return (
-        f"wants: a checkpoint in {minutes} minutes, a rule of thumb without a source; training stands still meanwhile"
-    )
+    return f"target: a checkpoint in {minutes} minutes, a rule of thumb without a source; training waits meanwhile"
 
 
 def _lustre_row(need: CheckpointNeed) -> dict[str, Cell]:

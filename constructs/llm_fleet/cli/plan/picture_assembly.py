@@ -1,4 +1,4 @@
-"""What a picture is made of: the resources of a synthesized assembly, what refers to what; things and their links."""
+"""Elements of a picture, from a cloud assembly: resources, references, things and links."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ from llm_fleet.rules.feature_codes import PlanCode
 
 
 class Column(IntEnum):
-    """Columns of the picture from left to right: what asks, what computes, what keeps; then what stands in no VPC."""
+    """Columns of the picture from left to right: clients, compute, storage; then things outside VPCs."""
 
     FRONT = 0
     COMPUTE = 1
@@ -22,7 +22,7 @@ class Column(IntEnum):
 
 
 class Tone(StrEnum):
-    """What sort of thing a card shows; its colour."""
+    """Kind of thing of a card, which has its color."""
 
     FRONT = "front"
     COMPUTE = "compute"
@@ -32,7 +32,7 @@ class Tone(StrEnum):
 
 
 class Verb(StrEnum):
-    """What one thing does with another; a line's colour and dashes. The words stand in the legend."""
+    """Relation of two things: a line's color and dashes, and its text in the legend."""
 
     ASKS = "sends requests to"
     MOUNTS = "mounts"
@@ -41,26 +41,26 @@ class Verb(StrEnum):
     LOGS = "writes logs to"
     SYNCS = "imports from, exports to"
     USES = "uses"
-    TELLS = "alarms tell"
-    WATCHED = "is watched by"
+    NOTIFIES = "alarms notify"
+    WATCHED = "is monitored by"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thing:
-    """One card."""
+    """A card of the picture."""
 
     key: str
-    """`<stack>.<logical id>`, or the name of what exists already."""
+    """`<stack>.<logical id>`, or the name of an existing resource."""
     title: str
     lines: tuple[str, ...]
     tone: Tone
     column: Column
     stack: str = ""
-    """The stack that makes it; empty for what exists already."""
+    """Its stack; empty for an existing resource."""
     subnets: tuple[str, ...] = ()
-    """Keys of its subnets; an id where they exist already. Empty: it stands in none."""
+    """Keys of its subnets, ids of existing ones; empty if it is in none."""
     vpc: str | None = None
-    """The VPC in which it stands without a subnet, as a gateway does."""
+    """The VPC of a thing without a subnet, e.g. a gateway."""
 
 
 _COLUMNS = {
@@ -97,18 +97,18 @@ def card_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """One line."""
+    """A line of the picture."""
 
     source: str
     target: str
     verb: Verb
     how: str = ""
-    """A word more, e.g. where a file system is mounted."""
+    """Details, e.g. the mount path of a file system."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Resource:
-    """One resource of one stack, as the template has it."""
+    """A resource of a stack, as in its template."""
 
     stack: str
     logical_id: str
@@ -116,26 +116,26 @@ class Resource:
     """E.g. `AWS::FSx::FileSystem`."""
     properties: Mapping[str, Any]
     path: str
-    """Where its construct stands in the tree, below the stack: `Bucket-data/Resource`. Empty if nothing tells."""
+    """Path of its construct below the stack: `Bucket-data/Resource`; empty if unknown."""
 
     @property
     def key(self) -> str:
-        """What it is known by in the whole assembly."""
+        """Unique key in the assembly."""
         return f"{self.stack}.{self.logical_id}"
 
     @property
     def own(self) -> dict[str, Any]:
-        """Its properties without the function that makes it, whose rights are not its own."""
+        """Its properties without the function of a custom resource, whose permissions are not its own."""
         return {name: value for name, value in self.properties.items() if name != "ServiceToken"}
 
 
 LONGEST = 42
-"""Letters of a line of a card; what is longer is cut with an ellipsis."""
+"""Characters of a line of a card; longer texts are shortened with an ellipsis."""
 _TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def short(text: str, most: int = LONGEST) -> str:
-    """Return `text` within `most` letters, cut in its middle, since names differ at both ends."""
+    """Return `text` with at most `most` characters, shortened in the middle, because names differ at both ends."""
     if len(text) <= most:
         return text
     head = (most - 1) // 2
@@ -143,9 +143,9 @@ def short(text: str, most: int = LONGEST) -> str:
 
 
 def construct_name(path: str, logical_id: str) -> str:
-    """Return what a construct is called: its path below the stack, without the ids that every construct has.
+    """Return the name of a construct: its path below the stack, without the ids that every construct has.
 
-    `logical_id` is taken where the assembly tells no path.
+    `logical_id` is used if the assembly has no path.
     """
     parts = path.split("/")
     while len(parts) > 1 and parts[-1] in ("Resource", "Default"):
@@ -154,14 +154,14 @@ def construct_name(path: str, logical_id: str) -> str:
 
 
 def count(amount: object, instance_type: str, minimum: object = None) -> str:
-    """Return e.g. `16 x ml.trn1.32xlarge` or `0-4 x p5.48xlarge`, with the sign of multiplication."""
+    """Return e.g. `16 x ml.trn1.32xlarge` or `0-4 x p5.48xlarge`, with a multiplication sign."""
     most = str(amount)
     least = str(minimum) if minimum is not None else most
     return f"{most if least == most else f'{least}-{most}'} {_TIMES} {instance_type}"
 
 
 def wrapped(words: Iterable[str], most: int = LONGEST) -> tuple[str, ...]:
-    """Return `words` with commas, in lines of at most `most` letters."""
+    """Return `words` with commas, in lines of at most `most` characters."""
     lines: list[str] = []
     for word in words:
         if lines and len(lines[-1]) + len(word) + 2 <= most:
@@ -172,7 +172,7 @@ def wrapped(words: Iterable[str], most: int = LONGEST) -> tuple[str, ...]:
 
 
 def some(lines: Iterable[str], most: int) -> tuple[str, ...]:
-    """Return at most `most` of `lines`, the last of which then says how many more there are."""
+    """Return at most `most` of `lines`, the last one with the number of other lines."""
     known = list(lines)
     if len(known) <= most:
         return tuple(known)
@@ -181,7 +181,7 @@ def some(lines: Iterable[str], most: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assembly:
-    """The stacks of a cloud assembly, in the order of its manifest, those of its stages among them."""
+    """The stacks of a cloud assembly and of its stages, in the order of its manifest."""
 
     stacks: tuple[StackTemplate, ...]
     by_stack: Mapping[str, Mapping[str, Resource]]
@@ -189,18 +189,18 @@ class Assembly:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read `folder`. Raises `FleetError` when it is no cloud assembly, or one without a stack."""
+        """Read `folder`. Raises `FleetError` if it is not a cloud assembly with a stack."""
         try:
             stacks = tuple(stacks_in(folder, with_stages=True))
             by_stack = {stack.name: _resources(stack) for stack in stacks}
         except NO_ASSEMBLY as error:
             _refuse(folder, f"{type(error).__name__}: {error}")
         if not stacks:
-            _refuse(folder, "its manifest names no stack")
+            _refuse(folder, "its manifest has no stack")
         return cls(stacks=stacks, by_stack=by_stack)
 
     def resources(self) -> Iterator[Resource]:
-        """Give every resource of every stack."""
+        """Yield every resource of every stack."""
         for resources in self.by_stack.values():
             yield from resources.values()
 
@@ -208,8 +208,8 @@ class Assembly:
 def _refuse(folder: Path, why: str) -> NoReturn:
     refuse(
         PlanCode.NO_ASSEMBLY,
-        f"no picture can be drawn from {folder}: {why}",
-        "synthesize again ('npx cdk synth --output cdk.out'), and name the folder in which manifest.json then is",
+        f"cannot draw a picture from {folder}: {why}",
+        "synthesize again ('npx cdk synth --output cdk.out'), and use the directory with manifest.json",
         value=str(folder),
     )
 
@@ -245,21 +245,21 @@ class References:
         }
 
     def of(self, value: Any, stack: str) -> list[Resource]:
-        """Return the resources that `value` refers to, each once, in the order in which it names them."""
+        """Return the resources that `value` refers to, each once, in their order."""
         return list({found.key: found for found in self._each(value, stack)}.values())
 
     def texts(self, value: Any) -> Iterator[str]:
-        """Give every text within `value`."""
+        """Yield every text within `value`."""
         return (part for part in values_in(value) if isinstance(part, str))
 
-    def told(self, value: Any) -> str:
-        """Return `value` as one text, with `…` for what only a deployment knows."""
+    def text(self, value: Any) -> str:
+        """Return `value` as text, with `…` for values that are resolved at deployment."""
         if isinstance(value, dict):
             known = cast("dict[str, Any]", value)
             joined = known.get("Fn::Join")
             if isinstance(joined, list):
                 glue, pieces = cast("tuple[str, list[Any]]", joined)
-                return glue.join(self.told(piece) for piece in pieces)
+                return glue.join(self.text(piece) for piece in pieces)
             return _UNKNOWN
         return str(value)
 
@@ -274,21 +274,21 @@ class References:
         for part in _parts(value):
             yield from self._each(part, stack)
 
-    def _named(self, intrinsic: str, told: Any, stack: str) -> Iterator[Resource]:
-        names = [told] if isinstance(told, str) else list(told)[:1]
+    def _named(self, intrinsic: str, reported: Any, stack: str) -> Iterator[Resource]:
+        names = [reported] if isinstance(reported, str) else list(reported)[:1]
         if intrinsic == "Fn::Sub":
             names = _IN_SUB.findall(str(names[0]))
         resources = self._assembly.by_stack[stack]
-        # CloudFormation also takes "Id.Attribute" as one text.
+        # CloudFormation also accepts "Id.Attribute" as one text.
         yield from (resources[name] for each in names if (name := str(each).partition(".")[0]) in resources)
 
     def _output(self, known: dict[str, Any]) -> tuple[str, Any] | None:
-        """Return stack and value of the output that `known` takes from another stack, if it takes one."""
+        """Return the stack and the value of the output of another stack that `known` imports, if any."""
         wanted = known.get("Fn::GetStackOutput")
         if isinstance(wanted, dict):
-            told = cast("dict[str, str]", wanted)
-            output = self._outputs.get(told["StackName"], {}).get(told["OutputName"])
-            return (told["StackName"], output["Value"]) if output is not None else None
+            reported = cast("dict[str, str]", wanted)
+            output = self._outputs.get(reported["StackName"], {}).get(reported["OutputName"])
+            return (reported["StackName"], output["Value"]) if output is not None else None
         name = known.get("Fn::ImportValue")
         return self._exports.get(name) if isinstance(name, str) else None
 
@@ -315,11 +315,11 @@ _HELPERS = frozenset(
         *_POLICY,
     }
 )
-"""Types that belong to what they are named in, and get no card."""
+"""Types that are parts of the resources that refer to them, without a card."""
 
 
 class View:
-    """The assembly by types, with what belongs together."""
+    """The assembly's resources by type, with their parts."""
 
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
@@ -330,7 +330,7 @@ class View:
                 self._policies_of.setdefault(role.key, []).append(policy)
 
     def of_type(self, *types: str) -> Iterator[Resource]:
-        """Give every resource of `types`."""
+        """Yield every resource of `types`."""
         return (found for found in self.assembly.resources() if found.type in types)
 
     def named(self, resource: Resource, value: Any, *types: str) -> list[Resource]:
@@ -339,13 +339,13 @@ class View:
         return [one for one in found if not types or one.type in types]
 
     def places(self, resource: Resource, value: Any) -> tuple[str, ...]:
-        """Return the keys of the subnets in `value`: of this assembly, or ids of those that exist already."""
+        """Return the keys of the subnets in `value`: of this assembly, or ids of existing ones."""
         made = [subnet.key for subnet in self.named(resource, value, "AWS::EC2::Subnet")]
         existing = [text for text in self.references.texts(value) if text.startswith("subnet-")]
         return tuple(dict.fromkeys([*made, *existing]))
 
     def body(self, resource: Resource) -> list[Resource]:
-        """Return `resource` with everything that belongs to it: its role, its policies, its launch template."""
+        """Return `resource` with its parts: role, policies, launch template."""
         found = {resource.key: resource}
         left = [resource]
         while left:

@@ -1,4 +1,4 @@
-"""Draws a picture of the architecture as SVG, from a synthesized cloud assembly alone: no CDK, no account."""
+"""Draws a picture of the architecture as SVG from a cloud assembly, without the CDK and an account."""
 
 from collections.abc import Iterator
 from html import escape
@@ -37,10 +37,10 @@ LINES = {
     "logs": ("#5c6b7a", 1.2, "2 3"),
     "syncs": ("#2f7d6e", 1.5, "7 3"),
     "uses": ("#5c6b7a", 1.3, ""),
-    "tells": ("#a03a56", 1.5, ""),
+    "notifies": ("#a03a56", 1.5, ""),
     "watched": ("#a03a56", 1.2, "2 3"),
 }
-"""Of each kind of line: colour, width and dashes."""
+"""Color, width and dashes by kind of line."""
 
 
 def _style() -> str:
@@ -57,10 +57,10 @@ def _style() -> str:
     rules += [f".card.{tone} {{ fill: {fill}; stroke: {BARS[tone]}; }}" for tone, fill in CARDS.items()]
     rules.append(".plate { stroke: none; }")
     rules += [f".bar.{tone} {{ fill: {fill}; }}" for tone, fill in BARS.items()]
-    for name, (colour, width, dashes) in LINES.items():
+    for name, (color, width, dashes) in LINES.items():
         dashed = f" stroke-dasharray: {dashes};" if dashes else ""
-        rules.append(f".line.{name} {{ stroke: {colour}; stroke-width: {width:g};{dashed} }}")
-        rules.append(f".arrow.{name} {{ fill: {colour}; }}")
+        rules.append(f".line.{name} {{ stroke: {color}; stroke-width: {width:g};{dashed} }}")
+        rules.append(f".arrow.{name} {{ fill: {color}; }}")
     return "\n".join(f"  {rule}" for rule in rules)
 
 
@@ -69,7 +69,7 @@ _SAMPLE = 34
 
 
 def painted(layout: Layout) -> str:
-    """Return the SVG of `layout`, of the same bytes for the same layout."""
+    """Return the SVG of `layout`; equal layouts give equal bytes."""
     scene = layout.scene
     legend, height = _legend(layout)
     return "\n".join(
@@ -97,7 +97,7 @@ def _title(scene: Scene) -> str:
 
 
 def _shown_title(layout: Layout) -> str:
-    """Return the title, cut to the picture's width."""
+    """Return the title, shortened to the picture's width."""
     words = _title(layout.scene)
     while text_width(words, 16, bold=True) > layout.width - 2 * MARGIN:
         words = words.removesuffix("…")[:-1].rstrip(", ") + "…"
@@ -105,23 +105,23 @@ def _shown_title(layout: Layout) -> str:
 
 
 def _described(scene: Scene) -> str:
-    """Return what the picture shows, for those who cannot see it."""
+    """Return the description of the picture for screen readers."""
     boxes = [vpc.title for vpc in scene.vpcs]
     cards = [
         f"{thing.title} ({', '.join(thing.lines)})" if thing.lines else thing.title for thing in scene.things.values()
     ]
-    links = [_told(link, scene) for link in scene.links]
+    links = [_sentence(link, scene) for link in scene.links]
     return f"Region {scene.region}. {'; '.join([*boxes, *cards, *links])}."
 
 
-def _told(link: Link, scene: Scene) -> str:
+def _sentence(link: Link, scene: Scene) -> str:
     how = f" ({link.how})" if link.how else ""
     ends = [_short(scene.things[key]) for key in (link.source, link.target)]
     return f"{ends[0]} {link.verb} {ends[1]}{how}"
 
 
 def _short(thing: Thing) -> str:
-    """Return what `thing` is called in a sentence; one bucket differs from another by its name."""
+    """Return the name of `thing` in a sentence; a bucket's name distinguishes it from others."""
     return f"{thing.title} {thing.lines[0]}" if thing.title == "S3 bucket" else thing.title
 
 
@@ -131,7 +131,7 @@ def _rectangle(place: Rectangle, kind: str, *, radius: int) -> str:
 
 
 def _label(box: Box, place: Rectangle) -> str:
-    """Return the title of a box, on a plate of the box's colour, so that no line strikes it through."""
+    """Return the title of a box, with a background of the box's color, so that no line crosses it."""
     x, y, width = place.x + PAD, place.y + LABEL - 8, text_width(box.title, TITLE, bold=True)
     plate = f'<rect class="plate {box.kind}" x="{x - 3:g}" y="{y - 13:g}" width="{width + 6:g}" height="18"/>'
     return f'{plate}<text class="label" x="{x:g}" y="{y:g}">{escape(box.title)}</text>'
@@ -156,12 +156,12 @@ def _line(line: Line, scene: Scene) -> str:
     verb = link.verb.name.casefold()
     start, *rest = line.points
     path = f"M{start[0]:g} {start[1]:g}" + "".join(f" L{x:g} {y:g}" for x, y in rest)
-    told = f"<title>{escape(_told(link, scene))}</title>"
-    return f'<g><path class="line {verb}" d="{path}"/>{_head(line, scene, verb)}{told}</g>'
+    reported = f"<title>{escape(_sentence(link, scene))}</title>"
+    return f'<g><path class="line {verb}" d="{path}"/>{_head(line, scene, verb)}{reported}</g>'
 
 
 def _head(line: Line, scene: Scene, verb: str) -> str:
-    """Return the arrow head: at the end of the line, or at its start when that is what the line leads to."""
+    """Return the arrow head, at the end of the line, or at its start if that is the target."""
     ends_last = ordered(scene, line.link)[0] == line.link.source
     (from_x, from_y), (x, y) = line.points[-2:] if ends_last else line.points[1::-1]
     if x == from_x:
@@ -174,7 +174,7 @@ def _arrow(x: float, y: float, sides: str, verb: str) -> str:
 
 
 def _legend(layout: Layout) -> tuple[list[str], float]:
-    """Return what explains the lines that are there, in as many rows as it takes, and where the picture ends."""
+    """Return the legend of the lines in one or more rows, and the height of the picture."""
     used = [verb for verb in Verb if any(line.link.verb is verb for line in layout.lines)]
     x, y = float(MARGIN), layout.height + GAP + LINE
     made: list[str] = []
@@ -191,13 +191,13 @@ def _legend(layout: Layout) -> tuple[list[str], float]:
 
 
 def picture_of(assembly: Path) -> str:
-    """Return the SVG of the cloud assembly in the folder `assembly`, usually `cdk.out`.
+    """Return the SVG of the cloud assembly in the directory `assembly`, usually `cdk.out`.
 
-    It shows the region, VPCs, Availability Zones and subnets as boxes; in them clusters, services, what SageMaker
-    runs, file systems and databases; beside them buckets, alarms and topics; and as lines what asks, mounts, reads,
-    writes and tells what. Rights come from the policies in the templates. Roles, keys, log groups and security groups
-    are left out. The same assembly gives the same bytes.
+    It shows the Region, VPCs, Availability Zones and subnets as boxes; in them clusters, services, SageMaker's
+    resources, file systems and databases; next to them buckets, alarms and topics; and requests, mounts, reads, writes
+    and notifications as lines. Permissions are those of the policies in the templates. Roles, keys, log groups and
+    security groups are left out. Equal assemblies give equal bytes.
 
-    Raises `FleetError` when the folder is no cloud assembly.
+    Raises `FleetError` if the directory is not a cloud assembly.
     """
     return painted(Layout.of(Scene.of(Assembly.read(assembly))))

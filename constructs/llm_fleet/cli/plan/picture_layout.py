@@ -1,6 +1,6 @@
-"""Where things stand in a picture, and the ways of its lines: Graphviz lays them out, in the process, by `pygraphviz`.
+"""Positions of things and lines in a picture, calculated in this process by Graphviz (`pygraphviz`).
 
-It gets the sizes of cards and titles, and no text: what it answers does not depend on the fonts of the machine.
+Graphviz gets the sizes of cards and titles, but no text, so the result does not depend on the fonts of the machine.
 """
 
 import json
@@ -18,21 +18,21 @@ from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.feature_codes import PlanCode
 
 TITLE, TEXT, SMALL = 13.0, 12.0, 11.0
-"""Sizes of letters: titles of cards, their lines, and what is said beside."""
+"""Font sizes: titles of cards, their lines, and other texts."""
 LINE, PAD = 16, 10
 INSET = 14
-"""Between the edge of a box and the edge of the next in it."""
+"""Distance between the edges of a box and of a box in it."""
 LABEL = 26
 """Height of the title of a box."""
 GAP = 16
-"""Between two cards, and between two boxes."""
+"""Distance between two cards, and between two boxes."""
 PORT = 6
-"""Between two ends of lines on one side of a card, at least."""
+"""Smallest distance between two ends of lines on one side of a card."""
 MARGIN = 24
 
 
 def card_width(thing: Thing) -> float:
-    """Return how wide the card of `thing` must be for its text."""
+    """Return the width of the card of `thing`, from its text."""
     title = text_width(thing.title, TITLE, bold=True)
     lines = [text_width(line, TEXT) for line in thing.lines]
     stack = text_width(thing.stack, SMALL)
@@ -40,7 +40,7 @@ def card_width(thing: Thing) -> float:
 
 
 def card_height(thing: Thing, ends: int) -> int:
-    """Return how high the card of `thing` must be for its text, and for `ends` of lines on one side."""
+    """Return the height of the card of `thing`, from its text and the `ends` of lines on one side."""
     text = PAD + LINE * (1 + len(thing.lines) + bool(thing.stack)) + PAD
     return max(text, PORT * (ends + 2))
 
@@ -48,7 +48,7 @@ def card_height(thing: Thing, ends: int) -> int:
 HEAD = 44
 """Height of the picture's own title."""
 _INCH = 72
-"""Graphviz takes sizes in inches, and answers in points; one point is one pixel of the picture."""
+"""Graphviz takes sizes in inches, and returns points; one point is one pixel of the picture."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line with its corners, from the card that is further left."""
+    """A line with its corners, from the left card."""
 
     link: Link
     points: tuple[tuple[int, int], ...]
@@ -91,20 +91,20 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Where everything is."""
+    """Positions of all elements."""
 
     scene: Scene
     width: float
     height: float
-    """Down to the end of the region; what explains the lines comes below."""
+    """Height to the end of the Region; the legend is below."""
     boxes: tuple[tuple[Box, Rectangle], ...]
-    """Outer ones first."""
+    """Outer boxes first."""
     cards: tuple[tuple[Thing, Rectangle], ...]
     lines: tuple[Line, ...]
 
     @classmethod
     def of(cls, scene: Scene) -> Self:
-        """Return where everything of `scene` is. Raises `FleetError` (LF1098) where Graphviz is not installed."""
+        """Return the layout of `scene`. Raises `FleetError` (LF1098) if Graphviz is not installed."""
         graph = _Graph(scene)
         # https://graphviz.org/docs/outputs/json/
         paper = _Paper(json.loads(graphviz().AGraph(string=graph.text()).draw(format="json", prog="dot")))
@@ -123,7 +123,7 @@ class Layout:
 
 
 def ordered(scene: Scene, link: Link) -> tuple[str, str]:
-    """Return the keys of both ends, that in the column further left first."""
+    """Return the keys of both ends, the left column first."""
     if scene.things[link.source].column <= scene.things[link.target].column:
         return link.source, link.target
     return link.target, link.source
@@ -134,7 +134,7 @@ class _Graph:
 
     def __init__(self, scene: Scene) -> None:
         self.boxes: dict[str, Box] = {}
-        """By the names of their clusters; outer ones first."""
+        """Boxes by the names of their clusters; outer boxes first."""
         self._scene = scene
         self._home = {key: vpc.key for vpc in scene.vpcs for key in vpc.subnets}
         self._ends = dict.fromkeys(scene.things, 0)
@@ -206,12 +206,12 @@ class _Graph:
 
 
 def _is_in_one(thing: Thing) -> bool:
-    """Return whether `thing` stands in one subnet for sure; of what exists already no template tells."""
+    """Return whether `thing` is in exactly one subnet; unknown for existing resources."""
     return len(thing.subnets) == 1 and bool(thing.stack)
 
 
 def _no_card(box: str) -> list[str]:
-    """Return what stands in the cluster of an empty `box`: Graphviz draws none that is empty."""
+    """Return a node for an empty `box`: Graphviz draws no empty cluster."""
     return [f"{_quoted(f'in {box}')} [style=invis, width=0.01, height=0.01];"]
 
 
@@ -220,30 +220,30 @@ def _quoted(name: str) -> str:
 
 
 def graphviz() -> Any:
-    """Return `pygraphviz`, whose classes have no types. Raises `FleetError` (LF1098) where it is missing."""
+    """Return `pygraphviz`, whose classes have no types. Raises `FleetError` (LF1098) if it is missing."""
     try:
         return import_module("pygraphviz")
     except ImportError:
         refuse(
             PlanCode.NO_GRAPHVIZ,
-            "the picture is laid out by Graphviz, which is not installed",
-            "run `pip install 'llm-fleet[picture]'`, which brings it, or leave out --picture",
+            "--picture requires Graphviz, which is not installed",
+            "run `pip install 'llm-fleet[picture]'`, or remove --picture",
         )
 
 
 class _Paper:
-    """Graphviz's answer in pixels of the picture, from its upper left corner."""
+    """Graphviz's result in pixels of the picture, from its upper left corner."""
 
-    def __init__(self, told: Mapping[str, Any]) -> None:
-        _, _, self.width, self.height = _numbers(told["bb"])
-        objects: list[dict[str, Any]] = told.get("objects", [])
+    def __init__(self, reported: Mapping[str, Any]) -> None:
+        _, _, self.width, self.height = _numbers(reported["bb"])
+        objects: list[dict[str, Any]] = reported.get("objects", [])
         self.boxes = {one["name"]: self._place(*_numbers(one["bb"])) for one in objects if "bb" in one}
         self.cards = {one["name"]: self._card(one) for one in objects if "pos" in one}
-        edges = [one for one in told.get("edges", ()) if "class" in one]
+        edges = [one for one in reported.get("edges", ()) if "class" in one]
         self.lines = [self._line(one["pos"]) for one in sorted(edges, key=lambda one: int(one["class"]))]
 
     def _at(self, x: float, y: float) -> tuple[int, int]:
-        """Return a point of Graphviz, whose origin is below, as the nearest pixel of the picture."""
+        """Return a point of Graphviz, whose origin is at the bottom, as the nearest pixel of the picture."""
         return round(MARGIN + INSET + x), round(MARGIN + HEAD + LABEL + self.height - y)
 
     def _place(self, left: float, low: float, right: float, high: float) -> Rectangle:
@@ -256,7 +256,7 @@ class _Paper:
         return self._place(x - across, y - up, x + across, y + up)
 
     def _line(self, curve: str) -> tuple[tuple[int, int], ...]:
-        """Return the corners of a curve, all of whose parts are straight, and level or upright."""
+        """Return the corners of a curve whose parts are horizontal or vertical lines."""
         corners: list[tuple[int, int]] = []
         for point in (self._at(*_numbers(one)) for one in curve.split()):
             if len(corners) > 1 and any(corners[-2][n] == corners[-1][n] == point[n] for n in (0, 1)):

@@ -36,11 +36,11 @@ from llm_fleet.cli.plan.picture_things import (
 from llm_fleet.cli.plan.stack_templates import UNKNOWN_REGION
 
 Mount = tuple[str, str]
-"""Key of a file system, or the id of one that exists already; and the path."""
+"""Key of a file system, or the id of an existing one; and the path."""
 
 
 def mounts_of(view: View, resource: Resource) -> list[Mount]:
-    """Return what `resource` mounts, each once."""
+    """Return the mounts of `resource`, each once."""
     if resource.type == HYPERPOD:
         found = _hyperpod(view, resource)
     elif resource.type == PARALLELCLUSTER:
@@ -53,22 +53,22 @@ def mounts_of(view: View, resource: Resource) -> list[Mount]:
 def _hyperpod(view: View, cluster: Resource) -> Iterator[Mount]:
     for group in cluster.properties.get("InstanceGroups", ()):
         for storage in group.get("InstanceStorageConfigs", ()):
-            told = storage.get("FsxLustreConfig") or storage.get("FsxOpenZfsConfig")
-            if told:
-                yield from _file_systems(view, cluster, told.get("DnsName"), told)
+            reported = storage.get("FsxLustreConfig") or storage.get("FsxOpenZfsConfig")
+            if reported:
+                yield from _file_systems(view, cluster, reported.get("DnsName"), reported)
 
 
 def _parallelcluster(view: View, cluster: Resource) -> Iterator[Mount]:
     for storage in cluster.properties["ClusterConfiguration"].get("SharedStorage", ()):
-        told = next((value for name, value in storage.items() if name.startswith("Fsx")), None)
-        if told:
-            yield from _file_systems(view, cluster, told.get("FileSystemId") or told.get("VolumeId"), storage)
+        reported = next((value for name, value in storage.items() if name.startswith("Fsx")), None)
+        if reported:
+            yield from _file_systems(view, cluster, reported.get("FileSystemId") or reported.get("VolumeId"), storage)
 
 
-def _file_systems(view: View, cluster: Resource, named: Any, told: Mapping[str, Any]) -> Iterator[Mount]:
-    path = str(told.get("MountPath") or told.get("MountDir") or "")
+def _file_systems(view: View, cluster: Resource, named: Any, reported: Mapping[str, Any]) -> Iterator[Mount]:
+    path = str(reported.get("MountPath") or reported.get("MountDir") or "")
     made = view.named(cluster, named, FILE_SYSTEM)
-    # A volume belongs to its file system.
+    # A volume is a part of its file system.
     for volume in view.named(cluster, named, "AWS::FSx::Volume"):
         made += view.named(volume, volume.properties, FILE_SYSTEM)
     for system in made:
@@ -82,7 +82,7 @@ _READING = ("s3:Get", "s3:List", *_WRITING)
 
 
 def buckets_of(view: View, resource: Resource) -> list[Link]:
-    """Return a line to each bucket of the assembly that `resource` may write, or else read."""
+    """Return a link to each bucket of the assembly that `resource` can write to, or only read."""
     rights: dict[str, Verb] = {}
     for part in view.body(resource):
         for bucket, verb in _of_part(view, part):
@@ -124,7 +124,7 @@ _MOUNTING = (HYPERPOD, PARALLELCLUSTER, "AWS::SageMaker::Domain")
 
 
 def links_of(view: View, things: Mapping[str, Thing]) -> list[Link]:
-    """Return the lines between `things`, by key; lines to what exists already, and has no card yet, as well."""
+    """Return the links between `things`, by key, including links to existing resources without a card."""
     found: list[Link] = []
     for resource in view.assembly.resources():
         if resource.type == ALARM:
@@ -133,7 +133,7 @@ def links_of(view: View, things: Mapping[str, Thing]) -> list[Link]:
             found += _of_repository(view, resource)
         elif resource.key in things:
             found += _of_thing(view, resource, things)
-    # Of two lines between the same cards one is drawn: the first, which says more.
+    # Only the first of two links between the same cards is drawn: it has more details.
     return list({(link.source, link.target): link for link in reversed(found)}.values())[::-1]
 
 
@@ -152,7 +152,7 @@ def _of_thing(view: View, resource: Resource, things: Mapping[str, Thing]) -> It
         yield from _of_function(view, resource, things)
     if resource.type == QUEUE:
         for other in view.named(resource, resource.properties.get("RedrivePolicy"), QUEUE):
-            yield Link(source=resource.key, target=other.key, verb=Verb.USES, how="for what could not be handled")
+            yield Link(source=resource.key, target=other.key, verb=Verb.USES, how="for failed events")
 
 
 def _named_by(view: View, resource: Resource, type: str) -> list[Resource]:
@@ -167,8 +167,8 @@ def _of_balancer(view: View, balancer: Resource, things: Mapping[str, Thing]) ->
         if balancer in _balancers(view, rule)
     }
     for service in view.of_type("AWS::ECS::Service"):
-        asked = {one.key for one in view.named(service, service.properties.get("LoadBalancers"), _TARGET_GROUP)}
-        if asked & groups and service.key in things:
+        requested = {one.key for one in view.named(service, service.properties.get("LoadBalancers"), _TARGET_GROUP)}
+        if requested & groups and service.key in things:
             yield Link(source=balancer.key, target=service.key, verb=Verb.ASKS)
     for bucket in view.named(balancer, balancer.properties.get("LoadBalancerAttributes"), BUCKET):
         yield Link(source=balancer.key, target=bucket.key, verb=Verb.LOGS)
@@ -191,13 +191,13 @@ def _of_function(view: View, function: Resource, things: Mapping[str, Thing]) ->
 
 
 def _of_alarm(view: View, alarm: Resource, things: Mapping[str, Thing]) -> Iterator[Link]:
-    """Give the lines of an alarm, which start and end at the one card of its stack's alarms."""
+    """Yield the links of an alarm, from and to the card of all alarms of its stack."""
     card = next(one.key for one in view.of_type(ALARM) if one.stack == alarm.stack)
     for topic in view.named(alarm, alarm.properties.get("AlarmActions"), TOPIC):
-        yield Link(source=card, target=topic.key, verb=Verb.TELLS)
+        yield Link(source=card, target=topic.key, verb=Verb.NOTIFIES)
     for action in view.references.texts(alarm.properties.get("AlarmActions")):
         if ":sns:" in action:
-            yield Link(source=card, target=action.rpartition(":")[2], verb=Verb.TELLS)
+            yield Link(source=card, target=action.rpartition(":")[2], verb=Verb.NOTIFIES)
     watched = [alarm.properties.get(name) for name in ("Dimensions", "Metrics")]
     named = [*view.named(alarm, watched), *_by_name(view, alarm, watched)]
     for one in named:
@@ -206,7 +206,7 @@ def _of_alarm(view: View, alarm: Resource, things: Mapping[str, Thing]) -> Itera
 
 
 def _by_name(view: View, alarm: Resource, watched: list[Any]) -> Iterator[Resource]:
-    """Give clusters, services and endpoints of the assembly whose name stands in a dimension of `alarm`."""
+    """Yield clusters, services and endpoints of the assembly with a name in a dimension of `alarm`."""
     texts = set(view.references.texts(watched))
     for type, name in _NAMED.items():
         for one in view.of_type(type):
@@ -228,18 +228,18 @@ def _of_repository(view: View, association: Resource) -> Iterator[Link]:
     for system in view.named(association, known.get("FileSystemId"), FILE_SYSTEM):
         path = known.get("DataRepositoryPath")
         made = view.named(association, path, BUCKET)
-        keys = [bucket.key for bucket in made] or [str(view.references.told(path)).split("/")[2]]
+        keys = [bucket.key for bucket in made] or [str(view.references.text(path)).split("/")[2]]
         for key in keys:
             yield Link(source=system.key, target=key, verb=Verb.SYNCS, how=str(known.get("FileSystemPath", "")))
 
 
 EXISTING = "existing"
-"""Key of the VPC whose subnets the assembly names and does not make."""
+"""Key of the VPC of existing subnets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subnet:
-    """One subnet."""
+    """A subnet."""
 
     key: str
     title: str
@@ -247,16 +247,16 @@ class Subnet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Zone:
-    """One Availability Zone with its subnets."""
+    """An Availability Zone with its subnets."""
 
     title: str
-    """E.g. `usw2-az4`; empty for subnets that exist already, whose zone no template tells."""
+    """E.g. `usw2-az4`; empty for existing subnets, whose zone is unknown."""
     subnets: tuple[Subnet, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vpc:
-    """One VPC with its zones."""
+    """A VPC with its zones."""
 
     key: str
     title: str
@@ -269,25 +269,25 @@ class Vpc:
 
     @property
     def places(self) -> Mapping[str, str]:
-        """Where each subnet is, by its key: its zone, or its id if no template tells the zone."""
+        """The zone of each subnet by key; its id if the zone is unknown."""
         return {subnet.key: zone.title or subnet.key for zone in self.zones for subnet in zone.subnets}
 
 
 def vpcs_of(view: View, things: Iterable[Thing]) -> tuple[Vpc, ...]:
-    """Return the VPCs that the assembly makes, and the one whose subnets it names."""
+    """Return the VPCs of the assembly, and the one of existing subnets."""
     made = [_made(view, vpc) for vpc in view.of_type("AWS::EC2::VPC")]
     known = {key for vpc in made for key in vpc.subnets}
     named = sorted({key for thing in things for key in thing.subnets} - known)
     if named:
         zone = Zone(title="", subnets=tuple(Subnet(key=key, title=f"subnet {key}") for key in named))
-        made.append(Vpc(key=EXISTING, title="VPC that exists already", zones=(zone,)))
+        made.append(Vpc(key=EXISTING, title="existing VPC", zones=(zone,)))
     return tuple(made)
 
 
 def _made(view: View, vpc: Resource) -> Vpc:
-    blocks = [view.references.told(vpc.properties.get("CidrBlock", "of IPAM"))]
+    blocks = [view.references.text(vpc.properties.get("CidrBlock", "of IPAM"))]
     blocks += [
-        view.references.told(one.properties.get("CidrBlock", "of IPAM"))
+        view.references.text(one.properties.get("CidrBlock", "of IPAM"))
         for one in view.of_type("AWS::EC2::VPCCidrBlock")
         if vpc in view.named(one, one.properties.get("VpcId"))
     ]
@@ -296,8 +296,8 @@ def _made(view: View, vpc: Resource) -> Vpc:
         if vpc in view.named(subnet, subnet.properties.get("VpcId")):
             known = subnet.properties
             zone = known.get("AvailabilityZoneId") or known.get("AvailabilityZone")
-            title = f"{_name(subnet)} subnet {view.references.told(known.get('CidrBlock', ''))}"
-            zones.setdefault(view.references.told(zone), []).append(Subnet(key=subnet.key, title=title))
+            title = f"{_name(subnet)} subnet {view.references.text(known.get('CidrBlock', ''))}"
+            zones.setdefault(view.references.text(zone), []).append(Subnet(key=subnet.key, title=title))
     return Vpc(
         key=vpc.key,
         title=f"VPC {' + '.join(blocks)}",
@@ -312,25 +312,25 @@ def _name(subnet: Resource) -> str:
 
 
 _READERS = (network_things, service_things, cluster_things, sagemaker_things, storage_things, watch_things)
-_EXISTING = {Verb.MOUNTS: "File system", Verb.TELLS: "SNS topic"}
-"""What it is that exists already, by what leads to it; else a bucket."""
+_EXISTING = {Verb.MOUNTS: "File system", Verb.NOTIFIES: "SNS topic"}
+"""Kind of an existing resource by the link to it; else a bucket."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """What there is to draw, without a place yet."""
+    """The elements of a picture, without positions."""
 
     region: str
     stacks: tuple[str, ...]
     vpcs: tuple[Vpc, ...]
     things: Mapping[str, Thing]
-    """By key, in the order in which stacks and resources stand in the assembly."""
+    """By key, in the order of the assembly."""
     links: tuple[Link, ...]
-    """Both ends of each have a card."""
+    """Both ends of each link have a card."""
 
     @classmethod
     def of(cls, assembly: Assembly) -> Self:
-        """Return what there is to draw of `assembly`."""
+        """Return the scene of `assembly`."""
         view = View(assembly)
         things = {thing.key: thing for reader in _READERS for thing in reader(view)}
         links = links_of(view, things)
@@ -350,7 +350,7 @@ class Scene:
 
 
 def _with_places(thing: Thing, zones: Mapping[str, str]) -> Thing:
-    """Return `thing` with a line more if it stands in several subnets, and so in none of the boxes."""
+    """Return `thing` with another line if it is in several subnets, and therefore in no box."""
     if len(thing.subnets) < 2 or not thing.stack:
         return thing
     places = list(dict.fromkeys(zones[key] for key in thing.subnets))
@@ -358,13 +358,13 @@ def _with_places(thing: Thing, zones: Mapping[str, str]) -> Thing:
 
 
 def _existing(link: Link, source: Thing) -> Thing:
-    """Return the card of what the assembly names and does not make; of a file system beside what mounts it."""
+    """Return the card of an existing resource; a file system is next to the thing that mounts it."""
     mounted = link.verb is Verb.MOUNTS
     return Thing(
         key=link.target,
         title=_EXISTING.get(link.verb, "S3 bucket"),
-        lines=(short(link.target), "exists already"),
-        tone=Tone.WATCH if link.verb is Verb.TELLS else Tone.STORAGE,
+        lines=(short(link.target), "existing"),
+        tone=Tone.WATCH if link.verb is Verb.NOTIFIES else Tone.STORAGE,
         column=Column.STORAGE if mounted else Column.REGION,
         subnets=source.subnets if mounted else (),
     )

@@ -23,7 +23,7 @@ _MOST_LINES = 12
 
 
 def cluster_things(view: View) -> Iterator[Thing]:
-    """Give every cluster with its groups."""
+    """Yield every cluster with its groups."""
     for cluster in view.of_type(HYPERPOD):
         yield _cluster_card(view, cluster, "HyperPod", _groups(cluster.properties))
     for cluster in view.of_type(PARALLELCLUSTER):
@@ -31,7 +31,7 @@ def cluster_things(view: View) -> Iterator[Thing]:
 
 
 def _cluster_card(view: View, cluster: Resource, kind: str, lines: Iterable[str]) -> Thing:
-    title = f"{kind} {view.references.told(cluster.properties.get('ClusterName', ''))}"
+    title = f"{kind} {view.references.text(cluster.properties.get('ClusterName', ''))}"
     places = view.places(cluster, cluster.properties)
     return card_of(cluster, title, some(lines, _MOST_LINES), Tone.COMPUTE, subnets=places)
 
@@ -56,12 +56,12 @@ def _nodes(config: Mapping[str, Any]) -> Iterator[str]:
 def _compute(queue: str, compute: Mapping[str, Any]) -> str:
     several = " or ".join(one["InstanceType"] for one in compute.get("Instances", ()))
     kind = compute.get("InstanceType") or several
-    # ParallelCluster's own defaults where a configuration leaves them out.
+    # Defaults of ParallelCluster.
     return short(f"{queue}: {count(compute.get('MaxCount', 10), kind, compute.get('MinCount', 0))}")
 
 
 def network_things(view: View) -> Iterator[Thing]:
-    """Give the gateways of each VPC, and its endpoints as one card."""
+    """Yield the gateways of each VPC, and its endpoints as one card."""
     for attachment in view.of_type("AWS::EC2::VPCGatewayAttachment"):
         yield card_of(attachment, "Internet gateway", (), Tone.NETWORK, vpc=_vpc(view, attachment))
     for gateway in view.of_type("AWS::EC2::NatGateway"):
@@ -91,11 +91,11 @@ def _vpc(view: View, resource: Resource) -> str | None:
 
 
 _MACHINES = re.compile(r'"InstanceType":"([^"]+)","InstanceCount":(\d+)')
-"""In the definition of a state machine, which is JSON with references between its pieces."""
+"""A text in the definition of a state machine, which is JSON with references."""
 
 
 def sagemaker_things(view: View) -> Iterator[Thing]:
-    """Give each of them."""
+    """Yield the card of each."""
     for type, reader in _READERS.items():
         for resource in view.of_type(type):
             if (thing := reader(view, resource)) is not None:
@@ -121,7 +121,7 @@ def _notebook(view: View, notebook: Resource) -> Thing:
 
 def _studio(view: View, domain: Resource) -> Thing:
     profiles = [
-        view.references.told(one.properties["UserProfileName"])
+        view.references.text(one.properties["UserProfileName"])
         for one in view.of_type("AWS::SageMaker::UserProfile")
         if domain in view.named(one, one.properties.get("DomainId"))
     ]
@@ -132,9 +132,9 @@ def _studio(view: View, domain: Resource) -> Thing:
 
 
 def _training_job(view: View, machine: Resource) -> Thing | None:
-    """Return the card of a state machine that creates training jobs; of another there is none."""
+    """Return the card of a state machine that creates training jobs; `None` for others."""
     definition = machine.properties.get("DefinitionString")
-    found = _MACHINES.search(view.references.told(definition))
+    found = _MACHINES.search(view.references.text(definition))
     if found is None:
         return None
     lines = (count(found.group(2), found.group(1)),)
@@ -144,7 +144,7 @@ def _training_job(view: View, machine: Resource) -> Thing | None:
 def _sagemaker_card(
     view: View, resource: Resource, kind: str, name: str, lines: Iterable[str], subnets: Iterable[str]
 ) -> Thing:
-    title = f"{kind} {view.references.told(resource.properties.get(name, ''))}".strip()
+    title = f"{kind} {view.references.text(resource.properties.get(name, ''))}".strip()
     return card_of(resource, title, (line for line in lines if line), Tone.COMPUTE, subnets=subnets)
 
 
@@ -157,7 +157,7 @@ _READERS: Mapping[str, Callable[[View, Resource], Thing | None]] = {
 
 
 def service_things(view: View) -> Iterator[Thing]:
-    """Give load balancers, services that answer through one, and tasks that no service keeps."""
+    """Yield load balancers, their services, and tasks without a service."""
     for balancer in view.of_type("AWS::ElasticLoadBalancingV2::LoadBalancer"):
         yield _balancer(view, balancer)
     kept: set[str] = set()
@@ -191,7 +191,7 @@ def _balancer(view: View, balancer: Resource) -> Thing:
 
 
 def _inference_service(view: View, service: Resource) -> Thing:
-    name = view.references.told(service.properties.get("ServiceName", ""))
+    name = view.references.text(service.properties.get("ServiceName", ""))
     network = service.properties.get("NetworkConfiguration")
     desired = service.properties.get("DesiredCount", 1)
     hosts = tuple(line for one in view.body(service) for line in _hosts(view, one, desired))
@@ -200,15 +200,15 @@ def _inference_service(view: View, service: Resource) -> Thing:
 
 
 def _task(view: View, task: Resource) -> Thing:
-    """Return the card of a task that somebody starts, on the hosts of the one ECS cluster of its stack."""
+    """Return the card of a task without a service, on the hosts of the ECS cluster of its stack."""
     hosts = [one for one in view.of_type("AWS::AutoScaling::AutoScalingGroup") if one.stack == task.stack]
     lines = tuple(line for one in hosts for line in _hosts(view, one, 0))
     places = tuple(key for one in hosts for key in view.places(one, one.properties.get("VPCZoneIdentifier")))
-    return card_of(task, f"ECS task {task.stack}", (*lines, "started by hand"), Tone.COMPUTE, subnets=places)
+    return card_of(task, f"ECS task {task.stack}", (*lines, "started manually"), Tone.COMPUTE, subnets=places)
 
 
 def _hosts(view: View, resource: Resource, tasks: int) -> Iterator[str]:
-    """Give the line of `resource` if it is what makes hosts: its group has as many at least as it has tasks to run."""
+    """Yield the text for the hosts of `resource`, if it creates hosts: at least as many as there are tasks."""
     known = resource.properties
     if resource.type == "AWS::AutoScaling::AutoScalingGroup":
         templates = view.named(resource, known.get("LaunchTemplate"), "AWS::EC2::LaunchTemplate")
@@ -224,7 +224,7 @@ _STORAGE_KINDS = {"LUSTRE": "FSx for Lustre", "OPENZFS": "FSx for OpenZFS"}
 
 
 def storage_things(view: View) -> Iterator[Thing]:
-    """Give each of them."""
+    """Yield the card of each."""
     for system in view.of_type(FILE_SYSTEM):
         kind = system.properties["FileSystemType"]
         title = _STORAGE_KINDS.get(kind, f"FSx {kind}")
@@ -259,10 +259,10 @@ def _of_database(known: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _bucket_name(view: View, bucket: Resource) -> str:
-    """Return its name, with `…` for what a deployment adds; the name of its construct when CloudFormation names it."""
+    """Return its name, with `…` for parts that are resolved at deployment; the construct's name if it has none."""
     name = bucket.properties.get("BucketName")
     if name is not None:
-        return short(view.references.told(name))
+        return short(view.references.text(name))
     return construct_name(bucket.path, bucket.logical_id).removeprefix("Bucket-")
 
 
@@ -280,7 +280,7 @@ _MOST_ALARMS = 4
 
 
 def watch_things(view: View) -> Iterator[Thing]:
-    """Give each of them; the alarms of a stack are one card."""
+    """Yield them; all alarms of a stack are one card."""
     for resources in view.assembly.by_stack.values():
         alarms = [one for one in resources.values() if one.type == ALARM]
         dashboards = sum(one.type == "AWS::CloudWatch::Dashboard" for one in resources.values())
@@ -304,10 +304,10 @@ def _alarms(view: View, alarms: list[Resource], dashboards: int) -> Thing:
 
 
 def _alarm_name(view: View, alarm: Resource) -> str:
-    """Return its name without the stack's at its front, which the card says anyway."""
+    """Return its name without the prefix of the stack, which is on the card."""
     name = alarm.properties.get("AlarmName")
-    told = view.references.told(name) if name is not None else _name(alarm)
-    return told.removeprefix(f"{alarm.stack}-")
+    reported = view.references.text(name) if name is not None else _name(alarm)
+    return reported.removeprefix(f"{alarm.stack}-")
 
 
 def _name(resource: Resource) -> str:

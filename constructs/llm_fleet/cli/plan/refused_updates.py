@@ -1,4 +1,4 @@
-"""Updates that AWS refuses, and settings that reach no node."""
+"""Updates that AWS rejects, and settings that have no effect on nodes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ _LUSTRE = "LustreConfiguration"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedSetting:
-    """Why a service would refuse the new value of a setting."""
+    """Why a service rejects the new value of a setting."""
 
     why: str
     certain: bool = True
-    """`False` where the service decides by what the templates do not show."""
+    """`False` if the decision depends on values that are not in the templates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _OnlyGrows:
-    """A number that its service takes no smaller value of."""
+    """A number that its service does not reduce."""
 
     type: str
     path: str
@@ -42,31 +42,31 @@ class _OnlyGrows:
 # Source: model botocore sagemaker UpdateNotebookInstanceInput (VolumeSizeInGB)
 # Source: document https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/USER_PIOPS.ModifyingExisting.html (2022)
 _NUMBERS = (
-    _OnlyGrows(type=_FILE_SYSTEM, path="StorageCapacity", why="FSx takes no storage away", unit="GiB"),
+    _OnlyGrows(type=_FILE_SYSTEM, path="StorageCapacity", why="FSx does not reduce the storage capacity", unit="GiB"),
     _OnlyGrows(
         type=_FILE_SYSTEM,
         path=f"{_LUSTRE}.ThroughputCapacity",
-        why="FSx takes no throughput of Intelligent-Tiering away",
+        why="FSx does not reduce the throughput of Intelligent-Tiering",
         unit="MB/s",
     ),
     _OnlyGrows(
         type=_FILE_SYSTEM,
         path=f"{_LUSTRE}.MetadataConfiguration.Iops",
-        why="FSx takes no metadata IOPS away",
+        why="FSx does not reduce metadata IOPS",
         unit="IOPS",
     ),
     _OnlyGrows(
         type="AWS::SageMaker::NotebookInstance",
         path="VolumeSizeInGB",
-        why="SageMaker makes no volume of a notebook instance smaller",
+        why="SageMaker does not reduce the volume of a notebook instance",
         unit="GiB",
     ),
-    _OnlyGrows(type=_DATABASE, path="AllocatedStorage", why="RDS takes no storage away", unit="GiB"),
+    _OnlyGrows(type=_DATABASE, path="AllocatedStorage", why="RDS does not reduce the storage", unit="GiB"),
 )
 
 
 def refused_settings(resource_type: str, old: Properties, new: Properties) -> Iterator[RefusedSetting]:
-    """Yield what the service refuses of the properties `new` of a resource that has `old` and is changed in place."""
+    """Yield the changes from `old` to `new` properties that the service rejects for an update in place."""
     for one in (one for one in _NUMBERS if one.type == resource_type):
         before, after = (_number(value_at(properties, one.path)) for properties in (old, new))
         if before is not None and after is not None and after < before:
@@ -80,10 +80,10 @@ def refused_settings(resource_type: str, old: Properties, new: Properties) -> It
 
 
 def _storage(old: Properties, new: Properties) -> Iterator[RefusedSetting]:
-    """Yield where a file system would get more storage than it takes, or less more than FSx adds, or another kind.
+    """Yield rejected changes of a file system's storage: another type, or an increase that is too small or too large.
 
     Source: model botocore fsx UpdateFileSystemRequest (StorageCapacity)
-    Source: model botocore fsx UpdateFileSystem (StorageType is for FSx for Windows File Server alone)
+    Source: model botocore fsx UpdateFileSystem (StorageType is for FSx for Windows File Server only)
     """
     kinds = [properties.get("StorageType", "SSD") for properties in (old, new)]
     if kinds[0] != kinds[1] and old.get("FileSystemType") != "WINDOWS":
@@ -95,18 +95,20 @@ def _storage(old: Properties, new: Properties) -> Iterator[RefusedSetting]:
     if value_at(old, f"{_LUSTRE}.DeploymentType") == "SCRATCH_1":
         yield RefusedSetting(why=f"SCRATCH_1 keeps its size: {size}")
     elif old.get("FileSystemType") == "OPENZFS" and after * 10 < before * 11:
-        yield RefusedSetting(why=f"FSx adds a tenth at least to OpenZFS: {size}")
+        yield RefusedSetting(why=f"FSx increases OpenZFS by at least a tenth: {size}")
 
 
 def _little_more(old: Properties, new: Properties) -> Iterator[RefusedSetting]:
-    """Yield where a database would get less storage more than RDS adds. assumption: rds-refuses-less-than-a-tenth."""
+    """Yield increases of a database's storage that are too small for RDS. assumption: rds-refuses-less-than-a-tenth."""
     before, after = (_number(properties.get("AllocatedStorage")) for properties in (old, new))
     if before is not None and after is not None and before < after and after * 10 < before * 11:
-        yield RefusedSetting(why=f"RDS adds a tenth at least: from {before} GiB to {after} GiB", certain=False)
+        yield RefusedSetting(
+            why=f"RDS increases storage by at least a tenth: from {before} GiB to {after} GiB", certain=False
+        )
 
 
 def _efa(old: Properties, new: Properties) -> Iterator[RefusedSetting]:
-    """Yield what FSx refuses because of EFA, which it decides once.
+    """Yield changes that FSx rejects because of EFA, which is set at creation.
 
     Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/efa-file-systems.html (2026-07)
     Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/managing-throughput-capacity.html (2026-07)
@@ -119,7 +121,7 @@ def _efa(old: Properties, new: Properties) -> Iterator[RefusedSetting]:
     if before is not after:
         words = {True: "on", False: "off"}
         yield RefusedSetting(
-            why=f"FSx decides EFA once: it is {words[before]} and would be {words[after]}. Write `efa: "
+            why=f"FSx cannot change EFA: it is {words[before]} and would be {words[after]}. Set `efa: "
             f"{str(before).lower()}` for the file system (`efa_enabled={before}` in Python)"
         )
         return
@@ -136,7 +138,7 @@ def _efa(old: Properties, new: Properties) -> Iterator[RefusedSetting]:
 
 
 def _efa_size(old: Properties, new: Properties, throughput: int | None) -> Iterator[RefusedSetting]:
-    """Yield a size that a file system with EFA is not grown to."""
+    """Yield a size that FSx rejects for a file system with EFA."""
     before, after = (_number(properties.get("StorageCapacity")) for properties in (old, new))
     variant = lustre_variant(str(value_at(old, f"{_LUSTRE}.DeploymentType")), str(old.get("StorageType", "SSD")))
     tier = variant.tier(throughput) if variant else None
@@ -144,13 +146,13 @@ def _efa_size(old: Properties, new: Properties, throughput: int | None) -> Itera
         return
     if not tier.efa_capacity.accepts(after):
         yield RefusedSetting(
-            why=f"with EFA and {throughput} MB/s/TiB, FSx grows a file system to {tier.efa_capacity.describe('GiB')}, "
-            f"and not from {before} GiB to {after} GiB"
+            why=f"with EFA and {throughput} MB/s/TiB, FSx increases sizes to {tier.efa_capacity.describe('GiB')}, "
+            f"but not from {before} GiB to {after} GiB"
         )
 
 
 def _metadata(old: Properties, new: Properties) -> Iterator[RefusedSetting]:
-    """Yield a change to automatic metadata IOPS, which FSx takes only where those are no fewer.
+    """Yield a change to automatic metadata IOPS, which FSx rejects if these are fewer.
 
     Source: model botocore fsx UpdateFileSystemLustreMetadataConfiguration (Mode)
     """
@@ -158,7 +160,7 @@ def _metadata(old: Properties, new: Properties) -> Iterator[RefusedSetting]:
     before, after = (value_at(properties, path) for properties in (old, new))
     if before == "USER_PROVISIONED" and after == "AUTOMATIC":
         iops = value_at(old, f"{_LUSTRE}.MetadataConfiguration.Iops")
-        why = f"FSx takes no metadata IOPS away: from {iops} IOPS to what it chooses by the size"
+        why = f"FSx does not reduce metadata IOPS: from {iops} IOPS to the automatic number for the size"
         yield RefusedSetting(why=why, certain=False)
 
 
@@ -169,7 +171,7 @@ def _number(value: object) -> int | None:
 
 
 _NAMED_WITHIN_ANOTHER = ("AWS::SageMaker::UserProfile",)
-"""Types whose names differ within something else alone: a profile is replaced when its domain is."""
+"""Types whose names are unique only within another resource: a profile is replaced with its domain."""
 _GONE = (ChangeKind.REMOVED, ChangeKind.KEPT)
 _PERHAPS = (ChangeKind.MAYBE_REPLACED, ChangeKind.UNKNOWN)
 _SUBNET = "AWS::EC2::Subnet"
@@ -178,27 +180,27 @@ _LINK = "AWS::FSx::DataRepositoryAssociation"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedUpdate:
-    """Why the update of one stack would not be made."""
+    """Why the update of a stack fails."""
 
     stack: str
     where: str
-    """The construct's path of the resource that it is about."""
+    """The construct path of the resource."""
     why: str
     used_by: tuple[str, ...] = ()
-    """The stacks that use the value, where that is the reason."""
+    """The stacks that import the value, if that is the reason."""
     certain: bool = True
-    """`False` where only the values decide whether the resource is replaced."""
+    """`False` if the replacement depends on values that are resolved at deployment."""
     leaves_copy: bool = False
-    """Whether the replacement is made first and stays. assumption:
+    """Whether the new resource is created first and remains. assumption:
     cloudformation-keeps-the-new-copy-of-a-refused-replacement"""
 
 
 def refused_updates(
     deployed: Mapping[str, StackTemplate], planned: Sequence[StackTemplate], changes: Sequence[ResourceChange]
 ) -> tuple[RefusedUpdate, ...]:
-    """Return what CloudFormation would refuse of `changes`, from the templates `deployed`, by name, to those `planned`.
+    """Return the `changes` that CloudFormation rejects, from the templates `deployed`, by name, to those `planned`.
 
-    The CDK deploys a stack before those that use it: what the deployed ones import counts.
+    The CDK deploys a stack before those that import its values: imports of the deployed templates count.
     """
     known = [(deployed[new.name], new) for new in planned if new.name in deployed]
     found: list[RefusedUpdate] = []
@@ -215,7 +217,7 @@ def _exports(
     changes: Mapping[str, ResourceChange],
     deployed: Mapping[str, StackTemplate],
 ) -> Iterator[RefusedUpdate]:
-    """Yield one a resource: several of its values may be exported."""
+    """Yield one per resource, of which several values may be exported."""
     users: dict[str, set[str]] = {}
     for name, value in old.exports.items():
         users_of_this = {other.name for other in deployed.values() if other is not old and name in other.imports}
@@ -249,13 +251,13 @@ def _names(old: StackTemplate, new: StackTemplate, changes: Mapping[str, Resourc
         key = _name_of(change.type)
         before, after = (one.resources[logical_id].get("Properties", {}).get(key) for one in (old, new))
         if before is not None and before == after:
-            why = f"a resource with a name of its own is replaced only together with its {key}"
+            why = f"a resource with a name is replaced only if its {key} changes, too"
             certain = change.kind is ChangeKind.REPLACED
             yield RefusedUpdate(stack=old.name, where=change.where, why=why, certain=certain)
 
 
 def _name_of(resource_type: str) -> str:
-    """Return the property by which a user names a resource of this type; empty where there is none.
+    """Return the property for a user-defined name of this type; empty if there is none.
 
     Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-name.html:
     "you cannot perform updates that require replacement of this resource" while it has the name
@@ -268,7 +270,7 @@ def _name_of(resource_type: str) -> str:
 
 
 def _subnets(old: StackTemplate, new: StackTemplate, changes: Mapping[str, ResourceChange]) -> Iterator[RefusedUpdate]:
-    """Yield each new subnet that overlaps one that is deleted only afterwards, or not at all, in a VPC that stays."""
+    """Yield each new subnet that overlaps one that is deleted later or retained, in a VPC that is kept."""
     there = {id: block for id in old.resources if (block := _block(old, id)) is not None}
     for logical_id, change in changes.items():
         block = _block(new, logical_id)
@@ -282,7 +284,9 @@ def _subnets(old: StackTemplate, new: StackTemplate, changes: Mapping[str, Resou
                 gone = changes.get(other)
                 kept = gone is not None and gone.kind is ChangeKind.KEPT
                 then = (
-                    "leaves the stack and stays: delete it first" if kept else "is deleted only when the update is over"
+                    "is removed from the stack and retained: delete it first"
+                    if kept
+                    else "is deleted only at the end of the update"
                 )
                 why = f"{block} overlaps {taken}, which {then}"
                 yield RefusedUpdate(stack=new.name, where=change.where, why=f"InvalidSubnet.Conflict: {why}")
@@ -292,7 +296,7 @@ def _subnets(old: StackTemplate, new: StackTemplate, changes: Mapping[str, Resou
 def kept_blocks(
     deployed: Mapping[str, StackTemplate], changes: Sequence[ResourceChange]
 ) -> Iterator[tuple[ResourceChange, str]]:
-    """Yield the subnets that leave their stacks and stay, with the blocks that no new subnet of the VPC can have."""
+    """Yield removed but retained subnets, with their CIDR blocks, which no new subnet of the VPC can have."""
     for change in changes:
         block = _block(deployed[change.stack], change.logical_id)
         if change.kind is ChangeKind.KEPT and block is not None:
@@ -300,7 +304,7 @@ def kept_blocks(
 
 
 def _links(old: StackTemplate, new: StackTemplate, changes: Mapping[str, ResourceChange]) -> Iterator[RefusedUpdate]:
-    """Yield each new link of Lustre to S3 whose folder overlaps that of one which is still there when it is made.
+    """Yield each new link of Lustre to S3 whose directory overlaps that of a link that still exists then.
 
     Source: model botocore fsx CreateDataRepositoryAssociationRequest (FileSystemPath)
     """
@@ -315,9 +319,9 @@ def _links(old: StackTemplate, new: StackTemplate, changes: Mapping[str, Resourc
         taken = [one for one in there if one.get("FileSystemId") == system and _overlap(one, link)]
         if taken:
             why = (
-                f"FSx links a folder once, and {taken[0].get('FileSystemPath')} is still linked to "
-                f"{_in_short(taken[0].get('DataRepositoryPath'))} when {link.get('FileSystemPath')} is to be: first "
-                "deploy without either, and delete a link that stays by DeleteDataRepositoryAssociation"
+                f"FSx links a directory once, and {taken[0].get('FileSystemPath')} is still linked to "
+                f"{_in_short(taken[0].get('DataRepositoryPath'))} when {link.get('FileSystemPath')} is linked: first "
+                "deploy without both, and delete a retained link with DeleteDataRepositoryAssociation"
             )
             yield RefusedUpdate(stack=new.name, where=change.where, why=why)
 
@@ -337,7 +341,7 @@ def _in_short(path: object) -> str:
 
 
 def _settings(old: StackTemplate, new: StackTemplate, changes: Mapping[str, ResourceChange]) -> Iterator[RefusedUpdate]:
-    """Yield each setting that a service does not change as asked, of the resources that CloudFormation changes."""
+    """Yield each setting of changed resources that its service does not change."""
     for logical_id, change in changes.items():
         if change.kind is ChangeKind.CHANGED:
             before, after = (one.resources[logical_id].get("Properties", {}) for one in (old, new))

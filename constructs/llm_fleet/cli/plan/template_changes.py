@@ -1,4 +1,4 @@
-"""What differs between two templates, and what is lost with it."""
+"""Differences of two templates, and the resources and data that are lost with them."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,36 +16,36 @@ _IN_SUB = re.compile(r"\$\{(\w+)")
 
 
 class ChangeKind(StrEnum):
-    """What becomes of a resource."""
+    """Kind of the change of a resource."""
 
     ADDED = "added"
     REPLACED = "replaced"
     MAYBE_REPLACED = "maybe replaced"
     CHANGED = "changed"
-    UNKNOWN = "changed, replacement not known"
+    UNKNOWN = "changed, replacement unknown"
     REMOVED = "removed"
-    KEPT = "removed from the stack, and kept"
+    KEPT = "removed from the stack, and retained"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceChange:
-    """One resource that a deployment would touch."""
+    """A resource that a deployment changes."""
 
     stack: str
     logical_id: str
     where: str
-    """The construct's path."""
+    """The construct path."""
     type: str
     kind: ChangeKind
     properties: tuple[str, ...] = ()
-    """Which properties differ, e.g. `InstanceGroups[1].InstanceCount`."""
+    """The changed properties, e.g. `InstanceGroups[1].InstanceCount`."""
 
 
 def template_changes(old: StackTemplate, new: StackTemplate) -> tuple[ResourceChange, ...]:
-    """Return what differs in the resources of two templates of one stack, in the order of the new one.
+    """Return the changed resources of two templates of a stack, in the order of the new one.
 
-    A resource that names one that is replaced changes with it, though nothing differs in its own template. The CDK's
-    note on itself (`AWS::CDK::Metadata`), which only the CDK CLI adds, is passed over.
+    A resource that refers to a replaced one changes with it, even if its template is equal. The CDK's metadata
+    (`AWS::CDK::Metadata`), which only the CDK CLI adds, is ignored.
     """
     changes = {change.logical_id: change for change in _added_and_changed(old, new)}
     _follow(new, changes)
@@ -53,9 +53,9 @@ def template_changes(old: StackTemplate, new: StackTemplate) -> tuple[ResourceCh
 
 
 def _follow(new: StackTemplate, changes: dict[str, ResourceChange]) -> None:
-    """Add to `changes` what follows from replaced resources, and what follows from that.
+    """Add to `changes` the direct and indirect effects of replaced resources.
 
-    A custom resource that changes may answer with other values, as the bundle of scripts does.
+    A changed custom resource may return other values, e.g. the bundle of scripts.
     """
     moving = (ChangeKind.REPLACED, ChangeKind.UNKNOWN)
     pending = [name for name, change in changes.items() if change.kind in moving]
@@ -66,9 +66,9 @@ def _follow(new: StackTemplate, changes: dict[str, ResourceChange]) -> None:
             if before is not None and before.kind in (ChangeKind.ADDED, ChangeKind.REPLACED):
                 continue
             paths = tuple(_paths_to(replaced, resource.get("Properties", {}), ""))
-            told = before.properties if before else ()
-            paths = (*told, *(path for path in paths if path not in told))
-            if len(paths) > len(told):
+            reported = before.properties if before else ()
+            paths = (*reported, *(path for path in paths if path not in reported))
+            if len(paths) > len(reported):
                 kind = _kind(str(resource.get("Type")), paths)
                 if kind is ChangeKind.REPLACED and changes[replaced].kind is not ChangeKind.REPLACED:
                     kind = ChangeKind.MAYBE_REPLACED
@@ -78,7 +78,7 @@ def _follow(new: StackTemplate, changes: dict[str, ResourceChange]) -> None:
 
 
 def _paths_to(logical_id: str, value: Any, path: str) -> Iterator[str]:
-    """Yield the paths of the properties within `value` whose value comes from the resource `logical_id`."""
+    """Yield the paths of the properties within `value` that refer to the resource `logical_id`."""
     if _is_plain(value):
         for key, part in cast("Mapping[str, Any]", value).items():
             yield from _paths_to(logical_id, part, f"{path}.{key}" if path else key)
@@ -90,17 +90,17 @@ def _paths_to(logical_id: str, value: Any, path: str) -> Iterator[str]:
 
 
 def names_in(value: object) -> set[str]:
-    """Return the logical ids that the functions in `value` name."""
+    """Return the logical ids in the functions within `value`."""
     found: set[str] = set()
     for part in values_in(value):
         if not isinstance(part, Mapping):
             continue
-        for function, told in cast("Mapping[str, object]", part).items():
-            first: object = next(iter(cast("list[object]", told)), None) if isinstance(told, list) else told
+        for function, reported in cast("Mapping[str, object]", part).items():
+            first: object = next(iter(cast("list[object]", reported)), None) if isinstance(reported, list) else reported
             if not isinstance(first, str):
                 continue
             if function in ("Ref", "Fn::GetAtt"):
-                found.add(first.partition(".")[0])  # CloudFormation takes "Id.Attribute" as one text, too
+                found.add(first.partition(".")[0])  # CloudFormation also accepts "Id.Attribute" as one text
             elif function == "Fn::Sub":
                 found.update(_IN_SUB.findall(first))
     return found
@@ -142,7 +142,7 @@ def _change(
 
 
 def _kind(resource_type: str, changed: Sequence[str]) -> ChangeKind:
-    """A custom resource decides by itself; of other types the catalog may not know."""
+    """Custom resources decide about replacement themselves; other types may be missing in the catalog."""
     facts = create_only(resource_type)
     if facts is None:
         return ChangeKind.UNKNOWN
@@ -154,7 +154,7 @@ def _kind(resource_type: str, changed: Sequence[str]) -> ChangeKind:
 
 
 def _differing(old: Any, new: Any, path: str) -> Iterator[str]:
-    """Yield the paths of values that differ; a function, and a list of another length, is one value."""
+    """Yield the paths of different values; a function, or a list of another length, counts as one value."""
     if old == new:
         return
     if _is_plain(old) and _is_plain(new):
@@ -182,16 +182,16 @@ _DATA = {
     "AWS::DynamoDB::Table": "table",
     "AWS::FSx::FileSystem": "file system",
     "AWS::FSx::Volume": "volume",
-    "AWS::KMS::Key": "key, without which no one reads what it encrypted,",
+    "AWS::KMS::Key": "key, and with it access to everything that it encrypts,",
     "AWS::Logs::LogGroup": "log group",
     "AWS::RDS::DBCluster": "database",
     "AWS::RDS::DBInstance": "database",
     "AWS::S3::Bucket": "bucket",
     "AWS::SageMaker::Domain": "Studio domain, with the homes and spaces of its users,",
     "AWS::SageMaker::NotebookInstance": "notebook instance, with its volume,",
-    "AWS::SageMaker::UserProfile": "user of Studio",
+    "AWS::SageMaker::UserProfile": "Studio user profile",
 }
-"""Types that hold what cannot be made again."""
+"""Types with data that cannot be created again."""
 _JOBS = {"AWS::SageMaker::Cluster": "cluster", "Custom::PclusterCluster": "cluster"}
 _ADDRESSES = {"AWS::ElasticLoadBalancingV2::LoadBalancer": "load balancer"}
 _TYPES: Sequence[tuple[AnyCode, Mapping[str, str]]] = (
@@ -203,28 +203,28 @@ _TYPES: Sequence[tuple[AnyCode, Mapping[str, str]]] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """What is lost with one resource, or left behind."""
+    """Data or a resource that is lost or left behind by a change."""
 
     code: str
     """A `PlanCode`, e.g. `LF1086`."""
     stack: str
     where: str
-    """The construct's path."""
+    """The construct path."""
     what: str
-    """In words."""
+    """Text of the loss."""
 
 
 def losses(
     deployed: Mapping[str, StackTemplate], planned: Sequence[StackTemplate], changes: Sequence[ResourceChange]
 ) -> tuple[Loss, ...]:
-    """Return what `changes`, from the templates `deployed`, by name, to those `planned`, would take away."""
+    """Return the losses by `changes`, from the templates `deployed`, by name, to those `planned`."""
     new = {stack.name: stack for stack in planned}
     return tuple(loss for one in changes for loss in _losses(one, deployed[one.stack], new[one.stack]))
 
 
 def _losses(change: ResourceChange, old: StackTemplate, new: StackTemplate) -> Iterator[Loss]:
-    told = (old if change.kind in (ChangeKind.REMOVED, ChangeKind.KEPT) else new).resources[change.logical_id]
-    if "DBClusterIdentifier" in told.get("Properties", {}):
+    reported = (old if change.kind in (ChangeKind.REMOVED, ChangeKind.KEPT) else new).resources[change.logical_id]
+    if "DBClusterIdentifier" in reported.get("Properties", {}):
         return  # a member of an Aurora cluster: the data is the cluster's
     for code, types in _TYPES:
         thing = types.get(change.type)
@@ -244,45 +244,45 @@ def _in_words(code: AnyCode, thing: str, change: ResourceChange, old: StackTempl
         case ChangeKind.REMOVED:
             return f"the {thing} is deleted{_end(code, change, old, snapshot=old.leaves_snapshot(change.logical_id))}"
         case ChangeKind.KEPT if code is PlanCode.DATA:
-            return f"the {thing} leaves the stack and stays, with what it holds and its costs, until someone deletes it"
+            return f"the {thing} is removed from the stack and retained, with its data and costs, until you delete it"
         case _:
             return None
 
 
 def _end(code: AnyCode, change: ResourceChange, old: StackTemplate, *, snapshot: bool) -> str:
-    """Return what goes with a deletion, or what is left.
+    """Return what a deletion removes, or leaves behind.
 
     Source: model botocore kms ScheduleKeyDeletion
     Source: model botocore sagemaker DeleteUserProfile (ResourceInUse)
     """
     if snapshot:
-        return "; a snapshot of it is made before, and stays, with its costs"
+        return "; a snapshot is created before and kept, with its costs"
     if change.type == "AWS::KMS::Key":
         days = old.resources[change.logical_id].get("Properties", {}).get("PendingWindowInDays", 30)
-        return f" when {days} days are over; until then CancelKeyDeletion takes it back"
+        return f" after {days} days; until then CancelKeyDeletion cancels this"
     if change.type == "AWS::SageMaker::UserProfile":
         return (
-            ", unless spaces or applications of it are left: SageMaker refuses it then (ResourceInUse), and it "
-            "stays, with what it holds, but no stack has it"
+            ", unless it still has spaces or applications: then SageMaker rejects this (ResourceInUse), and it "
+            "remains with its data, outside any stack"
         )
     return _FATE_OF_REMOVED[code]
 
 
-# A resource is replaced by a new one first, then the former one is deleted, unless its UpdateReplacePolicy keeps it.
+# The new resource is created first, then the old one is deleted, unless its UpdateReplacePolicy retains it.
 # Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-updatereplacepolicy.html
-_ANOTHER_NAME = "the new one has another DNS name, which clients must be given"
+_ANOTHER_NAME = "the new one has another DNS name, which clients need"
 _FATE_OF_KEPT: Mapping[AnyCode, str] = {
-    PlanCode.DATA: "the new one is empty; the former one stays, with what it holds and its costs, but no stack has it",
-    PlanCode.JOBS: "the former one stays and costs what it costs, but no stack has it; its jobs are not taken over",
+    PlanCode.DATA: "the new one is empty; the old one is retained with its data and costs, outside any stack",
+    PlanCode.JOBS: "the old one is retained with its costs, outside any stack; its jobs do not move",
     PlanCode.ADDRESS: _ANOTHER_NAME,
 }
 _FATE_OF_REPLACED: Mapping[AnyCode, str] = {
-    PlanCode.DATA: "the new one is empty, and the former one is deleted",
-    PlanCode.JOBS: "the former one is deleted",
-    PlanCode.ADDRESS: f"{_ANOTHER_NAME}; the former one is deleted",
+    PlanCode.DATA: "the new one is empty, and the old one is deleted",
+    PlanCode.JOBS: "the old one is deleted",
+    PlanCode.ADDRESS: f"{_ANOTHER_NAME}; the old one is deleted",
 }
 _FATE_OF_REMOVED: Mapping[AnyCode, str] = {
-    PlanCode.DATA: ", with what it holds",
-    PlanCode.JOBS: ", with its nodes, their disks, Slurm's queue and the jobs that run",
-    PlanCode.ADDRESS: ": its DNS name answers no longer",
+    PlanCode.DATA: ", with its data",
+    PlanCode.JOBS: ", with its nodes, their disks, Slurm's queue and running jobs",
+    PlanCode.ADDRESS: ": its DNS name stops working",
 }

@@ -1,4 +1,4 @@
-"""The whole plan, and its section on what an update changes."""
+"""The plan, and its section about the changes of an update."""
 
 import argparse
 import sys
@@ -53,23 +53,23 @@ _TONES = {
     ChangeKind.REPLACED: Tone.BAD,
 }
 _LIMITS = (
-    "compared is what stands in the templates; drift and what custom resources decide are not known: `cdk diff` asks "
-    "CloudFormation for a change set"
+    "only the templates are compared, without drift and decisions of custom resources; `cdk diff` creates a "
+    "change set in CloudFormation"
 )
 
 _NO_FLAGS = (
-    "there is no cdk.json in or above {}: the fleet was synthesized without the feature flags that it is deployed "
-    "with, and this difference, replacements too, may be theirs alone; run the plan in your app's folder, or name with "
-    "--assembly what `cdk synth` wrote there"
+    "there is no cdk.json in or above {}: the fleet was synthesized without the feature flags of its deployment, "
+    "which can cause this difference, including replacements; run the plan in your app's directory, or set "
+    "--assembly to the output of `cdk synth` there"
 )
 
 
 def difference_section(
     planned: Sequence[StackTemplate], deployed: DeployedStacks, *, without_flags: str | None = None
 ) -> Section:
-    """Return the difference of each stack; of what AWS did not tell, that it did not.
+    """Return the difference of each stack, or why it is unknown.
 
-    `without_flags`: where no cdk.json was found, if `planned` was synthesized without its feature flags.
+    `without_flags`: directories without a cdk.json, if `planned` was synthesized without its feature flags.
     """
     known = [(deployed.found[stack.name], stack) for stack in planned if stack.name in deployed.found]
     changes = [change for old, new in known for change in template_changes(old, new)]
@@ -80,7 +80,7 @@ def difference_section(
     missing = [stack.name for stack in planned if stack.name not in deployed.found]
     return Section(
         key="difference",
-        title="Difference to what is deployed",
+        title="Difference from the deployed stacks",
         parts=[
             *_missing(missing, deployed),
             *([Toned(_NO_FLAGS.format(without_flags), Tone.WARNING)] if changes and without_flags else []),
@@ -91,7 +91,7 @@ def difference_section(
             *(_group(change) for change in groups),
             *(part for plan in plans for part in _plan(*plan)),
             *_left(deployed),
-            *(["nothing changes in the stacks that are deployed"] if known and not changes else []),
+            *(["the deployed stacks do not change"] if known and not changes else []),
             *([_LIMITS] if changes or (known and missing) else []),
         ],
         data={
@@ -106,16 +106,16 @@ def difference_section(
 
 def _missing(missing: Sequence[str], deployed: DeployedStacks) -> Iterator[Toned]:
     if deployed.refused is not None:
-        told = f"not known of {', '.join(missing)}: {deployed.refused.message}"
-        yield Toned(f"{told}; {deployed.refused.remedy} [{deployed.refused.code}]", Tone.BAD)
+        reported = f"unknown for {', '.join(missing)}: {deployed.refused.message}"
+        yield Toned(f"{reported}; {deployed.refused.remedy} [{deployed.refused.code}]", Tone.BAD)
     elif missing:
-        yield Toned(f"not deployed yet, and wholly new: {', '.join(missing)}", Tone.GOOD)
+        yield Toned(f"new, not deployed yet: {', '.join(missing)}", Tone.GOOD)
 
 
 def _left(deployed: DeployedStacks) -> Iterator[Toned]:
     problem = deployed.not_listed
     if problem is not None:
-        unknown = f"not known whether stacks are deployed that the fleet file no longer has: {problem.message}"
+        unknown = f"deployed stacks that are no longer in the fleet file could not be listed: {problem.message}"
         yield Toned(f"{unknown}; {problem.remedy} [{problem.code}]", Tone.BAD)
     for one in deployed.left:
         yield Toned(_left_in_words(one), Tone.WARNING)
@@ -123,28 +123,28 @@ def _left(deployed: DeployedStacks) -> Iterator[Toned]:
 
 def _left_in_words(one: LeftStack) -> str:
     return (
-        f"{one.name} is deployed, and the fleet file no longer has it: a deployment leaves it running, with its costs. "
+        f"{one.name} is deployed, but no longer in the fleet file: a deployment leaves it running, with its costs. "
         f"To delete it: `{one.destroy}` [{PlanCode.LEFT_STACK.value}]"
     )
 
 
 def _refused(one: RefusedUpdate) -> Iterator[Toned]:
     verdict = "will be rolled back" if one.certain else "may be rolled back"
-    told = f"the update of {one.stack} {verdict}: {one.where}: {one.why}"
+    reported = f"the update of {one.stack} {verdict}: {one.where}: {one.why}"
     if one.used_by:
         users = " ".join(one.used_by)
-        told += (
+        reported += (
             f": {', '.join(one.used_by)}. To remove it, first deploy the stacks that use it, without it: "
             f"`npx cdk deploy --exclusively {users}`"
         )
-    told += ". Afterwards, look for a second, new copy of it, which AWS has made first" if one.leaves_copy else ""
-    yield Toned(f"{told} [{PlanCode.REFUSED.value}]", Tone.BAD if one.certain else Tone.WARNING)
+    reported += ". Afterwards, check for a new copy of it, which AWS creates first" if one.leaves_copy else ""
+    yield Toned(f"{reported} [{PlanCode.REFUSED.value}]", Tone.BAD if one.certain else Tone.WARNING)
 
 
 def _kept_block(change: ResourceChange, block: str) -> Toned:
     return Toned(
-        f"{change.where}: the subnet leaves the stack and stays, with its block {block}: an AZ put in its place "
-        "later gets the same block, and EC2 refuses it (InvalidSubnet.Conflict) until this subnet is deleted",
+        f"{change.where}: the subnet is removed from the stack and retained with its CIDR block {block}: an AZ that "
+        "replaces it gets the same block, which EC2 rejects (InvalidSubnet.Conflict) until this subnet is deleted",
         Tone.WARNING,
     )
 
@@ -172,7 +172,7 @@ def _row(change: ResourceChange) -> dict[str, Any]:
 
 def _plan(name: str, plan: UpdatePlan, another: bool) -> Iterator[Toned]:
     if another:
-        yield Toned(f"{name}: a new cluster, beside the old one, which goes once it stands", Tone.WARNING)
+        yield Toned(f"{name}: a new cluster, and then the old one is deleted", Tone.WARNING)
     for change in plan.changes:
         remedy = f"; {change.remedy}" if change.remedy else ""
         tone = Tone.PLAIN if change.verdict.passes else Tone.BAD
@@ -188,7 +188,7 @@ def _data(
 ) -> dict[str, Any]:
     refused = deployed.refused or deployed.not_listed
     return {
-        "asked": sorted(deployed.found),
+        "deployed": sorted(deployed.found),
         "not_deployed": [] if deployed.refused else list(missing),
         "not_known": list(missing) if deployed.refused else [],
         "refused": refused,
@@ -219,33 +219,33 @@ def _data(
 
 
 _NOT_COMPARED = (
-    "note: not compared with what is deployed: there are no credentials to ask AWS with; `aws sts get-caller-identity` "
-    "tells who you are, and --no-aws asks for no comparison"
+    "note: not compared with the deployed stacks, because there are no AWS credentials; `aws sts get-caller-identity` "
+    "shows who you are, and --no-aws skips the comparison"
 )
 
 
 def whole_plan(arguments: argparse.Namespace) -> int:
-    """Print the plan, as it comes to be known; as JSON at the end. Return the exit code.
+    """Print the sections of the plan when they are complete; as JSON at the end. Return the exit code.
 
-    What the file alone tells is printed before anything that may fail: a synthesis, AWS.
+    Sections from the fleet file are printed before a synthesis or a call to AWS can fail.
     """
     fleet = load_fleet(arguments.file)
     if arguments.picture is not None:
         from llm_fleet.cli.plan.picture_layout import graphviz
 
-        graphviz()  # before the synthesis, which takes its time
+        graphviz()  # before the synthesis, which takes long
     screen = Screen.of_output()
-    told: dict[str, object] = {"fleet": fleet.name, "file": str(arguments.file), "region": fleet.region}
+    reported: dict[str, object] = {"fleet": fleet.name, "file": str(arguments.file), "region": fleet.region}
     code = ExitCode.FINE
     for section in _sections(fleet, arguments):
-        told[section.key] = section.data
+        reported[section.key] = section.data
         if section.key == "difference" and section.data["refused"] is not None:
-            code = ExitCode.NOT_ASKED
+            code = ExitCode.NOT_CHECKED
         if not arguments.json:
             print(section.text(screen), end="")
             sys.stdout.flush()
     if arguments.json:
-        print_json(told)
+        print_json(reported)
     return code
 
 
@@ -284,9 +284,9 @@ def _of_assembly(
 
 
 def _clients(fleet: Fleet, arguments: argparse.Namespace) -> AwsClients | None:
-    """Return how AWS is asked; `None` where it is not to be."""
-    asked = not arguments.no_aws and (arguments.deployed or has_credentials())
-    return AwsClients(region=fleet.region) if asked else None
+    """Return the clients; `None` if AWS must not be called."""
+    requested = not arguments.no_aws and (arguments.deployed or has_credentials())
+    return AwsClients(region=fleet.region) if requested else None
 
 
 def _picture(assembly: Path, arguments: argparse.Namespace) -> Section:
@@ -298,13 +298,15 @@ def _picture(assembly: Path, arguments: argparse.Namespace) -> Section:
 
 
 def refuse_without_synth(arguments: argparse.Namespace) -> None:
-    """Refuse what was asked for outright and only a synthesis knows (LF1085), where it was declined."""
+    """Refuse options that need a synthesis together with --no-synth (LF1085)."""
     if not arguments.no_synth or arguments.assembly is not None:
         return
-    asked = [word for word, wanted in (("--picture", arguments.picture), ("--deployed", arguments.deployed)) if wanted]
-    if asked:
+    requested = [
+        word for word, wanted in (("--picture", arguments.picture), ("--deployed", arguments.deployed)) if wanted
+    ]
+    if requested:
         refuse(
             PlanCode.NO_SYNTH,
-            f"{' and '.join(asked)} needs the synthesized stacks",
-            "leave --no-synth out, or name them with --assembly",
+            f"{' and '.join(requested)} requires the synthesized stacks",
+            "remove --no-synth, or set --assembly",
         )

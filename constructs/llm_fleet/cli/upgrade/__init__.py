@@ -1,10 +1,10 @@
-"""`llm-fleet upgrade`: what it is given, and what it does."""
+"""The command `llm-fleet upgrade`."""
 
 import argparse
 from typing import TYPE_CHECKING
 
 from llm_fleet.cli.place import add_place, fleet_of, place_of
-from llm_fleet.cli.verb import Verbs, checked
+from llm_fleet.cli.verb import Verbs, add_verb, checked
 
 if TYPE_CHECKING:
     from llm_fleet.cli.upgrade.upgrades import UpgradePlan
@@ -13,15 +13,23 @@ if TYPE_CHECKING:
 
 def add_to(verbs: Verbs) -> None:
     """Add the command to the command line."""
-    verb = verbs.add_parser("upgrade", help="tell what an update of the image would wipe and rerun; changes nothing")
+    verb = add_verb(
+        verbs,
+        "upgrade",
+        help="show what an update of the AMI would delete and run again; changes nothing",
+        examples=("upgrade", "upgrade ml-cluster --group worker-group --image ami-0123456789abcdef0"),
+    )
     add_place(verb)
     which = verb.add_mutually_exclusive_group()
     which.add_argument(
-        "--image", type=checked(_image), metavar="ID", help="an AMI, ami-…, or a release of HyperPod's image, 1.2.3"
+        "--image",
+        type=checked(_image),
+        metavar="ID",
+        help="AMI id (ami-…), or release of the HyperPod AMI (e.g. 1.2.3)",
     )
-    which.add_argument("--latest", action="store_true", help="the newest of HyperPod's own (the default)")
+    which.add_argument("--latest", action="store_true", help="the newest release of the HyperPod AMI (default)")
     verb.add_argument("--group", action="append", default=[], metavar="G", help="only this instance group; repeatable")
-    verb.add_argument("--no-session", action="store_true", help="do not ask Slurm which jobs run")
+    verb.add_argument("--no-session", action="store_true", help="do not query Slurm for running jobs")
     verb.add_argument("--json", action="store_true", help="print JSON")
     verb.set_defaults(run=upgrade)
 
@@ -33,7 +41,7 @@ def _image(text: str) -> None:
 
 
 def upgrade(arguments: argparse.Namespace) -> int:
-    """Print the plan; the exit code is 3 where Slurm should have been asked which jobs run, and could not be."""
+    """Print the plan. Returns 3 if Slurm could not be queried for running jobs."""
     from llm_fleet.cli.screen import Screen, print_json
     from llm_fleet.cli.upgrade.upgrades import show_plan
     from llm_fleet.cli.verb import ExitCode
@@ -43,7 +51,7 @@ def upgrade(arguments: argparse.Namespace) -> int:
         print_json(plan)
     else:
         show_plan(plan, Screen.of_output())
-    return ExitCode.NOT_ASKED if plan.not_asked else ExitCode.FINE
+    return ExitCode.NOT_CHECKED if plan.not_checked else ExitCode.FINE
 
 
 def _plan(arguments: argparse.Namespace, fleet: "Fleet | None") -> "UpgradePlan":
@@ -68,7 +76,7 @@ def _plan(arguments: argparse.Namespace, fleet: "Fleet | None") -> "UpgradePlan"
     why = "--no-session was given"
     if not arguments.no_session:
         plan.jobs, why = running_jobs(fleet, place)
-        plan.not_asked = why if plan.jobs is None else None
+        plan.not_checked = why if plan.jobs is None else None
     if plan.jobs is None:
-        plan.before.append(f"{ASK}   # which jobs run, on the controller; not asked: {why}")
+        plan.before.append(f"{ASK}   # running jobs, on the controller; not queried: {why}")
     return plan

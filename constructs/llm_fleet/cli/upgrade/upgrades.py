@@ -1,4 +1,4 @@
-"""Upgrades of HyperPod clusters and of other parts of a fleet: what one would do, and how it is done."""
+"""Plans of upgrades of clusters and services: their effects and commands."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from llm_fleet.catalog.hyperpod import Effect, software_update
 from llm_fleet.catalog.nodes import node_steps
-from llm_fleet.cli.clients import AwsClients, told_of_aws
+from llm_fleet.cli.clients import AwsClients, aws_errors_reported
 from llm_fleet.cli.nodes.list_nodes import living_services, refuse_gone
 from llm_fleet.cli.place import Place
 from llm_fleet.cli.screen import Screen, Tone, Toned, painted, plain_text
@@ -36,24 +36,24 @@ class GroupUpgrade:
     instance_type: str = ""
     nodes: int = 0
     current: str
-    """Release or id of the image that it runs; `unknown` where HyperPod does not tell."""
+    """Release or id of the current image; `unknown` if HyperPod does not return it."""
     wanted: str
-    """What it would run."""
+    """Image after the update."""
     status: str | None = None
-    """`UpToDate`, `UpdateAvailable`, `SecurityUpdateRequired`, `EndOfLife`."""
+    """`UpToDate`, `UpdateAvailable`, `SecurityUpdateRequired`, `EndOfLife`."""  # codespell:ignore uptodate
     hook: str | None = None
-    """When its nodes run scripts; `None` for never."""
+    """Hook that runs its lifecycle script; `None` for none."""
     script: str | None = None
-    """The script that runs."""
+    """Its lifecycle script."""
     steps: tuple[str, ...] = ()
-    """What of our steps would run again, at most: a node leaves out what it does not need."""
+    """Steps of llm-fleet that would run again, at most: a node skips steps that it does not need."""
     rolling: dict[str, Any] | None = None
-    """How the update rolls over it, as the API has it; `None`: all at once."""
+    """Deployment configuration in the API's form; `None`: all nodes together."""
 
 
 @dataclass(slots=True, kw_only=True)
 class UpgradePlan:
-    """All of it."""
+    """The plan."""
 
     about: str
     groups: list[GroupUpgrade] = field(default_factory=list[GroupUpgrade])
@@ -61,14 +61,14 @@ class UpgradePlan:
     kept: list[str] = field(default_factory=list[str])
     warnings: list[str] = field(default_factory=list[str])
     before: list[str] = field(default_factory=list[str])
-    """Commands to run before."""
+    """Commands to run before the update."""
     commands: list[str] = field(default_factory=list[str])
-    """The update, in the order in which to run it; nobody ran them."""
+    """Commands of the update in their order; they are not run."""
     after: list[str] = field(default_factory=list[str])
-    not_asked: str | None = None
-    """Why Slurm was not asked, though it should have been."""
+    not_checked: str | None = None
+    """Why Slurm could not be queried."""
     jobs: list[str] | None = None
-    """What runs now, as Slurm tells it; `None` where nobody asked."""
+    """Running jobs in Slurm; `None` if it was not queried."""
 
 
 _COLUMNS = (
@@ -81,12 +81,12 @@ _COLUMNS = (
     Column(key="order", title="HOW"),
     Column(key="steps", title="STEPS AGAIN", wraps=True),
 )
-_TONES = {"UpToDate": Tone.GOOD, "SecurityUpdateRequired": Tone.BAD, "EndOfLife": Tone.BAD}
+_TONES = {"UpToDate": Tone.GOOD, "SecurityUpdateRequired": Tone.BAD, "EndOfLife": Tone.BAD}  # codespell:ignore uptodate
 
 
 def show_plan(plan: UpgradePlan, screen: Screen) -> None:
     """Print the plan."""
-    print(f"{plan.about}: what an update would do; nothing has been changed\n")
+    print(f"{plan.about}: effects of an update; nothing is changed\n")
     print(Table(columns=_COLUMNS, rows=[_row(group) for group in plan.groups]).text(screen), end="")
     _part("lost", plan.lost, screen, Tone.BAD)
     _part("kept", plan.kept, screen, Tone.GOOD)
@@ -99,10 +99,10 @@ def show_plan(plan: UpgradePlan, screen: Screen) -> None:
 
 
 def _part(title: str, lines: Iterable[str], screen: Screen, tone: Tone) -> None:
-    told = list(lines)
-    if told:
-        print(f"\n{painted(title, tone, colour=screen.colour)}")
-        print("".join(f"  {plain_text(line)}\n" for line in told), end="")
+    reported = list(lines)
+    if reported:
+        print(f"\n{painted(title, tone, color=screen.color)}")
+        print("".join(f"  {plain_text(line)}\n" for line in reported), end="")
 
 
 def _row(group: GroupUpgrade) -> dict[str, Cell]:
@@ -120,7 +120,7 @@ def _row(group: GroupUpgrade) -> dict[str, Cell]:
 
 def _how(group: GroupUpgrade) -> str | None:
     if group.rolling is None:
-        return "all at once" if group.nodes > 1 else None
+        return "all together" if group.nodes > 1 else None
     size = group.rolling.get("RollingUpdatePolicy", {}).get("MaximumBatchSize", {})
     unit = "%" if size.get("Type") == "CAPACITY_PERCENTAGE" else " nodes"
     return f"{size.get('Value', '?')}{unit} at a time"
@@ -131,10 +131,10 @@ _SCRIPT = f"export PATH=/opt/slurm/bin:$PATH\n{ASK}\n"
 
 
 def running_jobs(fleet: "Fleet | None", place: Place) -> tuple[list[str] | None, str]:
-    """Return the lines of `squeue`, `None` where nobody could be asked, and then why."""
+    """Return the lines of `squeue`, or `None` and why it could not be run."""
     cluster = None if fleet is None or place.key is None else fleet.clusters.get(place.key)
     if cluster is None:
-        return None, "the fleet file (-f) tells which node to ask"
+        return None, "no fleet file (-f FILE), which names the node that runs squeue"
     from llm_fleet.cli.nodes.slurm_view import find_target
     from llm_fleet.cli.session import Session
 
@@ -155,13 +155,13 @@ _OLD = ("SecurityUpdateRequired", "EndOfLife")
 def hyperpod_upgrade(
     clients: AwsClients, place: Place, *, image: str | None, only: Sequence[str], fleet: "Fleet | None"
 ) -> UpgradePlan:
-    """Return the plan; `image` is an AMI's id or a release, `None` the newest of HyperPod's own. Changes nothing.
+    """Return the plan, without changes. `image`: an AMI id or a release; `None`: the newest HyperPod AMI.
 
     Raises `FleetError` (LF1130, LF1131), `AwsRefusal`.
     """
     check_image(image)
     config = None if fleet is None or place.key is None else fleet.hyperpod_clusters.get(place.key)
-    with told_of_aws(str(place)):
+    with aws_errors_reported(str(place)):
         cluster: Any = clients.sagemaker.describe_cluster(ClusterName=place.name)
     groups = [_group(one, image, config) for one in cluster["InstanceGroups"]]
     _check_groups(only, groups, place)
@@ -169,8 +169,8 @@ def hyperpod_upgrade(
     chosen = [group for group in groups if not only or group.name in only]
     chosen.sort(key=lambda group: order.index(group.role) if group.role in order else len(order))
     plan = UpgradePlan(about=str(place), groups=chosen)
-    plan.lost = [_told(effect) for effect in software_update().lost]
-    plan.kept = [_told(effect) for effect in software_update().kept]
+    plan.lost = [_effect_text(effect) for effect in software_update().lost]
+    plan.kept = [_effect_text(effect) for effect in software_update().kept]
     _of_file(plan, fleet, config)
     _of_groups(plan, image)
     _of_accounting(plan, cluster)
@@ -181,13 +181,13 @@ def hyperpod_upgrade(
 
 
 def check_image(image: str | None) -> None:
-    """Refuse what is neither an AMI's id nor a release (LF1131)."""
+    """Refuse a text that is neither an AMI id nor a release (LF1131)."""
     if image is None or _AMI.fullmatch(image) or _RELEASE.fullmatch(image):
         return
     refuse(
         LogsCode.IMAGE_FORM,
-        "this is neither an AMI nor a release of HyperPod's image",
-        "write `ami-` and 8 or 17 hexadecimal digits, or a release as in 1.2.3, or --latest",
+        "neither an AMI id nor a release of the HyperPod AMI",
+        "write `ami-` and 8 or 17 hexadecimal digits, or a release such as 1.2.3, or --latest",
         subject="--image",
         value=image,
     )
@@ -200,33 +200,33 @@ def _check_groups(only: Sequence[str], groups: Sequence[GroupUpgrade], place: Pl
     for name in only:
         if name not in names:
             remedy = did_you_mean(name, names, otherwise=f"name one of {', '.join(names)}")
-            refuse(LogsCode.GROUP_UNKNOWN, "the cluster has no such group", remedy, subject=str(place), value=name)
+            refuse(LogsCode.GROUP_UNKNOWN, "unknown group of the cluster", remedy, subject=str(place), value=name)
 
 
-def _group(told: Mapping[str, Any], image: str | None, config: "HyperPodConfig | None") -> GroupUpgrade:
-    name, scripts = told["InstanceGroupName"], _within(told, "LifeCycleConfig")
+def _group(reported: Mapping[str, Any], image: str | None, config: "HyperPodConfig | None") -> GroupUpgrade:
+    name, scripts = reported["InstanceGroupName"], _within(reported, "LifeCycleConfig")
     hook = next((one for one in ("OnInitComplete", "OnCreate") if scripts.get(one)), None)
-    role = _within(told, "SlurmConfig").get("NodeType") or _role(name, config)
-    several: Sequence[str] = _within(told, "InstanceRequirements").get("CurrentInstanceTypes", ())
-    release, current = told.get("CurrentImageReleaseVersion"), told.get("CurrentImageId")
+    role = _within(reported, "SlurmConfig").get("NodeType") or _role(name, config)
+    several: Sequence[str] = _within(reported, "InstanceRequirements").get("CurrentInstanceTypes", ())
+    release, current = reported.get("CurrentImageReleaseVersion"), reported.get("CurrentImageId")
     return GroupUpgrade(
         name=name,
         role=role,
-        instance_type=told.get("InstanceType") or ", ".join(several),
-        nodes=told.get("CurrentCount", 0),
+        instance_type=reported.get("InstanceType") or ", ".join(several),
+        nodes=reported.get("CurrentCount", 0),
         current=" ".join(filter(None, [release, current])) or "unknown",
         wanted=image or _LATEST,
-        status=told.get("ImageVersionStatus"),
+        status=reported.get("ImageVersionStatus"),
         hook=hook,
         script=scripts.get(hook) if hook else None,
         steps=_steps(role, hook, scripts.get(hook or ""), config),
-        rolling=_within(told, "ScheduledUpdateConfig").get("DeploymentConfig"),
+        rolling=_within(reported, "ScheduledUpdateConfig").get("DeploymentConfig"),
     )
 
 
-def _within(told: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """Return what stands under `key`; nothing where it is left out."""
-    found: Any = told.get(key)
+def _within(reported: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return the value of `key`; empty if it is missing."""
+    found: Any = reported.get(key)
     return found or _NOTHING
 
 
@@ -236,7 +236,7 @@ def _role(name: str, config: "HyperPodConfig | None") -> str | None:
 
 
 def _steps(role: str | None, hook: str | None, script: str | None, config: "HyperPodConfig | None") -> tuple[str, ...]:
-    """Return which of the shipped steps run again, and the fleet's own; none of a script that is not ours."""
+    """Return the steps of llm-fleet and of the fleet that run again; none of another lifecycle script."""
     if hook is None or (script or "").rpartition("/")[2] not in ("on_init_complete.sh", "on_create.sh"):
         return ()
     skipped = () if config is None else config.scripts.skip_steps
@@ -245,64 +245,66 @@ def _steps(role: str | None, hook: str | None, script: str | None, config: "Hype
     return (*(name for name in shipped if name not in skipped), *own)
 
 
-def _told(effect: Effect) -> str:
+def _effect_text(effect: Effect) -> str:
     where = f"{effect.what} ({effect.on})" if effect.on else effect.what
     return f"{where}: {effect.where}" + ("" if effect.assumption is None else f" [assumption: {effect.assumption}]")
 
 
 def _of_file(plan: UpgradePlan, fleet: "Fleet | None", config: "HyperPodConfig | None") -> None:
-    """Add what only the fleet file knows."""
+    """Add the effects that depend on the fleet file."""
     if fleet is None or config is None:
-        plan.warnings.append("homes, training environments and own steps are in the fleet file only: name it with -f")
+        plan.warnings.append(
+            "homes, training environments and own steps are not included: name the fleet file with -f FILE"
+        )
         return
     if fleet.storage.home is None:
         plan.warnings.append(
-            "the fleet has no `storage.home`: homes that users have on a node's root volume are lost; those below the "
-            "mount of `fsx` stay"
+            "the fleet has no `storage.home`: homes of users on a node's root volume are lost; those below the "
+            "mount of `fsx` are kept"
         )
     if config.training is not None:
-        plan.kept.append("training environments: in their folder on shared storage; jobs find them as before")
+        plan.kept.append("training environments: in their directory on shared storage; jobs find them as before")
 
 
 def _of_groups(plan: UpgradePlan, image: str | None) -> None:
     for group in plan.groups:
         if group.status in _OLD:
-            plan.warnings.append(f"{group.name}: HyperPod calls its image {group.status}")
-        if image is None and _AMI.fullmatch(group.current):  # HyperPod's own have a release.
+            plan.warnings.append(f"{group.name}: status of its image in HyperPod is {group.status}")
+        if image is None and _AMI.fullmatch(group.current):  # HyperPod AMIs have a release.
             plan.warnings.append(
-                f"{group.name} runs an image of your own, {group.current}: the newest of HyperPod's takes its place; "
-                "build yours anew on that one, and name it with --image"
+                f"{group.name} runs a custom image, {group.current}, which the newest HyperPod AMI would replace; "
+                "build it again from that AMI, and name it with --image"
             )
         if group.rolling is None and group.nodes > 1:
             plan.warnings.append(
-                f"{group.name}: all {group.nodes} nodes at once, as nothing says otherwise; "
-                "`schedule: {rolling: {batch: 1 node}}` in the fleet file goes node by node"
+                f"{group.name}: all {group.nodes} nodes are updated together; set "
+                "`schedule: {rolling: {batch: 1 node}}` in the fleet file to update node by node"
             )
         if group.hook and not group.steps:
-            plan.warnings.append(f"{group.name}: runs your script {group.script} again; see that it bears that")
+            plan.warnings.append(f"{group.name}: runs your script {group.script} again; check that it can run twice")
     plan.warnings.append(software_update().tries)
 
 
 def _of_accounting(plan: UpgradePlan, cluster: Mapping[str, Any]) -> None:
-    """Tell of Slurm's records: a local database is on the controller's root volume."""
+    """Add Slurm's accounting records: a local database is on the controller's root volume."""
     if not any(group.role == "Controller" for group in plan.groups):
         return
     if _within(_within(cluster, "Orchestrator"), "Slurm").get("AccountingDatabase"):
-        plan.kept.append("Slurm's accounting: in its database outside of the cluster")
+        plan.kept.append("Slurm accounting: in its database outside the cluster")
     else:
-        plan.lost.append("Slurm's accounting (the controller): MariaDB on its root volume, every account and record")
+        plan.lost.append("Slurm accounting (controller): MariaDB on its root volume, with all accounts and records")
         plan.before.append(
             "sudo mysqldump --single-transaction --databases slurm_acct_db | gzip > "
             "/fsx/slurm_acct_db-$(date +%F).sql.gz   # on the controller: `llm-fleet connect`; "
-            "the AMI's database may have another name, `sudo mysql -e 'show databases'` lists them"
+            "the AMI's database may have another name: `sudo mysql -e 'show databases'`"
         )
-    plan.lost += [_told(effect) for effect in software_update().controller_lost]
+    plan.lost += [_effect_text(effect) for effect in software_update().controller_lost]
 
 
 def _commands(
     place: Place, groups: Sequence[GroupUpgrade], image: str | None, region: str, *, all_groups: bool
 ) -> list[str]:
-    """Return the update, a command for groups that follow one another and roll alike."""
+    """Return the commands of the update, one for adjacent groups with the same deployment configuration."""
     parts: list[list[GroupUpgrade]] = []
     for group in groups:
         if parts and parts[-1][-1].rolling == group.rolling:
@@ -316,11 +318,11 @@ def _command(place: Place, groups: Sequence[GroupUpgrade], image: str | None, re
     release = image if image and _RELEASE.fullmatch(image) else None
     words = ["aws", "sagemaker", "update-cluster-software", "--cluster-name", place.name, "--region", region]
     if named or release:
-        told = [
+        reported = [
             {"InstanceGroupName": group.name} | ({"ImageReleaseVersion": release} if release else {})
             for group in groups
         ]
-        words += ["--instance-groups", json.dumps(told)]
+        words += ["--instance-groups", json.dumps(reported)]
     if groups[0].rolling:
         words += ["--deployment-config", json.dumps(groups[0].rolling)]
     if image and not release:
@@ -331,7 +333,7 @@ def _command(place: Place, groups: Sequence[GroupUpgrade], image: str | None, re
 def parallelcluster_upgrade(
     clients: AwsClients, place: Place, *, image: str | None, fleet: "Fleet | None"
 ) -> UpgradePlan:
-    """Return what the fleet file's version and image, or `image`, would change, by ParallelCluster's own policies.
+    """Return the changes for the fleet file's version and image, or for `image`, by ParallelCluster's update policies.
 
     Raises `FleetError` (LF1132) without a fleet file, `AwsRefusal`.
     """
@@ -348,43 +350,43 @@ def parallelcluster_upgrade(
     plan = UpgradePlan(about=str(place))
     plan.groups = [_head(old, config.version, wanted)]
     if not changes.changes:
-        plan.warnings.append("nothing changes: it runs this version, on this image")
+        plan.warnings.append("nothing changes: it has this version and this image")
         return plan
     plan.warnings += plan_text(changes).rstrip().splitlines()
-    plan.lost = [_told(effect) for effect in software_update().parallelcluster_lost]
-    plan.kept = ["shared file systems and buckets: they are no part of the cluster"]
-    plan.commands = [f"cdk deploy {place.stack}   # with `immutable_changes: new-cluster` where it is another cluster"]
-    plan.before = ["llm-fleet update-plan --deployed OLD --planned NEW   # tells of every other change, too"]
+    plan.lost = [_effect_text(effect) for effect in software_update().parallelcluster_lost]
+    plan.kept = ["shared file systems and buckets: they are not part of the cluster"]
+    plan.commands = [f"cdk deploy {place.stack}   # with `immutable_changes: new-cluster` if it creates a new cluster"]
+    plan.before = ["llm-fleet parallelcluster update-plan --deployed OLD --planned NEW   # shows all changes"]
     return plan
 
 
 def service_upgrade(clients: AwsClients, place: Place, *, image: str | None, fleet: "Fleet | None") -> UpgradePlan:
-    """Return which image the hosts of a service run, and which one they would.
+    """Return the current image of the hosts of a service, and the image after the update.
 
-    Raises `AwsRefusal`, or `FleetError` (LF1008) when there is no such service.
+    Raises `AwsRefusal`, or `FleetError` (LF1008) if the service does not exist.
     """
-    with told_of_aws(str(place)):
+    with aws_errors_reported(str(place)):
         arns = clients.ecs.list_container_instances(cluster=place.name)["containerInstanceArns"]
         hosts: list[Any] = []
         if arns:
-            told = clients.ecs.describe_container_instances(cluster=place.name, containerInstances=arns)
-            hosts = list(told["containerInstances"])
+            reported = clients.ecs.describe_container_instances(cluster=place.name, containerInstances=arns)
+            hosts = list(reported["containerInstances"])
     if not hosts and not living_services(clients, place):
         refuse_gone(place)
     running = Counter(
         next((one.get("value") for one in host.get("attributes", []) if one["name"] == "ecs.ami-id"), None) or "unknown"
         for host in hosts
     )
-    wanted = image or _ami(fleet, place) or "the newest that the catalog has for the server's driver"
+    wanted = image or _ami(fleet, place) or "the newest in the catalog for the server's driver"
     plan = UpgradePlan(about=str(place))
     plan.groups = [
         GroupUpgrade(name="hosts", nodes=number, current=name, wanted=wanted)
         for name, number in (running or {"unknown": 0}).items()
     ]
-    plan.lost = [_told(effect) for effect in software_update().service_lost]
-    plan.kept = ["the model: in its bucket, or on its shared cache; the load balancer's name and certificate"]
+    plan.lost = [_effect_text(effect) for effect in software_update().service_lost]
+    plan.kept = ["the model, in its bucket or in the shared cache; the load balancer's name and certificate"]
     plan.warnings = [
-        "a host of the new image comes before one of the old goes; tasks on the old finish their requests first"
+        "a host with the new image starts before an old one ends; tasks on the old host finish their requests first"
     ]
     plan.commands = [f"cdk deploy {place.stack or place.name}   # with `hosts: {{ami: …}}` of the service set"]
     return plan
@@ -393,8 +395,8 @@ def service_upgrade(clients: AwsClients, place: Place, *, image: str | None, fle
 def _need_file(place: Place) -> NoReturn:
     refuse(
         LogsCode.UPGRADE_NEEDS_FILE,
-        "the version and image that it would have are in the fleet file",
-        "name the file with -f",
+        "no fleet file, which has the new version and image",
+        "name the fleet file with -f FILE",
         subject=str(place),
     )
 
@@ -402,7 +404,7 @@ def _need_file(place: Place) -> NoReturn:
 def _deployed(clients: AwsClients, stack: str, name: str) -> "DeployedConfiguration":
     from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
 
-    with told_of_aws(f"stack {stack}"):
+    with aws_errors_reported(f"stack {stack}"):
         body: Any = clients.cloudformation.get_template(StackName=stack, TemplateStage="Original")["TemplateBody"]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "deployed.json"

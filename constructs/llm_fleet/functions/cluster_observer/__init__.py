@@ -1,1 +1,1 @@
-"""A Lambda function that looks at clusters: how many nodes are missing or failed, and whether logs end."""
+"""A Lambda function that counts missing and failed nodes of clusters, and sets the retention of log groups."""

@@ -1,4 +1,4 @@
-"""Looks at clusters and writes down what it finds: metrics that alarms look at, and log groups that end one day."""
+"""Publishes metrics of clusters for alarms, and sets the retention of their log groups."""
 
 import json
 import logging
@@ -18,23 +18,23 @@ HYPERPOD, PARALLELCLUSTER = "hyperpod", "parallelcluster"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Which clusters there are, and where what is found of them goes."""
+    """Clusters, metrics and log groups of the function."""
 
     clusters: Mapping[str, str]
     """Kind of each cluster by its name: `hyperpod` or `parallelcluster`."""
     namespace: str
     dimension: str
     metrics: Mapping[str, str]
-    """Names of metrics by our keys."""
+    """Metric names by key."""
     log_group: str
-    """What the names of HyperPod's log groups begin with."""
+    """Prefix of HyperPod's log groups."""
     retention_days: int
     key_arn: str
-    """Of the KMS key that the log groups get; empty for CloudWatch's own encryption."""
+    """KMS key ARN of the log groups; empty: CloudWatch's own encryption."""
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> Self:
-        """Take them from the function's environment. Raises `KeyError` for one that is missing."""
+        """Read the environment variables. Raises `KeyError` for a missing variable."""
         return cls(
             clusters=json.loads(environment["CLUSTERS"]),
             namespace=environment["NAMESPACE"],
@@ -51,9 +51,9 @@ _FAILED, _PENDING, _RUNNING = "Failure", "Pending", "Running"
 
 
 def look_at_hyperpod(sagemaker: Any, name: str) -> tuple[str, dict[str, int]] | None:
-    """Return the ARN of the cluster `name` and how many nodes are how; `None` when there is no such cluster.
+    """Return the ARN of the cluster `name` and its node counts by state; `None` for a missing cluster.
 
-    Nodes are missing that its groups want and do not have.
+    Missing nodes: the target counts of its groups minus the current counts.
     """
     try:
         cluster = sagemaker.describe_cluster(ClusterName=name)
@@ -73,19 +73,19 @@ def look_at_hyperpod(sagemaker: Any, name: str) -> tuple[str, dict[str, int]] | 
 
 
 def _missing(group: dict[str, Any]) -> int:
-    """Return how many nodes a group lacks; both counts are optional in the service's model, and without them none."""
+    """Return the missing nodes of a group; 0 without its counts, which are optional in the API model."""
     current = group.get("CurrentCount", 0)
     return max(0, group.get("TargetCount", current) - current)
 
 
 _LARGE = {"PageSize": 100}
-"""The most that ListClusterNodes gives at a time (botocore 1.44.5): twenty calls for 2,000 nodes."""
+"""Maximum page size of ListClusterNodes (botocore 1.44.5): twenty calls for 2,000 nodes."""
 
 
 def _is_gone(error: ClientError) -> bool:
-    """SageMaker answers ResourceNotFound, and in some places ValidationException with these words."""
-    told = error.response.get("Error", {})
-    return told.get("Code") == "ResourceNotFound" or _GONE in told.get("Message", "").lower()
+    """SageMaker returns ResourceNotFound, or for some calls ValidationException with this text."""
+    details = error.response.get("Error", {})
+    return details.get("Code") == "ResourceNotFound" or _GONE in details.get("Message", "").lower()
 
 
 _TAGS = ("parallelcluster:cluster-name", "parallelcluster:node-type")
@@ -94,7 +94,7 @@ _RUNS = ("pending", "running", "stopping", "stopped")
 
 
 def head_node_is_impaired(ec2: Any, cluster: str) -> bool | None:
-    """Return whether the head node of `cluster` is stopped, or fails a status check; `None` without a head node."""
+    """Return whether the head node of `cluster` is stopped or fails a status check; `None` without a head node."""
     wanted = [
         {"Name": f"tag:{_TAGS[0]}", "Values": [cluster]},
         {"Name": f"tag:{_TAGS[1]}", "Values": [_HEAD]},
@@ -106,18 +106,20 @@ def head_node_is_impaired(ec2: Any, cluster: str) -> bool | None:
     head = found[0]
     if head["State"]["Name"] != "running":
         return head["State"]["Name"] != "pending"
-    told = ec2.describe_instance_status(InstanceIds=[head["InstanceId"]])["InstanceStatuses"]
-    return any(status[which]["Status"] == "impaired" for status in told for which in ("SystemStatus", "InstanceStatus"))
+    statuses = ec2.describe_instance_status(InstanceIds=[head["InstanceId"]])["InstanceStatuses"]
+    return any(
+        status[which]["Status"] == "impaired" for status in statuses for which in ("SystemStatus", "InstanceStatus")
+    )
 
 
 _THERE = "ResourceAlreadyExistsException"
 
 
 def keep_log_group(logs: Any, name: str, *, days: int, key_arn: str) -> str:
-    """Let the log group `name` exist, keep what it holds for `days`, and be encrypted by `key_arn` unless empty.
+    """Create the log group `name` if missing, and set its retention of `days` and its KMS key unless empty.
 
-    Returns `made`, `adopted` where it had another retention or key, or `kept`. Doing it twice changes nothing; a group
-    that is being made by HyperPod at the same time is adopted. Nothing is ever deleted.
+    Returns `made`, `adopted` for one with a different retention or key, or `kept`. Repeated calls are harmless, also
+    while HyperPod creates the log group at the same time. Nothing is ever deleted.
     """
     found = _find(logs, name)
     if found is None and _make(logs, name):
@@ -153,26 +155,26 @@ def _set(logs: Any, name: str, *, days: int, key_arn: str) -> None:
 
 _LOG = logging.getLogger(__name__)
 _MOST_METRICS = 1000
-"""A call of PutMetricData takes no more."""
+"""Maximum number of metrics in one PutMetricData call."""
 
 
 class NotAllSeen(Exception):
-    """Some of the clusters could not be looked at; the log has the reasons."""
+    """Some clusters could not be described; the log has the reasons."""
 
 
 class Observer:
-    """One run over all clusters, or over one that has just changed its state."""
+    """One run over all clusters, or over one whose state has changed."""
 
     def __init__(self, settings: Settings, client: Callable[[str], Any]) -> None:
-        """Ask with the clients that `client` makes of a service's name."""
+        """`client`: returns a boto3 client by service name."""
         self._settings = settings
         self._client = client
 
     def look_at_all(self) -> dict[str, dict[str, int]]:
-        """Publish how each cluster stands, and return it by cluster.
+        """Publish the metrics of each cluster, and return them by cluster.
 
-        A cluster that is not there is passed over. One that cannot be looked at does not keep the others from it:
-        raises `NotAllSeen` in the end, so that Lambda counts an error.
+        A missing cluster is skipped. After an error of one cluster, the others are still checked; then `NotAllSeen` is
+        raised, so that Lambda counts an error.
         """
         seen: dict[str, dict[str, int]] = {}
         failed: list[str] = []
@@ -180,22 +182,22 @@ class Observer:
             try:
                 seen[name] = self._hyperpod(name) if kind == HYPERPOD else self._parallelcluster(name)
             except Exception:
-                _LOG.exception("%s could not be looked at", name)
+                _LOG.exception("%s could not be described", name)
                 failed.append(name)
         self._publish(seen)
         if failed:
             raise NotAllSeen(", ".join(failed))
         return seen
 
-    def hear_of(self, detail: Mapping[str, Any]) -> str:
-        """Make the log group of a cluster whose state has changed, before its first node writes; return what was done.
+    def on_state_change(self, detail: Mapping[str, Any]) -> str:
+        """Create the log group of a cluster before its first node writes; return what was done.
 
-        Only of a cluster that this function was told of, and as long as it is one that is there.
+        Only for an existing cluster in the settings.
         """
         arn, status = str(detail.get("ClusterArn", "")), str(detail.get("ClusterStatus"))
         name = str(detail.get("ClusterName", ""))
         if self._settings.clusters.get(name) != HYPERPOD or ":cluster/" not in arn or status == "Deleting":
-            return "passed over"
+            return "skipped"
         return self._keep_log_group(name, arn)
 
     def _hyperpod(self, name: str) -> dict[str, int]:
@@ -216,7 +218,7 @@ class Observer:
             self._client("logs"), group, days=self._settings.retention_days, key_arn=self._settings.key_arn
         )
         if done != "kept":
-            _LOG.info("log group %s %s, for %d days", group, done, self._settings.retention_days)
+            _LOG.info("log group %s %s, retention %d days", group, done, self._settings.retention_days)
         return done
 
     def _publish(self, seen: Mapping[str, Mapping[str, int]]) -> None:
@@ -247,8 +249,8 @@ def _client(service: str) -> Any:
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """Look at all clusters; of a cluster's change of state only at its log group. Returns what was found or done."""
+    """Publish metrics of all clusters; for a state change event, only create the log group. Returns the result."""
     observer = Observer(Settings.read(os.environ), _client)
     if event.get("detail-type") == _STATE:
-        return {"log_group": observer.hear_of(event.get("detail") or {})}
+        return {"log_group": observer.on_state_change(event.get("detail") or {})}
     return {"seen": observer.look_at_all()}

@@ -1,1 +1,1 @@
-"""A Lambda function that deletes an endpoint of SageMaker when its time has come, with configuration and model."""
+"""A Lambda function that deletes a SageMaker endpoint after its time to live, with configuration and model."""

@@ -1,8 +1,8 @@
-"""Looks at an endpoint, and ends it when its time has come. Running twice, or again after a crash, is no different.
+"""Deletes an endpoint after its time to live. Repeated runs, also after a crash, are harmless.
 
-What is done is worked out from what is there, never from what a run remembers: before the endpoint is deleted, its
-configuration and its model are marked, and a marked one whose endpoint is gone is deleted. One that was never marked
-stays: somebody else has deleted the endpoint, and may want to create it again.
+Each run depends only on existing resources, not on earlier runs: before it deletes the endpoint, it tags configuration
+and model, and it deletes only tagged ones without an endpoint. Those without the tag are retained: a user deleted the
+endpoint, and may want to create it again.
 """
 
 import json
@@ -20,26 +20,26 @@ from botocore.exceptions import ClientError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """One endpoint, what belongs to it, and how long it lives."""
+    """One endpoint, its resources, and its time to live."""
 
     endpoint: str
-    """Its name."""
+    """Name of the endpoint."""
     config: str
-    """Name of its configuration."""
+    """Name of the endpoint configuration."""
     model: str
-    """Name of its model."""
+    """Name of the model."""
     ttl_seconds: int
-    """How long it lives from its creation on."""
+    """Time to live since its creation."""
     rule: str
-    """Name of the rule that runs the function again and again."""
+    """Name of the rule that runs the function."""
     scaled: str
-    """Application Auto Scaling's name of what is scaled; empty when nothing is."""
+    """Resource id of the scalable target; empty without scaling."""
     topic: str
-    """ARN of the topic that is told; empty when none is."""
+    """ARN of the topic for the deletion notice; empty without one."""
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> Self:
-        """Take them from the function's environment. Raises `KeyError` for one that is missing."""
+        """Read the environment variables. Raises `KeyError` for a missing variable."""
         return cls(
             endpoint=environment["ENDPOINT_NAME"],
             config=environment["CONFIG_NAME"],
@@ -52,52 +52,52 @@ class Settings:
 
 
 ENDED = "llm-fleet:ended"
-"""Tag of configuration and model whose endpoint was deleted by this function, and by nobody else."""
+"""Tag of a configuration and model whose endpoint this function deletes."""
 Found = Literal["gone", "marked", "not marked"]
-"""What there is of a part."""
+"""State of a resource: deleted, tagged, or not tagged."""
 _GONE = "Could not find"
 IN_BETWEEN = frozenset({"Creating", "Updating", "SystemUpdating", "RollingBack"})
-"""Statuses in which SageMaker refuses to delete an endpoint."""
+"""Statuses in which SageMaker rejects DeleteEndpoint."""
 _GOING = "Deleting"
 _SCALED = "sagemaker:variant:DesiredInstanceCount"
 
 
 class Part(StrEnum):
-    """What belongs to an endpoint, by its word in ARNs."""
+    """Resources of an endpoint, by their resource type in ARNs."""
 
     CONFIG = "endpoint-config"
     MODEL = "model"
 
 
 class Hosting:
-    """One endpoint and what belongs to it. What is gone already is no error: an earlier run did it."""
+    """One endpoint and its resources. A missing resource is not an error, since an earlier run may have deleted it."""
 
     def __init__(self, settings: Settings, client: Callable[[str], Any]) -> None:
-        """Ask with the clients that `client` makes of a service's name."""
+        """`client`: returns a boto3 client by service name."""
         self._settings = settings
         self._sagemaker = client("sagemaker")
         self._client = client
 
     def endpoint(self) -> dict[str, Any] | None:
-        """Return what SageMaker tells of the endpoint; `None` when it is gone."""
+        """Return DescribeEndpoint's response; `None` if the endpoint is deleted."""
         return _unless_gone(lambda: self._sagemaker.describe_endpoint(EndpointName=self._settings.endpoint))
 
     def can_be_deleted(self, endpoint: dict[str, Any]) -> bool:
-        """Return whether SageMaker would take the endpoint's deletion now."""
+        """Return whether SageMaker would accept DeleteEndpoint now."""
         return endpoint["EndpointStatus"] not in IN_BETWEEN
 
     def is_being_deleted(self, endpoint: dict[str, Any]) -> bool:
-        """Return whether its deletion was asked for already, which SageMaker refuses a second time."""
+        """Return whether it is already being deleted; SageMaker rejects a second DeleteEndpoint."""
         return endpoint["EndpointStatus"] == _GOING
 
     def mark(self, part: Part, name: str, when: str) -> None:
-        """Write on a part that its endpoint's end has begun, so that a later run may go on with it."""
+        """Tag a resource before its endpoint is deleted, so that a later run can delete it."""
         arn = self._arn(part, name)
         if arn:
             _unless_gone(lambda: self._sagemaker.add_tags(ResourceArn=arn, Tags=[{"Key": ENDED, "Value": when}]))
 
     def found(self, part: Part, name: str) -> Found:
-        """Return whether a part is there, and whether it was marked."""
+        """Return whether a resource exists and has the tag."""
         arn = self._arn(part, name)
         if arn is None:
             return "gone"
@@ -106,7 +106,7 @@ class Hosting:
         return "marked" if any(tag["Key"] == ENDED for tag in tags) else "not marked"
 
     def stop_scaling(self) -> None:
-        """Take the endpoint's variant out of Application Auto Scaling, with its policy and that policy's alarms."""
+        """Deregister the scalable target, which also deletes its policy and the policy's alarms."""
         if not self._settings.scaled:
             return
         scaling = self._client("application-autoscaling")
@@ -117,7 +117,7 @@ class Hosting:
         )
 
     def delete_endpoint(self) -> None:
-        """Ask for the endpoint's deletion, which takes minutes."""
+        """Call DeleteEndpoint; the deletion takes minutes."""
         _unless_gone(lambda: self._sagemaker.delete_endpoint(EndpointName=self._settings.endpoint))
 
     def delete(self, part: Part, name: str) -> None:
@@ -128,7 +128,7 @@ class Hosting:
             _unless_gone(lambda: self._sagemaker.delete_endpoint_config(EndpointConfigName=name))
 
     def _arn(self, part: Part, name: str) -> str | None:
-        """Return a part's ARN as SageMaker writes it, which is in small letters; `None` when it is gone."""
+        """Return a resource's ARN, whose name is in lowercase; `None` if it is deleted."""
         if part is Part.MODEL:
             model = _unless_gone(lambda: self._sagemaker.describe_model(ModelName=name))
             return model and model["ModelArn"]
@@ -137,15 +137,17 @@ class Hosting:
 
 
 def _unless_gone(call: Callable[[], Any]) -> Any:
-    """Return what `call` gives, and `None` when the service knows no such thing.
+    """Return the result of `call`, or `None` if the resource does not exist.
 
-    SageMaker has no code of its own for that: it answers ValidationException with "Could not find".
+    SageMaker has no error code for that: it returns ValidationException with "Could not find".
     """
     try:
         return call()
     except ClientError as error:
-        told = error.response.get("Error", {})
-        if told.get("Code") in ("ObjectNotFoundException", "ResourceNotFound") or _GONE in told.get("Message", ""):
+        details = error.response.get("Error", {})
+        if details.get("Code") in ("ObjectNotFoundException", "ResourceNotFound") or _GONE in details.get(
+            "Message", ""
+        ):
             return None
         raise
 
@@ -155,18 +157,18 @@ _LOOK_AGAIN_SECONDS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a run did, for its log and for who called it."""
+    """The result of a run, for its log and its caller."""
 
     state: str
-    """`young`, `busy`, `deleting`, `ended`, or `not-ours` when somebody else has deleted the endpoint."""
+    """`young`, `busy`, `deleting`, `ended`, or `not-ours` if a user deleted the endpoint."""
     ends: str = ""
-    """When the endpoint's time comes or came; empty when it is gone."""
+    """End of the time to live; empty if the endpoint is deleted."""
     deleted: tuple[str, ...] = ()
-    """What this run has deleted, or asked to be deleted."""
+    """Names of resources that this run deleted or began to delete."""
 
 
 class Reaper:
-    """Ends one endpoint."""
+    """Deletes one endpoint after its time to live."""
 
     def __init__(
         self,
@@ -176,7 +178,7 @@ class Reaper:
         patience: Callable[[], float],
         wait: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`client` makes a client of a service's name; `patience` tells how many seconds a run still has."""
+        """`client`: returns a boto3 client by service name; `patience`: returns the remaining seconds of a run."""
         self._settings = settings
         self._hosting = Hosting(settings, client)
         self._client = client
@@ -184,7 +186,7 @@ class Reaper:
         self._wait = wait
 
     def run(self, now: datetime) -> Outcome:
-        """Do what is to be done at `now`."""
+        """Do the next steps at the time `now`."""
         endpoint = self._hosting.endpoint()
         if endpoint is None:
             return self._finish(())
@@ -192,7 +194,7 @@ class Reaper:
         if now < ends:
             return Outcome(state="young", ends=ends.isoformat())
         if self._hosting.is_being_deleted(endpoint):
-            # By an earlier run, which has marked what goes with it, or by somebody else, whose parts stay.
+            # Deleted by an earlier run, which tagged the other resources, or by a user, whose resources are retained.
             return Outcome(state="deleting", ends=ends.isoformat())
         if not self._hosting.can_be_deleted(endpoint):
             return Outcome(state="busy", ends=ends.isoformat())
@@ -212,7 +214,7 @@ class Reaper:
         self._hosting.delete_endpoint()
 
     def _is_gone(self) -> bool:
-        """Return whether the endpoint is gone before this run has to end; the next run goes on where it is not."""
+        """Wait for the endpoint's deletion during this run; the next run continues otherwise."""
         while self._hosting.endpoint() is not None:
             if self._patience() < 2 * _LOOK_AGAIN_SECONDS:
                 return False
@@ -220,9 +222,9 @@ class Reaper:
         return True
 
     def _finish(self, deleted: tuple[str, ...]) -> Outcome:
-        """Delete what is marked, tell before the last of it is gone, and run no more.
+        """Delete tagged resources, publish before the last deletion, and disable the rule.
 
-        A crash before the last deletion is made good by the next run, which may tell a second time.
+        After a crash before the last deletion, the next run completes it, and may publish a second time.
         """
         found = {part: self._hosting.found(part, name) for part, name in self._parts}
         marked = [(part, name) for part, name in self._parts if found[part] == "marked"]
@@ -232,25 +234,25 @@ class Reaper:
         for part, name in marked[:-1]:
             self._hosting.delete(part, name)
         if marked or deleted:
-            self._tell()
+            self._report()
         for part, name in marked[-1:]:
             self._hosting.delete(part, name)
         self._client("events").disable_rule(Name=self._settings.rule)
         return Outcome(state="ended", deleted=(*deleted, *(name for _, name in marked)))
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         if not self._settings.topic:
             return
         name = self._settings.endpoint
         self._client("sns").publish(
             TopicArn=self._settings.topic,
-            Subject=f"Endpoint {name} has ended"[:100],
+            Subject=f"Endpoint {name} was deleted"[:100],
             Message=json.dumps(
                 {
                     "endpoint": name,
-                    "what": "Its time to live is over: endpoint, configuration and model are deleted. What was "
-                    "captured and its logs are kept.",
-                    "bring it back": "destroy its stack, and deploy it again",
+                    "what": "The time to live is over: endpoint, configuration and model are deleted. Captured data "
+                    "and logs are retained.",
+                    "restore": "destroy its stack, and deploy it again",
                 },
                 indent=2,
             ),
@@ -258,15 +260,15 @@ class Reaper:
 
 
 class Context(Protocol):
-    """What Lambda tells a run of itself."""
+    """The context object of Lambda."""
 
     def get_remaining_time_in_millis(self) -> int:
-        """Return how long the run may still take."""
+        """Return the remaining milliseconds of the invocation."""
         ...
 
 
 def handler(event: dict[str, Any], context: Context) -> dict[str, Any]:
-    """Look at the endpoint, and end it when its time has come at the event's `time` (without one: now)."""
+    """Delete the endpoint if its time to live is over at the event's `time`, or now without one."""
     reaper = Reaper(
         Settings.read(os.environ),
         lambda service: boto3.client(service),  # pyright: ignore[reportUnknownMemberType, reportUnknownLambdaType, reportArgumentType, reportCallIssue]
@@ -278,6 +280,6 @@ def handler(event: dict[str, Any], context: Context) -> dict[str, Any]:
 
 
 def _now(event: dict[str, Any]) -> datetime:
-    """An event that comes late makes nothing older than it was when the rule sent it."""
-    told = event.get("time")
-    return datetime.fromisoformat(str(told).replace("Z", "+00:00")) if told else datetime.now(UTC)
+    """Return the time of the event, so that a late event does not shorten the time to live."""
+    time = event.get("time")
+    return datetime.fromisoformat(str(time).replace("Z", "+00:00")) if time else datetime.now(UTC)

@@ -1,1 +1,1 @@
-"""Watches training jobs: starts again what failed for the service's reasons, stops and resumes what diverges."""
+"""Watches training jobs: restarts jobs that failed because of the service, stops and resumes jobs that diverge."""

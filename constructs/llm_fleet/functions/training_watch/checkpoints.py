@@ -1,4 +1,4 @@
-"""Checkpoints in S3: how they are laid out, which is whole and from before things went wrong, and its copy."""
+"""Checkpoints in S3: their layout, selection of a complete one from before a problem, and its copy."""
 
 import hashlib
 import json
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Where a checkpoint is, and what tells that it is whole."""
+    """Layout of checkpoints, and how to detect a complete one."""
 
     folder: str | None
-    """Regular expression of a checkpoint's folder with its step as the group; none: the prefix is one checkpoint."""
+    """Regular expression of a checkpoint's folder with the step as group; `None`: the prefix is one checkpoint."""
     marker: str | None = None
     """File of the folder that is written last."""
     pointer: str | None = None
-    """File beside the folders that holds the name of the one to go on from."""
+    """File next to the folders with the name of the folder to resume from."""
 
     @classmethod
-    def of(cls, told: str | Mapping[str, Any]) -> "Layout":
-        """Return the layout of that name, or of these words; raises `KeyError` for a name that is unknown."""
-        words = _layouts()[told] if isinstance(told, str) else told
-        return cls(folder=words["folder"], marker=words.get("marker"), pointer=words.get("pointer"))
+    def of(cls, layout: str | Mapping[str, Any]) -> "Layout":
+        """Return the layout by name, or from settings. Raises `KeyError` for an unknown name."""
+        settings = _layouts()[layout] if isinstance(layout, str) else layout
+        return cls(folder=settings["folder"], marker=settings.get("marker"), pointer=settings.get("pointer"))
 
     def step(self, folder: str) -> int | None:
-        """Return the step of a checkpoint's folder, or nothing when it is none."""
+        """Return the step of a checkpoint's folder, or `None` for another folder."""
         found = re.fullmatch(self.folder, folder) if self.folder else None
         return int(found.group(1)) if found else None
 
@@ -45,15 +45,15 @@ def _layouts() -> dict[str, dict[str, Any]]:
 
 
 LONGEST = 63
-"""Of a training job's name: CreateTrainingJob's TrainingJobName."""
+"""Maximum length of a training job's name: CreateTrainingJob's TrainingJobName."""
 _DIGEST = 8
 _ENDING = re.compile(r"-r\d+$")
 
 
 def successor_name(root: str, restart: int) -> str:
-    """Return the name of restart number `restart`, from 1, of the line that began with the job `root`.
+    """Return the name of restart number `restart`, from 1, of the first job `root`.
 
-    A root that leaves no room is shortened, with a digest of it: two long roots of one beginning stay apart.
+    A long root is shortened, with a digest, so that long roots with the same prefix get different names.
     """
     ending = f"-r{restart}"
     if len(root) + len(ending) <= LONGEST:
@@ -63,9 +63,9 @@ def successor_name(root: str, restart: int) -> str:
 
 
 def base_of(uri: str, root: str, attempt: int) -> str:
-    """Return where the first job of a line kept its checkpoints, by where restart number `attempt` keeps its own.
+    """Return the checkpoint URI of the first job, from the URI of restart number `attempt`.
 
-    A restart from before a divergence has a folder of its own there, by its name, and those after it share it.
+    A restart from before a divergence has its own folder there, named after it, and later restarts use it, too.
     """
     above, _, folder = uri.rpartition("/")
     own = {successor_name(root, restart) for restart in range(1, attempt + 1)}
@@ -73,13 +73,13 @@ def base_of(uri: str, root: str, attempt: int) -> str:
 
 
 def is_folder_of_a_restart(folder: str) -> bool:
-    """Whether a folder below a checkpoint prefix is what a restart was given, and no checkpoint of the job's own."""
+    """Whether a folder under a checkpoint prefix is that of a restart instead of a checkpoint."""
     return _ENDING.search(folder) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFile:
-    """An object below a prefix."""
+    """An object under a prefix."""
 
     path: str
     """Its key without the prefix."""
@@ -91,12 +91,12 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """One checkpoint that is whole."""
+    """One complete checkpoint."""
 
     folder: str
-    """Its folder below the prefix, without slashes; empty when the prefix itself is the checkpoint."""
+    """Its folder under the prefix, without slashes; empty if the prefix itself is the checkpoint."""
     step: int
-    """0 where the layout tells none."""
+    """The step; 0 for a layout without steps."""
     saved: float
     """When its last object was written."""
 
@@ -109,7 +109,7 @@ def split_uri(uri: str) -> tuple[str, str]:
 
 
 def stored_files(s3: "S3Client", uri: str) -> Iterator[StoredFile]:
-    """Yield every object below a prefix, but for the empty ones that stand for folders."""
+    """Yield all objects under a prefix, except empty ones that represent folders."""
     bucket, prefix = split_uri(uri)
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
         for item in page.get("Contents", []):
@@ -120,17 +120,17 @@ def stored_files(s3: "S3Client", uri: str) -> Iterator[StoredFile]:
 
 
 def files_of(files: Iterable[StoredFile], folder: str, before: float) -> list[StoredFile]:
-    """Return the objects of a checkpoint; of a prefix that is one itself, those written before `before`."""
+    """Return the objects of a checkpoint; if the prefix itself is one, those written before `before`."""
     if folder:
         return [file for file in files if file.path.startswith(f"{folder}/")]
     return [file for file in files if file.saved < before and not is_folder_of_a_restart(_first(file.path))]
 
 
 def choose(files: Iterable[StoredFile], layout: Layout, *, before: float) -> Checkpoint | None:
-    """Return the newest checkpoint that was whole before `before`, or nothing when there is none.
+    """Return the newest checkpoint that was complete before `before`, or `None`.
 
-    A checkpoint with any object written later is none: it may hold what went wrong. Between two, the one that was
-    written later is the newer, and the higher step where that is the same.
+    A checkpoint with an object written later is excluded: it may be from after the problem. The newest is the one that
+    was written last, or the one with the highest step at the same time.
     """
     files = list(files)
     if layout.folder is None:
@@ -155,15 +155,15 @@ def _first(path: str) -> str:
 
 _MIB = 1024**2
 _TRANSFER = TransferConfig(multipart_threshold=512 * _MIB, multipart_chunksize=512 * _MIB, max_concurrency=8)
-"""CopyObject takes 5 GiB at most, and parts are copied side by side: docs.aws.amazon.com/AmazonS3/latest/API."""
+"""CopyObject is limited to 5 GiB; parts are copied in parallel: docs.aws.amazon.com/AmazonS3/latest/API."""
 
 
 class CheckpointGone(Exception):
-    """What was to be copied is not there any more."""
+    """The checkpoint to copy no longer exists."""
 
 
 class CheckpointCopy:
-    """One checkpoint on its way to another prefix. An object that is there with its size is done: a copy is atomic."""
+    """Copy of one checkpoint to another prefix. An object that exists with its size is complete: a copy is atomic."""
 
     def __init__(self, s3: "S3Client", *, source: str, target: str, layout: Layout, threads: int = 8) -> None:
         """`source` and `target`: S3 URIs of prefixes."""
@@ -174,13 +174,13 @@ class CheckpointCopy:
         self._threads = threads
 
     def run(self, folder: str, *, before: float, in_time: Callable[[], bool]) -> bool:
-        """Copy what is missing while there is time; returns whether all is there now.
+        """Copy missing objects while there is time; return whether all exist now.
 
-        Raises `CheckpointGone` when nothing is left of it, and what S3 answers when it refuses.
+        Raises `CheckpointGone` if the checkpoint has no objects any more, and errors of S3.
         """
         wanted = files_of(stored_files(self._s3, self._source), folder, before)
         if not wanted:
-            raise CheckpointGone(f"{self._source}/{folder} holds nothing any more")
+            raise CheckpointGone(f"{self._source}/{folder} has no objects any more")
         there = {file.path: file.size for file in stored_files(self._s3, self._target)}
         missing = [file for file in wanted if there.get(file.path) != file.size]
         if not self._copy_all(missing, in_time):

@@ -1,7 +1,7 @@
-"""All that a run of the watch works with; what is not AWS's can be another's in a test. And what it tells of clusters.
+"""Clients and settings of a run of the watch, which tests can replace; and HyperPod's node and cluster events.
 
-HyperPod's node and cluster events: which there are, which two are the same, and what is told of them, once. Nothing is
-restarted here: HyperPod replaces nodes by itself, and Slurm or Kubernetes requeue their jobs.
+Duplicate events are detected, and each event is published once. The watch restarts nothing on clusters: HyperPod
+replaces nodes itself, and Slurm or Kubernetes requeue their jobs.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from .decide import Record
-from .settings import JobAlarms, Surroundings
+from .settings import DeployedEnvironment, JobAlarms
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
@@ -33,7 +33,7 @@ _CONFIG = Config(connect_timeout=5, read_timeout=60, retries={"total_max_attempt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clients:
-    """One client a service."""
+    """One boto3 client for each service."""
 
     sagemaker: "SageMakerClient"
     cloudwatch: "CloudWatchClient"
@@ -44,7 +44,7 @@ class Clients:
 
     @classmethod
     def make(cls) -> "Clients":
-        """Return clients of the function's own region and role."""
+        """Return clients with the function's region and role."""
         return cls(
             sagemaker=boto3.client("sagemaker", config=_CONFIG),
             cloudwatch=boto3.client("cloudwatch", config=_CONFIG),
@@ -56,19 +56,19 @@ class Clients:
 
 
 LONGEST_DELAY = 900
-"""Seconds that SQS delays a message at most: API_SendMessage, DelaySeconds. A longer wait is several messages."""
+"""Maximum delay of an SQS message: API_SendMessage, DelaySeconds. A longer wait takes several messages."""
 
 
 class Later:
-    """The watch's queue, as the watch writes to it."""
+    """Writes delayed messages to the watch's queue."""
 
     def __init__(self, sqs: "SQSClient", queue_url: str) -> None:
-        """`queue_url`: of a standard queue; a FIFO queue delays no single message."""
+        """`queue_url`: of a standard queue; a FIFO queue cannot delay single messages."""
         self._sqs = sqs
         self._queue_url = queue_url
 
     def look(self, job: str, *, seconds: float = 0, again: bool = True) -> None:
-        """Ask for a look at a job in so many seconds, or after the longest delay when it is more."""
+        """Send a message to check a job after `seconds`, at most after the longest delay."""
         self._sqs.send_message(
             QueueUrl=self._queue_url,
             MessageBody=json.dumps({"kind": "look", "job": job, "again": again}),
@@ -77,22 +77,22 @@ class Later:
 
 
 _LONGEST_SUBJECT = 100
-"""Of an SNS message's subject: API_Publish, which also wants ASCII without line ends."""
+"""Maximum length of an SNS subject: API_Publish, which also requires ASCII without line breaks."""
 
 
-class Teller:
-    """The watch's topic."""
+class Notifier:
+    """Publishes to the watch's topic."""
 
     def __init__(self, sns: "SNSClient", topic_arn: str, watch: str) -> None:
-        """`watch`: its name, which each message says."""
+        """`watch`: its name, which each message has."""
         self._sns = sns
         self._topic_arn = topic_arn
         self._watch = watch
 
-    def tell(self, *, about: str, what: str, words: Mapping[str, str | None]) -> None:
-        """Publish a message; `what` is one word that subscriptions can filter by, as they can by job and watch.
+    def publish(self, *, about: str, what: str, words: Mapping[str, str | None]) -> None:
+        """Publish a message; subscriptions can filter by `what`, job and watch.
 
-        After a crash the same may be told twice, and never not at all: it is recorded as told afterwards.
+        It is recorded after publishing: after a crash, a message may be published twice, but is never lost.
         """
         subject = f"{what}: {about}".encode("ascii", "replace").decode()[:_LONGEST_SUBJECT]
         lines = [f"{name}: {value}" for name, value in words.items() if value is not None]
@@ -107,35 +107,35 @@ class Teller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """One run's surroundings, clients and clock."""
+    """One run of the function: its settings, clients and clock."""
 
-    surroundings: Surroundings
+    deployed_environment: DeployedEnvironment
     clients: Clients
     now: Callable[[], float] = time.time
     """Seconds since 1970."""
     in_time: Callable[[], bool] = lambda: True
-    """Whether there is time left in this run for another object's copy."""
+    """Whether this invocation has time left to copy another object."""
     copy_threads: int = 8
 
     @property
     def record(self) -> Record:
-        """The table."""
-        return Record(self.clients.dynamodb, self.surroundings.table, self.surroundings.watch)
+        """The table of decisions."""
+        return Record(self.clients.dynamodb, self.deployed_environment.table, self.deployed_environment.watch)
 
     @property
     def alarms(self) -> JobAlarms:
-        """The watch's alarms."""
-        return JobAlarms(self.clients.cloudwatch, self.surroundings.alarm_prefix)
+        """Alarms of watched jobs."""
+        return JobAlarms(self.clients.cloudwatch, self.deployed_environment.alarm_prefix)
 
     @property
-    def teller(self) -> Teller:
-        """The topic."""
-        return Teller(self.clients.sns, self.surroundings.topic_arn, self.surroundings.watch)
+    def notifier(self) -> Notifier:
+        """Publishes to the watch's topic."""
+        return Notifier(self.clients.sns, self.deployed_environment.topic_arn, self.deployed_environment.watch)
 
     @property
     def later(self) -> Later:
-        """The queue."""
-        return Later(self.clients.sqs, self.surroundings.queue_url)
+        """Sends delayed messages to the watch's queue."""
+        return Later(self.clients.sqs, self.deployed_environment.queue_url)
 
 
 STATE = "SageMaker HyperPod Cluster State Change"
@@ -143,12 +143,12 @@ HEALTH = "SageMaker HyperPod Cluster Node Health Event"
 EVENT = "SageMaker HyperPod Cluster Event"
 _NONE: Mapping[str, Any] = {}
 _SAME_WITHIN = 300
-"""Seconds: what says the same of the same thing within these is one event, as they come in pairs."""
+"""Seconds within which equal events count as one, because HyperPod sends them in pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterEvent:
-    """What one of HyperPod's events says."""
+    """The content of one HyperPod event."""
 
     kind: str
     """Its detail type."""
@@ -156,26 +156,26 @@ class ClusterEvent:
     """Name."""
     cluster_arn: str
     event_id: str | None
-    """For DescribeClusterEvent; only a "Cluster Event" has one."""
+    """Id for DescribeClusterEvent; only a "Cluster Event" has one."""
     level: str
-    """Info, Warn or Error; of the other kinds what their status comes to."""
+    """Info, Warn or Error; for other kinds it is derived from the status."""
     what: str
-    """In the event's own words."""
+    """Description of the event."""
     instance: str | None = None
     group: str | None = None
     time: str = ""
-    """ISO 8601, as EventBridge gives it."""
+    """ISO 8601, from EventBridge."""
     failure: str | None = None
-    """Mostly left out of events: DescribeClusterEvent has it."""
+    """Most events omit it; DescribeClusterEvent returns it."""
 
     @property
     def called(self) -> str:
-        """What SageMaker's API is asked by: the ARN where it was told, which is what the function's role names."""
+        """Identifier for API calls: the ARN if the event has it, since the function's role allows only ARNs."""
         return self.cluster_arn or self.cluster
 
     @property
     def key(self) -> str:
-        """The event's key in the table: the same for both of a pair, whose ids may differ."""
+        """The event's key in the table; both events of a pair have the same key, even with different ids."""
         said = "|".join((self.kind, self.level, self.what, self.group or "", self.instance or "", self._when))
         return f"hyperpod/{self.cluster}/{hashlib.sha256(said.encode()).hexdigest()[:24]}"
 
@@ -187,7 +187,7 @@ class ClusterEvent:
 
 
 def parse_cluster_event(body: Mapping[str, Any], detail: Mapping[str, Any]) -> ClusterEvent | None:
-    """Return what an event of EventBridge says, or nothing when it is no event of HyperPod's."""
+    """Return the content of an EventBridge event, or `None` for one that is not from HyperPod."""
     kind = str(body.get("detail-type"))
     time = str(body.get("time", ""))
     if kind == STATE:
@@ -236,13 +236,13 @@ def _event(kind: str, detail: Mapping[str, Any], time: str) -> ClusterEvent:
 
 
 def failure_of(detail: Mapping[str, Any]) -> str | None:
-    """Return the failure message anywhere in a cluster event's metadata."""
+    """Return all failure messages in a cluster event's metadata."""
     parts: list[Mapping[str, Any]] = [part for part in metadata_of(detail).values() if part]
     return "; ".join(part["FailureMessage"] for part in parts if part.get("FailureMessage")) or None
 
 
 def metadata_of(detail: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a cluster event tells of cluster, group, scaling and instance; empty where it is left out."""
+    """Return a cluster event's metadata of cluster, group, scaling and instance; empty if missing."""
     inner: Mapping[str, Any] = detail.get("EventDetails") or _NONE
     return inner.get("EventMetadata") or _NONE
 
@@ -253,17 +253,17 @@ def _cluster(detail: Mapping[str, Any]) -> dict[str, str]:
 
 
 _LOG = logging.getLogger(__name__)
-_TOLD = ("Warn", "Error")
+_REPORTED = ("Warn", "Error")
 
 
 def look_at_cluster(parts: Parts, event: ClusterEvent) -> None:
-    """Record and tell an event of a followed cluster, unless it was, or nobody needs to hear it."""
-    if not parts.surroundings.settings.follows_cluster(event.cluster):
+    """Record and publish an event of a followed cluster, unless it was published before or is only noise."""
+    if not parts.deployed_environment.settings.follows_cluster(event.cluster):
         return
-    if event.level not in _TOLD and event.kind == EVENT:
+    if event.level not in _REPORTED and event.kind == EVENT:
         return
     entry = parts.record.read(event.key)
-    if entry is not None and entry.text("told") is not None:
+    if entry is not None and entry.text("reported") is not None:
         return
     detail = _detail(parts, event)
     event = replace(event, failure=event.failure or failure_of(detail) or _state_failure(parts, event))
@@ -276,12 +276,12 @@ def look_at_cluster(parts: Parts, event: ClusterEvent) -> None:
             event.key, {"cluster": event.cluster, "kind": event.kind, "noise": str(noise), **known}, to_do=False
         )
     if not noise:
-        parts.teller.tell(about=event.cluster, what="cluster", words=words)
-    parts.record.note(event.key, "told", "noise" if noise else "told")
+        parts.notifier.publish(about=event.cluster, what="cluster", words=words)
+    parts.record.note(event.key, "reported", "noise" if noise else "reported")
 
 
 def is_scale_in(event: ClusterEvent, detail: Mapping[str, Any]) -> bool:
-    """Whether a warning says only that nodes go because somebody wants fewer: each of them warns once."""
+    """Whether a warning only reports a node that is removed because of a lower target count."""
     if event.level != "Warn":
         return False
     scaling: Mapping[str, Any] = metadata_of(detail).get("InstanceGroupScaling") or _NONE
@@ -290,7 +290,7 @@ def is_scale_in(event: ClusterEvent, detail: Mapping[str, Any]) -> bool:
 
 
 def _detail(parts: Parts, event: ClusterEvent) -> Mapping[str, Any]:
-    """Return DescribeClusterEvent's answer; empty where the service tells none, as without continuous provisioning."""
+    """Return DescribeClusterEvent's response; empty if it has none, as without continuous provisioning."""
     if event.event_id is None:
         return {}
     try:
@@ -298,7 +298,7 @@ def _detail(parts: Parts, event: ClusterEvent) -> Mapping[str, Any]:
     except ClientError as error:
         if _passes(error):
             raise
-        _LOG.warning("event %s of %s is not described: %s", event.event_id, event.cluster, error)
+        _LOG.warning("DescribeClusterEvent failed for event %s of %s: %s", event.event_id, event.cluster, error)
         return {}
     return cast(Mapping[str, Any], answer.get("EventDetails", {}))
 

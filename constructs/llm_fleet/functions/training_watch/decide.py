@@ -1,6 +1,6 @@
-"""Facts of a training job, whose fault its end is, and what is done with it. `decide` and `judge` ask nobody.
+"""Facts of a training job, the cause of its end, and the decision. `decide` and `verify` call no API.
 
-The watch's memory of it: one item a job, written under conditions, so that what was decided is decided once.
+`Record` stores one item for each job, with conditional writes, so that each decision is made only once.
 """
 
 import json
@@ -25,30 +25,30 @@ ROOT_TAG = "llm-fleet:root"
 ATTEMPT_TAG = "llm-fleet:attempt"
 AFTER_TAG = "llm-fleet:after"
 _NOT_FOUND = ("ResourceNotFound", "ValidationException", "ValidationError")
-"""DescribeTrainingJob answers a name that is not there with ValidationException: "Requested resource not found."."""
+"""DescribeTrainingJob returns ValidationException for an unknown name: "Requested resource not found."."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobFacts:
-    """A job and its place in a line of restarts."""
+    """A job and its number in a series of restarts."""
 
     description: Mapping[str, Any]
-    """DescribeTrainingJob's answer."""
+    """DescribeTrainingJob's response."""
     tags: Mapping[str, str]
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the job."""
         return self.description["TrainingJobName"]
 
     @property
     def root(self) -> str:
-        """Name of the first job of its line: its own, when it is no restart."""
+        """Name of the first job of the series; its own name if it is not a restart."""
         return self.tags.get(ROOT_TAG, self.name)
 
     @property
     def attempt(self) -> int:
-        """How many restarts led to it."""
+        """Number of the restart; 0 for the first job."""
         text = self.tags.get(ATTEMPT_TAG, "0")
         return int(text) if text.isdigit() else 0
 
@@ -64,17 +64,17 @@ class JobFacts:
 
     @property
     def failure(self) -> str:
-        """Why it failed, in the service's words; empty when it did not."""
+        """SageMaker's FailureReason; empty if it did not fail."""
         return self.description.get("FailureReason", "")
 
     @property
     def ended(self) -> bool:
-        """Whether nothing will happen to it any more."""
+        """Whether its status is final."""
         return self.status in ("Completed", "Failed", "Stopped")
 
     @property
     def training_since(self) -> float | None:
-        """When training began, or began anew after an interruption, in seconds since 1970."""
+        """Start of training, or restart after an interruption, in seconds since 1970."""
         began: list[datetime] = [
             step["StartTime"]
             for step in self.description.get("SecondaryStatusTransitions", ())
@@ -85,19 +85,19 @@ class JobFacts:
 
     @property
     def checkpoint_uri(self) -> str | None:
-        """Where its checkpoints are kept, without a slash at the end."""
+        """S3 URI of its checkpoints without a trailing slash."""
         uri = self.description.get("CheckpointConfig", {}).get("S3Uri")
         return uri.rstrip("/") if uri else None
 
     @property
     def metrics(self) -> frozenset[str]:
-        """Names of the metrics that are taken from its log."""
+        """Names of the metrics in its metric definitions."""
         algorithm = self.description.get("AlgorithmSpecification", {})
         return frozenset(metric["Name"] for metric in algorithm.get("MetricDefinitions", ()))
 
 
 def read_job(sagemaker: "SageMakerClient", name: str) -> JobFacts | None:
-    """Return what is so about a job, or nothing when there is none of that name."""
+    """Return the facts of a job, or `None` if it does not exist."""
     try:
         answer = sagemaker.describe_training_job(TrainingJobName=name)
     except ClientError as error:
@@ -109,7 +109,7 @@ def read_job(sagemaker: "SageMakerClient", name: str) -> JobFacts | None:
 
 
 def read_tags(sagemaker: "SageMakerClient", arn: str) -> dict[str, str]:
-    """Return a job's tags; at most 50, so one page holds them."""
+    """Return a job's tags; at most 50, which fit on one page."""
     return {tag["Key"]: tag["Value"] for tag in sagemaker.list_tags(ResourceArn=arn, MaxResults=100)["Tags"]}
 
 
@@ -125,7 +125,7 @@ SERVICE, CAPACITY, USER, RUNTIME, PERSON, COMPLETED, UNKNOWN = (
 
 
 def cause_of(*, status: str, secondary: str, failure: str) -> str:
-    """Return why a job ended: one of the words above, by DescribeTrainingJob's three."""
+    """Return the cause of a job's end, one of the constants above."""
     if status == "Completed":
         return COMPLETED
     texts = {"secondary": secondary, "failure": failure}
@@ -145,59 +145,59 @@ NAN = "nan"
 _WORDS = {
     COMPLETED: "it completed",
     USER: "its own program or request failed, and would again",
-    PERSON: "it was stopped by somebody",
-    RUNTIME: "it reached its longest run time",
+    PERSON: "a user stopped it",
+    RUNTIME: "it reached its maximum runtime",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Divergence:
-    """What was recorded before a sick job was stopped."""
+    """The problem that is recorded before a job is stopped."""
 
     kind: str
     """loss-spike, stall, nan or throughput."""
     onset: float
-    """Since when it may be sick, in seconds since 1970."""
+    """Onset of the problem in seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What is done with a job that has ended."""
+    """The decision about a job that has ended."""
 
     decision: str
     """restart, leave or give_up."""
     cause: str
     reason: str
-    """In words."""
+    """Reason for notifications."""
     successor: str | None = None
     due: int | None = None
-    """When the successor may start, in seconds since 1970."""
+    """Earliest start of the successor in seconds since 1970."""
     checkpoint: str | None = None
-    """Folder of the checkpoint that the successor is given; empty: all of the prefix; none: it keeps the prefix."""
+    """Checkpoint folder to copy for the successor; empty: the whole prefix; `None`: it uses the same prefix."""
 
 
 def decide(
     facts: JobFacts, divergence: Divergence | None, before: Checkpoint | None, settings: JobSettings, *, now: float
 ) -> Decision:
-    """Decide on a job that has ended; `before`: the newest checkpoint that was whole before it diverged."""
+    """Decide on a job that has ended; `before`: the newest checkpoint that was complete before it diverged."""
     cause = cause_of(status=facts.status, secondary=facts.secondary, failure=facts.failure)
     if cause == COMPLETED or divergence is None:
         return _plain(facts, cause, settings, now)
     since = datetime.fromtimestamp(divergence.onset, UTC).isoformat(timespec="seconds")
     words = f"stopped for {divergence.kind} since {since}"
     if before is None:
-        return Decision(decision=GIVE_UP, cause=divergence.kind, reason=f"{words}: no checkpoint was whole before that")
+        return Decision(decision=GIVE_UP, cause=divergence.kind, reason=f"{words}: no complete checkpoint before that")
     place = before.folder or "its checkpoints of that time"
-    return _again(facts, divergence.kind, f"{words}; goes on from {place}", settings, now, before.folder)
+    return _again(facts, divergence.kind, f"{words}; resumes from {place}", settings, now, before.folder)
 
 
 def _plain(facts: JobFacts, cause: str, settings: JobSettings, now: float) -> Decision:
     retried = {SERVICE, CAPACITY} | ({RUNTIME} if settings.restart_at_max_runtime else set[str]())
-    told = facts.failure or facts.secondary
+    detail = facts.failure or facts.secondary
     if cause in retried:
-        return _again(facts, cause, f"ended for reasons of {cause}: {told}", settings, now, None)
-    words = _WORDS.get(cause, "why it ended is not known to be the service's fault")
-    return Decision(decision=LEAVE, cause=cause, reason=words if cause == COMPLETED else f"{words}: {told}")
+        return _again(facts, cause, f"ended because of {cause}: {detail}", settings, now, None)
+    words = _WORDS.get(cause, "the reason is not known to be a failure of the service")
+    return Decision(decision=LEAVE, cause=cause, reason=words if cause == COMPLETED else f"{words}: {detail}")
 
 
 def _again(
@@ -219,20 +219,20 @@ def _again(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sickness:
-    """What alarms say of a running job, weighed."""
+    """The evaluation of a running job's alarms."""
 
     stop: Divergence | None = None
-    """Stop it for this."""
+    """Stop the job because of this."""
     notice: str | None = None
-    """Tell this, and leave it running."""
+    """Publish this, and leave the job running."""
     until: float | None = None
-    """Look again then: it is too early to believe the alarm."""
+    """Check again at this time: it is too early to trust the alarm."""
 
 
-def judge(facts: JobFacts, firing: Mapping[str, float], settings: JobSettings, *, now: float) -> Sickness:
-    """Weigh the alarms that are on: kind to the onset that each tells, in seconds since 1970.
+def verify(facts: JobFacts, firing: Mapping[str, float], settings: JobSettings, *, now: float) -> Sickness:
+    """Evaluate alarms in state ALARM: `firing` has the onset in seconds since 1970 by kind.
 
-    NaN is believed at once; the others not before the job has trained for a while, as a loss falls steeply at first.
+    NaN counts immediately; the others only after the grace period, since a loss falls steeply at first.
     """
     since = facts.training_since
     if not firing or since is None:
@@ -242,65 +242,65 @@ def judge(facts: JobFacts, firing: Mapping[str, float], settings: JobSettings, *
     if now < believed:
         return Sickness(until=believed)
     if facts.checkpoint_uri is None or settings.max_restarts == 0:
-        why = "it keeps no checkpoints" if settings.max_restarts else "the watch only tells"
-        return Sickness(notice=f"{kind}: left running, as {why}")
+        why = "it has no checkpoints" if settings.max_restarts else "restarts are disabled"
+        return Sickness(notice=f"{kind}: left running, because {why}")
     return Sickness(stop=Divergence(kind=kind, onset=onset - settings.onset_margin_seconds))
 
 
 OPEN_INDEX = "open"
 _AT_ONCE = 100
-"""Items that one BatchGetItem takes."""
+"""Maximum items of one BatchGetItem."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What is recorded of a job; attributes as in the table, numbers as text as DynamoDB gives them."""
+    """The table's item of a job; numbers are strings, as in DynamoDB."""
 
     values: Mapping[str, str]
 
     def text(self, name: str) -> str | None:
-        """Return an attribute, or nothing."""
+        """Return an attribute, or `None`."""
         return self.values.get(name)
 
     def number(self, name: str) -> float | None:
-        """Return an attribute that is a number."""
+        """Return a numeric attribute, or `None`."""
         value = self.values.get(name)
         return None if value is None else float(value)
 
     @property
     def open(self) -> bool:
-        """Whether something is left to do."""
+        """Whether it has pending actions."""
         return "open" in self.values
 
     @property
     def decision(self) -> str | None:
-        """What was decided when the job had ended."""
+        """The decision about the ended job."""
         return self.values.get("decision")
 
     @property
     def divergence(self) -> Divergence | None:
-        """For what the job was stopped."""
+        """The problem for which the job was stopped."""
         kind, onset = self.values.get("stopping"), self.number("onset")
         return None if kind is None or onset is None else Divergence(kind=kind, onset=onset)
 
 
 class Record:
-    """The table. Writes that would change what is decided are not made; who lost reads the winner's."""
+    """The table. Writes that would change a decision are skipped; after a conflict, the stored value counts."""
 
     def __init__(self, dynamodb: "DynamoDBClient", table: str, watch: str) -> None:
-        """`watch`: its name, which marks the items that are not finished."""
+        """`watch`: its name, which marks items with pending actions."""
         self._dynamodb = dynamodb
         self._table = table
         self._watch = watch
 
     def read(self, job: str) -> Entry | None:
-        """Return a job's entry as it is now, or nothing."""
+        """Return a job's current entry, or `None`."""
         answer = self._dynamodb.get_item(TableName=self._table, Key={"job": {"S": job}}, ConsistentRead=True)
         item = answer.get("Item")
         return Entry(values={name: str(next(iter(value.values()))) for name, value in item.items()}) if item else None
 
     def begin(self, key: str, words: Mapping[str, str | int], *, to_do: bool = True) -> None:
-        """Write the first entry of a job or an event, unless there is one; `to_do`: the sweep shall look at it."""
+        """Write the entry of a job or an event, unless it exists; `to_do`: the sweep must check it."""
         item = {"job": key, "watch": self._watch, **({"open": self._watch} if to_do else {}), **words}
         self._try(
             self._dynamodb.put_item,
@@ -310,12 +310,12 @@ class Record:
         )
 
     def diverged(self, job: str, divergence: Divergence) -> None:
-        """Write that a job is stopped and why, before it is: its end is understood by this."""
+        """Write the problem before the job is stopped, to recognize the reason of its end later."""
         words = {"stopping": divergence.kind, "onset": divergence.onset}
         self._set(job, words, unless=("stopping", "decision"))
 
     def decide(self, job: str, decision: Decision, now: float) -> None:
-        """Write what is done with a job that has ended, unless it is decided."""
+        """Write the decision about a job that has ended, unless there is one."""
         words = {
             "decision": decision.decision,
             "cause": decision.cause,
@@ -328,23 +328,23 @@ class Record:
         self._set(job, {name: value for name, value in words.items() if value is not None}, unless=("decision",))
 
     def give_up(self, job: str, reason: str) -> None:
-        """Write that a restart cannot be made, unless it was."""
+        """Write that a restart is impossible, unless the successor exists."""
         self._set(job, {"decision": GIVE_UP, "reason": reason}, unless=("created",))
 
     def postpone(self, job: str, *, until: float, seen: float, tries: int) -> None:
-        """Write a later time for a restart, unless somebody has since `seen`, its time so far."""
+        """Write a later time for a restart, unless it has changed from `seen`."""
         self._set(job, {"due": int(until), "tries": tries}, unless=("created",), same={"due": int(seen)})
 
     def created(self, job: str, now: float) -> None:
-        """Write that the successor is there; then it is a restart whatever somebody gave up meanwhile."""
+        """Write that the successor exists; then the decision is a restart, even if another run gave up."""
         self._set(job, {"created": int(now), "decision": RESTART})
 
     def note(self, job: str, name: str, value: str) -> None:
-        """Write something that is only ever one way: told, alarms, noticed."""
+        """Write a progress attribute: reported, alarms, noticed."""
         self._set(job, {name: value})
 
     def close(self, job: str) -> None:
-        """Write that nothing is left to do."""
+        """Write that no actions are pending."""
         self._dynamodb.update_item(
             TableName=self._table,
             Key={"job": {"S": job}},
@@ -355,17 +355,17 @@ class Record:
     def known(self, jobs: Iterable[str]) -> set[str]:
         """Return those of `jobs` that have an entry."""
         found: set[str] = set()
-        asked: list[Any] = [{"job": {"S": job}} for job in dict.fromkeys(jobs)]
-        while asked:
-            wanted: Any = {"Keys": asked[:_AT_ONCE], "ConsistentRead": True, "ProjectionExpression": "job"}
+        remaining: list[Any] = [{"job": {"S": job}} for job in dict.fromkeys(jobs)]
+        while remaining:
+            wanted: Any = {"Keys": remaining[:_AT_ONCE], "ConsistentRead": True, "ProjectionExpression": "job"}
             answer: Any = self._dynamodb.batch_get_item(RequestItems={self._table: wanted})
             found |= {item["job"]["S"] for item in answer["Responses"].get(self._table, ())}
             left: Any = answer.get("UnprocessedKeys", {}).get(self._table, {"Keys": []})
-            asked = [*left["Keys"], *asked[_AT_ONCE:]]
+            remaining = [*left["Keys"], *remaining[_AT_ONCE:]]
         return found
 
     def unfinished(self) -> Iterator[str]:
-        """Yield the jobs with something left to do; a write of the last second may be missing."""
+        """Yield the jobs with pending actions; a write of the last second may be missing."""
         pages = self._dynamodb.get_paginator("query").paginate(
             TableName=self._table,
             IndexName=OPEN_INDEX,

@@ -1,8 +1,8 @@
-"""One look at one job: asks what is so, and does the next thing that is left to do. The sweep looks for what was lost.
+"""Checks one job and takes the next pending action; the sweep checks for missed ones.
 
-Every step is written down before or after it so that a run that dies between any two of them is taken up by the next
-look, whoever asks for it: a redelivered message, a doubled event or the sweep. Nothing here depends on which it was.
-The job that was decided on is the same request, under its own name, from the right checkpoint.
+Every action is recorded before or after it, so that the next check continues after a crash between any two of them,
+whether a redelivered message, a duplicate event or the sweep starts it. The successor of a job is the same request with
+its own name, from the right checkpoint.
 """
 
 import itertools
@@ -29,9 +29,9 @@ from .decide import (
     Entry,
     JobFacts,
     decide,
-    judge,
     read_job,
     read_tags,
+    verify,
 )
 from .settings import JobSettings, unmeasured
 
@@ -65,23 +65,23 @@ CARRIED = (
     "TensorBoardOutputConfig",
     "VpcConfig",
 )
-"""Every member of CreateTrainingJob's request that DescribeTrainingJob tells; not told is SessionChainingConfig."""
-TOLD_ONLY = {"ResourceConfig": ("SelectedInstanceType", "SelectedInstanceCount")}
+"""All members of CreateTrainingJob that DescribeTrainingJob returns, which are all but SessionChainingConfig."""
+REPORTED_ONLY = {"ResourceConfig": ("SelectedInstanceType", "SelectedInstanceCount")}
 """Fields that are "read-only and not accepted in CreateTrainingJob requests"."""
 MORE_LATER = ("ResourceLimitExceeded", "ThrottlingException", "Throttling", "ServiceUnavailable", "InternalFailure")
-"""What CreateTrainingJob answers when it may succeed later: quotas, and what passes."""
+"""Errors of CreateTrainingJob that may be temporary: quotas, and transient errors."""
 TAKEN = "ResourceInUse"
 _LONGEST_LIST_OF_TAGS = 50
 
 
 class NameTaken(Exception):
-    """There is a job of the successor's name, and it is somebody else's."""
+    """A job with the successor's name exists, but it is not the successor."""
 
 
 def restart_request(facts: JobFacts, successor: str, checkpoint_uri: str | None) -> dict[str, Any]:
-    """Return CreateTrainingJob's request; `checkpoint_uri` replaces the place of the checkpoints, if there is one."""
+    """Return CreateTrainingJob's request; `checkpoint_uri` replaces that of the checkpoints, unless `None`."""
     request = {name: facts.description[name] for name in CARRIED if facts.description.get(name) not in (None, {}, [])}
-    for name, fields in TOLD_ONLY.items():
+    for name, fields in REPORTED_ONLY.items():
         if name in request:
             request[name] = {key: value for key, value in request[name].items() if key not in fields}
     if checkpoint_uri is not None:
@@ -95,9 +95,9 @@ def restart_request(facts: JobFacts, successor: str, checkpoint_uri: str | None)
 
 
 def create(sagemaker: "SageMakerClient", facts: JobFacts, request: Mapping[str, Any]) -> None:
-    """Create the successor; when a redelivered message has created it already, that is as good.
+    """Create the successor, unless an earlier message has created it.
 
-    Raises `NameTaken` when the name is somebody else's, and what the service answers otherwise.
+    Raises `NameTaken` for another job with the name, and other errors of the service.
     """
     try:
         sagemaker.create_training_job(**request)
@@ -106,31 +106,31 @@ def create(sagemaker: "SageMakerClient", facts: JobFacts, request: Mapping[str, 
             raise
         there = read_job(sagemaker, request["TrainingJobName"])
         if there is None or there.tags.get(AFTER_TAG) != facts.name:
-            raise NameTaken(f"there is a training job {request['TrainingJobName']} that is not this one's") from error
+            raise NameTaken(f"another training job is named {request['TrainingJobName']}") from error
 
 
 def _tags(facts: JobFacts) -> dict[str, str]:
     own = {AFTER_TAG: facts.name, ATTEMPT_TAG: str(facts.attempt + 1), ROOT_TAG: facts.root}
     others = {key: value for key, value in facts.tags.items() if not key.startswith("aws:") and key not in own}
-    # The user's tags give way, the last first, when a resource's 50 are not enough: without ours the line is lost.
+    # The last tags of the user are dropped above the limit of 50: without the watch's tags, the series is lost.
     kept = list(others.items())[: _LONGEST_LIST_OF_TAGS - len(own)]
     return {**dict(kept), **own}
 
 
 _LOG = logging.getLogger(__name__)
 MOST_TRIES = 48
-"""Times that CreateTrainingJob may be refused for quota, the longest back-off apart, before the restart is given up."""
+"""Maximum attempts of CreateTrainingJob with quota errors, with the longest back-off between them."""
 _FINAL = ("ValidationException", "ValidationError", "ResourceNotFound", "NoSuchBucket", "NoSuchKey", "404")
-"""What no later try changes: the request, or a thing that it needs and is gone."""
+"""Permanent errors: an invalid request, or a deleted resource."""
 _DENIED = ("AccessDeniedException", "AccessDenied", "403")
 _MOST_DENIED = 5
-"""Times that a permission may be missing: a new one takes a while until it is known everywhere."""
+"""Maximum attempts with a missing permission: a new one takes some time to propagate."""
 
 
 def start_successor(parts: Parts, facts: JobFacts, entry: Entry, settings: JobSettings, *, again: bool) -> bool:
-    """Take the restart further; returns whether it is over: made, or given up.
+    """Do the next step of a restart; return whether it is finished: created, or given up.
 
-    Where it is to be waited for, a later look is asked for if `again`. Raises what AWS answers and may pass.
+    If it must wait, it schedules a later check with `again`. Raises transient errors of AWS.
     """
     due, successor = entry.number("due"), entry.text("successor")
     if due is None or successor is None:
@@ -158,12 +158,12 @@ _UNFINISHED = ""
 
 
 def _place_checkpoint(parts: Parts, facts: JobFacts, entry: Entry, settings: JobSettings, successor: str) -> str | None:
-    """Return where the successor's checkpoints are, none: where its predecessor's are, empty: not all copied yet."""
+    """Return the successor's checkpoint URI; `None`: its predecessor's; empty: the copy is not complete."""
     folder, divergence = entry.text("checkpoint"), entry.divergence
     if folder is None or divergence is None or facts.checkpoint_uri is None:
         return None
-    # Below the first job's place and by the successor's name: whoever may use that may use this, and two lines of
-    # jobs that share the place do not meet.
+    # Under the first job's URI with the successor's name: anyone with access to that has access to this, and two series
+    # of jobs with the same URI do not conflict.
     target = f"{base_of(facts.checkpoint_uri, facts.root, facts.attempt)}/{successor}"
     copy = CheckpointCopy(
         parts.clients.s3,
@@ -181,12 +181,12 @@ def _refused(
 ) -> bool:
     code = error.response.get("Error", {}).get("Code", "")
     tries = int(entry.number("tries") or 0) + 1
-    _LOG.warning("%s cannot go on yet: %s", facts.name, error)
+    _LOG.warning("%s cannot be restarted yet: %s", facts.name, error)
     most = 0 if code in _FINAL else _MOST_DENIED if code in _DENIED else MOST_TRIES
     if code not in (*_FINAL, *_DENIED, *MORE_LATER):
         raise error
     if tries > most:
-        parts.record.give_up(facts.name, f"{entry.text('reason')}; it cannot be started: {error}")
+        parts.record.give_up(facts.name, f"{entry.text('reason')}; CreateTrainingJob failed: {error}")
         return True
     wait = min(settings.backoff(min(tries, 16)), settings.backoff_most_seconds)
     parts.record.postpone(facts.name, until=parts.now() + wait, seen=entry.number("due") or 0, tries=tries)
@@ -196,20 +196,20 @@ def _refused(
 
 
 def look_at_job(parts: Parts, name: str, *, again: bool = True) -> None:
-    """Do what is next for a job; `again`: ask for a later look where something is to be waited for."""
+    """Take the next action for a job; `again`: schedule a later check if it must wait."""
     entry = parts.record.read(name)
     if entry is not None and not entry.open:
         return
-    facts = read_job(parts.clients.sagemaker, name) if parts.surroundings.may_watch(name) else None
-    if facts is None or not parts.surroundings.watches(name, facts.tags):
-        _LOG.info("%s is no job of this watch", name)
+    facts = read_job(parts.clients.sagemaker, name) if parts.deployed_environment.may_watch(name) else None
+    if facts is None or not parts.deployed_environment.watches(name, facts.tags):
+        _LOG.info("%s is not a job of this watch", name)
         if entry is not None:
             _let_go(parts, name, entry)
         return
     if entry is None:
         parts.record.begin(name, {"root": facts.root, "attempt": facts.attempt})
         entry = _entry(parts, name)
-    settings = parts.surroundings.settings.of(facts.root)
+    settings = parts.deployed_environment.settings.of(facts.root)
     if facts.ended:
         _look_at_ended(parts, facts, entry, settings, again=again)
     elif facts.status == "InProgress":
@@ -217,14 +217,14 @@ def look_at_job(parts: Parts, name: str, *, again: bool = True) -> None:
 
 
 def _let_go(parts: Parts, name: str, entry: Entry) -> None:
-    """Finish with a job that was the watch's: deleted, given to another watch, or of a stack that is gone."""
-    why = "it is deleted, or not this watch's any more"
+    """Close a job that the watch no longer has: deleted, moved to another watch, or of a deleted stack."""
+    why = "it is deleted, or no longer a job of this watch"
     if entry.decision is None:
         parts.record.decide(name, Decision(decision=LEAVE, cause=UNKNOWN, reason=why), parts.now())
     elif entry.decision == RESTART:
         parts.record.give_up(name, why)
     entry = _entry(parts, name)
-    _tell_decision(parts, name, entry)
+    _report_decision(parts, name, entry)
     parts.alarms.delete(name)
     parts.record.close(name)
 
@@ -237,7 +237,7 @@ def _look_at_running(parts: Parts, facts: JobFacts, entry: Entry, settings: JobS
         return
     if entry.text("alarms") is None:
         _make_alarms(parts, facts, entry, settings)
-    sickness = judge(facts, parts.alarms.firing(facts.name), settings, now=parts.now())
+    sickness = verify(facts, parts.alarms.firing(facts.name), settings, now=parts.now())
     if sickness.stop:
         parts.record.diverged(facts.name, sickness.stop)
         entry = _entry(parts, facts.name)
@@ -253,43 +253,43 @@ def _make_alarms(parts: Parts, facts: JobFacts, entry: Entry, settings: JobSetti
     parts.alarms.put(facts.name, facts.metrics, settings)
     missing = unmeasured(facts.metrics, settings)
     if missing:
-        _notice(parts, facts.name, entry, f"no alarm: the job defines no metric {', '.join(missing)}")
+        _notice(parts, facts.name, entry, f"no alarm, because the job does not define the metric {', '.join(missing)}")
     parts.record.note(facts.name, "alarms", "made")
 
 
 def _stop(parts: Parts, facts: JobFacts, entry: Entry, divergence: Divergence) -> None:
     # SIGTERM, then two minutes for the program to save: docs.aws.amazon.com/sagemaker/latest/APIReference/
-    # API_StopTrainingJob.html. What it saves then is newer than the onset, and never what is gone on from.
+    # API_StopTrainingJob.html. What it saves then is newer than the onset, and is never used to resume.
     parts.clients.sagemaker.stop_training_job(TrainingJobName=facts.name)
-    _tell_stop(parts, facts, entry, divergence)
+    _report_stop(parts, facts, entry, divergence)
 
 
-def _tell_stop(parts: Parts, facts: JobFacts, entry: Entry, divergence: Divergence) -> None:
-    if entry.text("told_stop") is None:
-        reason = f"{divergence.kind}: it is stopped, to go on from the checkpoint before"
-        parts.teller.tell(about=facts.name, what="stop", words={"why": reason, "root": facts.root})
-        parts.record.note(facts.name, "told_stop", "stop")
+def _report_stop(parts: Parts, facts: JobFacts, entry: Entry, divergence: Divergence) -> None:
+    if entry.text("reported_stop") is None:
+        reason = f"{divergence.kind}: it is stopped, to resume from an earlier checkpoint"
+        parts.notifier.publish(about=facts.name, what="stop", words={"why": reason, "root": facts.root})
+        parts.record.note(facts.name, "reported_stop", "stop")
 
 
 def _notice(parts: Parts, job: str, entry: Entry, words: str) -> None:
     if entry.text("noticed") != words:
-        parts.teller.tell(about=job, what="notice", words={"why": words})
+        parts.notifier.publish(about=job, what="notice", words={"why": words})
         parts.record.note(job, "noticed", words)
 
 
 def _look_at_ended(parts: Parts, facts: JobFacts, entry: Entry, settings: JobSettings, *, again: bool) -> None:
     if entry.divergence:
-        _tell_stop(parts, facts, entry, entry.divergence)
+        _report_stop(parts, facts, entry, entry.divergence)
     if entry.decision is None:
         _decide(parts, facts, entry.divergence, settings)
         entry = _entry(parts, facts.name)
-    _tell_decision(parts, facts.name, entry)
+    _report_decision(parts, facts.name, entry)
     parts.alarms.delete(facts.name)
     if entry.decision == RESTART and entry.text("created") is None:
         if not start_successor(parts, facts, entry, settings, again=again):
             return
         entry = _entry(parts, facts.name)
-        _tell_decision(parts, facts.name, entry)
+        _report_decision(parts, facts.name, entry)
     parts.record.close(facts.name)
 
 
@@ -302,15 +302,15 @@ def _decide(parts: Parts, facts: JobFacts, divergence: Divergence | None, settin
     parts.record.decide(facts.name, decision, parts.now())
 
 
-def _tell_decision(parts: Parts, job: str, entry: Entry) -> None:
-    if entry.decision is None or entry.text("told") == entry.decision:
+def _report_decision(parts: Parts, job: str, entry: Entry) -> None:
+    if entry.decision is None or entry.text("reported") == entry.decision:
         return
     words = {"why": entry.text("reason"), "cause": entry.text("cause"), "root": entry.text("root")}
     if entry.decision != GIVE_UP:
-        words |= {"goes on as": entry.text("successor")}
+        words |= {"restarted as": entry.text("successor")}
     what = COMPLETED if entry.text("cause") == COMPLETED else entry.decision
-    parts.teller.tell(about=job, what=what, words=words)
-    parts.record.note(job, "told", entry.decision)
+    parts.notifier.publish(about=job, what=what, words=words)
+    parts.record.note(job, "reported", entry.decision)
 
 
 def _entry(parts: Parts, job: str) -> Entry:
@@ -320,13 +320,13 @@ def _entry(parts: Parts, job: str) -> Entry:
 LOOK_BACK = 48 * 3600
 """Seconds: EventBridge tries to deliver an event for a day; this is twice that."""
 _SINCE = "watch/since"
-"""Key of the table; no job's name has a slash."""
+"""Key in the table; job names have no slashes."""
 
 
 def sweep(parts: Parts) -> None:
-    """Ask for a look at every job that may need one, and delete alarms whose job is finished.
+    """Send a message to check every job that may need it, and delete alarms of finished jobs.
 
-    The looks are messages of their own: one that fails hinders no other, and is tried again like any.
+    Each check is its own message: a failure does not affect others, and is retried.
     """
     unfinished = set(parts.record.unfinished())
     for job in itertools.chain(sorted(unfinished), _unseen(parts, unfinished)):
@@ -334,18 +334,18 @@ def sweep(parts: Parts) -> None:
     for job in sorted(parts.alarms.jobs() - unfinished):
         entry = parts.record.read(job)
         if entry is None or not entry.open:
-            _LOG.info("alarms of %s are left over", job)
+            _LOG.info("alarms of %s have no open job", job)
             parts.alarms.delete(job)
 
 
 def _unseen(parts: Parts, unfinished: set[str]) -> Iterator[str]:
-    """Yield the watch's jobs that the table knows nothing of: those that run, and those that ended lately."""
+    """Yield running and recently ended jobs of the watch that are not in the table."""
     since = datetime.fromtimestamp(max(parts.now() - LOOK_BACK, _beginning(parts)), UTC)
     pages = parts.clients.sagemaker.get_paginator("list_training_jobs")
     both = (*pages.paginate(StatusEquals="InProgress"), *pages.paginate(LastModifiedTimeAfter=since))
     jobs = {job["TrainingJobName"]: job["TrainingJobArn"] for page in both for job in page["TrainingJobSummaries"]}
-    # Others' jobs may be many, and their tags not the watch's to read: where names tell, only those are asked.
-    likely = {name for name in jobs if parts.surroundings.may_watch(name)}
+    # An account may have many other jobs, whose tags the watch cannot read: with prefixes, only matching jobs are read.
+    likely = {name for name in jobs if parts.deployed_environment.may_watch(name)}
     for name in sorted(likely - unfinished - parts.record.known(likely)):
         if _may_be_ours(parts, name, jobs[name]):
             yield name
@@ -353,15 +353,15 @@ def _unseen(parts: Parts, unfinished: set[str]) -> Iterator[str]:
 
 def _may_be_ours(parts: Parts, name: str, arn: str) -> bool:
     try:
-        return parts.surroundings.watches(name, read_tags(parts.clients.sagemaker, arn))
+        return parts.deployed_environment.watches(name, read_tags(parts.clients.sagemaker, arn))
     except ClientError as error:
-        # Its own look asks again, and fails by itself: one job that may not be asked for must not end the sweep.
-        _LOG.warning("whose %s is cannot be told: %s", name, error)
+        # The check of this job retries and fails on its own: one unreadable job must not end the sweep.
+        _LOG.warning("the tags of %s could not be read: %s", name, error)
         return True
 
 
 def _beginning(parts: Parts) -> float:
-    """Return when the watch swept first: what ended before that was nobody's to start again."""
+    """Return the time of the first sweep: jobs that ended before it are not restarted."""
     entry = parts.record.read(_SINCE)
     if entry is None:
         parts.record.begin(_SINCE, {"since": int(parts.now())}, to_do=False)

@@ -1,4 +1,4 @@
-"""What the watch was told at deployment, and a watched job's alarms: made while it trains, gone with it."""
+"""Settings of the watch from its deployment, and alarms of watched jobs, which exist while a job trains."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -18,43 +18,43 @@ _MARGIN = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSettings:
-    """How one job is treated."""
+    """Settings of one job."""
 
     max_restarts: int = _RESTARTS
-    """Of one root job, all causes together; 0 only tells."""
+    """Maximum restarts of a series, for all causes together; 0: only publish."""
     backoff_seconds: int = _BACKOFF
-    """Wait before the first restart; doubles with each."""
+    """Delay before the first restart; it doubles with each restart."""
     backoff_most_seconds: int = _BACKOFF_MOST
     restart_at_max_runtime: bool = False
     layout: str | Mapping[str, Any] = "any"
-    """A name in layouts.json, or a layout of one's own."""
+    """A name in layouts.json, or a custom layout."""
     grace_seconds: int = _GRACE
-    """After training began; until then spikes, stalls and throughput are not believed."""
+    """Seconds after the start of training in which spikes, stalls and throughput are ignored."""
     onset_margin_seconds: int = _MARGIN
-    """A checkpoint is complete at least so long before an alarm's first bad datapoint, or it is not trusted."""
+    """Minimum seconds between a complete checkpoint and an alarm's first bad data point."""
     alarms: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: {})
-    """Kind to its numbers."""
+    """Settings of alarms by kind."""
 
     def backoff(self, restart: int) -> int:
-        """Return the seconds to wait before restart number `restart`, from 1."""
+        """Return the delay in seconds before restart number `restart`, from 1."""
         return min(self.backoff_seconds * 2 ** (restart - 1), self.backoff_most_seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """A watch's settings."""
+    """Settings of a watch."""
 
     prefixes: tuple[str, ...] = ()
-    """Beginnings of the names of jobs that are watched whatever their tags."""
+    """Name prefixes of jobs that are watched regardless of their tags."""
     clusters: tuple[str, ...] = ()
-    """HyperPod clusters that are followed, by name; `*` is each."""
+    """Followed HyperPod clusters by name; `*`: all."""
     everyone: Mapping[str, Any] = field(default_factory=lambda: {})
     jobs: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: {})
-    """Beginning of names to what differs for these jobs; the longest wins, and replaces key by key."""
+    """Overrides by name prefix; the longest matching prefix wins, and replaces single keys."""
 
     @classmethod
     def read(cls, text: str) -> "Settings":
-        """Read the document of the environment; keys that are not a job's are the watch's own."""
+        """Read the JSON document of the environment; keys that are not of a job are of the watch."""
         document: dict[str, Any] = json.loads(text)
         return cls(
             prefixes=tuple(document.pop("prefixes", ())),
@@ -64,29 +64,29 @@ class Settings:
         )
 
     def of(self, job: str) -> JobSettings:
-        """Return how a job is treated; `job` is its name, or that of the first of its line."""
+        """Return the settings of a job; `job` is its name, or that of the first job of the series."""
         prefix = max((prefix for prefix in self.jobs if job.startswith(prefix)), key=len, default=None)
         return JobSettings(**{**self.everyone, **(self.jobs[prefix] if prefix is not None else {})})
 
     def follows_cluster(self, name: str) -> bool:
-        """Whether a HyperPod cluster's events are told."""
+        """Whether a HyperPod cluster's events are published."""
         return "*" in self.clusters or name in self.clusters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """The environment of the function."""
+class DeployedEnvironment:
+    """Environment variables of the Lambda function."""
 
     watch: str
-    """Name of the watch: value of its tag, part of its alarms' names."""
+    """Name of the watch: value of the tag, part of alarm names."""
     table: str
     queue_url: str
     topic_arn: str
     settings: Settings
 
     @classmethod
-    def read(cls, environment: Mapping[str, str]) -> "Surroundings":
-        """Read the variables; raises `KeyError` for one that is missing."""
+    def read(cls, environment: Mapping[str, str]) -> "DeployedEnvironment":
+        """Read the variables. Raises `KeyError` for a missing one."""
         return cls(
             watch=environment["WATCH"],
             table=environment["TABLE"],
@@ -97,15 +97,15 @@ class Surroundings:
 
     @property
     def alarm_prefix(self) -> str:
-        """What the names of the watch's alarms begin with; the slash keeps one watch's apart from another's."""
+        """Prefix of the watch's alarms; the slash separates the names of different watches."""
         return f"llm-fleet/{self.watch}/"
 
     def may_watch(self, job: str) -> bool:
-        """Whether a job of that name can be one of the watch's: only those may be asked for, where prefixes tell."""
+        """Whether the watch can watch a job of that name: with prefixes, it can read only matching jobs."""
         return job.startswith(self.settings.prefixes or "")
 
     def watches(self, job: str, tags: Mapping[str, str]) -> bool:
-        """Whether a job is one of the watch's: by its tag, or without one by its name."""
+        """Whether the watch watches a job: by its tag, or without one by its name."""
         if WATCH_TAG in tags:
             return tags[WATCH_TAG] == self.watch
         return job.startswith(self.settings.prefixes)
@@ -116,21 +116,21 @@ _ABOVE = ("GreaterThanThreshold", "GreaterThanOrEqualToThreshold")
 
 
 def onset_of(alarm: Mapping[str, Any]) -> float:
-    """Return when the first bad datapoint began, in seconds since 1970, for an alarm that is on.
+    """Return the start of the first bad data point, in seconds since 1970, of an alarm in state ALARM.
 
-    DescribeAlarms' answer: the alarm was bad for as many periods as it asks for before it went on, and may name the
-    datapoints that it looked at; one that was made late goes on late for what was bad before.
+    `alarm` is from DescribeAlarms: before its state change, data points were bad for its number of periods, and
+    StateReasonData may list them; an alarm that was created late changes late.
     """
     changed: datetime = alarm.get("StateTransitionedTimestamp") or alarm["StateUpdatedTimestamp"]
     periods = [query["MetricStat"]["Period"] for query in alarm.get("Metrics", ()) if "MetricStat" in query]
     period = max([alarm.get("Period") or 0, *periods])
-    asked = changed.timestamp() - period * (alarm.get("DatapointsToAlarm") or alarm["EvaluationPeriods"])
-    return min([asked, *_bad_datapoints(alarm)])
+    onset = changed.timestamp() - period * (alarm.get("DatapointsToAlarm") or alarm["EvaluationPeriods"])
+    return min([onset, *_bad_datapoints(alarm)])
 
 
 def _bad_datapoints(alarm: Mapping[str, Any]) -> Iterator[float]:
     # StateReasonData is JSON whose form only examples show (docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/
-    # cloudwatch-and-eventbridge.html): what is not as there is passed over.
+    # cloudwatch-and-eventbridge.html): other forms are ignored.
     try:
         points = json.loads(alarm.get("StateReasonData") or "{}").get("evaluatedDatapoints", [])
         above, threshold = alarm["ComparisonOperator"] in _ABOVE, float(alarm["Threshold"])
@@ -144,25 +144,25 @@ def _bad_datapoints(alarm: Mapping[str, Any]) -> Iterator[float]:
 
 NAMESPACE = "/aws/sagemaker/TrainingJobs"
 DIMENSION = "TrainingJobName"
-"""Where SageMaker puts what metric definitions find; the SageMaker SDK's TrainingJobAnalytics reads it there."""
+"""Namespace of metrics from metric definitions; the SageMaker SDK's TrainingJobAnalytics reads it."""
 KINDS = ("loss-spike", "stall", "nan", "throughput")
 _AT_ONCE = 100
-"""Alarms that one DeleteAlarms takes."""
+"""Maximum alarms of one DeleteAlarms."""
 
 
 def alarm_name(prefix: str, job: str, kind: str) -> str:
-    """Return an alarm's name; neither jobs nor kinds have a slash."""
+    """Return an alarm's name; job names and kinds have no slashes."""
     return f"{prefix}{job}/{kind}"
 
 
 def job_of_alarm(name: str, prefix: str) -> str | None:
-    """Return the job that an alarm is of, or nothing when it is none of the watch's."""
+    """Return the job of an alarm, or `None` for an alarm that is not of this watch."""
     job, slash, kind = name.removeprefix(prefix).partition("/")
     return job if name.startswith(prefix) and slash and kind in KINDS else None
 
 
 def wanted_alarms(job: str, prefix: str, metrics: frozenset[str], settings: JobSettings) -> Iterator[dict[str, Any]]:
-    """Yield PutMetricAlarm's requests, for those metrics that the job's log is searched for."""
+    """Yield requests of PutMetricAlarm, for metrics that the job defines."""
     for kind, numbers in settings.alarms.items():
         if numbers["metric"] in metrics:
             yield {
@@ -173,7 +173,7 @@ def wanted_alarms(job: str, prefix: str, metrics: frozenset[str], settings: JobS
 
 
 def unmeasured(metrics: frozenset[str], settings: JobSettings) -> list[str]:
-    """Return what the watch should look for in a job's log and the job does not say how to find."""
+    """Return the metrics of the settings that the job does not define."""
     return sorted({numbers["metric"] for numbers in settings.alarms.values()} - metrics)
 
 
@@ -194,7 +194,7 @@ def _throughput(metric: dict[str, Any], numbers: Mapping[str, Any]) -> dict[str,
 
 
 def _ratio(metric: dict[str, Any], numbers: Mapping[str, Any], expression: str) -> dict[str, Any]:
-    # A scalar of metric math covers the periods that the alarm looks at, not the job's whole life.
+    # A scalar of metric math covers only the alarm's evaluation window, not the whole job.
     stat = {"Metric": metric, "Period": numbers["period"], "Stat": "Average"}
     return {
         "Metrics": [
@@ -216,7 +216,7 @@ def _stall(metric: dict[str, Any], numbers: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _nan(metric: dict[str, Any], numbers: Mapping[str, Any]) -> dict[str, Any]:
-    # Its metric has a sample on a bad line and none on a good one: no later sample may turn the alarm off again.
+    # Its metric has a sample only for a bad line, so that no later sample resets the alarm.
     return {
         **_samples(metric, numbers["period"], 1),
         "ComparisonOperator": "GreaterThanOrEqualToThreshold",
@@ -243,20 +243,20 @@ _SHAPES = {"loss-spike": _spike, "stall": _stall, "nan": _nan, "throughput": _th
 
 
 class JobAlarms:
-    """The watch's alarms in CloudWatch."""
+    """Alarms of watched jobs in CloudWatch."""
 
     def __init__(self, cloudwatch: "CloudWatchClient", prefix: str) -> None:
-        """`prefix`: what their names begin with, with its slash."""
+        """`prefix`: prefix of alarm names, including the slash."""
         self._cloudwatch = cloudwatch
         self._prefix = prefix
 
     def put(self, job: str, metrics: frozenset[str], settings: JobSettings) -> None:
-        """Make a job's alarms, or make them anew: the same request changes nothing."""
+        """Create or update a job's alarms; the same request changes nothing."""
         for request in wanted_alarms(job, self._prefix, metrics, settings):
             self._cloudwatch.put_metric_alarm(**request)
 
     def firing(self, job: str) -> dict[str, float]:
-        """Return what is on for a job: kind to the time of the first bad datapoint, in seconds since 1970."""
+        """Return a job's alarms in state ALARM: time of the first bad data point, in seconds since 1970, by kind."""
         found: dict[str, float] = {}
         pages = self._cloudwatch.get_paginator("describe_alarms")
         for page in pages.paginate(AlarmNamePrefix=f"{self._prefix}{job}/"):
@@ -266,7 +266,7 @@ class JobAlarms:
         return found
 
     def delete(self, job: str) -> None:
-        """Delete a job's alarms, those that are there."""
+        """Delete a job's existing alarms."""
         names = self._names(f"{self._prefix}{job}/")
         for first in range(0, len(names), _AT_ONCE):
             self._cloudwatch.delete_alarms(AlarmNames=names[first : first + _AT_ONCE])

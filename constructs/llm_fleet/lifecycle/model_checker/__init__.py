@@ -1,1 +1,1 @@
-"""Runs in Lambda while a stack is deployed: is the model there, and compiled for its server? boto3 and stdlib only."""
+"""Runs in Lambda at deployment: checks a service's model. boto3 and the standard library only."""

@@ -27,14 +27,14 @@ class Prefix(Files):
     """A model's files below a prefix of a bucket."""
 
     def __init__(self, s3: "S3Client", bucket: str, prefix: str) -> None:
-        """Look below `prefix`; empty is the whole bucket."""
+        """Read keys below `prefix`; empty is the whole bucket."""
         self._s3 = s3
         self._bucket = bucket
         self._below = f"{prefix}/" if prefix else ""
         self.place = f"s3://{bucket}/{prefix}".rstrip("/")
 
     def names(self) -> list[str]:
-        """Return the keys below the prefix, without it; a model has some dozens, and a thousand are enough to tell."""
+        """Return the first 1,000 keys below the prefix, without it. A model has some dozens."""
         listed = self._s3.list_objects_v2(Bucket=self._bucket, Prefix=self._below)
         keys = [item.get("Key", "") for item in listed.get("Contents", [])]
         return [key.removeprefix(self._below) for key in keys if not key.endswith("/")]
@@ -47,7 +47,7 @@ class Prefix(Files):
 def handler(event: dict[str, Any], context: object) -> None:
     """Serve one request of CloudFormation and answer it, whatever happens."""
     answer = _serve(event)
-    _LOG.info("%s %s: %s", event["RequestType"], answer.physical_id, answer.failure or "as asked")
+    _LOG.info("%s %s: %s", event["RequestType"], answer.physical_id, answer.failure or "succeeded")
     send(event, answer)
 
 
@@ -58,25 +58,25 @@ def _serve(event: dict[str, Any]) -> Answer:
         return Answer(physical_id=physical_id)
     try:
         files = Prefix(boto3.client("s3", config=_CLIENT), properties["Bucket"], properties["Prefix"])
-        found = _patiently(json.loads(properties["Asked"]), files)
+        found = _patiently(json.loads(properties["Requested"]), files)
     except ClientError as error:
         return Answer(physical_id=physical_id, failure=_unreachable(properties, error))
-    except Exception as error:  # CloudFormation waits an hour for an answer that never comes.
-        _LOG.exception("not foreseen")
+    except Exception as error:  # Without an answer, CloudFormation waits for an hour.
+        _LOG.exception("unexpected error")
         return Answer(physical_id=physical_id, failure=f"{type(error).__name__}: {error}")
     return Answer(physical_id=physical_id, data={"Place": files.place}, failure="; ".join(found) or None)
 
 
-def _patiently(asked: dict[str, Any], files: Prefix) -> list[str]:
-    """Return what is wrong. Right after an update of the policy, S3 may still deny what it already allows."""
+def _patiently(requested: dict[str, Any], files: Prefix) -> list[str]:
+    """Return the problems. Right after an update of the policy, S3 may still deny what it already allows."""
     for delay in _POLICY_DELAYS:
         try:
-            return findings(asked, files)
+            return findings(requested, files)
         except ClientError as error:
             if error.response.get("Error", {}).get("Code") not in _DENIED:
                 raise
             time.sleep(delay)
-    return findings(asked, files)
+    return findings(requested, files)
 
 
 def _unreachable(properties: dict[str, Any], error: ClientError) -> str:
@@ -84,5 +84,5 @@ def _unreachable(properties: dict[str, Any], error: ClientError) -> str:
     return (
         f"model-unreachable: s3://{properties['Bucket']}/{properties['Prefix']} cannot be read by the function that "
         f"checks it ({details.get('Code', 'unknown')}: {details.get('Message', error)}); the bucket, its policy and "
-        f"its key must let this account's roles in, and its policy must not ask for a VPC endpoint"
+        f"its key must allow this account's roles, and its policy must not require a VPC endpoint"
     )

@@ -1,1 +1,1 @@
-"""What the containers of an export run: fetch a checkpoint, export it in the server's image, publish the result."""
+"""An export's containers: download a checkpoint, export it in the server's image, publish the result."""

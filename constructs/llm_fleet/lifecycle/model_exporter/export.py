@@ -1,8 +1,8 @@
-"""Exports a checkpoint for Neuron in the image of its server, and notes what it was compiled for.
+"""Exports a checkpoint for Neuron in the image of its server, and writes a marker with its compile settings.
 
 Runs as `python3 -c` in that image: standard library of Python 3.9 and newer, and optimum-neuron's own command line.
-A checkpoint of the Hub is fetched into a folder first: of a model that is exported by its id, optimum-neuron saves the
-code only and leaves the weights on the Hub (`_save_pretrained` in its pretrained_model.py).
+A checkpoint of the Hub is downloaded to a folder first: for a model that is exported by its id, optimum-neuron saves
+the code only and leaves the weights on the Hub (`_save_pretrained` in its pretrained_model.py).
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_TOLD_VARIABLE = "LLM_FLEET_EXPORT"
+_REPORTED_VARIABLE = "LLM_FLEET_EXPORT"
 _NOT_COPIED = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".safetensors.index.json")
-"""What the exported model has in a form of its own."""
+"""Files that the export writes itself."""
 _FETCHED = ("*.safetensors", "*.json", "*.model", "*.txt", "*.jinja")
 
 
-def main(told: Mapping[str, Any]) -> int:
-    """Fetch, export, note; return the exit code."""
-    checkpoint, model = told["checkpoint"], told["model"]
-    if told["hub_id"]:
-        _fetch(told["hub_id"], told["revision"], checkpoint)
-    command = ["optimum-cli", "export", "neuron", "--model", checkpoint, *told["arguments"], model]
+def main(reported: Mapping[str, Any]) -> int:
+    """Download, export, write the marker; return the exit code."""
+    checkpoint, model = reported["checkpoint"], reported["model"]
+    if reported["hub_id"]:
+        _fetch(reported["hub_id"], reported["revision"], checkpoint)
+    command = ["optimum-cli", "export", "neuron", "--model", checkpoint, *reported["arguments"], model]
     print("export-begins:", " ".join(command), flush=True)
     code = _run(command)
     if code:
-        print(f"export-failed: optimum-cli ended with {code}; the lines above say why", flush=True)
+        print(f"export-failed: optimum-cli ended with {code}; see the lines above", flush=True)
         return 1
     copied = copy_what_is_missing(checkpoint, model)
     print("export-copied:", ", ".join(copied) or "nothing", flush=True)
-    note(told, model)
+    note(reported, model)
     return 0
 
 
@@ -50,13 +50,13 @@ def copy_what_is_missing(checkpoint: str, model: str) -> list[str]:
     return copied
 
 
-def note(told: Mapping[str, Any], model: str) -> None:
-    """Write the marker: what optimum-neuron says it has made, not what it was asked for."""
+def note(reported: Mapping[str, Any], model: str) -> None:
+    """Write the marker: what optimum-neuron reports about its output, not what was requested."""
     with open(os.path.join(model, "neuron_config.json"), encoding="utf-8") as opened:
         made: dict[str, Any] = json.load(opened)
     marker = {
-        **told["note"],
-        "target": made.get("target") or told["note"]["target"],
+        **reported["note"],
+        "target": made.get("target") or reported["note"]["target"],
         "tensor_parallel": made.get("tp_degree"),
         "batch_size": made.get("batch_size"),
         "sequence_length": made.get("sequence_length"),
@@ -64,7 +64,7 @@ def note(told: Mapping[str, Any], model: str) -> None:
         "compiler": made.get("neuronxcc_version"),
         "optimum_neuron": made.get("optimum_neuron_version"),
     }
-    with open(os.path.join(model, told["marker"]), "w", encoding="utf-8") as opened:
+    with open(os.path.join(model, reported["marker"]), "w", encoding="utf-8") as opened:
         json.dump(marker, opened, indent=2, sort_keys=True)
     print("export-noted:", json.dumps(marker, sort_keys=True), flush=True)
 
@@ -79,4 +79,4 @@ def _fetch(hub_id: str, revision: str | None, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(json.loads(os.environ[_TOLD_VARIABLE])))
+    sys.exit(main(json.loads(os.environ[_REPORTED_VARIABLE])))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Copies a checkpoint from S3 to the task's disk. Told by the environment: SOURCE (s3://…) and CHECKPOINT (a folder).
+# Copies a checkpoint from S3 to the task's disk. Environment variables: SOURCE (s3://…) and CHECKPOINT (a folder).
 # PyTorch's older .bin files are left where they are when there are safetensors: they hold the same weights again.
 set -eu
 mkdir -p "$CHECKPOINT"

@@ -50,7 +50,7 @@ class Request:
     checksums_sha256: str
     manifest: dict[str, Any]
     entry: str | None = None
-    """Script of the bundle that also lies at a key that never changes, beside the pointer; `None` for neither."""
+    """Script of the bundle that is also stored at a key that never changes, next to the pointer; `None` for neither."""
 
     @classmethod
     def read(cls, properties: dict[str, Any]) -> "Request":
@@ -89,19 +89,19 @@ _PROPERTIES = {
 
 @dataclass(frozen=True)
 class Published:
-    """What lies in the bucket now."""
+    """The objects in the bucket."""
 
     prefix: str
     """Of the bundle, without a slash at its end."""
     checksums_sha256: str
-    """SHA-256 of its list of checksums, in hex: it stands for all of the bundle."""
+    """SHA-256 of its list of checksums, in hex: it covers the whole bundle."""
 
 
 def publish(s3: "S3Client", request: Request) -> Published:
     """Put the bundle in its bucket. Doing it again writes the same objects once more.
 
     The manifest comes last: a prefix with `fleet.json` is a whole bundle. Where nodes begin at keys that never change,
-    these are written after it, the pointer at the very end: whoever follows it finds what it names.
+    these are written after it, the pointer at the very end: a node that reads it finds the bundle.
     """
     files = _unpack(_fetch(s3, request))
     sums = _checksums(files)
@@ -114,7 +114,7 @@ def publish(s3: "S3Client", request: Request) -> Published:
     manifest = request.manifest_text.encode()
     files[CHECKSUMS] = sums + f"{_sha256(manifest)}  {MANIFEST}\n".encode()
     if request.entry is not None and request.entry not in files:
-        raise PublishError(f"the scripts lack {request.entry}, which nodes are told to start with")
+        raise PublishError(f"the scripts lack {request.entry}, which nodes run first")
     with ThreadPoolExecutor(_AT_ONCE) as pool:  # the first failure cancels what has not begun
         list(pool.map(partial(_put, s3, request), [f"{request.prefix}/{path}" for path in files], files.values()))
     _put(s3, request, f"{request.prefix}/{MANIFEST}", manifest)

@@ -22,7 +22,7 @@ class Answer:
 
 
 def send(event: dict[str, Any], answer: Answer) -> None:
-    """Tell CloudFormation how `event` ended. Raises `OSError` when it cannot be told, so that Lambda tries again."""
+    """Send CloudFormation the result of `event`. Raises `OSError` when that fails, so that Lambda tries again."""
     body = {
         "Status": "SUCCESS" if answer.failure is None else "FAILED",
         "Reason": (answer.failure or "published")[:_REASON_LIMIT],

@@ -1,1 +1,1 @@
-"""What only an account can tell, judged: values in, problems out. Nothing here asks AWS."""
+"""Rules about what an AWS account has: values in, problems out. Nothing here calls AWS."""

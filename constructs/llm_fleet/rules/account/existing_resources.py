@@ -1,4 +1,4 @@
-"""What a fleet names that is there already: images, models, secrets, certificates, buckets, file systems."""
+"""Existing resources that a fleet refers to: images, models, secrets, certificates, buckets, file systems."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from llm_fleet.rules.problem import PathPart, Problem, rule
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExistingImage:
-    """What EC2 says of one image."""
+    """One image, as DescribeImages returns it."""
 
     image_id: str
     state: str
@@ -21,9 +21,9 @@ class ExistingImage:
     created: date | None
     owner: str
     encrypted: bool
-    """Whether a volume of it is encrypted."""
+    """Whether one of its volumes is encrypted."""
     volumes: int
-    """How many EBS volumes it has."""
+    """Number of EBS volumes."""
 
 
 @rule
@@ -38,26 +38,29 @@ def check_image(
     region: str,
     path: tuple[PathPart, ...] = (),
 ) -> Iterator[Problem]:
-    """Return why nodes of `owner` cannot start from an image; `None` for one that EC2 does not show.
+    """Return why nodes of `owner` cannot start from an image. `None`: DescribeImages returns none.
 
-    HyperPod takes images of the same account only, unencrypted, of one volume (developer guide).
+    HyperPod supports only unencrypted images of the same account with one volume (developer guide).
     """
     if image is None:
         yield _wrong_image(
             image_id,
             path,
-            f"there is no image {image_id} in {region} that this account may use, and {owner} starts from it",
-            f"copy it there with `aws ec2 copy-image`, or name one of `aws ec2 describe-images --owners self "
+            f"{owner} uses the image {image_id}, which does not exist in {region} or is not shared with this account",
+            f"copy it there with `aws ec2 copy-image`, or write one of `aws ec2 describe-images --owners self "
             f"--region {region}`",
         )
         return
     name = f"the image {image.image_id} of {owner}"
     if image.state != "available":
-        yield _wrong_image(image_id, path, f"{name} is {image.state}", "wait until it is available, or make it anew")
+        yield _wrong_image(image_id, path, f"{name} is {image.state}", "wait until it is available, or create it again")
     if architectures and image.architecture not in architectures:
         wanted = " and ".join(sorted(architectures))
         yield _wrong_image(
-            image_id, path, f"{name} is for {image.architecture}, and its nodes are {wanted}", "name one for them"
+            image_id,
+            path,
+            f"{name} is for {image.architecture}, but its nodes are {wanted}",
+            f"write an image for {wanted}",
         )
     if not for_hyperpod:
         return
@@ -65,22 +68,22 @@ def check_image(
         yield _wrong_image(
             image_id,
             path,
-            f"{name} is of account {image.owner}, and HyperPod takes images of the cluster's account only",
-            "copy it into this account with `aws ec2 copy-image`, and name the copy",
+            f"{name} belongs to account {image.owner}, but HyperPod supports only images of the cluster's account",
+            "copy it into this account with `aws ec2 copy-image`, and write the ID of the copy",
         )
     if image.encrypted:
         yield _wrong_image(
             image_id,
             path,
-            f"{name} has an encrypted volume, which HyperPod does not take",
-            "make it again from an unencrypted snapshot; `root_volume_key` encrypts the nodes' volumes",
+            f"{name} has an encrypted volume, which HyperPod does not support",
+            "create it again from an unencrypted snapshot; `root_volume_key` encrypts the nodes' volumes",
         )
     if image.volumes > 1:
         yield _wrong_image(
             image_id,
             path,
-            f"{name} has {image.volumes} volumes, and HyperPod takes the root volume alone",
-            "make it again without the others; `ebs` gives nodes a second volume",
+            f"{name} has {image.volumes} volumes, but HyperPod supports only the root volume",
+            "create it again without the others; `ebs` gives nodes a second volume",
         )
 
 
@@ -94,13 +97,14 @@ def check_image_age(
     remedy: str,
     path: tuple[PathPart, ...] = (),
 ) -> Iterator[Problem]:
-    """Return which features an image of that day cannot have; a custom one is never older than HyperPod's below it."""
+    """Return the features that an image of this date cannot have. A custom image is newer than its base image."""
     for feature in features:
         if created is not None and created < feature.since:
             yield Problem(
                 code=CheckCode.IMAGE_AGE,
                 path=path,
-                message=f"{image} of {owner} is of {created}, and {feature.what} needs one of {feature.since} or later",
+                message=f"{image} of {owner} was released on {created}, but {feature.what} requires a release "
+                f"of {feature.since} or later",
                 value=str(created),
                 allowed=f"{feature.since} or later",
                 remedy=remedy,
@@ -111,15 +115,15 @@ def check_image_age(
 def check_image_release(
     release: str, *, there: bool, parameter: str, owner: str, region: str, path: tuple[PathPart, ...] = ()
 ) -> Iterator[Problem]:
-    """Return a problem when AWS publishes no such release of the ECS Neuron image in the region."""
+    """Return a problem when AWS does not publish this release of the ECS Neuron AMI in the region."""
     if there:
         return
     folder = parameter.rpartition("/al2023")[0] or parameter.rpartition("/")[0]
     yield Problem(
         code=CheckCode.IMAGE_PARAMETER,
         path=path,
-        message=f"the hosts of {owner} start from the release {release} of the ECS Neuron AMI, and AWS publishes "
-        f"none of that name in {region}",
+        message=f"the hosts of {owner} use the release {release} of the ECS Neuron AMI, which AWS does not publish "
+        f"in {region}",
         value=parameter,
         remedy=f"write one of `aws ssm get-parameters-by-path --path {folder} --region {region}` as `ami`",
     )
@@ -136,17 +140,17 @@ CONFIG = "config.json"
 def check_model_in_bucket(
     uri: str, *, files: int, has_config: bool, owner: str, exported: bool, path: tuple[PathPart, ...] = ()
 ) -> Iterator[Problem]:
-    """Return a problem when the folder has no model. `exported`: whether the fleet itself puts it there later."""
+    """Return a problem when the folder has no model. `exported`: whether a job of the fleet exports it there later."""
     if has_config or exported:
         return
     what = f"no {CONFIG}" if files else "nothing"
     yield Problem(
         code=CheckCode.MODEL_MISSING,
         path=path,
-        message=f"{owner} serves {uri}, and there is {what} in that folder",
+        message=f"{owner} serves {uri}, but there is {what} in that folder",
         value=uri,
         allowed=f"a folder with the model's {CONFIG}",
-        remedy=f"copy the model there with `aws s3 sync <folder> {uri}`, or name the folder that has its {CONFIG}",
+        remedy=f"copy the model there with `aws s3 sync <folder> {uri}`, or write the folder that has its {CONFIG}",
     )
 
 
@@ -154,18 +158,18 @@ def check_model_in_bucket(
 def check_token_secret(
     arn: str, *, there: bool, deleted: bool, owner: str, region: str, path: tuple[PathPart, ...] = ()
 ) -> Iterator[Problem]:
-    """Return a problem when the secret with the Hub's token is not there, or is being deleted."""
+    """Return a problem when the secret with the Hub token does not exist, or is being deleted."""
     if there and not deleted:
         return
     state = "is being deleted" if there else "does not exist"
     yield Problem(
         code=CheckCode.TOKEN_SECRET,
         path=path,
-        message=f"the secret of {owner} with the Hub's token {state}",
+        message=f"the secret with the Hub token of {owner} {state}",
         value=arn,
-        remedy=f"take it back with `aws secretsmanager restore-secret --secret-id {arn} --region {region}`"
+        remedy=f"restore it with `aws secretsmanager restore-secret --secret-id {arn} --region {region}`"
         if there
-        else "make one with `aws secretsmanager create-secret --name hugging-face-token --secret-string "
+        else "create it with `aws secretsmanager create-secret --name hugging-face-token --secret-string "
         f"file://token.txt --region {region}`, and write its ARN",
     )
 
@@ -174,27 +178,28 @@ def check_token_secret(
 def check_hub_model(
     model_id: str, *, status: int, with_token: bool, owner: str, path: tuple[PathPart, ...] = ()
 ) -> Iterator[Problem]:
-    """Return why the Hub does not hand out a model; `status` is that of HTTP for its config.json."""
+    """Return why the Hub does not serve a model. `status`: the HTTP status of its config.json."""
     if status < 400 or status >= 500:
         return
     page = f"https://huggingface.co/{model_id}"
     if status in (401, 403):
-        why = "does not hand it to this token" if with_token else "asks for a token"
+        why = "denies access with this token" if with_token else "requires a token"
         remedy = (
-            f"accept its licence at {page} with the token's own account, and let the token read gated repositories"
+            f"accept its license at {page} with the account of the token, and give the token read access to "
+            "gated repositories"
             if with_token
-            else f"accept its licence at {page}, put a token into a secret, and write its ARN as `token_secret`; a "
-            "name that is misspelt is answered like this too"
+            else f"accept its license at {page}, store a token in a secret, and write its ARN as `token_secret`. A "
+            "misspelled name gets the same answer"
         )
-        message = f"{owner} serves {model_id}, and the Hugging Face Hub {why}"
+        message = f"{owner} serves {model_id}, but the Hugging Face Hub {why}"
     else:
-        message = f"{owner} serves {model_id}, and the Hub has no {CONFIG} of that name and revision ({status})"
-        remedy = f"see {page}: write the name and revision as they stand there"
+        message = f"{owner} serves {model_id}, but the Hub has no {CONFIG} of this name and revision ({status})"
+        remedy = f"write the name and revision as {page} shows them"
     yield Problem(code=CheckCode.GATED, path=path, message=message, remedy=remedy, value=model_id)
 
 
 _SOON = timedelta(days=14)
-"""ACM renews 60 days before the end; with a fortnight left, it has not managed. Our choice."""
+"""ACM renews 60 days before the end; with two weeks left, the renewal has failed. Our choice."""
 
 
 @rule
@@ -209,31 +214,31 @@ def check_certificate(
     now: datetime,
     path: tuple[PathPart, ...] = (),
 ) -> Iterator[Problem]:
-    """Return why a load balancer cannot use the certificate; `None` for `status` says that it does not exist."""
+    """Return why a load balancer cannot use the certificate. `status`: `None` when it does not exist."""
     name = f"the certificate of {owner}"
     if status is None:
         yield _wrong_certificate(arn, path, f"{name} does not exist", "request one with `aws acm request-certificate`")
         return
     if status != "ISSUED":
         remedy = (
-            f"add the DNS records that `aws acm describe-certificate --certificate-arn {arn}` tells, and wait"
+            f"add the DNS records that `aws acm describe-certificate --certificate-arn {arn}` shows, and wait"
             if status == "PENDING_VALIDATION"
             else "request another with `aws acm request-certificate`"
         )
-        yield _wrong_certificate(arn, path, f"{name} is {status}: a load balancer does not take it", remedy)
+        yield _wrong_certificate(arn, path, f"{name} is {status}, and a load balancer cannot use it", remedy)
         return
     if ends is not None and ends - now < _SOON:
         yield _wrong_certificate(
             arn,
             path,
             f"{name} {'ended' if ends <= now else 'ends'} at {when(ends)}",
-            "renew it: see that its DNS records still stand, or import the new one under the same ARN",
+            "renew it: check that its DNS records still exist, or import a new one under the same ARN",
         )
     if domain is not None and names and not any(_covers(pattern, domain) for pattern in names):
         yield _wrong_certificate(
             arn,
             path,
-            f"{name} is for {', '.join(names)}, and clients ask for {domain}",
+            f"{name} is for {', '.join(names)}, but clients use {domain}",
             f"request one for {domain} with `aws acm request-certificate --domain-name {domain}`",
         )
 
@@ -259,42 +264,42 @@ def check_bucket(
     same_region: bool,
     path: tuple[PathPart, ...] = (),
 ) -> Iterator[Problem]:
-    """Return what is wrong with a bucket that is there already, or should be.
+    """Return what is wrong with a bucket that must exist.
 
-    `same_region`: whether what it is used for works within one region only, e.g. a data repository of FSx.
+    `same_region`: whether its use requires the same region, e.g. an FSx data repository.
     """
     place = f" --create-bucket-configuration LocationConstraint={region}" if region != "us-east-1" else ""
     if not exists:
         yield Problem(
             code=CheckCode.BUCKET_MISSING,
             path=path,
-            message=f"there is no bucket {name}, which {used_for}",
+            message=f"the bucket {name} does not exist, which {used_for}",
             value=name,
-            remedy=f"see that the name is right, or make it with `aws s3api create-bucket --bucket {name} "
+            remedy=f"correct the name, or create it with `aws s3api create-bucket --bucket {name} "
             f"--region {region}{place}`",
         )
     elif same_region and bucket_region not in (None, region):
         yield Problem(
             code=CheckCode.BUCKET_REGION,
             path=path,
-            message=f"the bucket {name} is in {bucket_region}, and what {used_for} must be in {region}",
+            message=f"the bucket {name} is in {bucket_region}, but what {used_for} must be in {region}",
             value=bucket_region,
             allowed=region,
-            remedy=f"name a bucket in {region}, or copy with `aws s3 sync s3://{name} s3://<bucket in {region}>`",
+            remedy=f"write a bucket in {region}, or copy with `aws s3 sync s3://{name} s3://<bucket in {region}>`",
         )
 
 
 @rule
 def check_new_bucket(name: str, *, exists: bool, path: tuple[PathPart, ...] = ()) -> Iterator[Problem]:
-    """Return a problem when a bucket that is to be made has a name that is taken, by whomever: names are global."""
+    """Return a problem when the name of a new bucket is in use: bucket names are global."""
     if exists:
         yield Problem(
             code=CheckCode.BUCKET_TAKEN,
             path=path,
-            message=f"a bucket {name} exists already, in this account or another, and no second one can be made",
+            message=f"the bucket name {name} is already in use, in this account or another",
             value=name,
-            remedy="write another `name`, or none: CloudFormation makes one up that cannot clash. A bucket that is "
-            "yours is named where it is used, as s3://…",
+            remedy="write another `name`, or remove `name`: CloudFormation then generates a unique one. Refer to an "
+            "existing bucket of yours where it is used, as s3://…",
         )
 
 
@@ -303,7 +308,7 @@ _USABLE = ("AVAILABLE", "UPDATING")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExistingFileSystem:
-    """What FSx says of one file system."""
+    """One file system, as DescribeFileSystems returns it."""
 
     file_system_id: str
     kind: str
@@ -311,15 +316,15 @@ class ExistingFileSystem:
     lifecycle: str
     vpc_id: str
     zones: tuple[str, ...]
-    """AZ ids of its subnets."""
+    """AZ IDs of its subnets."""
     dns_name: str
     mount_name: str | None = None
     efa: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldFileSystem:
-    """What the fleet file says of it; `None` where it says nothing."""
+class ReportedFileSystem:
+    """The file system as the fleet file describes it; `None` for what it leaves out."""
 
     kind: str
     path: tuple[PathPart, ...]
@@ -331,53 +336,55 @@ class ToldFileSystem:
 
 
 @rule
-def check_file_system(real: ExistingFileSystem, told: ToldFileSystem) -> Iterator[Problem]:
-    """Return where the two differ, and whether it can be mounted now."""
+def check_file_system(real: ExistingFileSystem, reported: ReportedFileSystem) -> Iterator[Problem]:
+    """Return how the two differ, and whether the file system cannot be mounted now."""
     if real.lifecycle in _USABLE:
-        yield from _place(real, told)
-        yield from _differences(real, told)
+        yield from _place(real, reported)
+        yield from _differences(real, reported)
         return
     yield Problem(
         code=CheckCode.FILE_SYSTEM_STATE,
-        path=told.path,
-        message=f"the file system {real.file_system_id} is {real.lifecycle}, and cannot be mounted",
+        path=reported.path,
+        message=f"the file system {real.file_system_id} is {real.lifecycle} and cannot be mounted",
         value=real.lifecycle,
         allowed=" or ".join(_USABLE),
-        remedy=f"see why with `aws fsx describe-file-systems --file-system-ids {real.file_system_id}`, and wait, or "
-        "name another",
+        remedy="look for the reason with `aws fsx describe-file-systems --file-system-ids "
+        f"{real.file_system_id}`, and wait, or "
+        "write another",
     )
 
 
-def _place(real: ExistingFileSystem, told: ToldFileSystem) -> Iterator[Problem]:
-    if told.zone is not None and told.zone not in real.zones:
+def _place(real: ExistingFileSystem, reported: ReportedFileSystem) -> Iterator[Problem]:
+    if reported.zone is not None and reported.zone not in real.zones:
         zones = ", ".join(real.zones)
         yield Problem(
             code=CheckCode.FILE_SYSTEM_ZONE,
-            path=(*told.path, "az"),
-            message=f"the file system {real.file_system_id} stands in {zones}, and the fleet file says {told.zone}",
-            value=told.zone,
+            path=(*reported.path, "az"),
+            message=f"the file system {real.file_system_id} is in {zones}, but the fleet file says {reported.zone}",
+            value=reported.zone,
             allowed=zones,
-            remedy=f"write `az: {real.zones[0]}`, and put the nodes there too: each byte across AZs is paid, and slow"
+            remedy=f"write `az: {real.zones[0]}`, and put the nodes there, too: traffic across AZs is slow and charged"
             if real.zones
             else "leave `az` out",
         )
-    if told.vpc_id is not None and real.vpc_id != told.vpc_id:
+    if reported.vpc_id is not None and real.vpc_id != reported.vpc_id:
         yield Problem(
             code=CheckCode.FILE_SYSTEM_ZONE,
-            path=told.path,
-            message=f"the file system {real.file_system_id} is in {real.vpc_id}, and the nodes in {told.vpc_id}",
+            path=reported.path,
+            message=f"the file system {real.file_system_id} is in {real.vpc_id}, but the nodes are in "
+            f"{reported.vpc_id}",
             value=real.vpc_id,
-            allowed=told.vpc_id,
-            remedy="put the nodes into its VPC, or peer the two and see that their routes reach each other",
+            allowed=reported.vpc_id,
+            remedy="put the nodes into its VPC, or set up VPC peering with routes in both directions",
         )
 
 
-def _differences(real: ExistingFileSystem, told: ToldFileSystem) -> Iterator[Problem]:
+def _differences(real: ExistingFileSystem, reported: ReportedFileSystem) -> Iterator[Problem]:
     pairs = {
-        "kind": (real.kind, told.kind),
-        "mount_name": (real.mount_name, told.mount_name),
-        "dns_name": (real.dns_name, told.dns_name),
-        "efa": (real.efa, told.efa),
+        "kind": (real.kind, reported.kind),
+        "mount_name": (real.mount_name, reported.mount_name),
+        "dns_name": (real.dns_name, reported.dns_name),
+        "efa": (real.efa, reported.efa),
     }
     for key, (is_so, says) in pairs.items():
         if says is None or is_so is None or is_so == says:
@@ -385,10 +392,10 @@ def _differences(real: ExistingFileSystem, told: ToldFileSystem) -> Iterator[Pro
         shown = str(is_so).lower() if isinstance(is_so, bool) else is_so
         yield Problem(
             code=CheckCode.FILE_SYSTEM_OTHER,
-            path=told.path if key == "kind" else (*told.path, key),
-            message=f"the file system {real.file_system_id} has the {key} {shown}, and the fleet file says "
+            path=reported.path if key == "kind" else (*reported.path, key),
+            message=f"the file system {real.file_system_id} has the {key} {shown}, but the fleet file says "
             f"{str(says).lower() if isinstance(says, bool) else says}",
             value=says,
             allowed=str(shown),
-            remedy=f"name a file system that is {told.kind}" if key == "kind" else f"write `{key}: {shown}`",
+            remedy=f"write a file system that is {reported.kind}" if key == "kind" else f"write `{key}: {shown}`",
         )

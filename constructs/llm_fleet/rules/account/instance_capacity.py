@@ -1,4 +1,4 @@
-"""Capacity for instances: quotas, where types are offered, reservations, training plans."""
+"""Instance capacity: quotas, offerings by AZ, capacity reservations, training plans."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from llm_fleet.rules.problem import PathPart, Problem, rule
 
 
 def request_command(service: str, code: str, desired: float, region: str) -> str:
-    """Return the command line that asks for a quota of `desired`, rounded up, in `region`."""
+    """Return the command that requests a quota of `desired`, rounded up, in `region`."""
     return (
         f"aws service-quotas request-service-quota-increase --service-code {service} --quota-code {code} "
         f"--desired-value {ceil(desired)} --region {region}"
@@ -19,34 +19,34 @@ def request_command(service: str, code: str, desired: float, region: str) -> str
 
 
 WARNED_BEFORE = timedelta(days=1)
-"""Who deploys onto capacity that ends within a day wants to know it. Our choice."""
+"""Capacity that ends within this time is reported. Our choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Need:
     path: tuple[PathPart, ...] = ()
-    """Where in the fleet file the first of those who need it is written."""
+    """The path in the fleet file of the first part that requires it."""
 
     def wrong(self, code: CheckCode, message: str, remedy: str, *, value: object, allowed: str = "") -> Problem:
-        """Return a problem of it, where the fleet file asks for it."""
+        """Return a problem with this path."""
         return Problem(code=code, message=message, remedy=remedy, path=self.path, value=value, allowed=allowed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityNeed(_Need):
-    """What one part of a fleet takes of bought capacity."""
+    """The reserved capacity that one part of a fleet requires."""
 
     owner: str
     instance_types: tuple[str, ...]
-    """As the seller names them, e.g. `ml.trn1.32xlarge` of a training plan, `p5.48xlarge` of EC2."""
+    """As the API of the capacity spells them, e.g. `ml.trn1.32xlarge` of a training plan, `p5.48xlarge` of EC2."""
     count: int
-    """What is not running yet."""
+    """Instances that are not running yet."""
     zone: str | None = None
-    """AZ id where it is to stand; `None` where nobody told."""
+    """AZ ID of the instances; `None` when the fleet file leaves it open."""
 
 
 def when(moment: datetime) -> str:
-    """Return a moment as people write it, in UTC."""
+    """Return a time for a reader, in UTC."""
     return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
@@ -55,7 +55,7 @@ _COMING = ("scheduled", "pending", "assessing", "delayed", "payment-pending")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """What DescribeCapacityReservations says of one."""
+    """One capacity reservation, as DescribeCapacityReservations returns it."""
 
     reservation_id: str
     state: str
@@ -70,7 +70,7 @@ class Reservation:
 
 @rule
 def check_reservation(reservation: Reservation, need: CapacityNeed, *, now: datetime) -> Iterator[Problem]:
-    """Return everything that keeps `need` from running on `reservation` now."""
+    """Return why `need` cannot run on `reservation` now."""
     if reservation.state == "active":
         yield from _reservation_time(reservation, need, now)
         yield from _reservation_fit(reservation, need)
@@ -88,9 +88,9 @@ def _reservation_state(reservation: Reservation, need: CapacityNeed) -> Problem:
     return need.wrong(
         CheckCode.RESERVATION_STATE,
         f"{_name(reservation)} of {need.owner} is {reservation.state}{starts}",
-        "deploy once it is active: until then its instances cannot be launched"
+        "deploy when it is active: until then its instances cannot be launched"
         if coming
-        else "name another under `reservation`, or remove the key for on-demand capacity",
+        else "write another `reservation`, or remove the key for On-Demand capacity",
         value=reservation.state,
         allowed="active",
     )
@@ -99,11 +99,11 @@ def _reservation_state(reservation: Reservation, need: CapacityNeed) -> Problem:
 def _reservation_time(reservation: Reservation, need: CapacityNeed, now: datetime) -> Iterator[Problem]:
     if reservation.end is None or reservation.end - now >= WARNED_BEFORE:
         return
-    early = "; EC2 ends the instances of a Capacity Block half an hour before" if reservation.is_block else ""
+    early = "; EC2 terminates the instances of a Capacity Block 30 minutes before" if reservation.is_block else ""
     yield need.wrong(
         CheckCode.RESERVATION_TIME,
         f"{_name(reservation)} of {need.owner} ends at {when(reservation.end)}{early}",
-        "save checkpoints before it ends, and get one that lasts longer with `aws ec2 "
+        "save checkpoints before it ends, and reserve a longer one with `aws ec2 "
         + ("describe-capacity-block-offerings`" if reservation.is_block else "modify-capacity-reservation`"),
         value=when(reservation.end),
     )
@@ -113,26 +113,26 @@ def _reservation_fit(reservation: Reservation, need: CapacityNeed) -> Iterator[P
     if need.zone is not None and reservation.zone is not None and need.zone != reservation.zone:
         yield need.wrong(
             CheckCode.RESERVATION_ZONE,
-            f"{_name(reservation)} is in {reservation.zone}, and {need.owner} stands in {need.zone}",
-            f"put it into {reservation.zone} with `az`; a file system that it mounts must be there too",
+            f"{_name(reservation)} is in {reservation.zone}, but {need.owner} is in {need.zone}",
+            f"write `az: {reservation.zone}`; a file system that it mounts must be there, too",
             value=need.zone,
             allowed=reservation.zone,
         )
     if need.instance_types and reservation.instance_type not in need.instance_types:
         yield need.wrong(
             CheckCode.RESERVATION_TYPE,
-            f"{_name(reservation)} is of {reservation.instance_type}, and {need.owner} asks for "
+            f"{_name(reservation)} is for {reservation.instance_type}, but {need.owner} uses "
             f"{', '.join(need.instance_types)}",
-            f"write `type: {reservation.instance_type}`, or name another reservation",
+            f"write `type: {reservation.instance_type}`, or write another reservation",
             value=need.instance_types[0],
             allowed=reservation.instance_type,
         )
     if need.count > reservation.available:
         yield need.wrong(
             CheckCode.RESERVATION_COUNT,
-            f"{need.owner} takes up to {need.count} more instances of {_name(reservation)}, which has "
+            f"{need.owner} requires up to {need.count} more instances of {_name(reservation)}, which has "
             f"{reservation.available} free of {reservation.total}",
-            f"write `max: {reservation.available}` or less, free instances elsewhere, or reserve more",
+            f"write `max: {reservation.available}` or less, release instances of it, or reserve more",
             value=need.count,
             allowed=f"up to {reservation.available}",
         )
@@ -143,25 +143,25 @@ _GOOD = ("Active", "Scheduled")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingPlan:
-    """What DescribeTrainingPlan says."""
+    """One training plan, as DescribeTrainingPlan returns it."""
 
     name: str
     status: str
     start: datetime | None = None
     end: datetime | None = None
     zones: tuple[str, ...] = ()
-    """AZ ids of its reserved capacity."""
+    """AZ IDs of its reserved capacity."""
     instance_types: tuple[str, ...] = ()
     available: int | None = None
-    """Instances that nobody uses."""
+    """Unused instances."""
     total: int | None = None
     targets: tuple[str, ...] = ()
-    """What it was bought for, e.g. `hyperpod-cluster`."""
+    """Its target resources, e.g. `hyperpod-cluster`."""
 
 
 @rule
 def check_training_plan(plan: TrainingPlan, need: CapacityNeed, *, now: datetime, target: str) -> Iterator[Problem]:
-    """Return everything that keeps `need` from running on `plan` now. `target`: its use, e.g. `hyperpod-cluster`."""
+    """Return why `need` cannot run on `plan` now. `target`: the target resource of `need`, e.g. `hyperpod-cluster`."""
     if plan.status not in _GOOD:
         yield _status(plan, need)
     else:
@@ -172,10 +172,11 @@ def check_training_plan(plan: TrainingPlan, need: CapacityNeed, *, now: datetime
 def _status(plan: TrainingPlan, need: CapacityNeed) -> Problem:
     return need.wrong(
         CheckCode.PLAN_STATUS,
-        f"the training plan {plan.name} of {need.owner} is {plan.status}, and gives no capacity",
-        "wait until it is active: it is being paid or set up"
+        f"the training plan {plan.name} of {need.owner} is {plan.status} and provides no capacity",
+        "wait until it is active: payment or setup is pending"
         if plan.status == "Pending"
-        else "buy another with `aws sagemaker search-training-plan-offerings` and `create-training-plan`, and name it",
+        else "buy another with `aws sagemaker search-training-plan-offerings` and `create-training-plan`, and "
+        "write its ARN",
         value=plan.status,
         allowed=" or ".join(_GOOD),
     )
@@ -186,7 +187,8 @@ def _training_plan_time(plan: TrainingPlan, need: CapacityNeed, now: datetime) -
         over = "ended" if plan.end <= now else "ends"
         yield need.wrong(
             CheckCode.PLAN_TIME,
-            f"the training plan {plan.name} of {need.owner} {over} at {when(plan.end)}, and its instances go with it",
+            f"the training plan {plan.name} of {need.owner} {over} at {when(plan.end)}, and its instances are "
+            "terminated then",
             "buy one that lasts longer, or extend this one with `aws sagemaker extend-training-plan`, and "
             "save checkpoints before it ends",
             value=when(plan.end),
@@ -194,9 +196,9 @@ def _training_plan_time(plan: TrainingPlan, need: CapacityNeed, now: datetime) -
     elif plan.start is not None and plan.start > now:
         yield need.wrong(
             CheckCode.PLAN_TIME,
-            f"the training plan {plan.name} of {need.owner} begins at {when(plan.start)} only",
-            "deploy after that, or leave the group at `min_count: 0` until then: with Continuous "
-            "provisioning its nodes come when the plan begins",
+            f"the training plan {plan.name} of {need.owner} begins only at {when(plan.start)}",
+            "deploy after that, or write `min_count: 0` for the group until then: with Continuous "
+            "provisioning its nodes start when the plan begins",
             value=when(plan.start),
         )
 
@@ -206,8 +208,8 @@ def _training_plan_fit(plan: TrainingPlan, need: CapacityNeed, target: str) -> I
         zones = ", ".join(plan.zones)
         yield need.wrong(
             CheckCode.PLAN_ZONE,
-            f"the training plan {plan.name} has its instances in {zones}, and {need.owner} stands in {need.zone}",
-            f"put it into {zones} with `az`; a file system that it mounts must be there too",
+            f"the training plan {plan.name} has its instances in {zones}, but {need.owner} is in {need.zone}",
+            f"write `az: {zones}`; a file system that it mounts must be there, too",
             value=need.zone,
             allowed=zones,
         )
@@ -215,25 +217,25 @@ def _training_plan_fit(plan: TrainingPlan, need: CapacityNeed, target: str) -> I
         types = ", ".join(plan.instance_types)
         yield need.wrong(
             CheckCode.PLAN_TYPE,
-            f"the training plan {plan.name} is of {types}, and {need.owner} asks for {', '.join(need.instance_types)}",
-            f"write `type: {plan.instance_types[0]}`, or name another plan",
+            f"the training plan {plan.name} is for {types}, but {need.owner} uses {', '.join(need.instance_types)}",
+            f"write `type: {plan.instance_types[0]}`, or write another plan",
             value=need.instance_types[0] if need.instance_types else None,
             allowed=types,
         )
     if plan.targets and target not in plan.targets:
         yield need.wrong(
             CheckCode.PLAN_TYPE,
-            f"the training plan {plan.name} was bought for {', '.join(plan.targets)}, and {need.owner} is a {target}",
-            f"buy one whose target resource is {target}: a plan's use cannot be changed",
+            f"the training plan {plan.name} is for {', '.join(plan.targets)}, but {need.owner} is a {target}",
+            f"buy one whose target resource is {target}: the target of a plan cannot be changed",
             value=", ".join(plan.targets),
             allowed=target,
         )
     if plan.available is not None and need.count > plan.available and plan.status != "Scheduled":
         yield need.wrong(
             CheckCode.PLAN_COUNT,
-            f"{need.owner} takes {need.count} more instances of the training plan {plan.name}, which has "
+            f"{need.owner} requires {need.count} more instances of the training plan {plan.name}, which has "
             f"{plan.available} free of {plan.total}",
-            f"write `count: {plan.available}` or less, free instances in another cluster, or buy a larger plan",
+            f"write `count: {plan.available}` or less, release instances in another cluster, or buy a larger plan",
             value=need.count,
             allowed=f"up to {plan.available}",
         )
@@ -250,33 +252,33 @@ def check_offering(
     indication: bool = False,
     region: str,
 ) -> Iterator[Problem]:
-    """Return a problem where the type is offered in none, or not in all, of `zones` (AZ ids).
+    """Return a problem when the type is not offered in all of `zones` (AZ IDs).
 
-    `offered`: the AZ ids in which EC2 offers it. `indication`: SageMaker has its own stock, and EC2 only hints at it.
+    `offered`: the AZ IDs in which EC2 offers it. `indication`: for SageMaker, whose capacity is separate from EC2's.
     """
     missing = [zone for zone in zones if zone not in offered]
     if not missing:
         return
     hint = (
-        "; SageMaker rents it out from a stock of its own, so this is an indication, and a training plan tells surely"
+        ". SageMaker capacity is separate from EC2, so this is only an indication; a training plan guarantees capacity"
         if indication
         else ""
     )
     yield Problem(
         code=CheckCode.NOT_OFFERED,
         path=path,
-        message=f"{owner} is to run on {instance_type} in {', '.join(missing)}, where EC2 does not offer it{hint}",
+        message=f"{owner} uses {instance_type} in {', '.join(missing)}, where EC2 does not offer it{hint}",
         value=instance_type,
         allowed=", ".join(sorted(offered)) or f"no AZ of {region}",
-        remedy=f"put it into one of {', '.join(sorted(offered))}, with the file systems that it mounts"
+        remedy=f"write one of these AZs: {', '.join(sorted(offered))}, for it and the file systems that it mounts"
         if offered
-        else f"take another instance type, or another region than {region}",
+        else f"write another instance type, or another region than {region}",
     )
 
 
 @rule
 def check_zones_of_account(zones: Sequence[str], *, there: Collection[str], region: str) -> Iterator[Problem]:
-    """Return a problem for each AZ id that the account does not have in `region`."""
+    """Return a problem for each AZ ID that the account does not have in `region`."""
     for zone in zones:
         if zone not in there:
             yield Problem(
@@ -285,7 +287,7 @@ def check_zones_of_account(zones: Sequence[str], *, there: Collection[str], regi
                 message=f"this account has no AZ {zone} in {region}",
                 value=zone,
                 allowed=", ".join(sorted(there)),
-                remedy=f"write one of {', '.join(sorted(there))}" if there else f"name another region than {region}",
+                remedy=f"write one of {', '.join(sorted(there))}" if there else f"write another region than {region}",
             )
 
 
@@ -297,10 +299,10 @@ def check_endpoint_zones(
     without: Mapping[str, Sequence[str]],
     region: str,
 ) -> Iterator[Problem]:
-    """Return a problem for each AZ that is to have interfaces of endpoints whose service is not offered there.
+    """Return a problem for each AZ that gets VPC endpoints whose service is not offered there.
 
-    `placed`: the AZ ids in which each endpoint is to have one. `offered`: those in which its service is offered.
-    `without`: what the fleet file leaves out already. EC2 refuses such an endpoint ("does not support the availability
+    `placed`: the AZ IDs in which each endpoint gets an interface. `offered`: those in which its service is offered.
+    `without`: what the fleet file excludes already. EC2 rejects such an endpoint ("does not support the availability
     zone of the subnet", aws/aws-cdk#4912), and the network is rolled back.
     """
     lacking: dict[str, list[str]] = {}
@@ -316,62 +318,62 @@ def check_endpoint_zones(
             value=", ".join(names),
             allowed="services that `aws ec2 describe-vpc-endpoint-services` lists with the AZ",
             remedy=f"write `without_endpoints: {{{zone}: [{', '.join([*without.get(zone, ()), *names])}]}}`; "
-            "interfaces in another AZ of the network answer for this one",
+            "nodes then use the interfaces in another AZ of the network",
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaNeed(_Need):
-    """What a fleet takes of one quota."""
+    """The share of one quota that a fleet requires."""
 
     quota: ServiceQuota
     amount: float
-    """In the quota's own unit: instances, vCPUs, GiB …"""
+    """In the unit of the quota: instances, vCPUs, GiB …"""
     owners: tuple[str, ...]
-    """Who takes it, in words."""
+    """The parts of the fleet that require it, for the message."""
     adds_up: bool = True
-    """Whether what is in use already counts too; not where the quota is for one thing, e.g. the size of a cluster."""
+    """Whether current use counts, too; not when the quota is for one resource, e.g. the size of a cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaGranted:
-    """What Service Quotas says of one quota."""
+    """One quota, as Service Quotas returns it."""
 
     code: str
     value: float
     in_use: float | None = None
-    """What others than the fleet use of it; `None` where AWS does not tell."""
+    """Current use outside the fleet; `None` when AWS does not report it."""
     adjustable: bool = True
-    asked_for: float | None = None
-    """What somebody has asked for already, and AWS has not answered."""
+    requested_for: float | None = None
+    """The value of a pending increase request; `None` without one."""
 
 
 @rule
 def check_quota(need: QuotaNeed, granted: QuotaGranted | None, *, region: str) -> Iterator[Problem]:
-    """Return a problem when the quota is too small; `None` for `granted` says that AWS has no such quota."""
+    """Return a problem when the quota is too small. `granted`: `None` when AWS has no such quota."""
     if granted is None:
         yield _unknown(need, region)
         return
     used = (granted.in_use or 0) if need.adds_up else 0
     if need.amount + used <= granted.value:
         return
-    in_use = f" beside {_number(used)} in use" if used else ""
+    in_use = f" in addition to {_number(used)} in use" if used else ""
     yield need.wrong(
         CheckCode.QUOTA,
-        f"{', '.join(need.owners)} {'take' if len(need.owners) > 1 else 'takes'} {_number(need.amount)}"
-        f"{in_use} of the quota {need.quota.name!r} ({granted.code}), and the account has {_number(granted.value)}",
+        f"{', '.join(need.owners)} {'require' if len(need.owners) > 1 else 'requires'} {_number(need.amount)}"
+        f"{in_use} of the quota {need.quota.name!r} ({granted.code}), but the account has {_number(granted.value)}",
         _remedy(need, granted, need.amount + used, region),
         value=_number(granted.value),
-        allowed=f"{_number(need.amount + used)} or more, once AWS has granted them",
+        allowed=f"{_number(need.amount + used)} or more, after AWS has granted them",
     )
 
 
 def _remedy(need: QuotaNeed, granted: QuotaGranted, wanted: float, region: str) -> str:
     if not granted.adjustable:
-        return "AWS does not raise this quota: make the fleet smaller, or use another account or region"
-    if granted.asked_for is not None and granted.asked_for >= wanted:
-        return f"{_number(granted.asked_for)} have been asked for already: wait for AWS to answer"
-    return f"ask for more with `{request_command(need.quota.service, granted.code, wanted, region)}`"
+        return "this quota cannot be increased: make the fleet smaller, or use another account or region"
+    if granted.requested_for is not None and granted.requested_for >= wanted:
+        return f"{_number(granted.requested_for)} are already requested: wait for the answer of AWS"
+    return f"request more with `{request_command(need.quota.service, granted.code, wanted, region)}`"
 
 
 def _unknown(need: QuotaNeed, region: str) -> Problem:
@@ -379,9 +381,9 @@ def _unknown(need: QuotaNeed, region: str) -> Problem:
     return need.wrong(
         CheckCode.QUOTA_UNKNOWN,
         f"{', '.join(need.owners)} {'need' if len(need.owners) > 1 else 'needs'} the quota {quota.name!r}, "
-        f"and Service Quotas has none of that name in {region}",
-        "see whether the type is offered there with `aws service-quotas list-aws-default-service-quotas "
-        f"--service-code {quota.service} --region {region}`; if it is not, take another type or region",
+        f"which Service Quotas does not have in {region}",
+        "check whether the type is offered there with `aws service-quotas list-aws-default-service-quotas "
+        f"--service-code {quota.service} --region {region}`; if it is not, write another type or region",
         value=quota.name,
     )
 

@@ -1,4 +1,4 @@
-"""Subnets and security groups that a fleet names."""
+"""Existing subnets, routes, VPC endpoints and security groups of a fleet."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,34 +12,35 @@ from llm_fleet.rules.problem import PathPart, Problem, rule
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExistingSubnet:
-    """What EC2 says of one subnet."""
+    """One subnet, as DescribeSubnets returns it."""
 
     subnet_id: str
     vpc_id: str
     zone: str
-    """AZ id."""
+    """AZ ID."""
     cidr: str
     free: int
-    """Addresses that nobody has."""
+    """Free addresses."""
     held: int = 0
-    """Addresses that the fleet itself has already, from an earlier deployment."""
+    """Addresses that the fleet uses already, from an earlier deployment."""
 
 
 @rule
 def check_subnet_place(
     subnet: ExistingSubnet, *, vpc_id: str, zone: str, path: tuple[PathPart, ...] = ()
 ) -> Iterator[Problem]:
-    """Return a problem when the subnet is of another VPC or AZ than the fleet file says."""
+    """Return a problem when the subnet is in another VPC or AZ than the fleet file says."""
     found = {"VPC": (subnet.vpc_id, vpc_id), "AZ": (subnet.zone, zone)}
-    for what, (real, told) in found.items():
-        if real != told:
+    for what, (real, reported) in found.items():
+        if real != reported:
             yield Problem(
                 code=CheckCode.SUBNET_ELSEWHERE,
                 path=path,
-                message=f"{subnet.subnet_id} is in the {what} {real}, and the fleet file says {told}",
+                message=f"{subnet.subnet_id} is in the {what} {real}, but the fleet file says {reported}",
                 value=subnet.subnet_id,
-                allowed=f"a subnet of {told}",
-                remedy=f"name a subnet of {told}: `aws ec2 describe-subnets --filters Name=vpc-id,Values={vpc_id}` "
+                allowed=f"a subnet of {reported}",
+                remedy=f"write a subnet of {reported}: `aws ec2 describe-subnets --filters "
+                f"Name=vpc-id,Values={vpc_id}` "
                 "lists them, with AvailabilityZoneId",
             )
 
@@ -48,9 +49,9 @@ def check_subnet_place(
 def check_free_addresses(
     subnet: ExistingSubnet, plan: ZonePlan, *, path: tuple[PathPart, ...] = ()
 ) -> Iterator[Problem]:
-    """Return a problem when the subnet has fewer free addresses than the claims of its AZ take.
+    """Return a problem when the subnet has fewer free addresses than the fleet requires in its AZ.
 
-    As at synth, one node's addresses are kept free for a replacement; those that the fleet holds already count as free.
+    As at synth, the addresses of one node are kept free for a replacement. Addresses of the fleet itself count as free.
     """
     needed = plan.addresses + plan.headroom
     free = subnet.free + subnet.held
@@ -58,17 +59,17 @@ def check_free_addresses(
         return
     takers = [f"{claim.addresses} for {claim.count} x {claim.what} ({claim.owner})" for claim in plan.claims]
     if plan.headroom:
-        takers.append(f"{plan.headroom} to replace one while the others run")
-    larger = f"a subnet of a /{plan.prefix_needed} that nobody else uses" if plan.prefix_needed else "several subnets"
+        takers.append(f"{plan.headroom} to replace a node while the others run")
+    larger = f"an unused subnet of size /{plan.prefix_needed}" if plan.prefix_needed else "several subnets"
     yield Problem(
         code=CheckCode.FREE_ADDRESSES,
         path=path,
-        message=f"{subnet.subnet_id} in {subnet.zone} has {free} free addresses, and the fleet takes {needed}: "
+        message=f"{subnet.subnet_id} in {subnet.zone} has {free} free addresses, but the fleet requires {needed}: "
         f"{', '.join(takers)}",
         value=subnet.cidr,
         allowed=f"{needed} free addresses or more",
-        remedy=f"name {larger}, or fewer nodes; `aws ec2 describe-network-interfaces --filters "
-        f"Name=subnet-id,Values={subnet.subnet_id}` tells who has the addresses",
+        remedy=f"write {larger}, or fewer nodes; `aws ec2 describe-network-interfaces --filters "
+        f"Name=subnet-id,Values={subnet.subnet_id}` lists what uses the addresses",
     )
 
 
@@ -76,15 +77,16 @@ def check_free_addresses(
 def check_way_out(
     subnet_id: str, targets: Sequence[tuple[str, str]], *, path: tuple[PathPart, ...] = ()
 ) -> Iterator[Problem]:
-    """Return a problem for each default route whose target is gone. `targets`: pairs of target and state."""
+    """Return a problem for each default route whose target was deleted. `targets`: pairs of target and state."""
     for target, state in targets:
         if state == "blackhole":
             yield Problem(
                 code=CheckCode.DEAD_ROUTE,
                 path=path,
-                message=f"the default route of {subnet_id} leads to {target}, which is gone: packets vanish there",
+                message=f"the default route of {subnet_id} has the target {target}, which was deleted: traffic "
+                "is dropped (blackhole)",
                 value=target,
-                remedy="let the route lead to a NAT gateway that exists, or take it away and give the VPC endpoints",
+                remedy="point the route to an existing NAT gateway, or remove it and add VPC endpoints",
             )
 
 
@@ -99,28 +101,28 @@ def check_endpoints_of_closed(
     region: str,
     path: tuple[PathPart, ...] = (),
 ) -> Iterator[Problem]:
-    """Return which endpoints a VPC lacks whose subnets have no way to the internet.
+    """Return the VPC endpoints that are missing in a VPC whose subnets have no internet access.
 
-    `needed`, `there`: names of interface endpoints, after `com.amazonaws.<region>.`. `route_tables`: those of the
-    subnets that do not lead to the gateway endpoint of S3.
+    `needed`, `there`: names of required and existing interface endpoints, after `com.amazonaws.<region>.`.
+    `route_tables`: those of the subnets without a route to the S3 gateway endpoint.
     """
     where = ", ".join(subnet_ids)
     missing = [name for name in needed if name not in there]
     command = f"aws ec2 create-vpc-endpoint --vpc-id {vpc_id} --region {region} --service-name com.amazonaws.{region}"
     if missing:
-        others = f", and so for {', '.join(missing[1:])}" if missing[1:] else ""
+        others = f", and the same for {', '.join(missing[1:])}" if missing[1:] else ""
         yield _missing(
             missing,
-            f"{where} has no way to the internet, and {vpc_id} has no interface endpoint for {', '.join(missing)}: "
+            f"{where} has no internet access, and {vpc_id} has no interface endpoint for {', '.join(missing)}: "
             "nodes cannot reach these services, and the deployment hangs",
             f"run `{command}.{missing[0]} --vpc-endpoint-type Interface --private-dns-enabled --subnet-ids "
-            f"{' '.join(subnet_ids)}`{others}, with a security group that lets TCP 443 in from the nodes",
+            f"{' '.join(subnet_ids)}`{others}, with a security group that allows TCP 443 from the nodes",
             path,
         )
     if route_tables:
         yield _missing(
             ["s3"],
-            f"{where} has no way to the internet, and no route to a gateway endpoint of S3: nodes cannot fetch "
+            f"{where} has no internet access, and no route to an S3 gateway endpoint: nodes cannot download "
             "their lifecycle scripts",
             f"run `{command}.s3 --vpc-endpoint-type Gateway --route-table-ids {' '.join(route_tables)}`",
             path,
@@ -132,11 +134,11 @@ def _missing(names: Sequence[str], message: str, remedy: str, path: tuple[PathPa
 
 
 def no_such(what: str, thing_id: str, remedy: str, *, path: tuple[PathPart, ...] = ()) -> Problem:
-    """Return the problem of a part of a network that is not in this account and region."""
+    """Return a problem for a part of a network that does not exist in this account and region."""
     return Problem(
         code=CheckCode.NETWORK_MISSING,
         path=path,
-        message=f"there is no {what} {thing_id} in this account and region",
+        message=f"the {what} {thing_id} does not exist in this account and region",
         value=thing_id,
         remedy=remedy,
     )
@@ -153,23 +155,23 @@ def check_endpoint(
     region: str,
     path: tuple[PathPart, ...] = (),
 ) -> Iterator[Problem]:
-    """Return why nodes cannot use an interface endpoint that is there."""
+    """Return why nodes cannot use an existing interface endpoint."""
     if state.lower() != "available":
-        why, remedy = f"is {state}", "wait until it is available, or make it anew"
+        why, remedy = f"is {state}", "wait until it is available, or create it again"
     elif not private_dns:
-        why = "has no private DNS names, so nodes go past it"
+        why = "has no private DNS names, so nodes do not use it"
         remedy = (
             f"run `aws ec2 modify-vpc-endpoint --vpc-endpoint-id {endpoint_id} --private-dns-enabled --region {region}`"
         )
     elif not lets_in:
-        why = "does not let the nodes' security group in at port 443"
-        remedy = "let TCP 443 in from the nodes' security group, in that of the endpoint"
+        why = "does not allow traffic from the nodes' security group to port 443"
+        remedy = "allow TCP 443 from the nodes' security group in that of the endpoint"
     else:
         return
     yield Problem(
         code=CheckCode.ENDPOINT_UNUSABLE,
         path=path,
-        message=f"the endpoint {endpoint_id} of {name} {why}",
+        message=f"the VPC endpoint {endpoint_id} of {name} {why}",
         value=endpoint_id,
         remedy=remedy,
     )
@@ -182,7 +184,7 @@ Permission = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecurityGroup:
-    """What EC2 says of one security group."""
+    """One security group, as DescribeSecurityGroups returns it."""
 
     group_id: str
     vpc_id: str
@@ -190,31 +192,31 @@ class SecurityGroup:
     egress: Sequence[Permission]
 
     def sends(self, port: int, peer: "SecurityGroup", cidrs: Collection[str] = ()) -> bool:
-        """Return whether it may open TCP connections to a port of `peer`, whose addresses are in `cidrs`."""
+        """Return whether it allows outbound TCP connections to a port of `peer`, whose addresses are in `cidrs`."""
         return any(_permits(rule, port, peer.group_id, cidrs) for rule in self.egress)
 
     def takes(self, port: int, peer: "SecurityGroup", cidrs: Collection[str] = ()) -> bool:
-        """Return whether it lets `peer`, whose addresses are in `cidrs`, in at a TCP port."""
+        """Return whether it allows inbound traffic of `peer`, whose addresses are in `cidrs`, to a TCP port."""
         return any(_permits(rule, port, peer.group_id, cidrs) for rule in self.ingress)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRule:
-    """A rule inward between two existing groups that the deployment makes."""
+    """An ingress rule between two existing security groups that the deployment creates."""
 
     group_id: str
-    """Whose rule it is."""
+    """The security group that has the rule."""
     peer_id: str
-    """The group that it lets in."""
+    """The source security group."""
     protocol: str
     """`tcp`, `udp`, or `-1` for all traffic."""
     ports: tuple[int, int] | None = None
-    """The first and the last; `None` for all traffic."""
+    """The first and the last port; `None` for all traffic."""
     path: tuple[PathPart, ...] = ()
-    """The key of the fleet file that asks for it."""
+    """The key of the fleet file that requires it."""
 
     def is_that(self, rule: Mapping[str, Any]) -> bool:
-        """Return whether EC2's `SecurityGroupRule` is the same: it refuses a second one, whatever it describes."""
+        """Return whether EC2's `SecurityGroupRule` is the same rule, of which EC2 rejects a duplicate."""
         ports = None if rule["IpProtocol"] == _ALL else (rule["FromPort"], rule["ToPort"])
         return not rule["IsEgress"] and (self.group_id, self.peer_id, self.protocol, self.ports) == (
             rule["GroupId"],
@@ -226,17 +228,17 @@ class NewRule:
 
 @rule
 def check_new_rules(new: Sequence[NewRule], rules: Sequence[Mapping[str, Any]], *, region: str) -> Iterator[Problem]:
-    """Return which of the rules that the deployment makes are among `rules` already: one problem a key of the file.
+    """Return one problem for each key of the fleet file whose rules are among `rules` already.
 
-    `rules`: EC2's `SecurityGroupRules`, without those of the fleet's own stacks.
+    `rules`: EC2's `SecurityGroupRules`, without those that the fleet's stacks made.
     """
     for path in dict.fromkeys(one.path for one in new):
-        asked = [one for one in new if one.path == path]
-        there = [(one, rule) for one in asked for rule in rules if one.is_that(rule)]
+        requested = [one for one in new if one.path == path]
+        there = [(one, rule) for one in requested for rule in rules if one.is_that(rule)]
         if not there:
             continue
         first, rule = there[0]
-        all_there = len(there) == len(asked) and path[-1] == "security_group"
+        all_there = len(there) == len(requested) and path[-1] == "security_group"
         revoke = (
             f"`aws ec2 revoke-security-group-ingress --group-id {first.group_id} --security-group-rule-ids "
             f"{rule['SecurityGroupRuleId']} --region {region}`"
@@ -244,47 +246,48 @@ def check_new_rules(new: Sequence[NewRule], rules: Sequence[Mapping[str, Any]], 
         yield Problem(
             code=CheckCode.RULE_EXISTS,
             path=path,
-            message=f"of the {len(asked)} security group rules that the deployment makes for this, {len(there)} "
-            f"exist already, e.g. {rule['SecurityGroupRuleId']}, by which {first.group_id} lets {first.peer_id} "
-            "in; EC2 refuses a rule that exists (InvalidPermission.Duplicate), and the deployment fails",
+            message=f"of the {len(requested)} security group rules that the deployment creates for this, {len(there)} "
+            f"exist already, e.g. {rule['SecurityGroupRuleId']}, from {first.peer_id} to {first.group_id}"
+            ". EC2 rejects a duplicate rule (InvalidPermission.Duplicate), and the deployment fails",
             value=first.group_id,
-            remedy="leave `security_group` out: the rules are there"
+            remedy="remove `security_group`: the rules exist already"
             if all_there
-            else f"take those away that exist, the deployment makes them anew: {revoke}",
+            else f"remove the existing rules, and the deployment creates them: {revoke}",
         )
 
 
 @rule
 def check_group_place(group: SecurityGroup, *, vpc_id: str, path: tuple[PathPart, ...] = ()) -> Iterator[Problem]:
-    """Return a problem when the group is of another VPC."""
+    """Return a problem when the security group is in another VPC."""
     if group.vpc_id != vpc_id:
         yield Problem(
             code=CheckCode.SECURITY_GROUP_ELSEWHERE,
             path=path,
-            message=f"the security group {group.group_id} is of {group.vpc_id}, and the network is {vpc_id}",
+            message=f"the security group {group.group_id} is in {group.vpc_id}, but the network is {vpc_id}",
             value=group.group_id,
             allowed=f"a security group of {vpc_id}",
-            remedy=f"name one of `aws ec2 describe-security-groups --filters Name=vpc-id,Values={vpc_id}`",
+            remedy=f"write one of `aws ec2 describe-security-groups --filters Name=vpc-id,Values={vpc_id}`",
         )
 
 
 @rule
 def check_efa_rules(group: SecurityGroup, *, region: str, path: tuple[PathPart, ...] = ()) -> Iterator[Problem]:
-    """Return which of the two rules are missing that EFA needs: all traffic from itself, and to itself.
+    """Return which of the two rules that EFA requires are missing: all traffic from itself, and all traffic to itself.
 
-    EFA's traffic is no IP: a rule by CIDR, even 0.0.0.0/0, does not let it through (HyperPod developer guide). Each
+    EFA traffic is not IP traffic: a CIDR rule, even 0.0.0.0/0, does not allow it (HyperPod developer guide). Each
     group of a node must have both rules.
     """
-    told = {"ingress": ("in from", group.ingress), "egress": ("out to", group.egress)}
-    for side, (words, rules) in told.items():
+    reported = {"ingress": ("from", group.ingress), "egress": ("to", group.egress)}
+    for side, (words, rules) in reported.items():
         if not any(rule.get("IpProtocol") == _ALL and group.group_id in _groups_of(rule) for rule in rules):
             yield Problem(
                 code=CheckCode.EFA_RULES,
                 path=path,
-                message=f"the security group {group.group_id} does not let all traffic {words} itself, so EFA does not "
-                "work, and nodes fail their health check about twenty minutes into the deployment",
+                message=f"the security group {group.group_id} does not allow all traffic {words} itself, so EFA "
+                "does not "
+                "work, and nodes fail their health check about 20 minutes into the deployment",
                 value=group.group_id,
-                allowed=f"a rule of all traffic whose {'source' if side == 'ingress' else 'destination'} is the group "
+                allowed=f"a rule for all traffic whose {'source' if side == 'ingress' else 'destination'} is the group "
                 "itself; a CIDR, even 0.0.0.0/0, is not enough",
                 remedy=f"run `aws ec2 authorize-security-group-{side} --group-id {group.group_id} --ip-permissions "
                 f"'IpProtocol=-1,UserIdGroupPairs=[{{GroupId={group.group_id}}}]' --region {region}`",
@@ -304,10 +307,10 @@ def check_ports(
     region: str,
     path: tuple[PathPart, ...] = (),
 ) -> list[Problem]:
-    """Return what keeps nodes and the file system `what` apart. `ports`: ranges, first and last.
+    """Return missing security group rules between nodes and file system `what`. `ports`: first and last of each range.
 
-    `both_ways`: whether the server opens connections to its clients too, as Lustre's does. `let_in`: whether the
-    deployment adds the rules inward, so that only what the groups let out is looked at.
+    `both_ways`: whether the server opens connections to its clients, too, as Lustre does. `let_in`: whether the
+    deployment adds the ingress rules, so that only the egress rules are checked.
     """
     ways = [(nodes, server, node_cidrs, server_cidrs)]
     if both_ways:
@@ -349,7 +352,7 @@ def _closed(
     path: tuple[PathPart, ...],
 ) -> Problem:
     first, _, last = ports.partition("-")
-    words = "let TCP {} in from" if side == "ingress" else "send TCP {} to"
+    words = "allow TCP {} from" if side == "ingress" else "allow TCP {} to"
     return Problem(
         code=CheckCode.FILE_SYSTEM_PORTS,
         path=path,
@@ -371,7 +374,7 @@ def _permits(rule: Permission, port: int, peer: str, cidrs: Collection[str]) -> 
 
 def _covers(rule: Permission, cidrs: Collection[str]) -> bool:
     ranges = list(collapse_addresses(IPv4Network(item["CidrIp"], strict=False) for item in rule.get("IpRanges", ())))
-    if not cidrs:  # Nobody knows where the peer is: only the whole of the address space surely covers it.
+    if not cidrs:  # The address of the peer is unknown: only a rule for the whole address space covers it.
         return any(block.prefixlen == 0 for block in ranges)
     return all(any(IPv4Network(cidr).subnet_of(block) for block in ranges) for cidr in cidrs)
 

@@ -1,4 +1,4 @@
-"""Where a HyperPod cluster and its groups stand, where their instances come from, and the storage that they have."""
+"""Network, capacity and storage of a HyperPod cluster and its groups."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,21 +17,21 @@ from llm_fleet.spec.instance_group import InstanceGroup
 _IDS = {
     "Subnets": (
         *("subnet", "subnet-", Code.SUBNET_NUMBER),
-        "keep those of the AZs that the instances stand in",
+        "keep the subnets in the AZs of the instances",
     ),
     "SecurityGroupIds": (
         *("security group", "sg-", Code.SECURITY_GROUP_NUMBER),
         "merge their rules into fewer security groups",
     ),
 }
-"""By the API's name: what one is called, how its id begins, and code and remedy for too many of them."""
+"""By the API's name: its noun, the prefix of its ID, and code and remedy when there are too many."""
 
 
 @rule
 def check_cluster_network(cluster: PlacedCluster) -> Iterator[Problem]:
-    """Check the number and form of the cluster's subnets and security groups, and that groups override what is there.
+    """Check number and IDs of the cluster's subnets and security groups, and that it has what groups override.
 
-    A cluster that does not know its subnets or security groups yet has none of them to check.
+    Subnets and security groups that are resolved at deployment are not checked.
     """
     yield from _check_ids("subnet_ids", "Subnets", cluster.subnet_ids)
     yield from _check_ids("security_group_ids", "SecurityGroupIds", cluster.security_group_ids)
@@ -40,15 +40,15 @@ def check_cluster_network(cluster: PlacedCluster) -> Iterator[Problem]:
             yield group.wrong(
                 "subnets",
                 Code.OVERRIDE_WITHOUT_VPC,
-                "a Slurm group can have subnets of its own only in a cluster that stands in a VPC of yours",
-                "give the cluster a network, or drop the group's subnets and security groups",
+                "a group of a Slurm cluster can have its own subnets only when the cluster is in your VPC",
+                "give the cluster a network, or remove the group's subnets and security groups",
                 value=list(group.subnet_ids),
             ).under("groups", group.name)
 
 
 @rule
 def check_override(group: InstanceGroup) -> Iterator[Problem]:
-    """Check a group's own subnets and security groups: both or neither, and as many as HyperPod takes."""
+    """Check a group's own subnets and security groups: both or neither, and as many as HyperPod allows."""
     subnets, security_groups = group.subnet_ids, group.security_group_ids
     yield from _check_ids("subnets", "Subnets", subnets)
     yield from _check_ids("security_groups", "SecurityGroupIds", security_groups)
@@ -56,10 +56,10 @@ def check_override(group: InstanceGroup) -> Iterator[Problem]:
         yield group.wrong(
             "security_groups" if subnets else "subnets",
             Code.OVERRIDE_INCOMPLETE,
-            "a group that leaves the cluster's network names both its subnets and its security groups",
-            "name the security groups too: each must allow all traffic to and from itself"
+            "a group outside the cluster's network requires both `subnets` and `security_groups`",
+            "write `security_groups`, too: each must allow all traffic to and from itself"
             if subnets
-            else "name the subnets too, or drop the security groups",
+            else "write `subnets`, too, or remove the security groups",
             value=None,
         )
 
@@ -74,8 +74,8 @@ def _check_ids(attribute: str, field: str, ids: Sequence[str]) -> Iterator[Probl
         if not is_unresolved(one) and not (member.fits(one) and one.startswith(prefix)):
             yield Problem(
                 code=Code.SUBNET_ID,
-                message=f"this is no id of a {what}",
-                remedy=f"write the id, not the name: '{prefix}…'",
+                message=f"this is not the ID of a {what}",
+                remedy=f"write the ID, not the name: '{prefix}…'",
                 path=(attribute, index),
                 value=one,
             )
@@ -88,14 +88,14 @@ _PLAN = re.compile(
 
 @rule
 def check_training_plan(group: InstanceGroup) -> Iterator[Problem]:
-    """Check that the training plan is named by an ARN."""
+    """Check that the training plan is an ARN."""
     arn, limit = group.training_plan_arn, group_limit("TrainingPlanArn")
     if arn is None or is_unresolved(arn) or (_PLAN.fullmatch(arn) and limit.holds(len(arn))):
         return
     yield group.wrong(
         "training_plan_arn",
         Code.TRAINING_PLAN_ARN,
-        "this is no ARN of a training plan",
+        "this is not the ARN of a training plan",
         "write the TrainingPlanArn that `aws sagemaker list-training-plans` shows",
         allowed="arn:<partition>:sagemaker:<region>:<account>:training-plan/<name>",
     )
@@ -103,7 +103,7 @@ def check_training_plan(group: InstanceGroup) -> Iterator[Problem]:
 
 @rule
 def check_training_plan_place(cluster: PlacedCluster, group: InstanceGroup) -> Iterator[Problem]:
-    """Check that the training plan is of the cluster's region, partition and account, and its AZ where it is told."""
+    """Check that the training plan is in the cluster's region, AWS partition, account, and AZ when it is given."""
     arn, region = group.training_plan_arn, regions().get(cluster.region or "")
     expected = {
         "region": cluster.region,
@@ -116,10 +116,10 @@ def check_training_plan_place(cluster: PlacedCluster, group: InstanceGroup) -> I
             yield group.wrong(
                 "training_plan_arn",
                 Code.TRAINING_PLAN_ELSEWHERE,
-                f"the training plan is of {what} {found[what]}, and the cluster of {wanted}",
-                f"take a plan of {wanted}, or move the cluster"
+                f"the training plan is in {what} {found[what]}, but the cluster is in {wanted}",
+                f"use a plan of {wanted}, or move the cluster"
                 if what == "region"
-                else f"take a plan of {what} {wanted}: plans are not shared",
+                else f"use a plan of {what} {wanted}: plans cannot be shared",
                 allowed=f"{what} {wanted}",
             )
     plan, own = group.training_plan_availability_zone_id, cluster.zone_of(group)
@@ -127,8 +127,8 @@ def check_training_plan_place(cluster: PlacedCluster, group: InstanceGroup) -> I
         yield group.wrong(
             "availability_zone_id",
             Code.TRAINING_PLAN_ZONE,
-            f"the training plan is in {plan}, and the group in {own}, where the plan has no instances",
-            f"put the group into {plan}; a file system that it mounts must be there too",
+            f"the training plan is in {plan}, but the group is in {own}, where the plan has no instances",
+            f"put the group into {plan}; a file system that it mounts must be there, too",
             allowed=plan,
             value=own,
         )
@@ -136,20 +136,20 @@ def check_training_plan_place(cluster: PlacedCluster, group: InstanceGroup) -> I
 
 @rule
 def check_spot(group: InstanceGroup) -> Iterator[Problem]:
-    """Check that spot capacity is not asked for beside reserved capacity."""
+    """Check that a group does not use both Spot and reserved capacity."""
     if group.spot and group.training_plan_arn is not None:
         yield group.wrong(
             "spot",
             Code.SPOT_WITH_PLAN,
-            "the group asks for spot capacity and for that of a training plan, which is paid for already",
-            "drop spot to use the plan, or the plan to use spot",
+            "the group uses both Spot capacity and a training plan, which is already paid for",
+            "remove `spot` to use the plan, or remove the plan to use Spot",
             value=True,
         )
 
 
 @rule
 def check_deep_health_checks(group: InstanceGroup) -> Iterator[Problem]:
-    """Check number and repetition of the deep health checks, and that the instances have something to check.
+    """Check number and duplicates of the deep health checks, and that the instances support them.
 
     AWS's tables of the checks name GPU and Trainium instances only (developer guide).
     """
@@ -162,14 +162,14 @@ def check_deep_health_checks(group: InstanceGroup) -> Iterator[Problem]:
         Code.HEALTH_CHECK_NUMBER,
         "deep_health_checks",
         what="the number of deep health checks",
-        remedy="name each of them once",
+        remedy="write each of them once",
     )
     for check, count in repeated(checks).items():
         yield group.wrong(
             "deep_health_checks",
             Code.HEALTH_CHECK_NUMBER,
-            f"{check} stands {count} times among the deep health checks",
-            "name it once",
+            f"the deep health check {check} is listed {count} times",
+            "list it once",
             value=str(check),
         )
     for name in group.types:
@@ -177,8 +177,8 @@ def check_deep_health_checks(group: InstanceGroup) -> Iterator[Problem]:
             yield group.wrong(
                 "deep_health_checks",
                 Code.HEALTH_CHECK_TYPE,
-                f"deep health checks test GPUs, Trainium and their network, and {name} has none",
-                "drop them here; they belong to groups with accelerators",
+                f"deep health checks test GPUs, Trainium and their network, but {name} has no accelerator",
+                "remove them here; they belong to groups with accelerators",
                 value=name,
             )
 
@@ -188,26 +188,26 @@ _CALLED = {"lustre": "FSx for Lustre", "open_zfs": "FSx for OpenZFS"}
 
 @rule
 def check_root_volume(*, size_gib: int | None, kms_key_id: str | None) -> Iterator[Problem]:
-    """Check an `EbsVolumeConfig` with `RootVolume`: it needs a key, and its size is HyperPod's to say (100 GB)."""
+    """Check an `EbsVolumeConfig` with `RootVolume`: it requires a key, and HyperPod sets its size (100 GB)."""
     if size_gib is not None:
         yield Problem(
             code=Code.ROOT_VOLUME,
             message="the size of the root volume cannot be chosen",
-            remedy="drop the size, and give the group a secondary EBS volume for what needs room",
+            remedy="remove the size, and give the group a secondary EBS volume for more space",
             path=("size_gib",),
             value=size_gib,
         )
     if kms_key_id is None:
         yield Problem(
             code=Code.ROOT_VOLUME,
-            message="a root volume is only named to encrypt it, and no KMS key is given",
-            remedy="name the KMS key, or drop the root volume: AWS then encrypts it with a key of its own",
+            message="the root volume can only be given a KMS key, and none is given",
+            remedy="write the KMS key, or remove the root volume: it is then encrypted with an AWS owned key",
             path=("kms_key_id",),
         )
 
 
 def check_mounts(cluster: PlacedCluster) -> list[Problem]:
-    """Check that mounts have a VPC, paths that nothing else has, and one file system of each kind."""
+    """Check that mounts have a VPC, free paths, and at most one file system of each type."""
     return [
         *_check_vpc(cluster),
         *_check_kinds(cluster.mounts),
@@ -218,7 +218,7 @@ def check_mounts(cluster: PlacedCluster) -> list[Problem]:
 
 @rule
 def check_mount_path(path: str) -> Iterator[Problem]:
-    """Check that a file system may be mounted at `path`."""
+    """Check that a file system can be mounted at `path`."""
     if is_unresolved(path):
         return
     limit = group_limit("InstanceStorageConfigs[].FsxLustreConfig.MountPath")
@@ -226,7 +226,7 @@ def check_mount_path(path: str) -> Iterator[Problem]:
     if fault or not limit.fits(path):
         yield Problem(
             code=Code.MOUNT_PATH,
-            message=f"the mount path {fault or 'has not the form that HyperPod asks'}",
+            message=f"the mount path {fault or 'is not in the format that HyperPod requires'}",
             remedy="write an absolute path of letters, digits, dots, hyphens and underscores, e.g. '/fsx'",
             path=("mount_path",),
             value=path,
@@ -237,7 +237,7 @@ def check_mount_path(path: str) -> Iterator[Problem]:
     if hidden is not None:
         yield Problem(
             code=Code.MOUNT_PATH_TAKEN,
-            message=f"{path} is in the way of {hyperpod_facts().taken_mount_paths[hidden]} at {hidden}",
+            message=f"{path} would hide {hyperpod_facts().taken_mount_paths[hidden]} at {hidden}",
             remedy="mount it elsewhere, e.g. at '/fsx'",
             path=("mount_path",),
             value=path,
@@ -245,10 +245,10 @@ def check_mount_path(path: str) -> Iterator[Problem]:
 
 
 def check_mount_zones(cluster: PlacedCluster) -> list[Problem]:
-    """Check that each group stands in the AZ of the file systems that it mounts.
+    """Check that each group is in the AZ of the file systems that it mounts.
 
-    A mount across AZs works slowly at best, is billed by the gigabyte, and never has EFA. Groups that stand where the
-    cluster does are told as one mistake, the cluster's.
+    A mount across AZs is slow, charged for each gigabyte, and cannot use EFA. Groups that are in the AZ of the
+    cluster are reported as one mistake of the cluster.
     """
     apart = [
         (group, zone, mount)
@@ -279,7 +279,7 @@ def check_mount_zones(cluster: PlacedCluster) -> list[Problem]:
 def _apart(where: str, what: str, zone: str, mount: NodeMount) -> Problem:
     return Problem(
         code=Code.MOUNT_ZONE,
-        message=f"{where}, and the {_CALLED[mount.kind]} file system that it mounts is in {mount.availability_zone_id}",
+        message=f"{where}, but the {_CALLED[mount.kind]} file system that it mounts is in {mount.availability_zone_id}",
         remedy=f"move the {what} to {mount.availability_zone_id}, or the file system to {zone}",
         path=("availability_zone_id",),
         value=zone,
@@ -292,8 +292,8 @@ def _check_vpc(cluster: PlacedCluster) -> Iterator[Problem]:
         called = _CALLED[mount.kind]
         yield Problem(
             code=Code.MOUNT_WITHOUT_VPC,
-            message=f"{called} stands in a VPC, and the cluster does not, so its nodes cannot reach it",
-            remedy="give the cluster the network that the file system stands in",
+            message=f"{called} is in a VPC and the cluster is not, so its nodes cannot reach the file system",
+            remedy="give the cluster the network of the file system",
             path=(mount.kind,),
         )
 
@@ -302,11 +302,11 @@ def _check_kinds(mounts: Sequence[NodeMount]) -> Iterator[Problem]:
     for kind, count in repeated(mount.kind for mount in mounts).items():
         yield Problem(
             code=Code.MOUNT_TWICE,
-            message=f"a node mounts one {_CALLED[kind]} file system at most, not {count}",
-            remedy="keep one here, and mount the other by a script of your own",
+            message=f"a node can mount one {_CALLED[kind]} file system, not {count}",
+            remedy="keep one here, and mount the other in an own step",
             path=(kind,),
             value=count,
-            allowed="one of each kind",
+            allowed="one of each type",
         )
 
 
@@ -321,7 +321,7 @@ def _check_overlaps(mounts: Sequence[NodeMount]) -> Iterator[Problem]:
             yield Problem(
                 code=Code.MOUNT_PATH_TAKEN,
                 message=f"{second.mount_path} and {first.mount_path} overlap: one file system would hide the other",
-                remedy="mount them side by side, e.g. at "
+                remedy="mount them at separate paths, e.g. "
                 + " and ".join(repr(hyperpod_facts().default_mount_paths[each.kind]) for each in (first, second)),
                 path=(second.kind, "mount_path"),
                 value=second.mount_path,
@@ -329,7 +329,7 @@ def _check_overlaps(mounts: Sequence[NodeMount]) -> Iterator[Problem]:
 
 
 def paths_overlap(one: str, other: str) -> bool:
-    """Whether one path is the other, or lies within it."""
+    """Whether one path is the other, or below it."""
     first, second = PurePosixPath(one), PurePosixPath(other)
     return first.is_relative_to(second) or second.is_relative_to(first)
 
@@ -346,13 +346,13 @@ def _path_fault(path: str) -> str | None:
 
 @rule
 def check_volume_keys(group: InstanceGroup, *, continuous: bool) -> Iterator[Problem]:
-    """Check that a key has a volume, and provisioning that takes keys."""
+    """Check that a key has a volume, and that provisioning supports keys."""
     if group.ebs_volume_key is not None and group.ebs_volume_gib is None:
         yield group.wrong(
             "ebs_volume_key",
             Code.CLUSTER_VOLUME_KEY,
-            "a key is given for a second volume that the group does not have",
-            "give the second volume a size, or take the key of the root volume to encrypt that one",
+            "a KMS key is given for a second volume that the group does not have",
+            "give the second volume a size, or use `root_volume_key` to encrypt the root volume",
             value=None,
         )
     for name, key in (("ebs_volume_key", group.ebs_volume_key), ("root_volume_key", group.root_volume_key)):
@@ -360,7 +360,7 @@ def check_volume_keys(group: InstanceGroup, *, continuous: bool) -> Iterator[Pro
             yield group.wrong(
                 name,
                 Code.CLUSTER_KEY_NOT_CONTINUOUS,
-                "HyperPod encrypts volumes with a key of yours only under Continuous provisioning",
-                "leave provisioning at its default, or leave the key out",
+                "HyperPod supports customer managed keys for volumes only with Continuous provisioning",
+                "remove `provisioning`, whose default is Continuous, or remove the key",
                 value=None,
             )

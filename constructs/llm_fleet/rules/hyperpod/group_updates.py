@@ -1,9 +1,9 @@
-"""How the software of a HyperPod group is updated and patched, and which of its settings CloudFormation cannot make.
+"""Software updates and patching of a HyperPod group, and its settings that CloudFormation does not support.
 
-A schedule and automatic patching may both be given: assumption: hyperpod-schedule-with-automatic-patching
+A schedule and automatic patching can both be given: assumption: hyperpod-schedule-with-automatic-patching
 
-Sources of what CloudFormation has: the resource schema that cfn-lint 1.58 ships, against botocore 1.44's model; a test
-compares the two. Left out in silence, such a setting would look as if it were in force.
+Sources of what CloudFormation supports: the resource schema that cfn-lint 1.58 ships, against botocore 1.44's model; a
+test compares the two. A setting that was omitted silently would look as if it were in effect.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _DEPLOYMENT = "ScheduledUpdateConfig.DeploymentConfig"
 
 
 def check_updates(group: InstanceGroup) -> list[Problem]:
-    """Check the group's scheduled update and its automatic patching, where it has them."""
+    """Check the group's scheduled update and its automatic patching."""
     problems: list[Problem] = []
     if group.scheduled_update is not None:
         update = group.scheduled_update
@@ -32,7 +32,7 @@ def check_updates(group: InstanceGroup) -> list[Problem]:
 
 @rule
 def check_schedule(expression: str) -> Iterator[Problem]:
-    """Check a cron expression of AWS's six fields."""
+    """Check a cron expression of six fields, as AWS defines it."""
     if is_unresolved(expression):
         return
     limit = group_limit("ScheduledUpdateConfig.ScheduleExpression")
@@ -59,7 +59,7 @@ def check_auto_patch(patch: AutoPatch) -> list[Problem]:
 
 
 def _check_strategy(patch: AutoPatch) -> Iterator[Problem]:
-    """Check that waiting belongs to the strategies that wait, and draining to the one that drains (API reference)."""
+    """Check that settings of waiting and draining match the strategy (API reference)."""
     drains = patch.strategy is PatchingStrategy.DRAIN_FIRST
     misplaced = {
         "idle_wait_window_seconds": drains and patch.idle_wait_window_seconds is not None,
@@ -71,11 +71,11 @@ def _check_strategy(patch: AutoPatch) -> Iterator[Problem]:
         if wrong:
             yield Problem(
                 code=Code.PATCH_IDLE_WINDOW if attribute.startswith("idle") else Code.PATCH_DRAIN,
-                message=f"{attribute.replace('_', ' ')} means nothing to the strategy {patch.strategy}",
-                remedy=f"drop it, or choose {right}",
+                message=f"{attribute.replace('_', ' ')} has no effect with the strategy {patch.strategy}",
+                remedy=f"remove it, or write strategy {right}",
                 path=(attribute,),
                 value=getattr(patch, attribute),
-                allowed=f"with {right} only",
+                allowed=f"only with {right}",
             )
 
 
@@ -93,8 +93,8 @@ def _check_deployment(deployment: RollingUpdate | None) -> list[Problem]:
             deployment.wrong(
                 "maximum_batch_size",
                 Code.BATCH_SIZE,
-                "a batch size for rolling back needs one for going forward",
-                "give the batch size for going forward too",
+                "a rollback batch size requires a batch size of the update",
+                "write the batch size of the update, too",
                 value=None,
             )
         )
@@ -111,8 +111,8 @@ def _check_batch(attribute: str, batch: BatchSize | None) -> list[Problem]:
     return [
         Problem(
             code=Code.BATCH_SIZE,
-            message=f"a batch cannot be {batch.value} per cent of the group",
-            remedy="write 1 to 100, or count instances instead",
+            message=f"a batch cannot be {batch.value} percent of the group",
+            remedy="write 1 to 100, or a number of nodes",
             path=(attribute, "value"),
             value=batch.value,
             allowed="1 to 100",
@@ -133,7 +133,7 @@ def _check_alarms(deployment: RollingUpdate) -> list[Problem]:
             Code.ALARMS,
             "alarm_names",
             what="the number of alarms",
-            remedy="watch fewer alarms, or one composite alarm of them all",
+            remedy="name fewer alarms, or one composite alarm",
         ),
         *(
             deployment.wrong(
@@ -151,7 +151,7 @@ def _check_alarms(deployment: RollingUpdate) -> list[Problem]:
 
 
 def check_cloudformation(group: InstanceGroup) -> list[Problem]:
-    """Return what CloudFormation cannot say of `group`, by its attributes: `("auto_patch", "strategy")`."""
+    """Return settings of `group` that CloudFormation does not support, by attribute: `("auto_patch", "strategy")`."""
     return list(_gaps(group))
 
 
@@ -160,13 +160,13 @@ def _gaps(group: InstanceGroup) -> Iterator[Problem]:
         yield _gap(
             "deep_health_checks",
             value=DeepHealthCheck.MULTI_NODE_TRAINING_VALIDATION.value,
-            remedy="leave it out here and start it with `aws sagemaker start-cluster-health-check`",
+            remedy="remove it here and start it with `aws sagemaker start-cluster-health-check`",
         )
     if group.image_release_version is not None:
         yield _gap(
             "image_release_version",
             value=group.image_release_version,
-            remedy="leave it out here and set it with `aws sagemaker update-cluster-software`, or give an image_id",
+            remedy="remove it here and set it with `aws sagemaker update-cluster-software`, or write an image_id",
         )
     if group.auto_patch is not None:
         yield from _gaps_of_patch(group.auto_patch)
@@ -178,9 +178,9 @@ def _gaps_of_patch(patch: AutoPatch) -> Iterator[Problem]:
             "auto_patch",
             "strategy",
             value=patch.strategy.value,
-            remedy="DrainFirst evicts pods and is for EKS; on Slurm use WhenIdle or WhenAllIdle",
+            remedy="DrainFirst is for EKS; on Slurm write WhenIdle or WhenAllIdle",
         )
-    remedy = "leave it out here and set it with `aws sagemaker update-cluster` after the deployment"
+    remedy = "remove it here and set it with `aws sagemaker update-cluster` after the deployment"
     for field, value in (
         ("next_patch_date", patch.next_patch_date),
         ("idle_wait_window_seconds", patch.idle_wait_window_seconds),
@@ -194,7 +194,8 @@ def _gaps_of_patch(patch: AutoPatch) -> Iterator[Problem]:
 def _gap(*path: PathPart, value: object, remedy: str) -> Problem:
     return Problem(
         code=Code.CLUSTER_NOT_IN_CLOUDFORMATION,
-        message=f"CloudFormation cannot set {path[-1]} to this on a Slurm cluster, although HyperPod's API may",
+        message=f"CloudFormation does not support this value of {path[-1]} on a Slurm cluster, although the "
+        "HyperPod API may",
         path=path,
         value=value,
         remedy=remedy,

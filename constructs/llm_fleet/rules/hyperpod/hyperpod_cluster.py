@@ -1,4 +1,4 @@
-"""Every rule of HyperPod, for a whole cluster: its name, tags, roles, Slurm's strategy, accounting, what is legacy.
+"""Rules of a whole HyperPod cluster: name, tags, roles, Slurm configuration strategy, accounting, legacy configuration.
 
 Source: SageMaker developer guide, continuous provisioning with Slurm (prerequisites) and migration from the legacy
 to the API-driven configuration (2026).
@@ -54,12 +54,12 @@ def check_cluster_name(name: str | None) -> list[Problem]:
 
 @rule
 def check_group_names_unique(cluster: PlacedCluster) -> Iterator[Problem]:
-    """Check that no two groups have one name. Two groups may well share a partition."""
+    """Check that no two groups have the same name. Two groups can share a partition."""
     for name, count in repeated(group.name for group in cluster.groups).items():
         yield Problem(
             code=Code.GROUP_NAME_TWICE,
-            message=f"{count} instance groups are called {name!r}",
-            remedy=f"give each a name of its own, e.g. {name + '-2'!r} to the second",
+            message=f"{count} instance groups have the name {name!r}",
+            remedy=f"give each a unique name, e.g. {name + '-2'!r} to the second",
             path=("groups", name, "name"),
             value=name,
         )
@@ -74,7 +74,7 @@ def check_tags(tags: Mapping[str, str]) -> Iterator[Problem]:
         if key.casefold().startswith("aws:"):
             yield Problem(
                 code=Code.TAG_KEY,
-                message=f"the tag key {key!r} begins with 'aws:', which only AWS itself may write",
+                message=f"the tag key {key!r} begins with 'aws:', which is reserved for AWS",
                 remedy=f"write {key[len('aws:') :]!r}",
                 path=("tags", key),
                 value=key,
@@ -83,8 +83,8 @@ def check_tags(tags: Mapping[str, str]) -> Iterator[Problem]:
     if not limit.holds(len(tags)):
         yield Problem(
             code=Code.TAG_NUMBER,
-            message=f"{len(tags)} tags are {len(tags) - (limit.maximum or 0)} too many",
-            remedy="leave out the tags that no cost report or policy reads",
+            message=f"the cluster has {len(tags)} tags, {len(tags) - (limit.maximum or 0)} too many",
+            remedy="remove the tags that no cost report or policy uses",
             path=("tags",),
             value=len(tags),
             allowed=limit.range,
@@ -98,11 +98,13 @@ def _check_tag_text(text: str, key: str, part: str, code: Code) -> Iterator[Prob
     wrong = sorted({character for character in text if not _in_tag(character)})
     if limit.holds(len(text)) and not wrong:
         return
-    fault = f"holds {', '.join(map(repr, wrong))}" if wrong else f"is {len(text)} characters long"
+    fault = f"contains {', '.join(map(repr, wrong))}" if wrong else f"is {len(text)} characters long"
     yield Problem(
         code=code,
         message=f"the {part.lower()} of the tag {key!r} {fault}",
-        remedy="use letters, digits, spaces and _ . : / = + - @" if wrong else "make it shorter or say something",
+        remedy="use letters, digits, spaces and _ . : / = + - @"
+        if wrong
+        else "write at least one character, or shorten it",
         path=("tags", key),
         value=text,
         allowed=f"{limit.range} characters",
@@ -123,7 +125,7 @@ def check_group_number(cluster: PlacedCluster) -> list[Problem]:
         Code.GROUP_NUMBER,
         "groups",
         what="the number of instance groups",
-        remedy="put instances that are alike into one group"
+        remedy="put instances of the same kind into one group"
         if cluster.groups
         else "give the cluster a controller group",
     )
@@ -131,12 +133,12 @@ def check_group_number(cluster: PlacedCluster) -> list[Problem]:
 
 @rule
 def check_roles(cluster: PlacedCluster) -> Iterator[Problem]:
-    """Check that there is exactly one controller group, and one login group at most."""
+    """Check that there is exactly one controller group, and at most one login group."""
     # `check_group_number` reports a cluster without groups.
     if cluster.groups and all(group.node_type is not NodeType.CONTROLLER for group in cluster.groups):
         yield Problem(
             code=Code.CONTROLLER_MISSING,
-            message="no group is the controller, so nothing would run slurmctld",
+            message="no group has the role controller, so slurmctld would not run",
             remedy="add one group with the role controller, e.g. one ml.m5.xlarge",
             path=("groups",),
             allowed="exactly one controller group",
@@ -147,14 +149,14 @@ def check_roles(cluster: PlacedCluster) -> Iterator[Problem]:
 
 @rule
 def check_min_counts_continuous(cluster: PlacedCluster) -> Iterator[Problem]:
-    """Check that nobody asks for a minimum without Continuous provisioning, which brings all instances up or none."""
+    """Check that a minimum is only given with Continuous provisioning, else HyperPod starts all instances or none."""
     for group in cluster.groups:
         if group.min_count is not None and not cluster.spec.continuous:
             yield group.wrong(
                 "min_count",
                 Code.MIN_COUNT_NOT_CONTINUOUS,
-                "a minimum count works only with Continuous provisioning; without it all instances come up or none",
-                "set provisioning to Continuous, or drop the minimum",
+                "`min_count` requires Continuous provisioning; without it, HyperPod starts all instances or none",
+                "write `provisioning: Continuous`, or remove `min_count`",
             ).under("groups", group.name)
 
 
@@ -175,24 +177,24 @@ def _several(cluster: PlacedCluster, role: NodeType, code: Code) -> Iterator[Pro
 
 @rule
 def check_strategy(cluster: PlacedCluster) -> Iterator[Problem]:
-    """Check that a strategy is given if and only if provisioning is not Continuous.
+    """Check that a strategy is given exactly when provisioning is not Continuous.
 
-    With Continuous the API refuses any, since merging is implied; without it AWS's documents disagree on the default,
-    so llm-fleet wants it said.
+    With Continuous provisioning the API rejects any, since it always merges. Without it, AWS's documents disagree on
+    the default, so llm-fleet requires the strategy.
     """
     spec = cluster.spec
     if spec.continuous and spec.slurm_config_strategy is not None:
         yield spec.wrong(
             "slurm_config_strategy",
             Code.STRATEGY_WITH_CONTINUOUS,
-            "Continuous provisioning always merges slurm.conf, and the API refuses a strategy beside it",
-            "drop the strategy, or give up Continuous provisioning",
+            "with Continuous provisioning HyperPod always merges slurm.conf, and the API rejects a strategy",
+            "remove the strategy, or do not use Continuous provisioning",
         )
     elif not spec.continuous and spec.slurm_config_strategy is None:
         yield spec.wrong(
             "slurm_config_strategy",
             Code.STRATEGY_MISSING,
-            "without Continuous provisioning HyperPod must be told how to treat edits of slurm.conf; "
+            "without Continuous provisioning a strategy for edits of slurm.conf is required, because "
             "AWS's documents disagree on the default",
             "write Merge to keep edits made on the controller",
             allowed=", ".join(SlurmConfigStrategy),
@@ -201,7 +203,7 @@ def check_strategy(cluster: PlacedCluster) -> Iterator[Problem]:
 
 @rule
 def check_accounting_database(cluster: PlacedCluster) -> Iterator[Problem]:
-    """Check that an accounting database stands beside Continuous provisioning, and its fields."""
+    """Check that an accounting database is only given with Continuous provisioning, and its fields."""
     database = cluster.spec.accounting_database
     if database is None:
         return
@@ -209,8 +211,8 @@ def check_accounting_database(cluster: PlacedCluster) -> Iterator[Problem]:
     if not cluster.spec.continuous:
         yield Problem(
             code=Code.ACCOUNTING_NOT_CONTINUOUS,
-            message="an external accounting database works only with Continuous provisioning",
-            remedy="set provisioning to Continuous, or drop the database: the controller then has its own",
+            message="an external accounting database requires Continuous provisioning",
+            remedy="write `provisioning: Continuous`, or remove the database: the controller then runs its own",
             path=("accounting_database",),
         )
 
@@ -231,7 +233,8 @@ def _check_text(attribute: str, field: str, value: str | None, remedy: str) -> I
         return
     yield Problem(
         code=Code.ACCOUNTING_DATABASE,
-        message=f"the {attribute.replace('_', ' ')} of the accounting database has not the form that HyperPod asks",
+        message=f"the {attribute.replace('_', ' ')} of the accounting database is not in the format that "
+        "HyperPod requires",
         remedy=remedy,
         path=(attribute,),
         value=value,
@@ -240,12 +243,12 @@ def _check_text(attribute: str, field: str, value: str | None, remedy: str) -> I
 
 
 def check_legacy(cluster: PlacedCluster) -> Iterator[Problem]:
-    """Return what of `cluster` needs the API's configuration, which its scripts replace by their own file."""
+    """Return the settings of `cluster` that require the API, which provisioning_parameters.json replaces."""
     if cluster.spec.node_provisioning_mode is not None:
         yield _problem(
             "node_provisioning_mode",
-            message="Continuous provisioning takes Slurm's groups from the API, not from provisioning_parameters.json",
-            remedy="take that file out of the scripts, or give up Continuous provisioning",
+            message="Continuous provisioning reads Slurm's groups from the API, not from provisioning_parameters.json",
+            remedy="remove that file from the scripts, or do not use Continuous provisioning",
         )
     for group in cluster.groups:
         if group.on_create is None:
@@ -253,8 +256,8 @@ def check_legacy(cluster: PlacedCluster) -> Iterator[Problem]:
                 "groups",
                 group.name,
                 "on_create",
-                message="with provisioning_parameters.json a script of yours configures each node, by OnCreate",
-                remedy="let the lifecycle scripts run by OnCreate, or take that file out of the scripts",
+                message="with provisioning_parameters.json your own OnCreate script must configure each node",
+                remedy="write `lifecycle: OnCreate`, or remove that file from the scripts",
             )
 
 
@@ -299,14 +302,14 @@ CLUSTER_RULES: tuple[Callable[[PlacedCluster], list[Problem]], ...] = (
 
 
 def check_group(group: InstanceGroup) -> list[Problem]:
-    """Return what is wrong with `group` by itself, by its attributes: `("instance_type",)`."""
+    """Return the problems of `group` alone, by attribute: `("instance_type",)`."""
     return [problem for rule in GROUP_RULES for problem in rule(group)]
 
 
 def check_cluster(cluster: PlacedCluster) -> list[Problem]:
-    """Return everything that is wrong with `cluster`; a good one gives nothing.
+    """Return all problems of `cluster`.
 
-    What is wrong in a group lies under its name: `("groups", "worker-group", "instance_type")`.
+    Problems of a group are below its name: `("groups", "worker-group", "instance_type")`.
     """
     return [
         *(problem for rule in CLUSTER_RULES for problem in rule(cluster)),

@@ -1,4 +1,4 @@
-"""An instance group of HyperPod by itself: name, partition, counts, instance types, image, EFA interfaces, scripts."""
+"""Rules of a HyperPod instance group: name, partition, counts, instance types, image, EFA interfaces, scripts."""
 
 from collections.abc import Iterator
 
@@ -7,28 +7,28 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.instance_type import check_instance_type
 from llm_fleet.rules.problem import Problem, is_unresolved, rule
 from llm_fleet.rules.terms import NodeType
-from llm_fleet.rules.values import check_hyphenated_name, check_number, mend_hyphenated_name, repeated
+from llm_fleet.rules.values import check_hyphenated_name, check_number, fix_hyphenated_name, repeated
 from llm_fleet.spec.instance_group import InstanceGroup
 
 
 def check_group_name(group: InstanceGroup) -> list[Problem]:
-    """Check `InstanceGroupName`, of the same form."""
+    """Check `InstanceGroupName`, which has the same format."""
     limit = group_limit("InstanceGroupName")
     return check_hyphenated_name(group.name, limit, Code.GROUP_NAME, "name", what="instance group name")
 
 
 def check_partition_name(group: InstanceGroup) -> list[Problem]:
-    """Check the name of the group's partition: HyperPod's form, and not a word that slurm.conf or HyperPod uses."""
+    """Check the name of the group's partition: HyperPod's format, and not reserved by slurm.conf or HyperPod."""
     name = group.partition
-    if not name and group.node_type is NodeType.COMPUTE:  # `check_partition` tells that there is none.
+    if not name and group.node_type is NodeType.COMPUTE:  # `check_partition` reports a missing one.
         return []
     limit = group_limit("SlurmConfig.PartitionNames[]")
     problems = check_hyphenated_name(name, limit, Code.PARTITION_NAME, "partition", what="partition name")
     reserved = hyperpod_facts().reserved_partitions
     if problems or name is None or is_unresolved(name) or name.casefold() not in reserved:
         return problems
-    taken = f"the partition name is taken: {reserved[name.casefold()]}"
-    remedy = f"name the partition after what it is for, e.g. {group.name!r}"
+    taken = f"the partition name is reserved: {reserved[name.casefold()]}"
+    remedy = f"write another name, e.g. {group.name!r}"
     return [group.wrong("partition", Code.PARTITION_NAME, taken, remedy)]
 
 
@@ -36,39 +36,39 @@ def check_partition_name(group: InstanceGroup) -> list[Problem]:
 def check_controller_count(group: InstanceGroup) -> Iterator[Problem]:
     """Check that the controller group has one instance.
 
-    Several head nodes need the legacy configuration by provisioning_parameters.json, which llm-fleet does not write,
-    and never go with Continuous provisioning (developer guide).
+    Several controllers require the legacy configuration by provisioning_parameters.json, which llm-fleet does not
+    write, and Continuous provisioning does not support them (developer guide).
     """
     if group.node_type is not NodeType.CONTROLLER or is_unresolved(group.count) or group.count == 1:
         return
-    if not check_counts(group):  # No number of instances for any group is reported already.
+    if not check_counts(group):  # A number that is wrong for any group is reported already.
         yield group.wrong(
             "count",
             Code.CONTROLLER_COUNT,
             f"the controller group has {group.count} instances; one instance runs slurmctld",
-            "write 1; several head nodes do not go with the way in which HyperPod configures Slurm here",
+            "write 1; several controllers require the legacy Slurm configuration, which llm-fleet does not support",
             allowed="1",
         )
 
 
 @rule
 def check_partition(group: InstanceGroup) -> Iterator[Problem]:
-    """Check that compute groups have a partition, and only they."""
+    """Check that compute groups have a partition, and other groups have none."""
     if group.node_type is NodeType.COMPUTE and not group.partition:
         limit = group_limit("SlurmConfig.PartitionNames[]")
         yield group.wrong(
             "partition",
             Code.PARTITION_MISSING,
-            "a compute group needs a partition, else no job can be sent to it",
-            f"write a partition, e.g. {mend_hyphenated_name(group.name, limit) or 'workers'!r}",
+            "`partition` is required for a compute group: without it, no job can run on the group",
+            f"write a partition, e.g. {fix_hyphenated_name(group.name, limit) or 'workers'!r}",
         )
     elif not is_unresolved(group.node_type) and group.node_type is not NodeType.COMPUTE and group.partition is not None:
         yield group.wrong(
             "partition",
             Code.PARTITION_MISPLACED,
             f"a {group.node_type.lower()} group cannot have a partition: only compute groups have one",
-            "drop the partition here; write it on a compute group",
-            allowed="a partition on compute groups only",
+            "remove the partition here; write it in a compute group",
+            allowed="a partition for compute groups only",
         )
 
 
@@ -85,8 +85,8 @@ def check_counts(group: InstanceGroup) -> list[Problem]:
         group.wrong(
             "min_count",
             Code.MIN_COUNT_ABOVE_COUNT,
-            f"the minimum of {least} is above the count of {count}, so it can never be met",
-            f"write {count} or less, or raise the count to {least}",
+            f"`min_count` {least} is above `count` {count}",
+            f"write {count} or less, or increase `count` to {least}",
             allowed=f"0 to {count}",
         )
     ]
@@ -107,8 +107,8 @@ def check_instance_types(group: InstanceGroup) -> Iterator[Problem]:
         yield group.wrong(
             "instance_types",
             Code.INSTANCE_TYPE_CHOICE,
-            "the group has one instance type and flexible ones",
-            "keep the one type, or the list of flexible types by priority, and drop the other",
+            "the group has both one instance type and flexible instance types",
+            "keep either `type` or `types`, the list of flexible types by priority",
             value=[one, *several],
         )
     elif one is not None:
@@ -120,10 +120,10 @@ def check_instance_types(group: InstanceGroup) -> Iterator[Problem]:
 
 
 def _check_flexible_types(group: InstanceGroup) -> Iterator[Problem]:
-    """Check their number, that each is there once, and that they are alike.
+    """Check their number, that each is listed once, and that they share an architecture and accelerator.
 
-    One image serves the whole group, so its types share an architecture (`ImageId` is the group's). That a job finds
-    one kind of accelerator is our own rule.
+    One image serves the whole group (`ImageId`), so its types must share an architecture. That they share a kind of
+    accelerator is our own rule: a job then runs on any node.
     """
     limit = group_limit("InstanceRequirements.InstanceTypes")
     yield from check_number(
@@ -132,14 +132,14 @@ def _check_flexible_types(group: InstanceGroup) -> Iterator[Problem]:
         Code.INSTANCE_TYPES_NUMBER,
         "instance_types",
         what="the number of flexible instance types",
-        remedy=f"keep the {limit.maximum} that you want most: HyperPod tries them in order",
+        remedy=f"keep at most {limit.maximum}: HyperPod tries them in order",
     )
     for name, count in repeated(group.instance_types).items():
         yield group.wrong(
             "instance_types",
             Code.INSTANCE_TYPES_TWICE,
-            f"{name} stands {count} times among the flexible instance types",
-            "name it once, where its priority is",
+            f"{name} is listed {count} times in the flexible instance types",
+            "list it once, at the position of its priority",
             value=name,
         )
     known = {name: facts for name in group.instance_types if (facts := facts_of(name))}
@@ -154,16 +154,16 @@ def _check_flexible_types(group: InstanceGroup) -> Iterator[Problem]:
                 "instance_types",
                 Code.INSTANCE_TYPES_MIXED,
                 f"the flexible instance types differ in {kind}: {differing}",
-                "make a group for each: all groups may share one partition",
+                "write a group for each: all groups can share one partition",
                 allowed=f"one {kind} in a group",
             )
 
 
 @rule
 def check_threads_per_core(group: InstanceGroup) -> Iterator[Problem]:
-    """Check that nobody asks for two threads a core of a processor that has one.
+    """Check that the processor supports the number of threads per core.
 
-    The API takes 1 for every type, and 2 only "for instance types that support multithreading" (API reference).
+    The API accepts 1 for every type, and 2 only "for instance types that support multithreading" (API reference).
     """
     threads, limit = group.threads_per_core, group_limit("ThreadsPerCore")
     problems = check_number(threads, limit, Code.THREADS_PER_CORE, "threads_per_core", what="threads per core")
@@ -176,8 +176,8 @@ def check_threads_per_core(group: InstanceGroup) -> Iterator[Problem]:
             yield group.wrong(
                 "threads_per_core",
                 Code.THREADS_PER_CORE,
-                f"{name} has one thread a core and cannot run {threads}",
-                "leave the threads per core out, or write 1",
+                f"{name} has one thread per core, and does not support {threads}",
+                "remove the threads per core, or write 1",
             )
 
 
@@ -186,15 +186,15 @@ DEFAULT_IMAGE = "default"
 
 @rule
 def check_image(group: InstanceGroup) -> Iterator[Problem]:
-    """Check the image's id, the release of HyperPod's own image, and that only one of them is chosen."""
+    """Check the AMI ID, the release of the HyperPod image, and that only one of them is given."""
     yield from _check_image_id(group.image_id)
     yield from _check_release(group.image_release_version)
     if group.image_id not in (None, DEFAULT_IMAGE) and group.image_release_version is not None:
         yield group.wrong(
             "image_release_version",
             Code.IMAGE_RELEASE,
-            "a release is one of HyperPod's own image, and the group has another image",
-            "drop the release, or the image",
+            "a release is a release of the HyperPod image, but the group has a custom image",
+            "remove the release, or the image",
         )
 
 
@@ -204,9 +204,9 @@ def _check_image_id(image_id: str | None) -> Iterator[Problem]:
         return
     yield Problem(
         code=Code.IMAGE_ID,
-        message="a custom image is named by its AMI id, and this is none",
-        remedy="write 'ami-' and 8 or 17 hexadecimal digits, of an image built on HyperPod's; "
-        f"{DEFAULT_IMAGE!r} or nothing for HyperPod's own",
+        message="this is not the AMI ID of a custom image",
+        remedy="write 'ami-' and 8 or 17 hexadecimal digits, of an image that is based on the HyperPod image; "
+        f"{DEFAULT_IMAGE!r} or nothing for the HyperPod image itself",
         path=("image_id",),
         value=image_id,
         allowed=f"ami-<hexadecimal digits>, or {DEFAULT_IMAGE}",
@@ -219,8 +219,8 @@ def _check_release(version: str | None) -> Iterator[Problem]:
         return
     yield Problem(
         code=Code.IMAGE_RELEASE,
-        message="a release of HyperPod's image is three numbers with dots between",
-        remedy="write it as in '1.2.3', or drop it for the newest",
+        message="a release of the HyperPod image is three numbers separated by dots",
+        remedy="write e.g. '1.2.3', or remove it for the newest",
         path=("image_release_version",),
         value=version,
         allowed="<major>.<minor>.<patch>",
@@ -229,21 +229,21 @@ def _check_release(version: str | None) -> Iterator[Problem]:
 
 @rule
 def check_network_interface(group: InstanceGroup) -> Iterator[Problem]:
-    """Check that each instance type has EFA where a kind of EFA interface is asked for."""
+    """Check that each instance type supports EFA when an EFA interface type is given."""
     if group.network_interface is not None:
         for name in group.types:
             if (facts := facts_of(name)) is not None and facts.efa_interfaces == 0:
                 yield group.wrong(
                     "network_interface",
                     Code.CLUSTER_INTERFACE,
-                    f"{name} has no EFA interface",
-                    "leave network_interface out, or take an instance type with EFA",
+                    f"{name} does not support EFA",
+                    "remove network_interface, or write an instance type with EFA",
                 )
 
 
 @rule
 def check_lifecycle_hooks(group: InstanceGroup) -> Iterator[Problem]:
-    """Check that the group has one hook at most, and that its script can be a file beside the others."""
+    """Check that the group has at most one hook, and that its script is a file of the bundle."""
     yield from _check_script("on_create", "OnCreate", group.on_create)
     yield from _check_script("on_init_complete", "OnInitComplete", group.on_init_complete)
     if group.on_create is not None and group.on_init_complete is not None:
@@ -252,20 +252,20 @@ def check_lifecycle_hooks(group: InstanceGroup) -> Iterator[Problem]:
             Code.LIFECYCLE_BOTH_HOOKS,
             "OnCreate and OnInitComplete exclude each other: the first replaces the AMI's configuration, "
             "the second runs after it",
-            "keep OnInitComplete and let the AMI set up Slurm, or OnCreate and let the script set it up",
-            allowed="one hook in a group",
+            "keep OnInitComplete, and the AMI configures Slurm, or keep OnCreate, and the script configures it",
+            allowed="one hook per group",
             value=[group.on_create, group.on_init_complete],
         )
 
 
 @rule
 def check_lifecycle_or_script(group: InstanceGroup) -> Iterator[Problem]:
-    """Check that a group with a script of its own leaves out when it runs the bundle's."""
+    """Check that a group with its own script has no `lifecycle`."""
     if group.lifecycle is not None and group.script is not None:
         yield group.wrong(
             "lifecycle",
             Code.CONTRADICTION,
-            "the group names a script of its own, so `lifecycle` has nothing left to say",
+            "the group has its own script, so `lifecycle` has no effect",
             "remove `lifecycle`, or the script",
         )
 
@@ -277,9 +277,9 @@ def check_lifecycle_source(source_s3_uri: str | None) -> Iterator[Problem]:
     if source_s3_uri is not None and not is_unresolved(source_s3_uri) and not limit.fits(source_s3_uri):
         yield Problem(
             code=Code.LIFECYCLE_SOURCE,
-            message="the place of the lifecycle scripts is no S3 URI"
+            message="the location of the lifecycle scripts is not an S3 URI"
             if limit.holds(len(source_s3_uri))
-            else f"the place of the lifecycle scripts is {len(source_s3_uri)} characters long",
+            else f"the location of the lifecycle scripts is {len(source_s3_uri)} characters long",
             remedy="write s3://<bucket>/<prefix>/",
             path=path,
             value=source_s3_uri,
@@ -296,7 +296,7 @@ def _check_script(attribute: str, hook: str, name: str | None) -> Iterator[Probl
         if not name.strip()
         else f"is {len(name)} characters long"
         if not limit.holds(len(name))
-        else "is a path or an address"
+        else "is a path or a URL"
         if "://" in name or name.startswith("/")
         else None
     )

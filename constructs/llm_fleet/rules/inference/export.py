@@ -1,4 +1,4 @@
-"""Whether a model can be exported, and on what."""
+"""Rules of exporting a model: source, target, server, host and network."""
 
 from collections.abc import Iterator
 
@@ -25,8 +25,8 @@ def check_service_export(
 ) -> Iterator[Problem]:
     """Return what is wrong with the export of `service`, by its attribute names and, below `export`, those of `export`.
 
-    Ask only of a server and a model that are right. `internet`: of the network that it runs in; `None` where that is
-    not known.
+    Server and model must be right. `internet`: internet access of the network that the export runs in; `None` when
+    unknown.
     """
     tools = export.tools_image or tools_image()
     problems = [
@@ -45,9 +45,9 @@ def check_service_export(
 def check_export_of(
     service: ServiceSpec, export: ExportSpec, *, region: str | None, internet: InternetAccess | None
 ) -> list[Problem]:
-    """Return what is wrong with an export where no one has asked about its service, or its hosts.
+    """Return what is wrong with an export whose service and hosts are not checked elsewhere.
 
-    It is judged by what the export needs of the service: server, model and instance type.
+    Of the service, only what the export needs is checked: server, model and instance type.
     """
     server, model, on = service.server, service.model, service.instance_type
     of_type = check_host_type(on, managed=False)
@@ -71,11 +71,13 @@ def check_export_of(
 
 def _two_places(export: ExportSpec) -> Iterator[Problem]:
     if export.fargate and (export.instance_type is not None or export.hosts != Hosts()):
-        yield export.wrong("fargate", Code.MODEL_EXPORT, "both hosts of your own and Fargate", "leave one of them out")
+        yield export.wrong(
+            "fargate", Code.MODEL_EXPORT, "set only one of `fargate` and own hosts", "remove one of them"
+        )
 
 
 def export_host(service: ServiceSpec, export: ExportSpec) -> str:
-    """Return the instance type that it is exported on: as told, else the smallest that can."""
+    """Return the instance type of the export: as set, or the smallest on which it can run."""
     serving = neuron_instance(service.instance_type)
     if export.instance_type is not None or serving is None:
         return export.instance_type or service.instance_type
@@ -85,7 +87,7 @@ def export_host(service: ServiceSpec, export: ExportSpec) -> str:
 
 
 def check_export(export: ExportSpec, model: Model, server: ModelServer) -> list[Problem]:
-    """Return what keeps `server`'s image from exporting the checkpoint of `export` as `model`."""
+    """Return why the image of `server` cannot export the checkpoint of `export` as `model`."""
     room = _fargate_room(export, model.size, server) if export.fargate and model.size is not None else ()
     return [
         *under(_source(export.source), "export", "source"),
@@ -104,10 +106,9 @@ def check_export_host(model: Model, instance_type: str, *, server: ModelServer, 
     smallest = export_instance(model, server=server, cores=cores, family=instance.family)
     yield Problem(
         code=Code.MODEL_EXPORT_MEMORY,
-        message=f"exporting the model takes {in_gib(export_bytes(model.size))} of host memory and {cores} "
-        f"NeuronCores, and {instance.name} has {task_memory_mib(instance) / 1024:.1f} GiB for a task and "
-        f"{instance.cores}",
-        remedy=f"take {smallest}, the smallest that does" if smallest else "export it on a host of your own",
+        message=f"the export needs {in_gib(export_bytes(model.size))} of host memory and {cores} NeuronCores, and "
+        f"{instance.name} has {task_memory_mib(instance) / 1024:.1f} GiB for a task and {instance.cores} NeuronCores",
+        remedy=f"use {smallest}, the smallest that is large enough" if smallest else "export it on your own host",
         path=("export", "instance_type"),
         value=instance.name,
     )
@@ -115,19 +116,19 @@ def check_export_host(model: Model, instance_type: str, *, server: ModelServer, 
 
 @rule
 def check_export_network(source: Model, internet: InternetAccess | None) -> Iterator[Problem]:
-    """Return a problem when a checkpoint on the Hub cannot be fetched; `internet` is `None` where nobody told."""
+    """Return a problem when a checkpoint on the Hub cannot be downloaded; `internet` is `None` when unknown."""
     if internet == InternetAccess.NONE and source.source is ModelSource.HUB:
         yield Problem(
             code=Code.CLOSED_NETWORK,
-            message="the checkpoint is fetched from the Hub, and this network has no way there",
-            remedy="copy it into a bucket and name it as s3://…, or give the network a NAT gateway",
+            message="the checkpoint cannot be downloaded from the Hugging Face Hub: the network has no internet access",
+            remedy="copy it to a bucket and write its s3:// URI, or give the network a NAT gateway",
             path=("source", *source.place),
             value=source.place_value,
         )
 
 
 def export_instance(model: Model, *, server: ModelServer, cores: int, family: str) -> str | None:
-    """Return the smallest instance type that can export `model` over `cores` cores, of `family` where it has one."""
+    """Return the smallest instance type that can export `model` over `cores` cores, preferably of `family`."""
     families = model_servers()[server.kind].families
     known = (neuron_instance(name) for name in neuron_instance_names())
     shape = model.size
@@ -141,7 +142,7 @@ def export_instance(model: Model, *, server: ModelServer, cores: int, family: st
 
 
 def export_disk_gib(shape: ModelShape) -> int:
-    """Return the GiB of disk that the export takes beside the image."""
+    """Return the GiB of disk that the export needs in addition to the image."""
     return -(-weight_bytes(shape) * export_disk_copies() // GIB) + 1
 
 
@@ -154,16 +155,16 @@ def _source(source: Model) -> Iterator[Problem]:
         yield source.wrong(
             "compiled",
             Code.MODEL_EXPORT,
-            "the checkpoint is said to be exported already",
-            "say that it is not: compiled=False",
+            "the source of an export must be a checkpoint that is not compiled",
+            "write compiled=False",
             value=True,
         )
     if source.source is ModelSource.IMAGE:
         yield source.wrong(
             "source",
             Code.MODEL_EXPORT,
-            "a checkpoint in the image cannot be exported",
-            "take it from S3 or the Hub",
+            "the source of an export cannot be a checkpoint in the image",
+            "use a checkpoint in S3 or on the Hugging Face Hub",
             value="image",
         )
 
@@ -174,15 +175,15 @@ def _target(source: Model, model: Model) -> Iterator[Problem]:
         return
     if not model.is_compiled:
         yield model.wrong(
-            "compiled", Code.MODEL_EXPORT, "what is exported is compiled", "leave `compiled` out", value=False
+            "compiled", Code.MODEL_EXPORT, "an exported model is always compiled", "remove `compiled`", value=False
         )
     if is_unresolved(model.location) or is_unresolved(source.location) or source.source is not ModelSource.S3:
         return
     (bucket, prefix), (from_bucket, from_prefix) = bucket_and_prefix(model.location), bucket_and_prefix(source.location)
     inside = f"{prefix}/".startswith(f"{from_prefix}/") or f"{from_prefix}/".startswith(f"{prefix}/")
     if bucket == from_bucket and (inside or not prefix or not from_prefix):
-        message = f"the exported model would lie within the checkpoint {source.location}, or around it"
-        yield _at_place(model, message, "write another prefix beside it")
+        message = f"the prefix of the exported model overlaps with that of the checkpoint, {source.location}"
+        yield _at_place(model, message, "write a different prefix next to it")
 
 
 def _server(server: ModelServer, *, fargate: bool) -> Iterator[Problem]:
@@ -191,16 +192,15 @@ def _server(server: ModelServer, *, fargate: bool) -> Iterator[Problem]:
         yield server.wrong(
             "kind",
             Code.MODEL_EXPORT,
-            f"the image of {server.kind} has no command that exports a model: it compiles what it does not find when "
-            f"it starts",
+            f"the image of {server.kind} cannot export models: the server compiles models when it starts",
             f"export with {' or '.join(model_exports())}, or let the server compile",
         )
     elif fargate and not facts.cpu:
         yield server.wrong(
             "kind",
             Code.MODEL_EXPORT,
-            f"the image of {server.kind} exports language models on hosts with Neuron devices only",
-            "leave `fargate` out",
+            f"the image of {server.kind} can export models only on hosts with Neuron devices",
+            "remove `fargate`",
         )
 
 
@@ -211,9 +211,9 @@ def _fargate_room(export: ExportSpec, shape: ModelShape, server: ModelServer) ->
         yield export.wrong(
             "fargate",
             Code.MODEL_EXPORT_MEMORY,
-            f"exporting the model takes {in_gib(need)} of memory and {storage} GiB of disk, and a task of "
-            f"Fargate has {facts.memory_max_gib} GiB and {facts.storage_max_gib} GiB at most",
-            "leave `fargate` out: it is then exported on a Neuron host that is large enough",
+            f"the export needs {in_gib(need)} of memory and {storage} GiB of disk, and a Fargate task has at most "
+            f"{facts.memory_max_gib} GiB and {facts.storage_max_gib} GiB",
+            "remove `fargate`: the export then runs on a Neuron host that is large enough",
         )
 
 

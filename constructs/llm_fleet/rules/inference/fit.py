@@ -1,4 +1,4 @@
-"""How much memory a model takes, whether it fits an instance, with the numbers, and the smallest size that it fits."""
+"""How much memory a model needs, whether it fits an instance type, and the smallest type that it fits."""
 
 import math
 from collections.abc import Iterator
@@ -17,29 +17,29 @@ GIB = 1024**3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoreMemory:
-    """What a model takes of each of the cores that it is spread over."""
+    """The memory that a model needs on each of its NeuronCores."""
 
     cores: int
-    """Over how many."""
+    """The number of cores."""
     weights: float
-    """Bytes of weights a core."""
+    """Bytes of weights per core."""
     cache: float
-    """Bytes of keys and values a core."""
+    """Bytes of KV cache per core."""
     usable: float
-    """Bytes that weights and cache may fill."""
+    """Bytes that weights and cache can use."""
     whole: float
-    """Bytes of the core's memory."""
+    """Bytes of memory per core."""
 
     @property
     def fits(self) -> bool:
-        """Whether weights and cache find room."""
+        """Whether weights and cache are at most `usable`."""
         return self.weights + self.cache <= self.usable
 
 
 def core_memory(
     shape: ModelShape, instance: NeuronInstance, *, cores: int, batch_size: int, sequence_length: int
 ) -> CoreMemory:
-    """Return what the model takes of each of `cores` cores, compiled for `batch_size` and `sequence_length`."""
+    """Return the memory on each of `cores` cores of a model compiled for `batch_size` and `sequence_length`."""
     whole = instance.hbm_gib_per_device * GIB / instance.cores_per_device
     token = 2 * shape.layers * kv_heads_of_core(shape, cores) * shape.head_dim * shape.bytes_per_parameter
     return CoreMemory(
@@ -52,10 +52,10 @@ def core_memory(
 
 
 def kv_heads_of_core(shape: ModelShape, cores: int) -> int:
-    """Return how many heads of keys and values a core holds: they are copied where they cannot be shared out.
+    """Return the number of key-value heads per core: they are replicated when they cannot be divided.
 
-    Source: optimum-neuron's `get_shardable_head_counts`: one head a core where the cores are a multiple of the heads,
-    else a head for each head of queries.
+    Source: optimum-neuron's `get_shardable_head_counts`: one head per core when the cores are a multiple of the heads,
+    or else one head for each query head.
     """
     heads, kv_heads = shape.attention_heads, shape.kv_heads
     if kv_heads % cores == 0:
@@ -71,24 +71,24 @@ def weight_bytes(shape: ModelShape) -> int:
 
 
 def host_bytes(shape: ModelShape, *, compiled: bool) -> float:
-    """Return the host memory that loading takes: a model that is not exported is gathered there whole."""
+    """Return the host memory for loading: a model that is not exported is loaded there completely."""
     return model_memory().server_gib * GIB + (0 if compiled else weight_bytes(shape))
 
 
 def export_bytes(shape: ModelShape) -> float:
-    """Return the host memory that exporting the model takes."""
+    """Return the host memory that an export of the model needs."""
     facts = model_memory()
     return facts.export_gib * GIB + facts.export_copies * weight_bytes(shape)
 
 
 def in_gib(count: float) -> str:
-    """Write bytes for a reader, e.g. `12.6 GiB`."""
+    """Return bytes as text, e.g. `12.6 GiB`."""
     return f"{count / GIB:.1f} GiB"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """What is to be fitted."""
+    """The model and the settings for which memory is calculated."""
 
     shape: ModelShape
     compiled: bool
@@ -97,7 +97,7 @@ class _Question:
     sequence_length: int
 
     def on(self, instance: NeuronInstance, cores: int, *, batch_size: int | None = None) -> CoreMemory:
-        """Return what it takes of `cores` cores of `instance`."""
+        """Return the memory per core on `cores` cores of `instance`."""
         return core_memory(
             self.shape,
             instance,
@@ -108,10 +108,10 @@ class _Question:
 
 
 def check_fit(server: ModelServer, model: Model, instance_type: str) -> list[Problem]:
-    """Return a problem when `model` fits neither cores nor host of `instance_type`, as `server` would hold it.
+    """Return a problem when `model`, as `server` loads it, exceeds the memory of cores or host of `instance_type`.
 
-    Passes over what is not known yet, and over what other rules refuse: instances without Neuron devices, tensor
-    parallelism that the instance cannot have, a batch below 1, a model of unknown size.
+    CDK tokens pass, and values that other rules report: instance types without Neuron devices, an impossible tensor
+    parallelism, a batch below 1, a model of unknown size.
     """
     question = _question(server, model)
     instance = None if is_unresolved(instance_type) else neuron_instance(instance_type)
@@ -124,7 +124,7 @@ def check_fit(server: ModelServer, model: Model, instance_type: str) -> list[Pro
 
 
 def smallest_fit(server: ModelServer, model: Model) -> tuple[str, int] | None:
-    """Return the smallest instance type of the server's families that the model fits, and over how many cores.
+    """Return the smallest instance type of the server's families that the model fits, and the number of cores.
 
     Of two with the same device memory, the one with less host memory is smaller. `None` when it fits none.
     """
@@ -157,10 +157,10 @@ def _cores(question: _Question, server: ModelServer, instance: NeuronInstance, c
     yield Problem(
         code=Code.MODEL_MEMORY,
         message=(
-            f"the model does not fit into {instance.name}: spread over {cores} core{'s' if cores > 1 else ''}, each "
-            f"takes {in_gib(memory.weights)} of weights and {in_gib(memory.cache)} of keys and values (batch "
+            f"the model does not fit {instance.name}: each of {cores} core{'s' if cores > 1 else ''} needs "
+            f"{in_gib(memory.weights)} for weights and {in_gib(memory.cache)} for the KV cache (batch "
             f"{question.batch_size}, sequence {question.sequence_length}), "
-            f"{in_gib(memory.weights + memory.cache)} together, and has {in_gib(memory.usable)} for them of its "
+            f"{in_gib(memory.weights + memory.cache)} in total, and has {in_gib(memory.usable)} usable of "
             f"{in_gib(memory.whole)}"
         ),
         remedy=" or ".join(_remedies(question, server, instance, cores)),
@@ -171,27 +171,27 @@ def _cores(question: _Question, server: ModelServer, instance: NeuronInstance, c
 
 def _remedies(question: _Question, server: ModelServer, instance: NeuronInstance, cores: int) -> Iterator[str]:
     larger = _larger(question, server, instance)
-    yield larger or f"take another server or a smaller model: it fits no instance of {', '.join(_families(server))}"
+    yield larger or f"use another server or a smaller model: it fits no instance type of {', '.join(_families(server))}"
     batch = _largest_batch(question, instance, cores)
     if batch:
-        yield f"batch_size={batch} on this one"
+        yield f"write batch_size={batch} for this instance type"
 
 
 def _larger(question: _Question, server: ModelServer, instance: NeuronInstance) -> str | None:
-    """Return the remedy that names the smallest size that it fits, and that of the same family where it differs."""
+    """Return the remedy with the smallest type that it fits, and that of the same family if it differs."""
     smallest = _smallest(question, _families(server))
     if smallest is None:
         return None
     name, over = smallest
-    text = f"take {name}, the smallest that it fits, with tensor_parallel={over}"
+    text = f"use {name}, the smallest that it fits, with tensor_parallel={over}"
     alike = _smallest(question, (instance.family,)) if instance.family in _families(server) else None
     return f"{text} ({alike[0]} with {alike[1]} of {instance.family})" if alike and alike[0] != name else text
 
 
 def _largest_batch(question: _Question, instance: NeuronInstance, cores: int) -> int:
-    """Return the largest batch that fits; 0 when not even a batch of one does.
+    """Return the largest batch size that fits; 0 when not even 1 does.
 
-    It is below the one that was asked for: that one did not fit, so it takes more than the room that is divided here.
+    It is below the requested one, which did not fit.
     """
     one = question.on(instance, cores, batch_size=1)
     room = one.usable - one.weights
@@ -202,15 +202,15 @@ def _host(question: _Question, server: ModelServer, instance: NeuronInstance) ->
     if _host_fits(question, instance):
         return
     need = host_bytes(question.shape, compiled=question.compiled)
-    weights = "" if question.compiled else f"the whole checkpoint, {in_gib(weight_bytes(question.shape))}, and "
-    bigger = _larger(question, server, instance) or "take a smaller model: no instance of the server can load it"
-    export = "" if question.compiled else ", or export the model for Neuron first: it is then loaded shard by shard"
+    weights = "" if question.compiled else f"{in_gib(weight_bytes(question.shape))} for the whole checkpoint and "
+    bigger = _larger(question, server, instance) or "use a smaller model: no instance type of the server can load it"
+    export = "" if question.compiled else ", or export the model for Neuron first, so that it is loaded shard by shard"
     yield Problem(
         code=Code.MODEL_HOST_MEMORY,
         message=(
-            f"{instance.name} has {in_gib(_host_bytes_of(instance))} of host memory for a task, of its "
-            f"{instance.host_memory_gib:g} GiB, and loading the model takes "
-            f"{in_gib(need)}: {weights}{model_memory().server_gib:g} GiB for the server"
+            f"loading the model needs {in_gib(need)} of host memory: {weights}{model_memory().server_gib:g} GiB for "
+            f"the server. A task on {instance.name} has {in_gib(_host_bytes_of(instance))} of its "
+            f"{instance.host_memory_gib:g} GiB"
         ),
         remedy=bigger + export,
         path=("instance_type",),
@@ -238,10 +238,10 @@ def _smallest(question: _Question, families: tuple[str, ...]) -> tuple[str, int]
 
 
 def _cores_that_fit(question: _Question, instance: NeuronInstance) -> int | None:
-    """Return over how many cores it fits: as asked where that does, else as many as there can be."""
+    """Return the number of cores on which it fits: as requested if possible, or else the largest."""
     allowed = [cores for cores in instance.tensor_parallel if cores <= instance.cores]
-    asked = [cores for cores in allowed if cores == question.tensor_parallel]
-    return next((cores for cores in [*asked, *reversed(allowed)] if question.on(instance, cores).fits), None)
+    requested = [cores for cores in allowed if cores == question.tensor_parallel]
+    return next((cores for cores in [*requested, *reversed(allowed)] if question.on(instance, cores).fits), None)
 
 
 def _families(server: ModelServer) -> tuple[str, ...]:
@@ -249,8 +249,8 @@ def _families(server: ModelServer) -> tuple[str, ...]:
 
 
 def cache_gib(model: Model) -> int | None:
-    """Return how much of `model` a host keeps on its disk: as told, else all of it, which is 0 where its size is not
-    known; `None` of one that is not in S3.
+    """Return the size of the cache of `model` on a host's disk: as set, or the size of the model, or 0 when that is
+    unknown; `None` for a model that is not in S3.
     """
     if model.source is not ModelSource.S3 or model.cache_gib is not None:
         return model.cache_gib if model.source is ModelSource.S3 else None

@@ -1,6 +1,6 @@
-"""What stands between clients and model servers: encryption, who may reach it, who may ask, and where it can stand.
+"""The load balancer in front of model servers: encryption, allowed client addresses, authentication and subnets.
 
-Sources of what a load balancer checks of tokens: JwtValidationActionConfig and JwtValidationActionAdditionalClaim of
+Sources of the validation of tokens: JwtValidationActionConfig and JwtValidationActionAdditionalClaim of
 botocore's elbv2; https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-verify-jwt.html
 """
 
@@ -25,7 +25,7 @@ _DOMAIN = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})+", re.IGNORECASE)
 
 
 def check_front(front: Front, *, region: str | None = None) -> list[Problem]:
-    """Return all that is wrong with a front; `region`: where it stands, `None` or a token when nobody told."""
+    """Return all that is wrong with a front; `region`: its region, `None` or a token when unknown."""
     home = None if region is None or is_unresolved(region) else region
     facts = front_facts()
     return [
@@ -39,7 +39,7 @@ def check_front(front: Front, *, region: str | None = None) -> list[Problem]:
             facts.longest_answer_seconds,
             Code.FRONT_LONGEST_ANSWER,
             "longest_answer_seconds",
-            what="the time for one answer, in seconds,",
+            what="`longest_answer` (in seconds)",
         ),
         *check_number(
             front.requests_per_five_minutes,
@@ -57,15 +57,15 @@ def _check_protocol(front: Front) -> Iterator[Problem]:
         yield front.wrong(
             "plain_http",
             Code.FRONT_PLAIN_HTTP,
-            "there is a certificate, and with it the front speaks HTTPS: port 80 only sends clients to 443",
-            "remove plain_http, or the certificate",
+            "set only one of a certificate and `plain_http`: with a certificate, port 80 redirects clients to HTTPS",
+            "remove plain_http or the certificate",
         )
     if front.certificate_arn is None and not front.plain_http:
         yield front.wrong(
             "certificate_arn",
             Code.FRONT_PLAIN_HTTP,
-            "without a certificate the front speaks plain HTTP: keys, prompts and answers can be read on their way",
-            "name a certificate of the front's region, or, where plain HTTP will do, ask for it by plain_http=True",
+            "without a certificate the load balancer uses plain HTTP: keys, prompts and answers are not encrypted",
+            "set a certificate in the region of the service, or write plain_http=True to use plain HTTP",
             allowed="the ARN of a certificate in ACM, or plain_http=True",
         )
 
@@ -79,17 +79,17 @@ def _check_certificate(front: Front, region: str | None) -> Iterator[Problem]:
         yield front.wrong(
             "certificate_arn",
             Code.FRONT_CERTIFICATE,
-            "this is no ARN of a certificate",
-            "write the whole ARN, as `aws acm list-certificates` shows it",
-            allowed="arn:<partition>:acm:<region>:<account>:certificate/<id>, or a server certificate of IAM",
+            "this is not the ARN of a certificate",
+            "write the complete ARN, as `aws acm list-certificates` shows it",
+            allowed="arn:<partition>:acm:<region>:<account>:certificate/<id>, or the ARN of an IAM server certificate",
         )
     elif region is not None and found["region"] not in (None, region):
         yield front.wrong(
             "certificate_arn",
             Code.FRONT_CERTIFICATE_REGION,
-            f"this certificate is in {found['region']}, and a load balancer in {region} takes none from there",
-            f"request the certificate in {region}: `aws acm request-certificate --region {region} …`; one for "
-            "CloudFront, in us-east-1, does not serve here",
+            f"this certificate is in {found['region']}, and a load balancer needs one in its own region, {region}",
+            f"request a certificate in {region}: `aws acm request-certificate --region {region} …`; certificates in "
+            "us-east-1 are only for CloudFront",
             allowed=f"a certificate in {region}",
         )
 
@@ -100,9 +100,9 @@ def _check_clients(front: Front) -> Iterator[Problem]:
         yield front.wrong(
             "allowed_cidrs",
             Code.FRONT_CIDR,
-            "how many ranges there are is not known at synth, and each is a rule of its own in the template",
-            "write the ranges, or pick each from the list by cdk.Fn.select(0, …)",
-            allowed="a list whose length is known; a range in it may be a token",
+            "the list is a CDK token, and its length must be known at synth: each range becomes a rule",
+            "write the ranges, or select each from the list with cdk.Fn.select(0, …)",
+            allowed="a list of known length, whose items may be CDK tokens",
             value=None,
         )
         return
@@ -113,18 +113,18 @@ def _check_clients(front: Front) -> Iterator[Problem]:
         yield front.wrong(
             "allowed_cidrs",
             Code.FRONT_PUBLIC_CIDRS,
-            "the front is public, and nobody told who may reach it",
-            f"list the ranges of your clients; {EVERYBODY} is everybody on the internet",
-            allowed="one range of IPv4 addresses or more",
+            "the allowed client addresses are required for a public load balancer",
+            f"write the CIDR ranges of your clients; {EVERYBODY} allows the whole internet",
+            allowed="at least one range of IPv4 addresses",
             value=None,
         )
     if EVERYBODY in cidrs and front.public is True and front.authentication is Authentication.NONE:
         yield front.wrong(
             "authentication",
             Code.FRONT_EVERYBODY,
-            "everybody on the internet could use the model, at your expense: the front is public, open to "
-            f"{EVERYBODY} and asks for no credentials",
-            f"ask for credentials, or replace {EVERYBODY} by the ranges of your clients",
+            f"the load balancer is public, allows {EVERYBODY} and requires no credentials: anyone on the internet "
+            "could use the model at your expense",
+            f"set `authentication`, or replace {EVERYBODY} with the CIDR ranges of your clients",
             allowed=f"{Authentication.API_KEY.value}, {Authentication.JWT.value}, or narrower ranges",
         )
 
@@ -135,8 +135,8 @@ def _check_cidr(front: Front, index: int, cidr: str) -> Iterator[Problem]:
         yield front.wrong(
             field,
             Code.FRONT_CIDR,
-            f"{cidr} is named twice, which a security group refuses",
-            "leave one of them out",
+            f"{cidr} is listed twice, which EC2 rejects in a security group",
+            "remove one of them",
         )
         return
     try:
@@ -147,9 +147,11 @@ def _check_cidr(front: Front, index: int, cidr: str) -> Iterator[Problem]:
         yield front.wrong(
             field,
             Code.FRONT_CIDR,
-            "this is no range of IPv4 addresses" if block is None else "this range does not begin where it says",
-            f"write {str(block)!r}" if block else "write the range; a single address is <address>/32",
-            allowed="the first address of a range and its prefix length, e.g. 203.0.113.0/24",
+            "this is not a CIDR range of IPv4 addresses"
+            if block is None
+            else "the address has bits set outside its prefix length",
+            f"write {str(block)!r}" if block else "write a CIDR range; a single address is <address>/32",
+            allowed="the first address of the range and its prefix length, e.g. 203.0.113.0/24",
         )
 
 
@@ -161,7 +163,7 @@ def _check_api_key(front: Front, region: str | None) -> Iterator[Problem]:
         yield front.wrong(
             "api_key_secret_arn",
             Code.FRONT_API_KEY,
-            f"a secret with a key is named, and nothing asks for a key: authentication is {front.authentication.value}",
+            f"the secret with the API key has no effect: `authentication` is {front.authentication.value}",
             f"remove it, or write authentication: {Authentication.API_KEY.value}",
             value=None if is_unresolved(arn) else arn,
         )
@@ -171,10 +173,12 @@ def _check_api_key(front: Front, region: str | None) -> Iterator[Problem]:
         yield front.wrong(
             "api_key_secret_arn",
             Code.FRONT_API_KEY,
-            f"this secret is in {found['region']}, and ECS reads secrets of its own region"
+            f"this secret is in {found['region']}, and ECS reads only secrets in its own region"
             if found
-            else "this is no ARN of a Secrets Manager secret",
-            f"replicate the secret to {region}" if found else "write the whole ARN, with the six characters",
+            else "this is not the ARN of a Secrets Manager secret",
+            f"replicate the secret to {region}"
+            if found
+            else "write the complete ARN, with the six characters at its end",
             allowed=f"arn:<partition>:secretsmanager:{region or '<region>'}:<account>:secret:<name>-<6 characters>",
             value=arn,
         )
@@ -187,9 +191,9 @@ def _check_domain_name(front: Front) -> Iterator[Problem]:
         yield front.wrong(
             "domain_name",
             Code.FRONT_DOMAIN_NAME,
-            "this is no domain name",
-            f"write {bare!r}" if _DOMAIN.fullmatch(bare) else "write the name that clients use",
-            allowed="a name as it stands in the certificate, e.g. chat.example.com, without https:// and path",
+            "this is not a domain name",
+            f"write {bare!r}" if _DOMAIN.fullmatch(bare) else "write the domain name that clients use",
+            allowed="a domain name of the certificate, e.g. chat.example.com, without https:// and path",
         )
 
 
@@ -202,11 +206,11 @@ def check_front_place(
     vpc_cidrs: Sequence[str],
     internet: InternetAccess | None,
 ) -> Iterator[Problem]:
-    """Return why `front` cannot stand in a network; paths begin with `front` or `network`.
+    """Return why `front` cannot be created in a network; paths begin with `front` or `network`.
 
-    - `zones`: where the network has subnets for it; `target_zones`: where hosts stand.
-    - `vpc_cidrs`: the VPC's blocks, empty where nobody told.
-    - `internet`: the network's; `None` of one that exists already.
+    - `zones`: AZs in which the network has subnets for it; `target_zones`: AZs of the hosts.
+    - `vpc_cidrs`: the VPC's CIDR blocks, empty when unknown.
+    - `internet`: the network's internet access; `None` for an existing network.
     """
     yield from check_load_balancer_place(
         zones, target_zones=target_zones, public=front.public is True, new_network=internet is not None
@@ -215,38 +219,38 @@ def check_front_place(
         yield Problem(
             code=Code.FRONT_CLIENTS,
             path=("front", "allowed_cidrs"),
-            message="a private front is open to the VPC's own addresses unless told otherwise, and nobody told which "
-            "those are",
+            message="the allowed client addresses are required: the default of a private load balancer is the VPC's "
+            "CIDR blocks, which are unknown",
             allowed="ranges of IPv4 addresses",
-            remedy="list the ranges of your clients, or tell the network its `vpc_cidrs`",
+            remedy="write the CIDR ranges of your clients, or set `vpc_cidrs` of the network",
         )
 
 
 @rule
 def check_jwt(front: Front) -> Iterator[Problem]:
-    """Return what is wrong with the tokens that `front` asks for; paths begin with the front's attributes."""
-    asked = front.authentication is Authentication.JWT
-    if asked and front.certificate_arn is None:
+    """Return what is wrong with the JWT settings of `front`; paths begin with the front's attributes."""
+    with_jwt = front.authentication is Authentication.JWT
+    if with_jwt and front.certificate_arn is None:
         yield front.wrong(
             "certificate_arn",
             Code.FRONT_JWT_HTTPS,
-            "a load balancer checks tokens on HTTPS only, and there is no certificate",
-            "name a certificate of the front's region, or ask for an API key",
+            "JWT authentication requires a certificate: a load balancer validates tokens only with HTTPS",
+            "set a certificate in the region of the service, or use an API key",
             allowed="the ARN of a certificate in ACM",
         )
-    if asked and front.jwt is None:
+    if with_jwt and front.jwt is None:
         yield front.wrong(
             "jwt",
             Code.FRONT_JWT,
-            "tokens are asked for, and nobody told whose",
-            "name the issuer and its JWKS endpoint",
-            allowed="an issuer, and where its keys are",
+            "`jwt` is required with JWT authentication",
+            "set the issuer of the tokens and its JWKS endpoint",
+            allowed="an issuer and its JWKS endpoint",
         )
-    if front.jwt is not None and not asked:
+    if front.jwt is not None and not with_jwt:
         yield front.wrong(
             "jwt",
             Code.FRONT_JWT,
-            f"an issuer of tokens is named, and nothing asks for one: authentication is {front.authentication.value}",
+            f"`jwt` has no effect: `authentication` is {front.authentication.value}",
             f"remove it, or write authentication: {Authentication.JWT.value}",
             value=front.jwt.issuer,
         )
@@ -256,7 +260,7 @@ def check_jwt(front: Front) -> Iterator[Problem]:
 
 @rule
 def check_jwt_fields(jwt: Jwt) -> Iterator[Problem]:
-    """Return what is wrong with an issuer by itself."""
+    """Return what is wrong with URLs and claims of `jwt`."""
     yield from _check_url(jwt, "issuer", "the issuer")
     yield from _check_url(jwt, "jwks_endpoint", "the JWKS endpoint")
     most = front_facts().jwt_claims
@@ -264,8 +268,8 @@ def check_jwt_fields(jwt: Jwt) -> Iterator[Problem]:
         yield jwt.wrong(
             "claims",
             Code.FRONT_JWT_CLAIM,
-            f"a load balancer checks up to {most} claims beside its own",
-            "keep those that tell your clients from others: audience, scope, client",
+            f"a load balancer validates at most {most} additional claims",
+            "keep those that identify your clients: audience, scope, client",
             allowed=f"0 to {most}",
             value=len(jwt.claims),
         )
@@ -280,8 +284,8 @@ def _check_url(jwt: Jwt, attribute: str, what: str) -> Iterator[Problem]:
         yield jwt.wrong(
             attribute,
             Code.FRONT_JWT_URL,
-            f"{what} is longer than {most} characters" if len(url) > most else f"{what} is no https URL",
-            f"write {secure!r}, if the issuer serves that" if url.startswith("http://") else "write the whole URL",
+            f"{what} is longer than {most} characters" if len(url) > most else f"{what} must be an https:// URL",
+            f"write {secure!r}, if the issuer supports it" if url.startswith("http://") else "write the complete URL",
             allowed=f"https://…, up to {most} characters",
         )
 
@@ -289,7 +293,7 @@ def _check_url(jwt: Jwt, attribute: str, what: str) -> Iterator[Problem]:
 def _is_https(url: str) -> bool:
     try:
         parts = urlsplit(url)
-    except ValueError:  # Brackets that hold no IPv6 address.
+    except ValueError:  # Brackets without an IPv6 address.
         return False
     return parts.scheme == "https" and bool(parts.hostname)
 
@@ -301,16 +305,16 @@ def _check_claim(claim: JwtClaim) -> Iterator[Problem]:
         yield claim.wrong(
             "name",
             Code.FRONT_JWT_CLAIM,
-            f"{claim.name} is checked always" if claim.name else "a claim without a name",
+            f"the load balancer always validates {claim.name}" if claim.name else "the name of the claim is empty",
             "remove it" if claim.name else "write its name, e.g. aud",
-            allowed=f"another claim than {own}",
+            allowed=f"a claim other than {own}",
         )
     elif not claim.values or len(claim.values) > facts.jwt_claim_values:
         yield claim.wrong(
             "values",
             Code.FRONT_JWT_CLAIM,
-            f"claim {claim.name} has {len(claim.values)} values",
-            "write what the claim must be or hold",
+            f"claim {claim.name} must have 1 to {facts.jwt_claim_values} values, and has {len(claim.values)}",
+            "write the values that the claim must have or contain",
             allowed=f"1 to {facts.jwt_claim_values}",
             value=len(claim.values),
         )
@@ -325,9 +329,9 @@ def _check_values(claim: JwtClaim, most: int) -> Iterator[Problem]:
             yield claim.wrong(
                 ("values", index),
                 Code.FRONT_JWT_CLAIM,
-                f"a value of claim {claim.name} has a blank in it, and the claim is a text of words"
+                f"a value of claim {claim.name} contains a space, and the claim is a space-separated list"
                 if blank
                 else f"a value of claim {claim.name} has {len(value)} characters",
-                "write each word as a value of its own" if blank else "write the value as tokens have it",
-                allowed=f"1 to {most} characters" + (" without blanks" if blank else ""),
+                "write each word as a separate value" if blank else "write the value as it is in the tokens",
+                allowed=f"1 to {most} characters" + (" without spaces" if blank else ""),
             )

@@ -1,4 +1,4 @@
-"""The hosts under an inference service: instance type, AMI and driver, and whether server and model can be on them."""
+"""The hosts of an inference service: instance type, AMI, driver, and whether server and model can run on them."""
 
 import re
 from collections.abc import Iterator
@@ -31,12 +31,12 @@ from llm_fleet.spec.service import Capacity, Hosts
 
 
 def check_hosts(hosts: Hosts) -> list[Problem]:
-    """Check what hosts alone can tell. Paths are its attribute names."""
-    return [*_check_ami(hosts), *_check_driver_form(hosts), *_check_volume_is_sold(hosts)]
+    """Check AMI, driver version and volume of `hosts` by themselves. Paths are its attribute names."""
+    return [*_check_ami(hosts), *_check_driver_form(hosts), *_check_volume_is_offered(hosts)]
 
 
 def check_hosts_with(hosts: Hosts, *, server: ModelServer, model: Model) -> list[Problem]:
-    """Check that image and model's cache fit on the root volume, and that the model can be reached there."""
+    """Check that image and model cache fit on the root volume, and that the hosts can mount the model."""
     return [*_check_room(hosts, server, cache_gib(model) or 0), *_check_mount(hosts, model)]
 
 
@@ -48,7 +48,7 @@ def _check_driver_form(hosts: Hosts) -> list[Problem]:
 
 
 @rule
-def _check_volume_is_sold(hosts: Hosts) -> Iterator[Problem]:
+def _check_volume_is_offered(hosts: Hosts) -> Iterator[Problem]:
     size, facts = hosts.root_volume_gib, host_facts()
     if size is None or is_unresolved(size) or facts.root_minimum_gib <= size <= facts.root_maximum_gib:
         return
@@ -56,15 +56,15 @@ def _check_volume_is_sold(hosts: Hosts) -> Iterator[Problem]:
     yield hosts.wrong(
         "root_volume_gib",
         Code.HOST_ROOT_VOLUME,
-        "the root volume is smaller than the AMI's own" if below else "EBS sells no gp3 of this size",
-        "leave it out: it is then as large as image and cache need",
+        "the root volume is smaller than that of the AMI" if below else "EBS offers no gp3 volume of this size",
+        "remove it to use the size that image and cache need",
         allowed=f"{facts.root_minimum_gib} to {facts.root_maximum_gib} GiB",
     )
 
 
 def _check_room(hosts: Hosts, server: ModelServer, kept_gib: int) -> Iterator[Problem]:
     size = hosts.root_volume_gib
-    if size is None or is_unresolved((size, kept_gib)) or _check_volume_is_sold(hosts):
+    if size is None or is_unresolved((size, kept_gib)) or _check_volume_is_offered(hosts):
         return
     image_gib = model_servers()[server.kind].image_gib
     least = least_root_gib(image_gib, cache_gib=kept_gib)
@@ -74,10 +74,10 @@ def _check_room(hosts: Hosts, server: ModelServer, kept_gib: int) -> Iterator[Pr
     yield hosts.wrong(
         "root_volume_gib",
         Code.HOST_ROOT_VOLUME,
-        f"the root volume of {size} GiB does not hold what a host needs: the image of {server.kind} takes "
-        f"about {image_gib} GiB, the system {host_facts().os_gib} GiB{cache}",
-        "leave it out, which is "
-        f"{default_root_gib(image_gib, cache_gib=kept_gib)} GiB with room for an update beside the running image",
+        f"the root volume of {size} GiB is too small: the image of {server.kind} needs "
+        f"about {image_gib} GiB, the operating system {host_facts().os_gib} GiB{cache}",
+        "remove it to use the default of "
+        f"{default_root_gib(image_gib, cache_gib=kept_gib)} GiB, which has space for an update of the image",
         allowed=f"{least} GiB or more",
     )
 
@@ -87,9 +87,9 @@ def _check_mount(hosts: Hosts, model: Model) -> Iterator[Problem]:
         yield hosts.wrong(
             "capacity",
             Code.HOST_MANAGED_MOUNT,
-            f"the model {model.location} is mounted by Mountpoint for S3 on the host, and on ECS Managed "
-            "Instances nothing of ours runs on the host",
-            "take hosts of capacity 'ec2', or a model from the Hub or in the image",
+            f"the model {model.location} needs Mountpoint for Amazon S3 on the host, which llm-fleet cannot install "
+            "on ECS Managed Instances",
+            "use hosts of capacity 'ec2', or a model on the Hugging Face Hub or in the image",
             allowed=str(Capacity.EC2),
         )
 
@@ -99,7 +99,7 @@ _SAGEMAKER = "ml."
 
 @rule
 def check_host_type(name: str, *, managed: bool) -> Iterator[Problem]:
-    """Check that EC2 has the type, that it has Neuron devices, and that the capacity offers it."""
+    """Check that the instance type exists, has Neuron devices, and is supported by the capacity."""
     if is_unresolved(name):
         return
     if ec2_facts_of(name) is None:
@@ -107,8 +107,7 @@ def check_host_type(name: str, *, managed: bool) -> Iterator[Problem]:
     elif neuron_instance(name) is None:
         yield Problem(
             code=Code.HOST_WITHOUT_NEURON,
-            message=f"{name} has no Neuron devices of which cores and memory are known, and the model servers need "
-            "them",
+            message=f"{name} has no Neuron devices (with known cores and memory), which the model servers need",
             remedy=f"write {nearest_neuron_type(name)!r}",
             path=("instance_type",),
             value=name,
@@ -117,8 +116,8 @@ def check_host_type(name: str, *, managed: bool) -> Iterator[Problem]:
     elif managed and _family(name) not in host_facts().managed_families:
         yield Problem(
             code=Code.HOST_MANAGED_TYPE,
-            message=f"ECS Managed Instances do not hand the Neuron devices of {_family(name)} to tasks",
-            remedy="take an instance type of these families, or hosts of capacity 'ec2'",
+            message=f"ECS Managed Instances do not make the Neuron devices of {_family(name)} available to tasks",
+            remedy="use an instance type of the allowed families, or hosts of capacity 'ec2'",
             path=("instance_type",),
             value=name,
             allowed=", ".join(host_facts().managed_families),
@@ -126,10 +125,9 @@ def check_host_type(name: str, *, managed: bool) -> Iterator[Problem]:
 
 
 def nearest_neuron_type(name: str) -> str:
-    """Return the type with Neuron devices that `name` is most likely meant to be: its family first, then its size.
+    """Return the type with Neuron devices that is nearest to `name`, by family first, then by size.
 
-    Of a size that its family does not have, it is the next larger one, since what fits the smaller fits that as well;
-    of one above all others, the largest.
+    For a size that the family does not have, it is the next larger one, or else the largest.
     """
     family, _, size = name.strip().casefold().removeprefix(_SAGEMAKER).partition(".")
     names = neuron_instance_names()
@@ -142,7 +140,7 @@ def nearest_neuron_type(name: str) -> str:
 
 
 def _times(name: str) -> int:
-    """Return the number before `xlarge`; 1 where there is none."""
+    """Return the number before `xlarge`; 1 without a number."""
     return int(name.partition(".")[2].removesuffix("xlarge") or 1)
 
 
@@ -156,14 +154,14 @@ def _unknown(name: str) -> Problem:
     own = [each for each in neuron_instance_names() if _family(each) == family]
     return Problem(
         code=Code.HOST_TYPE,
-        message="this is SageMaker's name of an instance type; EC2's has no 'ml.'"
+        message="this is the instance type's name in SageMaker; names in EC2 have no 'ml.'"
         if prefixed
         else f"EC2 has no instance type {name!r}",
-        remedy=f"write {nearest_neuron_type(name)!r}, the nearest that there is; "
+        remedy=f"write {nearest_neuron_type(name)!r}, the nearest instance type; "
         + (
-            f"in Python, Ec2InstanceType.of(…) is for a size of {family} newer than this release of llm-fleet"
+            f"in Python, use Ec2InstanceType.of(…) for a size of {family} that is newer than this release of llm-fleet"
             if own
-            else "NeuronCores and memory of a newer family are only known to a newer release of llm-fleet"
+            else "for a newer family, update llm-fleet"
         ),
         path=("instance_type",),
         value=name,
@@ -176,20 +174,20 @@ _RELEASE = re.compile(r"20\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 
 
 def is_ami_id(ami: str) -> bool:
-    """Return whether `ami` is the id of an AMI, and no release; a token is taken for an id."""
+    """Return whether `ami` is the id of an AMI, not a release; a CDK token counts as an id."""
     return is_unresolved(ami) or _AMI_ID.fullmatch(ami) is not None
 
 
 def _check_ami(hosts: Hosts) -> Iterator[Problem]:
-    """Check that `ami` is a release or an id, and that nothing of the host's is set where AWS chooses it."""
+    """Check that `ami` is a release or an id, and is not set for Managed Instances, whose AMI AWS chooses."""
     if hosts.managed:
         for name in ("ami", "driver_version", "install_driver"):
             if getattr(hosts, name):
                 yield hosts.wrong(
                     name,
                     Code.HOST_MANAGED_PIN,
-                    f"AWS chooses image and driver of Managed Instances: nobody can tell their {name}",
-                    f"leave {name} out, or take hosts of capacity 'ec2', whose driver is pinned",
+                    f"`{name}` has no effect: AWS chooses AMI and driver of ECS Managed Instances",
+                    f"remove {name}, or use hosts of capacity 'ec2', whose driver is pinned",
                 )
     elif hosts.ami is not None and not is_ami_id(hosts.ami) and not _RELEASE.fullmatch(hosts.ami):
         newest = max(ami_releases())
@@ -198,7 +196,7 @@ def _check_ami(hosts: Hosts) -> Iterator[Problem]:
             Code.HOST_AMI,
             "this is neither a release of the ECS-optimized Neuron AMI nor the id of an AMI",
             f"write the date of a release, e.g. {newest!r}, or an id as 'ami-0123456789abcdef0'; "
-            "left out, it is the release that is believed to carry the pinned driver",
+            "the default is the release that is assumed to contain the pinned driver",
         )
 
 
@@ -206,9 +204,9 @@ def _check_ami(hosts: Hosts) -> Iterator[Problem]:
 def check_driver_source(
     hosts: Hosts, driver_version: str, *, internet: InternetAccess | None = None
 ) -> Iterator[Problem]:
-    """Check that hosts can have `driver_version`: from their AMI, or installed at boot from Neuron's repository.
+    """Check that hosts can get `driver_version`: from their AMI, or at boot from the Neuron repository.
 
-    `internet` is the network's; `None` where nobody told. What an AMI of one's own carries only the host can tell.
+    `internet`: the network's internet access; `None` when unknown. The driver in a user's own AMI is unknown.
     """
     if hosts.managed or is_unresolved((driver_version, hosts.ami or "")):
         return
@@ -221,9 +219,9 @@ def check_driver_source(
         yield hosts.wrong(
             "ami" if hosts.ami else "install_driver",
             Code.HOST_AMI_DRIVER,
-            f"release {release} of the AMI is believed to carry the Neuron driver {carried}, the service's hosts are "
-            f"pinned to {driver_version}, and they may install none",
-            (f"take the release {fitting!r}, which is believed to carry it, or " if found else "")
+            f"the service needs the Neuron driver {driver_version}, release {release} of the AMI is assumed to contain "
+            f"{carried}, and the installation of drivers is disabled",
+            (f"use the release {fitting!r}, which is assumed to contain it, or " if found else "")
             + "let hosts install the driver at boot (install_driver)",
             value=hosts.ami or hosts.installs_driver,
         )
@@ -231,10 +229,10 @@ def check_driver_source(
         yield hosts.wrong(
             "ami" if hosts.ami else "driver_version",
             Code.HOST_DRIVER_UNREACHABLE,
-            f"release {release} of the AMI is believed to carry the Neuron driver {carried}; {driver_version} would be "
-            "installed at boot from yum.repos.neuron.amazonaws.com, and the network has no way to the internet",
-            (f"take the release {fitting!r}, which is believed to carry it, or " if found else "")
-            + f"an AMI of your own with {driver_version}, or a network with a NAT gateway",
+            f"hosts would install the Neuron driver {driver_version} from yum.repos.neuron.amazonaws.com, and the "
+            f"network has no internet access. Release {release} of the AMI is assumed to contain {carried}",
+            f"use {f'the release {fitting!r}, which is assumed to contain it, or ' if found else ''}"
+            f"your own AMI with {driver_version}, or a network with a NAT gateway",
             value=hosts.ami or driver_version,
         )
 
@@ -244,14 +242,14 @@ _NAMES = {DRIVER: "driver", RUNTIME: "runtime"}
 
 
 def runtime_of(server: ModelServer) -> str:
-    """Return the version of `aws-neuronx-runtime-lib` in the server's image: as told, else the catalog's."""
+    """Return the version of `aws-neuronx-runtime-lib` in the server's image: as set, or that of the catalog's image."""
     return server.runtime_version or model_servers()[server.kind].runtime
 
 
 def driver_for(server: ModelServer) -> str:
-    """Return the newest driver that goes with the server's image: what its hosts are pinned to.
+    """Return the newest driver that is compatible with the server's image: hosts are pinned to it.
 
-    With a runtime that is a token, or no version, it is the driver for the catalog's image: the rules tell the rest.
+    For a runtime that is a CDK token or invalid, it is the driver for the catalog's image.
     """
     runtime = runtime_of(server)
     if is_unresolved(runtime) or check_version(runtime):
@@ -261,7 +259,7 @@ def driver_for(server: ModelServer) -> str:
 
 @rule
 def check_driver(server: ModelServer, hosts: Hosts) -> Iterator[Problem]:
-    """Return why the driver of `hosts` and the server's image refuse each other."""
+    """Return a problem when the driver of `hosts` is incompatible with the server's image."""
     driver, runtime = hosts.driver_version, runtime_of(server)
     if driver is None or is_unresolved(driver):
         return
@@ -275,28 +273,27 @@ def check_driver(server: ModelServer, hosts: Hosts) -> Iterator[Problem]:
         yield hosts.wrong(
             "driver_version",
             Code.DRIVER_EDGE,
-            f"the host's Neuron driver {driver} and the runtime {runtime} of {image} refuse each other: from "
-            f"{edge.from_version} on, a {_NAMES[edge.package]} needs a {_NAMES[edge.other]} of {edge.at_least} or "
-            "newer",
-            f"write {max(fitting, key=parts)!r}, which is what it is when left out" + _other_servers(driver),
+            f"the host's Neuron driver {driver} is incompatible with the runtime {runtime} of {image}: a "
+            f"{_NAMES[edge.package]} from {edge.from_version} needs at least {_NAMES[edge.other]} {edge.at_least}",
+            f"write {max(fitting, key=parts)!r}, or remove it, which has the same effect" + _other_servers(driver),
             allowed=", ".join(fitting),
         )
 
 
 def _other_servers(driver: str) -> str:
-    """Name the servers that go with `driver`, and where they run: it need not be on the instance in question."""
+    """Return text with the servers that are compatible with `driver` and their families, for the remedy."""
     going = [
         f"{each.name!r} on {', '.join(each.families)}"
         for each in model_servers().values()
         if _broken(driver=driver, runtime=each.runtime) is None
     ]
-    return f"; with this driver goes the server {' or '.join(going)}" if going else ""
+    return f"; this driver is compatible with the server {' or '.join(going)}" if going else ""
 
 
 def _fitting(runtime: str) -> list[str]:
-    """Return the catalog's drivers that go with `runtime`, the newest first.
+    """Return the catalog's drivers that are compatible with `runtime`, the newest first.
 
-    None that is older than the driver released with it: nothing says that these refuse each other, and nobody tries.
+    Drivers older than the one released with `runtime` are left out.
     """
     releases = [each.host for each in neuron_releases().values()]
     with_it = [host[DRIVER] for host in releases if parts(host[RUNTIME]) <= parts(runtime)]
@@ -306,7 +303,7 @@ def _fitting(runtime: str) -> list[str]:
 
 
 def _broken(*, driver: str, runtime: str) -> NeuronEdge | None:
-    """Return what the two ask of each other and do not get; `None` when they go together."""
+    """Return the requirement that the two do not meet; `None` when they are compatible."""
     have = {DRIVER: parts(driver), RUNTIME: parts(runtime)}
     for edge in compatibility():
         if have[edge.package] >= parts(edge.from_version) and have[edge.other] < parts(edge.at_least):
@@ -320,7 +317,7 @@ def check_version(version: str, *path: str) -> Iterator[Problem]:
     if not _FORM.fullmatch(version):
         yield Problem(
             code=Code.VERSION_FORM,
-            message="this is no version of a Neuron package",
+            message="this is not a version of a Neuron package",
             remedy="write all four numbers, e.g. '2.28.0.0'",
             path=path,
             value=version,

@@ -1,4 +1,4 @@
-"""Where the model is, and what goes with which place; what a server asks of it."""
+"""Rules of a model: its location, the keys for each kind of location, its size, and what a server requires of it."""
 
 import json
 import re
@@ -34,9 +34,9 @@ _PLACES = ("s3_uri", "bucket", "hub_id", "image_path")
 
 
 def check_place(model: Model) -> list[Problem]:
-    """Return what is wrong with the keys that say where `model` is, and with those that only one place has.
+    """Return what is wrong with the keys of the location of `model`, and with keys for one kind of location only.
 
-    Nothing else of the model is to be judged then.
+    When it returns problems, the other rules of the model must not run.
     """
     nowhere = all(getattr(model, attribute) is None for attribute in _PLACES)
     of_place = check_one_place(model, _PLACES, remedy="add it, e.g. s3_uri='s3://my-models/tanuki-8b'")
@@ -45,26 +45,28 @@ def check_place(model: Model) -> list[Problem]:
 
 @rule
 def check_one_place(model: Spec, attributes: Sequence[str], *, remedy: str, in_file: bool = False) -> Iterator[Problem]:
-    """Return a problem unless one of `attributes` says where `model` is; `in_file`: speak of a fleet file's keys."""
+    """Return a problem unless one of `attributes` is the location of `model`; `in_file`: with the file's keys."""
     names = {attribute: model.key_of(attribute) if in_file else attribute for attribute in attributes}
     allowed = f"one of {', '.join(names.values())}"
     written = [attribute for attribute in attributes if getattr(model, attribute) is not None]
     if not written:
-        yield Problem(code=Code.MISSING_KEY, message="nobody told where the model is", allowed=allowed, remedy=remedy)
+        yield Problem(
+            code=Code.MISSING_KEY, message="the location of the model is required", allowed=allowed, remedy=remedy
+        )
     for attribute in written[1:]:
         yield model.wrong(
             attribute,
             Code.CONTRADICTION,
-            f"the model is in one place, and `{names[written[0]]}` names another",
-            "keep one of them",
+            f"set only one of `{names[written[0]]}` and `{names[attribute]}`",
+            "remove one of them",
             allowed=allowed,
         )
 
 
 def check_model(model: Model) -> list[Problem]:
-    """Return what is wrong with `model` by itself, at paths such as `("s3_uri",)`; ask `check_place` first."""
+    """Return what is wrong with `model` by itself, at paths such as `("s3_uri",)`; call `check_place` first."""
     place = {ModelSource.S3: _in_s3, ModelSource.HUB: _on_hub, ModelSource.IMAGE: _in_image}[model.source]
-    # Of an address in S3 the bucket alone may be unknown: that of a bucket of the same app.
+    # In an S3 URI, only the bucket may be a CDK token: the name of a bucket of the same app.
     unknown = model.source is not ModelSource.S3 and is_unresolved(model.location)
     found = () if unknown else place(model.location)
     of_place = [replace(problem, path=model.place, value=model.place_value) for problem in found]
@@ -73,7 +75,7 @@ def check_model(model: Model) -> list[Problem]:
         *_revision(model),
         *_token(model),
         *_served_name(model),
-        # The size is known by the end of the address: of a wrong one nobody asks for it.
+        # A known size depends on the end of the location: for a wrong location it is not checked.
         *([] if of_place and model.size is None else _shape(model)),
     ]
 
@@ -84,7 +86,7 @@ def _in_s3(location: str) -> Iterator[Problem]:
     if not location.startswith(S3_SCHEME):
         yield Problem(
             code=Code.MODEL_PLACE,
-            message="the model's place in S3 is no s3:// address",
+            message="the model's location in S3 must be an s3:// URI",
             remedy=_instead(location),
             allowed="s3://bucket/prefix",
         )
@@ -95,7 +97,7 @@ def _in_s3(location: str) -> Iterator[Problem]:
         yield Problem(
             code=Code.MODEL_PLACE,
             message=problem.message,
-            remedy="write s3://bucket/prefix, the folder that holds the model's config.json",
+            remedy="write s3://bucket/prefix, the folder that contains the model's config.json",
             allowed=problem.allowed,
         )
     yield from _long(location, prefix)
@@ -107,26 +109,24 @@ def _long(location: str, prefix: str) -> Iterator[Problem]:
         return
     yield Problem(
         code=Code.MODEL_PLACE,
-        message=f"the prefix takes {size} bytes of the user data that tells hosts of it, of which EC2 takes "
-        f"{room.user_data_bytes} in all",
-        remedy="put the model under a shorter prefix",
-        allowed=f"up to {room.model_prefix_bytes} bytes of prefix, in UTF-8 and as JSON writes it",
+        message=f"the prefix has {size} bytes, which is too long for the hosts' user data: EC2 allows "
+        f"{room.user_data_bytes} bytes in total",
+        remedy="move the model to a shorter prefix",
+        allowed=f"up to {room.model_prefix_bytes} bytes, in UTF-8 and escaped as in JSON",
     )
 
 
 def _instead(location: str) -> str:
-    """Return the remedy for what is no s3:// address: the address that was meant, where it can be told."""
+    """Return the remedy for a location that is not an s3:// URI: the probable URI, if it can be derived."""
     if url := _OBJECT_URL.fullmatch(location):
         return f"write '{S3_SCHEME}{url['path'] or url['host'] + '/' + url['key']}'".replace("/'", "'")
     if arn := _ARN.fullmatch(location):
         return f"write '{S3_SCHEME}{arn['path'].removesuffix('/*')}'"
     if location.startswith("/"):
-        return "write s3://bucket/prefix; a folder of the image is no model in S3, but one in the image"
+        return "write s3://bucket/prefix, or write a folder in the image as a model in the image"
     if _HUB_ID.fullmatch(location) and "/" in location:
-        return (
-            f"write 's3://{location}' for a bucket of this name; one of the Hub is no model in S3, but one on the Hub"
-        )
-    return "write s3://bucket/prefix, the folder that holds the model's config.json"
+        return f"write 's3://{location}' for a bucket of this name, or write a model of the Hub as a model on the Hub"
+    return "write s3://bucket/prefix, the folder that contains the model's config.json"
 
 
 def _on_hub(location: str) -> Iterator[Problem]:
@@ -134,11 +134,11 @@ def _on_hub(location: str) -> Iterator[Problem]:
         return
     address = location.removeprefix("https://huggingface.co/").strip("/")
     meant = "/".join(address.split("/")[:2])
-    told = location.startswith("https://") and _HUB_ID.fullmatch(meant)
+    is_page = location.startswith("https://") and _HUB_ID.fullmatch(meant)
     yield Problem(
         code=Code.MODEL_HUB_ID,
-        message="no id of a model on the Hugging Face Hub",
-        remedy=f"write {meant!r}" if told else "write owner/name, as the model's page on huggingface.co shows it",
+        message="this is not the id of a model on the Hugging Face Hub",
+        remedy=f"write {meant!r}" if is_page else "write owner/name, as the model's page on huggingface.co shows it",
         allowed="owner/name",
     )
 
@@ -148,8 +148,8 @@ def _in_image(location: str) -> Iterator[Problem]:
         return
     yield Problem(
         code=Code.MODEL_IMAGE_PATH,
-        message="no absolute path of a folder in the image",
-        remedy="write the folder that holds the model's config.json, e.g. /opt/model",
+        message="this is not an absolute path of a folder in the image",
+        remedy="write the folder that contains the model's config.json, e.g. /opt/model",
     )
 
 
@@ -161,15 +161,15 @@ def _revision(model: Model) -> Iterator[Problem]:
         yield model.wrong(
             "revision",
             Code.MODEL_REVISION,
-            "only a model on the Hub has revisions",
-            "leave `revision` out; in S3 another prefix is another revision",
+            "`revision` has no effect: only a model on the Hugging Face Hub has revisions",
+            "remove `revision`; in S3, use a different prefix for each revision",
         )
     elif not _REVISION.fullmatch(revision):
         yield model.wrong(
             "revision",
             Code.MODEL_REVISION,
-            "no branch, tag or commit",
-            "write a commit, so that what is served stays the same",
+            "this is not a branch, tag or commit",
+            "write a commit, so that the served model does not change",
         )
 
 
@@ -181,17 +181,17 @@ def _token(model: Model) -> Iterator[Problem]:
         yield model.wrong(
             "token_secret_arn",
             Code.MODEL_TOKEN,
-            "nothing is fetched from the Hub, so that no token is used",
-            "leave `token_secret_arn` out",
+            "the token has no effect: only a model on the Hugging Face Hub needs one",
+            "remove `token_secret_arn`",
             value=None,
         )
     elif not _SECRET.fullmatch(arn):
-        # The value may be the token itself: it must not be in a message.
+        # The value may be the token itself, so it is not shown.
         yield model.wrong(
             "token_secret_arn",
             Code.MODEL_TOKEN,
-            "this is no ARN of a Secrets Manager secret",
-            "put the token into a secret, as its whole text, and write the secret's ARN",
+            "this is not the ARN of a Secrets Manager secret",
+            "store the token as the plain text of a secret, and write the secret's ARN",
             allowed="arn:aws:secretsmanager:<region>:<account>:secret:<name>",
             value=None,
         )
@@ -203,8 +203,8 @@ def _served_name(model: Model) -> Iterator[Problem]:
         yield model.wrong(
             "served_name",
             Code.MODEL_NAME,
-            "no name that clients can write as `model`",
-            "write a short name, e.g. tanuki-8b, or leave it out for the service's own",
+            "this is not a valid name for clients' `model` parameter",
+            "write a short name, e.g. tanuki-8b, or remove it to use the name of the service",
             allowed="1 to 128 letters, digits and . _ - / : @ +",
         )
 
@@ -216,9 +216,9 @@ def _shape(model: Model) -> Iterator[Problem]:
     yield model.wrong(
         "shape",
         Code.MODEL_SHAPE_UNKNOWN,
-        "nobody told how large the model is, so that nobody can tell whether it fits",
-        "give its `shape`: the path of its config.json on this machine, or its numbers",
-        allowed="a folder or id that ends in the name of a known model needs no shape, e.g. s3://bucket/tanuki-8b",
+        "the size of the model is unknown, so llm-fleet cannot check whether it fits",
+        "set `shape`: the path of the model's config.json on this machine, or its numbers",
+        allowed="a location that ends in the name of a known model needs no `shape`, e.g. s3://bucket/tanuki-8b",
         value=model.location,
     )
 
@@ -231,13 +231,13 @@ def _prefix(model: Model) -> Iterator[Problem]:
         yield model.wrong(
             "prefix",
             Code.CONTRADICTION,
-            "`prefix` is a folder of `bucket`, which is not told",
-            "write the folder at the end of `s3_uri`, or name the `bucket`",
+            "`prefix` requires `bucket`",
+            "write the prefix at the end of `s3_uri`, or set `bucket`",
         )
 
 
 def _mounted(model: Model) -> Iterator[Problem]:
-    """Return what is wrong with the keys of bucket and token, and with the cache on hosts."""
+    """Return what is wrong with the KMS keys of bucket and token, and with the cache on hosts."""
     in_s3, on_hub = model.source is ModelSource.S3, model.source is ModelSource.HUB
     yield from check_key(model.key_arn, "key_arn", used=in_s3, owner="a bucket")
     yield from _cache(model)
@@ -245,13 +245,13 @@ def _mounted(model: Model) -> Iterator[Problem]:
 
 
 def check_key(arn: str | None, path: str, *, used: bool, owner: str) -> Iterator[Problem]:
-    """Return a problem at `path` when `arn` is no key's, or `owner`, whose key it would be, is not there (`used`)."""
+    """Return a problem at `path` when `arn` is not the ARN of a key, or has no effect (not `used`)."""
     if arn is None or is_unresolved(arn) or (used and _KEY.fullmatch(arn)):
         return
     yield Problem(
         code=Code.MODEL_KEY,
-        message="this is no ARN of a KMS key" if used else f"only {owner} has a key",
-        remedy="write the key's own ARN; policies do not know aliases" if used else f"leave `{path}` out",
+        message="this is not the ARN of a KMS key" if used else f"`{path}` has no effect: it is the key of {owner}",
+        remedy="write the ARN of the key itself; IAM policies do not support aliases" if used else f"remove `{path}`",
         path=(path,),
         value=arn,
         allowed="arn:aws:kms:<region>:<account>:key/<id>" if used else "",
@@ -262,21 +262,21 @@ def _cache(model: Model) -> Iterator[Problem]:
     size = model.cache_gib
     if size is not None and not is_unresolved(size) and model.source is not ModelSource.S3:
         yield model.wrong(
-            "cache_gib", Code.MODEL_CACHE, "only a model in S3 is cached on its hosts", "leave `cache_gib` out"
+            "cache_gib", Code.MODEL_CACHE, "the cache has no effect: only a model in S3 is cached", "remove `cache_gib`"
         )
         return
-    remedy = "write 0 for no cache, or leave it out for one of the model's size"
+    remedy = "write 0 for no cache, or remove it for a cache of the model's size"
     yield from check_number(size, Limit(minimum=0), Code.MODEL_CACHE, "cache_gib", what="the cache", remedy=remedy)
 
 
 @rule
 def check_compiled(server: ModelServer, model: Model) -> Iterator[Problem]:
-    """Return a problem when `model` is a plain checkpoint and `server` compiles none; paths are those of the model.
+    """Return a problem when `model` is a plain checkpoint and `server` cannot compile it; paths are those of the model.
 
-    TGI looks for compiled code in the Hub's public cache and ends when there is none (`fetch_model` in
+    TGI looks for compiled code in the Hub's public cache and exits when there is none (`fetch_model` in
     text-generation-inference's backends/neuron/server/text_generation_server/model.py), and so does Hugging Face's vLLM
-    unless it is told otherwise (optimum-neuron's vllm/model_loader.py). Of a model that is not on the Hub there is
-    none. For one on the Hub nobody can tell at synth; AWS's images compile what they do not find.
+    by default (optimum-neuron's vllm/model_loader.py). For a model that is not on the Hub there is
+    none. For a model on the Hub it is unknown at synth. AWS's images compile models that are not in the cache.
     """
     if model.is_compiled or model.source is ModelSource.HUB or not _needs_the_cache(server):
         return
@@ -285,8 +285,8 @@ def check_compiled(server: ModelServer, model: Model) -> Iterator[Problem]:
     yield model.wrong(
         "compiled",
         Code.MODEL_NOT_COMPILED,
-        f"{server.kind} compiles no model, and this one is not exported for Neuron",
-        f"export it first with ModelExport, and leave `compiled` out{allow}",
+        f"{server.kind} does not compile models, and this model is not exported for Neuron",
+        f"export it first with ModelExport, and remove `compiled`{allow}",
         value=False,
     )
 
@@ -298,15 +298,15 @@ def _needs_the_cache(server: ModelServer) -> bool:
 
 
 _OPTIMUM = (ServerKind.TGI, ServerKind.HUGGING_FACE_VLLM)
-"""Servers that load what optimum-neuron exports."""
+"""Servers that load models exported by optimum-neuron."""
 _CAST_TYPE = "bf16"
-"""What models are published in."""
+"""The usual data type of published models."""
 
 
-def asked_of_model(server: ModelServer, model: Model, instance: NeuronInstance) -> Mapping[str, Any]:
-    """Return what `server` on `instance` asks of `model`, as `findings` of the model's check takes it.
+def requested_of_model(server: ModelServer, model: Model, instance: NeuronInstance) -> Mapping[str, Any]:
+    """Return what `server` on `instance` requires of `model`, as the argument of `findings` in the model's check.
 
-    The compiler of another image than the catalog's is not known, and so not compared.
+    The compiler in the user's own image is unknown, and not compared.
     """
     return {
         "compiled": model.is_compiled,
@@ -322,17 +322,17 @@ def asked_of_model(server: ModelServer, model: Model, instance: NeuronInstance) 
 
 
 def cast_type(server: ModelServer) -> str:
-    """Return what TGI casts weights to: `bf16` unless it is told otherwise."""
+    """Return the data type to which TGI casts weights. Default: `bf16`."""
     return str(server.settings.get("cast_type") or _CAST_TYPE)
 
 
 def _shards_needed(shape: ModelShape | None, instance: NeuronInstance) -> bool:
-    """Return whether the whole checkpoint, which optimum-neuron gathers where there are no shards, is too much."""
+    """Return whether the host memory is too small for the whole checkpoint, which is loaded when it has no shards."""
     return shape is not None and host_bytes(shape, compiled=False) > task_memory_mib(instance) * 1024**2
 
 
 def check_shape(shape: ModelShape) -> list[Problem]:
-    """Return a problem for each number that no model has."""
+    """Return a problem for each impossible number."""
     names = ("parameters", "layers", "attention_heads", "kv_heads", "head_dim", "bytes_per_parameter")
     return check_shape_numbers(shape, names) or list(_heads(shape))
 
@@ -352,7 +352,7 @@ def _heads(shape: ModelShape) -> Iterator[Problem]:
     yield shape.wrong(
         "kv_heads",
         Code.MODEL_SHAPE,
-        f"{heads} heads of queries cannot share {kv_heads} heads of keys and values evenly",
-        "write num_attention_heads and num_key_value_heads of the model's config.json",
+        f"`kv_heads` must divide the number of attention heads, {heads}",
+        "write num_attention_heads and num_key_value_heads from the model's config.json",
         allowed=f"a divisor of {heads}",
     )

@@ -1,6 +1,6 @@
-"""What passes through the front of a service, as data: the load balancer's rules and the tests are made of it.
+"""The routes of a service's load balancer, as data: its listener rules and the tests are made from them.
 
-A request meets the first route that it fits, in order of priority; one that fits none gets `NOT_FOUND`.
+The first route that matches a request, in order of priority, handles it; without a match the answer is `NOT_FOUND`.
 """
 
 import json
@@ -12,7 +12,7 @@ from llm_fleet.spec.model_server import ServerKind
 from llm_fleet.spec.service import Authentication
 
 API_PATHS = "/v1/*"
-"""OpenAI's interface, as Elastic Load Balancing writes a path pattern."""
+"""OpenAI's API, as a path pattern of Elastic Load Balancing."""
 _CREDENTIALS = (("Authorization", "Bearer ?*"),)
 
 
@@ -21,26 +21,26 @@ def _compact(value: dict[str, object]) -> str:
 
 
 class RouteAction(StrEnum):
-    """What becomes of a request."""
+    """How a request is handled."""
 
     FORWARD = "forward"
-    """The server gets it."""
+    """It is forwarded to the server."""
     VALIDATE_JWT = "validate-jwt"
-    """The server gets it when its token is good; else the load balancer refuses it."""
+    """It is forwarded if its token is valid; if not, the load balancer rejects it."""
     ANSWER = "answer"
-    """The load balancer answers by itself."""
+    """The load balancer returns a fixed response."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An answer of the load balancer's own, in JSON."""
+    """A fixed response of the load balancer, in JSON."""
 
     status: int
     body: str
 
     @classmethod
     def error(cls, status: int, message: str, code: str) -> "Answer":
-        """Return an answer in the form of OpenAI's errors, which their clients can read."""
+        """Return an answer in the form of OpenAI's errors, which OpenAI clients can parse."""
         return cls(
             status=status,
             body=_compact(
@@ -50,7 +50,7 @@ class Answer:
 
     @classmethod
     def models(cls, served_name: str) -> "Answer":
-        """Return OpenAI's list of models, of which there is one."""
+        """Return OpenAI's list of models, with one model."""
         model = {"id": served_name, "object": "model", "created": 0, "owned_by": "llm-fleet"}
         return cls(status=200, body=_compact({"object": "list", "data": [model]}))
 
@@ -63,21 +63,21 @@ UNAUTHORIZED = Answer.error(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """Requests of one kind, and what becomes of them."""
+    """A pattern of requests, and how they are handled."""
 
     name: str
     """Letters and digits; unique in a front."""
     priority: int
-    """Of the routes that a request fits, the one with the lowest is taken."""
+    """Of the routes that match a request, the one with the lowest number handles it."""
     paths: tuple[str, ...]
-    """Patterns, of which one must fit; `*` is any text, `?` any character."""
+    """Patterns, of which one must match; `*` is any text, `?` any character."""
     action: RouteAction
     methods: tuple[str, ...] = ()
-    """HTTP methods; empty is any."""
+    """HTTP methods; empty matches any."""
     headers: tuple[tuple[str, str], ...] = ()
-    """Headers and the patterns of their values, all of which a request must have."""
+    """Headers and the patterns of their values, all of which must match."""
     answer: Answer | None = None
-    """With `RouteAction.ANSWER`: which."""
+    """The response of `RouteAction.ANSWER`."""
 
 
 def routes(
@@ -85,11 +85,11 @@ def routes(
 ) -> tuple[Route, ...]:
     """Return the routes of a front, in order of priority.
 
-    - Health is answered to `GET` alone, to whoever reaches the front: it tells no more than that a server is up.
-    - With a key, a request without one is refused here, and the server compares the key. What the server answers below
-      `/v1/` without comparing it is not forwarded at all, as the load balancer cannot tell a good key from a bad one:
-      it answers the list of models by itself, which tells the name `served_name` and nothing of the server.
-    - With tokens, the load balancer checks them, for every path alike.
+    - Only `GET` is allowed for health, without credentials: the response shows only that a server is up.
+    - With an API key, requests without one are rejected here, and the server compares the key. Paths below
+      `/v1/` that the server answers without comparing it are not forwarded, as the load balancer cannot check the key:
+      it returns the list of models itself, with only the name `served_name`.
+    - With JWT, the load balancer validates the tokens, for all paths.
     """
     health = Route(name="Health", priority=10, paths=(health_path,), methods=("GET",), action=RouteAction.FORWARD)
     if authentication is Authentication.NONE:
@@ -114,7 +114,7 @@ def routes(
 
 
 def _in_place_of(unguarded: tuple[str, ...], served_name: str) -> tuple[Route, ...]:
-    """Return the answers in place of those of a server that asks nobody for its key at these paths."""
+    """Return routes that replace the server's answers at paths where it does not check the key."""
     if not unguarded:
         return ()
     return (

@@ -1,4 +1,4 @@
-"""What a model server can be told, its settings and variables, and on which instances and where it runs."""
+"""Rules of a model server: settings, environment variables, image, instance types and regions."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ _IMAGE = re.compile(r"[a-z0-9][a-z0-9.-]*(:\d+)?/[a-z0-9._/-]+(:[\w][\w.-]{0,127
 
 
 def check_server(server: ModelServer) -> list[Problem]:
-    """Return what is wrong with `server` wherever it runs: sizes, settings, another image."""
+    """Return what is wrong with `server`, independent of instance type and region: sizes, settings, own image."""
     least = Limit(minimum=1)
     length = check_number(
         server.sequence_length, least, Code.SERVER_SIZE, "sequence_length", what="the sequence length"
@@ -52,7 +52,7 @@ def check_server(server: ModelServer) -> list[Problem]:
 def check_server_on(server: ModelServer, instance_type: str, region: str | None) -> list[Problem]:
     """Return why `server` cannot run on `instance_type` in `region`.
 
-    An instance type that does not exist or has no Neuron devices is not told here: it is no fault of the server's.
+    An instance type that does not exist or has no Neuron devices passes: another rule reports it.
     """
     instance = None if is_unresolved(instance_type) else neuron_instance(instance_type)
     on_instance = _check_instance(server, instance) if instance is not None else ()
@@ -60,7 +60,7 @@ def check_server_on(server: ModelServer, instance_type: str, region: str | None)
 
 
 def cores_of(server: ModelServer, instance: NeuronInstance) -> int:
-    """Return over how many NeuronCores `server` spreads a model on `instance`: all, unless told otherwise."""
+    """Return the number of NeuronCores that `server` uses on `instance`. Default: all."""
     return instance.cores if server.tensor_parallel is None else server.tensor_parallel
 
 
@@ -71,8 +71,8 @@ def _check_instance(server: ModelServer, instance: NeuronInstance) -> Iterator[P
         yield server.wrong(
             "kind",
             Code.SERVER_FAMILY,
-            f"{facts.title} does not run on {instance.family}",
-            f"take an instance of {' or '.join(facts.families)}"
+            f"{facts.title} does not support {instance.family}",
+            f"use an instance type of {' or '.join(facts.families)}"
             + (f", or the server {' or '.join(map(repr, others))}" if others else ""),
             allowed=", ".join(others),
         )
@@ -83,12 +83,12 @@ def _check_instance(server: ModelServer, instance: NeuronInstance) -> Iterator[P
         yield server.wrong(
             "tensor_parallel",
             Code.TENSOR_PARALLEL,
-            f"{instance.name} has {instance.cores} NeuronCores"
+            f"`tensor_parallel` is more than the {instance.cores} NeuronCores of {instance.name}"
             if many
-            else f"a model cannot be spread over {cores} of the {instance.cores} NeuronCores of {instance.name}",
+            else f"a model cannot be split over {cores} of the {instance.cores} NeuronCores of {instance.name}",
             f"write {instance.cores if many else nearest}"
-            + (f", or take {larger[0]}" if larger and many else "")
-            + "; left out, it is all cores",
+            + (f", or use {larger[0]}" if larger and many else "")
+            + "; the default is all cores",
             allowed=", ".join(map(str, allowed)),
         )
 
@@ -96,14 +96,14 @@ def _check_instance(server: ModelServer, instance: NeuronInstance) -> Iterator[P
 def _check_region(server: ModelServer, region: str | None) -> Iterator[Problem]:
     table = model_servers()[server.kind].accounts
     if server.image is not None or table is None or region is None or region not in regions():
-        return  # a region that is a token, or none at all, is in no table
+        return  # an unknown region, or a CDK token
     if not image_account(table, region):
         yield server.wrong(
             "kind",
             Code.SERVER_REGION,
-            f"the image of {model_servers()[server.kind].title} is not offered in {region}",
-            "copy the image into a repository of your own and name it as image, "
-            f"with runtime_version: {model_servers()[server.kind].runtime}; or take one of the regions allowed",
+            f"AWS does not offer the image of {model_servers()[server.kind].title} in {region}",
+            "copy the image to your own ECR repository and set `image` to it, "
+            f"with runtime_version: {model_servers()[server.kind].runtime}; or use one of the allowed regions",
             allowed=", ".join(image_regions(table)),
         )
 
@@ -115,12 +115,12 @@ def _check_capabilities(server: ModelServer) -> Iterator[Problem]:
         if is_unresolved(name):
             continue
         if name in given[:index]:
-            yield server.wrong(field, Code.SERVER_CAPABILITY, "this capability is in the list twice", "write it once")
+            yield server.wrong(field, Code.SERVER_CAPABILITY, "this capability is listed twice", "write it once")
         elif bare == "ALL":
             yield server.wrong(
                 field,
                 Code.SERVER_CAPABILITY,
-                "ALL makes the server root on its host",
+                "ALL would give the server root permissions on its host",
                 "write each capability that the server needs, e.g. IPC_LOCK",
                 allowed=", ".join(allowed),
             )
@@ -128,8 +128,8 @@ def _check_capabilities(server: ModelServer) -> Iterator[Problem]:
             yield server.wrong(
                 field,
                 Code.SERVER_CAPABILITY,
-                "this is not a Linux capability that ECS adds to a container",
-                f"write {bare}" if bare in allowed else "write one of those allowed, or leave it out",
+                "this is not a Linux capability that ECS supports",
+                f"write {bare}" if bare in allowed else "write one of the allowed capabilities, or remove it",
                 allowed=", ".join(allowed),
             )
 
@@ -142,23 +142,23 @@ def _check_image(server: ModelServer) -> Iterator[Problem]:
         yield server.wrong(
             "image",
             Code.SERVER_IMAGE,
-            "this is no name of an image in a registry",
+            "this is not the URI of an image in a registry",
             f"write registry, repository and tag, e.g. '{_example(facts)}'",
         )
     if image is not None and runtime is None:
         yield server.wrong(
             "runtime_version",
             Code.SERVER_IMAGE,
-            "nobody can tell which host driver this image needs",
-            "say what `dpkg -l aws-neuronx-runtime-lib` shows inside it, as runtime_version; "
-            f"the catalog's image has {facts.runtime}",
+            "`runtime_version` is required with `image`: the host driver depends on it",
+            "write the version that `dpkg -l aws-neuronx-runtime-lib` shows in the image; "
+            f"the default image has {facts.runtime}",
         )
     if image is None and runtime is not None and not is_unresolved(runtime) and not problems:
         yield server.wrong(
             "runtime_version",
             Code.SERVER_IMAGE,
-            "a runtime is told without an image of your own",
-            f"name the image, or leave runtime_version out: the catalog's image has {facts.runtime}",
+            "`runtime_version` has no effect without `image`",
+            f"set image, or remove runtime_version: the default image has {facts.runtime}",
         )
 
 
@@ -167,10 +167,10 @@ def _example(facts: ModelServerFacts) -> str:
 
 
 def check_settings(server: ModelServer, *, sizes_are_known: bool = True) -> list[Problem]:
-    """Return which settings `server` does not take, and which contradict its sizes. Types are those of its fields."""
+    """Return problems of settings that are out of range, or contradict the sizes of `server`."""
     known = server_settings(server.kind)
-    told = {name: value for name, value in server.settings.items() if not is_unresolved(value)}
-    problems = [problem for name, value in told.items() for problem in _check_value(known[name], value)]
+    given = {name: value for name, value in server.settings.items() if not is_unresolved(value)}
+    problems = [problem for name, value in given.items() for problem in _check_value(known[name], value)]
     return problems or ([*_check_tokens(server)] if sizes_are_known else [])
 
 
@@ -183,7 +183,7 @@ def _check_value(setting: ServerSetting, value: Any) -> Iterator[Problem]:
         nearest = setting.minimum if setting.minimum is not None and value < setting.minimum else setting.maximum
         yield Problem(
             code=Code.SERVER_SETTING,
-            message=f"the server does not take this as {setting.name}",
+            message=f"`{setting.name}` is outside the range that the server accepts",
             remedy=f"write {_whole(nearest)}, or another number in the range",
             path=(setting.name,),
             value=value,
@@ -192,22 +192,22 @@ def _check_value(setting: ServerSetting, value: Any) -> Iterator[Problem]:
 
 
 def _check_words(setting: ServerSetting, words: Sequence[Any]) -> Iterator[Problem]:
-    """Check that no word says what the service says itself. Their values are not repeated: some are secrets."""
+    """Check that no argument repeats one that the service sets. Values are not shown: some are secrets."""
     names = [str(word).partition("=")[0] for word in words]
     own = [name for name in names if name.lower().replace("_", "-") in own_arguments()]
     if own:
         yield Problem(
             code=Code.SERVER_SETTING,
-            message="the service tells its server this by itself, and what is told twice would not be what was checked",
-            remedy="leave it out: sizes are tensor_parallel, batch_size and sequence_length, the name is the model's "
-            "served_name, the API key is the front's and the Hub's token the model's",
+            message="the service sets these arguments of the server itself",
+            remedy="remove them, and use instead tensor_parallel, batch_size and sequence_length of the server, "
+            "served_name and the Hub token of the model, and the API key of the front",
             path=(setting.name,),
             value=", ".join(own),
         )
 
 
 def _check_tokens(server: ModelServer) -> Iterator[Problem]:
-    """Check that prompt, answer and prefill of TGI go together, as its router does when it starts."""
+    """Check the combination of TGI's prompt, total and prefill tokens, as its router does when it starts."""
     total, prompt = server.sequence_length, server.settings.get("max_input_tokens")
     prefill = server.settings.get("max_batch_prefill_tokens")
     known = isinstance(prompt, int) and not is_unresolved(prompt)
@@ -216,15 +216,15 @@ def _check_tokens(server: ModelServer) -> Iterator[Problem]:
         yield server.wrong(
             "max_input_tokens",
             Code.SERVER_SETTING,
-            f"a prompt of {prompt} tokens leaves no room for an answer in a sequence of {total}",
-            f"write less than {total}; left out, it is half of it",
+            f"`max_input_tokens` must be less than `sequence_length`, which is {total}",
+            f"write less than {total}; the default is half of it",
         )
     elif is_above(longest, prefill):
         yield server.wrong(
             "max_batch_prefill_tokens",
             Code.SERVER_SETTING,
-            f"a prompt may have {longest} tokens, more than are read in one go",
-            f"write {longest} or more",
+            f"`max_batch_prefill_tokens` must be at least the maximum of a prompt, {longest} tokens",
+            f"write at least {longest}",
         )
 
 
@@ -236,7 +236,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def check_environment(server: ModelServer) -> Iterator[Problem]:
-    """Return what is wrong with the variables that `server` is given: names, texts, ours, and what looks secret."""
+    """Return what is wrong with the user's environment variables: invalid names, reserved ones, secrets."""
     for name, value in server.environment.items():
         if not is_unresolved(name):
             yield from _variable(server, name, value)
@@ -249,7 +249,7 @@ def _variable(server: ModelServer, name: str, value: str) -> Iterator[Problem]:
         yield server.wrong(
             field,
             Code.SERVER_ENVIRONMENT,
-            "this is no name of an environment variable",
+            "this is not a valid name of an environment variable",
             "write letters, digits and underscores, with no digit first",
             allowed="letters, digits and underscores",
             value=None,
@@ -261,18 +261,18 @@ def _variable(server: ModelServer, name: str, value: str) -> Iterator[Problem]:
             "the service sets this variable itself",
             f"remove it, and write the setting `{settings[0]}` of the server"
             if settings
-            else "remove it: sizes are tensor_parallel, batch_size and sequence_length, the API key is the front's and "
-            "the Hub's token the model's; the others follow from model, image and hosts",
+            else "remove it, and use instead tensor_parallel, batch_size and sequence_length of the server, the API "
+            "key of the front and the Hub token of the model; other variables are set from model, image and hosts",
             value=None,
         )
     elif _is_secret(name, value):
         yield server.wrong(
             field,
             Code.SERVER_SECRET,
-            "this looks like a secret: everyone who may read the template or describe the task definition could read "
-            "its text",
-            "keep it in Secrets Manager: the Hub's token is the model's token_secret_arn, the API key is the front's; "
-            "a credential of another service belongs in an image of your own",
+            "this looks like a secret, and anyone with read access to the template or the task definition could read "
+            "it",
+            "store it in Secrets Manager, and set token_secret_arn of the model for the Hub token, or the API key of "
+            "the front; add credentials of other services to your own image",
             value=None,
         )
 

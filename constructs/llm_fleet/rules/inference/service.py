@@ -1,4 +1,4 @@
-"""All rules of an inference service: of its parts, between them, and of its name, log, alarms and addresses."""
+"""All rules of an inference service: its parts, their combination, its name, logs, alarms and addresses."""
 
 import math
 import re
@@ -32,10 +32,10 @@ from llm_fleet.spec.service import Alarms, Authentication, Scaling, ServiceSpec
 
 
 def check_service(service: ServiceSpec, *, region: str | None, internet: InternetAccess | None = None) -> list[Problem]:
-    """Return everything that is wrong with `service`, each mistake once; a good one gives nothing.
+    """Return everything that is wrong with `service`, each mistake once.
 
-    Paths are attribute names. `region`: where it stands; `None` or a token when that is not known. `internet`: whether
-    its network has a way out; `None` when that is not known.
+    Paths are attribute names. `region`: its region; `None` or a token when unknown. `internet`: the internet access of
+    its network; `None` when unknown.
     """
     server, model = service.server, service.model
     place = under(check_place(model), "model")
@@ -54,7 +54,7 @@ def check_service(service: ServiceSpec, *, region: str | None, internet: Interne
         *check_closed_network(service, region=region, internet=internet),
     ]
     if not (of_server or on_instance or of_model):
-        # How much memory a server takes is only known of one that runs there, and of a model that it can serve.
+        # The memory is calculated only when server, instance type and model are compatible.
         problems += check_fit(server, model, service.instance_type)
     if place:
         problems = [*place, *(problem for problem in problems if problem.path[:1] != ("model",))]
@@ -73,7 +73,7 @@ def check_service(service: ServiceSpec, *, region: str | None, internet: Interne
 
 
 def _hosts(service: ServiceSpec, internet: InternetAccess | None) -> list[Problem]:
-    """Return what is wrong with the hosts, alone and under this server and model; a mistake alone hides the others."""
+    """Return what is wrong with the hosts; if nothing is, what is wrong with them for this server and model."""
     server, hosts = service.server, service.hosts
     of_type = check_host_type(service.instance_type, managed=hosts.managed)
     alone = [*of_type, *under(check_hosts(hosts), "hosts")]
@@ -93,16 +93,16 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 
 @rule
 def check_service_name(name: str) -> Iterator[Problem]:
-    """Check the name of a service, which its ECS cluster and its capacity provider bear as well."""
+    """Check the name of a service, which is also that of its ECS cluster and capacity provider."""
     limits = task_limits()
     prefix = next((prefix for prefix in limits.provider_prefixes if name.lower().startswith(prefix)), None)
     if is_unresolved(name):
         return
     if not _NAME.fullmatch(name) or len(name) > limits.longest_name:
-        message, remedy = "ECS takes no such name", "write a short name of letters, digits and hyphens, such as chat"
+        message, remedy = "ECS rejects this name", "write a short name of letters, digits and hyphens, such as chat"
     elif prefix is not None:
-        message = f"ECS keeps names that begin with {prefix!r} to itself, and the service's capacity provider bears it"
-        remedy = f"write another beginning, such as llm-{name}"
+        message = f"ECS reserves names of capacity providers that begin with {prefix!r}"
+        remedy = f"write a name with another beginning, such as llm-{name}"
     else:
         return
     allowed = f"1 to {limits.longest_name} letters, digits and hyphens, a letter first"
@@ -110,7 +110,7 @@ def check_service_name(name: str) -> Iterator[Problem]:
 
 
 def _check_grace(service: ServiceSpec) -> Iterator[Problem]:
-    """Check the health check grace period; `None` is the catalog's figure."""
+    """Check the health check grace period; `None` is the catalog's default."""
     seconds, longest = service.health_check_grace_seconds, task_limits().grace_seconds_max
     if seconds is not None and not is_unresolved(seconds) and not 0 < seconds <= longest:
         yield service.wrong(
@@ -118,27 +118,27 @@ def _check_grace(service: ServiceSpec) -> Iterator[Problem]:
             Code.SERVICE_GRACE,
             "ECS would stop each task before its server has loaded the model"
             if seconds <= 0
-            else "ECS knows no such long grace period",
-            "leave it out for the catalog's figure, or write how many seconds the model loads, doubled",
+            else "the grace period is longer than ECS allows",
+            "remove it to use the default, or write twice the seconds in which the model loads",
             allowed=f"1 to {longest} seconds",
         )
 
 
 def _check_sick_hosts(service: ServiceSpec) -> Iterator[Problem]:
-    """Check that something finds the sick hosts that shall be replaced: a daemon on hosts of ours."""
+    """Check that unhealthy hosts, which are replaced, are detected: by a daemon on hosts of capacity `ec2`."""
     managed = service.hosts.managed
-    why = "AWS replaces impaired Managed Instances itself" if managed else "nobody watches the devices"
+    why = "AWS replaces impaired Managed Instances itself" if managed else "Neuron devices are not monitored"
     if service.replace_sick_hosts and not service.watches_devices:
         yield service.wrong(
             "replace_sick_hosts",
             Code.SERVICE_SICK_HOSTS,
-            f"no host can be found sick here: {why}",
-            "leave it out" if managed else "leave it out, or let neuron_health be true",
+            f"`replace_sick_hosts` has no effect: {why}",
+            "remove it" if managed else "remove it, or set neuron_health to true",
         )
 
 
 _ECR = re.compile(r"[0-9]{12}\.dkr\.ecr(?:-fips)?\.(?P<region>[a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|on\.aws)/.+")
-"""A private registry, and no other: VPC endpoints of ECR reach the private registries of their own region alone.
+"""A private registry: VPC endpoints of ECR reach only private registries in their own region.
 
 Source: https://docs.aws.amazon.com/AmazonECR/latest/userguide/vpc-endpoints.html
 """
@@ -148,9 +148,9 @@ Source: https://docs.aws.amazon.com/AmazonECR/latest/userguide/vpc-endpoints.htm
 def check_pulled_image(
     image: str | None, *path: PathPart, region: str | None, internet: InternetAccess | None
 ) -> Iterator[Problem]:
-    """Return a problem at `path` when hosts in a network of this kind cannot pull `image`.
+    """Return a problem at `path` when hosts in the network cannot pull `image`.
 
-    Only of a network that is closed for sure: `internet` is `None` where nobody told.
+    `internet`: the network's internet access; `None` when unknown, which passes.
     """
     if internet != InternetAccess.NONE or image is None or is_unresolved(image):
         return
@@ -162,10 +162,10 @@ def check_pulled_image(
     yield Problem(
         code=Code.CLOSED_NETWORK,
         path=path,
-        message=f"this image is {where}, and nothing leads there out of a network without internet",
+        message=f"hosts cannot pull this image {where}: their network has no internet access",
         value=image,
         allowed=f"an image in a private ECR registry of {home or 'the region'}",
-        remedy="copy the image into ECR of the region (`docker buildx imagetools create`), or give the network a "
+        remedy="copy the image to ECR in the region (`docker buildx imagetools create`), or give the network a "
         "NAT gateway",
     )
 
@@ -174,9 +174,9 @@ def check_pulled_image(
 def check_closed_network(
     service: ServiceSpec, *, region: str | None, internet: InternetAccess | None
 ) -> Iterator[Problem]:
-    """Return what `service` could not fetch in a network of this kind: image, model, keys of an issuer; and who asks.
+    """Return problems of `service` in a network without internet access: image, model, JWKS, public load balancer.
 
-    Whether the sidecars' images can be pulled is for those who name them, by `check_pulled_image`.
+    Images of sidecars are checked separately, by `check_pulled_image`.
     """
     if internet != InternetAccess.NONE:
         return
@@ -186,37 +186,37 @@ def check_closed_network(
         yield Problem(
             code=Code.CLOSED_NETWORK,
             path=("model", *service.model.place),
-            message="a model of the Hub is downloaded when a task starts, and this network has no way there",
+            message="tasks cannot download a model from the Hugging Face Hub: the network has no internet access",
             value=service.model.place_value,
             allowed="a model in S3 or in the image",
-            remedy="copy the model into a bucket and name it as s3://…, or give the network a NAT gateway",
+            remedy="copy the model to a bucket and write its s3:// URI, or give the network a NAT gateway",
         )
     if service.front.authentication is Authentication.JWT:
         yield Problem(
             code=Code.CLOSED_NETWORK,
             path=("front", "jwt", "jwks_endpoint"),
-            message="the load balancer fetches the issuer's keys from the internet, and this network has no way there",
+            message="the load balancer cannot download the issuer's keys: the network has no internet access",
             remedy="use an API key, or give the network a NAT gateway",
         )
     if service.front.public:
         yield service.wrong(
             ("front", "public"),
             Code.CLOSED_NETWORK,
-            "a network without internet has no public subnets for a public front",
-            "leave the front private, or give the network a NAT gateway",
+            "a public load balancer needs public subnets, which a network without internet access does not have",
+            "remove `public`, or give the network a NAT gateway",
             allowed="false",
         )
 
 
 def _public_image(kind: ServerKind) -> str | None:
-    """Return the catalog's image where it is in a public registry; `None` where it is in ECR of every region."""
+    """Return the default image if it is in a public registry; `None` if it is in private ECR registries."""
     facts = model_servers()[kind]
     return None if facts.accounts else f"{facts.repository}:{facts.tag}"
 
 
 @rule
 def check_thresholds(alarms: Alarms) -> Iterator[Problem]:
-    """Return a problem for each threshold that is no number above 0, and for more than a hundred percent."""
+    """Return a problem for each threshold that is not a number above 0, or is more than 100 percent."""
     for name in ("time_to_first_token_seconds", "waiting_requests", "server_error_percent"):
         most = 100 if name.endswith("_percent") else math.inf
         allowed = "a number above 0" if most == math.inf else f"a number above 0, up to {most}"
@@ -224,8 +224,8 @@ def check_thresholds(alarms: Alarms) -> Iterator[Problem]:
             yield alarms.wrong(
                 name,
                 Code.ALARM_THRESHOLD,
-                "this threshold would let the alarm ring always, or never",
-                f"write {allowed}, or leave it out",
+                "with this threshold the alarm would always ring, or never",
+                f"write {allowed}, or remove it",
                 allowed=allowed,
             )
 
@@ -245,12 +245,12 @@ def check_scaling(service: ServiceSpec) -> list[Problem]:
 
 
 def _check_counts(service: ServiceSpec) -> Iterator[Problem]:
-    """A service without a task could not scale either: there would be nobody to tell of a queue."""
+    """A service without tasks cannot scale, since no task would report the metrics of scaling."""
     limit = Limit(minimum=1, maximum=scaling_facts().max_tasks)
     for attribute, what in (
         ("desired", "the number of tasks"),
-        ("minimum", "the least number of tasks"),
-        ("maximum", "the greatest number of tasks"),
+        ("minimum", "the minimum number of tasks"),
+        ("maximum", "the maximum number of tasks"),
     ):
         yield from check_number(getattr(service, attribute), limit, Code.SCALING_COUNT, attribute, what=what)
 
@@ -261,24 +261,24 @@ def _check_bounds(service: ServiceSpec) -> Iterator[Problem]:
         yield service.wrong(
             "minimum",
             Code.SCALING_BOUNDS,
-            f"the minimum is above the maximum, {most}",
-            "write a number in that range or raise the maximum",
+            f"`minimum` is above `maximum`, which is {most}",
+            "write a number in the allowed range, or raise the maximum",
             allowed=f"1 to {most}",
         )
     elif is_above(desired, most):
         yield service.wrong(
             "desired",
             Code.SCALING_BOUNDS,
-            f"{desired} tasks are desired, and there may be {most} at most",
-            f"write a number in that range, or write maximum {desired}",
+            f"the number of tasks, {desired}, is above `maximum`, which is {most}",
+            f"write a number in the allowed range, or write maximum {desired}",
             allowed=f"up to {most}",
         )
     elif is_above(least, desired):
         yield service.wrong(
             "desired",
             Code.SCALING_BOUNDS,
-            f"{desired} tasks are desired, and there must be {least} at least",
-            f"write a number in that range, or write minimum {desired}",
+            f"the number of tasks, {desired}, is below `minimum`, which is {least}",
+            f"write a number in the allowed range, or write minimum {desired}",
             allowed=f"{least} or more",
         )
 
@@ -286,16 +286,15 @@ def _check_bounds(service: ServiceSpec) -> Iterator[Problem]:
 def _check_targets(scaling: Scaling) -> Iterator[Problem]:
     usual = scaling_facts().queue_target
     remedies = {
-        "queue_target": f"leave it out for {usual:g} request waiting in each task, or write how many may wait",
-        "requests_per_minute_target": "write how many requests one task can answer in a minute, or leave it out to "
-        "scale by the queue",
+        "queue_target": f"remove it for the default of {usual:g} waiting request per task, or write another number",
+        "requests_per_minute_target": "write the requests per minute of one task, or remove it to scale by the queue",
     }
     for target in _TARGETS:
         if not is_positive(getattr(scaling, target)):
             yield scaling.wrong(
                 target,
                 Code.SCALING_TARGET,
-                "a target of scaling is a number above 0: what is shared by tasks can neither be nothing nor owed",
+                "the target of scaling must be a number above 0",
                 remedies[target],
                 allowed="a number above 0",
             )
@@ -306,13 +305,13 @@ def _check_one_target(scaling: Scaling) -> Iterator[Problem]:
         yield scaling.wrong(
             "requests_per_minute_target",
             Code.SCALING_TWO_TARGETS,
-            "both the queue and the requests per minute are given a target, and one of them is followed",
-            "keep `queue_target`, which knows how long answers are, or `requests_per_minute_target` alone",
+            "set only one of `queue_target` and `requests_per_minute_target`",
+            "keep `queue_target`, which takes the length of answers into account, or `requests_per_minute_target`",
         )
 
 
 def _check_target_is_followed(service: ServiceSpec) -> Iterator[Problem]:
-    """A target that is given and never followed would be believed in."""
+    """A target has no effect when the number of tasks is fixed."""
     tasks, scaling = service.tasks, service.scaling
     if is_unresolved(tasks.maximum) or is_unresolved(tasks.minimum) or tasks.scales:
         return
@@ -321,16 +320,16 @@ def _check_target_is_followed(service: ServiceSpec) -> Iterator[Problem]:
             yield scaling.wrong(
                 target,
                 Code.SCALING_FIXED,
-                f"the number of tasks is always {tasks.maximum}, so no target is followed",
-                f"write a `maximum` above {tasks.minimum}, or leave the target out",
+                f"this target has no effect: the number of tasks is always {tasks.maximum}",
+                f"write a `maximum` above {tasks.minimum}, or remove the target",
             )
 
 
 def address_claims(service: ServiceSpec, *, owner: str, zones: Sequence[str]) -> list[AddressClaim]:
-    """Return a claim for each of `zones`, over which the hosts are spread: as many as there may be at most.
+    """Return a claim for each of `zones`, over which the maximum number of hosts is spread.
 
-    Each host has an address, as has its serving task, which is in the VPC by itself (`awsvpc`). The load balancer
-    stands in other subnets. A number that is known only at deploy time claims nothing.
+    Each host has an address, and so has its serving task (network mode `awsvpc`). The load balancer
+    is in other subnets. A number that is a CDK token claims nothing.
     """
     most = service.tasks.maximum
     if is_unresolved(most) or is_unresolved(service.instance_type) or not zones:

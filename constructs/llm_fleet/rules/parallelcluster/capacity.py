@@ -1,4 +1,4 @@
-"""Capacity of compute resources: how it is bought, reserved and placed."""
+"""Capacity of compute resources: capacity type, reservations, placement groups."""
 
 import re
 from collections.abc import Iterator
@@ -21,17 +21,17 @@ _STRATEGIES = {
 
 @rule
 def check_reservation(reservation: CapacityReservation | None) -> Iterator[Problem]:
-    """Check that a reservation is told in one way, and by something of the right form."""
+    """Check that a reservation is given in one way, and in the right format."""
     if reservation is None:
         return
-    told, arn = reservation.reservation_id, reservation.resource_group_arn
-    if (told is None) == (arn is None):
+    reported, arn = reservation.reservation_id, reservation.resource_group_arn
+    if (reported is None) == (arn is None):
         yield Problem(
             code=Code.PC_RESERVATION,
-            message="the reservation is told by an id and by a resource group"
-            if told is not None
-            else "the reservation is told neither by an id nor by a resource group",
-            remedy="give the id of one reservation, or the ARN of a group of them",
+            message="the reservation has both an ID and a resource group"
+            if reported is not None
+            else "the reservation has neither an ID nor a resource group",
+            remedy="write the ID of a reservation, or the ARN of a resource group of reservations",
             path=("capacity_reservation",),
         )
         return
@@ -40,7 +40,7 @@ def check_reservation(reservation: CapacityReservation | None) -> Iterator[Probl
         if value is not None and not is_unresolved(value) and not form.fullmatch(value):
             yield Problem(
                 code=Code.PC_RESERVATION,
-                message=f"this is no {noun}",
+                message=f"this is not the {noun}",
                 remedy="write it as `aws ec2 describe-capacity-reservations` or `aws resource-groups list-groups` "
                 "shows it",
                 path=("capacity_reservation", attribute),
@@ -50,7 +50,7 @@ def check_reservation(reservation: CapacityReservation | None) -> Iterator[Probl
 
 
 _FORMS = {
-    "reservation_id": (re.compile(r"cr-[0-9a-f]{8,17}"), "id of a capacity reservation", "cr-0123456789abcdef0"),
+    "reservation_id": (re.compile(r"cr-[0-9a-f]{8,17}"), "ID of a capacity reservation", "cr-0123456789abcdef0"),
     "resource_group_arn": (
         re.compile(r"arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:[0-9]{12}:group/.+"),
         "ARN of a resource group",
@@ -68,16 +68,16 @@ def check_reservation_use(queue: Queue, resource: ComputeResource) -> Iterator[P
     if len(resource.types) > 1:
         yield Problem(
             code=Code.PC_RESERVATION,
-            message=f"one reservation is of one instance type, and these are {len(resource.types)}",
-            remedy="name the type of the reservation, or give a resource group of reservations",
+            message=f"one reservation is for one instance type, but the compute resource has {len(resource.types)}",
+            remedy="write the type of the reservation, or a resource group of reservations",
             path=("instance_types",),
             value=list(resource.types),
         )
     elif has_several_subnets(queue):
         yield Problem(
             code=Code.PC_RESERVATION,
-            message=f"one reservation is in one AZ, and the queue in {len(set(queue.subnet_ids))} subnets",
-            remedy="name the subnet in the reservation's AZ, or give a resource group of reservations",
+            message=f"one reservation is in one AZ, but the queue is in {len(set(queue.subnet_ids))} subnets",
+            remedy="write the subnet in the reservation's AZ, or a resource group of reservations",
             path=("capacity_reservation",),
             value=reservation.reservation_id,
         )
@@ -85,15 +85,15 @@ def check_reservation_use(queue: Queue, resource: ComputeResource) -> Iterator[P
 
 @rule
 def check_capacity_block(queue: Queue, resource: ComputeResource) -> Iterator[Problem]:
-    """Check that a Capacity Block has its reservation, and nodes that all run (ComputeResourceSizeValidator)."""
+    """Check that a Capacity Block has its reservation, and that all its nodes run (ComputeResourceSizeValidator)."""
     if queue.capacity_type != CapacityType.CAPACITY_BLOCK:
         return
     reservation = capacity_reservation_of(queue, resource)
     if reservation is None or reservation.reservation_id is None:
         yield Problem(
             code=Code.PC_CAPACITY_BLOCK,
-            message="a Capacity Block is used by the id of its reservation, and there is none",
-            remedy="give the id that `aws ec2 describe-capacity-reservations` shows for the block",
+            message="a Capacity Block requires the ID of its reservation",
+            remedy="write the ID that `aws ec2 describe-capacity-reservations` shows for the block",
             path=("capacity_reservation",),
             allowed="cr-…",
         )
@@ -102,7 +102,7 @@ def check_capacity_block(queue: Queue, resource: ComputeResource) -> Iterator[Pr
         yield resource.wrong(
             "min_count",
             Code.PC_CAPACITY_BLOCK_COUNT,
-            "the instances of a Capacity Block all run as long as it lasts: they are paid for already",
+            "all instances of a Capacity Block must run while it lasts, since they are already paid for",
             f"write {max(least, most, 1)} for both min_count and max_count, or as many as the block has",
             allowed="min_count equal to max_count, and more than 0",
         )
@@ -110,22 +110,22 @@ def check_capacity_block(queue: Queue, resource: ComputeResource) -> Iterator[Pr
 
 @rule
 def check_capacity_type(queue: Queue, resource: ComputeResource) -> Iterator[Problem]:
-    """Check that the types are sold in the way that the queue wants them (CapacityTypeValidator)."""
+    """Check that the types are available with the capacity type of the queue (CapacityTypeValidator)."""
     block, spot = queue.capacity_type == CapacityType.CAPACITY_BLOCK, queue.capacity_type == CapacityType.SPOT
     for facts in known_types(resource):
         if (block and not facts.capacity_block) or (spot and not facts.spot):
             yield resource.wrong(
                 "instance_types",
                 Code.PC_CAPACITY_TYPE,
-                f"AWS does not sell {facts.name} {'in Capacity Blocks' if block else 'as spot'}",
-                "write ONDEMAND as the queue's capacity_type, with a capacity reservation where there is one",
+                f"{facts.name} is not available {'in Capacity Blocks' if block else 'as Spot Instances'}",
+                "write `capacity_type: ONDEMAND` for the queue, with a capacity reservation if you have one",
                 value=facts.name,
             )
 
 
 @rule
 def check_spot_price(queue: Queue, resource: ComputeResource) -> Iterator[Problem]:
-    """Check that a price is one, and that only spot has one. Stricter: ParallelCluster drops it elsewhere unsaid."""
+    """Check that a Spot price is positive, and only given with SPOT. Stricter: ParallelCluster ignores it elsewhere."""
     price = resource.spot_price
     if price is None or is_unresolved(price):
         return
@@ -133,23 +133,23 @@ def check_spot_price(queue: Queue, resource: ComputeResource) -> Iterator[Proble
         yield resource.wrong(
             "spot_price",
             Code.PC_SPOT_PRICE,
-            "a spot price is more than 0",
-            "leave it out: the on-demand price is then the most",
+            "a Spot price must be above 0",
+            "remove it: the On-Demand price is then the limit",
         )
     elif queue.capacity_type != CapacityType.SPOT:
         yield resource.wrong(
             "spot_price",
             Code.PC_SPOT_PRICE,
-            f"the queue is {queue.capacity_type}, which has no spot price",
-            "leave it out, or write SPOT as the queue's capacity_type",
+            f"the queue has capacity_type {queue.capacity_type}, which has no Spot price",
+            "remove it, or write `capacity_type: SPOT` for the queue",
         )
 
 
 @rule
 def check_allocation(queue: Queue) -> Iterator[Problem]:
-    """Check that the capacity has the allocation strategy.
+    """Check that the capacity type supports the allocation strategy.
 
-    Stricter: ParallelCluster looks at it only where a compute resource has several types, and drops it elsewhere.
+    Stricter: ParallelCluster checks it only when a compute resource has several types, and ignores it elsewhere.
     """
     strategy = queue.allocation_strategy
     allowed = _STRATEGIES.get(queue.capacity_type, ())
@@ -157,20 +157,20 @@ def check_allocation(queue: Queue) -> Iterator[Problem]:
         yield queue.wrong(
             "allocation_strategy",
             Code.PC_ALLOCATION,
-            f"{queue.capacity_type} capacity has no allocation strategy {str(strategy)!r}",
-            f"write {str(allowed[0])!r}" if allowed else "leave it out: a block holds what it holds",
+            f"capacity_type {queue.capacity_type} does not support the allocation strategy {str(strategy)!r}",
+            f"write {str(allowed[0])!r}" if allowed else "remove it: a Capacity Block has fixed instances",
             allowed=", ".join(allowed),
         )
 
 
 @rule
 def check_placement_name(group: PlacementGroup | None) -> Iterator[Problem]:
-    """Check that no group is named and disabled at once (PlacementGroupNamingValidator)."""
+    """Check that no placement group is both named and disabled (PlacementGroupNamingValidator)."""
     if group is not None and not group.enabled and group.name is not None:
         yield Problem(
             code=Code.PC_PLACEMENT_NAME,
-            message="the placement group is named and disabled",
-            remedy="leave the name out to have none, or enable it",
+            message="the placement group is both named and disabled",
+            remedy="remove the name to have no placement group, or enable it",
             path=("placement_group", "name"),
             value=group.name,
         )
@@ -178,7 +178,7 @@ def check_placement_name(group: PlacementGroup | None) -> Iterator[Problem]:
 
 @rule
 def check_placement(queue: Queue, resource: ComputeResource) -> Iterator[Problem]:
-    """Check that the instances of `resource` can be in the placement group that they get.
+    """Check that the instances of `resource` support their placement group.
 
     (InstanceTypePlacementGroupValidator, MultiAzPlacementGroupValidator.) Stricter than ParallelCluster, which only
     warns of a Capacity Block in one (PlacementGroupCapacityTypeValidator).
@@ -191,15 +191,15 @@ def check_placement(queue: Queue, resource: ComputeResource) -> Iterator[Problem
             yield resource.wrong(
                 "placement_group",
                 Code.PC_PLACEMENT,
-                f"EC2 puts no {name} into a cluster placement group",
-                "leave the placement group out, or take a type without bursts or flexible CPU, e.g. 'm7i.xlarge'",
+                f"EC2 does not support {name} in a cluster placement group",
+                "remove the placement group, or write a type that is neither burstable nor flex, e.g. 'm7i.xlarge'",
                 value=name,
             )
     if has_several_subnets(queue):
         yield resource.wrong(
             "placement_group",
             Code.PC_PLACEMENT,
-            f"a placement group lies in one AZ, and the queue in {len(set(queue.subnet_ids))} subnets",
+            f"a placement group is in one AZ, but the queue is in {len(set(queue.subnet_ids))} subnets",
             "put the queue into one subnet, or disable the placement group",
             value=list(queue.subnet_ids),
         )
@@ -207,7 +207,7 @@ def check_placement(queue: Queue, resource: ComputeResource) -> Iterator[Problem
         yield resource.wrong(
             "placement_group",
             Code.PC_PLACEMENT,
-            "a Capacity Block is placed by AWS, and instances outside of the group count as not available",
-            "leave the placement group out: the instances of a block stand together already",
+            "AWS places a Capacity Block, so its instances may not be available in a placement group",
+            "remove the placement group: the instances of a Capacity Block are close together already",
             value=True,
         )

@@ -1,10 +1,7 @@
-"""Names of a cluster and its parts, its hosts and roles, its tags, and the hash that is part of its name.
+"""Names of a cluster, its parts, host names and roles, its tags, and the hash in its name.
 
-What makes a cluster of ParallelCluster the one that it is: the name tells clusters apart that no update turns into
-one another.
-
-An update to a key that ParallelCluster never changes fails, and may leave the stack stuck. With a hash of those keys in
-the name, such a change is another cluster, made beside the old one, which goes once the new one stands.
+An update of a key that ParallelCluster cannot change fails, and can leave the stack stuck. With a hash of those keys in
+the name, such a change makes a new cluster, and the old one is deleted once the new one exists.
 """
 
 import hashlib
@@ -37,16 +34,16 @@ from llm_fleet.spec.parallelcluster_queue import Queue
 HASH_SUFFIX_LENGTH = 9
 """Characters that `name_with_hash` adds: a hyphen and eight hexadecimal digits."""
 NEVER_CHANGED = frozenset({"UNSUPPORTED", "READ_ONLY_RESOURCE_BUCKET", "UNKNOWN"})
-"""Policies under which ParallelCluster refuses every update."""
-# The scripts' own places hold the name, and a name cannot depend on itself.
+"""Policies under which ParallelCluster rejects every update."""
+# The locations of the scripts contain the name, and a name cannot depend on itself.
 _HOLDS_THE_NAME = ("HeadNode/CustomActions",)
 
 
 def name_with_hash(name: str, configuration: Section, version: str) -> str:
     """Return `<name>-<8 hex digits>` for the cluster `name` of this configuration and version of ParallelCluster.
 
-    `configuration` is ParallelCluster's own, with CDK tokens resolved to CloudFormation's intrinsic functions. Raises
-    `ValueError` where a token is left: the digits would change from one synth to the next.
+    `configuration`: that of ParallelCluster, with CDK tokens resolved to CloudFormation's intrinsic functions. Raises
+    `ValueError` when a token is left: the digits would change with every synth.
     """
     return f"{name}-{identity_hash(configuration, version)}"
 
@@ -54,8 +51,8 @@ def name_with_hash(name: str, configuration: Section, version: str) -> str:
 def identity_hash(configuration: Section, version: str, *, scripts: Any = None) -> str:
     """Return the eight digits; see `name_with_hash`.
 
-    `scripts`: where those of the head node lie, but for the name that is in their keys; plain values, and functions of
-    CloudFormation. No update moves them, nor gives them to a head node that was made without. Default: it runs none.
+    `scripts`: locations of the head node's scripts, without the name that is in their keys; plain values, and
+    functions of CloudFormation. No update can move or add them. Default: the head node runs none.
     """
     parts = {"Version": version, "Scripts": scripts, **immutable_parts(configuration)}
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
@@ -63,23 +60,23 @@ def identity_hash(configuration: Section, version: str, *, scripts: Any = None) 
 
 
 def immutable_parts(configuration: Section) -> dict[str, Any]:
-    """Return, by path, everything whose change needs a new cluster whatever is stopped before.
+    """Return, by path, every value whose change requires a new cluster.
 
-    Those are the keys that ParallelCluster's own policies never update, sections of such keys (that they are there),
-    and the mount of `/home`. Not among them are the items of lists, e.g. queues: an item of another name is added and
-    the old one removed. Nor are the head node's scripts, whose places hold the name.
+    Those are the keys that ParallelCluster's update policies never change, the presence of sections of such keys, and
+    the mount of `/home`. Items of lists, e.g. queues, are not among them: an item of another name is added and the old
+    one removed. Nor are the head node's scripts, whose locations contain the name.
     """
     parts: dict[str, Any] = {}
-    # Queues are left out before anything else: they are the bulk of a configuration, and nothing of them counts.
+    # Queues are removed first: they are most of a configuration, and none of their keys counts.
     scheduling = {**section_at(configuration, "Scheduling"), "SlurmQueues": None}
-    told = normal({**configuration, "Scheduling": scheduling} if "Scheduling" in configuration else configuration)
-    _collect(top_level_keys(), told, "", parts)
-    for home in items_at(told, "SharedStorage"):
+    reported = normal({**configuration, "Scheduling": scheduling} if "Scheduling" in configuration else configuration)
+    _collect(top_level_keys(), reported, "", parts)
+    for home in items_at(reported, "SharedStorage"):
         if home.get("MountDir") in HOME_DIRS:
             _collect(top_level_keys()["SharedStorage"].children, home, "SharedStorage[/home]/", parts)
     unknown = [path for path, value in parts.items() if is_unresolved(json.dumps(value))]
     if unknown:
-        raise ValueError(f"the configuration still holds CDK tokens, at {', '.join(unknown)}: resolve it before")
+        raise ValueError(f"the configuration still contains CDK tokens, at {', '.join(unknown)}: resolve it first")
     return parts
 
 
@@ -102,7 +99,7 @@ def _collect_key(key: Key, value: Any, path: str, parts: dict[str, Any]) -> None
             parts[place] = "there"
             _collect(key.children, item, f"{place}/", parts)
     elif is_intrinsic(value) and key.is_section:
-        parts[path] = value  # What is in it is known at deployment only.
+        parts[path] = value  # Its content is resolved at deployment.
     elif not key.is_section:
         if fixed:
             parts[path] = value
@@ -114,7 +111,7 @@ def _collect_key(key: Key, value: Any, path: str, parts: dict[str, Any]) -> None
 
 @rule
 def check_cluster_name(cluster: PlacedParallelCluster) -> Iterator[Problem]:
-    """Check the name, which must leave room for the hash behind it; shorter with accounting (ClusterNameValidator)."""
+    """Check the name, which is followed by the hash, and is shorter with accounting (ClusterNameValidator)."""
     name = cluster.cluster_name
     if is_unresolved(name):
         return
@@ -124,20 +121,20 @@ def check_cluster_name(cluster: PlacedParallelCluster) -> Iterator[Problem]:
     longest -= HASH_SUFFIX_LENGTH
     faults: list[str] = []
     if not limits.cluster_name.matches(name):
-        faults.append("is not of letters, digits and hyphens with a letter first")
+        faults.append("does not consist of letters, digits and hyphens, beginning with a letter")
     if len(name) > longest:
         faults.append(f"is {len(name)} characters long, {len(name) - longest} too many")
     if not faults:
         return
-    mended = re.sub(r"[^a-zA-Z0-9-]+", "-", name).lstrip("0123456789-")[:longest].rstrip("-")
-    why = "; Slurm's tables in the database begin with it" if accounting else ""
+    repaired = re.sub(r"[^a-zA-Z0-9-]+", "-", name).lstrip("0123456789-")[:longest].rstrip("-")
+    why = "; the names of Slurm's tables in the database begin with it" if accounting else ""
     yield cluster.wrong(
         "cluster_name",
         Code.PC_CLUSTER_NAME,
         f"the cluster name {' and '.join(faults)}",
-        f"write {mended!r}" if mended else "give the cluster a name that begins with a letter",
-        allowed=f"1 to {longest} letters, digits and hyphens, a letter first; "
-        f"{HASH_SUFFIX_LENGTH} more are taken by the hash that tells a new cluster from the old{why}",
+        f"write {repaired!r}" if repaired else "give the cluster a name that begins with a letter",
+        allowed=f"1 to {longest} letters, digits and hyphens, beginning with a letter; "
+        f"{HASH_SUFFIX_LENGTH} more are used by the hash that identifies a new cluster{why}",
     )
 
 
@@ -150,34 +147,34 @@ def check_part_name(name: str, *, what: str) -> Iterator[Problem]:
     limit = limits.part_name
     faults: list[str] = []
     if not limit.matches(name):
-        faults.append("is not of lower-case letters, digits and hyphens with a letter first")
+        faults.append("does not consist of lower-case letters, digits and hyphens, beginning with a letter")
     if len(name) > (limit.maximum or 0):
         faults.append(f"is {len(name)} characters long, {len(name) - (limit.maximum or 0)} too many")
     if name in limits.reserved_names:
-        faults.append("is taken: Slurm reads it as the default of all others")
+        faults.append("is reserved: Slurm reads it as the default of all others")
     if not faults:
         return
-    mended = mend_part_name(name)
+    repaired = fix_part_name(name)
     yield Problem(
         code=Code.PC_NAME,
         message=f"the {what} name {' and '.join(faults)}",
-        remedy=f"write {mended!r}" if mended else f"give the {what} a name that begins with a letter",
+        remedy=f"write {repaired!r}" if repaired else f"give the {what} a name that begins with a letter",
         path=("name",),
         value=name,
-        allowed=f"up to {limit.maximum} lower-case letters, digits and hyphens, a letter first; "
+        allowed=f"up to {limit.maximum} lower-case letters, digits and hyphens, beginning with a letter; "
         f"not {', '.join(map(repr, limits.reserved_names))}",
     )
 
 
-def mend_part_name(name: str) -> str:
-    """Return the legal name most like `name`; empty when nothing of it can stay."""
+def fix_part_name(name: str) -> str:
+    """Return the valid name closest to `name`; empty when there is none."""
     limits = parallelcluster_limits()
-    mended = re.sub(r"[^a-z0-9-]+", "-", name.lower()).lstrip("0123456789-")[: limits.part_name.maximum].rstrip("-")
-    return f"{mended}-queue" if mended in limits.reserved_names else mended
+    repaired = re.sub(r"[^a-z0-9-]+", "-", name.lower()).lstrip("0123456789-")[: limits.part_name.maximum].rstrip("-")
+    return f"{repaired}-queue" if repaired in limits.reserved_names else repaired
 
 
 def check_names_unique(cluster: PlacedParallelCluster) -> list[Problem]:
-    """Check that no two queues, login pools or shared storages have one name (DuplicateNameValidator)."""
+    """Check that no two queues, login pools or shared storages have the same name (DuplicateNameValidator)."""
     return [
         *_twice((queue.name for queue in cluster.queues), "queues", what="queues"),
         *_twice((pool.name for pool in cluster.login_pools), "login_pools", what="login pools"),
@@ -186,7 +183,7 @@ def check_names_unique(cluster: PlacedParallelCluster) -> list[Problem]:
 
 
 def check_resource_names_unique(queue: Queue) -> list[Problem]:
-    """Check that no two compute resources of a queue have one name (DuplicateNameValidator)."""
+    """Check that no two compute resources of a queue have the same name (DuplicateNameValidator)."""
     return _twice(
         (resource.name for resource in queue.compute_resources), "compute_resources", what="compute resources"
     )
@@ -196,8 +193,8 @@ def _twice(names: Iterable[str], *path: PathPart, what: str) -> list[Problem]:
     return [
         Problem(
             code=Code.PC_NAME_TWICE,
-            message=f"{count} {what} are called {name!r}",
-            remedy=f"give each a name of its own, e.g. {mend_part_name(name)[:23] + '-2'!r} to the second",
+            message=f"{count} {what} have the name {name!r}",
+            remedy=f"give each a unique name, e.g. {fix_part_name(name)[:23] + '-2'!r} to the second",
             path=(*path, name, "name"),
             value=name,
         )
@@ -207,16 +204,16 @@ def _twice(names: Iterable[str], *path: PathPart, what: str) -> list[Problem]:
 
 _DOMAIN = ".pcluster"
 _LONGEST = 63
-"""Characters of host and domain: with more, the bootstrap of libfabric and of the Neuron runtime makes no connection,
-and our nodes refuse to start (LFN42)."""
+"""Characters of host and domain: with more, the bootstrap of libfabric and of the Neuron runtime cannot connect, and
+nodes fail to start (LFN42)."""
 
 
 @rule
 def check_host_names(cluster: PlacedParallelCluster) -> Iterator[Problem]:
     """Check that `<queue>-st-<compute resource>-<number>.<cluster>-<hash>.pcluster` fits into a host name.
 
-    Stricter: ParallelCluster bounds each name, not their sum. With `Dns` of one's own (in the overrides of Slurm) the
-    names are others, and nothing is known of them.
+    Stricter: ParallelCluster limits each name, not their sum. With your own `Dns` (in the overrides of Slurm) the names
+    differ and are not checked.
     """
     if section(cluster.slurm.overrides, "Dns") or is_unresolved(cluster.cluster_name) or check_cluster_name(cluster):
         return
@@ -231,7 +228,7 @@ def check_host_names(cluster: PlacedParallelCluster) -> Iterator[Problem]:
                     "name",
                     Code.PC_HOST_NAME,
                     f"nodes are called '{queue.name}-st-{resource.name}-1.<cluster>-<hash>{_DOMAIN}', {too_many} "
-                    "characters more than a host name has",
+                    "characters more than a host name allows",
                     f"shorten the names of the cluster, the queue or the compute resource by {too_many} characters",
                     allowed=f"up to {_LONGEST} characters in all, with {HASH_SUFFIX_LENGTH} of the hash and "
                     f"{len(_DOMAIN)} of the domain",
@@ -239,17 +236,17 @@ def check_host_names(cluster: PlacedParallelCluster) -> Iterator[Problem]:
 
 
 def _is_refused(*names: str) -> bool:
-    """Whether a name is too long by itself, which has its own problem."""
+    """Whether a name is too long alone, which another rule reports."""
     return any(len(name) > (parallelcluster_limits().part_name.maximum or 0) for name in names)
 
 
 _FORM = re.compile(r"(?P<path>(/[a-zA-Z0-9_.,+@=-]+)+/)?(?P<name>[a-zA-Z0-9_.,+@=-]+)?")
 _PATH = "/parallelcluster/"
-"""Where the provider may make roles (`DefaultParallelClusterIamAdminPolicy` of parallelcluster-policies.yaml)."""
+"""Where the provider can create roles (`DefaultParallelClusterIamAdminPolicy` of parallelcluster-policies.yaml)."""
 
 
 def check_iam_prefix(prefix: str | None, *path: PathPart) -> list[Problem]:
-    """Return why IAM, or else the provider, could not make roles with that prefix."""
+    """Return why IAM or the provider could not create roles with that prefix."""
     return check_prefix_form(prefix, *path) or check_prefix_path(prefix, *path)
 
 
@@ -265,21 +262,21 @@ def check_prefix_form(prefix: str | None, *path: PathPart) -> Iterator[Problem]:
     if match is None or not prefix or too_long:
         yield Problem(
             code=Code.PC_RESOURCE_PREFIX,
-            message="the prefix is too long" if too_long else "this is no path or beginning of a name of IAM's",
+            message="the prefix is too long" if too_long else "this is not a valid IAM path or name prefix",
             remedy="write e.g. '/parallelcluster/research/' or 'research-'",
             path=path,
             value=prefix,
-            allowed=f"a path of up to {limits.iam_path} characters, and a beginning of up to {limits.iam_prefix}",
+            allowed=f"a path of up to {limits.iam_path} characters, and a name prefix of up to {limits.iam_prefix}",
         )
 
 
 @rule
 def check_prefix_path(prefix: str | None, *path: PathPart) -> Iterator[Problem]:
-    """Check that the provider may make roles there."""
+    """Check that the provider can create roles there."""
     if prefix is not None and not is_unresolved(prefix) and "/" in prefix and not prefix.startswith(_PATH):
         yield Problem(
             code=Code.PC_IAM_PREFIX,
-            message="ParallelCluster's provider makes roles on the path /parallelcluster/ only",
+            message="ParallelCluster's provider can create roles only below the path /parallelcluster/",
             path=path,
             value=prefix,
             allowed="a name without a slash, or a path below /parallelcluster/",
@@ -293,9 +290,9 @@ _OF_THE_PROVIDER = 1
 
 @rule
 def check_tags(cluster: PlacedParallelCluster) -> Iterator[Problem]:
-    """Check keys and values of all tags, and how many come together on a node (ComputeResourceTagsValidator).
+    """Check keys and values of all tags, and their number on a node (ComputeResourceTagsValidator).
 
-    Stricter by one: the tag of AWS's provider is counted, which it adds before the cluster is checked.
+    Stricter by one: the tag that AWS's provider adds is counted.
     """
     yield from _check_texts_of_tags(cluster.tags, "tags")
     if not any(queue.compute_resources for queue in cluster.queues):
@@ -318,7 +315,8 @@ def _check_texts_of_tags(tags: Mapping[str, str], *path: PathPart) -> Iterator[P
         if taken is not None and not is_unresolved(key):
             yield Problem(
                 code=Code.PC_TAGS,
-                message=f"tags that begin with {taken!r} are {'AWS' if taken == 'aws:' else 'ParallelCluster'}'s own",
+                message=f"tags that begin with {taken!r} are reserved for "
+                f"{'AWS' if taken == 'aws:' else 'ParallelCluster'}",
                 remedy=f"write {key[len(taken) :]!r}",
                 path=(*path, key),
                 value=key,
@@ -330,9 +328,9 @@ def _check_number_of_tags(keys: set[str], *path: PathPart) -> Iterator[Problem]:
     if len(keys) > most:
         yield Problem(
             code=Code.PC_TAGS,
-            message=f"{len(keys)} tags of the cluster, the queue and the compute resource together are "
+            message=f"the cluster, the queue and the compute resource have {len(keys)} tags together, "
             f"{len(keys) - most} too many",
-            remedy="leave out the tags that no cost report or policy reads",
+            remedy="remove the tags that no cost report or policy uses",
             path=path,
             value=len(keys),
             allowed=f"up to {most}; ParallelCluster and its provider add their own",

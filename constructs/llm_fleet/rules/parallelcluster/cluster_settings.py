@@ -1,7 +1,4 @@
-"""Settings of a cluster as a whole: version, scheduler, operating system, image, region, and those of Slurm.
-
-Of Slurm's, those that ParallelCluster makes itself, and those that cannot stand together.
-"""
+"""Settings of a whole cluster: version, scheduler, operating system, image, region, and custom Slurm settings."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,20 +30,20 @@ from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 
 @rule
 def check_version(cluster: PlacedParallelCluster) -> Iterator[Problem]:
-    """Check that the rules here are those of the version. A version made by `.of` passes: its maker knows better."""
+    """Check that these rules support the version. A version made by `.of` passes."""
     version = cluster.version
     if is_unresolved(version) or is_unchecked(version) or version in versions():
         return
     if version in known_versions():
-        message = f"the keys and rules of ParallelCluster {line_of(version)} are others than those checked here"
+        message = f"the keys and rules of ParallelCluster {line_of(version)} differ from those that llm-fleet checks"
     else:
-        message = "no release of ParallelCluster of this version is known here"
+        message = "this ParallelCluster version is unknown"
     yield cluster.wrong(
         "version",
         Code.PC_VERSION,
         message,
-        f"write {DEFAULT_VERSION!r}, or ParallelClusterVersion.of(…), in Python, for one newer than this "
-        "release of llm-fleet; another version is another cluster",
+        f"write {DEFAULT_VERSION!r}, or ParallelClusterVersion.of(…), in Python, for a version that is newer than this "
+        "release of llm-fleet; another version requires a new cluster",
         allowed=", ".join(versions()),
     )
 
@@ -62,9 +59,9 @@ def check_scheduler(cluster: PlacedParallelCluster) -> Iterator[Problem]:
     yield cluster.wrong(
         "scheduler",
         Code.PC_SCHEDULER,
-        f"ParallelCluster has had no scheduler {scheduler!r} since {died.since}"
+        f"ParallelCluster does not support the scheduler {scheduler!r} since {died.since}"
         if died
-        else f"ParallelCluster has no scheduler {scheduler!r}",
+        else f"ParallelCluster does not support the scheduler {scheduler!r}",
         f"write {slurm!r}; in job scripts `#PBS` lines become `#SBATCH` lines, and qsub becomes sbatch"
         if scheduler.casefold() in _PBS_LIKE
         else f"write {slurm!r} and start jobs by sbatch",
@@ -78,9 +75,9 @@ _PBS_LIKE = frozenset({"pbs", "openpbs", "pbspro", "torque"})
 
 @rule
 def check_os(cluster: PlacedParallelCluster) -> Iterator[Problem]:
-    """Check that the version has the operating system. One made by `.of` passes: its maker knows better."""
+    """Check that the version supports the operating system. One made by `.of` passes."""
     os, version = cluster.os, cluster.version
-    # An older version is refused anyway: what has died since is told at once.
+    # An older version is rejected anyway: what was removed since is reported in the same run.
     allowed = oses(version if version in versions() or is_unchecked(version) else DEFAULT_VERSION)
     if is_unresolved((os, version)) or is_unchecked(os) or os in allowed:
         return
@@ -88,10 +85,10 @@ def check_os(cluster: PlacedParallelCluster) -> Iterator[Problem]:
     yield cluster.wrong(
         "os",
         Code.PC_OS,
-        f"ParallelCluster has had no {os} since {died.since}"
+        f"ParallelCluster does not support {os} since {died.since}"
         if died
-        else f"ParallelCluster {version} has no operating system {os!r}",
-        f"write {died.instead!r}; software that was built for {os} is to be built anew"
+        else f"ParallelCluster {version} does not support the operating system {os!r}",
+        f"write {died.instead!r}; software that was built for {os} must be rebuilt"
         if died
         else did_you_mean(os, allowed, otherwise=f"write {allowed[0]!r}"),
         allowed=", ".join(allowed),
@@ -100,7 +97,7 @@ def check_os(cluster: PlacedParallelCluster) -> Iterator[Problem]:
 
 @rule
 def check_image_needed(cluster: PlacedParallelCluster) -> Iterator[Problem]:
-    """Check that an operating system without images of ParallelCluster's comes with one (OsCustomAmiValidator)."""
+    """Check that an operating system without ParallelCluster images has a custom image (OsCustomAmiValidator)."""
     if cluster.image_id is not None or is_unresolved(cluster.os) or cluster.os not in private_oses():
         return
     public = [os for os in oses() if os not in private_oses()]
@@ -108,7 +105,7 @@ def check_image_needed(cluster: PlacedParallelCluster) -> Iterator[Problem]:
         "image_id",
         Code.PC_IMAGE,
         f"ParallelCluster publishes no image of {cluster.os}",
-        f"build one with `pcluster build-image` of version {cluster.version} and give its id to the cluster "
+        f"build one with `pcluster build-image` of version {cluster.version} and write its ID for the cluster "
         f"(one for queues only is not enough), or write {nearest(cluster.os, public) or public[0]!r}",
         allowed="ami-…, built by the same version of ParallelCluster",
         value=None,
@@ -125,44 +122,44 @@ def check_region(cluster: PlacedParallelCluster) -> Iterator[Problem]:
             Code.PC_REGION,
             f"ParallelCluster is not published in {region}"
             if region in regions()
-            else "AWS has no region of this name",
-            did_you_mean(region, there, otherwise="take one of the allowed"),
+            else "AWS has no region with this name",
+            did_you_mean(region, there, otherwise="write one of the allowed regions"),
             allowed=", ".join(name for name in there if name in regions()),
         )
 
 
 def is_unchecked(value: str) -> bool:
-    """Return whether `value` was made by an `of`, which says what is newer than this release of llm-fleet."""
+    """Return whether `value` was made by an `of`, for values newer than this release of llm-fleet."""
     return bool(getattr(value, "unchecked", False))
 
 
 def doubt_about_python(os: str) -> str | None:
-    """Return what makes it doubtful that nodes of `os` have a Python for the node scripts; `None` when nothing does.
+    """Return why nodes of `os` may lack a Python version for the node scripts; `None` when they have one.
 
-    No problem that is refused: ParallelCluster's AMIs have one for its own use, which the scripts take then.
+    This is a warning: the scripts then use the Python that ParallelCluster's AMIs have for its own use.
     assumption: parallelcluster-python-of-its-own
     """
     version = None if is_unresolved(os) else old_python(os)
     if version is None:
         return None
     return (
-        f"python3 of {os} is {version}, and the node scripts run on 3.9 to 3.13: nodes use the Python that "
-        "ParallelCluster has brought for itself, and end with LFN01 where there is none. "
-        "Take rhel9, alinux2023, ubuntu2204 or ubuntu2404, or an AMI of your own with a newer Python on PATH"
+        f"python3 of {os} is {version}, but the node scripts require 3.9 to 3.13. Nodes use the Python that "
+        "ParallelCluster installs for itself, and fail with LFN01 when there is none. "
+        "Use rhel9, alinux2023, ubuntu2204 or ubuntu2404, or your own AMI with a newer Python on PATH"
     )
 
 
 _SETTINGS = "Scheduling/SlurmSettings"
 _OWN_LINES = frozenset({"nodename", "nodeset", "partitionname"})
-"""What begins a line of several settings in slurm.conf: nodes and partitions of one's own."""
+"""Keys that begin a line of several settings in slurm.conf: custom nodes and partitions."""
 _RESERVED_IN_NODE_NAMES = ("-st-", "-dy-")
 _PROLOG_FOLDER = "put an executable into /opt/slurm/etc/scripts/{}.d, which all nodes share"
 _INSTEAD = {
-    "grestypes": "leave it out: ParallelCluster tells Slurm of NVIDIA GPUs; it cannot count Neuron devices, so give "
+    "grestypes": "remove it: ParallelCluster configures NVIDIA GPUs. It does not count Neuron devices, so give "
     "jobs whole nodes by `exclusive`",
     "prolog": _PROLOG_FOLDER.format("prolog"),
     "epilog": _PROLOG_FOLDER.format("epilog"),
-    "oversubscribe": "set the queue's `exclusive`",
+    "oversubscribe": "write `exclusive` for the queue",
     "suspendtime": "set scaledown_idletime_minutes",
     "weight": "set static_node_priority and dynamic_node_priority",
 }
@@ -171,8 +168,8 @@ _INSTEAD = {
 def check_slurm_conf(slurm: SlurmSettings) -> list[Problem]:
     """Check settings of slurm.conf (CustomSlurmSettingsValidator, CustomSlurmNodeNamesValidator).
 
-    Stricter than ParallelCluster, which looks into no map of several keys: one that is no line of nodes or partitions
-    is looked into here, for it would be written all the same.
+    Stricter than ParallelCluster, which does not check maps of several keys: those that are not lines of nodes or
+    partitions are checked here, since they are written to slurm.conf, too.
     """
     if is_unresolved(slurm.custom_settings):
         return []
@@ -188,7 +185,7 @@ def check_slurm_conf(slurm: SlurmSettings) -> list[Problem]:
             slurm.scaledown_idletime_minutes,
             Code.PC_SETTING,
             "scaledown_idletime_minutes",
-            what="the time after which idle nodes go",
+            what="the idle time of nodes",
             remedy="write minutes, or -1 to keep idle nodes",
         ),
     ]
@@ -205,9 +202,9 @@ def check_resource_settings(resource: ComputeResource) -> list[Problem]:
 
 
 def check_accounting_settings(cluster: PlacedParallelCluster) -> list[Problem]:
-    """Check that with a database nobody sets how accounting is reached.
+    """Check that no setting conflicts with the accounting database.
 
-    Stricter: with an external slurmdbd ParallelCluster writes these settings too, but does not look for others.
+    Stricter: with an external slurmdbd ParallelCluster writes these settings, too, but does not check for others.
     """
     if not keeps_records(cluster.accounting) or is_unresolved(cluster.slurm.custom_settings):
         return []
@@ -234,11 +231,11 @@ def _check_denied(settings: Mapping[str, Any], level: str, *path: PathPart) -> I
         if key.casefold() in denied:
             yield Problem(
                 code=Code.PC_SLURM_DENIED,
-                message=f"ParallelCluster writes {denied[key.casefold()]} itself, and would be in its own way",
-                remedy=_INSTEAD.get(key.casefold(), "leave it out"),
+                message=f"ParallelCluster sets {denied[key.casefold()]} itself, so it cannot be set here",
+                remedy=_INSTEAD.get(key.casefold(), "remove it"),
                 path=(*path, key),
                 value=settings[key],
-                allowed=f"any setting of Slurm but {', '.join(denied.values())}",
+                allowed=f"any Slurm setting except {', '.join(denied.values())}",
             )
 
 
@@ -248,7 +245,7 @@ def _check_node_name(line: Mapping[str, Any], *path: PathPart) -> Iterator[Probl
         if key.casefold() == "nodename" and not is_unresolved(value) and _found(value):
             yield Problem(
                 code=Code.PC_SLURM_NODE_NAME,
-                message=f"ParallelCluster takes nodes with {' or '.join(_found(value))} in their names for its own",
+                message=f"ParallelCluster treats nodes with {' or '.join(_found(value))} in their names as its own",
                 remedy=f"write {re.sub('-(st|dy)-', '-', str(value))!r}",
                 path=(*path, key),
                 value=value,
@@ -256,21 +253,21 @@ def _check_node_name(line: Mapping[str, Any], *path: PathPart) -> Iterator[Probl
 
 
 def _check_both(slurm: SlurmSettings) -> Iterator[Problem]:
-    """CustomSlurmSettingsIncludeFileOnlyValidator, and UrlValidator's word on the file's place."""
+    """CustomSlurmSettingsIncludeFileOnlyValidator, and UrlValidator for the location of the file."""
     place = slurm.custom_settings_file
     if place is not None and slurm.custom_settings:
         yield slurm.wrong(
             "custom_settings_file",
             Code.PC_SLURM_BOTH,
-            "settings of Slurm stand here and in a file",
+            "Slurm settings are both here and in a file",
             "put all of them into the file, or all of them here; only those here are checked",
         )
     if place is not None and not is_unresolved(place) and not place.startswith(("s3://", "https://")):
         yield slurm.wrong(
             "custom_settings_file",
             Code.PC_SETTING,
-            "ParallelCluster fetches the file from S3 or by https",
-            "put the file into a bucket that the head node may read, and write its s3:// address",
+            "ParallelCluster downloads the file from S3 or by https",
+            "put the file into a bucket that the head node can read, and write its s3:// address",
             allowed="s3://… or https://…",
         )
 

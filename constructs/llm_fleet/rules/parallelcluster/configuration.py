@@ -1,8 +1,8 @@
-"""A configuration of ParallelCluster, or the value of one attribute, against ParallelCluster's own schema.
+"""Checks a ParallelCluster configuration, or the value of one attribute, against ParallelCluster's schema.
 
-Unlike ParallelCluster it says where a key belongs that stands at the wrong place, and what a misspelt one was meant to
-be. Paths are ParallelCluster's keys; an item of a list lies under its name. CDK tokens and CloudFormation's functions
-pass. In a configuration numbers may be texts; an attribute (`check_keyed`) is of its own type.
+Unlike ParallelCluster, it says where a misplaced key belongs, and the likely spelling of a misspelled one. Paths are
+ParallelCluster's keys; an item of a list is below its name. CDK tokens and CloudFormation's functions pass. In a
+configuration numbers can be text; an attribute (`check_keyed`) must have its own type.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,17 +16,17 @@ from llm_fleet.rules.parallelcluster.schema_sections import check_keys_together
 from llm_fleet.rules.problem import PathPart, Problem, is_unresolved, rule
 from llm_fleet.rules.values import did_you_mean, nearest
 
-_KINDS = {"str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false", "map": "a map"}
+_KINDS = {"str": "text", "int": "a whole number", "float": "a number", "bool": "true or false", "map": "a map"}
 _TRUE, _FALSE = ("true", "yes", "on", "1", "y", "t"), ("false", "no", "off", "0", "n", "f")
 _INTRINSIC = ("Ref", "Fn::")
 
 
 class WrongTypeError(Exception):
-    """The value is of another type than its key."""
+    """The value has another type than its key."""
 
 
 def is_known_later(value: Any) -> bool:
-    """Return whether `value` is a CDK token or one of CloudFormation's functions, which nothing can be said of."""
+    """Return whether `value` is a CDK token or an intrinsic function of CloudFormation, which is not checked."""
     if isinstance(value, Mapping):
         names = list(cast("Mapping[str, Any]", value))
         return len(names) == 1 and str(names[0]).startswith(_INTRINSIC)
@@ -34,9 +34,9 @@ def is_known_later(value: Any) -> bool:
 
 
 def check_value(value: Any, key: SchemaKey, path: tuple[PathPart, ...]) -> list[Problem]:
-    """Check `value`, which is no section and no list, against `key`.
+    """Check `value`, which is neither a section nor a list, against `key`.
 
-    Numbers and truth may be written as texts, as CloudFormation hands them over.
+    Numbers and booleans can be text, as CloudFormation passes them.
     """
     if is_known_later(value) or key.kind == "any":
         return []
@@ -44,15 +44,15 @@ def check_value(value: Any, key: SchemaKey, path: tuple[PathPart, ...]) -> list[
         read = read_value(value, key.kind)
     except WrongTypeError:
         return [wrong_type(value, key, path, _KINDS[key.kind])]
-    return _told(read, value, key, path)
+    return _reported(read, value, key, path)
 
 
 def wrong_type(value: Any, key: SchemaKey, path: tuple[PathPart, ...], wanted: str) -> Problem:
-    """Return the problem that `value` is not what is `wanted` of `key`."""
+    """Return the problem that `value` is not `wanted`, the type of `key`."""
     return Problem(
         code=Code.PC_KEY_TYPE,
         message=f"{key.name or 'the configuration'} is not {wanted}",
-        remedy=f"write {wanted}" if value is not None else f"write {wanted}, or leave the key out",
+        remedy=f"write {wanted}" if value is not None else f"write {wanted}, or remove the key",
         path=path,
         value="nothing" if value is None else value,
         allowed=wanted,
@@ -95,11 +95,11 @@ def _number(value: float | str, kind: str) -> float:
     return int(number) if kind == "int" else number
 
 
-def _told(read: Any, value: Any, key: SchemaKey, path: tuple[PathPart, ...]) -> list[Problem]:
-    """What is wrong with a value of the right type; at most one thing, for the others would follow from it."""
+def _reported(read: Any, value: Any, key: SchemaKey, path: tuple[PathPart, ...]) -> list[Problem]:
+    """Return what is wrong with a value of the right type: at most one problem, since others would be consequences."""
     if key.one_of and read not in key.one_of:
         names = [str(one) for one in key.one_of]
-        offer = did_you_mean(str(value), names, otherwise="write one of the allowed")
+        offer = did_you_mean(str(value), names, otherwise="write one of the allowed values")
         return [_refused(value, key, path, ", ".join(names), offer)]
     if key.range is not None and not key.range.holds(read):
         return [_refused(value, key, path, key.range.range, "write a number in the range")]
@@ -111,7 +111,7 @@ def _told(read: Any, value: Any, key: SchemaKey, path: tuple[PathPart, ...]) -> 
 @rule
 def _text(text: str, key: SchemaKey, path: tuple[PathPart, ...]) -> Iterator[Problem]:
     if key.length is not None and not key.many and not key.length.holds(len(text)):
-        yield _refused(text, key, path, f"{key.length.range} characters", "write a shorter one")
+        yield _refused(text, key, path, f"{key.length.range} characters", "write a shorter value")
     elif key.regex is not None and not key.regex.match(text):
         yield _refused(text, key, path, f"text like {key.regex.pattern}", "write it as AWS shows it")
 
@@ -119,7 +119,7 @@ def _text(text: str, key: SchemaKey, path: tuple[PathPart, ...]) -> Iterator[Pro
 def _refused(value: Any, key: SchemaKey, path: tuple[PathPart, ...], allowed: str, remedy: str) -> Problem:
     return Problem(
         code=Code.PC_KEY_VALUE,
-        message=f"ParallelCluster's {key.name} does not take this value",
+        message=f"this is not a valid value of ParallelCluster's {key.name}",
         remedy=remedy,
         path=path,
         value=value,
@@ -128,7 +128,7 @@ def _refused(value: Any, key: SchemaKey, path: tuple[PathPart, ...], allowed: st
 
 
 def unknown_key(name: object, section: SchemaKey, path: tuple[PathPart, ...]) -> Problem:
-    """Return the problem that `section` has no key called `name`: what was meant, or where the key belongs."""
+    """Return the problem that `section` has no key `name`, with the likely key, or the section where it belongs."""
     text = str(name)
     here = section.name or "the configuration"
     return Problem(
@@ -146,29 +146,29 @@ def _remedy(name: str, section: SchemaKey) -> str:
     if offer is not None and offer.casefold() == name.casefold():
         return f"write {offer!r}"
     places = [place.replace("[]", "").rpartition("/")[0] for place in places_of(name)]
-    where = " or ".join(dict.fromkeys(place or "the top" for place in places))
+    where = " or ".join(dict.fromkeys(place or "the top level" for place in places))
     if where and offer is None:
         return f"move it: it belongs below {where}"
     if where:
         return f"write {offer!r}, or move it: it belongs below {where}"
-    return f"write {offer!r}" if offer else "leave it out, or write one of the allowed"
+    return f"write {offer!r}" if offer else "remove it, or write one of the allowed keys"
 
 
 _Path = tuple[PathPart, ...]
 
 
 def check_configuration(configuration: Mapping[str, Any]) -> list[Problem]:
-    """Return everything in a whole `configuration` that ParallelCluster's schema refuses."""
+    """Return all violations of ParallelCluster's schema in a whole `configuration`."""
     return list(_section(configuration, parallelcluster_schema(), (), frozenset()))
 
 
 def check_section(
     section: Mapping[str, Any], place: str, *, partial: bool = False, partial_below: Collection[str] = ()
 ) -> list[Problem]:
-    """Return what the schema refuses in the section at `place`, e.g. `SharedStorage[]/EfsSettings`; paths are below it.
+    """Return violations of the schema in the section at `place`, e.g. `SharedStorage[]/EfsSettings`; paths begin there.
 
-    `partial` asks for none of its required keys, for they come from elsewhere; `partial_below` says the same of places
-    within. Raises `KeyError` when the schema has no section at `place`.
+    `partial`: its required keys may be missing, since they are rendered from attributes; `partial_below`: the same for
+    sections below it. Raises `KeyError` when the schema has no section at `place`.
     """
     key = schema_at(place)
     if key is None or key.kind != SECTION:
@@ -219,7 +219,7 @@ def _items(value: Any, key: SchemaKey, path: _Path, partial: Collection[str]) ->
 
 
 def _called(item: Any, index: int, key: SchemaKey) -> PathPart:
-    """The name of an item where it has one that can be read, else its number."""
+    """The name of an item when it has a readable one, else its index."""
     if key.item_key is None or not isinstance(item, Mapping):
         return index
     name = cast("Mapping[str, Any]", item).get(key.item_key)
@@ -241,8 +241,8 @@ def _number_of_items(number: int, key: SchemaKey, path: _Path) -> Problem:
     allowed = key.length.range if key.length is not None else ""
     return Problem(
         code=Code.PC_KEY_VALUE,
-        message=f"ParallelCluster's {key.name} does not take {number} items",
-        remedy="write as many as allowed",
+        message=f"ParallelCluster's {key.name} does not accept {number} items",
+        remedy="write an allowed number of items",
         path=path,
         value=number,
         allowed=allowed,
@@ -251,16 +251,16 @@ def _number_of_items(number: int, key: SchemaKey, path: _Path) -> Problem:
 
 @rule
 def check_plain_values(configuration: Mapping[str, Any]) -> Iterator[Problem]:
-    """Return each date in `configuration`, where YAML or Python made one of what was meant as text.
+    """Return each date in `configuration`, which YAML or Python read from what was meant as text.
 
-    The provider falls over a date, and CloudFormation has none: `serialize` in custom_resource/cluster.yaml of
-    aws/aws-parallelcluster names a module that it does not import.
+    The provider fails on a date, and CloudFormation does not support dates: `serialize` in custom_resource/cluster.yaml
+    of aws/aws-parallelcluster uses a module that it does not import.
     """
     for path, value in _values(configuration, ()):
         if isinstance(value, date):
             yield Problem(
                 code=Code.PC_DATE,
-                message="this is a date, and ParallelCluster's configuration has only text, numbers and yes or no",
+                message="this is a date, but ParallelCluster's configuration supports only text, numbers and booleans",
                 value=str(value),
                 path=path,
                 remedy=f"write it as text: '{value}'",
@@ -279,18 +279,18 @@ def _values(value: Any, path: tuple[PathPart, ...]) -> Iterator[tuple[tuple[Path
 
 
 _TYPES: dict[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "float": (int, float), "bool": (bool,)}
-_WORDS = {"str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false"}
+_WORDS = {"str": "text", "int": "a whole number", "float": "a number", "bool": "true or false"}
 
 _Fault = tuple[str, str, str]
-"""What is wrong, what is allowed, what to do."""
+"""What is wrong, what is allowed, the fix."""
 
 
 @rule
 def check_keyed(place: str, value: Any, code: Code, *path: PathPart, what: str, remedy: str = "") -> Iterator[Problem]:
-    """Return a problem at `path` unless the schema takes `value` at `place`, e.g. `HeadNode/Networking/SubnetId`.
+    """Return a problem at `path` unless the schema accepts `value` at `place`, e.g. `HeadNode/Networking/SubnetId`.
 
-    `None` and tokens pass. `what` names the value in the message; `remedy` replaces the one worked out. Of a list the
-    value is an item. Raises `KeyError` where the schema has no such place.
+    `None` and tokens pass. `what` names the value in the message; `remedy` replaces the generated one. For a list,
+    the value is an item. Raises `KeyError` when the schema has no such place.
     """
     key = schema_at(place)
     if key is None:
@@ -322,9 +322,10 @@ def _fault(key: SchemaKey, value: Any) -> _Fault | None:
 def _not_a_choice(choices: Sequence[Any], value: Any) -> _Fault:
     allowed = ", ".join(map(str, choices))
     if isinstance(value, str):
-        return "is no word of ParallelCluster's", allowed, did_you_mean(value, choices, otherwise="write one of them")
+        remedy = did_you_mean(value, choices, otherwise="write one of the allowed values")
+        return "is not a value that ParallelCluster supports", allowed, remedy
     near = min(choices, key=lambda choice: abs(choice - value))
-    return "is none of those there are", allowed, f"write {near}"
+    return "is unknown", allowed, f"write {near}"
 
 
 def _out_of_range(limit: Limit, value: float) -> _Fault:
@@ -338,7 +339,7 @@ def _text_fault(key: SchemaKey, text: str) -> _Fault | None:
         return f"is {len(text)} characters long", f"{key.length.range} characters", "shorten it"
     if key.regex is not None and not key.regex.match(text):
         return (
-            "has not the form that ParallelCluster asks",
+            "is not in the format that ParallelCluster requires",
             f"text like {key.regex.pattern}",
             "write it as AWS shows it",
         )

@@ -1,4 +1,4 @@
-"""Instance types of a cluster: that they exist, that the image runs on them, and that they go together."""
+"""Instance types of a cluster: that they exist, support the image, and can be combined."""
 
 from collections.abc import Iterator
 
@@ -17,14 +17,14 @@ _PREFIX = "ml."
 
 @rule
 def check_type(name: str, *path: PathPart) -> Iterator[Problem]:
-    """Check that EC2 has `name` (InstanceTypeValidator). One made by `Ec2InstanceType.of` passes."""
+    """Check that `name` is an EC2 instance type (InstanceTypeValidator). One made by `Ec2InstanceType.of` passes."""
     if is_unresolved(name) or ec2_facts_of(name) is not None:
         return
     bare = name.strip().removeprefix(_PREFIX)
     if name.strip() != bare and ec2_instance(bare) is not None:
         yield Problem(
             code=Code.PC_INSTANCE_TYPE_PREFIX,
-            message="this is SageMaker's name of the instance type; EC2's has no 'ml.'",
+            message="this is SageMaker's name of the instance type; EC2 instance types have no prefix 'ml.'",
             remedy=f"write {bare!r}",
             path=path,
             value=name,
@@ -35,8 +35,8 @@ def check_type(name: str, *path: PathPart) -> Iterator[Problem]:
     family = bare.casefold().partition(".")[0]
     yield Problem(
         code=Code.PC_INSTANCE_TYPE,
-        message="no instance type of EC2's is known by this name",
-        remedy=f"write {offer!r}, or {newer}" if offer else f"write a name as EC2 does, or {newer}",
+        message="this EC2 instance type is unknown",
+        remedy=f"write {offer!r}, or {newer}" if offer else f"write the name of an EC2 instance type, or {newer}",
         path=path,
         value=name,
         allowed=", ".join(f"{family}.{size}" for size in _sizes_of(family)),
@@ -45,7 +45,7 @@ def check_type(name: str, *path: PathPart) -> Iterator[Problem]:
 
 @rule
 def check_resource_types(resource: ComputeResource) -> Iterator[Problem]:
-    """Check that a compute resource has instance types of EC2's, or takes that of its reservation."""
+    """Check that a compute resource has EC2 instance types, or a reservation with one."""
     reservation = resource.capacity_reservation
     if is_unresolved(resource.types):
         return
@@ -55,16 +55,16 @@ def check_resource_types(resource: ComputeResource) -> Iterator[Problem]:
         yield resource.wrong(
             "instance_types",
             Code.PC_INSTANCE_TYPE,
-            "there is neither an instance type nor a capacity reservation that could tell one",
-            "write an instance type, e.g. 'trn1.32xlarge', or give the compute resource itself the id of "
-            "a reservation (that of its queue is not looked at)",
+            "the compute resource has neither an instance type nor a capacity reservation",
+            "write an instance type, e.g. 'trn1.32xlarge', or give the compute resource itself the ID of "
+            "a reservation (that of its queue does not count)",
             value=None,
         )
 
 
 @rule
 def check_types_run(cluster: PlacedParallelCluster) -> Iterator[Problem]:
-    """Check that the cluster's image runs on every instance type that is known."""
+    """Check that every known instance type supports the cluster's image."""
     head = cluster.head_node
     yield from _check_runs(cluster, head.instance_type, head.image_id, "head_node", "instance_type")
     for pool in cluster.login_pools:
@@ -75,7 +75,7 @@ def check_types_run(cluster: PlacedParallelCluster) -> Iterator[Problem]:
 
 
 def _types_of_queues(cluster: PlacedParallelCluster) -> Iterator[tuple[Queue, str, tuple[PathPart, ...]]]:
-    """Give each instance type of each compute resource, with its queue and where it is written."""
+    """Yield each instance type of each compute resource, with its queue and its path."""
     for queue in cluster.queues:
         for resource in queue.compute_resources:
             path = ("queues", queue.name, "compute_resources", resource.name, "instance_types")
@@ -84,7 +84,7 @@ def _types_of_queues(cluster: PlacedParallelCluster) -> Iterator[tuple[Queue, st
 
 
 def nearest_ec2_type(name: str) -> str | None:
-    """Return the type that `name` is most likely meant to be: its family first, then its size."""
+    """Return the instance type closest to `name`: by family first, then by size."""
     family, dot, size = name.strip().casefold().removeprefix(_PREFIX).partition(".")
     families = {known.partition(".")[0] for known in ec2_instance_names()}
     if not dot or (family not in families and nearest(family, families) is None):
@@ -106,8 +106,8 @@ def _check_runs(cluster: PlacedParallelCluster, name: str, image_id: str | None,
     if family in families_without_drivers() and not own_image:
         yield Problem(
             code=Code.PC_INSTANCE_OS,
-            message=f"the NVIDIA driver of ParallelCluster's images does not know the GPUs of {family}",
-            remedy="take a newer GPU, e.g. 'g5.xlarge', or give the image_id of one with the closed driver",
+            message=f"the NVIDIA driver of ParallelCluster's images does not support the GPUs of {family}",
+            remedy="write a newer GPU type, e.g. 'g5.xlarge', or the image_id of an image with the proprietary driver",
             path=path,
             value=name,
         )
@@ -116,20 +116,20 @@ def _check_runs(cluster: PlacedParallelCluster, name: str, image_id: str | None,
     if cluster.os in refused:
         yield Problem(
             code=Code.PC_INSTANCE_OS,
-            message=f"{family} does not run {cluster.os}",
+            message=f"{family} does not support {cluster.os}",
             remedy="write 'alinux2023' as the cluster's os",
             path=path,
             value=name,
-            allowed=f"any operating system but {', '.join(refused)}",
+            allowed=f"any operating system except {', '.join(refused)}",
         )
 
 
 @rule
 def check_mixed_types(resource: ComputeResource) -> Iterator[Problem]:
-    """Check that mixed types have like CPUs and accelerators, and that none is named twice.
+    """Check that mixed types have equal CPUs and accelerators, and that none is listed twice.
 
     InstancesCPUValidator counts cores with hyper-threading off, else vCPUs; InstancesAcceleratorsValidator compares
-    numbers and makers. Architecture and EFA have rules of their own.
+    numbers and manufacturers. Architecture and EFA have their own rules.
     """
     if is_unresolved(resource.types) or len(resource.types) < 2:
         return
@@ -137,20 +137,20 @@ def check_mixed_types(resource: ComputeResource) -> Iterator[Problem]:
         yield resource.wrong(
             "instance_types",
             Code.PC_MIXED_TYPES,
-            f"{name} stands {count} times among the instance types",
-            "name it once",
+            f"{name} is listed {count} times in the instance types",
+            "list it once",
             value=name,
         )
-    for tell in (_vcpus if resource.hyperthreading else _cores, _accelerators):
-        told = {facts.name: tell(facts) for facts in known_types(resource)}
-        if len(set(told.values())) > 1:
-            differing = "; ".join(f"{name} has {what}" for name, what in told.items())
+    for describe in (_vcpus if resource.hyperthreading else _cores, _accelerators):
+        reported = {facts.name: describe(facts) for facts in known_types(resource)}
+        if len(set(reported.values())) > 1:
+            differing = "; ".join(f"{name} has {what}" for name, what in reported.items())
             yield resource.wrong(
                 "instance_types",
                 Code.PC_MIXED_TYPES,
-                f"one compute resource is one kind of node to Slurm, and these differ: {differing}",
-                "give each kind a compute resource of its own; both may be in this queue",
-                value=list(told),
+                f"all nodes of a compute resource must be equal for Slurm, but these differ: {differing}",
+                "write a compute resource for each; they can be in the same queue",
+                value=list(reported),
             )
 
 
@@ -173,10 +173,10 @@ _EXAMPLES = {"x86_64": "m5.2xlarge", "arm64": "m7g.2xlarge"}
 
 @rule
 def check_architecture(cluster: PlacedParallelCluster) -> Iterator[Problem]:
-    """Check that queues and login pools are of the head node's architecture.
+    """Check that queues and login pools have the head node's architecture.
 
     ParallelCluster checks queues (InstanceArchitectureCompatibilityValidator); login pools only against their image,
-    which is of the head node's architecture unless they have one of their own.
+    which has the head node's architecture unless they have their own.
     """
     head = _architecture(cluster.head_node.instance_type)
     if head is None:
@@ -192,7 +192,7 @@ def _check_same(head: str, name: str, *path: PathPart) -> Iterator[Problem]:
     if own is not None and own != head:
         yield Problem(
             code=Code.PC_ARCHITECTURE,
-            message=f"{name} is {own}, and the head node, whose Slurm all nodes run, is {head}",
+            message=f"{name} is {own}, but the head node, whose Slurm all nodes run, is {head}",
             remedy=_remedy(head, own),
             path=path,
             value=name,
@@ -201,9 +201,9 @@ def _check_same(head: str, name: str, *path: PathPart) -> Iterator[Problem]:
 
 
 def _remedy(head: str, own: str) -> str:
-    """ParallelCluster has no operating system for Mac instances, whose architectures have no example."""
+    """ParallelCluster does not support Mac instances, so their architectures have no example."""
     here = f"an instance type of {head if head in _EXAMPLES else ' or '.join(_EXAMPLES)} here"
-    return f"take a head node of {own}, e.g. {_EXAMPLES[own]!r}, or {here}" if own in _EXAMPLES else f"take {here}"
+    return f"write a head node of {own}, e.g. {_EXAMPLES[own]!r}, or {here}" if own in _EXAMPLES else f"write {here}"
 
 
 def _architecture(name: str) -> str | None:

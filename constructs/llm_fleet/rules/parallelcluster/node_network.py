@@ -1,9 +1,7 @@
-"""The network of the nodes: subnets, addresses, and the Elastic Fabric Adapter.
+"""Network of the nodes: subnets, addresses, and the Elastic Fabric Adapter (EFA).
 
-EFA: which instances have it, and what it asks of subnets.
-
-That EFA must come with a word about placement (EfaPlacementGroupValidator) needs no rule: `placement_group_of` says one
-wherever EFA is on.
+EFA requires an explicit placement group setting (EfaPlacementGroupValidator): `placement_group_of` always returns one,
+so there is no rule for it.
 """
 
 from collections import Counter
@@ -24,22 +22,23 @@ from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 
 @rule
 def check_place(*, has_network: bool, internet: str | None) -> Iterator[Problem]:
-    """Return why a cluster cannot stand there, by the attribute `network`; `internet`: `None` is not known."""
+    """Return why a cluster cannot be in this network, at the attribute `network`. `internet`: `None` when unknown."""
     if not has_network:
         yield Problem(
             code=Code.PARALLELCLUSTER_NETWORK,
-            message="a ParallelCluster stands in a VPC, and there is none",
-            remedy="name the AZ that its subnet is to be made in, or a network that exists",
+            message="a ParallelCluster requires a VPC",
+            remedy="write the AZ of a new network, or an existing network",
             path=("network",),
         )
     elif internet == InternetAccess.NONE:
         yield Problem(
             code=Code.PARALLELCLUSTER_CLOSED,
-            message="the head node writes the names of nodes to Route 53, and calls DynamoDB and CloudFormation: it "
-            "reaches none of them from a closed network",
+            message="the head node calls Route 53, DynamoDB and CloudFormation, which it "
+            "cannot reach from a closed network",
             value=str(internet),
             allowed=f"{InternetAccess.NAT}, {InternetAccess.SHARED_NAT}",
-            remedy=f"write `{InternetAccess.NAT}`: nodes have no public address with it, and nobody reaches them",
+            remedy=f"write `{InternetAccess.NAT}`: nodes then have no public address and cannot be reached from "
+            "the internet",
             path=("network", "internet"),
         )
 
@@ -48,15 +47,15 @@ _QUEUE = "Scheduling/SlurmQueues[]/Networking"
 
 
 def has_several_subnets(queue: Queue) -> bool:
-    """Return whether the queue's nodes are in several subnets, and so in several AZs: EC2 takes one of each."""
+    """Return whether the queue's nodes are in several subnets, and so in several AZs (EC2 allows one subnet per AZ)."""
     return not is_unresolved(queue.subnet_ids) and len(set(queue.subnet_ids)) > 1
 
 
 def check_subnets(queue: Queue) -> list[Problem]:
-    """Check a queue's subnets: their ids, and that each is named once (QueueSubnetsValidator).
+    """Check a queue's subnets: their IDs, and that each is listed once (QueueSubnetsValidator).
 
-    A single instance type in several subnets is rendered as a list of one, which SingleInstanceTypeSubnetValidator
-    asks for.
+    A single instance type in several subnets is rendered as a list with one item, as SingleInstanceTypeSubnetValidator
+    requires.
     """
     if is_unresolved(queue.subnet_ids):
         return []
@@ -65,12 +64,12 @@ def check_subnets(queue: Queue) -> list[Problem]:
         problem
         for index, subnet in enumerate(queue.subnet_ids)
         for problem in check_keyed(
-            f"{_QUEUE}/SubnetIds[]", subnet, Code.PC_RESOURCE_ID, "subnets", index, what="the id of the subnet"
+            f"{_QUEUE}/SubnetIds[]", subnet, Code.PC_RESOURCE_ID, "subnets", index, what="the ID of the subnet"
         )
     ]
     problems += [
         queue.wrong(
-            "subnets", Code.PC_SUBNETS, f"the subnet {subnet} is named more than once", "name it once", value=subnet
+            "subnets", Code.PC_SUBNETS, f"the subnet {subnet} is listed more than once", "list it once", value=subnet
         )
         for subnet in repeated
     ]
@@ -79,7 +78,7 @@ def check_subnets(queue: Queue) -> list[Problem]:
 
 @rule
 def check_fsx_subnets(cluster: PlacedParallelCluster) -> Iterator[Problem]:
-    """Check that a Lustre of ParallelCluster's own has all compute nodes in one subnet (ManagedFsxMultiAzValidator)."""
+    """Check that a new Lustre file system has all compute nodes in one subnet (ManagedFsxMultiAzValidator)."""
     subnets = {subnet for queue in cluster.queues for subnet in queue.subnet_ids if not is_unresolved(subnet)}
     if len(subnets) >= 2:
         for storage in cluster.shared_storage:
@@ -87,16 +86,17 @@ def check_fsx_subnets(cluster: PlacedParallelCluster) -> Iterator[Problem]:
                 yield cluster.wrong(
                     ("shared_storage", storage.name, "existing_id"),
                     Code.PC_FSX_SUBNETS,
-                    f"ParallelCluster makes this Lustre in one subnet, and the queues are in {len(subnets)}",
-                    "make the file system outside of the cluster and give its id, or put all queues into one subnet",
+                    "ParallelCluster makes this Lustre file system in one subnet, but the queues are in "
+                    f"{len(subnets)}",
+                    "make the file system outside the cluster and write its ID, or put all queues into one subnet",
                     value=None,
                 )
 
 
 def check_public_addresses(cluster: PlacedParallelCluster) -> list[Problem]:
-    """Check that no node of several network interfaces is to have a public address: EC2 gives none to such.
+    """Check that no node with several network interfaces has a public address, which EC2 does not support.
 
-    Since 3.16 that holds for a single card with EFA too, for EFA has an interface of its own there, unless
+    Since 3.16 this applies to a single card with EFA, too, since EFA has its own interface there, unless
     `DevSettings/EfaInterfaceType` says `efa` (MultiNetworkInterfacesInstancesValidator).
     """
     own_interface = overridden(cluster.overrides, "DevSettings", "EfaInterfaceType") != "efa"
@@ -118,15 +118,15 @@ def _check_public_address(queue: Queue, *, own_interface: bool) -> Iterator[Prob
         yield queue.wrong(
             "assign_public_ip",
             Code.PC_PUBLIC_ADDRESS,
-            f"{', '.join(dict.fromkeys(several))} starts with several network interfaces, and EC2 gives such "
-            "an instance no public address",
-            "leave assign_public_ip out, and use a private subnet with a NAT gateway or endpoints",
+            f"{', '.join(dict.fromkeys(several))} has several network interfaces, and EC2 does not assign "
+            "a public address to such an instance",
+            "remove assign_public_ip, and use a private subnet with a NAT gateway or endpoints",
             value=True,
         )
 
 
 def _type_of_several_interfaces(resource: ComputeResource, *, own_interface: bool) -> str | None:
-    """The name of the type that starts with several interfaces: that with the fewest network cards, as theirs."""
+    """The type that has several interfaces: the one with the fewest network cards, as in their validator."""
     known = known_types(resource)
     if not known or len(known) < len(resource.types):
         return None
@@ -138,7 +138,7 @@ def _type_of_several_interfaces(resource: ComputeResource, *, own_interface: boo
 
 
 def check_efa_type(resource: ComputeResource) -> list[Problem]:
-    """Check that every type has EFA where it is asked for (EfaValidator, InstancesEFAValidator)."""
+    """Check that every type supports EFA when EFA is on (EfaValidator, InstancesEFAValidator)."""
     if is_unresolved(resource.efa) or not resource.efa:
         return _check_gdr(resource)
     known = known_types(resource)
@@ -146,10 +146,10 @@ def check_efa_type(resource: ComputeResource) -> list[Problem]:
         resource.wrong(
             "efa",
             Code.PC_EFA_TYPE,
-            f"{facts.name} has no EFA",
-            f"leave efa out, or take {larger!r}, which has it"
+            f"{facts.name} does not support EFA",
+            f"remove `efa`, or write {larger!r}, which supports it"
             if (larger := _larger_with_efa(facts.family))
-            else "leave efa out, or take a type that has it, e.g. 'trn1.32xlarge'",
+            else "remove `efa`, or write a type that supports it, e.g. 'trn1.32xlarge'",
             value=True,
         )
         for facts in known
@@ -159,11 +159,11 @@ def check_efa_type(resource: ComputeResource) -> list[Problem]:
 
 @rule
 def check_efa_subnets(queue: Queue, resource: ComputeResource) -> Iterator[Problem]:
-    """Check that nodes that talk by EFA are in one subnet: it does not cross AZs (EfaMultiAzValidator)."""
+    """Check that nodes with EFA are in one subnet: EFA traffic cannot cross AZs (EfaMultiAzValidator)."""
     if efa_of(resource) and has_several_subnets(queue):
         yield Problem(
             code=Code.PC_EFA_SUBNETS,
-            message=f"EFA does not cross AZs, and the queue is in {len(queue.subnet_ids)} subnets",
+            message=f"EFA traffic cannot cross AZs, but the queue is in {len(queue.subnet_ids)} subnets",
             remedy="put the queue into one subnet, or write `efa: false`",
             path=("efa",),
             value=True if resource.efa else None,
@@ -172,13 +172,13 @@ def check_efa_subnets(queue: Queue, resource: ComputeResource) -> Iterator[Probl
 
 @rule
 def _check_gdr(resource: ComputeResource) -> Iterator[Problem]:
-    """GPUDirect without EFA; it has had no effect since ParallelCluster 3, and can come only by `overrides`."""
+    """GPUDirect without EFA. It has no effect since ParallelCluster 3, and can only be set by `overrides`."""
     if overridden(resource.overrides, "Efa", "GdrSupport") is True and not efa_of(resource):
         yield resource.wrong(
             ("overrides", "Efa", "GdrSupport"),
             Code.PC_EFA_TYPE,
             "GPUDirect is a feature of EFA, and EFA is off",
-            "leave GdrSupport out: where EFA has it, it is on",
+            "remove GdrSupport: it is on wherever EFA supports it",
             value=True,
         )
 
@@ -198,10 +198,10 @@ def address_claims(
     zone: str | None,
     efa_with_address: bool = False,
 ) -> list[AddressClaim]:
-    """Return the addresses that the cluster `owner` takes, its head node and login pools in the AZ `zone`.
+    """Return the addresses that the cluster `owner` requires, with its head node and login pools in the AZ `zone`.
 
-    A head node or pool with a subnet of its own, and a queue without an AZ, stand elsewhere. `efa_with_address`: every
-    EFA interface has an address (`DevSettings/EfaInterfaceType: efa`); default, none has.
+    A head node or pool with its own subnet, and a queue without an AZ, do not count. `efa_with_address`: every EFA
+    interface has an address (`DevSettings/EfaInterfaceType: efa`). Default: none has.
     """
     claims: list[AddressClaim] = []
     if head_node.subnet_id is None:
@@ -236,16 +236,16 @@ def _of_queue(queue: Queue, owner: str, efa_with_address: bool) -> Iterator[Addr
 
 
 def _number(count: int) -> int:
-    """A number that only the deployment knows claims nothing."""
+    """A number that is resolved at deployment counts as 0."""
     return 0 if is_unresolved(count) else max(count, 0)
 
 
 def _of_node(resource: ComputeResource, efa_with_address: bool) -> tuple[int, int]:
-    """Return how many addresses and how many network interfaces a node takes.
+    """Return the number of addresses and of network interfaces of a node.
 
     As `add_network_interfaces` in pcluster/templates/queues_stack.py: each network card has an interface. With EFA,
-    those beyond the first are `efa-only`, without an address, and the first card has one of these beside its own
-    interface if as many EFA interfaces as cards are there.
+    those beyond the first are `efa-only`, without an address, and the first card has one of these in addition to its
+    own interface when there are as many EFA interfaces as cards.
     """
     known = known_types(resource)
     cards = max((facts.network_cards for facts in known), default=1)

@@ -1,8 +1,7 @@
-"""Nodes of a cluster: what is chosen where nothing is written, access to them, their numbers and their memory.
+"""Nodes of a cluster: defaults by instance type, access, numbers and memory.
 
-What holds where the user says nothing, by instance type; one answer for rules, construct and fleet file.
-
-An explicit value always wins. Of a type that the catalog does not have nothing is assumed.
+Rules, construct and fleet file share the defaults. An explicit value always wins. Nothing is assumed about a type that
+the catalog does not have.
 """
 
 import re
@@ -26,7 +25,7 @@ _HOME = "home"
 
 
 def efa_of(resource: ComputeResource) -> bool:
-    """Return whether EFA is on: by default wherever every instance type has it.
+    """Return whether EFA is on. Default: on when every instance type supports it.
 
     Training over plain TCP is several times slower, and EFA costs nothing.
     """
@@ -37,11 +36,11 @@ def efa_of(resource: ComputeResource) -> bool:
 
 
 HEAD_NODE = "HeadNode"
-"""The head node's group among those of a cluster's nodes."""
+"""Name of the head node's group."""
 
 
 def pool_group(pool: LoginPool) -> str:
-    """Return the group of the nodes of `pool`; a queue may have the pool's own name."""
+    """Return the name of the group of `pool`; a queue can have the same name as a pool."""
     return f"LoginNodes-{pool.name}"
 
 
@@ -74,15 +73,15 @@ def node_groups(cluster: ParallelClusterSpec) -> list[NodeGroup]:
 
 
 def shared_folder(storage: SharedStorage) -> SharedFolder:
-    """Return `storage`, which ParallelCluster mounts on every node, as training asks of it."""
+    """Return `storage`, which ParallelCluster mounts on every node, as the training rules read it."""
     lustre = storage.kind is StorageKind.FSX_LUSTRE
     return SharedFolder(kind="lustre" if lustre else storage.kind.value, path=storage.mount_dir)
 
 
 def exclusive_of(queue: Queue) -> bool:
-    """Return whether a job has its nodes to itself: by default where any instance type has accelerators.
+    """Return whether a job has exclusive nodes. Default: yes when any instance type has accelerators.
 
-    ParallelCluster's Slurm cannot count Neuron devices, so two jobs on one node would take each other's.
+    ParallelCluster's Slurm does not count Neuron devices, so two jobs on one node would use the same devices.
     """
     if queue.exclusive is not None:
         return queue.exclusive
@@ -90,21 +89,21 @@ def exclusive_of(queue: Queue) -> bool:
 
 
 def known_types(resource: ComputeResource) -> list[Ec2Instance]:
-    """Return what is known of the instance types of `resource`; those that are not known are left out."""
+    """Return the facts of the known instance types of `resource`."""
     return [facts for name in resource.types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
 
 
 def capacity_reservation_of(queue: Queue, resource: ComputeResource) -> CapacityReservation | None:
-    """Return where the instances of `resource` are reserved: its own say, else its queue's."""
+    """Return the reservation of `resource`: its own, else its queue's."""
     return resource.capacity_reservation or queue.capacity_reservation
 
 
 def placement_group_of(queue: Queue, resource: ComputeResource) -> PlacementGroup | None:
-    """Return the placement group of `resource`; `None` leaves it to EC2.
+    """Return the placement group of `resource`; `None` for no setting.
 
-    By default one of ParallelCluster's own with EFA, which ParallelCluster asks to be explicit about. None on purpose
-    with reserved capacity, which may stand outside of it or has a group of its own, or over several subnets. Capacity
-    Blocks are placed by AWS.
+    Default: a group that ParallelCluster makes when EFA is on, where ParallelCluster requires a setting. None with
+    reserved capacity, which can be outside of it or has its own group, or in several subnets. AWS places Capacity
+    Blocks.
     """
     given = resource.placement_group or queue.placement_group
     if given is not None or not efa_of(resource) or queue.capacity_type is CapacityType.CAPACITY_BLOCK:
@@ -115,15 +114,15 @@ def placement_group_of(queue: Queue, resource: ComputeResource) -> PlacementGrou
 
 
 def gpu_health_check_of(queue: Queue, resource: ComputeResource) -> bool:
-    """Return whether NVIDIA's diagnostics run before jobs: the compute resource's say, else its queue's, else not."""
+    """Return whether NVIDIA's diagnostics run before jobs, by compute resource or else queue. Default: no."""
     own = resource.gpu_health_check if resource.gpu_health_check is not None else queue.gpu_health_check
     return bool(own)
 
 
 def has_home_of_its_own(cluster: PlacedParallelCluster) -> bool:
-    """Return whether /home is a shared storage of the cluster's, in place of the head node's volume.
+    """Return whether /home is a shared storage of the cluster instead of the head node's volume.
 
-    The default user then gets a home outside of it (`DefaultUserHome: Local`), else the mount would hide its keys.
+    The default user then gets a home outside of it (`DefaultUserHome: Local`); otherwise the mount would hide its keys.
     """
     return any(storage.mount_dir.strip("/") == _HOME for storage in cluster.shared_storage)
 
@@ -138,10 +137,10 @@ _SSH = 22
 
 @rule
 def check_head_access(head: HeadNode) -> Iterator[Problem]:
-    """Check ids, addresses and the remote desktop of the head node."""
+    """Check IDs, addresses and the remote desktop of the head node."""
     own = "HeadNode/Networking"
     yield from check_keyed(
-        f"{own}/SubnetId", head.subnet_id, Code.PC_RESOURCE_ID, "subnet", what="the id of the subnet"
+        f"{own}/SubnetId", head.subnet_id, Code.PC_RESOURCE_ID, "subnet", what="the ID of the subnet"
     )
     yield from _check_groups(head.security_group_ids)
     yield from _check_image(head.image_id)
@@ -152,19 +151,19 @@ def check_head_access(head: HeadNode) -> Iterator[Problem]:
         yield head.wrong(
             "elastic_ip",
             Code.PC_RESOURCE_ID,
-            "this is no allocation id of an Elastic IP address",
-            "write the AllocationId that `aws ec2 describe-addresses` shows, or true to have one made",
+            "this is not the allocation ID of an Elastic IP address",
+            "write the AllocationId that `aws ec2 describe-addresses` shows, or true for a new one",
             allowed="eipalloc-0123456789abcdef0, true or false",
         )
 
 
 def check_queue_ids(queue: Queue) -> list[Problem]:
-    """Check the ids of a queue's security groups and image; subnets have a rule of their own."""
+    """Check the IDs of a queue's security groups and image; subnets have their own rule."""
     return [*_check_groups(queue.security_group_ids), *_check_image(queue.image_id)]
 
 
 def check_login_pool_nodes(pool: LoginPool) -> list[Problem]:
-    """Check ids, addresses, number and grace time of login nodes."""
+    """Check IDs, addresses, number and grace period of login nodes."""
     own = "LoginNodes/Pools[]"
     return [
         *check_keyed(
@@ -172,7 +171,7 @@ def check_login_pool_nodes(pool: LoginPool) -> list[Problem]:
             pool.subnet_id,
             Code.PC_RESOURCE_ID,
             "subnet",
-            what="the id of the subnet",
+            what="the ID of the subnet",
         ),
         *_check_groups(pool.security_group_ids),
         *_check_image(pool.image_id),
@@ -184,41 +183,41 @@ def check_login_pool_nodes(pool: LoginPool) -> list[Problem]:
             pool.gracetime_minutes,
             Code.PC_LOGIN_POOL,
             "gracetime_minutes",
-            what="the time that users are given before a login node goes",
+            what="the grace period of login nodes",
         ),
     ]
 
 
 @rule
 def check_allowed_ips(value: str | None, *path: PathPart) -> Iterator[Problem]:
-    """Check that `value` is an IPv4 range or the id of a prefix list, as the schema does."""
+    """Check that `value` is an IPv4 range or the ID of a prefix list, as the schema does."""
     if value is None or is_unresolved(value) or _RANGE.fullmatch(value) or _PREFIX_LIST.fullmatch(value):
         return
     bare = re.fullmatch(rf"({_BYTE}\.){{3}}{_BYTE}", value)
     yield Problem(
         code=Code.PC_ALLOWED_IPS,
-        message="a range of addresses says how many of its bits count" if bare else "this is no range of addresses",
+        message="an address range requires a prefix length" if bare else "this is not an address range",
         remedy=f"write {value + '/32'!r} for this address alone" if bare else "write e.g. '203.0.113.0/24'",
         path=path,
         value=value,
-        allowed="an IPv4 range, e.g. 203.0.113.0/24, or the id of a prefix list, pl-…",
+        allowed="an IPv4 range, e.g. 203.0.113.0/24, or the ID of a prefix list, pl-…",
     )
 
 
 @rule
 def check_dcv(dcv: Dcv | None) -> Iterator[Problem]:
-    """Check port and addresses of a remote desktop. Stricter: ParallelCluster takes any number as the port."""
+    """Check port and addresses of a remote desktop. Stricter: ParallelCluster accepts any number as the port."""
     if dcv is None:
         return
     yield from check_number(
-        dcv.port, _PORTS, Code.PC_DCV, "dcv", "port", what="the port", remedy="leave it out to have 8443"
+        dcv.port, _PORTS, Code.PC_DCV, "dcv", "port", what="the port", remedy="remove it for the default 8443"
     )
     yield from check_allowed_ips(dcv.allowed_ips, "dcv", "allowed_ips")
     if dcv.port == _SSH:
         yield Problem(
             code=Code.PC_DCV,
-            message="port 22 is SSH's",
-            remedy="leave it out to have 8443",
+            message="port 22 is used by SSH",
+            remedy="remove it for the default 8443",
             path=("dcv", "port"),
             value=dcv.port,
         )
@@ -236,13 +235,13 @@ def _check_groups(ids: Sequence[str]) -> list[Problem]:
             Code.PC_RESOURCE_ID,
             "security_groups",
             index,
-            what="the id of the security group",
+            what="the ID of the security group",
         )
     ]
 
 
 def _check_image(image_id: str | None) -> list[Problem]:
-    return check_keyed("Image/CustomAmi", image_id, Code.PC_IMAGE, "image_id", what="the id of the image")
+    return check_keyed("Image/CustomAmi", image_id, Code.PC_IMAGE, "image_id", what="the ID of the image")
 
 
 _RESOURCE = "Scheduling/SlurmQueues[]/ComputeResources[]"
@@ -276,8 +275,8 @@ def check_counts(resource: ComputeResource) -> list[Problem]:
         resource.wrong(
             "min_count",
             Code.PC_NODE_COUNT,
-            f"{least} nodes always run, and only {most} may run at most",
-            f"write {least} or more as max_count, or {most} or fewer as min_count",
+            f"min_count {least} is above max_count {most}",
+            f"write max_count {least} or more, or min_count {most} or less",
             allowed=f"0 to {most}",
         )
     ]
@@ -285,7 +284,7 @@ def check_counts(resource: ComputeResource) -> list[Problem]:
 
 @rule
 def check_memory(resource: ComputeResource) -> Iterator[Problem]:
-    """Check that jobs are not offered more memory than the smallest type has (SchedulableMemoryValidator)."""
+    """Check that the schedulable memory is at most that of the smallest type (SchedulableMemoryValidator)."""
     memory = resource.schedulable_memory_mib
     if memory is None or is_unresolved(memory):
         return
@@ -294,29 +293,29 @@ def check_memory(resource: ComputeResource) -> Iterator[Problem]:
     most = None if smallest is None else int(smallest.memory_gib * _MIB_PER_GIB)
     if memory >= 1 and (most is None or memory <= most):
         return
-    has = f", and {smallest.name} has {most} MiB" if smallest and most is not None else ""
+    has = f", but {smallest.name} has {most} MiB" if smallest and most is not None else ""
     yield resource.wrong(
         "schedulable_memory_mib",
         Code.PC_SCHEDULABLE_MEMORY,
-        f"jobs are to have {memory} MiB of a node's memory{has}",
-        f"leave it out, which offers 95 %, or write {most * 95 // 100 if most else 1} MiB",
+        f"the schedulable memory is {memory} MiB{has}",
+        f"remove it for 95 % of the memory, or write {most * 95 // 100 if most else 1} MiB",
         allowed=f"1 to {most} MiB" if most else "1 MiB or more",
     )
 
 
 def check_queue_number(cluster: PlacedParallelCluster) -> list[Problem]:
-    """Check the number of queues, of compute resources in all of them, and of login pools (MaxCountValidator)."""
+    """Check the number of queues, of compute resources in total of them, and of login pools (MaxCountValidator)."""
     limits = parallelcluster_limits()
     resources = sum(len(queue.compute_resources) for queue in cluster.queues)
     return [
         *_check_number(len(cluster.queues), limits.queues, Code.PC_QUEUE_NUMBER, "queues", what="queues"),
         *_check_number(
-            # Too many queues have too many compute resources for that alone.
+            # Too many queues imply too many compute resources.
             resources if limits.queues.holds(len(cluster.queues)) else 1,
             limits.compute_resources,
             Code.PC_RESOURCE_NUMBER,
             "queues",
-            what="compute resources in all",
+            what="compute resources in total",
         ),
         *_check_number(
             len(cluster.login_pools),
@@ -324,14 +323,14 @@ def check_queue_number(cluster: PlacedParallelCluster) -> list[Problem]:
             Code.PC_POOL_NUMBER,
             "login_pools",
             what="login pools",
-            remedy="let one pool have more nodes",
+            remedy="give one pool more nodes",
         ),
     ]
 
 
 @rule
 def check_head_memory(cluster: PlacedParallelCluster) -> Iterator[Problem]:
-    """Check that the head node has memory for all nodes together (HeadNodeMemorySizeValidator)."""
+    """Check that the head node has enough memory for the number of nodes (HeadNodeMemorySizeValidator)."""
     name = cluster.head_node.instance_type
     facts = None if is_unresolved(name) else ec2_facts_of(name)
     counts = [resource.max_count for queue in cluster.queues for resource in queue.compute_resources]
@@ -343,8 +342,9 @@ def check_head_memory(cluster: PlacedParallelCluster) -> Iterator[Problem]:
         yield cluster.wrong(
             ("head_node", "instance_type"),
             Code.PC_HEAD_MEMORY,
-            f"{name} has {facts.memory_gib:g} GiB of memory, and {nodes} nodes need {needed:.1f} GiB of the head node",
-            "take a head node with more memory, e.g. 'm5.2xlarge' (32 GiB) or 'm7g.2xlarge' on arm64",
+            f"{name} has {facts.memory_gib:g} GiB of memory, but a head node for {nodes} nodes requires "
+            f"{needed:.1f} GiB",
+            "write a head node type with more memory, e.g. 'm5.2xlarge' (32 GiB) or 'm7g.2xlarge' on arm64",
             allowed=f"{needed:.1f} GiB or more",
             value=name,
         )
@@ -356,14 +356,16 @@ def _check_number(
     code: Code,
     *path: str,
     what: str,
-    remedy: str = "put several instance types into one compute resource, or make a second cluster",
+    remedy: str = "put several instance types into one compute resource, or write a second cluster",
 ) -> Iterator[Problem]:
     if limit.holds(number):
         return
     many = number > (limit.maximum or number)
     yield Problem(
         code=code,
-        message=f"{number} {what} are {number - (limit.maximum or 0)} too many" if many else f"there are no {what}",
+        message=f"the cluster has {number} {what}, {number - (limit.maximum or 0)} too many"
+        if many
+        else f"the cluster has no {what}",
         remedy=remedy if many else f"add at least {limit.minimum}",
         path=path,
         value=number,

@@ -1,4 +1,4 @@
-"""Overrides: keys in ParallelCluster's own spelling, and the sections that only they can have."""
+"""Overrides: keys of the ParallelCluster configuration, and the sections that only overrides can set."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from llm_fleet.spec.parallelcluster_nodes import HeadNode
 
 
 class Place(StrEnum):
-    """Where overrides are laid in, as ParallelCluster's schema calls it."""
+    """The section that overrides are merged into, by its name in ParallelCluster's schema."""
 
     CLUSTER = ""
     HEAD_NODE = "HeadNode"
@@ -135,7 +135,7 @@ TYPED_KEYS: Mapping[Place, Mapping[str, str]] = {
         **_IMAGE,
     },
 }
-"""By place: the key and what is below it, and the attribute to use instead."""
+"""By section: the key with all below it, and the attribute to use instead."""
 
 
 _SCRIPTS = "CustomActions"
@@ -143,15 +143,15 @@ _SCRIPTS = "CustomActions"
 
 @rule
 def check_overrides(overrides: Mapping[str, Any], place: Place) -> Iterator[Problem]:
-    """Check `overrides` that are laid in at `place`: every key legal there, none that has an attribute, no script.
+    """Check `overrides` that are merged at `place`: only valid keys, none that has an attribute, no script.
 
     Paths begin with `overrides`.
     """
-    if not isinstance(overrides, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - not every user has types
+    if not isinstance(overrides, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - not every user checks types
         yield Problem(
             code=Code.PC_KEY_TYPE,
-            message="the overrides are no map of ParallelCluster's keys",
-            remedy="write a map, or leave them out",
+            message="`overrides` must be a map of ParallelCluster's keys",
+            remedy="write a map, or remove them",
             path=("overrides",),
             value="nothing" if overrides is None else overrides,
             allowed="a map",
@@ -159,13 +159,13 @@ def check_overrides(overrides: Mapping[str, Any], place: Place) -> Iterator[Prob
     elif overrides:
         refused = list(_refused(overrides, place))
         schema = check_section(overrides, place, partial=True, partial_below=_rendered_sections(place))
-        told = [problem.path for problem in refused]
-        others = [one for one in schema if not any(one.path[: len(path)] == path for path in told)]
+        reported = [problem.path for problem in refused]
+        others = [one for one in schema if not any(one.path[: len(path)] == path for path in reported)]
         yield from (problem.under("overrides") for problem in (*refused, *others))
 
 
 def _refused(overrides: Mapping[str, Any], place: Place, above: tuple[str, ...] = ()) -> Iterator[Problem]:
-    """Scripts and keys that have an attribute, wherever they are in `overrides`."""
+    """Yield scripts and keys that have an attribute, at any depth of `overrides`."""
     typed = TYPED_KEYS[place]
     for key, value in overrides.items():
         path = (*above, str(key))
@@ -173,7 +173,7 @@ def _refused(overrides: Mapping[str, Any], place: Place, above: tuple[str, ...] 
         if attribute is not None:
             yield Problem(
                 code=Code.PC_OVERRIDE_TYPED,
-                message=f"{'/'.join(path)} has an attribute of its own, whose checks an override would pass by",
+                message=f"{'/'.join(path)} has its own attribute, whose checks an override would skip",
                 remedy=f"use {attribute}",
                 path=path,
                 value=value,
@@ -181,8 +181,9 @@ def _refused(overrides: Mapping[str, Any], place: Place, above: tuple[str, ...] 
         elif path == (_SCRIPTS,):
             yield Problem(
                 code=Code.PC_OVERRIDE_SCRIPT,
-                message="a script of one's own would take the place of the one that makes the nodes",
-                remedy="make it an OwnStep: it runs among the others, with retries, a time limit and a report",
+                message="an own script would replace the script that configures the nodes",
+                remedy="write an own step (OwnStep) instead: it runs with the other steps, with retries, a time "
+                "limit and a report",
                 path=path,
             )
         elif isinstance(value, Mapping):
@@ -191,7 +192,7 @@ def _refused(overrides: Mapping[str, Any], place: Place, above: tuple[str, ...] 
 
 @cache
 def _rendered_sections(place: Place) -> frozenset[str]:
-    """The sections at `place` that have typed keys: what they require is rendered from attributes."""
+    """The sections at `place` with typed keys, whose required keys are rendered from attributes."""
     root = f"{place}/" if place else ""
     sections = (str(above) for key in TYPED_KEYS[place] for above in PurePosixPath(key).parents)
     return frozenset(f"{root}{section}" for section in sections if section != ".")
@@ -207,45 +208,45 @@ _CHEF_ATTRIBUTES = ("DevSettings", "Cookbook", "ExtraChefAttributes")
 
 @rule
 def check_efs_settings(head: HeadNode) -> Iterator[Problem]:
-    """Check that settings of an internal EFS come with one (SharedStorageEfsSettingsValidator)."""
-    told = section(head.overrides, "SharedStorageEfsSettings")
-    if told and head.internal_storage != InternalStorage.EFS:
+    """Check that settings of an internal EFS are given with an EFS (SharedStorageEfsSettingsValidator)."""
+    reported = section(head.overrides, "SharedStorageEfsSettings")
+    if reported and head.internal_storage != InternalStorage.EFS:
         yield head.wrong(
             ("overrides", "SharedStorageEfsSettings"),
             Code.PC_SETTING,
-            "ParallelCluster's own folders lie on EBS, and these are settings of an EFS",
-            "write Efs as the head node's internal_storage, or leave them out",
-            value=dict(told),
+            "these are settings of EFS, but the internal storage of ParallelCluster is EBS",
+            "write `internal_storage: Efs` for the head node, or remove them",
+            value=dict(reported),
         )
 
 
 @rule
 def check_directory(cluster: PlacedParallelCluster) -> Iterator[Problem]:
-    """Check a directory service: its name, its secret, and what SSSD may be told.
+    """Check a directory service: domain, secret, and additional SSSD settings.
 
     (DomainNameValidator, PasswordSecretArnValidator without its look-up, AdditionalSssdConfigsValidator.)
     """
-    told = section(cluster.overrides, "DirectoryService")
-    name, arn = told.get("DomainName"), told.get("PasswordSecretArn")
+    reported = section(cluster.overrides, "DirectoryService")
+    name, arn = reported.get("DomainName"), reported.get("PasswordSecretArn")
     if isinstance(name, str) and not is_unresolved(name) and not _DOMAIN.fullmatch(name):
         yield _directory(
-            "DomainName", name, "this is no name of a domain", "write corp.example.com or DC=corp,DC=example,DC=com"
+            "DomainName", name, "this is not a domain name", "write corp.example.com or DC=corp,DC=example,DC=com"
         )
     if isinstance(arn, str) and not is_unresolved(arn) and not _SECRET.fullmatch(arn):
         yield _directory(
             "PasswordSecretArn",
             arn,
-            "the password is read from Secrets Manager, and this is no ARN of a secret",
-            "put the password into a secret and write its ARN",
+            "this is not the ARN of a secret, from which the password is read",
+            "store the password in a secret and write its ARN",
         )
-    sssd = section(told, "AdditionalSssdConfigs")
-    for key in ("id_provider", *(["access_provider"] if told.get("LdapAccessFilter") is not None else ())):
+    sssd = section(reported, "AdditionalSssdConfigs")
+    for key in ("id_provider", *(["access_provider"] if reported.get("LdapAccessFilter") is not None else ())):
         if key in sssd and sssd[key] != "ldap" and not is_unresolved(sssd[key]):
             yield _directory(
                 "AdditionalSssdConfigs",
                 sssd[key],
-                f"ParallelCluster's directory is LDAP, and {key} says another",
-                f"leave {key} out",
+                f"ParallelCluster's directory is LDAP, but {key} has another value",
+                f"remove {key}",
             )
 
 
@@ -257,39 +258,43 @@ def check_iam(cluster: PlacedParallelCluster) -> list[Problem]:
 
 @rule
 def check_packages(cluster: PlacedParallelCluster) -> Iterator[Problem]:
-    """Check that nobody asks for Intel's platform, which is for CentOS 7 alone (IntelHpcOsValidator)."""
+    """Check that Intel's HPC platform, which requires CentOS 7, is off (IntelHpcOsValidator)."""
     keys = ("AdditionalPackages", "IntelSoftware", "IntelHpcPlatform")
     if overridden(cluster.overrides, *keys) is True:
         yield cluster.wrong(
             ("overrides", *keys),
             Code.PC_SETTING,
-            "ParallelCluster installs Intel's HPC platform on CentOS 7 only, which it no longer has",
-            "leave it out; Intel MPI is in the images, and the rest comes from Intel's own repositories",
+            "ParallelCluster installs Intel's HPC platform only on CentOS 7, which it no longer supports",
+            "remove it; Intel MPI is in the images, and the rest is in Intel's repositories",
             value=True,
         )
 
 
 @rule
 def check_chef_attributes(cluster: PlacedParallelCluster) -> Iterator[Problem]:
-    """Check attributes handed to Chef, a text of JSON (ExtraChefAttributesValidator)."""
+    """Check the extra Chef attributes, a JSON text (ExtraChefAttributesValidator)."""
     text = overridden(cluster.overrides, *_CHEF_ATTRIBUTES)
     if not isinstance(text, str) or is_unresolved(text):
         return
     try:
         attributes = json.loads(text)
     except ValueError:
-        yield _chef(text, "this is no JSON", "write an object of JSON")
+        yield _chef(text, "this is not valid JSON", "write a JSON object")
         return
-    told = section({"attributes": attributes}, "attributes", "cluster")
+    reported = section({"attributes": attributes}, "attributes", "cluster")
     for name in _READINESS:
-        if told.get(name) is not None and str(told[name]).lower() not in ("true", "false"):
-            yield _chef(told[name], f"cluster.{name} is neither true nor false", "write true or false")
+        if reported.get(name) is not None and str(reported[name]).lower() not in ("true", "false"):
+            yield _chef(reported[name], f"cluster.{name} is neither true nor false", "write true or false")
     least, seconds = (
         parallelcluster_limits().slurm_reconfigure_timeout,
-        overridden(told, "slurm", "reconfigure_timeout"),
+        overridden(reported, "slurm", "reconfigure_timeout"),
     )
     if seconds is not None and (type(seconds) is not int or seconds <= least):
-        yield _chef(seconds, f"cluster.slurm.reconfigure_timeout is no number of seconds above {least}", "raise it")
+        yield _chef(
+            seconds,
+            f"cluster.slurm.reconfigure_timeout must be a number of seconds above {least}",
+            "write a larger number",
+        )
 
 
 def _chef(value: object, message: str, remedy: str) -> Problem:

@@ -1,6 +1,6 @@
-"""Every rule of ParallelCluster, for a whole cluster and for each of its parts.
+"""All rules of ParallelCluster, for a whole cluster and for each of its parts.
 
-Paths are attribute names; what is wrong in an item of a list lies under its name:
+Paths are attribute names; problems of an item of a list are below its name:
 `("queues", "trn1", "compute_resources", "trn1", "efa")`.
 """
 
@@ -156,7 +156,7 @@ CLUSTER_RULES: tuple[Callable[[PlacedParallelCluster], list[Problem]], ...] = (
     check_scheduler,
     check_os,
     check_image_needed,
-    lambda cluster: check_keyed("Image/CustomAmi", cluster.image_id, Code.PC_IMAGE, "image_id", what="the image's id"),
+    lambda cluster: check_keyed("Image/CustomAmi", cluster.image_id, Code.PC_IMAGE, "image_id", what="the image's ID"),
     check_region,
     check_queue_number,
     check_names_unique,
@@ -189,17 +189,17 @@ CLUSTER_RULES: tuple[Callable[[PlacedParallelCluster], list[Problem]], ...] = (
 
 
 def check_head_node(head_node: HeadNode) -> list[Problem]:
-    """Return what is wrong with a head node by itself."""
+    """Return the problems of a head node alone."""
     return [problem for rule in HEAD_NODE_RULES for problem in rule(head_node)]
 
 
 def check_compute_resource(resource: ComputeResource) -> list[Problem]:
-    """Return what is wrong with a compute resource whatever queue it is in."""
+    """Return the problems of a compute resource alone."""
     return [problem for rule in COMPUTE_RESOURCE_RULES for problem in rule(resource)]
 
 
 def check_queue(queue: Queue) -> list[Problem]:
-    """Return what is wrong with a queue and with its compute resources, these under their names."""
+    """Return the problems of a queue and of its compute resources, these below their names."""
     return [
         *(problem for rule in QUEUE_RULES for problem in rule(queue)),
         *(
@@ -209,34 +209,34 @@ def check_queue(queue: Queue) -> list[Problem]:
                 *check_compute_resource(resource),
                 *(found for rule in RESOURCE_IN_QUEUE_RULES for found in rule(queue, resource)),
             )
-            # What is called as its queue has the queue's problem.
+            # A compute resource with the name of its queue has the queue's problem.
             if problem.path != ("name",) or resource.name != queue.name
         ),
     ]
 
 
 def check_login_pool(pool: LoginPool) -> list[Problem]:
-    """Return what is wrong with a login pool by itself."""
+    """Return the problems of a login pool alone."""
     return [problem for rule in LOGIN_POOL_RULES for problem in rule(pool)]
 
 
 def check_shared_storage(storage: SharedStorage) -> list[Problem]:
-    """Return what is wrong with one shared storage by itself."""
+    """Return the problems of one shared storage alone."""
     return [problem for rule in SHARED_STORAGE_RULES for problem in rule(storage)]
 
 
 def check_slurm_settings(slurm: SlurmSettings) -> list[Problem]:
-    """Return what is wrong with the settings of Slurm by themselves."""
+    """Return the problems of the Slurm settings alone."""
     return [problem for rule in SLURM_RULES for problem in rule(slurm)]
 
 
 def check_accounting(accounting: Accounting) -> list[Problem]:
-    """Return what is wrong with accounting outside the cluster by itself."""
+    """Return the problems of external accounting alone."""
     return [problem for rule in ACCOUNTING_RULES for problem in rule(accounting)]
 
 
 def check_parallelcluster(cluster: PlacedParallelCluster) -> list[Problem]:
-    """Return everything that is wrong with `cluster`, its parts included; a good one gives nothing."""
+    """Return all problems of `cluster` and its parts."""
     return [
         *(problem for rule in CLUSTER_RULES for problem in rule(cluster)),
         *_under("head_node", check_head_node(cluster.head_node)),

@@ -1,9 +1,7 @@
-"""Sections of a configuration of ParallelCluster: keys that go together, what is read of them, those of storage.
+"""Sections of a ParallelCluster configuration: which keys exclude or require each other.
 
-Which keys of a section of ParallelCluster's configuration exclude or need each other.
-
-Its schema says so in code (`validates_schema` in pcluster/schemas/cluster_schema.py of aws-parallelcluster 3.16.1), not
-in what it tells of itself, so that it is said again here; the tests compare both.
+ParallelCluster has these rules in code (`validates_schema` in pcluster/schemas/cluster_schema.py of aws-parallelcluster
+3.16.1), not in its schema, so they are repeated here; the tests compare both.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,7 +43,7 @@ _EXCLUDING: tuple[tuple[str, ...], ...] = (
     ("Script", "Sequence"),
     tuple(place.section for place in STORAGE_SECTIONS.values()),
 )
-"""At most one of each, wherever a section has them."""
+"""At most one of each, in any section."""
 
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     "CapacityReservationTarget": ("CapacityReservationId", "CapacityReservationResourceGroupArn"),
@@ -56,22 +54,22 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
     "OnNodeConfigured": ("Script", "Sequence"),
     "OnNodeUpdated": ("Script", "Sequence"),
 }
-"""At least one of these in the section. Without those of queues and DCV ParallelCluster falls over (TypeError)."""
+"""At least one of these in the section. Without those of queues and DCV, ParallelCluster fails with a TypeError."""
 
 _IMAGE_OF_NODES = ("CustomAmi",)
-"""Likewise of the `Image` of nodes, which has no `Os`."""
+"""The same for the `Image` of nodes, which has no `Os`."""
 
-_BESIDE_ID: Mapping[str, tuple[str, ...]] = {
+_NEXT_TO_ID: Mapping[str, tuple[str, ...]] = {
     "FsxLustreSettings": (),
     "EfsSettings": ("EncryptionInTransit", "IamAuthorization", "AccessPointId"),
 }
-"""What may stand beside `FileSystemId`: the rest is of one that is made."""
+"""Keys allowed with `FileSystemId`: the others are for a new file system."""
 
 _FROM_BACKUP = (
     "DeploymentType", "PerUnitStorageThroughput", "StorageCapacity", "ImportPath", "ExportPath",
     "ImportedFileChunkSize", "KmsKeyId",
 )  # fmt: skip
-"""What a Lustre file system has from its backup."""
+"""Settings that a restored Lustre file system takes from its backup."""
 
 
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
@@ -79,7 +77,7 @@ _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rules:
-    """What is to be looked at in the section at one place; in most there is nothing."""
+    """The rules of the section at one place; most sections have none."""
 
     excluding: tuple[tuple[str, ...], ...]
     needed: tuple[str, ...]
@@ -91,7 +89,7 @@ class _Rules:
 def check_keys_together(
     section: Mapping[str, Any], key: SchemaKey, path: tuple[PathPart, ...], *, whole: bool
 ) -> Iterator[Problem]:
-    """Check which keys of `section` exclude each other, and where it is `whole`, which of several are missing."""
+    """Check which keys of `section` exclude each other, and, when it is `whole`, which required ones are missing."""
     rules = _rules_at(key.place)
     if rules is None:
         return
@@ -107,7 +105,7 @@ def check_keys_together(
     if whole and rules.needed and not any(section.get(name) not in _NOTHING for name in rules.needed):
         yield Problem(
             code=Code.PC_KEY_MISSING,
-            message=f"{key.name} has no {_listed(rules.needed, 'and no')}",
+            message=f"{key.name} requires {_listed(rules.needed, 'or')}",
             remedy=f"write {_listed(rules.needed, 'or')}",
             path=path,
         )
@@ -119,7 +117,7 @@ def check_keys_together(
 
 @cache
 def _rules_at(place: str) -> _Rules | None:
-    """The rules of the section at `place`; worked out once, for a cluster has thousands of sections."""
+    """The rules of the section at `place`; cached, since a cluster has thousands of sections."""
     key = schema_at(place)
     names = frozenset(key.keys if key is not None else ())
     name = place.rpartition("/")[2].removesuffix("[]")
@@ -127,7 +125,7 @@ def _rules_at(place: str) -> _Rules | None:
     rules = _Rules(
         excluding=tuple(group for group in _EXCLUDING if len(names.intersection(group)) > 1),
         needed=_IMAGE_OF_NODES if of_nodes else _NEEDED.get(name, ()),
-        of_file_system=name in _BESIDE_ID,
+        of_file_system=name in _NEXT_TO_ID,
         of_storage={"StorageType", "MountDir"} <= names,
     )
     return rules if rules != _NO_RULES else None
@@ -138,16 +136,16 @@ _NO_RULES = _Rules(excluding=(), needed=(), of_file_system=False, of_storage=Fal
 
 def _of_file_system(section: Mapping[str, Any], key: SchemaKey, path: tuple[PathPart, ...]) -> Iterator[Problem]:
     if section.get("FileSystemId") is not None:
-        beside = ("FileSystemId", *_BESIDE_ID[key.name])
-        yield from (_ignored(name, "FileSystemId", section, path) for name in section if name not in beside)
+        next_to = ("FileSystemId", *_NEXT_TO_ID[key.name])
+        yield from (_ignored(name, "FileSystemId", section, path) for name in section if name not in next_to)
     if section.get("BackupId") is not None:
         yield from (_ignored(name, "BackupId", section, path) for name in section if name in _FROM_BACKUP)
     mode, number = section.get("ThroughputMode"), section.get("ProvisionedThroughput")
     if "ThroughputMode" in key.keys and not is_unresolved(mode) and (mode == "provisioned") != bool(number):
         yield Problem(
             code=Code.PC_KEYS_TOGETHER,
-            message="ThroughputMode provisioned and ProvisionedThroughput need each other",
-            remedy="write both, or leave both out",
+            message="ThroughputMode provisioned and ProvisionedThroughput require each other",
+            remedy="write both, or remove both",
             path=(*path, "ThroughputMode"),
             value=mode,
         )
@@ -162,19 +160,19 @@ def _of_storage(section: Mapping[str, Any], path: tuple[PathPart, ...]) -> Itera
         if section.get(name) and name != known[kind]:
             yield Problem(
                 code=Code.PC_KEYS_TOGETHER,
-                message=f"{name} are not the settings of the StorageType {kind}",
+                message=f"{name} does not match StorageType {kind}",
                 remedy=f"write {known[kind]}, or another StorageType",
                 path=(*path, name),
                 value=kind,
             )
 
 
-def _ignored(name: str, beside: str, section: Mapping[str, Any], path: tuple[PathPart, ...]) -> Problem:
-    whose = "of a file system that exists already" if beside == "FileSystemId" else "what a backup holds already"
+def _ignored(name: str, next_to: str, section: Mapping[str, Any], path: tuple[PathPart, ...]) -> Problem:
+    why = "FileSystemId refers to an existing file system" if next_to == "FileSystemId" else "the backup contains it"
     return Problem(
         code=Code.PC_KEYS_TOGETHER,
-        message=f"{name} says {whose} how to make it",
-        remedy=f"leave out {name}, or {beside}",
+        message=f"{name} is a setting of a new file system, but {why}",
+        remedy=f"remove {name}, or {next_to}",
         path=(*path, name),
         value=section[name],
     )
@@ -185,7 +183,7 @@ def _listed(names: Sequence[str], word: str) -> str:
 
 
 def overridden(overrides: Mapping[str, Any], *keys: str) -> Any:
-    """Return the value at `keys`, e.g. `"DevSettings", "EfaInterfaceType"`; `None` where there is none."""
+    """Return the value at `keys`, e.g. `"DevSettings", "EfaInterfaceType"`; `None` when it is missing."""
     value: Any = overrides
     for key in keys:
         value = cast(Mapping[str, Any], value).get(key) if isinstance(value, Mapping) else None
@@ -193,13 +191,13 @@ def overridden(overrides: Mapping[str, Any], *keys: str) -> Any:
 
 
 def section(overrides: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """Return the section at `keys`; an empty one where there is none."""
+    """Return the section at `keys`; an empty one when it is missing."""
     value = overridden(overrides, *keys)
     return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
 
 
 def items(overrides: Mapping[str, Any], *keys: str) -> Sequence[Mapping[str, Any]]:
-    """Return the sections of the list at `keys`; none where there is no list."""
+    """Return the sections of the list at `keys`; none when the list is missing."""
     value = overridden(overrides, *keys)
     if not isinstance(value, list | tuple):
         return ()

@@ -1,4 +1,4 @@
-"""Shared storage of a cluster, and where it is mounted."""
+"""Shared storage of a cluster and its mount directories."""
 
 import re
 from collections import Counter
@@ -28,7 +28,7 @@ _ALLOWED_WITH_ID = {
     StorageKind.EFS: frozenset({"EncryptionInTransit", "IamAuthorization", "AccessPointId"}),
     StorageKind.EBS: frozenset[str](),
 }
-"""Settings of the mount, not of the file system. What is not here takes none."""
+"""Settings of the mount, not of the file system, by kind of storage."""
 _EXAMPLES = {
     StorageKind.FSX_OPEN_ZFS: "fsvol-0123456789abcdef0",
     StorageKind.FSX_ONTAP: "fsvol-0123456789abcdef0",
@@ -40,8 +40,8 @@ _EXAMPLES = {
 def check_storage_name(storage: SharedStorage) -> Iterator[Problem]:
     """Check the name, which becomes a tag's value (SharedStorageNameValidator).
 
-    Stricter: no slash. ParallelCluster 3.16.1 hands names instead of directories to OverlappingMountDirValidator
-    (`_validate_mount_dirs` in pcluster/config/cluster_config.py), and so refuses a storage `a/b` beside an `a`.
+    Stricter: no slash. ParallelCluster 3.16.1 passes names instead of directories to OverlappingMountDirValidator
+    (`_validate_mount_dirs` in pcluster/config/cluster_config.py), and so rejects a storage `a/b` next to `a`.
     """
     name, limits = storage.name, parallelcluster_limits()
     if is_unresolved(name):
@@ -51,46 +51,46 @@ def check_storage_name(storage: SharedStorage) -> Iterator[Problem]:
     if not name:
         faults.append("is empty")
     if not limits.storage_name.matches(name):
-        faults.append("holds more than letters, digits and + - = . _ : @")
+        faults.append("contains characters other than letters, digits and + - = . _ : @")
     if "/" in name:
-        faults.append("holds a slash, by which ParallelCluster takes it for a directory")
+        faults.append("contains a slash, so ParallelCluster reads it as a directory")
     if len(name) > longest:
         faults.append(f"is {len(name)} characters long, {len(name) - longest} too many")
     if name in limits.reserved_names:
-        faults.append("is taken")
+        faults.append("is reserved")
     if not faults:
         return
-    mended = re.sub(r"[^\w+=.:@-]+", "-", name)[:longest].strip("-")
+    repaired = re.sub(r"[^\w+=.:@-]+", "-", name)[:longest].strip("-")
     yield storage.wrong(
         "name",
         Code.PC_STORAGE_NAME,
         f"the name of the shared storage {' and '.join(faults)}",
-        f"write {mended!r}" if mended and mended not in limits.reserved_names else "write another name",
+        f"write {repaired!r}" if repaired and repaired not in limits.reserved_names else "write another name",
         allowed=f"{limits.storage_name.range} letters, digits and + - = . _ : @",
     )
 
 
 @rule
 def check_settings(storage: SharedStorage) -> Iterator[Problem]:
-    """Check the settings' keys and values by the schema, and that what exists is given no settings of a new one."""
+    """Check keys and values of the settings, and that existing storage has no settings of a new one."""
     if is_unresolved(storage.kind):
         return
-    told = STORAGE_SECTIONS[storage.kind]
-    key = f"SharedStorage[]/{told.section}"
+    reported = STORAGE_SECTIONS[storage.kind]
+    key = f"SharedStorage[]/{reported.section}"
     yield from check_keyed(
-        f"{key}/{told.id_key}",
+        f"{key}/{reported.id_key}",
         storage.existing_id,
         Code.PC_RESOURCE_ID,
         "existing_id",
-        what="the id",
-        remedy=f"write the id as AWS shows it, e.g. {_EXAMPLES[storage.kind]!r}" if storage.kind in _EXAMPLES else "",
+        what="the ID",
+        remedy=f"write the ID as AWS shows it, e.g. {_EXAMPLES[storage.kind]!r}" if storage.kind in _EXAMPLES else "",
     )
     if storage.existing_id is None and storage.kind in _ONLY_EXISTING:
         yield storage.wrong(
             "existing_id",
             Code.PC_RESOURCE_ID,
-            f"ParallelCluster makes no {storage.kind}, it mounts one that exists",
-            f"make it in the CDK and give its id, e.g. {_EXAMPLES[storage.kind]!r}",
+            f"ParallelCluster cannot create {storage.kind}, it only mounts an existing one",
+            f"create it with the CDK and write its ID, e.g. {_EXAMPLES[storage.kind]!r}",
         )
     if not is_unresolved(storage.section):
         yield from (each.under("settings") for each in check_section(storage.section, key, partial=True))
@@ -99,7 +99,7 @@ def check_settings(storage: SharedStorage) -> Iterator[Problem]:
 
 @rule
 def check_storage_numbers(cluster: PlacedParallelCluster) -> Iterator[Problem]:
-    """Check how many shared storages of each kind there are (NumberOfStorageValidator)."""
+    """Check the number of shared storages of each kind (NumberOfStorageValidator)."""
     counts = Counter(_counted(storage) for storage in cluster.shared_storage)
     for (kind, sort), count in counts.items():
         most = parallelcluster_limits().storage[kind].get(sort)
@@ -109,7 +109,7 @@ def check_storage_numbers(cluster: PlacedParallelCluster) -> Iterator[Problem]:
 
 @rule
 def check_storage_ids_unique(cluster: PlacedParallelCluster) -> Iterator[Problem]:
-    """Check that nothing that exists is mounted twice (DuplicateNameValidator of the ids)."""
+    """Check that no existing storage is mounted twice (DuplicateNameValidator of the IDs)."""
     existing = [storage for storage in cluster.shared_storage if storage.existing_id is not None]
     for existing_id, count in repeated(storage.existing_id for storage in existing).items():
         for storage in [each for each in existing if each.existing_id == existing_id][1:]:
@@ -117,14 +117,14 @@ def check_storage_ids_unique(cluster: PlacedParallelCluster) -> Iterator[Problem
                 "existing_id",
                 Code.PC_NAME_TWICE,
                 f"{existing_id} is mounted {count} times",
-                "mount it once, and let the other place be a symbolic link or a folder of it",
+                "mount it once, and make the other place a symbolic link",
             ).under("shared_storage", storage.name)
 
 
 def _check_existing(storage: SharedStorage) -> Iterator[Problem]:
-    """Keys of a new file system beside the id of one that exists: schema errors of EFS and Lustre.
+    """Settings of a new file system together with the ID of an existing one: schema errors for EFS and Lustre.
 
-    Of EBS ParallelCluster says nothing, and drops the settings (stricter).
+    For EBS ParallelCluster ignores the settings silently (stricter here).
     """
     section = schema_at(f"SharedStorage[]/{STORAGE_SECTIONS[storage.kind].section}")
     known = section.keys if section and storage.existing_id is not None else {}
@@ -134,15 +134,15 @@ def _check_existing(storage: SharedStorage) -> Iterator[Problem]:
             yield storage.wrong(
                 ("settings", key),
                 Code.PC_STORAGE_EXISTING,
-                f"the {storage.kind} exists, and {key} is for one that ParallelCluster is to make",
-                f"leave {key} out, or leave the id out to have a new one made",
-                allowed=", ".join(sorted(allowed)) or "no settings with an id",
+                f"{key} is for new storage, but this {storage.kind} exists already",
+                f"remove {key}, or remove the ID to create new storage",
+                allowed=", ".join(sorted(allowed)) or "no settings with an ID",
                 value=value,
             )
 
 
 def _counted(storage: SharedStorage) -> tuple[str, str]:
-    """How the limits count a storage: kind and sort."""
+    """How the limits count storage: its kind, and whether it exists."""
     if storage.kind == StorageKind.EBS:
         return ("Ebs", "any") if storage.section.get("Raid") is None else ("raid", "new")
     sort = "new" if storage.existing_id is None else "existing"
@@ -154,10 +154,10 @@ def _too_many(kind: str, sort: str, count: int, most: int) -> Problem:
     made = {"new": " that ParallelCluster makes", "existing": " that exist"}.get(sort, "")
     return Problem(
         code=Code.PC_STORAGE_NUMBER,
-        message=f"{count} {words}{made} are {count - most} too many",
-        remedy="make file systems outside of the cluster and give their ids; they then outlive it"
+        message=f"the cluster has {count} {words}{made}, {count - most} too many",
+        remedy="create file systems outside the cluster and write their IDs; they then outlive the cluster"
         if sort == "new" and kind != "raid"
-        else "put several folders on one file system",
+        else "use several directories of one file system",
         path=("shared_storage",),
         value=count,
         allowed=f"up to {most}",
@@ -172,7 +172,7 @@ class _LocalDisk:
 
 
 def check_mount_dir(storage: SharedStorage) -> list[Problem]:
-    """Check one mount directory: its form, that it is not the system's (SharedStorageMountDirValidator), and that no
+    """Check one mount directory: its format, that it is not reserved (SharedStorageMountDirValidator), and that no
     File Cache is /home (SharedFileCacheNotHomeValidator)."""
     given = storage.mount_dir
     if is_unresolved(given):
@@ -189,9 +189,9 @@ def check_mount_dir(storage: SharedStorage) -> list[Problem]:
         return problems
     place = _absolute(given)
     if place in mount_dirs().reserved:
-        message = f"{place} is the system's or ParallelCluster's own, and nodes do not start without it"
+        message = f"{place} is used by the operating system or ParallelCluster, and nodes cannot start without it"
     elif place == "/NONE":
-        message = "NONE is a word of ParallelCluster's for no directory"
+        message = "NONE is ParallelCluster's keyword for no directory"
     elif place == "/home" and storage.kind == StorageKind.FILE_CACHE:
         message = "a File Cache cannot be /home"
     else:
@@ -201,15 +201,15 @@ def check_mount_dir(storage: SharedStorage) -> list[Problem]:
             "mount_dir",
             Code.PC_MOUNT_DIR,
             message,
-            "take a directory of its own, e.g. '/fsx' or '/apps'",
-            allowed=f"none of {', '.join(mount_dirs().reserved)}",
+            "write another directory, e.g. '/fsx' or '/apps'",
+            allowed=f"any except {', '.join(mount_dirs().reserved)}",
         )
     ]
 
 
 @rule
 def check_scratch_dirs(cluster: PlacedParallelCluster) -> Iterator[Problem]:
-    """Check the form of the places of local disks."""
+    """Check the format of the mount directories of local disks."""
     for disk in _local_disks(cluster):
         yield from check_keyed(
             "HeadNode/LocalStorage/EphemeralVolume/MountDir",
@@ -223,11 +223,11 @@ def check_scratch_dirs(cluster: PlacedParallelCluster) -> Iterator[Problem]:
 
 @rule
 def check_overlaps(cluster: PlacedParallelCluster) -> Iterator[Problem]:
-    """Check that no directory is mounted over or below another.
+    """Check that no mount directory is equal to or below another.
 
-    (DuplicateMountDirValidator, OverlappingMountDirValidator.) Stricter: ParallelCluster 3.16.1 hands names instead of
-    directories to the second, which then finds nothing, and a shared storage at the very place of local disks is a
-    warning to it. One hides the other. Local disks may be mounted at one place on many nodes.
+    (DuplicateMountDirValidator, OverlappingMountDirValidator.) Stricter: ParallelCluster 3.16.1 passes names instead
+    of directories to the second, which then finds nothing, and only warns about shared storage at the mount directory
+    of local disks. One hides the other. Local disks can have the same mount directory on many nodes.
     """
     known = [storage for storage in cluster.shared_storage if not is_unresolved(storage.mount_dir)]
     shared = [(storage, _absolute(storage.mount_dir)) for storage in known]
@@ -236,7 +236,7 @@ def check_overlaps(cluster: PlacedParallelCluster) -> Iterator[Problem]:
         yield Problem(
             code=Code.PC_MOUNT_OVERLAP,
             message=f"{count} shared storages are mounted at {place}: {', '.join(map(repr, names))}",
-            remedy="give each a directory of its own",
+            remedy="give each a unique directory",
             path=("shared_storage", names[-1], "mount_dir"),
             value=place,
         )
@@ -250,7 +250,7 @@ def check_overlaps(cluster: PlacedParallelCluster) -> Iterator[Problem]:
 
 
 def _local_disks(cluster: PlacedParallelCluster) -> Iterator[_LocalDisk]:
-    """Local disks of the head node and the queues, one for each place on each kind of node that has any."""
+    """Local disks of the head node and the queues, one for each mount directory and kind of node."""
     head = cluster.head_node
     if head.scratch_mount_dir is not None or _has_disks(head.instance_type):
         yield _LocalDisk(
@@ -284,21 +284,21 @@ def _nested(one: str, other: str) -> bool:
 def _within(place: str, other: str, storage: SharedStorage, owner: str) -> Problem:
     return Problem(
         code=Code.PC_MOUNT_OVERLAP,
-        message=f"{place} and {other}, the place of {owner}, hide each other",
-        remedy="mount them side by side, e.g. at '/fsx' and '/local_scratch'",
+        message=f"{place} and {other}, the mount directory of {owner}, hide each other",
+        remedy="mount them at separate directories, e.g. '/fsx' and '/local_scratch'",
         path=("shared_storage", storage.name, "mount_dir"),
         value=place,
     )
 
 
 NOT_KNOWN = "${Token[NOT-KNOWN]}"
-"""Made like a CDK token, which every rule passes over."""
+"""Looks like a CDK token, which every rule skips."""
 
 
 def read_settings(storage: SharedStorage) -> Mapping[str, Any]:
-    """Return `storage.section` with numbers and truth for texts of them, which the schema takes as well.
+    """Return `storage.section` with numbers and booleans in place of their text, which the schema also accepts.
 
-    A value of a wrong type, told by the schema already, and one that only CloudFormation knows are `NOT_KNOWN`.
+    A value of a wrong type, which the schema rule reports, and one that CloudFormation resolves are `NOT_KNOWN`.
     """
     section = schema_at(f"SharedStorage[]/{STORAGE_SECTIONS[storage.kind].section}")
     keys = section.keys if section is not None else {}

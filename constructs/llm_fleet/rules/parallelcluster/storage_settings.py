@@ -1,4 +1,4 @@
-"""Options of volumes and file systems that ParallelCluster makes: EBS, of nodes and shared, EFS, FSx for Lustre."""
+"""Settings of new volumes and file systems: EBS (root and shared), EFS, FSx for Lustre."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class _Settings(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Volume:
-    """What is asked for of a volume of EBS, and where each part of it is written."""
+    """The settings of an EBS volume, and the path of each."""
 
     kind: EbsVolumeType
     code: Code
@@ -62,17 +62,17 @@ _OF_SHARED = {"size": ("settings", "Size"), "iops": ("settings", "Iops"), "throu
 
 @rule
 def check_shared_ebs(storage: SharedStorage) -> Iterator[Problem]:
-    """Check a shared EBS volume that ParallelCluster is to make; the type itself is judged by the schema."""
+    """Check a new shared EBS volume; the schema rule checks its type."""
     if storage.kind != StorageKind.EBS or storage.existing_id is not None or is_unresolved(storage.section):
         return
     settings = _Settings(read_settings(storage))
-    # KmsKeyIdEncryptedValidator: volumes are encrypted unless someone says no.
+    # KmsKeyIdEncryptedValidator: volumes are encrypted unless Encrypted is false.
     if settings.get("KmsKeyId") is not None and settings.get("Encrypted", True) is False:
         yield settings.wrong(
             "Encrypted",
             Code.PC_EBS,
-            "the volume has a key and is not to be encrypted",
-            "leave Encrypted out, or leave KmsKeyId out",
+            "the volume has a KMS key, but Encrypted is false",
+            "remove Encrypted, or remove KmsKeyId",
         )
     name = settings.get("VolumeType", DEFAULT_EBS_TYPE)
     kind = None if is_unresolved(name) else ebs_volume_type(name)
@@ -86,7 +86,7 @@ def check_shared_ebs(storage: SharedStorage) -> Iterator[Problem]:
 
 @rule
 def check_root_volume(root: RootVolume) -> Iterator[Problem]:
-    """Check a root volume. Stricter for queues, whose volume type the schema takes as any text."""
+    """Check a root volume. Stricter for queues, where the schema accepts any text as the volume type."""
     name = root.volume_type or DEFAULT_EBS_TYPE
     if is_unresolved(name):
         return
@@ -95,7 +95,7 @@ def check_root_volume(root: RootVolume) -> Iterator[Problem]:
         yield root.wrong(
             "volume_type",
             Code.PC_ROOT_VOLUME,
-            "EBS has no volume type of this name",
+            "this EBS volume type is unknown",
             did_you_mean(name, ebs_volume_types(), otherwise=f"write {DEFAULT_EBS_TYPE!r}"),
             allowed=", ".join(ebs_volume_types()),
         )
@@ -108,9 +108,9 @@ def check_root_volume(root: RootVolume) -> Iterator[Problem]:
 
 @rule
 def check_root_sizes(cluster: PlacedParallelCluster) -> Iterator[Problem]:
-    """Check that root volumes hold ParallelCluster's own image.
+    """Check that root volumes are large enough for ParallelCluster's image.
 
-    (RootVolumeSizeValidator, which asks EC2 for the image's size; here it is that of the release notes.)
+    (RootVolumeSizeValidator, which queries the image's size from EC2; here it is that of the release notes.)
     """
     least = None if is_unresolved(cluster.version) else image_size_gib(cluster.version)
     if least is None or cluster.image_id is not None:
@@ -124,8 +124,8 @@ def check_root_sizes(cluster: PlacedParallelCluster) -> Iterator[Problem]:
             yield root.wrong(
                 "size_gib",
                 Code.PC_ROOT_VOLUME,
-                f"ParallelCluster's image takes {least} GiB, and the root volume has {size}",
-                f"write {least} or more, or leave it out to have the image's size",
+                f"ParallelCluster's image requires {least} GiB, but the root volume has {size}",
+                f"write {least} or more, or remove it to use the image's size",
                 allowed=f"{least} GiB or more",
             ).under(*path, "root_volume")
 
@@ -139,48 +139,53 @@ def _check_volume(volume: _Volume) -> list[Problem]:
 
 
 def _check_iops(volume: _Volume, kind: EbsVolumeType) -> Iterator[Problem]:
-    """EbsVolumeIopsValidator. A volume as large as the image is not judged by its size, which EC2 knows."""
+    """EbsVolumeIopsValidator. The size of a volume without one is that of the image, and is not checked."""
     if kind.iops is None:
         if volume.iops is not None:
-            yield volume.wrong("iops", f"{kind.name} takes no IOPS", "leave it out, or take gp3 or io2")
+            yield volume.wrong("iops", f"{kind.name} does not support setting IOPS", "remove it, or write gp3 or io2")
         return
     problems = volume.out_of_range("iops", kind.iops, what="IOPS")
     yield from problems
-    asked = volume.iops if volume.iops is not None else kind.default_iops
-    if problems or asked is None or volume.size is None or is_unresolved((asked, volume.size)):
+    requested = volume.iops if volume.iops is not None else kind.default_iops
+    if problems or requested is None or volume.size is None or is_unresolved((requested, volume.size)):
         return
-    most = volume.size * (kind.iops_per_gib or asked)
-    if asked > most:
+    most = volume.size * (kind.iops_per_gib or requested)
+    if requested > most:
         yield volume.wrong(
             "iops" if volume.iops is not None else "size",
-            f"{volume.size} GiB of {kind.name} have {most} IOPS at most, and {asked} are asked for",
-            f"take {-(-asked // (kind.iops_per_gib or 1))} GiB or more, or fewer IOPS",
+            f"{volume.size} GiB of {kind.name} support at most {most} IOPS",
+            f"write {-(-requested // (kind.iops_per_gib or 1))} GiB or more, or fewer IOPS",
         )
 
 
 def _check_throughput(volume: _Volume, kind: EbsVolumeType) -> Iterator[Problem]:
-    """EbsVolumeThroughputValidator, EbsVolumeThroughputIopsValidator; stricter where the type takes none."""
-    asked = volume.throughput
-    if asked is None:
+    """EbsVolumeThroughputValidator, EbsVolumeThroughputIopsValidator; stricter when the type does not support it."""
+    requested = volume.throughput
+    if requested is None:
         return
     if kind.throughput is None:
-        yield volume.wrong("throughput", f"{kind.name} takes no throughput", "leave it out, or take gp3")
+        yield volume.wrong("throughput", f"{kind.name} does not support setting throughput", "remove it, or write gp3")
         return
     problems = volume.out_of_range("throughput", kind.throughput, what="throughput")
     yield from problems
     iops = volume.iops if volume.iops is not None else kind.default_iops
-    if problems or iops is None or is_unresolved((asked, iops)) or asked <= iops * (kind.throughput_per_iops or asked):
+    if (
+        problems
+        or iops is None
+        or is_unresolved((requested, iops))
+        or requested <= iops * (kind.throughput_per_iops or requested)
+    ):
         return
     yield volume.wrong(
         "throughput",
-        f"{iops} IOPS carry {int(iops * (kind.throughput_per_iops or 1))} MiB/s at most",
-        f"ask for {int(asked / (kind.throughput_per_iops or 1))} IOPS, or for {DEFAULT_EBS_THROUGHPUT} MiB/s",
+        f"{iops} IOPS support at most {int(iops * (kind.throughput_per_iops or 1))} MiB/s",
+        f"write {int(requested / (kind.throughput_per_iops or 1))} IOPS, or {DEFAULT_EBS_THROUGHPUT} MiB/s",
     )
 
 
 @rule
 def check_efs(storage: SharedStorage) -> Iterator[Problem]:
-    """Check an EFS's options (EfsMountOptionsValidator, EfsAccessPointOptionsValidator, KmsKeyIdEncryptedValidator)."""
+    """Check EFS settings (EfsMountOptionsValidator, EfsAccessPointOptionsValidator, KmsKeyIdEncryptedValidator)."""
     if storage.kind != StorageKind.EFS or is_unresolved(storage.section):
         return
     settings = _Settings(read_settings(storage))
@@ -189,7 +194,7 @@ def check_efs(storage: SharedStorage) -> Iterator[Problem]:
         yield settings.wrong(
             "IamAuthorization",
             Code.PC_EFS,
-            "EFS asks who mounts it only over an encrypted connection",
+            "IAM authorization of EFS requires encryption in transit",
             encrypt,
         )
     has_point = settings.get("AccessPointId") is not None
@@ -197,27 +202,27 @@ def check_efs(storage: SharedStorage) -> Iterator[Problem]:
         yield settings.wrong(
             "AccessPointId",
             Code.PC_EFS,
-            "an access point is mounted only over an encrypted connection",
+            "an EFS access point requires encryption in transit",
             encrypt,
         )
     if has_point and storage.existing_id is None:
         yield settings.wrong(
-            "AccessPointId", Code.PC_EFS, "an access point is of an EFS that exists", "give the id of its EFS"
+            "AccessPointId", Code.PC_EFS, "an access point requires an existing EFS", "write the ID of its EFS"
         )
-    # ParallelCluster's EFS, unlike its EBS volumes, is not encrypted unless told.
+    # A new EFS of ParallelCluster, unlike its EBS volumes, is not encrypted by default.
     unencrypted = settings.get("Encrypted") in (None, False)
     if storage.existing_id is None and settings.get("KmsKeyId") is not None and unencrypted:
         yield settings.wrong(
             "KmsKeyId",
             Code.PC_EFS,
-            "there is a key, and the EFS is not to be encrypted",
+            "the EFS has a KMS key, but is not encrypted",
             "add Encrypted: true",
         )
 
 
 @rule
 def check_lustre(storage: SharedStorage) -> Iterator[Problem]:
-    """Check a Lustre file system that is to be made; one that exists has no settings."""
+    """Check a new Lustre file system; an existing one has no settings."""
     if storage.kind != StorageKind.FSX_LUSTRE or storage.existing_id is not None or is_unresolved(storage.section):
         return
     settings = _Settings(read_settings(storage))
@@ -230,7 +235,7 @@ def check_lustre(storage: SharedStorage) -> Iterator[Problem]:
         return
     variant = lustre_variant(deployment, media)
     yield from _check_persistent(settings, deployment, media, variant)
-    if variant is not None:  # Words that do not go together have their own problem.
+    if variant is not None:  # Settings that do not match have their own problem.
         yield from _check_lustre_throughput(settings, variant)
         yield from _check_capacity(settings, variant)
 
@@ -247,17 +252,17 @@ def _check_persistent(
         yield settings.wrong(
             "StorageType",
             Code.PC_FSX_OPTION,
-            "only PERSISTENT_1 is sold on HDD",
-            "leave StorageType out to have SSD",
+            "only PERSISTENT_1 supports HDD",
+            "remove StorageType to use SSD",
         )
     if settings.get("DriveCacheType") is not None and media != "HDD":
-        yield settings.wrong("DriveCacheType", Code.PC_FSX_OPTION, "a drive cache is for HDD", "leave it out")
+        yield settings.wrong("DriveCacheType", Code.PC_FSX_OPTION, "a drive cache requires HDD", "remove it")
     if settings.get("KmsKeyId") is not None and variant is not None and not variant.own_key:
         yield settings.wrong(
             "KmsKeyId",
             Code.PC_FSX_OPTION,
-            f"{deployment} is encrypted by a key of FSx's own",
-            "leave the key out, or write DeploymentType: PERSISTENT_2",
+            f"{deployment} is always encrypted with an AWS managed key",
+            "remove the key, or write DeploymentType: PERSISTENT_2",
         )
 
 
@@ -273,27 +278,27 @@ def _check_backups(settings: _Settings) -> Iterator[Problem]:
                 yield settings.wrong(
                     key,
                     Code.PC_FSX_OPTION,
-                    f"{key} is about automatic backups, and there are none",
-                    "add AutomaticBackupRetentionDays, or leave it out",
+                    f"{key} requires automatic backups",
+                    "add AutomaticBackupRetentionDays, or remove it",
                 )
         return
     deployment = settings.get("DeploymentType", DEFAULT_LUSTRE_TYPE)
     variant = None if is_unresolved(deployment) else lustre_variant(deployment, "SSD")
-    # A restored file system is of its backup's type, which is not known here; ParallelCluster refuses backups of it.
+    # A restored file system has its backup's type, which is unknown here; ParallelCluster rejects backups of it.
     if settings.get("BackupId") is not None or (variant is not None and not variant.backups):
         yield settings.wrong(
             retention,
             Code.PC_FSX_OPTION,
-            "ParallelCluster makes backups only where DeploymentType is PERSISTENT_1 or PERSISTENT_2",
-            "leave it out, or write DeploymentType: PERSISTENT_2",
+            "automatic backups require DeploymentType PERSISTENT_1 or PERSISTENT_2",
+            "remove it, or write DeploymentType: PERSISTENT_2",
         )
     linked = [key for key in _S3_LINKED if settings.get(key) is not None]
     if linked:
         yield settings.wrong(
             retention,
             Code.PC_FSX_OPTION,
-            f"a file system that is linked to S3 ({', '.join(linked)}) has no automatic backups",
-            "leave one of them out; data repository associations go with backups",
+            f"a file system that is linked to S3 ({', '.join(linked)}) does not support automatic backups",
+            "remove one of them; data repository associations support backups",
         )
 
 
@@ -301,26 +306,34 @@ def _check_links(settings: _Settings) -> Iterator[Problem]:
     """Check links to S3 (FsxS3Validator, FsxDraValidator, S3BucketUriValidator)."""
     given = [key for key in _S3_LINKED if settings.get(key) is not None]
     for key in given if "ImportPath" not in given else ():
-        yield _link((key,), settings[key], f"{key} is about an ImportPath, and there is none", "add ImportPath")
-    beside = [key for key in ("ImportPath", "ExportPath") if key in given]
-    for key in beside:
+        yield _link((key,), settings[key], f"{key} requires ImportPath", "add ImportPath")
+    next_to = [key for key in ("ImportPath", "ExportPath") if key in given]
+    for key in next_to:
         yield from _check_s3(settings[key], key)
     associations: Sequence[Mapping[str, Any]] = items(settings, "DataRepositoryAssociations")
     path = ("DataRepositoryAssociations",)
     for index, association in enumerate(associations):
         yield from _check_s3(association.get("DataRepositoryPath"), *path, index, "DataRepositoryPath")
-    if associations and beside:
+    if associations and next_to:
         yield _link(
-            path, beside, "a file system has associations or import and export paths, not both", "keep the first"
+            path,
+            next_to,
+            "data repository associations and import or export paths exclude each other",
+            "keep the associations",
         )
     most = parallelcluster_limits().data_repositories
     if len(associations) > most:
-        yield _link(path, len(associations), f"{len(associations)} associations are too many", f"keep {most} at most")
+        yield _link(
+            path,
+            len(associations),
+            f"the file system has {len(associations)} associations, {len(associations) - most} too many",
+            f"keep at most {most}",
+        )
 
 
 def _check_s3(uri: Any, *path: PathPart) -> Iterator[Problem]:
     if isinstance(uri, str) and not is_unresolved(uri) and not uri.startswith("s3://"):
-        yield _link(path, uri, "this is no place in S3", "write s3://<bucket>/<prefix>")
+        yield _link(path, uri, "this is not an S3 URI", "write s3://<bucket>/<prefix>")
 
 
 def _link(path: tuple[PathPart, ...], value: object, message: str, remedy: str) -> Problem:
@@ -334,13 +347,13 @@ def _check_lustre_throughput(settings: _Settings, variant: LustreVariant) -> Ite
     if is_unresolved(value) or value in variant.throughputs or (value is None and not variant.throughputs):
         return
     if not variant.throughputs:
-        message = f"the throughput of {variant.deployment_type} is fixed and cannot be asked for"
-        remedy = "leave it out, or write DeploymentType: PERSISTENT_2"
+        message = f"the throughput of {variant.deployment_type} is fixed and cannot be set"
+        remedy = "remove it, or write DeploymentType: PERSISTENT_2"
     elif value is None:
-        message = f"{variant.deployment_type} is sold by its throughput, and there is none"
+        message = f"PerUnitStorageThroughput is required for {variant.deployment_type}"
         remedy = f"write PerUnitStorageThroughput: {variant.throughputs[len(variant.throughputs) // 2]}"
     else:
-        message = f"{variant.deployment_type} on {variant.storage_type} is not sold with {value} MB/s/TiB"
+        message = f"{variant.deployment_type} on {variant.storage_type} does not support {value} MB/s/TiB"
         below = max((each for each in variant.throughputs if each < value), default=None)
         above = min((each for each in variant.throughputs if each > value), default=None)
         remedy = nearest_of(below, above, "MB/s/TiB")
@@ -351,15 +364,15 @@ def _check_lustre_throughput(settings: _Settings, variant: LustreVariant) -> Ite
 def _check_capacity(settings: _Settings, variant: LustreVariant) -> Iterator[Problem]:
     """FsxStorageCapacityValidator."""
     value = settings.get("StorageCapacity")
-    # A throughput that is not sold has its own problem; sizes are then judged by the first tier.
+    # An unsupported throughput has its own problem; the size is then checked against the first tier.
     tier = variant.tier(settings.get("PerUnitStorageThroughput")) or variant.tiers[0]
     if is_unresolved(value) or (isinstance(value, int) and tier.capacity.accepts(value)):
         return
     at = f" at {tier.throughput} MB/s/TiB" if variant.storage_type == "HDD" else ""
-    message = f"{variant.deployment_type}{at} is not sold in {value} GiB"
+    message = f"{variant.deployment_type}{at} does not support a capacity of {value} GiB"
     remedy = f"write StorageCapacity: {tier.capacity.smallest}"
     if value is None:
-        message = "a new Lustre file system needs a capacity, and there is none"
+        message = "StorageCapacity is required for a new Lustre file system"
     elif isinstance(value, int):
         remedy = nearest_of(*tier.capacity.nearest(value), "GiB")
     allowed = tier.capacity.describe("GiB")

@@ -1,4 +1,4 @@
-"""What differs between a deployed cluster and a new configuration of it."""
+"""Differences between a deployed cluster and its new configuration."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ class Change:
     """A key, section or item of a list that differs."""
 
     section: tuple[str, ...]
-    """The sections that it is in, items of lists by their names, e.g. `("Scheduling", "SlurmQueues[trn1]")`."""
+    """The sections around it, items of lists by their names, e.g. `("Scheduling", "SlurmQueues[trn1]")`."""
     key: str
     old: Any
-    """`None` where there was none."""
+    """`None` when it did not exist."""
     new: Any
-    """`None` where there is none any more."""
+    """`None` when it no longer exists."""
     policy: str
-    """Name of ParallelCluster's update policy."""
+    """Name of the ParallelCluster update policy."""
     is_item: bool = False
     """Whether it is a whole item of the list `key`, added or removed."""
 
@@ -34,21 +34,21 @@ class Change:
 
     @property
     def in_queue(self) -> bool:
-        """Whether it is within a queue, where `QueueUpdateStrategy` has a say."""
+        """Whether it is in a queue, where `QueueUpdateStrategy` applies."""
         return any(part.startswith("SlurmQueues[") for part in self.section)
 
     @property
     def adds_item(self) -> bool:
-        """Whether an item is added to a list."""
+        """Whether it adds an item to a list."""
         return self.is_item and self.old is None
 
     @property
     def pool(self) -> str:
-        """Name of the login pool that it is within; empty outside of pools."""
+        """Name of its login pool; empty outside login pools."""
         return self.item_name("Pools")
 
     def item_name(self, items: str) -> str:
-        """Return the name of the item of the list `items` that it is within; empty outside of such."""
+        """Return the name of its item of the list `items`; empty outside such items."""
         prefix = f"{items}["
         return next((part[len(prefix) : -1] for part in self.section if part.startswith(prefix)), "")
 
@@ -57,9 +57,9 @@ Section = Mapping[str, Any]
 
 
 def normal(value: Any) -> Any:
-    """Return `value` with its scalars as the provider gets them: CloudFormation turns all of them into text.
+    """Return `value` with scalars as the provider gets them: CloudFormation converts them to text.
 
-    So 4 equals '4', and `True` equals 'true', whichever file they were read from. `None` is left out of mappings.
+    So 4 equals '4', and `True` equals 'true', regardless of the file they come from. `None` is removed from mappings.
     """
     if isinstance(value, Mapping):
         items = cast("Mapping[Any, Any]", value).items()
@@ -74,7 +74,7 @@ def normal(value: Any) -> Any:
 
 
 def is_intrinsic(value: Any) -> bool:
-    """Return whether `value` is an intrinsic function of CloudFormation, known at deployment only."""
+    """Return whether `value` is an intrinsic function of CloudFormation, which is resolved at deployment."""
     if not isinstance(value, Mapping):
         return False
     names = [str(name) for name in cast("Section", value)]
@@ -82,7 +82,7 @@ def is_intrinsic(value: Any) -> bool:
 
 
 def section_at(configuration: Section, *path: str) -> Section:
-    """Return the section at `path`, empty where there is none."""
+    """Return the section at `path`, empty when it is missing."""
     for name in path:
         below = configuration.get(name)
         if not isinstance(below, Mapping):
@@ -92,17 +92,17 @@ def section_at(configuration: Section, *path: str) -> Section:
 
 
 def items_at(section: Section | None, name: str) -> list[Section]:
-    """Return the sections of the list `name`, none where there is no such list."""
+    """Return the sections of the list `name`, none when the list is missing."""
     return [cast("Section", item) for item in as_list((section or {}).get(name)) if isinstance(item, Mapping)]
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return `value` where it is a list, and an empty one where it is not."""
+    """Return `value` if it is a list, else an empty list."""
     return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def may_be_equal(one: Any, other: Any) -> bool:
-    """Return whether two normal values may turn out the same: a literal may be what a function works out."""
+    """Return whether two normalized values can be equal: a literal can equal the result of a function."""
     if one == other:
         return True
     if is_intrinsic(one) or is_intrinsic(other):
@@ -116,25 +116,25 @@ def may_be_equal(one: Any, other: Any) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """Both configurations, what runs, and all changes at once."""
+    """Both configurations, what runs, and all changes together."""
 
     old: Section
     new: Section
     changes: Sequence[Change]
     fleet_runs: bool
-    """Whether the compute fleet is started: even one without a node, unless someone stopped it."""
+    """Whether the compute fleet is started. It is, even without nodes, unless it was stopped."""
     region: str
-    """AWS region; empty where it is not known."""
+    """AWS region; empty when unknown."""
 
     @property
     def strategy(self) -> str:
-        """`QueueUpdateStrategy` of the new configuration, which is the one that counts."""
+        """`QueueUpdateStrategy` of the new configuration, which is the one that applies."""
         settings = section_at(self.new, "Scheduling", "SlurmSettings")
         return str(settings.get("QueueUpdateStrategy", QueueUpdateStrategy.COMPUTE_FLEET_STOP))
 
     @property
     def strategy_replaces(self) -> bool:
-        """Whether it replaces nodes instead of asking for a stopped fleet."""
+        """Whether it replaces nodes instead of requiring a stopped fleet."""
         return self.strategy != QueueUpdateStrategy.COMPUTE_FLEET_STOP
 
     @property
@@ -150,49 +150,49 @@ class Circumstances:
 
 
 class Verdict(StrEnum):
-    """What a change asks for, from the mildest to the gravest."""
+    """What a change requires, in order of severity."""
 
     FREE = "free"
-    """It takes effect with no node stopped and no job disturbed."""
+    """It takes effect without stopping nodes or jobs."""
     DRAINS = "drains the queue"
     """Nodes are replaced once their jobs have ended (`QueueUpdateStrategy: DRAIN`)."""
     TERMINATES = "ends nodes and their jobs"
-    """Nodes are ended at once, their jobs with them (`QueueUpdateStrategy: TERMINATE`)."""
-    UNKNOWN = "known at deployment only"
-    """A literal value stands against one that CloudFormation works out: they may be the same."""
-    NEEDS_STOPPED_LOGIN_NODES = "needs stopped login nodes"
-    """Login nodes must be stopped before, by a deployment with `Count` 0."""
-    NEEDS_STOPPED_FLEET = "needs a stopped fleet"
-    """The compute fleet must be stopped before; the provider never does that."""
-    NEEDS_NEW_NAME = "needs another name for the item"
-    """The item cannot be changed, but another one put in its place: one of another name."""
-    NEEDS_NEW_CLUSTER = "needs a new cluster"
-    """No update can make it."""
+    """Nodes and their jobs are terminated immediately (`QueueUpdateStrategy: TERMINATE`)."""
+    UNKNOWN = "resolved at deployment"
+    """A literal value is compared with one that CloudFormation resolves: they may be equal."""
+    NEEDS_STOPPED_LOGIN_NODES = "requires stopped login nodes"
+    """Login nodes must be stopped first, by a deployment with `Count` 0."""
+    NEEDS_STOPPED_FLEET = "requires a stopped fleet"
+    """The compute fleet must be stopped first; the provider does not do that."""
+    NEEDS_NEW_NAME = "requires another name for the item"
+    """The item cannot be changed, but replaced by one with another name."""
+    NEEDS_NEW_CLUSTER = "requires a new cluster"
+    """No update can make the change."""
 
     @property
     def passes(self) -> bool:
-        """Whether the update would go through, as far as can be known."""
+        """Whether the update would succeed, as far as can be known."""
         return self in (Verdict.FREE, Verdict.DRAINS, Verdict.TERMINATES, Verdict.UNKNOWN)
 
     @property
     def rank(self) -> int:
-        """How grave it is; the mildest is 0."""
+        """Severity; the lowest is 0."""
         return list(Verdict).index(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Decision:
     """The verdict on one change."""
 
     verdict: Verdict
     reason: str
     remedy: str = ""
-    """What to do about it; empty where nothing need be done."""
+    """The fix; empty when nothing is to be done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """One key of ParallelCluster's cluster schema."""
+    """A key of ParallelCluster's cluster schema."""
 
     name: str
     policy: str
@@ -201,7 +201,7 @@ class Key:
     is_section: bool
     """Whether it, or each item of it, has keys of its own."""
     item_key: str | None
-    """By which key the items of a list of sections are told apart when two configurations are compared."""
+    """The key that identifies items of a list of sections when two configurations are compared."""
     children: Mapping[str, "Key"]
 
     @property
@@ -212,7 +212,7 @@ class Key:
 
 @cache
 def top_level_keys() -> Mapping[str, Key]:
-    """Return the keys at the top of a configuration, those of sections below them."""
+    """Return the keys at the top level of a configuration, with the keys of sections below them."""
     facts: dict[str, dict[str, Any]] = load("parallelcluster_schema")
     below: dict[str, list[str]] = {}
     for path in facts:
@@ -225,14 +225,14 @@ def _children(parent: str, facts: dict[str, dict[str, Any]], below: dict[str, li
 
 
 def _key(path: str, facts: dict[str, dict[str, Any]], below: dict[str, list[str]]) -> Key:
-    told = facts[path]
+    reported = facts[path]
     return Key(
         name=path.rpartition("/")[2].removesuffix("[]"),
-        # ParallelCluster takes a key without a policy for one that cannot be updated (config_patch.py).
-        policy=told.get("policy", "UNSUPPORTED"),
+        # ParallelCluster treats a key without a policy as one that cannot be updated (config_patch.py).
+        policy=reported.get("policy", "UNSUPPORTED"),
         is_list=path.endswith("[]"),
-        is_section=told["type"] == "section",
-        item_key=told.get("key"),
+        is_section=reported["type"] == "section",
+        item_key=reported.get("key"),
         children=_children(path, facts, below),
     )
 
@@ -241,7 +241,7 @@ _WIDEST = 72
 
 
 def value_text(value: Any) -> str:
-    """Return `value` in one line of at most 72 characters; what is too long has its middle left out."""
+    """Return `value` in one line of at most 72 characters; the middle of longer text is omitted."""
     if value is None:
         return "(none)"
     text = _text(value)
@@ -263,7 +263,7 @@ def _text(value: Any) -> str:
 
 
 def _function_text(section: Section) -> str:
-    """`section` as a reference; empty where it is none of those that stand for a value."""
+    """`section` as a reference; empty when it is not a function that returns a value."""
     if len(section) != 1:
         return ""
     ((function, argument),) = section.items()
@@ -278,7 +278,7 @@ def _function_text(section: Section) -> str:
 
 
 def compare(old: Section, new: Section) -> tuple[Change, ...]:
-    """Return what differs, in the order of ParallelCluster's schema. Keys that it does not know are passed over."""
+    """Return the differences, in the order of ParallelCluster's schema. Unknown keys are skipped."""
     return tuple(_in_section(top_level_keys(), normal(old), normal(new), ()))
 
 
@@ -305,12 +305,12 @@ def _subsection(key: Key, old: Any, new: Any, section: tuple[str, ...]) -> list[
 
 
 def _is_opaque(value: Any, shape: type) -> bool:
-    """Tell whether what should be a section, or a list of them, is known at deployment only, or malformed."""
+    """Return whether a section, or a list of sections, is resolved at deployment or malformed."""
     return bool(value) and (is_intrinsic(value) or not isinstance(value, shape))
 
 
 def _opaque(key: Key, old: Any, new: Any, section: tuple[str, ...]) -> list[Change]:
-    """Compare as a whole; what may be in it may be what never changes."""
+    """Compare as a whole, since it may contain keys that cannot be changed."""
     return [replace(change, policy="UNKNOWN") for change in _whole(key, old, new, section)]
 
 
@@ -327,7 +327,7 @@ def _plain(key: Key, old: Section | None, new: Section | None, section: tuple[st
 
 
 def _scripts(key: Key, old: Section | None, new: Section | None, section: tuple[str, ...]) -> list[Change]:
-    """Compare a hook that has, or had, a sequence of scripts in place of one; the schema knows only the one."""
+    """Compare a hook that has, or had, a sequence of scripts instead of one; the schema has only the one."""
     before, after = ({name: (hook or {}).get(name) for name in ("Script", "Sequence")} for hook in (old, new))
     if before == after:
         return []
@@ -356,7 +356,7 @@ def _items(key: Key, old: Section | None, new: Section | None, section: tuple[st
 
 
 def _partner(item: Section, candidates: list[Section], name_key: str) -> Section | None:
-    """The candidate of the same name, else one whose name may turn out to be the same at deployment."""
+    """The candidate with the same name, else one whose name may be equal once resolved at deployment."""
     name = item.get(name_key)
     same = (other for other in candidates if other.get(name_key) == name)
     alike = (other for other in candidates if may_be_equal(other.get(name_key), name))

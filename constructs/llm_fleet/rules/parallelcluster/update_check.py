@@ -1,8 +1,8 @@
-"""Whether an update of a cluster is refused, and whether a new cluster comes up in its place.
+"""Whether ParallelCluster rejects an update of a cluster, and whether a new cluster replaces it.
 
-References to published scripts are compared by what is published. The scripts that updates roll are named by attributes
-of the custom resource that publishes them, and such a reference stays the same whatever is published: with a digest of
-what the resource is given beside it, two of them can be told apart.
+References to published scripts are compared by their content. A script is referred to by attributes of the custom
+resource that publishes it, and the reference stays the same when the content changes. So a digest of the resource's
+properties is added to it.
 """
 
 import hashlib
@@ -26,16 +26,16 @@ from llm_fleet.rules.terms import ImmutableChanges
 
 
 class DeployedLike(Protocol):
-    """The cluster as it was deployed last."""
+    """The cluster as deployed."""
 
     @property
     def cluster_name(self) -> str | None:
-        """ParallelCluster's name of it; `None` where the file does not tell."""
+        """Its name in ParallelCluster; `None` when the file does not have it."""
         ...
 
     @property
     def version(self) -> str | None:
-        """Version of ParallelCluster; `None` where the file does not tell."""
+        """Version of ParallelCluster; `None` when the file does not have it."""
         ...
 
     @property
@@ -46,7 +46,7 @@ class DeployedLike(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The cluster as it is to be deployed next; see `DeployedLike`."""
+    """The cluster as it will be deployed; see `DeployedLike`."""
 
     configuration: Mapping[str, Any]
     cluster_name: str | None
@@ -70,11 +70,11 @@ def check_update(
     immutable_changes: ImmutableChanges = ImmutableChanges.REFUSE,
     fleet_is_stopped: bool = False,
 ) -> list[Problem]:
-    """Return what keeps the cluster `deployed` from becoming the one of `configuration`.
+    """Return why the cluster `deployed` cannot be updated to `configuration`.
 
-    `cluster_name` is ParallelCluster's name of the new one, with its hash; another name than the deployed one's is the
-    sign of a new cluster. `fleet_is_stopped` is the user's word that someone has stopped the compute fleet. Tokens of
-    the CDK are to be resolved in `configuration`.
+    `cluster_name` is the name of the new one in ParallelCluster, with its hash; a name that differs from the deployed
+    one means a new cluster. `fleet_is_stopped`: the user states that the compute fleet is stopped. CDK tokens must be
+    resolved in `configuration`.
     """
     new = Target(configuration=configuration, cluster_name=cluster_name, version=version)
     plan = plan_update(
@@ -90,7 +90,7 @@ def check_update(
 def check_plan(
     plan: UpdatePlan, old: DeployedLike, new: DeployedLike, *, immutable_changes: ImmutableChanges
 ) -> list[Problem]:
-    """Return what keeps `plan` from being carried out; names and versions count where both sides tell them."""
+    """Return why `plan` would fail; names and versions are compared when both sides have them."""
     may_be_new = immutable_changes is ImmutableChanges.NEW_CLUSTER
     if is_new_cluster(old, new):
         return [] if may_be_new else _new_cluster(plan, old, new)
@@ -105,13 +105,13 @@ def check_plan(
 
 
 def is_new_cluster(old: DeployedLike, new: DeployedLike) -> bool:
-    """Return whether the two are known to bear different names, so that the new one is made beside the old one."""
+    """Return whether both names are known and differ, so that a new cluster is created."""
     return None not in (old.cluster_name, new.cluster_name) and old.cluster_name != new.cluster_name
 
 
 @rule
 def _new_cluster(plan: UpdatePlan, old: DeployedLike, new: DeployedLike) -> Iterator[Problem]:
-    """Tell why there would be a new cluster; what the update itself would refuse is of no matter to a new one."""
+    """Return why a new cluster would be created, where rules of updates do not apply."""
     reasons = reasons_for_new_cluster(plan)
     if reasons:
         for change in reasons:
@@ -119,16 +119,17 @@ def _new_cluster(plan: UpdatePlan, old: DeployedLike, new: DeployedLike) -> Iter
     else:
         yield Problem(
             code=Code.PC_UPDATE_RENAMED,
-            message=f"the cluster deployed last is named {old.cluster_name}: another name is a new cluster",
-            remedy="if that is meant, set immutable_changes to new-cluster; if not, put back the name, and what its "
-            "hash is made of: see `llm-fleet update-plan`",
+            message=f"the deployed cluster has the name {old.cluster_name}: another name creates a new cluster",
+            remedy="if that is intended, write `immutable_changes: new-cluster`; if not, restore the name, and "
+            "the values that its "
+            "hash is computed from: see `llm-fleet parallelcluster update-plan`",
             path=("cluster_name",),
             value=new.cluster_name,
         )
 
 
 def _other_identity(plan: UpdatePlan, old: DeployedLike, new: DeployedLike) -> bool:
-    """Tell whether the hashes in the two names would differ."""
+    """Return whether the hashes in the two names would differ."""
     versions_differ = any(change.policy == VERSION for change in plan.changes)
     return versions_differ or immutable_parts(old.configuration) != immutable_parts(new.configuration)
 
@@ -136,7 +137,7 @@ def _other_identity(plan: UpdatePlan, old: DeployedLike, new: DeployedLike) -> b
 def _problem(change: PlannedChange) -> Problem:
     return Problem(
         code=_CODES[change.verdict],
-        message=f"{change.where} was {_told(change.old)}, and its change {change.verdict.value}: {change.reason}",
+        message=f"{change.where} was {_reported(change.old)}; its change {change.verdict.value}: {change.reason}",
         remedy=change.remedy,
         path=change.path,
         value=change.new,
@@ -144,30 +145,32 @@ def _problem(change: PlannedChange) -> Problem:
 
 
 def _name_stays(change: PlannedChange) -> Problem:
-    """A change that needs a new cluster but is no part of the hash, so that there would be none."""
-    told = _problem(change)
-    remedy = "name the cluster anew: this key is no part of the hash in its name"
-    return Problem(code=Code.PC_UPDATE_RENAMED, message=told.message, remedy=remedy, path=told.path, value=told.value)
+    """A change that requires a new cluster but is not part of the hash, so that none would be created."""
+    reported = _problem(change)
+    remedy = "give the cluster another name: this key is not part of the hash in its name"
+    return Problem(
+        code=Code.PC_UPDATE_RENAMED, message=reported.message, remedy=remedy, path=reported.path, value=reported.value
+    )
 
 
-def _told(value: object) -> str:
-    return "not there" if value is None else repr(value)
+def _reported(value: object) -> str:
+    return "missing" if value is None else repr(value)
 
 
 _PLACE = ".place"
 _PLACE_PROPERTIES = ("Bucket", "Root")
-"""Of the resource that publishes a bundle: what its keys that stay are made of."""
+"""Properties of the resource that publishes a bundle, from which its fixed keys are made."""
 _CUSTOM = ("Custom::", "AWS::CloudFormation::CustomResource")
 
 
 def digests_of(resources: Mapping[str, Any]) -> dict[str, str]:
-    """Return a digest of each custom resource of a template, by logical id, and of its place, by `<id>.place`."""
+    """Return a digest of each custom resource of a template, by logical ID, and of its location, by `<id>.place`."""
     digests: dict[str, str] = {}
     for logical_id, resource in resources.items():
         if str(resource.get("Type")).startswith(_CUSTOM):
-            told = section_at(resource, "Properties")
-            digests[logical_id] = _digest(told)
-            digests[f"{logical_id}{_PLACE}"] = _digest({name: told.get(name) for name in _PLACE_PROPERTIES})
+            reported = section_at(resource, "Properties")
+            digests[logical_id] = _digest(reported)
+            digests[f"{logical_id}{_PLACE}"] = _digest({name: reported.get(name) for name in _PLACE_PROPERTIES})
     return digests
 
 
@@ -180,10 +183,10 @@ def _places(digests: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_digests(configuration: Section, digests: Mapping[str, str]) -> Section:
-    """Return `configuration` with the digest as a third part of each reference in hooks that an update runs anew.
+    """Return `configuration` with the digest as a third part of each reference in hooks that an update runs again.
 
-    Those are the queues' and `OnNodeUpdated`. The others never change, whatever is published, but with the bucket that
-    it lies in: they get the digest of that.
+    Those are the queues' and `OnNodeUpdated`. The others change only with the bucket, so they get the digest of the
+    bucket.
     """
     places = _places(digests)
     scheduling = section_at(configuration, "Scheduling")

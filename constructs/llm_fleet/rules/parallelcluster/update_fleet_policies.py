@@ -8,7 +8,7 @@ from llm_fleet.rules.parallelcluster import update_policies as login
 from llm_fleet.rules.parallelcluster.update_changes import (
     Change,
     Circumstances,
-    Judgement,
+    Decision,
     Section,
     Verdict,
     as_list,
@@ -27,23 +27,23 @@ from llm_fleet.rules.parallelcluster.update_policies import (
 from llm_fleet.rules.terms import QueueUpdateStrategy
 
 _DEFAULT_COUNTS = {"MinCount": 0, "MaxCount": 10}
-"""What ParallelCluster takes where a count is left out (pcluster/constants.py)."""
+"""Default of ParallelCluster for a missing count (pcluster/constants.py)."""
 
 
 def by_strategy(change: Change, around: Circumstances) -> bool:
-    """Tell whether the fleet is stopped, or, for what is in a queue, `QueueUpdateStrategy` replaces its nodes."""
+    """Return whether the fleet is stopped, or, in a queue, `QueueUpdateStrategy` replaces its nodes."""
     return not around.fleet_runs or (change.in_queue and around.strategy_replaces)
 
 
-def replaces_queue(change: Change, around: Circumstances) -> Judgement:
-    """Return what becomes of the nodes of the queue that the change is in."""
+def replaces_queue(change: Change, around: Circumstances) -> Decision:
+    """Return what happens to the nodes of the queue of the change."""
     return replaced(f"queue {change.item_name('SlurmQueues')}", around)
 
 
-def needs_strategy(change: Change, _around: Circumstances) -> Judgement:
-    """Return that a strategy is to be set or the fleet stopped; outside of queues only the latter helps."""
+def needs_strategy(change: Change, _around: Circumstances) -> Decision:
+    """Return that a strategy must be set or the fleet stopped; outside queues only the latter helps."""
     return stop_fleet(
-        "the nodes that run would not have it", "set QueueUpdateStrategy to DRAIN" if change.in_queue else ""
+        "running nodes would not get the change", "write `QueueUpdateStrategy: DRAIN`" if change.in_queue else ""
     )
 
 
@@ -51,8 +51,8 @@ def _fleet_stopped(_change: Change, around: Circumstances) -> bool:
     return not around.fleet_runs
 
 
-def _whatever_the_strategy(_change: Change, _around: Circumstances) -> Judgement:
-    return stop_fleet("ParallelCluster changes it only with the fleet stopped, whatever QueueUpdateStrategy says")
+def _whatever_the_strategy(_change: Change, _around: Circumstances) -> Decision:
+    return stop_fleet("ParallelCluster changes it only while the fleet is stopped, regardless of QueueUpdateStrategy")
 
 
 def _added_or_stopped(change: Change, around: Circumstances) -> bool:
@@ -63,7 +63,7 @@ def _resized(change: Change, around: Circumstances) -> bool:
     return not around.fleet_runs or _grows(change, around) or (_of_queues(change) and _terminates(around))
 
 
-def _resize_effect(change: Change, around: Circumstances) -> Judgement:
+def _resize_effect(change: Change, around: Circumstances) -> Decision:
     if _grows(change, around):
         return FREE
     gone: Section = change.old if change.is_item else {}
@@ -71,11 +71,11 @@ def _resize_effect(change: Change, around: Circumstances) -> Judgement:
     return replaced(f"queue {name}", around)
 
 
-def _resize_refused(change: Change, _around: Circumstances) -> Judgement:
-    what = "removed nodes" if change.key != "MinCount" else "static nodes in place of dynamic ones"
-    alternative = "set QueueUpdateStrategy to TERMINATE, which ends nodes that go and their jobs"
+def _resize_refused(change: Change, _around: Circumstances) -> Decision:
+    what = "removed nodes" if change.key != "MinCount" else "static nodes instead of dynamic ones"
+    alternative = "write `QueueUpdateStrategy: TERMINATE`, which terminates removed nodes and their jobs"
     if change.key == "MinCount":
-        alternative = f"raise MaxCount by as much, or {alternative}"
+        alternative = f"increase MaxCount by the same number, or {alternative}"
     return stop_fleet(f"DRAIN is not enough for {what}", alternative)
 
 
@@ -94,12 +94,12 @@ def _grows(change: Change, around: Circumstances) -> bool:
         return _growth(change) >= 0
     if change.key != "MinCount":
         return False
-    beside = (other for other in around.changes if other.section == change.section and other.key == "MaxCount")
-    return any(_growth(other) >= _growth(change) for other in beside)
+    next_to = (other for other in around.changes if other.section == change.section and other.key == "MaxCount")
+    return any(_growth(other) >= _growth(change) for other in next_to)
 
 
 def _growth(change: Change) -> float:
-    """By how much a count grows; not a number, which compares with none, where one is known at deployment only."""
+    """The growth of a count; NaN, for which no comparison is true, when one is resolved at deployment."""
     old, new = (_count(value, change.key) for value in (change.old, change.new))
     return new - old
 
@@ -123,10 +123,10 @@ RESIZE_UPDATE_STRATEGY_ON_REMOVE = Policy(
 
 
 HOME_DIRS = ("/home", "home")
-"""How a configuration may name the mount of home directories, which never changes."""
+"""Spellings of the mount directory of home directories, which cannot be changed."""
 _EXISTING = ("VolumeId", "FileSystemId", "FileCacheId")
 _LIVE_KINDS = ("Efs", "FsxLustre", "FsxOntap", "FsxOpenZfs", "FileCache")
-"""Mounted and unmounted on nodes that run (`STORAGE_TYPES_SUPPORTING_LIVE_UPDATES`, pcluster/constants.py)."""
+"""Mounted and unmounted on running nodes (`STORAGE_TYPES_SUPPORTING_LIVE_UPDATES`, pcluster/constants.py)."""
 
 
 def _storage_allowed(change: Change, around: Circumstances) -> bool:
@@ -135,40 +135,40 @@ def _storage_allowed(change: Change, around: Circumstances) -> bool:
     if _is_live(change):
         return True
     if not change.is_item and (around.fleet_runs or around.login_nodes_run):
-        return False  # ParallelCluster's check of a changed MountDir breaks off then with an error of its own.
+        return False  # ParallelCluster's check of a changed MountDir then fails with an error of its own.
     return not around.login_nodes_run and (not around.fleet_runs or around.strategy_replaces)
 
 
-def _storage_effect(change: Change, around: Circumstances) -> Judgement:
+def _storage_effect(change: Change, around: Circumstances) -> Decision:
     return FREE if _is_live(change) else replaced("every queue", around)
 
 
-def _storage_refused(change: Change, around: Circumstances) -> Judgement:
+def _storage_refused(change: Change, around: Circumstances) -> Decision:
     if _moves_home(change):
         return never(change, around)
     if not change.is_item:
         return _mount_moved(change, around)
-    reason = "nodes that run mount and unmount only existing EFS and FSx file systems"
+    reason = "running nodes can mount and unmount only existing EFS and FSx file systems"
     if not around.fleet_runs or around.strategy_replaces:
         return stop_login_nodes(reason)
-    told = stop_fleet(reason, "set QueueUpdateStrategy to DRAIN")
-    return _with_login_nodes(told, around)
+    reported = stop_fleet(reason, "write `QueueUpdateStrategy: DRAIN`")
+    return _with_login_nodes(reported, around)
 
 
-def _mount_moved(change: Change, around: Circumstances) -> Judgement:
-    reason = "ParallelCluster does not move a mount while nodes run"
+def _mount_moved(change: Change, around: Circumstances) -> Decision:
+    reason = "ParallelCluster cannot change a mount directory while nodes run"
     name = change.item_name("SharedStorage")
-    alternative = f"put in place of {name} one of another name with the new MountDir"
+    alternative = f"replace {name} by shared storage with another name and the new MountDir"
     if not around.fleet_runs:
-        told = stop_login_nodes(reason)
-        return replace(told, remedy=f"{alternative}, or {told.remedy}")
+        reported = stop_login_nodes(reason)
+        return replace(reported, remedy=f"{alternative}, or {reported.remedy}")
     return _with_login_nodes(stop_fleet(reason, alternative), around)
 
 
-def _with_login_nodes(told: Judgement, around: Circumstances) -> Judgement:
+def _with_login_nodes(reported: Decision, around: Circumstances) -> Decision:
     if not around.login_nodes_run:
-        return told
-    return replace(told, remedy=f"{told.remedy}; login nodes as well: {STOP_LOGIN_NODES}")
+        return reported
+    return replace(reported, remedy=f"{reported.remedy}; for login nodes, too: {STOP_LOGIN_NODES}")
 
 
 def _moves_home(change: Change) -> bool:
@@ -190,18 +190,18 @@ def _subnets_allowed(change: Change, around: Circumstances) -> bool:
     return not kept_managed_lustre(around) and (by_strategy(change, around) or _only_adds(change))
 
 
-def _subnets_effect(change: Change, around: Circumstances) -> Judgement:
+def _subnets_effect(change: Change, around: Circumstances) -> Decision:
     return FREE if _only_adds(change) else replaces_queue(change, around)
 
 
-def _subnets_refused(change: Change, around: Circumstances) -> Judgement:
+def _subnets_refused(change: Change, around: Circumstances) -> Decision:
     kept = kept_managed_lustre(around)
     if not kept:
         return needs_strategy(change, around)
-    return Judgement(
+    return Decision(
         verdict=Verdict.NEEDS_NEW_CLUSTER,
-        reason=f"ParallelCluster would make the Lustre file system {', '.join(kept)} anew, without its data",
-        remedy="keep the subnets; a file system that is handed over by its id does not bind them",
+        reason=f"ParallelCluster would create the Lustre file system {', '.join(kept)} again, without its data",
+        remedy="keep the subnets; an existing file system, given by its ID, does not have this limit",
     )
 
 
@@ -211,15 +211,15 @@ def _only_adds(change: Change) -> bool:
 
 
 def kept_managed_lustre(around: Circumstances) -> list[str]:
-    """Return the names of the Lustre file systems that ParallelCluster made and that stay."""
+    """Return the names of the Lustre file systems that ParallelCluster made and keeps."""
     return sorted(_managed_lustre(around.old) & _managed_lustre(around.new))
 
 
-def lustre_made_anew(around: Circumstances) -> list[str]:
-    """Return the names of the Lustre file systems that other compute subnets would replace, data and all.
+def lustre_made_again(around: Circumstances) -> list[str]:
+    """Return the names of the Lustre file systems that other compute subnets would replace, with loss of data.
 
-    ParallelCluster puts such a file system into a subnet of the queues (its templates/cluster_stack.py), and guards
-    the subnets of each queue; but not against queues that come and go with other subnets.
+    ParallelCluster puts such a file system into a subnet of the queues (its templates/cluster_stack.py), and checks
+    the subnets of each queue, but not queues that are added or removed with other subnets.
     """
     guarded = any(change.policy == "MANAGED_FSX" for change in around.changes)
     if guarded or _queue_subnets(around.old) == _queue_subnets(around.new):
@@ -247,17 +247,17 @@ def _allows(change: Change, around: Circumstances) -> bool:
     return not (around.fleet_runs and _deletes_group(change, around)) and by_strategy(change, around)
 
 
-def _refusal(change: Change, around: Circumstances) -> Judgement:
+def _refusal(change: Change, around: Circumstances) -> Decision:
     if _deletes_group(change, around):
-        return stop_fleet("ParallelCluster made the placement group and would delete it from under its instances")
+        return stop_fleet("ParallelCluster made the placement group and would delete it while instances use it")
     return needs_strategy(change, around)
 
 
 def _deletes_group(change: Change, around: Circumstances) -> bool:
-    """Tell whether a group that ParallelCluster made goes, in either reading of `Enabled`.
+    """Return whether a group that ParallelCluster made is removed, by either reading of `Enabled`.
 
-    CloudFormation hands the provider text, and to ParallelCluster's check any text is true, `'false'` as well. So a
-    group may count as made by it that is not; and one that is deleted, as kept, until EC2 refuses to delete it.
+    CloudFormation passes text to the provider, and ParallelCluster's check reads any text as true, even `'false'`. So a
+    group may count as made by it that is not, and a deleted one as kept, until EC2 rejects its deletion.
     """
     return any(
         _is_managed(_placement_group(change, around.old), as_text)
@@ -273,7 +273,7 @@ def _is_managed(group: Section, as_text: bool) -> bool:
 
 
 def _placement_group(change: Change, configuration: Section) -> Section:
-    """The group of the compute resource that the change is in, else of its queue."""
+    """The group of the compute resource of the change, else of its queue."""
     queue = _named(section_at(configuration, "Scheduling"), "SlurmQueues", change)
     resource = _named(queue, "ComputeResources", change)
     own = section_at(resource, "Networking", "PlacementGroup")

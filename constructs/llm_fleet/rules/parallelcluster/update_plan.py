@@ -1,4 +1,4 @@
-"""What an update of a cluster does, and how it is written for people."""
+"""The effects of an update of a cluster, and their text."""
 
 import json
 from collections import Counter
@@ -9,7 +9,7 @@ from typing import Any
 from llm_fleet.rules.parallelcluster.update_changes import (
     Change,
     Circumstances,
-    Judgement,
+    Decision,
     Key,
     Section,
     Verdict,
@@ -21,39 +21,39 @@ from llm_fleet.rules.parallelcluster.update_changes import (
     top_level_keys,
     value_text,
 )
-from llm_fleet.rules.parallelcluster.update_fleet_policies import POLICIES, lustre_made_anew
+from llm_fleet.rules.parallelcluster.update_fleet_policies import POLICIES, lustre_made_again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """The innermost item of a list that a change is in."""
+    """The innermost item of a list around a change."""
 
     items: Key
     section: tuple[str, ...]
-    """Where the list is."""
+    """The path of the list."""
     name: str
     old: Section | None
     new: Section | None
 
 
-def under_new_name(change: Change, around: Circumstances, judged: Judgement) -> Judgement:
-    """Return what another name for the item would do instead of `judged`; `judged` where that is no way out."""
+def under_new_name(change: Change, around: Circumstances, checked: Decision) -> Decision:
+    """Return the verdict with another name for the item; `checked` when that does not help."""
     if change.policy == "MANAGED_FSX":
-        return judged  # A queue of another name would get past the check, and take the file system's subnet from it.
+        return checked  # A queue with another name would pass the check, and change the file system's subnet.
     place = _innermost(change.section, around)
     if place is None or place.old is None or place.new is None:
-        return judged
+        return checked
     policy = POLICIES[place.items.policy]
-    added = policy.judge(_whole(place, old=None, new=place.new), around).verdict
-    removed = policy.judge(_whole(place, old=place.old, new=None), around)
+    added = policy.verify(_whole(place, old=None, new=place.new), around).verdict
+    removed = policy.verify(_whole(place, old=place.old, new=None), around)
     if Verdict.NEEDS_NEW_CLUSTER in (added, removed.verdict):
-        return judged
-    remedy = f"give {place.name} in {place.items.name} another name: the one of that name is made, this one removed"
+        return checked
+    remedy = f"give {place.name} in {place.items.name} another name: it is created, and this one removed"
     if removed.verdict is not Verdict.FREE:
         remedy += f" (the removal {removed.verdict.value}: {removed.remedy or removed.reason})"
     if place.items.name == "SharedStorage":
-        remedy += "; what ParallelCluster made goes by its DeletionPolicy, with its data"
-    return Judgement(verdict=Verdict.NEEDS_NEW_NAME, reason=judged.reason, remedy=remedy)
+        remedy += "; what ParallelCluster made is deleted by its DeletionPolicy, with its data"
+    return Decision(verdict=Verdict.NEEDS_NEW_NAME, reason=checked.reason, remedy=remedy)
 
 
 def _whole(place: _Place, *, old: Any, new: Any) -> Change:
@@ -85,28 +85,28 @@ def _item(section: Section | None, key: Key, name: str) -> Section | None:
 
 
 VERSION = "Version"
-"""Path and policy of a changed version of ParallelCluster, which is no key of its configuration."""
+"""Path and policy of a changed version of ParallelCluster, which is not a key of its configuration."""
 
 LOST_DATA = "LostData"
-"""Policy of what ParallelCluster would let pass, and lose data by."""
+"""Policy of a change that ParallelCluster would accept with loss of data."""
 _PLACES_OF_SCRIPTS = ("HeadNode", "CustomActions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedChange:
-    """One change, judged."""
+    """One change with its verdict."""
 
     path: tuple[str, ...]
     """Keys of ParallelCluster, items of lists by their names, e.g. `("SharedStorage[data]", "MountDir")`."""
     old: Any
-    """The value deployed last, scalars as text; `None` where there was none."""
+    """The deployed value, scalars as text; `None` when it did not exist."""
     new: Any
     verdict: Verdict
     reason: str
     remedy: str
-    """What to do about it; empty where nothing need be done."""
+    """The fix; empty when nothing is to be done."""
     policy: str
-    """ParallelCluster's name of the policy that decides."""
+    """ParallelCluster's name of the policy that applies."""
 
     @property
     def where(self) -> str:
@@ -116,24 +116,24 @@ class PlannedChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdatePlan:
-    """What an update would do."""
+    """The effects of an update."""
 
     changes: tuple[PlannedChange, ...]
-    """The gravest first."""
+    """The most severe first."""
 
     @property
     def passes(self) -> bool:
-        """Whether ParallelCluster would let the update pass, as far as can be known before it."""
+        """Whether ParallelCluster would accept the update, as far as can be known in advance."""
         return all(change.verdict.passes for change in self.changes)
 
     @property
     def verdict(self) -> Verdict:
-        """The gravest; `FREE` where nothing changes."""
+        """The most severe verdict; `FREE` when nothing changes."""
         return max((change.verdict for change in self.changes), key=lambda one: one.rank, default=Verdict.FREE)
 
     @property
     def numbers(self) -> dict[Verdict, int]:
-        """How many changes each verdict has, the gravest first."""
+        """The number of changes by verdict, the most severe first."""
         return dict(Counter(change.verdict for change in self.changes))
 
 
@@ -146,11 +146,11 @@ def plan_update(
     fleet_is_stopped: bool = False,
     region: str = "",
 ) -> UpdatePlan:
-    """Return what an update from configuration `old` to `new` would do, each key by ParallelCluster's own policy.
+    """Return the effects of an update from configuration `old` to `new`, by ParallelCluster's policy of each key.
 
-    Both are ParallelCluster's own configurations; intrinsic functions of CloudFormation may stand for values. A
-    version that is `None` is taken for the same. The fleet is taken to run unless told otherwise, login nodes to run
-    where `old` counts any. `region` defaults to that of the configuration.
+    Both are ParallelCluster configurations, with intrinsic functions of CloudFormation as possible values. A version of
+    `None` counts as unchanged. Defaults: the fleet runs, login nodes run when `old` has any, and `region` is that of
+    the configuration.
     """
     changes = compare(old, new)
     around = Circumstances(
@@ -169,10 +169,10 @@ def plan_update(
 
 
 def reasons_for_new_cluster(plan: UpdatePlan) -> tuple[PlannedChange, ...]:
-    """Return the changes that make another cluster of it.
+    """Return the changes that require a new cluster.
 
-    The rest is of no matter to a new one, and much of it follows from the new name: where scripts lie, the ids of what
-    is made for this very cluster.
+    Other changes do not matter for a new cluster, and many follow from its new name: the locations of scripts, the IDs
+    of its own resources.
     """
     return tuple(
         change
@@ -184,76 +184,77 @@ def reasons_for_new_cluster(plan: UpdatePlan) -> tuple[PlannedChange, ...]:
 def _version(old: str | None, new: str | None) -> Sequence[PlannedChange]:
     if old is None or new is None or old == new:
         return ()
-    judged = Judgement(
+    checked = Decision(
         verdict=Verdict.NEEDS_NEW_CLUSTER,
-        reason="ParallelCluster updates only clusters of exactly its own version",
-        remedy=f"keep {old}, or make a new cluster beside the old one (`immutable_changes: new-cluster`)",
+        reason="ParallelCluster can only update clusters of the same version",
+        remedy=f"keep {old}, or create a new cluster (`immutable_changes: new-cluster`)",
     )
-    return (_told((VERSION,), old, new, VERSION, judged),)
+    return (_reported((VERSION,), old, new, VERSION, checked),)
 
 
 def _lost_data(around: Circumstances) -> Sequence[PlannedChange]:
-    judged = Judgement(
+    checked = Decision(
         verdict=Verdict.NEEDS_NEW_CLUSTER,
-        reason="with queues in other subnets ParallelCluster makes the file system anew, without its data",
-        remedy="keep all queues in the subnets that they are in; a file system that is handed over by its id stays",
+        reason="with queues in other subnets ParallelCluster creates the file system again, without its data",
+        remedy="keep all queues in their subnets; an existing file system, given by its ID, is kept",
     )
     return [
-        _told((f"SharedStorage[{name}]",), "with its data", "without", LOST_DATA, judged)
-        for name in lustre_made_anew(around)
+        _reported((f"SharedStorage[{name}]",), "with its data", "without", LOST_DATA, checked)
+        for name in lustre_made_again(around)
     ]
 
 
 def _planned(change: Change, around: Circumstances) -> PlannedChange:
-    judged = POLICIES[change.policy].judge(change, around)
-    if judged.verdict is Verdict.NEEDS_NEW_CLUSTER:
-        judged = under_new_name(change, around, judged)
-    if judged.verdict is not Verdict.FREE and may_be_equal(change.old, change.new):
-        judged = Judgement(
+    checked = POLICIES[change.policy].verify(change, around)
+    if checked.verdict is Verdict.NEEDS_NEW_CLUSTER:
+        checked = under_new_name(change, around, checked)
+    if checked.verdict is not Verdict.FREE and may_be_equal(change.old, change.new):
+        checked = Decision(
             verdict=Verdict.UNKNOWN,
-            reason=f"a literal against what CloudFormation works out; if they differ, it {judged.verdict.value}",
-            remedy=judged.remedy and f"compare the two; if they differ: {judged.remedy}",
+            reason="a literal is compared with a value that CloudFormation resolves; if they differ, it "
+            f"{checked.verdict.value}",
+            remedy=checked.remedy and f"compare the two; if they differ: {checked.remedy}",
         )
-    return _told(change.path, change.old, change.new, change.policy, judged)
+    return _reported(change.path, change.old, change.new, change.policy, checked)
 
 
-def _told(path: tuple[str, ...], old: Any, new: Any, policy: str, judged: Judgement) -> PlannedChange:
+def _reported(path: tuple[str, ...], old: Any, new: Any, policy: str, checked: Decision) -> PlannedChange:
     return PlannedChange(
         path=path,
         old=old,
         new=new,
-        verdict=judged.verdict,
-        reason=judged.reason,
-        remedy=judged.remedy,
+        verdict=checked.verdict,
+        reason=checked.reason,
+        remedy=checked.remedy,
         policy=policy,
     )
 
 
 def plan_text(plan: UpdatePlan) -> str:
-    """Return the plan as a table, the gravest changes first, with reason and remedy below each that is not free."""
+    """Return the plan as a table, the most severe changes first, with reason and remedy below each that is not free."""
     if not plan.changes:
         return "nothing changes\n"
     width = max(len(change.verdict.value) for change in plan.changes)
     lines = [line for change in plan.changes for line in _lines(change, width)]
     numbers = ", ".join(f"{verdict.value}: {number}" for verdict, number in plan.numbers.items())
-    end = "the update passes" if plan.passes else "ParallelCluster would refuse the update"
+    end = "the update passes" if plan.passes else "ParallelCluster would reject the update"
     if plan.passes and Verdict.UNKNOWN in plan.numbers:
-        end += ", unless what is known at deployment only differs"
+        end += ", unless values that are resolved at deployment differ"
     count = len(plan.changes)
     return "\n".join([*lines, "", f"{count} change{'' if count == 1 else 's'} ({numbers}); {end}"]) + "\n"
 
 
 def new_cluster_text(plan: UpdatePlan, old_name: str | None, new_name: str | None) -> str:
-    """Return that a new cluster is made, and what for."""
+    """Return that a new cluster is created, and why."""
     lines = [line for change in reasons_for_new_cluster(plan) for line in _lines(change, len(change.verdict.value))]
-    end = f"{new_name} would be a new cluster beside {old_name}, which goes once the new one stands"
+    end = f"{new_name} would be a new cluster, and {old_name} is deleted once the new one exists"
     return "\n".join([*lines, *([""] if lines else []), end]) + "\n"
 
 
 def plan_json(plan: UpdatePlan, *, new_cluster: bool = False) -> str:
-    """Return the plan as JSON: `new_cluster`, `passes`, the gravest `verdict`, and every change.
+    """Return the plan as JSON: `new_cluster`, `passes`, the most severe `verdict`, and every change.
 
-    Verdicts are by their names.
+    Verdicts are written by name.
     """
     document = {
         "new_cluster": new_cluster,

@@ -1,14 +1,14 @@
-"""Update policies of ParallelCluster: what a change of each key needs, as far as it is of nodes or of the cluster."""
+"""Update policies of ParallelCluster for keys of nodes and of the cluster: what a change of each requires."""
 
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from llm_fleet.rules.parallelcluster.update_changes import Change, Circumstances, Judgement, Verdict
+from llm_fleet.rules.parallelcluster.update_changes import Change, Circumstances, Decision, Verdict
 from llm_fleet.rules.terms import QueueUpdateStrategy
 
-FREE = Judgement(verdict=Verdict.FREE, reason="changed in place")
+FREE = Decision(verdict=Verdict.FREE, reason="changed in place")
 STOP_FLEET = (
     "stop the fleet (`pcluster update-compute-fleet --cluster-name NAME --status STOP_REQUESTED`), wait until it is "
     "STOPPED, deploy with `fleet_is_stopped`, start it again"
@@ -16,63 +16,63 @@ STOP_FLEET = (
 STOP_LOGIN_NODES = "deploy with a count of 0 for the login pools first, wait until their nodes are gone"
 
 
-def _always_free(_change: Change, _around: Circumstances) -> Judgement:
+def _always_free(_change: Change, _around: Circumstances) -> Decision:
     return FREE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """When an update may make a change, and what it asks for where it may not."""
+    """When an update can make a change, and what it requires otherwise."""
 
     name: str
-    """ParallelCluster's name of it."""
+    """Its name in ParallelCluster."""
     allows: Callable[[Change, Circumstances], bool]
-    """ParallelCluster's condition: whether it lets the change pass."""
-    effect: Callable[[Change, Circumstances], Judgement] = _always_free
-    """What a change does that may pass."""
-    refusal: Callable[[Change, Circumstances], Judgement]
-    """What is to be done for one that may not."""
+    """ParallelCluster's condition: whether the change is accepted."""
+    effect: Callable[[Change, Circumstances], Decision] = _always_free
+    """The effect of an accepted change."""
+    refusal: Callable[[Change, Circumstances], Decision]
+    """The fix for a rejected change."""
 
-    def judge(self, change: Change, around: Circumstances) -> Judgement:
+    def verify(self, change: Change, around: Circumstances) -> Decision:
         """Return the verdict on `change`."""
-        told = self.effect if self.allows(change, around) else self.refusal
-        return told(change, around)
+        reported = self.effect if self.allows(change, around) else self.refusal
+        return reported(change, around)
 
 
-def replaced(where: str, around: Circumstances) -> Judgement:
-    """Return what `QueueUpdateStrategy` does to the nodes of `where`; nothing where the fleet is stopped.
+def replaced(where: str, around: Circumstances) -> Decision:
+    """Return what `QueueUpdateStrategy` does to the nodes of `where`; nothing when the fleet is stopped.
 
-    The head node replaces nodes of queues with a change of the policy of that name (aws-parallelcluster-cookbook,
-    update_head_node.rb, of an earlier 3.x). Whether 3.16 does so for placement groups, subnets and storage of its own
-    as well, or leaves it to the next start of each node: assumption: parallelcluster-replaces-on-queue-update
+    The head node replaces nodes of queues after a change with the policy of that name (aws-parallelcluster-cookbook,
+    update_head_node.rb, of an earlier 3.x). Whether 3.16 does this for placement groups, subnets and its own storage,
+    too, or at the next start of each node: assumption: parallelcluster-replaces-on-queue-update
     """
     if not around.fleet_runs:
-        return Judgement(verdict=Verdict.FREE, reason="the fleet is stopped")
+        return Decision(verdict=Verdict.FREE, reason="the fleet is stopped")
     if around.strategy == QueueUpdateStrategy.TERMINATE:
-        reason = f"TERMINATE ends the nodes of {where} at once, and their jobs with them"
-        return Judgement(verdict=Verdict.TERMINATES, reason=reason)
-    return Judgement(verdict=Verdict.DRAINS, reason=f"DRAIN replaces the nodes of {where} once their jobs have ended")
+        reason = f"TERMINATE terminates the nodes of {where} and their jobs immediately"
+        return Decision(verdict=Verdict.TERMINATES, reason=reason)
+    return Decision(verdict=Verdict.DRAINS, reason=f"DRAIN replaces the nodes of {where} once their jobs have ended")
 
 
-def stop_fleet(reason: str, alternative: str = "") -> Judgement:
-    """Return that the fleet must be stopped, or the `alternative` taken."""
+def stop_fleet(reason: str, alternative: str = "") -> Decision:
+    """Return that the fleet must be stopped, or the `alternative` done."""
     remedy = f"{alternative}, or {STOP_FLEET}" if alternative else STOP_FLEET
-    return Judgement(verdict=Verdict.NEEDS_STOPPED_FLEET, reason=reason, remedy=remedy)
+    return Decision(verdict=Verdict.NEEDS_STOPPED_FLEET, reason=reason, remedy=remedy)
 
 
-def stop_login_nodes(reason: str) -> Judgement:
+def stop_login_nodes(reason: str) -> Decision:
     """Return that the login nodes must be stopped."""
-    return Judgement(verdict=Verdict.NEEDS_STOPPED_LOGIN_NODES, reason=reason, remedy=STOP_LOGIN_NODES)
+    return Decision(verdict=Verdict.NEEDS_STOPPED_LOGIN_NODES, reason=reason, remedy=STOP_LOGIN_NODES)
 
 
-def never(change: Change, _around: Circumstances) -> Judgement:
-    """Return that no update makes the change."""
+def never(change: Change, _around: Circumstances) -> Decision:
+    """Return that no update can make the change."""
     if change.old is None:
         back = f"remove {change.key}"
     else:
-        back = f"put {change.key} back" if change.is_item or isinstance(change.old, dict) else f"keep {change.old!r}"
-    remedy = f"{back}, or make a new cluster beside the old one (`immutable_changes: new-cluster`)"
-    return Judgement(verdict=Verdict.NEEDS_NEW_CLUSTER, reason="ParallelCluster never changes it", remedy=remedy)
+        back = f"restore {change.key}" if change.is_item or isinstance(change.old, dict) else f"keep {change.old!r}"
+    remedy = f"{back}, or create a new cluster (`immutable_changes: new-cluster`)"
+    return Decision(verdict=Verdict.NEEDS_NEW_CLUSTER, reason="ParallelCluster cannot change it", remedy=remedy)
 
 
 _CHANGEABLE = frozenset(
@@ -86,7 +86,7 @@ _CHANGEABLE = frozenset(
 
 
 def fixed_attributes(text: Any) -> dict[str, Any]:
-    """Return the attributes that no update changes, by their dotted paths; text that is no JSON has none."""
+    """Return the attributes that no update can change, by their dotted paths; none when the text is not JSON."""
     try:
         attributes = json.loads(text)
     except (TypeError, ValueError):
@@ -106,7 +106,7 @@ def _leaves(attributes: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def changed_fixed_attributes(old: Any, new: Any) -> set[str]:
-    """Return the dotted paths of the attributes that differ and that no update changes."""
+    """Return the dotted paths of differing attributes that no update can change."""
     before, after = fixed_attributes(old), fixed_attributes(new)
     return {path for path in {*before, *after} if before.get(path, _ABSENT) != after.get(path, _ABSENT)}
 
@@ -126,10 +126,10 @@ def _outside_isolated_regions(_change: Change, around: Circumstances) -> bool:
     return not around.region.startswith("us-iso")
 
 
-def _isolated_region(_change: Change, _around: Circumstances) -> Judgement:
-    return Judgement(
+def _isolated_region(_change: Change, _around: Circumstances) -> Decision:
+    return Decision(
         verdict=Verdict.NEEDS_NEW_CLUSTER,
-        reason="in isolated regions an update that changes tags leaves the head node waiting",
+        reason="in isolated regions an update of tags leaves the head node waiting",
         remedy="keep the tags as they are",
     )
 
@@ -138,12 +138,12 @@ def _attributes_allowed(change: Change, _around: Circumstances) -> bool:
     return not changed_fixed_attributes(change.old, change.new)
 
 
-def _attributes_refused(change: Change, _around: Circumstances) -> Judgement:
+def _attributes_refused(change: Change, _around: Circumstances) -> Decision:
     fixed = ", ".join(sorted(changed_fixed_attributes(change.old, change.new)))
-    return Judgement(
+    return Decision(
         verdict=Verdict.NEEDS_NEW_CLUSTER,
-        reason=f"ParallelCluster never changes {fixed}",
-        remedy="put these attributes back, or make a new cluster beside the old one (`immutable_changes: new-cluster`)",
+        reason=f"ParallelCluster cannot change {fixed}",
+        remedy="restore these attributes, or create a new cluster (`immutable_changes: new-cluster`)",
     )
 
 
@@ -172,21 +172,21 @@ def _both_stopped(_change: Change, around: Circumstances) -> bool:
     return not around.fleet_runs and not around.login_nodes_run
 
 
-def _stop_all(change: Change, _around: Circumstances) -> Judgement:
+def _stop_all(change: Change, _around: Circumstances) -> Decision:
     return stop_login_nodes(f"{change.key} cannot be changed or removed while any login node runs")
 
 
-def _stop_pool(change: Change, _around: Circumstances) -> Judgement:
+def _stop_pool(change: Change, _around: Circumstances) -> Decision:
     return stop_login_nodes(f"it cannot be changed while login nodes of {change.pool} run")
 
 
-def _stop_both(change: Change, around: Circumstances) -> Judgement:
+def _stop_both(change: Change, around: Circumstances) -> Decision:
     if not around.fleet_runs:
         return _stop_all(change, around)
-    told = stop_fleet("it cannot be changed while compute or login nodes run")
+    reported = stop_fleet("it cannot be changed while compute or login nodes run")
     if not around.login_nodes_run:
-        return told
-    return replace(told, remedy=f"{told.remedy}; login nodes as well: {STOP_LOGIN_NODES}")
+        return reported
+    return replace(reported, remedy=f"{reported.remedy}; for login nodes, too: {STOP_LOGIN_NODES}")
 
 
 LOGIN_NODES_STOP = Policy(name="LOGIN_NODES_STOP", allows=_all_stopped, refusal=_stop_all)

@@ -1,1 +1,1 @@
-"""Rules of the SageMaker pieces around clusters: notebooks, Studio, endpoints, training jobs and their watch."""
+"""Rules for SageMaker resources besides clusters: notebooks, Studio, endpoints, training jobs and their watch."""

@@ -1,4 +1,4 @@
-"""All rules over an endpoint, and what it gets where its user wrote nothing: variables, waits, a volume."""
+"""All rules for an endpoint, and its defaults: environment variables, timeouts, volume size."""
 
 import math
 from collections.abc import Collection, Iterator, Mapping
@@ -43,10 +43,10 @@ def check_endpoint(
 ) -> list[Problem]:
     """Return what is wrong with `endpoint`, by attribute names.
 
-    - `region`: where it is; `None` where that is known only at deploy time.
-    - `in_network`: whether it stands in a network of the user's. `internet`: how that leads out; `None` where that is
-      not known.
-    - `has_topic`: whether alarms have a topic.
+    - `region`: its region; `None` when that is resolved at deployment.
+    - `in_network`: whether it is in a network of the user. `internet`: that network's internet access; `None` when
+      unknown.
+    - `has_topic`: whether the alarms have an SNS topic.
     """
     instance = known_instance(endpoint.instance_type)
     problems = [
@@ -68,7 +68,7 @@ def check_endpoint(
 
 
 def _check_by_itself(endpoint: EndpointSpec, *, internet: InternetAccess | None, in_network: bool) -> Iterator[Problem]:
-    """Return what is wrong with `endpoint` on any instance."""
+    """Return what is wrong with `endpoint` whatever its instance type."""
     model = endpoint.model
     yield from [] if endpoint.name is None else check_endpoint_name(endpoint.name)
     yield from check_endpoint_instance(endpoint.instance_type)
@@ -82,7 +82,7 @@ def _check_by_itself(endpoint: EndpointSpec, *, internet: InternetAccess | None,
 
 
 def warning_of(endpoint: EndpointSpec) -> str | None:
-    """Return what was reported of the endpoint's image, for a warning; `None` where nothing was."""
+    """Return the catalog's warning about the endpoint's image; `None` when there is none."""
     instance = known_instance(endpoint.instance_type)
     facts = image_facts(endpoint.image, instance) if instance else None
     return facts.warning if facts else None
@@ -90,46 +90,46 @@ def warning_of(endpoint: EndpointSpec) -> str | None:
 
 @rule
 def check_endpoint_name(name: str) -> Iterator[Problem]:
-    """Return a problem unless SageMaker takes `name` for an endpoint."""
+    """Return a problem unless SageMaker accepts `name` for an endpoint."""
     limit = endpoint_settings().name
     if is_unresolved(name) or not limit.fits(name):
         yield Problem(
             code=SageMakerCode.NAME,
             path=("name",),
-            message="the name is not known at synth, and log group, alarms and permissions are made of it"
+            message="`name` is a CDK token, and the names of log group, alarms and IAM permissions need it at synth"
             if is_unresolved(name)
-            else "SageMaker takes no such name for an endpoint",
+            else "SageMaker rejects this endpoint name",
             value=name,
-            allowed=f"1 to {limit.maximum} letters, digits and hyphens, a letter or digit at both ends",
-            remedy="write a short name such as gpt-j, or leave it out for one made of the construct's path",
+            allowed=f"1 to {limit.maximum} letters, digits and hyphens, with a letter or digit at both ends",
+            remedy="write a short name such as gpt-j, or remove it: the default is made from the construct's path",
         )
 
 
 def check_download_timeout(endpoint: EndpointSpec) -> Iterator[Problem]:
-    """Return a problem for a wait for data of S3 where the container downloads the model by itself."""
+    """Return a problem for a timeout of the download from S3 when the container downloads the model from the Hub."""
     if endpoint.download_timeout_seconds is not None and endpoint.model.source is EndpointModelSource.HUB:
         yield endpoint.wrong(
             "download_timeout_seconds",
             SageMakerCode.ENDPOINT_NUMBER,
-            "a model of the Hub is downloaded by the container, within the time that it has to start",
-            "leave it out, and write startup_timeout_seconds if the default is too short",
+            "this setting has no effect: the container downloads a model of the Hub itself, within its startup timeout",
+            "remove it, and set startup_timeout_seconds if the default is too short",
         )
 
 
 def check_volume(endpoint: EndpointSpec, instance: EndpointInstance) -> Iterator[Problem]:
-    """Return a problem for an EBS volume of an instance that has disks of its own."""
+    """Return a problem for an EBS volume on an instance type with local disks."""
     if endpoint.volume_gib is not None and instance.local_disk_gb:
         yield endpoint.wrong(
             "volume_gib",
             SageMakerCode.ENDPOINT_VOLUME,
-            f"{instance.name} keeps image and model on its own {instance.local_disk_gb} GB of NVMe disks, and "
-            "SageMaker gives it no volume",
-            "leave it out, or take an instance type without local disks",
+            f"{instance.name} stores image and model on {instance.local_disk_gb} GB of local NVMe disks, and "
+            "SageMaker attaches no EBS volume to it",
+            "remove the volume size, or choose an instance type without local disks",
         )
 
 
 def check_isolation(endpoint: EndpointSpec, *, internet: InternetAccess | None, in_network: bool) -> Iterator[Problem]:
-    """Return a problem when the container cannot reach the Hub that it has its model from."""
+    """Return a problem when the container cannot reach the Hub from which it downloads its model."""
     model = endpoint.model
     if model.source is not EndpointModelSource.HUB:
         return
@@ -137,16 +137,17 @@ def check_isolation(endpoint: EndpointSpec, *, internet: InternetAccess | None, 
         yield endpoint.wrong(
             "network_isolation",
             SageMakerCode.ENDPOINT_ISOLATED,
-            "the container has no network, and would have to download its model from the Hub",
-            "copy the model into a bucket and name it as s3://…, which SageMaker fetches for it; or leave the "
-            "isolation out",
+            "with network isolation the container cannot download its model from the Hugging Face Hub",
+            "copy the model to a bucket and write its s3:// URI, so that SageMaker downloads it; or remove the network "
+            "isolation",
         )
     elif in_network and internet == InternetAccess.NONE:
         yield model.wrong(
             model.place,
             Code.CLOSED_NETWORK,
-            "a model of the Hub is downloaded when an instance starts, and this network has no way there",
-            "copy the model into a bucket and name it as s3://…, or give the network a NAT gateway",
+            "an instance downloads a model of the Hugging Face Hub when it starts, and this network has no internet "
+            "access",
+            "copy the model to a bucket and write its s3:// URI, or give the network a NAT gateway",
             allowed="a model in S3",
             value=model.location,
         ).under("model")
@@ -154,7 +155,7 @@ def check_isolation(endpoint: EndpointSpec, *, internet: InternetAccess | None, 
 
 @rule
 def check_environment(endpoint: EndpointSpec, *, ours: Collection[str]) -> Iterator[Problem]:
-    """Return what is wrong with further variables of the container; `ours`: names that are set already."""
+    """Return what is wrong with the user's environment variables; `ours`: names that llm-fleet sets."""
     facts, given = endpoint_settings(), endpoint.environment
     for key, value in given.items():
         yield from _variable(endpoint, key, value, ours)
@@ -163,9 +164,9 @@ def check_environment(endpoint: EndpointSpec, *, ours: Collection[str]) -> Itera
         yield endpoint.wrong(
             "environment",
             SageMakerCode.ENDPOINT_ENVIRONMENT,
-            f"the container would have {count} variables, the further ones of {size} bytes together",
-            "put longer settings into a file beside the model",
-            allowed=f"{facts.environment.range} variables, {facts.environment_bytes} bytes together",
+            f"`environment` is too large: {count} variables in all, and those written here have {size} bytes",
+            "move long settings to a file next to the model",
+            allowed=f"{facts.environment.range} variables, {facts.environment_bytes} bytes in total",
         )
 
 
@@ -175,59 +176,60 @@ def _variable(endpoint: EndpointSpec, key: str, value: str, ours: Collection[str
         yield endpoint.wrong(
             field,
             SageMakerCode.ENDPOINT_TOKEN,
-            "SageMaker brings no secret into a container's environment: the text would be in the template, and "
-            "DescribeModel tells it to everybody who may look",
-            "copy the gated model into a bucket once, with the token, and name it as s3://…",
+            "a secret must not be an environment variable: it would be readable in the template and in the output of "
+            "DescribeModel",
+            "copy the gated model to a bucket once, with the token, and write its s3:// URI",
             value=None,
         )
     elif key in ours:
         yield endpoint.wrong(
             field,
             SageMakerCode.ENDPOINT_ENVIRONMENT,
-            "this variable follows from model, image and instance, and would be said twice",
-            "leave it out here, and say it of the model or by the Neuron settings",
+            "llm-fleet sets this variable from model, image and instance type",
+            "remove it here, and set it in `model` or `neuron`",
         )
     elif key.startswith(facts.reserved_environment):
         yield endpoint.wrong(
             field,
             SageMakerCode.ENDPOINT_ENVIRONMENT,
-            "SageMaker sets variables of this beginning by itself",
-            "leave it out",
+            f"names of variables that begin with {', '.join(facts.reserved_environment)} are reserved by SageMaker",
+            "remove it",
         )
     elif not facts.environment_key.fits(key) or not (is_unresolved(value) or facts.environment_value.holds(len(value))):
         yield endpoint.wrong(
             field,
             SageMakerCode.ENDPOINT_ENVIRONMENT,
-            "SageMaker takes no such variable",
-            "shorten it, and write numbers as text",
-            allowed=f"letters, digits and underscores, no digit first; a text of {facts.environment_value.range}",
+            "SageMaker rejects this environment variable",
+            "shorten its name or value, and write numbers as text",
+            allowed=f"letters, digits and underscores, no digit first; a value of {facts.environment_value.range} "
+            "characters",
         )
 
 
 MODEL_FOLDER = "/opt/ml/model"
-"""Where SageMaker lays down what it fetches from S3 (its guide: your own inference code)."""
+"""Where SageMaker writes what it downloads from S3 (Developer Guide: custom inference code)."""
 
 
 def variables(endpoint: EndpointSpec, instance: EndpointInstance) -> Mapping[str, str]:
-    """Return the variables by which the image is told of model, accelerators and Neuron settings.
+    """Return the environment variables that set model, accelerators and Neuron settings in the image.
 
-    None for an image of the user's own, except where the model is on the Hub: that no image could know else.
+    None for the user's own image, except when the model is on the Hub: no image could find that model without them.
     """
     kind = image_kind(endpoint.image, instance)
     on_hub = endpoint.model.source is EndpointModelSource.HUB
     place = endpoint.model.location if on_hub else MODEL_FOLDER
     neuron = instance.accelerator == "neuron"
     if kind is EndpointImageKind.VLLM:
-        told = _vllm_neuron(endpoint, instance, place) if neuron else _vllm(endpoint, instance, place)
+        values = _vllm_neuron(endpoint, instance, place) if neuron else _vllm(endpoint, instance, place)
     elif kind is EndpointImageKind.TGI:
-        told = _tgi_neuron(endpoint, instance, place) if neuron else _tgi(endpoint, instance, place)
+        values = _tgi_neuron(endpoint, instance, place) if neuron else _tgi(endpoint, instance, place)
     else:
-        told = _hugging_face(endpoint)
-    return {key: str(value) for key, value in told.items() if value is not None}
+        values = _hugging_face(endpoint)
+    return {key: str(value) for key, value in values.items() if value is not None}
 
 
 def startup_seconds(endpoint: EndpointSpec, instance: EndpointInstance) -> int:
-    """Return how long a container may take to its first healthy answer, unless told otherwise."""
+    """Return the time that a container has until its first successful health check. Default: by the model's size."""
     on_hub = endpoint.model.source is EndpointModelSource.HUB
     return endpoint.startup_timeout_seconds or _bounded(
         load_seconds(
@@ -239,7 +241,7 @@ def startup_seconds(endpoint: EndpointSpec, instance: EndpointInstance) -> int:
 
 
 def download_seconds(endpoint: EndpointSpec, instance: EndpointInstance) -> int | None:
-    """Return how long SageMaker may take to fetch and unpack the model; `None` for one that is not in S3."""
+    """Return the time that SageMaker has to download and unpack the model; `None` for a model that is not in S3."""
     if endpoint.model.source is EndpointModelSource.HUB:
         return None
     seconds = load_seconds(weights_gib=_weights_gib(endpoint, instance), source="s3", compiled=True)
@@ -247,7 +249,7 @@ def download_seconds(endpoint: EndpointSpec, instance: EndpointInstance) -> int 
 
 
 def volume_gib(endpoint: EndpointSpec, instance: EndpointInstance) -> int | None:
-    """Return the size of an instance's EBS volume; `None` for an instance that has disks of its own."""
+    """Return the size of an instance's EBS volume; `None` for an instance type with local disks."""
     if instance.local_disk_gb:
         return None
     facts, weights = endpoint_settings(), weights_bytes(endpoint.model)
@@ -260,7 +262,7 @@ def volume_gib(endpoint: EndpointSpec, instance: EndpointInstance) -> int | None
 
 
 def _weights_gib(endpoint: EndpointSpec, instance: EndpointInstance) -> float:
-    """A model of unknown size is as large as the memory that it is to be held in."""
+    """A model of unknown size counts as large as the memory that holds it."""
     weights = weights_bytes(endpoint.model)
     if weights is not None:
         return weights / GIB
@@ -300,7 +302,7 @@ def _tgi(endpoint: EndpointSpec, instance: EndpointInstance, place: str) -> dict
         "HF_MODEL_ID": place,
         "HF_MODEL_REVISION": endpoint.model.revision,
         "SM_NUM_GPUS": instance.accelerators,
-        "USAGE_STATS": "off",  # the server reports to its makers otherwise
+        "USAGE_STATS": "off",  # by default the server sends usage statistics to Hugging Face
     }
 
 
@@ -330,7 +332,7 @@ def _hugging_face(endpoint: EndpointSpec) -> dict[str, object]:
 
 
 def _cores(endpoint: EndpointSpec, instance: EndpointInstance) -> int | None:
-    """Without settings the server takes what the model was exported for."""
+    """Without settings the server uses the number of cores for which the model was exported."""
     if endpoint.neuron is None:
         return None
     facts = neuron_instance(instance.ec2_name)

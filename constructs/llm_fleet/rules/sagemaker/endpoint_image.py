@@ -1,4 +1,4 @@
-"""On what an endpoint runs, and what: instance type, container image, and the AMI whose driver must know its CUDA."""
+"""Rules for an endpoint's instance type, container image, and the AMI whose driver must support the image's CUDA."""
 
 import difflib
 import re
@@ -31,7 +31,7 @@ _ECR = re.compile(
 )
 _RETIRED = re.compile(r"huggingface-(?:pytorch|tensorflow)-inference:\S*transformers(?P<version>[0-9.]+)-")
 _ARCHITECTURE = "x86_64"
-_OWN = "or name an image of your own that runs there"
+_OWN = "or name your own image that runs there"
 
 
 PROCESSORS = "cpu"
@@ -39,12 +39,12 @@ _PREFIX = "ml."
 
 
 def known_instance(instance_type: str) -> EndpointInstance | None:
-    """Return the facts of `instance_type`; `None` of one that is not there, or that is known only at deploy time."""
+    """Return the facts of `instance_type`; `None` when it does not exist, or is a CDK token."""
     return None if is_unresolved(instance_type) else endpoint_instance(instance_type)
 
 
 def accelerator_of(instance: EndpointInstance) -> str | None:
-    """Return what computes: `cpu`, `gpu` or `neuron`; `None` of a type that no source tells of."""
+    """Return what the model runs on: `cpu`, `gpu` or `neuron`; `None` for an unknown type."""
     if not instance.known:
         return None
     return instance.accelerator or PROCESSORS
@@ -56,8 +56,8 @@ def check_endpoint_instance(instance_type: str) -> Iterator[Problem]:
         yield Problem(
             code=SageMakerCode.INSTANCE_UNKNOWN,
             path=("instance_type",),
-            message="the instance type is not known at synth, and image, driver and memory follow from it",
-            remedy="write it, e.g. 'ml.g4dn.xlarge'; what differs by stage can be chosen by the app's context",
+            message="`instance_type` is a CDK token, and image, driver and memory depend on it at synth",
+            remedy="write it, e.g. 'ml.g4dn.xlarge'; to use another one per stage, read it from the app's context",
         )
         return
     if endpoint_instance(instance_type) is not None:
@@ -67,7 +67,7 @@ def check_endpoint_instance(instance_type: str) -> Iterator[Problem]:
         yield Problem(
             code=SageMakerCode.INSTANCE_RETIRED,
             path=("instance_type",),
-            message=f"instances of the family {family_of(instance_type)} are no longer offered to new users",
+            message=f"AWS no longer offers instances of the family {family_of(instance_type)} to new customers",
             value=instance_type,
             remedy=f"write an instance type of {successor}, e.g. {_first_of(successor)!r}",
         )
@@ -89,7 +89,7 @@ def _first_of(family: str) -> str:
 def _remedy(instance_type: str) -> str:
     if endpoint_instance(f"{_PREFIX}{instance_type}") is not None:
         return f"write {_PREFIX}{instance_type}: SageMaker's names begin with `{_PREFIX}`"
-    return "write one of the types that SageMaker's page on pricing lists under real-time inference"
+    return "write one of the instance types that the SageMaker AI pricing page lists under real-time inference"
 
 
 def _near(instance_type: str) -> str:
@@ -99,7 +99,7 @@ def _near(instance_type: str) -> str:
 
 
 def image_kind(image: EndpointImage, instance: EndpointInstance) -> EndpointImageKind | None:
-    """Return what serves: as told, else what is usual on `instance`; `None` for an image of the user's own."""
+    """Return the kind that the user set, or the default for `instance`; `None` for the user's own image."""
     accelerator = accelerator_of(instance)
     if image.uri is not None or accelerator is None:
         return None
@@ -107,7 +107,7 @@ def image_kind(image: EndpointImage, instance: EndpointInstance) -> EndpointImag
 
 
 def image_facts(image: EndpointImage, instance: EndpointInstance) -> EndpointImageFacts | None:
-    """Return the image of the catalog; `None` for one of the user's own, and where there is none."""
+    """Return the image in the catalog; `None` for the user's own image, and when there is none."""
     kind, accelerator = image_kind(image, instance), accelerator_of(instance)
     if kind is None or accelerator is None:
         return None
@@ -130,7 +130,7 @@ def check_endpoint_image(
 
 @rule
 def check_image_alone(image: EndpointImage) -> Iterator[Problem]:
-    """Return a problem for a version that is retired, and for what does not go together, whatever the instance."""
+    """Return problems that do not depend on the instance type: a retired version, keys that exclude each other."""
     twice = [*_said_twice(image)]
     yield from under(twice or _check_age(image), "image")
 
@@ -145,8 +145,8 @@ def _check_age(image: EndpointImage) -> Iterator[Problem]:
         yield image.wrong(
             "uri" if of_uri else "version",
             SageMakerCode.ENDPOINT_IMAGE_RETIRED,
-            f"the image with transformers {version} gets no more patches, neither for its PyTorch nor for its CUDA",
-            f"take the image with transformers {successor}, or vLLM's for a model that writes text",
+            f"the image with transformers {version} is retired: AWS no longer patches its PyTorch and CUDA",
+            f"use the image with transformers {successor}, or the vLLM image for a model that generates text",
         )
 
 
@@ -156,15 +156,15 @@ def _said_twice(image: EndpointImage) -> Iterator[Problem]:
             yield image.wrong(
                 name,
                 Code.CONTRADICTION,
-                "the image is named by its URI, which says what it is and in which version",
-                "leave it out, or the URI",
+                f"set only one of `uri` and `{name}`: the URI already determines kind and version",
+                f"remove `{name}` or `uri`",
             )
     if image.uri is None and image.cuda is not None:
         yield image.wrong(
             "cuda",
             Code.CONTRADICTION,
-            "which CUDA AWS's images were built for is known",
-            "leave it out: it is for an image of your own",
+            "`cuda` has no effect on an image of AWS: its CUDA version is known",
+            "remove `cuda`: it is only for your own image",
         )
 
 
@@ -174,8 +174,8 @@ def _none_there(image: EndpointImage, instance: EndpointInstance) -> Iterator[Pr
         yield Problem(
             code=SageMakerCode.ENDPOINT_IMAGE,
             path=("image",),
-            message=f"no image of AWS's is known to run on {instance.name}",
-            remedy=f"take another instance type, {_OWN}",
+            message=f"no image of AWS is known to run on {instance.name}",
+            remedy=f"choose another instance type, {_OWN}",
         )
         return
     versions = endpoint_images(kind, accelerator)
@@ -183,17 +183,18 @@ def _none_there(image: EndpointImage, instance: EndpointInstance) -> Iterator[Pr
         yield Problem(
             code=SageMakerCode.ENDPOINT_IMAGE,
             path=("image",),
-            message=f"{image_title(kind)} does not run on {_words(accelerator)}, which is all that {instance.name} has",
+            message=f"{image_title(kind)} does not run on {instance.name}, which has {_words(accelerator)}",
             value=kind.value,
             allowed=default_image_kind(accelerator),
-            remedy=f"take {default_image_kind(accelerator)}, or an instance type with GPUs such as ml.g5.xlarge",
+            remedy=f"write {default_image_kind(accelerator)}, or choose an instance type with GPUs such as "
+            "ml.g5.xlarge",
         )
-    elif not check_image_alone(image):  # Which tells the successor.
+    elif not check_image_alone(image):  # It reports the successor.
         yield image.wrong(
             "version",
             SageMakerCode.ENDPOINT_IMAGE,
-            f"{image_title(kind)} is not known in this version for {_words(accelerator)}",
-            "leave it out for the newest, or name the image by its URI",
+            f"unknown version of the {image_title(kind)} image for instances with {_words(accelerator)}",
+            "remove it for the newest version, or set the image's URI",
             allowed=", ".join(versions),
         ).under("image")
 
@@ -206,15 +207,15 @@ def _goes_with(facts: EndpointImageFacts, instance: EndpointInstance) -> Iterato
             message=f"{image_title(facts.kind)} {facts.version} does not run on {instance.family}",
             value=instance.name,
             allowed=", ".join(facts.families),
-            remedy=f"take an instance type of these families, {_OWN}",
+            remedy=f"choose an instance type of these families, {_OWN}",
         )
     if instance.architecture != _ARCHITECTURE:
         yield Problem(
             code=SageMakerCode.ENDPOINT_IMAGE,
             path=("instance_type",),
-            message=f"AWS's images are made for x86 processors, and {instance.name} has Arm's",
+            message=f"AWS builds its images for x86 processors, and {instance.name} has Arm processors",
             value=instance.name,
-            remedy=f"take an x86 type such as ml.m7i.xlarge, {_OWN}",
+            remedy=f"choose an x86 instance type such as ml.m7i.xlarge, {_OWN}",
         )
 
 
@@ -223,17 +224,17 @@ def _in_region(facts: EndpointImageFacts, region: str | None) -> Iterator[Proble
         yield Problem(
             code=SageMakerCode.ENDPOINT_IMAGE_REGION,
             path=("image",),
-            message="AWS's images are in another account in each region, and this stack's region is not known",
-            remedy="give the stack an env with its region, or name the image by its URI",
+            message="the account of AWS's images differs by region, and the stack's region is a CDK token",
+            remedy="give the stack an `env` with its region, or set the image's URI",
         )
     elif region not in image_regions_of(facts):
         yield Problem(
             code=SageMakerCode.ENDPOINT_IMAGE_REGION,
             path=("image",),
-            message=f"{image_title(facts.kind)} is not in {region}",
+            message=f"AWS does not offer the {image_title(facts.kind)} image in {region}",
             value=facts.tag,
             allowed=", ".join(image_regions_of(facts)),
-            remedy="deploy to one of these regions, or copy the image into ECR of this one and name it by its URI",
+            remedy=f"deploy to one of these regions, or copy the image to Amazon ECR in {region} and set its URI",
         )
 
 
@@ -242,8 +243,8 @@ def _task(facts: EndpointImageFacts, model: EndpointModel) -> Iterator[Problem]:
         yield model.wrong(
             "task",
             SageMakerCode.ENDPOINT_MODEL,
-            f"{image_title(facts.kind)} writes text and has no tasks",
-            "leave it out, or take the image `hugging-face`, which runs transformers' pipelines",
+            f"`task` has no effect: {image_title(facts.kind)} generates text and has no tasks",
+            "remove it, or use the image `hugging-face`, which runs pipelines of transformers",
         ).under("model")
 
 
@@ -253,18 +254,18 @@ def _own(image: EndpointImage, uri: str, region: str | None) -> Iterator[Problem
     found = _ECR.fullmatch(uri)
     known = region is not None and not is_unresolved(region)
     if found is None or (known and found["region"] != region):
-        message = "SageMaker runs images out of ECR" if found is None else f"this image is in {found['region']}"
+        message = "this is not an image in Amazon ECR" if found is None else f"this image is in {found['region']}"
         yield image.wrong(
             "uri",
             SageMakerCode.ENDPOINT_IMAGE_REGION,
-            f"{message}; endpoints take images from a private ECR registry of their own region only",
-            "copy it there: `docker buildx imagetools create -t <account>.dkr.ecr.<region>.amazonaws.com/… …`",
+            f"{message}, and endpoints accept only images in a private ECR registry of their own region",
+            "copy it to one: `docker buildx imagetools create -t <account>.dkr.ecr.<region>.amazonaws.com/… …`",
             allowed=f"<account>.dkr.ecr.{region or '<region>'}.amazonaws.com/<repository>:<tag>",
         )
 
 
 def _words(accelerator: str) -> str:
-    return {"cpu": "processors alone", "gpu": "GPUs", "neuron": "Neuron devices"}[accelerator]
+    return {"cpu": "CPUs only", "gpu": "GPUs", "neuron": "Neuron devices"}[accelerator]
 
 
 _CUDA = re.compile(r"\d+\.\d+")
@@ -272,16 +273,16 @@ _GPU = "gpu"
 
 
 def cuda_of(image: EndpointImage, instance: EndpointInstance) -> str | None:
-    """Return the CUDA that `image` was built for; `None` without GPUs, and where nobody told."""
+    """Return the CUDA version of `image`; `None` without GPUs, and when the user did not set it."""
     facts = image_facts(image, instance)
     return image.cuda if facts is None else facts.cuda
 
 
 def ami_for(image: EndpointImage, instance: EndpointInstance) -> InferenceAmi | None:
-    """Return the AMI with the oldest driver that knows all of the image's CUDA and boots on `instance`.
+    """Return the AMI with the oldest driver that fully supports the image's CUDA and boots on `instance`.
 
-    `None` where SageMaker's own choice stays: without GPUs, for a CUDA that nobody told, on a family of which no
-    source tells, and where the instance's default driver is enough. On Neuron SageMaker's own choice stays:
+    `None` keeps SageMaker's own choice: without GPUs, for an unknown CUDA version, for a family that no source
+    describes, and when the instance's default driver is new enough. On Neuron SageMaker's choice is kept, too:
     assumption: neuron-endpoint-driver
     """
     cuda = cuda_of(image, instance)
@@ -295,12 +296,12 @@ def ami_for(image: EndpointImage, instance: EndpointInstance) -> InferenceAmi | 
 
 @rule
 def check_ami(name: str | None, image: EndpointImage, instance: EndpointInstance) -> Iterator[Problem]:
-    """Return what is wrong with the AMI `name` for `image` on `instance`; `None` is the one that is chosen."""
+    """Return what is wrong with the AMI `name` for `image` on `instance`; `None` is the AMI that llm-fleet chooses."""
     if image.cuda is not None and not is_unresolved(image.cuda) and not _CUDA.fullmatch(image.cuda):
         yield image.wrong(
             "cuda",
             SageMakerCode.ENDPOINT_AMI,
-            "this is no version of CUDA",
+            "this is not a CUDA version",
             "write the image's CUDA, e.g. '13.0' for a tag with cu130",
             allowed="such as 12.4",
         ).under("image")
@@ -313,10 +314,10 @@ def check_ami(name: str | None, image: EndpointImage, instance: EndpointInstance
         yield Problem(
             code=SageMakerCode.ENDPOINT_AMI,
             path=("inference_ami",),
-            message="SageMaker knows no such AMI for endpoints",
+            message="unknown AMI for endpoints",
             value=name,
             allowed=", ".join(inference_amis()),
-            remedy="leave it out: what goes with image and instance is chosen",
+            remedy="remove it: llm-fleet chooses an AMI that fits image and instance type",
         )
 
 
@@ -329,8 +330,8 @@ def _on_instance(ami: InferenceAmi, instance: EndpointInstance) -> Iterator[Prob
         path=("inference_ami",),
         message=f"this AMI is not known to boot on {instance.family}",
         value=ami.name,
-        allowed=", ".join(fitting) or "none: leave it out",
-        remedy="leave it out, or take an AMI for this family",
+        allowed=", ".join(fitting) or "none: remove it",
+        remedy="remove it, or write an AMI for this family",
     )
 
 
@@ -342,11 +343,11 @@ def _for_image(ami: InferenceAmi, image: EndpointImage, instance: EndpointInstan
     yield Problem(
         code=SageMakerCode.ENDPOINT_AMI,
         path=("inference_ami",),
-        message=f"the image was built for CUDA {cuda}, and driver {ami.driver} of this AMI knows CUDA {ami.cuda}: the "
-        "container would end at its start, without a line in its log",
+        message=f"the image needs CUDA {cuda}, and driver {ami.driver} of this AMI supports CUDA {ami.cuda}. The "
+        "container would exit at its start, without a line in its log",
         value=ami.name,
         allowed=", ".join(fitting),
-        remedy="leave it out, or take an image that was built for an older CUDA",
+        remedy="remove it, or use an image that was built for an older CUDA version",
     )
 
 

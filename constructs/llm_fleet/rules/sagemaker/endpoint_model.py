@@ -1,4 +1,4 @@
-"""The model of an endpoint: where it is, whether it fits an instance, and what it is compiled for on Neuron."""
+"""The model of an endpoint: its location, whether it fits an instance, and its compilation settings for Neuron."""
 
 import re
 from collections.abc import Iterator
@@ -37,23 +37,23 @@ _REVISION = re.compile(r"\w[\w./-]*")
 
 
 def check_endpoint_model(model: EndpointModel) -> list[Problem]:
-    """Return what is wrong with `model` by itself. Of one that is nowhere, or in two places, nothing else is known."""
+    """Return what is wrong with `model` by itself. Without one single location, nothing else is checked."""
     of_place = _on_hub(model) if model.source is EndpointModelSource.HUB else _in_s3(model)
     wrong_place = check_one_place(model, PLACES, remedy=f"write {model.in_python()}")
     return wrong_place or [*of_place, *_revision(model), *_parameters(model)]
 
 
 def check_tarball_age(model: EndpointModel, *, own_image: bool) -> Iterator[Problem]:
-    """Return a problem for an archive that no image of ours can load; `own_image`: one of the user's own may."""
+    """Return a problem for an archive that no image in the catalog can load; with `own_image` it passes."""
     version = None if own_image or is_unresolved(model.location) else retired_tarball(model.location)
     if version is not None:
         yield model.wrong(
             model.place,
             SageMakerCode.ENDPOINT_TARBALL,
-            f"this archive holds a pickled object of transformers {version}, which only the retired image of that "
-            "version could load",
+            f"this archive contains a pickled object of transformers {version}, and only the retired image with that "
+            "version can load it",
             "serve the same model from the Hub, EleutherAI/gpt-j-6b at the revision float16, or copy its files to S3 "
-            "and name their folder",
+            "and write their prefix",
             value=model.location,
         )
 
@@ -64,15 +64,15 @@ def _on_hub(model: EndpointModel) -> Iterator[Problem]:
         return
     address = location.removeprefix(_HUB_PAGE).strip("/")
     if location.startswith(S3_SCHEME):
-        remedy = "say that it is in S3: a folder, or a .tar.gz archive"
+        remedy = "write it as a model in S3: a folder, or a .tar.gz archive"
     elif _HUB_ID.fullmatch(address):
         remedy = f"write {address!r}"
     else:
-        remedy = "write owner/name, as the model's page has it above the tabs"
+        remedy = "write owner/name, as the top of the model's page shows it"
     yield model.wrong(
         model.place,
         SageMakerCode.ENDPOINT_MODEL,
-        "this is no id of a model on the Hugging Face Hub",
+        "this is not the id of a model on the Hugging Face Hub",
         remedy,
         allowed="owner/name, e.g. EleutherAI/gpt-j-6b",
         value=location,
@@ -100,22 +100,22 @@ def _in_s3(model: EndpointModel) -> Iterator[Problem]:
 
 def _fault(location: str, *, tarball: bool) -> tuple[str, str] | None:
     if not location.startswith(S3_SCHEME):
-        return "this is no address in S3", ""
+        return "this is not an S3 URI", ""
     bucket, key = bucket_and_prefix(location)
     longest = endpoint_settings().model_address
     if not longest.holds(len(location)):
-        return f"the address has {len(location)} characters, and SageMaker takes {longest.maximum}", ""
+        return f"the URI has {len(location)} characters, and SageMaker accepts at most {longest.maximum}", ""
     for problem in (*check_bucket_name(bucket), *check_key_prefix(key or None, SageMakerCode.ENDPOINT_MODEL)):
         return problem.message, ""
     if is_unresolved(key):
         return None
     if tarball and not key.endswith(TARBALL_ENDING):
         return (
-            "SageMaker unpacks gzip-compressed tar archives only, and this does not end like one",
-            "pack the files with `tar -czf model.tar.gz -C folder .`, or name the folder of the files as they are",
+            f"SageMaker unpacks only gzip-compressed tar archives, whose names must end in {TARBALL_ENDING}",
+            "pack the files with `tar -czf model.tar.gz -C folder .`, or write the prefix of the unpacked files",
         )
     if not tarball and key.endswith(TARBALL_ENDING):
-        return "this is an archive, not a folder of files", "say that it is a tarball"
+        return "this is an archive, not a folder of files", "write it as a tarball"
     return None
 
 
@@ -125,14 +125,17 @@ def _revision(model: EndpointModel) -> Iterator[Problem]:
         return
     if model.source is not EndpointModelSource.HUB:
         yield model.wrong(
-            "revision", SageMakerCode.ENDPOINT_MODEL, "only models on the Hub have revisions", "leave it out"
+            "revision",
+            SageMakerCode.ENDPOINT_MODEL,
+            "`revision` has no effect: only models on the Hugging Face Hub have revisions",
+            "remove it",
         )
     elif not _REVISION.fullmatch(revision):
         yield model.wrong(
             "revision",
             SageMakerCode.ENDPOINT_MODEL,
-            "this is no branch, tag or commit",
-            "write the name of a branch or tag, or better a commit: it stays the same",
+            "this is not a branch, tag or commit",
+            "write a branch, a tag, or better a commit, which does not change",
         )
 
 
@@ -143,8 +146,8 @@ def _parameters(model: EndpointModel) -> Iterator[Problem]:
     yield model.wrong(
         "parameters",
         SageMakerCode.ENDPOINT_NUMBER,
-        "a model has one parameter or more, in whole numbers",
-        "write the number of its weights, e.g. 6_050_000_000, or leave it out",
+        "`parameters` must be a whole number above 0",
+        "write the number of the model's parameters, e.g. 6_050_000_000, or remove it",
     )
 
 
@@ -152,7 +155,7 @@ _MIB = 1024**2
 
 
 def parameters_of(model: EndpointModel) -> int | None:
-    """Return how many weights `model` has: as told, else by its name; `None` where nobody knows."""
+    """Return the number of parameters of `model`: as the user set it, or from its name; `None` when unknown."""
     if model.parameters is not None:
         return None if is_unresolved(model.parameters) else model.parameters
     if is_unresolved(model.location):
@@ -162,13 +165,13 @@ def parameters_of(model: EndpointModel) -> int | None:
 
 
 def weights_bytes(model: EndpointModel) -> int | None:
-    """Return the bytes of the weights as servers hold them, two a parameter; `None` where nobody knows."""
+    """Return the bytes of the weights in memory, two per parameter; `None` when unknown."""
     parameters = parameters_of(model)
     return None if parameters is None else parameters * endpoint_settings().bytes_per_parameter
 
 
 def check_fit(model: EndpointModel, image: EndpointImage, instance: EndpointInstance) -> Iterator[Problem]:
-    """Return a problem when the weights alone are more than a server may fill. What they need beside is not counted."""
+    """Return a problem when the weights alone exceed the memory that a server fills; KV cache etc. is not counted."""
     weights, room = weights_bytes(model), _room(image, instance)
     if weights is None or room is None or weights <= room:
         return
@@ -176,11 +179,11 @@ def check_fit(model: EndpointModel, image: EndpointImage, instance: EndpointInst
     yield Problem(
         code=SageMakerCode.ENDPOINT_FIT,
         path=("instance_type",),
-        message=f"the weights take {in_gib(weights)} at two bytes each, and of the memory of {instance.name} "
-        f"{_who(image, instance)} fills up to {in_gib(room)}",
+        message=f"the weights need {in_gib(weights)} at two bytes per parameter, and {_who(image, instance)} can use "
+        f"{in_gib(room)} of the memory of {instance.name}",
         value=instance.name,
         allowed=", ".join(larger),
-        remedy="take a larger instance type, or serve a smaller or quantized model (then say its parameters)",
+        remedy="choose a larger instance type, or serve a smaller or quantized model and set its `parameters`",
     )
 
 
@@ -190,16 +193,16 @@ def _room(image: EndpointImage, instance: EndpointInstance) -> float | None:
         return instance.memory_gib * GIB * share if instance.memory_gib else None
     if instance.accelerator_mib is None:
         return None
-    # transformers' pipelines of Hugging Face's toolkit stand on the first GPU; the others spread a model over all.
+    # Pipelines of Hugging Face's toolkit use only the first GPU; the other servers spread a model over all.
     first_only = image_kind(image, instance) is EndpointImageKind.HUGGING_FACE
     return (1 if first_only else instance.accelerators) * instance.accelerator_mib * _MIB * share
 
 
 def _larger(weights: int, image: EndpointImage, instance: EndpointInstance) -> list[str]:
-    """Return the smallest type of each family that would do on the same accelerator, its own family first."""
+    """Return the smallest fitting type of each family with the same accelerator, the instance's own family first."""
     names = [name for name in endpoint_instance_names() if _would_do(name, weights, image, instance)]
     smallest: dict[str, str] = {}
-    for name in names:  # the API lists the sizes of a family in their order
+    for name in names:  # the API lists the sizes of a family in ascending order
         smallest.setdefault(family_of(name), name)
     own = [name for family, name in smallest.items() if family == instance.family]
     return [*own, *(name for name in smallest.values() if name not in own)][:4]
@@ -226,7 +229,7 @@ def _who(image: EndpointImage, instance: EndpointInstance) -> str:
 def check_neuron(
     settings: NeuronSettings | None, image: EndpointImage, instance: EndpointInstance
 ) -> Iterator[Problem]:
-    """Return why `settings` are of no use on `instance`, at paths that begin with `neuron`."""
+    """Return why `settings` cannot be used on `instance`, at paths that begin with `neuron`."""
     facts, cores = neuron_instance(instance.ec2_name), settings.cores if settings else None
     if settings is None:
         return
@@ -234,21 +237,21 @@ def check_neuron(
         yield Problem(
             code=SageMakerCode.ENDPOINT_NEURON,
             path=("neuron",),
-            message=f"{instance.name} has no Neuron devices that anything could be compiled for",
-            remedy="leave it out, or take an instance type such as ml.inf2.xlarge",
+            message=f"this setting has no effect: {instance.name} has no Neuron devices",
+            remedy="remove it, or choose an instance type such as ml.inf2.xlarge",
         )
     elif image.uri is not None:
         yield Problem(
             code=SageMakerCode.ENDPOINT_NEURON,
             path=("neuron",),
-            message="by which variables an image of your own is told of cores, batch and length is not known here",
-            remedy="leave it out, and write the image's own variables into environment",
+            message="llm-fleet cannot apply `neuron` to your own image: it does not know the image's variables",
+            remedy="remove it, and set the image's own variables in `environment`",
         )
     elif cores is not None and not is_unresolved(cores) and cores not in (facts.tensor_parallel or (cores,)):
         yield settings.wrong(
             "cores",
             SageMakerCode.ENDPOINT_NEURON,
-            f"a model cannot be spread over this many of the {facts.cores} NeuronCores of {instance.name}",
-            "write one of these, or leave it out for all cores",
+            f"a model cannot be split over this number of the {facts.cores} NeuronCores of {instance.name}",
+            "write one of the allowed numbers, or remove it to use all cores",
             allowed=", ".join(map(str, facts.tensor_parallel)),
         ).under("neuron")

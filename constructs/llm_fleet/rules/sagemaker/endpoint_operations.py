@@ -1,4 +1,4 @@
-"""How an endpoint is run: its end, its budget, its alarms, and how a new version replaces the old."""
+"""Operation of an endpoint: time to live, budget, alarms, scaling, and the rollout of a new version."""
 
 import math
 import re
@@ -31,7 +31,7 @@ from llm_fleet.spec.endpoint_operations import (
 
 
 def check_endpoint_operations(endpoint: EndpointSpec, *, has_topic: bool) -> list[Problem]:
-    """Return what is wrong with the operations of `endpoint`: each by itself, then how they fit.
+    """Return what is wrong with the operations of `endpoint`: each by itself, then their combination.
 
     Numbers that are outside the range of their field are reported by `check_fields`.
     """
@@ -48,7 +48,7 @@ def check_endpoint_operations(endpoint: EndpointSpec, *, has_topic: bool) -> lis
 
 
 def _check_fit(endpoint: EndpointSpec, has_topic: bool) -> list[Problem]:
-    """Return where one part does not fit another, or the endpoint."""
+    """Return the parts that contradict each other, or the endpoint."""
     scaling, budget = endpoint.scaling, endpoint.budget
     of_rollout = check_rollout_of(
         endpoint.rollout, instance_type=endpoint.instance_type, instance_count=endpoint.least_instance_count
@@ -61,9 +61,9 @@ def _check_fit(endpoint: EndpointSpec, has_topic: bool) -> list[Problem]:
 
 
 def check_thresholds(alarms: EndpointAlarms) -> list[Problem]:
-    """Return a problem for each threshold at which an alarm would always ring, or never."""
+    """Return a problem for each threshold with which an alarm would always ring, or never."""
     code = SageMakerCode.ENDPOINT_ALARM
-    remedy = "write a number above 0, or leave it out"
+    remedy = "write a number above 0, or remove it"
     percent, seconds = alarms.server_error_percent, alarms.model_latency_seconds
     return [
         *check_positive(percent, code, "server_error_percent", what="the share of errors", remedy=remedy, most=100),
@@ -83,8 +83,8 @@ def check_data_capture(capture: DataCapture) -> list[Problem]:
             facts.percent,
             SageMakerCode.CAPTURE_PERCENT,
             "percent",
-            what="the share of requests that is kept",
-            remedy=f"write {facts.percent.range}, or leave the capture out to keep nothing",
+            what="the percentage of captured requests",
+            remedy=f"write {facts.percent.range}, or remove `data_capture` to capture nothing",
         ),
         *_check_sides(capture),
         *_check_place(capture),
@@ -96,13 +96,13 @@ def _check_sides(capture: DataCapture) -> Iterator[Problem]:
         yield capture.wrong(
             "inputs",
             SageMakerCode.CAPTURE_NOTHING,
-            "neither requests nor answers are kept",
-            "keep one of them, or leave the capture out",
+            "`inputs` and `outputs` are both false, so that nothing is captured",
+            "set one of them to true, or remove `data_capture`",
         )
 
 
 def _check_place(capture: DataCapture) -> Iterator[Problem]:
-    """SageMaker adds endpoint, variant and time itself; the prefix goes into the role's policy, so it has no `*`."""
+    """SageMaker appends endpoint, variant and time; the prefix becomes part of the role's policy: no `*` in it."""
     uri, limit = capture.uri, capture_facts().uri
     if uri is None or is_unresolved(uri):
         return
@@ -111,8 +111,8 @@ def _check_place(capture: DataCapture) -> Iterator[Problem]:
         yield capture.wrong(
             "uri",
             SageMakerCode.CAPTURE_PLACE,
-            "what is captured goes to S3, and this is no address there",
-            f"write {_WHERE}, or leave it out for a bucket of the endpoint's own",
+            "captured data is written to S3, and this is not an S3 URI",
+            f"write {_WHERE}, or remove it to use the endpoint's own bucket",
             allowed=f"{_WHERE}, {limit.range} characters",
         )
         return
@@ -126,14 +126,14 @@ def check_scaling(scaling: EndpointScaling) -> Iterator[Problem]:
     """Return what is wrong with `scaling` by itself, by its attributes."""
     limit = endpoint_scaling_facts().instances
     remedy = (
-        "write 1 or more: SageMaker scales to 0 only the inference components of an endpoint, which this one has not; "
-        "a time to live ends the cost"
+        "write 1 or more: SageMaker can scale to 0 only endpoints with inference components, and this one has none; "
+        "set `time_to_live` to end the cost"
     )
     counts = [
         problem
         for attribute, what in (
-            ("maximum", "the greatest number of instances"),
-            ("minimum", "the least number of instances"),
+            ("maximum", "the maximum number of instances"),
+            ("minimum", "the minimum number of instances"),
         )
         for problem in check_number(
             getattr(scaling, attribute), limit, SageMakerCode.ENDPOINT_SCALING, attribute, what=what, remedy=remedy
@@ -144,7 +144,7 @@ def check_scaling(scaling: EndpointScaling) -> Iterator[Problem]:
         yield scaling.wrong(
             "minimum",
             SageMakerCode.ENDPOINT_SCALING,
-            f"the minimum is above the maximum, {scaling.maximum}",
+            f"`minimum` is above `maximum`, which is {scaling.maximum}",
             "write a smaller minimum, or raise the maximum",
             allowed=f"up to {scaling.maximum}",
         )
@@ -152,24 +152,26 @@ def check_scaling(scaling: EndpointScaling) -> Iterator[Problem]:
 
 
 def _check_scaled_count(scaling: EndpointScaling, instance_count: int) -> Iterator[Problem]:
-    """Return a problem when an endpoint would begin with more instances than there may be."""
+    """Return a problem when an endpoint would start with more instances than the maximum."""
     if is_above(instance_count, scaling.maximum):
         yield scaling.wrong(
             "maximum",
             SageMakerCode.ENDPOINT_SCALING,
-            f"the endpoint begins with {instance_count} instances, and may have {scaling.maximum} at most",
-            "raise the maximum, or begin with fewer instances",
+            f"the endpoint starts with {instance_count} instances, and `maximum` is {scaling.maximum}",
+            "raise the maximum, or start with fewer instances",
             allowed=f"{instance_count} or more",
         )
 
 
 def _check_targets(scaling: EndpointScaling) -> Iterator[Problem]:
-    code, remedy = SageMakerCode.ENDPOINT_SCALING_TARGET, "write what one instance can take, or leave it out"
+    code, remedy = SageMakerCode.ENDPOINT_SCALING_TARGET, "write what one instance can serve, or remove it"
     at_a_time, in_a_minute = scaling.concurrent_requests, scaling.invocations_per_minute
     wrong = [
-        *check_positive(at_a_time, code, "concurrent_requests", what="the target of requests at a time", remedy=remedy),
         *check_positive(
-            in_a_minute, code, "invocations_per_minute", what="the target of requests in a minute", remedy=remedy
+            at_a_time, code, "concurrent_requests", what="the target of concurrent requests", remedy=remedy
+        ),
+        *check_positive(
+            in_a_minute, code, "invocations_per_minute", what="the target of requests per minute", remedy=remedy
         ),
     ]
     yield from wrong
@@ -177,26 +179,27 @@ def _check_targets(scaling: EndpointScaling) -> Iterator[Problem]:
         yield scaling.wrong(
             "invocations_per_minute",
             Code.CONTRADICTION,
-            "requests at a time and requests in a minute both have a target, and one of them is followed",
-            "keep `concurrent_requests`, which knows how long answers take, or `invocations_per_minute` alone",
+            "set only one of `concurrent_requests` and `invocations_per_minute`",
+            "keep `concurrent_requests`, which takes the duration of responses into account, or keep "
+            "`invocations_per_minute`",
         )
 
 
 def check_time_to_live(seconds: int | None) -> Iterator[Problem]:
-    """Return a problem unless an endpoint can live for `seconds`; `None` is for ever."""
-    limit, what = time_to_live_facts().seconds, "the time to live, in seconds,"
+    """Return a problem unless an endpoint can live for `seconds`; with `None` it is never deleted."""
+    limit, what = time_to_live_facts().seconds, "`time_to_live` (in seconds)"
     least, most = limit.minimum or 0, limit.maximum or 0
     for problem in check_number(seconds, limit, SageMakerCode.TIME_TO_LIVE, "time_to_live_seconds", what=what):
         yield replace(
             problem,
-            message="a time to live of nothing deletes the endpoint as soon as it is there"
+            message="a time to live of 0 would delete the endpoint as soon as it is created"
             if type(seconds) is int and seconds <= 0
             else problem.message,
             allowed=f"{least // 60} minutes to {most // 86400} days",
-            remedy=f"write {most // 86400} days at most, or leave it out for an endpoint that stays"
+            remedy=f"write at most {most // 86400} days, or remove it to keep the endpoint"
             if type(seconds) is int and seconds > most
-            else f"write {least // 60} minutes or more: that is how often it is looked; leave it out for an endpoint "
-            "that stays",
+            else f"write at least {least // 60} minutes, the interval at which llm-fleet checks; or remove it to "
+            "keep the endpoint",
         )
 
 
@@ -206,42 +209,44 @@ def check_budget(budget: EndpointBudget) -> list[Problem]:
         budget.monthly_usd,
         SageMakerCode.BUDGET_AMOUNT,
         "monthly_usd",
-        what="the budget of a month",
-        remedy="write US dollars, or leave the budget out",
+        what="the monthly budget",
+        remedy="write an amount in US dollars, or remove the budget",
     )
     return [*amount, *_check_shares(budget), *_check_emails(budget)]
 
 
 def _check_budget_readers(budget: EndpointBudget, *, has_topic: bool) -> Iterator[Problem]:
-    """Return a problem when nobody would be told."""
+    """Return a problem when the budget would notify no one."""
     if not has_topic and not len(budget.emails):
         yield budget.wrong(
             "emails",
             SageMakerCode.BUDGET_READERS,
-            "nobody would be told of this budget: it has no e-mail address, and the endpoint no topic",
-            "write an e-mail address, or give the endpoint a topic for its alarms",
+            "this budget would notify no one: it has no email address, and the endpoint has no SNS topic",
+            "write an email address, or give the endpoint an SNS topic for its alarms",
             value=None,
         )
 
 
 def _check_shares(budget: EndpointBudget) -> Iterator[Problem]:
-    told = [] if is_list_token(budget.at_percent) else list(budget.at_percent)
-    what, remedy = "the share of the budget at which it tells", "write a percentage above 0; 100 is the whole budget"
+    thresholds = [] if is_list_token(budget.at_percent) else list(budget.at_percent)
+    what, remedy = "the threshold of the budget", "write a percentage above 0; 100 is the whole budget"
     wrong = [
         problem.under("at_percent", index)
-        for index, value in enumerate(told)
+        for index, value in enumerate(thresholds)
         for problem in check_positive(value, SageMakerCode.BUDGET_THRESHOLD, what=what, remedy=remedy)
     ]
     yield from wrong
     room = (budget_facts().notifications.maximum or 0) - int(bool(budget.forecast))
-    twice = len(set(told)) != len(told)
-    if not wrong and not is_list_token(budget.at_percent) and (twice or not 0 < len(told) <= room):
+    twice = len(set(thresholds)) != len(thresholds)
+    if not wrong and not is_list_token(budget.at_percent) and (twice or not 0 < len(thresholds) <= room):
         yield budget.wrong(
             "at_percent",
             SageMakerCode.BUDGET_THRESHOLD,
-            "a share is there twice" if twice else f"a budget tells at 1 to {room} shares, and here are {len(told)}",
-            "write each share once, e.g. 80 and 100",
-            allowed=f"1 to {room} different shares",
+            "a threshold is repeated"
+            if twice
+            else f"a budget must have 1 to {room} thresholds, and this one has {len(thresholds)}",
+            "write each threshold once, e.g. 80 and 100",
+            allowed=f"1 to {room} different percentages",
         )
 
 
@@ -252,40 +257,40 @@ def _check_emails(budget: EndpointBudget) -> Iterator[Problem]:
         yield budget.wrong(
             "emails",
             SageMakerCode.BUDGET_READERS,
-            f"a budget has {most} e-mail addresses at most, and here are {len(emails)}",
-            "write the address of a list, or use a topic",
+            f"a budget can have at most {most} email addresses, and this one has {len(emails)}",
+            "write the address of a mailing list, or use an SNS topic",
             allowed=f"up to {most}",
         )
 
 
 OWN_ALARMS = 2
-"""How many alarms of the endpoint itself roll an update back."""
+"""The number of the endpoint's own alarms that roll an update back."""
 _NAME_LENGTH = 255
 """CloudWatch's limit (API_PutMetricAlarm)."""
 _TYPE = re.compile(r"ml\.([a-z0-9-]+)\.\w+")
 
 
 def check_rollout(rollout: EndpointRollout) -> list[Problem]:
-    """Return what is wrong with `rollout` by itself, but for waits out of their range: `check_fields` reports those."""
+    """Return what is wrong with `rollout` by itself, except times outside their range: `check_fields` reports those."""
     steps, waits = _check_step(rollout), _check_waits(rollout)
     wrong = [*steps, *waits, *check_fields(rollout)]
     return [*steps, *waits, *([] if wrong else _check_timeout(rollout)), *_check_alarm_names(rollout)]
 
 
 def check_rollout_of(rollout: EndpointRollout, *, instance_type: str, instance_count: int) -> list[Problem]:
-    """Return a problem when instances of this type, or so few of them, cannot be updated as `rollout` says."""
+    """Return a problem when SageMaker cannot update this instance type or number of instances as `rollout` says."""
     if rollout.kind is RolloutKind.ALL_AT_ONCE:
         return []
     return [*_check_family(rollout, instance_type), *_check_count(rollout, instance_count)]
 
 
 def bake_seconds_of(rollout: EndpointRollout) -> int:
-    """Return how long each step is looked at."""
+    """Return how long SageMaker watches the alarms after each step."""
     return rollout_facts().default_bake_seconds if rollout.bake_seconds is None else rollout.bake_seconds
 
 
 def termination_wait_seconds_of(rollout: EndpointRollout) -> int:
-    """Return how long the old fleet stays once the new one has all traffic; a rolling update has no such wait."""
+    """Return how long the old fleet stays after the new one has all traffic; 0 for a rolling update."""
     wait = rollout.termination_wait_seconds
     if rollout.kind is RolloutKind.ROLLING:
         return 0
@@ -293,7 +298,7 @@ def termination_wait_seconds_of(rollout: EndpointRollout) -> int:
 
 
 def step_percent_of(rollout: EndpointRollout) -> int | None:
-    """Return the size of a step in percent of the instances; `None` for all at once."""
+    """Return the size of a step in percent of the instances; `None` for an update without steps."""
     return rollout_facts().default_step_percent.get(rollout.kind.name) if rollout.percent is None else rollout.percent
 
 
@@ -306,29 +311,29 @@ def _check_step(rollout: EndpointRollout) -> Iterator[Problem]:
         yield rollout.wrong(
             "percent",
             Code.CONTRADICTION,
-            "a rollout all at once has no steps",
-            "leave it out, or write another kind",
+            f"`percent` has no effect: a rollout of kind `{rollout.kind.value}` has no steps",
+            "remove it, or write another kind",
         )
 
 
 @rule
 def _check_waits(rollout: EndpointRollout) -> Iterator[Problem]:
-    """A step that is over before an alarm can ring is looked at by nobody."""
+    """A step that ends before an alarm can ring is not checked."""
     least, bake = rollout_facts().shortest_bake_seconds, rollout.bake_seconds
     if rollout.kind is RolloutKind.ROLLING and rollout.termination_wait_seconds is not None:
         yield rollout.wrong(
             "termination_wait_seconds",
             Code.CONTRADICTION,
-            "a rolling update keeps no old fleet: each batch takes the place of another",
-            "leave it out",
+            "this setting has no effect: a rolling update replaces instances in batches and keeps no old fleet",
+            "remove it",
         )
     elif bake is not None and not is_unresolved(bake) and bake < least and not check_fields(rollout):
         yield rollout.wrong(
             "bake_seconds",
             SageMakerCode.ROLLOUT_WAIT,
-            f"the endpoint's own alarms look at {least} seconds, and none could ring in {bake}: a bad update would not "
-            "be rolled back",
-            f"write {least} or more",
+            f"the endpoint's alarms evaluate {least} seconds, so that none can ring within {bake} seconds. A bad "
+            "update would not be rolled back",
+            f"write at least {least} seconds",
             allowed=f"{least} to {rollout_facts().bake_seconds.maximum}",
         )
 
@@ -340,14 +345,14 @@ def _check_timeout(rollout: EndpointRollout) -> Iterator[Problem]:
         yield rollout.wrong(
             "timeout_seconds",
             SageMakerCode.ROLLOUT_WAIT,
-            f"the update alone waits {waits} seconds, and would be broken off before",
-            f"write more than {waits}, and add the time in which instances start",
+            f"the waits of this rollout are {waits} seconds in total, so that the timeout would stop the update",
+            f"write more than {waits} seconds, and add the time in which instances start",
             allowed=f"{waits + 1} to {rollout_facts().timeout_seconds.maximum}",
         )
 
 
 def waits_seconds(rollout: EndpointRollout) -> int | None:
-    """Return how long an update waits in all, beside the start of its instances; `None` where that is not known."""
+    """Return the sum of an update's waits, without the start of instances; `None` when it is a CDK token."""
     bake, percent = bake_seconds_of(rollout), step_percent_of(rollout)
     rest = termination_wait_seconds_of(rollout)
     if is_unresolved((bake, rest, percent, rollout.kind)):
@@ -371,16 +376,16 @@ def _check_alarm_names(rollout: EndpointRollout) -> Iterator[Problem]:
             yield rollout.wrong(
                 ("alarm_names", index),
                 SageMakerCode.ROLLOUT_ALARMS,
-                "this is the name of no alarm" if not twice else "this alarm is named twice",
-                "write the alarm's name, not its ARN, once",
+                "this is not the name of an alarm" if not twice else "this alarm is listed twice",
+                "write each alarm once, by its name, not its ARN",
                 allowed="1 to 255 characters, each alarm once",
             )
     if len(names) > most:
         yield rollout.wrong(
             "alarm_names",
             SageMakerCode.ROLLOUT_ALARMS,
-            f"SageMaker looks at {most + OWN_ALARMS} alarms at most, and {OWN_ALARMS} are the endpoint's own",
-            "put several into one composite alarm",
+            f"SageMaker monitors at most {most + OWN_ALARMS} alarms, and {OWN_ALARMS} are the endpoint's own",
+            "combine several in one composite alarm",
             allowed=f"up to {most}",
         )
 
@@ -390,7 +395,7 @@ def _is_alarm_name(name: str) -> bool:
 
 
 def has_guardrails(instance_type: str) -> bool:
-    """Return whether SageMaker updates such instances in steps, and looks at alarms meanwhile."""
+    """Return whether SageMaker supports deployment guardrails (steps and alarms) for such instances."""
     return _family(instance_type) not in rollout_facts().families_without_guardrails
 
 
@@ -404,9 +409,9 @@ def _check_family(rollout: EndpointRollout, instance_type: str) -> Iterator[Prob
         yield rollout.wrong(
             "kind",
             SageMakerCode.ROLLOUT_IMPOSSIBLE,
-            f"SageMaker updates {_family(instance_type)} instances all at once and looks at no alarm, whatever "
-            "is asked",
-            "write the rollout all at once, or take instances of another family",
+            f"SageMaker supports no deployment guardrails for {_family(instance_type)} instances: it updates all "
+            "together and monitors no alarm",
+            f"write `{RolloutKind.ALL_AT_ONCE.value}`, or choose an instance type of another family",
         )
 
 
@@ -415,6 +420,6 @@ def _check_count(rollout: EndpointRollout, instance_count: int) -> Iterator[Prob
         yield rollout.wrong(
             "kind",
             SageMakerCode.ROLLOUT_IMPOSSIBLE,
-            "a step is at most half of the instances, and there is one instance",
-            "write the rollout all at once, which is rolled back too, or take two instances or more",
+            "a step can be at most half of the instances, and this endpoint has only one instance",
+            f"write `{RolloutKind.ALL_AT_ONCE.value}`, which is rolled back as well, or use at least two instances",
         )

@@ -1,4 +1,4 @@
-"""A notebook instance: name, host, network, repositories, pins, its place in a subnet, and the clusters in reach."""
+"""A notebook instance: name, platform, instance type, network, repositories, pins, and the clusters that it reaches."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -24,10 +24,10 @@ _PREFIX = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9-]*")
 def check_notebook(
     notebook: NotebookSpec, *, has_network: bool, network_internet: InternetAccess | None
 ) -> list[Problem]:
-    """Return all that SageMaker would refuse of `notebook`, or that was not asked for, by its attributes.
+    """Return everything in `notebook` that SageMaker would reject or that opens unwanted internet access.
 
-    `has_network`: whether it stands in a network of the user's. `network_internet`: how that leads out; `None` where
-    that is not known.
+    `has_network`: whether it is in a network of the user. `network_internet`: that network's internet access; `None`
+    when unknown.
     """
     idle = notebook_facts().idle_minutes
     return [
@@ -40,8 +40,8 @@ def check_notebook(
             Limit(minimum=idle.min, maximum=idle.max),
             SageMakerCode.NOTEBOOK_IDLE,
             "idle_minutes",
-            what="time of idleness, in minutes,",
-            remedy=f"write a number of minutes from {idle.min} on, or None for an instance that is never stopped",
+            what="`idle` (in minutes)",
+            remedy=f"write at least {idle.min} minutes, or None for an instance that is never stopped",
         ),
         *check_internet(notebook, has_network=has_network, network_internet=network_internet),
         *check_repositories(notebook.repositories, network_internet),
@@ -51,7 +51,7 @@ def check_notebook(
 
 
 def check_notebook_name(name: str | None) -> list[Problem]:
-    """Return what SageMaker refuses of the name."""
+    """Return a problem unless SageMaker accepts `name`; `None` passes."""
     limit = Limit(minimum=1, maximum=notebook_facts().name_max)
     return check_hyphenated_name(name, limit, SageMakerCode.NAME, "name", what="name of a notebook instance")
 
@@ -59,45 +59,47 @@ def check_notebook_name(name: str | None) -> list[Problem]:
 def check_internet(
     notebook: NotebookSpec, *, has_network: bool, network_internet: InternetAccess | None
 ) -> Iterator[Problem]:
-    """Return an instance that would be on the internet without having been asked to, or around a closed network."""
+    """Return a problem for internet access that the user did not set, or that bypasses a network without internet."""
     if not has_network and not notebook.internet:
         yield Problem(
             code=SageMakerCode.NOTEBOOK_INTERNET,
-            message="without a network this notebook would be on the internet by SageMaker's own network",
-            remedy="give it the network, where it has no public address, or internet=True when that is meant",
+            message="without `network`, the notebook instance would have internet access through SageMaker's own "
+            "network",
+            remedy="set `network`, in which it gets no public IP address, or set internet=True to allow internet "
+            "access",
             path=("internet",),
         )
     if has_network and notebook.internet and network_internet is InternetAccess.NONE:
         yield notebook.wrong(
             "internet",
             SageMakerCode.NOTEBOOK_INTERNET,
-            "the network is closed, and this opens a way around it: data could leave through the notebook",
-            "leave `internet` out, or give the network a NAT gateway when it need not be closed",
+            "the network has no internet access, and this setting bypasses that: data could leave through the notebook",
+            "remove `internet`, or give the network a NAT gateway if it may have internet access",
         )
 
 
 def check_pins(pins: Sequence[str]) -> Iterator[Problem]:
-    """Return each of `pins` that pip would not read as a package with versions."""
+    """Return a problem for each of `pins` that is not a pip requirement with a version specifier."""
     for index, pin in enumerate(pins):
         if not is_unresolved(pin) and not _PIN.fullmatch(pin):
             yield Problem(
                 code=SageMakerCode.NOTEBOOK_PIN,
-                message="this pins no package: a pin is a package's name and the versions of it that pip may take",
-                remedy="write e.g. 'sagemaker<3'; an empty list pins nothing",
+                message="this is not a version pin: a pin is a package name and a version specifier of pip",
+                remedy="write e.g. 'sagemaker<3'; write an empty list to pin nothing",
                 path=("pins", index),
                 value=pin,
             )
 
 
 def check_name_prefixes(prefixes: Sequence[str]) -> Iterator[Problem]:
-    """Return each of `prefixes` with which no name of a job begins, and an empty one, which is that of every job."""
+    """Return a problem for each of `prefixes` that no job's name can begin with, and for an empty one."""
     for index, prefix in enumerate(prefixes):
         if not is_unresolved(prefix) and not _PREFIX.fullmatch(prefix):
             yield Problem(
                 code=SageMakerCode.NOTEBOOK_PREFIX,
-                message="names of jobs, models and endpoints do not begin like this"
+                message="no name of a job, model or endpoint can begin with this prefix"
                 if prefix
-                else "an empty prefix is that of every job of the account",
+                else "an empty prefix matches every job of the account",
                 remedy="write letters, digits and hyphens, e.g. 'my-team-'",
                 path=("name_prefixes", index),
                 value=prefix,
@@ -109,9 +111,10 @@ _FORM = re.compile(r"notebook-[a-z0-9]+-v[0-9]+")
 
 
 def check_platform(platform: str) -> Iterator[Problem]:
-    """Return whether no instance can be made on `platform`.
+    """Return a problem when no notebook instance can be created on `platform`.
 
-    One made by `NotebookPlatform.of` passes when it has the form of one and has not ended: its maker knows better.
+    A platform made by `NotebookPlatform.of` passes when its form is right and it has not ended: it may be newer than
+    the catalog.
     """
     facts = notebook_facts()
     known = facts.platforms.get(platform)
@@ -121,7 +124,7 @@ def check_platform(platform: str) -> Iterator[Problem]:
     if known is not None:
         yield Problem(
             code=SageMakerCode.NOTEBOOK_PLATFORM_RETIRED,
-            message=f"this platform has ended: since {known.ended} no notebook instance can be made on it",
+            message=f"this platform is retired: since {known.ended} SageMaker creates no notebook instances on it",
             remedy=f"write {known.successor!r}",
             path=("platform",),
             value=str(platform),
@@ -131,7 +134,7 @@ def check_platform(platform: str) -> Iterator[Problem]:
     if not isinstance(platform, NotebookPlatform) or not _FORM.fullmatch(platform):
         yield Problem(
             code=SageMakerCode.NOTEBOOK_PLATFORM,
-            message="SageMaker has no platform of this name",
+            message="unknown platform of notebook instances",
             remedy=did_you_mean(platform, facts.living_platforms, otherwise=f"write {facts.default_platform!r}"),
             path=("platform",),
             value=str(platform),
@@ -140,7 +143,7 @@ def check_platform(platform: str) -> Iterator[Problem]:
 
 
 def check_notebook_instance_type(name: str) -> Iterator[Problem]:
-    """Return whether a notebook cannot run on `name`: not offered, or not by any living platform."""
+    """Return a problem when no supported platform of notebook instances runs on the instance type `name`."""
     facts = notebook_facts()
     if is_unresolved(name) or name in facts.instance_type_names:
         return
@@ -149,7 +152,7 @@ def check_notebook_instance_type(name: str) -> Iterator[Problem]:
     if family in facts.retired_families:
         yield Problem(
             code=SageMakerCode.INSTANCE_RETIRED,
-            message=f"no living platform of notebook instances runs on {family}",
+            message=f"no supported platform of notebook instances runs on {family}",
             remedy=f"write {facts.retired_families[family]!r}",
             path=("instance_type",),
             value=name,
@@ -163,7 +166,7 @@ def check_notebook_instance_type(name: str) -> Iterator[Problem]:
         remedy=did_you_mean(
             PREFIX + bare,
             facts.instance_type_names,
-            otherwise=f"write {facts.default_instance_type!r}, or another one",
+            otherwise=f"write {facts.default_instance_type!r}, or another instance type",
         ),
         path=("instance_type",),
         value=name,
@@ -174,8 +177,8 @@ def check_notebook_instance_type(name: str) -> Iterator[Problem]:
 
 def _fault(name: str, bare: str) -> str:
     if PREFIX + bare in notebook_facts().instance_type_names:
-        return "this is EC2's name of the instance type; SageMaker's begins with 'ml.'"
-    return "SageMaker offers no notebook instance of this type"
+        return "this is the instance type's name in EC2; names in SageMaker begin with 'ml.'"
+    return "SageMaker offers no notebook instances of this type"
 
 
 _URL = re.compile(r"https://[^/\s@\[\]]+/\S{3,1016}")
@@ -187,16 +190,16 @@ _CODE_COMMIT = re.compile(r"\w+://git-codecommit(?:-fips)?\.[a-z0-9-]+\.amazonaw
 def check_repositories(
     repositories: Sequence[GitRepository], network_internet: InternetAccess | None
 ) -> Iterator[Problem]:
-    """Return what cannot be cloned of `repositories` from such a network, and what there is too much of."""
+    """Return a problem for each of `repositories` that the notebook cannot clone, and for too many of them."""
     most = notebook_facts().additional_repositories_max + 1
     if len(repositories) > most:
         yield Problem(
             code=SageMakerCode.NOTEBOOK_REPOSITORIES,
-            message=f"a notebook instance takes {most} repositories, and these are {len(repositories)}",
-            remedy="clone the others in a terminal of the notebook",
+            message=f"a notebook instance can have at most {most} repositories, and these are {len(repositories)}",
+            remedy="remove the others, and clone them in a terminal of the notebook",
             path=("repositories", most),
             value=repositories[most].url,
-            allowed=f"1 that JupyterLab opens in, and {most - 1} beside it",
+            allowed=f"1 default repository, in which JupyterLab opens, and {most - 1} additional ones",
         )
     folders: dict[str, int] = {}
     for index, repository in enumerate(repositories):
@@ -207,7 +210,7 @@ def check_repositories(
 
 
 def is_code_commit(url: str) -> bool:
-    """Return whether `url` is of AWS CodeCommit, which a closed network can have an endpoint for."""
+    """Return whether `url` is of AWS CodeCommit, which a network without internet can reach by a VPC endpoint."""
     return _CODE_COMMIT.fullmatch(url) is not None
 
 
@@ -218,24 +221,24 @@ def _check_url(repository: GitRepository, network_internet: InternetAccess | Non
     if _CREDENTIALS.match(url):
         yield Problem(
             code=SageMakerCode.NOTEBOOK_REPOSITORY,
-            message="a user name or password in the address would stand in the template for everybody to read",
-            remedy="put both into a secret of Secrets Manager, {'username': …, 'password': …}, and name its ARN",
+            message="the URL contains a user name or password, which would be readable in the CloudFormation template",
+            remedy="store both in a Secrets Manager secret, {'username': …, 'password': …}, and write its ARN",
             path=("url",),
         )
     elif not _URL.fullmatch(url) or len(url) > notebook_facts().repository_url_max:
         yield repository.wrong(
             "url",
             SageMakerCode.NOTEBOOK_REPOSITORY,
-            "this is no address that a notebook instance clones from",
-            "write the address over https, not that over ssh",
+            "a notebook instance cannot clone from this URL",
+            "write the HTTPS URL of the repository, not the SSH one",
             allowed="https://<host>/<path>, e.g. https://github.com/aws-samples/sagemaker-distributed-training.git",
         )
     elif network_internet is InternetAccess.NONE and not is_code_commit(url):
         yield repository.wrong(
             "url",
             SageMakerCode.NOTEBOOK_REPOSITORY,
-            f"nothing leads to {urlsplit(url).hostname} out of a network without internet",
-            "mirror the repository in AWS CodeCommit, with the endpoint git-codecommit in the network, or "
+            f"the notebook cannot reach {urlsplit(url).hostname}: its network has no internet access",
+            "mirror the repository in AWS CodeCommit and add the VPC endpoint git-codecommit to the network, or "
             "give the network a NAT gateway",
         )
 
@@ -244,21 +247,21 @@ def _check_branch(branch: str | None) -> Iterator[Problem]:
     if branch is not None and not is_unresolved(branch) and not _BRANCH.fullmatch(branch):
         yield Problem(
             code=SageMakerCode.NOTEBOOK_REPOSITORY,
-            message="Git has no branch of this name",
-            remedy="write the branch's name as `git branch` tells it",
+            message="this is not a valid name of a Git branch",
+            remedy="write the branch's name as `git branch` shows it",
             path=("branch",),
             value=branch,
         )
 
 
 def _check_folder(url: str, index: int, folders: dict[str, int]) -> Iterator[Problem]:
-    """Two repositories of one name would be cloned into one folder."""
+    """Two repositories with the same name would be cloned into the same folder."""
     folder = urlsplit(url).path.rstrip("/").rpartition("/")[2].removesuffix(".git")
     if folder in folders:
         yield Problem(
             code=SageMakerCode.NOTEBOOK_REPOSITORIES,
-            message=f"another repository is cloned into the folder {folder} already",
-            remedy="leave one of them out, and clone it in a terminal of the notebook",
+            message=f"another repository is already cloned into the folder {folder}",
+            remedy="remove one of them, and clone it in a terminal of the notebook",
             path=("url",),
             value=url,
         )
@@ -266,7 +269,7 @@ def _check_folder(url: str, index: int, folders: dict[str, int]) -> Iterator[Pro
 
 
 def notebook_claim(owner: str, *, availability_zone_id: str | None) -> AddressClaim:
-    """Return the claim of one interface, with one address (CreateNotebookInstance: SageMaker makes one in the VPC)."""
+    """Return the claim of one network interface with one IP address (source: CreateNotebookInstance)."""
     return AddressClaim(
         owner=owner,
         what="notebook instance",
@@ -278,12 +281,12 @@ def notebook_claim(owner: str, *, availability_zone_id: str | None) -> AddressCl
 
 _TOKEN = re.compile(r"\$\{Token\[[^\]]*\]\}")
 _TOKEN_BYTES = 128
-"""What a value that is known only at deploy time is taken for: the name of a bucket has 63 at the most, an ARN of
-what we name so about 120."""
+"""Assumed length of a value that is resolved at deployment: a bucket name has at most 63 characters, an ARN with such
+a name about 120."""
 
 
 def check_script_size(script: str, most: int, code: AnyCode) -> list[Problem]:
-    """Return whether `script`, in base64, has more than `most` characters."""
+    """Return a problem when `script`, in base64, has more than `most` characters."""
     size = len(_TOKEN.sub("x" * _TOKEN_BYTES, script).encode())
     characters = -(-size // 3) * 4
     if characters <= most:
@@ -292,7 +295,7 @@ def check_script_size(script: str, most: int, code: AnyCode) -> list[Problem]:
         Problem(
             code=code,
             message=f"the lifecycle script would have {characters} characters in base64",
-            remedy="name fewer clusters and shorter pins: what is more goes into the bucket or a repository",
+            remedy="list fewer clusters and shorter pins, and move the rest to a bucket or a repository",
             path=("lifecycle_script",),
             value=characters,
             allowed=f"up to {most}",
@@ -301,15 +304,15 @@ def check_script_size(script: str, most: int, code: AnyCode) -> list[Problem]:
 
 
 _CLUSTER = Form(
-    wanted="a cluster of llm-fleet",
+    wanted="a cluster construct of llm-fleet",
     has=("grants",),
-    remedy="write clusters=[cluster], a HyperPodCluster or ParallelCluster or what their from_… return",
+    remedy="write clusters=[cluster], with a HyperPodCluster, a ParallelCluster, or what their from_… methods return",
 )
 _SEVERAL = Form(wanted="a list of clusters", types=(list, tuple), remedy="write clusters=[cluster]")
 
 
 def check_reachable(clusters: Any) -> list[Problem]:
-    """Return a problem for each of `clusters` that is none, below `clusters`."""
+    """Return a problem for each of `clusters` that is not a cluster, below `clusters`."""
     problems = check_form(clusters, _SEVERAL, "clusters")
     if problems:
         return problems
@@ -317,7 +320,7 @@ def check_reachable(clusters: Any) -> list[Problem]:
 
 
 def check_reached_names(names: Sequence[str], *, known: Collection[str]) -> Iterator[Problem]:
-    """Return a problem for each of `names` that is no key of the fleet's clusters, or that comes twice."""
+    """Return a problem for each of `names` that is not a key of the fleet's `clusters`, or is repeated."""
     yield from (problem for index, name in enumerate(names) for problem in _check_name(name, index, names, known))
 
 
@@ -325,7 +328,7 @@ def _check_name(name: str, index: int, names: Sequence[str], known: Collection[s
     if name in names[:index]:
         yield Problem(
             code=Code.CONTRADICTION,
-            message="this cluster is named already",
+            message="this cluster is listed twice",
             remedy="remove it here",
             path=("clusters", index),
             value=name,

@@ -1,4 +1,4 @@
-"""A domain of SageMaker Studio: its people, instances and volumes, and where it stands."""
+"""A SageMaker Studio domain: its users, instance types, volumes and network."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -16,11 +16,15 @@ from llm_fleet.spec.studio import StudioSignIn, StudioSpec, StudioUser
 
 
 def check_studio(studio: StudioSpec) -> list[Problem]:
-    """Return what is wrong with `studio`, by attribute names; where it stands is for `check_studio_place`."""
+    """Return what is wrong with `studio`, by attribute names; its network is checked by `check_studio_place`."""
     of_fields = check_fields(studio)
     return [
         *check_hyphenated_name(
-            studio.domain_name, studio_facts().domain_name, SageMakerCode.NAME, "domain_name", what="domain's name"
+            studio.domain_name,
+            studio_facts().domain_name,
+            SageMakerCode.NAME,
+            "domain_name",
+            what="name of the Studio domain",
         ),
         *(problem.under("users") for problem in check_studio_users(studio.users, sign_in=studio.sign_in)),
         *check_studio_instances(studio.instance_type, studio.allowed_instance_types),
@@ -38,8 +42,8 @@ def _check_volume(studio: StudioSpec) -> Iterator[Problem]:
     yield studio.wrong(
         "volume_gib",
         SageMakerCode.STUDIO_VOLUME,
-        f"a new space would have more than the {studio.maximum_volume_gib} GiB that one may have",
-        f"write at most {studio.maximum_volume_gib} GiB, or allow more",
+        f"the default volume of a space is larger than its maximum of {studio.maximum_volume_gib} GiB",
+        f"write at most {studio.maximum_volume_gib} GiB, or raise the maximum",
     )
 
 
@@ -48,8 +52,8 @@ def _check_repositories(urls: Sequence[str]) -> list[Problem]:
     problems = [
         Problem(
             code=SageMakerCode.STUDIO_REPOSITORY,
-            message="Studio offers no repository of such an address",
-            remedy="write the address that `git clone` takes, without user and password, e.g. "
+            message="Studio rejects this repository URL",
+            remedy="write the HTTPS URL for `git clone`, without user name and password, e.g. "
             "'https://github.com/huggingface/notebooks.git'",
             path=("code_repositories", index),
             value=url,
@@ -62,8 +66,8 @@ def _check_repositories(urls: Sequence[str]) -> list[Problem]:
         problems.append(
             Problem(
                 code=SageMakerCode.STUDIO_REPOSITORY,
-                message=f"these are {len(urls)} repositories",
-                remedy="keep those that everybody needs",
+                message=f"a domain can have at most {facts.repositories} repositories, and these are {len(urls)}",
+                remedy="keep only those that all users need",
                 path=("code_repositories",),
                 allowed=f"up to {facts.repositories}",
             )
@@ -80,15 +84,15 @@ def check_studio_users(users: Mapping[str, StudioUser], *, sign_in: StudioSignIn
 
 
 def check_posix_ids(user: StudioUser) -> list[Problem]:
-    """Return what is wrong with the ids of `user`: Studio takes other ranges than Linux does."""
+    """Return what is wrong with the ids of `user`: Studio accepts other ranges than Linux."""
     facts = studio_facts()
     if user.uid is None and user.gid is not None:
         return [
             user.wrong(
                 "gid",
                 SageMakerCode.STUDIO_ID,
-                "a group id without a user id",
-                f"write a uid, too, e.g. {facts.example_uid}",
+                "`gid` requires `uid`",
+                f"write a uid as well, e.g. {facts.example_uid}",
             )
         ]
     return [*_check_id("uid", user.uid, facts.uid), *_check_id("gid", user.gid, facts.gid)]
@@ -97,9 +101,10 @@ def check_posix_ids(user: StudioUser) -> list[Problem]:
 def check_same_ids(
     users: Mapping[str, StudioUser], on_clusters: Mapping[str, Mapping[str, tuple[int, int]]]
 ) -> Iterator[Problem]:
-    """Return who of `users` has other ids on a cluster, where the same name stands for the same person.
+    """Return a problem for each of `users` with other ids on a cluster, where the same name means the same person.
 
-    `on_clusters`: by the cluster's name and the user's, uid and gid. Files of one could not be changed by the other.
+    `on_clusters`: cluster name to user name to (uid, gid). With different ids, the user could not change the files that
+    they wrote on the other side.
     """
     yield from (
         problem.under(name)
@@ -110,21 +115,23 @@ def check_same_ids(
 
 
 def _check_user(name: str, user: StudioUser, sign_in: StudioSignIn) -> Iterator[Problem]:
-    yield from check_hyphenated_name(name, studio_facts().user_name, SageMakerCode.NAME, what="user profile's name")
+    yield from check_hyphenated_name(
+        name, studio_facts().user_name, SageMakerCode.NAME, what="name of the user profile"
+    )
     yield from check_posix_ids(user)
     if sign_in is StudioSignIn.SSO and user.identity is None:
         yield Problem(
             code=SageMakerCode.STUDIO_SIGN_IN,
-            message="nobody in IAM Identity Center is told who this is, so nobody could sign in",
-            remedy="write identity, the user name there",
+            message="`identity` is required with sign-in through IAM Identity Center",
+            remedy="set `identity` to the person's user name in IAM Identity Center",
             path=("identity",),
         )
     if sign_in is StudioSignIn.IAM and user.identity is not None:
         yield user.wrong(
             "identity",
             SageMakerCode.STUDIO_SIGN_IN,
-            "with IAM nobody signs in by IAM Identity Center",
-            "remove it, or let people sign in by SSO",
+            "`identity` has no effect: with IAM sign-in, users do not sign in through IAM Identity Center",
+            "remove it, or set `sign_in` to SSO",
         )
 
 
@@ -134,9 +141,9 @@ def _check_id(attribute: str, number: int | None, limit: Limit) -> Iterator[Prob
     if type(number) is not int or not limit.holds(number):
         yield Problem(
             code=SageMakerCode.STUDIO_ID,
-            message=f"Studio takes no such {attribute}",
-            remedy="give the person an id of this range on the clusters, too, so that files are the same person's "
-            "everywhere, or leave it out here",
+            message=f"`{attribute}` is outside the range that Studio allows",
+            remedy="give the person an id in this range, here and on the clusters, so that files belong to the same "
+            "person everywhere; or remove it here",
             path=(attribute,),
             value=number,
             allowed=limit.range,
@@ -145,15 +152,15 @@ def _check_id(attribute: str, number: int | None, limit: Limit) -> Iterator[Prob
 
 def _check_same(name: str, user: StudioUser, there: tuple[int, int] | None, cluster: str) -> Iterator[Problem]:
     if there is None or user.uid is None or not studio_facts().uid.holds(there[0]):
-        return  # No id of Studio's could be that one.
+        return  # Studio cannot use that id.
     here = (user.uid, user.uid if user.gid is None else user.gid)
     if is_unresolved(here) or here == there:
         return
     yield Problem(
         code=SageMakerCode.STUDIO_IDS_DIFFER,
-        message=f"on cluster {cluster} {name} has uid {there[0]} and gid {there[1]}, so that neither could change "
-        "the other's files",
-        remedy=f"write the same ids in both places; Studio takes uids from {studio_facts().uid.minimum} on",
+        message=f"on cluster {cluster}, {name} has uid {there[0]} and gid {there[1]}, and so cannot change files "
+        "that were written in Studio",
+        remedy=f"write the same ids in both places; Studio accepts uids from {studio_facts().uid.minimum}",
         path=("uid",),
         value=f"uid {here[0]}, gid {here[1]}",
     )
@@ -165,9 +172,9 @@ def _check_twice(users: Mapping[str, StudioUser]) -> Iterator[Problem]:
     for name, user in users.items():
         # "This value is not case sensitive", says the API of UserProfileName.
         if not is_unresolved(name) and names.setdefault(name.casefold(), name) != name:
-            yield _twice("two users have one name, of which case makes no other", name, value=name)
+            yield _twice("two user names differ only in upper and lower case, which Studio ignores", name, value=name)
         elif user.uid is not None and not is_unresolved(user.uid) and ids.setdefault(user.uid, name) != name:
-            message = f"{ids[user.uid]} and {name} have one user id, so each could do what the other can"
+            message = f"{ids[user.uid]} and {name} have the same `uid`, so that each has the other's file permissions"
             yield _twice(message, name, "uid", value=user.uid)
 
 
@@ -175,7 +182,7 @@ def _twice(message: str, *path: str, value: str | int) -> Problem:
     return Problem(
         code=SageMakerCode.STUDIO_USER_TWICE,
         message=message,
-        remedy="give each one of their own",
+        remedy="give each user a different one",
         path=path,
         value=value,
     )
@@ -185,7 +192,7 @@ _PREFIX = "ml."
 
 
 def check_studio_instances(default: str, allowed: Sequence[str]) -> list[Problem]:
-    """Return what is wrong with the `default` type, and with those `allowed` (empty: all)."""
+    """Return what is wrong with the `default` type, and with `allowed` types (empty: all types)."""
     problems = [
         *(problem.under("instance_type") for problem in _check_type(default)),
         *(
@@ -198,8 +205,8 @@ def check_studio_instances(default: str, allowed: Sequence[str]) -> list[Problem
         problems.append(
             Problem(
                 code=Code.CONTRADICTION,
-                message="the type that applications run on unless somebody chooses is not among those allowed",
-                remedy=f"allow {default}, or write one of the allowed",
+                message="the default `instance_type` is not one of the `allowed_instance_types`",
+                remedy=f"add {default} to the allowed types, or write one of them",
                 path=("instance_type",),
                 value=default,
                 allowed=", ".join(allowed),
@@ -216,7 +223,7 @@ def _check_type(name: str) -> Iterator[Problem]:
     if family in facts.retired_families:
         yield Problem(
             code=SageMakerCode.INSTANCE_RETIRED,
-            message=f"{family} is hardware that new users do not get any more",
+            message=f"AWS no longer offers {family} instances to new customers",
             remedy=f"write {facts.retired_families[family]!r}",
             value=name,
         )
@@ -227,8 +234,8 @@ def _check_type(name: str) -> Iterator[Problem]:
     sizes = [each for each in facts.instances if each.startswith(f"{_PREFIX}{family}.")]
     yield Problem(
         code=SageMakerCode.INSTANCE_UNKNOWN,
-        message="Studio has no applications on such an instance",
-        remedy=f"write {offer!r}" if offer else "write one of Studio's types",
+        message="Studio does not support this instance type",
+        remedy=f"write {offer!r}" if offer else "write an instance type that Studio supports",
         value=name,
         allowed=", ".join(sizes) or f"e.g. {facts.default_instance}, ml.g5.xlarge or ml.trn1.2xlarge",
     )
@@ -243,17 +250,17 @@ def check_studio_place(
     mounts_lustre: bool,
     lustre_zone: str | None,
 ) -> list[Problem]:
-    """Return what is wrong with where `studio` stands.
+    """Return what is wrong with the network of `studio`.
 
-    `network_internet`: the network's own way out, `None` where nobody told. `zones`: AZ ids of the domain's subnets.
-    `lustre_zone`: where the file system stands; `None` where nobody told, or there is none.
+    `network_internet`: the network's internet access, `None` when unknown. `zones`: AZ ids of the domain's subnets.
+    `lustre_zone`: the AZ id of the file system; `None` when unknown, or without a file system.
     """
     if not has_network:
         return [
             Problem(
                 code=SageMakerCode.NETWORK_NEEDED,
-                message="a domain of Studio stands in a VPC, whichever way it takes to the internet",
-                remedy="give it a network",
+                message="`network` is required: a Studio domain is always in a VPC, with or without internet access",
+                remedy="set `network`",
                 path=("network",),
             )
         ]
@@ -264,26 +271,26 @@ def check_studio_place(
 
 
 def studio_zones(zones: Sequence[str], lustre_zone: str | None) -> tuple[str, ...]:
-    """Return the AZs whose subnets a domain is given: that of the file system that it mounts, else all of `zones`.
+    """Return the AZs of the domain's subnets: only that of the file system that it mounts, or else all of `zones`.
 
-    In one AZ no byte of the file system crosses to another, which is slower and costs by the gigabyte.
+    This avoids traffic between AZs, which is slower and charged by the gigabyte.
     """
     return (lustre_zone,) if lustre_zone is not None and lustre_zone in zones else tuple(zones)
 
 
 def studio_claims(users: int, *, zones: Sequence[str], home_efs: bool, owner: str) -> list[AddressClaim]:
-    """Return what a domain with so many `users` takes of each of its subnets.
+    """Return the addresses that a domain with this number of `users` takes from each of its subnets.
 
-    The users' applications may all be in one subnet. AWS recommends 2 to 4 addresses a user and tells no more.
+    All applications may run in one subnet. AWS recommends 2 to 4 addresses per user and documents nothing more.
     """
     facts = studio_facts()
-    assumption = f"AWS recommends up to {facts.addresses_per_user} addresses a user of Studio, wherever they run"
+    assumption = f"AWS recommends up to {facts.addresses_per_user} addresses per Studio user, in any of the subnets"
     claims: list[AddressClaim] = []
     for zone in zones:
         claims.append(
             AddressClaim(
                 owner=owner,
-                what="applications of a user of Studio",
+                what="applications of a Studio user",
                 count=users,
                 addresses_each=facts.addresses_per_user,
                 availability_zone_id=zone,
@@ -294,7 +301,7 @@ def studio_claims(users: int, *, zones: Sequence[str], home_efs: bool, owner: st
             claims.append(
                 AddressClaim(
                     owner=owner,
-                    what="mount target of EFS",
+                    what="EFS mount target",
                     count=1,
                     addresses_each=facts.addresses_of_home,
                     availability_zone_id=zone,
@@ -308,8 +315,8 @@ def _check_internet(studio: StudioSpec, network_internet: InternetAccess | None)
         yield studio.wrong(
             "internet",
             SageMakerCode.STUDIO_INTERNET,
-            "the network has no way to the internet, and Studio would be one around it, past its endpoints",
-            "leave it out: in a closed network Studio works through the VPC's endpoints",
+            "the network has no internet access, and this setting bypasses that through SageMaker's own network",
+            "remove it: without internet access Studio works through VPC endpoints",
         )
 
 
@@ -319,22 +326,21 @@ def _check_lustre(studio: StudioSpec, zones: Sequence[str], lustre_zone: str | N
         yield studio.wrong(
             "lustre_directory",
             SageMakerCode.STUDIO_LUSTRE,
-            "this is no directory of the file system",
-            "begin it with a slash, as seen from the root of the file system, and leave blanks out",
-            allowed=f"/ and up to {(limit.maximum or 0) - 1} characters without blanks",
+            "this is not a valid directory of the file system",
+            "write the path from the root of the file system, beginning with a slash, without spaces",
+            allowed=f"/ and up to {(limit.maximum or 0) - 1} characters without spaces",
         )
     if studio.internet:
         yield studio.wrong(
             "internet",
             SageMakerCode.STUDIO_LUSTRE,
-            "applications that take SageMaker's own way to the internet cannot reach the file system, "
-            "which stands in the VPC",
-            "leave internet out, so that they take the VPC's, or leave the file system out",
+            "applications that use SageMaker's own internet access cannot reach the file system in the VPC",
+            "remove `internet`, so that applications use the VPC, or remove the file system",
         )
     if lustre_zone is not None and not is_unresolved([lustre_zone, *zones]) and lustre_zone not in zones:
         yield Problem(
             code=SageMakerCode.STUDIO_LUSTRE,
-            message=f"the file system stands in {lustre_zone}, and no subnet of the domain does",
+            message=f"the file system is in {lustre_zone}, where the domain has no subnet",
             remedy=f"give the domain a network with a subnet in {lustre_zone}",
             path=("lustre",),
             value=lustre_zone,

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with a training job of SageMaker; its times, retries, schedule and instances."""
+"""All rules for a SageMaker training job; its times, retries, schedule and instances are checked here."""
 
 import re
 from collections.abc import Iterator
@@ -33,12 +33,19 @@ from llm_fleet.rules.sagemaker.training_job_data import (
 )
 from llm_fleet.rules.sagemaker.training_job_values import check_values
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.rules.values import CRON_EXAMPLE, check_hyphenated_name, check_retention_days, cron_fault, did_you_mean
+from llm_fleet.rules.values import (
+    CRON_EXAMPLE,
+    check_hyphenated_name,
+    check_retention_days,
+    cron_fault,
+    did_you_mean,
+)
 from llm_fleet.spec.training_job import CapacityRetries, JobSchedule, Spot, TrainingJobSpec
+from llm_fleet.spec.values import SECONDS
 
 
 def check_training_job(job: TrainingJobSpec) -> list[Problem]:
-    """Return everything that is wrong with `job` wherever it runs, by its attributes."""
+    """Return everything that is wrong with `job`, independent of region and network, by its attributes."""
     return [
         *check_hyphenated_name(
             job.name, name_limit(), SageMakerCode.NAME, "name", what="name of the training job's state machine"
@@ -74,10 +81,10 @@ def _run(job: TrainingJobSpec) -> list[Problem]:
 def check_training_job_place(
     job: TrainingJobSpec, *, region: str | None, has_network: bool, internet: InternetAccess | None = None
 ) -> list[Problem]:
-    """Return everything that is wrong with where `job` runs.
+    """Return what is wrong with `job` in this region and network.
 
-    `has_network`: whether it stands in a network of its account's. `internet`: how that leads out; `None` where it is
-    not known.
+    `has_network`: whether it is in a network of the account. `internet`: that network's internet access; `None` when
+    unknown.
     """
     closed = has_network and internet is InternetAccess.NONE
     return [
@@ -89,25 +96,28 @@ def check_training_job_place(
 
 
 def _isolated(job: TrainingJobSpec) -> Iterator[Problem]:
-    """An isolated container makes no call: of what it cannot do, so much is known beforehand."""
+    """A container with network isolation can make no calls."""
     if not job.network_isolation:
         return
     impossible = {
-        "remote_debug": (job.remote_debug, "Session Manager opens no shell in an isolated container"),
+        "remote_debug": (
+            job.remote_debug,
+            "`remote_debug` cannot be used with `network_isolation`: Session Manager cannot reach the container",
+        ),
         "tracking": (
             job.tracking is not None and job.tracking.mlflow_arn is not None,
-            "an isolated container tells MLflow nothing",
+            "MLflow tracking cannot be used with `network_isolation`: the container cannot reach MLflow",
         ),
     }
     yield from (
         Problem(
             code=SageMakerCode.TRAINING_SETTING,
             message=message,
-            remedy="leave it out, or the isolation",
+            remedy=f"remove `{attribute}` or `network_isolation`",
             path=(attribute,),
         )
-        for attribute, (asked, message) in impossible.items()
-        if asked
+        for attribute, (requested, message) in impossible.items()
+        if requested
     )
 
 
@@ -116,7 +126,7 @@ _AT = re.compile(r"at\((\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})\)")
 
 
 def check_job_schedule(schedule: JobSchedule) -> Iterator[Problem]:
-    """Return what is wrong with when a job is started by itself, by attributes (LF972)."""
+    """Return what is wrong with the schedule of a job, by attributes (LF972)."""
     fault = None if is_unresolved(schedule.expression) else _expression_fault(schedule.expression)
     if fault:
         yield schedule.wrong(
@@ -130,22 +140,22 @@ def check_job_schedule(schedule: JobSchedule) -> Iterator[Problem]:
         yield schedule.wrong(
             "time_zone",
             SageMakerCode.TRAINING_SCHEDULE,
-            "there is no such time zone",
+            "unknown time zone",
             "write e.g. UTC or Europe/Vienna",
-            allowed="names of the IANA database",
+            allowed="names of the IANA time zone database",
         )
     for name, value in schedule.hyperparameters.items():
         if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance] - not every user has a checker
             yield schedule.wrong(
                 ("hyperparameters", name),
                 SageMakerCode.TRAINING_HYPERPARAMETER,
-                "a hyperparameter of an execution is a text, as SageMaker takes it",
+                "SageMaker accepts only text as the value of a hyperparameter",
                 f'write "{value}"',
             )
 
 
 def check_capacity_retries(retries: CapacityRetries) -> Iterator[Problem]:
-    """Return what is wrong with further attempts after one without capacity, by attributes (LF973)."""
+    """Return what is wrong with the retries after a job without capacity, by attributes (LF973)."""
     first, longest = retries.first_wait_seconds, retries.longest_wait_seconds
     if first is None or longest is None or check_fields(retries) or is_unresolved(first) or is_unresolved(longest):
         return
@@ -153,43 +163,45 @@ def check_capacity_retries(retries: CapacityRetries) -> Iterator[Problem]:
         yield retries.wrong(
             "longest_wait_seconds",
             SageMakerCode.TRAINING_CAPACITY,
-            "the longest wait is shorter than the first",
-            "leave it out, or write more",
-            allowed=f"{first} or more",
+            "`longest_wait` is shorter than `first_wait`",
+            f"remove it, or write at least {SECONDS.text(first)}",
+            allowed=f"{SECONDS.text(first)} or more",
         )
 
 
 def _expression_fault(expression: str) -> str | None:
-    """Return what is wrong with an expression, in words that go on from "the schedule"."""
+    """Return what is wrong with an expression, as the predicate of a sentence about "the schedule"."""
     if expression.startswith("cron("):
         return cron_fault(expression)
     if expression.startswith("rate("):
         return _rate_fault(expression)
     found = _AT.fullmatch(expression)
     if not found:
-        return "is none of cron(…), rate(…) and at(…)" if not expression.startswith("at(") else "has no time of a day"
+        if expression.startswith("at("):
+            return "must have a date and time, as in at(2027-01-31T08:00:00)"
+        return "must be cron(…), rate(…) or at(…)"
     try:
         datetime.fromisoformat(found[1])
     except ValueError:
-        return "has a time that there is not"
+        return f"has an invalid date or time, {found[1]}"
     return None
 
 
 def _rate_fault(expression: str) -> str | None:
     found = _RATE.fullmatch(expression)
     if not found:
-        return "is not a number and a unit, as in rate(7 days)"
+        return "must have a number and a unit, as in rate(7 days)"
     number, unit = int(found[1]), found[2]
     if number == 0:
-        return "never comes"
+        return "must have a number above 0"
     units: list[str] = job_machine_fact("schedule_units")
     if unit not in units:
-        return f"has the unit {unit}, and there are {', '.join(units)}"
+        return f"has the unknown unit `{unit}`; the units are {', '.join(units)}"
     return None
 
 
 def check_instances(job: TrainingJobSpec) -> list[Problem]:
-    """Return what is wrong with the type of instance, their number, their volume and the plan that they are from."""
+    """Return what is wrong with instance type, volume and training plan."""
     instance = training_instances().get(job.instance_type)
     return [
         *_type(job.instance_type, instance),
@@ -203,19 +215,19 @@ def _type(name: str, instance: TrainingInstance | None) -> Iterator[Problem]:
         plain = f"ml.{name}"
         yield Problem(
             code=SageMakerCode.INSTANCE_UNKNOWN,
-            message=f"SageMaker has no training instance {name!r}",
+            message=f"unknown instance type {name!r} for training jobs",
             remedy=f"write {plain!r}"
             if plain in training_instances()
-            else did_you_mean(name, training_instances(), otherwise="write one of them, e.g. 'ml.g5.xlarge'"),
+            else did_you_mean(name, training_instances(), otherwise="write an instance type such as 'ml.g5.xlarge'"),
             path=("instance_type",),
             value=name,
-            allowed="an instance type of CreateTrainingJob, with `ml.` in front",
+            allowed="an instance type of CreateTrainingJob, beginning with `ml.`",
         )
     elif instance.successor is not None:
         yield Problem(
             code=SageMakerCode.INSTANCE_RETIRED,
-            message=f"{name} is of a generation that the images of today have no kernels for",
-            remedy=f"write {instance.successor!r}, or another instance with newer GPUs",
+            message=f"current training images have no GPU kernels for {name}",
+            remedy=f"write {instance.successor!r}, or another instance type with newer GPUs",
             path=("instance_type",),
             value=name,
         )
@@ -225,12 +237,12 @@ def _volume(job: TrainingJobSpec, instance: TrainingInstance | None) -> Iterator
     size = job.volume_gib
     if size is None or is_unresolved(size) or size < 1 or instance is None or not instance.has_local_disks:
         return
-    disks = f" of {instance.nvme_gb} GB altogether" if instance.nvme_gb else ""
+    disks = f" of {instance.nvme_gb} GB in total" if instance.nvme_gb else ""
     yield job.wrong(
         "volume_gib",
         SageMakerCode.TRAINING_SETTING,
-        f"{instance.name} has local disks{disks}, and SageMaker gives it no volume beside them",
-        "leave the volume out",
+        f"`volume` has no effect: {instance.name} has local disks{disks}, and SageMaker attaches no volume to it",
+        "remove the volume",
     )
 
 
@@ -241,14 +253,14 @@ def _plan(arn: str | None) -> Iterator[Problem]:
     yield Problem(
         code=SageMakerCode.TRAINING_SETTING,
         message="this is not the ARN of a training plan",
-        remedy="write it whole, e.g. arn:aws:sagemaker:us-west-2:111122223333:training-plan/spring",
+        remedy="write the complete ARN, e.g. arn:aws:sagemaker:us-west-2:111122223333:training-plan/spring",
         path=("training_plan_arn",),
         value=arn,
     )
 
 
 def check_times(job: TrainingJobSpec) -> list[Problem]:
-    """Return what is wrong with times, attempts and the warm pool, by the attributes of the job."""
+    """Return what is wrong with waiting times, spot and the warm pool, by the attributes of the job."""
     return [
         *_pending(job),
         *([] if job.spot is None else _spot(job, job.spot)),
@@ -268,8 +280,8 @@ def _pending(job: TrainingJobSpec) -> Iterator[Problem]:
         yield job.wrong(
             "max_pending_seconds",
             SageMakerCode.TRAINING_TIME,
-            f"this has no effect on {instance.name}: it bounds the wait for accelerated instances",
-            "leave it out",
+            f"this setting has no effect on {instance.name}: it limits the wait for instances with accelerators",
+            "remove it",
         )
 
 
@@ -279,8 +291,9 @@ def _spot(job: TrainingJobSpec, spot: Spot) -> Iterator[Problem]:
         yield job.wrong(
             ("spot", "max_wait_seconds"),
             SageMakerCode.TRAINING_TIME,
-            f"a job that may run {job.max_run_seconds} s cannot wait and run less than that altogether",
-            f"write {job.max_run_seconds} s or more, or let it run for a shorter time",
+            "`max_wait` includes the run time, and is shorter than `max_run`",
+            f"write at least {SECONDS.text(job.max_run_seconds)}, or reduce `max_run`",
+            allowed=f"{SECONDS.text(job.max_run_seconds)} or more",
         )
 
 
@@ -293,21 +306,21 @@ def _warm_pool(job: TrainingJobSpec) -> Iterator[Problem]:
         yield job.wrong(
             ("warm_pool", "keep_alive_seconds"),
             SageMakerCode.TRAINING_WARM_POOL,
-            f"the warm pool is kept longer than its cap of {pool.cap_seconds} s allows",
-            f"keep it {pool.cap_seconds} s at most, or set a higher cap: idle instances are paid in full",
-            allowed=f"1 to {pool.cap_seconds}",
+            f"`keep` is longer than `cap`, which is {SECONDS.text(pool.cap_seconds)}",
+            f"write at most {SECONDS.text(pool.cap_seconds)}, or raise `cap`: idle instances are charged in full",
+            allowed=f"1 s to {SECONDS.text(pool.cap_seconds)}",
         )
     if job.spot is not None:
         yield job.wrong(
             "warm_pool",
             SageMakerCode.TRAINING_WARM_POOL,
-            "spot instances cannot be kept warm",
-            "take the warm pool out, or the spot instances",
+            "set only one of `warm_pool` and `spot`: spot instances cannot be kept in a warm pool",
+            "remove `warm_pool` or `spot`",
         )
 
 
 def address_claim(job: TrainingJobSpec, *, owner: str, availability_zone_id: str | None) -> AddressClaim:
-    """Return the addresses that the instances of one job take. A number that is not known yet claims nothing."""
+    """Return the addresses that the instances of one job use; none when the number of instances is a CDK token."""
     count = 0 if is_unresolved(job.instance_count) else job.instance_count
     return AddressClaim(
         owner=owner,
@@ -319,12 +332,12 @@ def address_claim(job: TrainingJobSpec, *, owner: str, availability_zone_id: str
 
 
 def check_mlflow_reached(job: TrainingJobSpec, *, closed: bool) -> Iterator[Problem]:
-    """Return why the container does not reach MLflow: it has an endpoint of its own, which no network of ours has."""
+    """Return a problem when the container cannot reach MLflow, for which llm-fleet creates no VPC endpoint."""
     if closed and job.tracking is not None and job.tracking.mlflow_arn is not None:
         yield Problem(
             code=SageMakerCode.TRAINING_TRACKING,
-            message="MLflow is not reached from a network without a way to the internet: its endpoint, "
-            "`aws.sagemaker.<region>.experiments`, is none that llm-fleet makes",
-            remedy="let the network have a way out (`internet: nat`), or track by TensorBoard alone",
+            message="MLflow cannot be reached from a network without internet access: llm-fleet does not create its "
+            "VPC endpoint, `aws.sagemaker.<region>.experiments`",
+            remedy="give the network internet access (`internet: nat`), or use only TensorBoard",
             path=("tracking",),
         )

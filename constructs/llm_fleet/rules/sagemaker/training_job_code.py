@@ -1,4 +1,4 @@
-"""What a training job runs: its image, its source folder, and what starts the processes of the script."""
+"""What a training job runs: container image, source folder, and distribution (the launcher of the script)."""
 
 from collections.abc import Iterator
 from posixpath import isabs, normpath
@@ -26,14 +26,14 @@ from llm_fleet.spec.training_job_code import DistributionKind, SourceBundle, Tra
 _IMAGE = SageMakerCode.TRAINING_IMAGE
 _FOR = {"gpu": "for GPUs", "cpu": "without accelerators", "neuron": "for Trainium"}
 _INSTEAD = {
-    "gpu": "take the image pytorch or hugging-face",
-    "cpu": "take the image pytorch, or an instance with GPUs such as ml.g5.xlarge",
-    "neuron": "take the image pytorch-neuronx",
+    "gpu": "use the image `pytorch` or `hugging-face`",
+    "cpu": "use the image `pytorch`, or an instance type with GPUs such as ml.g5.xlarge",
+    "neuron": "use the image `pytorch-neuronx`",
 }
 
 
 def check_image(job: TrainingJobSpec) -> Iterator[Problem]:
-    """Return why the image cannot be had, or cannot run on the instance, below `image`."""
+    """Return why the image does not exist, or cannot run on the instance type, below `image`."""
     image = job.image
     found = list(_own(image) if image.kind is TrainingImageKind.OWN else _version(image))
     if not found:
@@ -42,17 +42,17 @@ def check_image(job: TrainingJobSpec) -> Iterator[Problem]:
 
 
 def check_image_region(image: TrainingImage, region: str | None) -> Iterator[Problem]:
-    """Return why AWS does not offer the image in `region`, below `image`; an own one is where its address says.
+    """Return why AWS does not offer the image in `region`, below `image`; the user's own image passes.
 
-    A region that only the deployment knows has no image that could be named; `None` is not judged.
+    A region that is a CDK token is a problem, as the image's registry depends on it; `None` is not checked.
     """
     if region is None or image.kind is TrainingImageKind.OWN:
         return
     if is_unresolved(region):
         yield Problem(
             code=_IMAGE,
-            message="AWS's image is in another registry in each region, and the stack's is not known",
-            remedy="give the stack `env` with a region, or name an image of your own",
+            message="the registry of AWS's images differs by region, and the stack's region is a CDK token",
+            remedy="give the stack an `env` with its region, or use your own image",
             path=("image",),
         )
         return
@@ -61,7 +61,7 @@ def check_image_region(image: TrainingImage, region: str | None) -> Iterator[Pro
         yield Problem(
             code=_IMAGE,
             message=f"AWS does not offer this image in {region}",
-            remedy="copy it into a repository of your own and name that, or take one of the regions allowed",
+            remedy="copy it to your own ECR repository and use that image, or deploy to one of the allowed regions",
             path=("image",),
             value=region,
             allowed=", ".join(offered),
@@ -86,10 +86,10 @@ def _version(image: TrainingImage) -> Iterator[Problem]:
     yield image.wrong(
         "version",
         _IMAGE,
-        f"the image with {title} {version} is retired: nobody patches it"
+        f"the image with {title} {version} is retired: AWS no longer patches it"
         if retired
-        else f"there is no image with {title} {version}",
-        f"write {offer or image.kind.newest_version!r}, or leave the version out, which is the same"
+        else f"AWS offers no image with {title} {version}",
+        f"write {offer or image.kind.newest_version!r}, or remove the version, which has the same effect"
         if (offer or image.kind.newest_version) == image.kind.newest_version
         else f"write {offer!r}",
         allowed=", ".join(known),
@@ -114,7 +114,7 @@ def _own(image: TrainingImage) -> Iterator[Problem]:
     if "/" not in uri or not uri.partition("/")[2] or any(character.isspace() for character in uri):
         yield Problem(
             code=_IMAGE,
-            message="this is no address of a container image",
+            message="this is not the URI of a container image",
             remedy="write registry, repository and tag, e.g. 111122223333.dkr.ecr.us-west-2.amazonaws.com/train:1.0",
             path=("own_uri",),
             value=uri,
@@ -122,8 +122,8 @@ def _own(image: TrainingImage) -> Iterator[Problem]:
     elif not limit.holds(len(uri)):
         yield Problem(
             code=_IMAGE,
-            message=f"the address is {len(uri)} characters long",
-            remedy="give the repository or the tag a shorter name",
+            message=f"the image URI is too long, with {len(uri)} characters",
+            remedy="shorten the name of the repository or the tag",
             path=("own_uri",),
             value=uri,
             allowed=f"{limit.range} characters",
@@ -135,8 +135,8 @@ def _on_instance(image: TrainingImage, instance: TrainingInstance | None) -> Ite
         return
     if instance.architecture != "x86_64":
         yield _wrong(
-            f"AWS's training images are for x86 processors, and {instance.name} has Arm ones",
-            "name an image of your own for it",
+            f"AWS builds its training images for x86 processors, and {instance.name} has Arm processors",
+            "use your own image, or an instance type with x86 processors",
         )
     elif image.kind is TrainingImageKind.SMP:
         yield from (
@@ -156,11 +156,11 @@ def _processor(image: TrainingImage, instance: TrainingInstance) -> Iterator[Pro
     kinds = " or ".join(_FOR[processor] for processor in tags)
     if instance.processor not in tags:
         yield _wrong(
-            f"this image is {kinds}, and {instance.name} is an instance {_FOR[instance.processor]}",
+            f"this image is built {kinds}, and {instance.name} is an instance type {_FOR[instance.processor]}",
             _INSTEAD[instance.processor],
         )
     elif family.instances is not None and instance.family not in family.instances:
-        yield _wrong(f"this image does not run on {instance.name}", f"take {' or '.join(family.instances)}")
+        yield _wrong(f"this image does not run on {instance.name}", f"use {' or '.join(family.instances)}")
 
 
 def _wrong(message: str, remedy: str) -> Problem:
@@ -168,7 +168,7 @@ def _wrong(message: str, remedy: str) -> Problem:
 
 
 REQUIREMENTS = "requirements.txt"
-"""What the toolkit installs by pip before the script starts."""
+"""SageMaker's training toolkit installs its packages with pip before it starts the script."""
 _PACKAGE = "setup.py"
 _SOURCE = SageMakerCode.TRAINING_SOURCE
 
@@ -186,8 +186,8 @@ def _folder(source: SourceBundle) -> Iterator[Problem]:
     if source.place is not None and not source.files:
         yield Problem(
             code=_SOURCE,
-            message="there is no such folder" if source.files is None else "there is nothing in this folder",
-            remedy="write the folder that holds the training script",
+            message="this folder does not exist" if source.files is None else "this folder is empty",
+            remedy="write the folder that contains the training script",
             path=("folder",),
             value=str(source.place),
         )
@@ -196,19 +196,20 @@ def _folder(source: SourceBundle) -> Iterator[Problem]:
 def check_requirements(
     job: TrainingJobSpec, *, closed: bool, index_variables: tuple[str, ...] = ("PIP_INDEX_URL", "PIP_FIND_LINKS")
 ) -> Iterator[Problem]:
-    """Return why pip cannot fetch what the folder asks for: the container reaches no index. `closed`: its network."""
+    """Return a problem when pip cannot download the required packages. `closed`: the network has no internet access."""
     source = job.source
     if source is None or source.files is None or REQUIREMENTS not in source.files:
         return
     if not job.network_isolation and (not closed or any(name in job.environment for name in index_variables)):
         return
-    where = "an isolated container" if job.network_isolation else "a network without a way to the internet"
+    where = "an isolated container" if job.network_isolation else "a network without internet access"
     yield Problem(
         code=_SOURCE,
-        message=f"{REQUIREMENTS} is installed by pip when the script starts, and pip reaches nothing from {where}",
-        remedy="take an image that has these packages, or remove the file"
+        message=f"pip cannot download the packages of {REQUIREMENTS} from {where}",
+        remedy="use an image that contains these packages, or remove the file"
         if job.network_isolation
-        else "take an image that has these packages, or tell pip of an index inside by the variable PIP_INDEX_URL",
+        else "use an image that contains these packages, or set the environment variable PIP_INDEX_URL to a package "
+        "index that the network reaches",
         path=("source",),
     )
 
@@ -217,15 +218,15 @@ def _needed(job: TrainingJobSpec) -> Iterator[Problem]:
     if job.image.kind is not TrainingImageKind.OWN:
         yield Problem(
             code=_SOURCE,
-            message="AWS's images have no training script: they run the one that they are given",
-            remedy="tell the folder with the script and the script in it",
+            message="`source` is required: AWS's images contain no training script",
+            remedy="set `source` to the folder of the training script, with the name of the script",
             path=("source",),
         )
     elif launchers()[job.distribution.kind.value].hyperparameters:
         yield Problem(
             code=_SOURCE,
-            message=f"{launchers()[job.distribution.kind.value].title} starts a script, and none is told",
-            remedy="tell the folder with the script, or leave the distribution out",
+            message=f"`source` is required: {launchers()[job.distribution.kind.value].title} starts a training script",
+            remedy="set `source` to the folder of the training script, or remove `distribution`",
             path=("source",),
         )
 
@@ -234,15 +235,17 @@ def _entry_point(source: SourceBundle) -> Iterator[Problem]:
     name = source.entry_point
     if not name or isabs(name) or normpath(name).startswith(".."):
         yield _problem(
-            "the script lies in the folder, and its path begins there" if name else "this is no script's name",
-            "write it from the folder, e.g. train.py",
+            "the script must be a relative path inside the source folder"
+            if name
+            else "the name of the script is empty",
+            "write the path relative to the source folder, e.g. train.py",
             name,
         )
     elif source.files and normpath(name) not in source.files:
         scripts = sorted(each for each in source.files if each.endswith((".py", ".sh")))
         yield _problem(
-            f"there is no {name} in the folder",
-            did_you_mean(name, scripts, otherwise=f"write {scripts[0]!r}" if scripts else "put the script there"),
+            f"the source folder does not contain {name}",
+            did_you_mean(name, scripts, otherwise=f"create {name} in the folder, or write the path of your script"),
             name,
             ", ".join(scripts[:10]),
         )
@@ -254,12 +257,14 @@ def _launched(job: TrainingJobSpec, source: SourceBundle) -> Iterator[Problem]:
         return
     if not source.entry_point.endswith(".py"):
         yield _problem(
-            f"{launcher.title} starts Python scripts only", "name a script that ends in .py", source.entry_point
+            f"{launcher.title} can start only Python scripts",
+            "write a script whose name ends in .py",
+            source.entry_point,
         )
     elif source.files is not None and _PACKAGE in source.files:
         yield _problem(
-            f"a folder with {_PACKAGE} is taken for a package, which {launcher.title} cannot start in a container",
-            f"leave {_PACKAGE} out of the folder: the script finds the modules beside it without",
+            f"SageMaker treats a source folder with {_PACKAGE} as a package, which {launcher.title} cannot start",
+            f"remove {_PACKAGE} from the folder: the script can import the modules next to it without that file",
             source.entry_point,
         )
 
@@ -273,10 +278,10 @@ _WITH_LIBRARIES = (TrainingImageKind.SMP, TrainingImageKind.OWN)
 
 
 def check_distribution(job: TrainingJobSpec) -> Iterator[Problem]:
-    """Return why the launcher does not go with instance, image or configuration, below `distribution`."""
+    """Return why the launcher cannot be used with instance type, image or configuration, below `distribution`."""
     instance = training_instances().get(job.instance_type)
     if instance is not None and instance.successor is not None:
-        instance = None  # told as it is
+        instance = None  # `check_instances` reports it
     found = [*_own_values(job), *(list(_instance(job, instance)) or _image(job))]
     yield from (problem.under("distribution") for problem in [*found, *_smp(job, instance)])
 
@@ -285,12 +290,14 @@ def _own_values(job: TrainingJobSpec) -> Iterator[Problem]:
     distribution = job.distribution
     if distribution.smp_configuration is not None and distribution.kind is not DistributionKind.SMP:
         yield _launch(
-            "this is SMP's, and the distribution is another", "take the distribution smp", "smp_configuration"
+            "this setting has no effect: it is only for the distribution `smp`",
+            "set the distribution to `smp`, or remove this setting",
+            "smp_configuration",
         )
     if distribution.processes_per_host is not None and distribution.kind is not DistributionKind.MPI:
         yield _launch(
-            "only MPI is told how many processes it starts",
-            "leave it out",
+            "this setting has no effect: it is only for the distribution `mpi`",
+            "remove it",
             "processes_per_host",
             distribution.processes_per_host,
         )
@@ -301,13 +308,13 @@ def _instance(job: TrainingJobSpec, instance: TrainingInstance | None) -> Iterat
     if instance is None:
         return
     if instance.accelerator == "neuron" and not launcher.neuron:
-        yield _launch(f"{launcher.title} does not start processes on Trainium", "take torchrun", "kind", launcher.name)
+        yield _launch(f"{launcher.title} cannot start processes on Trainium", "write torchrun", "kind", launcher.name)
     elif job.distribution.kind is DistributionKind.SMDDP and not instance.smddp:
         named = [f"ml.{name}" for name in smddp_instances()]
         yield Problem(
             code=_LAUNCHER,
-            message=f"SMDDP does not run on {instance.name}: it refuses to be imported there",
-            remedy=f"take torchrun, whose NCCL runs there, or {' or '.join(named)}",
+            message=f"SMDDP does not support {instance.name}: its import fails there",
+            remedy=f"write torchrun, which uses NCCL, or use the instance type {' or '.join(named)}",
             path=("kind",),
             value=launcher.name,
             allowed=", ".join(named),
@@ -315,14 +322,14 @@ def _instance(job: TrainingJobSpec, instance: TrainingInstance | None) -> Iterat
 
 
 def _image(job: TrainingJobSpec) -> Iterator[Problem]:
-    """SMP and SMDDP are in no other image of today."""
+    """No other current image contains SMP and SMDDP."""
     kind = job.distribution.kind
     if kind in (DistributionKind.SMP, DistributionKind.SMDDP) and job.image.kind not in _WITH_LIBRARIES:
         title = launchers()[kind.value].title
         yield _launch(
-            f"{title} is not in the image {job.image.kind.value}: no later one than that of SMP with PyTorch "
-            f"{TrainingImageKind.SMP.newest_version} has it",
-            "take the image smp, or torchrun, which needs no library",
+            f"the image `{job.image.kind.value}` does not contain {title}: the last image with it is `smp` with "
+            f"PyTorch {TrainingImageKind.SMP.newest_version}",
+            "use the image `smp`, or the distribution `torchrun`, which needs no library",
             "kind",
             kind.value,
         )
@@ -333,7 +340,11 @@ def _smp(job: TrainingJobSpec, instance: TrainingInstance | None) -> Iterator[Pr
     if distribution.kind is not DistributionKind.SMP:
         return
     if distribution.smp_configuration is None:
-        yield _launch("SMP is told how to spread the model, and nothing is told", "tell its keys", "smp_configuration")
+        yield _launch(
+            "the configuration of SMP is required with the distribution `smp`",
+            "set the keys of SMP's configuration",
+            "smp_configuration",
+        )
         return
     known = instance is not None and not is_unresolved(job.instance_count)
     world = instance.accelerators * job.instance_count if known and instance is not None else None
@@ -341,8 +352,8 @@ def _smp(job: TrainingJobSpec, instance: TrainingInstance | None) -> Iterator[Pr
         yield problem.under("smp_configuration")
     if distribution.smp_configuration.backend is not None:
         yield _launch(
-            "the backend is the script's own choice, in init_process_group, and no key of the library",
-            "leave it out, and tell the script by a hyperparameter",
+            "`backend` is not a key of SMP's configuration: the script sets it in init_process_group",
+            "remove it, and pass it to the script as a hyperparameter",
             "smp_configuration",
             distribution.smp_configuration.backend,
         )

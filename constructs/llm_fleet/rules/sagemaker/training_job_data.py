@@ -1,4 +1,4 @@
-"""What a training job reads and writes: channels, places in S3, checkpoints, results, metrics and its record."""
+"""What a training job reads and writes: channels, S3 URIs, checkpoints, results, metrics and tracking."""
 
 import math
 import re
@@ -16,9 +16,9 @@ SCHEME = "s3://"
 
 
 def check_s3_place(uri: str, code: AnyCode, *path: PathPart, what: str) -> Iterator[Problem]:
-    """Return a problem at `path` unless `uri` is a place in S3; `what` names it, e.g. `the data's place`.
+    """Return a problem at `path` unless `uri` is an S3 URI; `what` names it, e.g. `the URI of the data`.
 
-    In a text that is known in part, what is known is judged.
+    Of a text that contains a CDK token, the known part is checked.
     """
     fault = _s3_fault(uri)
     if fault is not None:
@@ -34,22 +34,22 @@ def check_s3_place(uri: str, code: AnyCode, *path: PathPart, what: str) -> Itera
 
 def _s3_fault(uri: str) -> str | None:
     if not uri.startswith(SCHEME):
-        return None if is_unresolved(uri) else "is no address in S3"
+        return None if is_unresolved(uri) else "is not an S3 URI"
     bucket, key = bucket_and_prefix(uri)
     if not bucket or (not is_unresolved(bucket) and check_bucket_name(bucket)):
-        return f"is in {bucket!r}, which is no name of a bucket" if bucket else "names no bucket"
+        return f"has the invalid bucket name {bucket!r}" if bucket else "has no bucket name"
     if is_unresolved(key):
         return None
     faults = check_key_prefix(key, SageMakerCode.TRAINING_PLACE) if key else []
     if faults:
-        return f"is wrong: {faults[0].message}"
+        return f"is invalid: {faults[0].message}"
     limit = training_job_limit("OutputDataConfig.S3OutputPath")
     return None if limit.holds(len(uri)) else f"is longer than {limit.maximum} characters"
 
 
 _CHANNEL = SageMakerCode.TRAINING_CHANNEL
 _DIRECTORY = re.compile(r"/[A-Za-z0-9_-]{1,8}(/[^/]+)*/?")
-"""The mount name in front (`FsxLustreConfig.MountName`), then a path on the file system."""
+"""The mount name (`FsxLustreConfig.MountName`), then a path on the file system."""
 
 
 def check_channels(job: TrainingJobSpec) -> list[Problem]:
@@ -65,13 +65,13 @@ def check_channels(job: TrainingJobSpec) -> list[Problem]:
 
 
 def check_channel_network(job: TrainingJobSpec, *, has_network: bool) -> Iterator[Problem]:
-    """Return each channel on a file system of a job that stands in no network."""
+    """Return a problem for each channel on a file system when the job is in no network."""
     if not has_network:
         yield from (
             Problem(
                 code=SageMakerCode.NETWORK_NEEDED,
-                message="FSx for Lustre is reached through a network of yours, and this job stands in none",
-                remedy="give the job a network, in the AZ of the file system, or take the data from S3",
+                message="a channel on FSx for Lustre requires that the job is in a network",
+                remedy="set the job's network, in the AZ of the file system, or read the data from S3",
                 path=("channels", name),
                 value=name,
             )
@@ -85,8 +85,8 @@ def _number(job: TrainingJobSpec) -> Iterator[Problem]:
     if len(job.channels) > (limit.maximum or 0):
         yield Problem(
             code=_CHANNEL,
-            message=f"a job has {limit.maximum} channels at most, and these are {len(job.channels)}",
-            remedy="put what belongs together under one prefix, and name that",
+            message=f"a training job can have at most {limit.maximum} channels, and these are {len(job.channels)}",
+            remedy="move related data below a common S3 prefix, and use one channel for it",
             path=("channels",),
             value=len(job.channels),
             allowed=f"up to {limit.maximum}",
@@ -96,9 +96,9 @@ def _number(job: TrainingJobSpec) -> Iterator[Problem]:
 def _channel(name: str, channel: Channel) -> Iterator[Problem]:
     yield from _name(name)
     if (channel.uri is None) == (channel.file_system_id is None):
-        yield _problem("a channel is either in S3 or on a file system", "tell one place", "uri", channel.uri)
+        yield _problem("a channel must be either in S3 or on a file system", "set only one of both", "uri", channel.uri)
     elif channel.uri is not None:
-        yield from check_s3_place(channel.uri, _CHANNEL, "uri", what="the data's place")
+        yield from check_s3_place(channel.uri, _CHANNEL, "uri", what="the URI of the data")
         yield from _modes_of_s3(channel)
     else:
         yield from _on_file_system(channel)
@@ -111,14 +111,14 @@ def _name(name: str) -> Iterator[Problem]:
         return
     if not limit.matches(name) or not limit.holds(len(name)):
         allowed = f"{limit.range} letters, digits, dots, hyphens and underscores"
-        yield replace(_problem("this is no name of a channel", "write e.g. train", "name", name, allowed), path=())
+        yield replace(_problem("this is not a valid channel name", "write e.g. train", "name", name, allowed), path=())
 
 
 def _modes_of_s3(channel: Channel) -> Iterator[Problem]:
     if channel.compressed and channel.input_mode is not InputMode.PIPE:
         yield _problem(
-            "SageMaker unpacks objects in Pipe mode only",
-            "leave it out, and unpack them in the script",
+            "SageMaker decompresses objects only in Pipe mode",
+            "remove it, and decompress them in the script",
             "compressed",
             True,
         )
@@ -131,29 +131,27 @@ def _on_file_system(channel: Channel) -> Iterator[Problem]:
         yield _problem("this is not the id of a file system", "write e.g. fs-0123456789abcdef0", "file_system_id", id)
     if directory is None or (not is_unresolved(directory) and not _DIRECTORY.fullmatch(directory)):
         yield _problem(
-            "a directory on FSx for Lustre begins with the file system's mount name",
-            "write e.g. /fsx/data, where fsx is the mount name that `aws fsx describe-file-systems` tells",
+            "a directory on FSx for Lustre must begin with the file system's mount name",
+            "write e.g. /fsx/data, where fsx is the mount name that `aws fsx describe-file-systems` shows",
             "directory",
             directory,
         )
     if channel.input_mode is not InputMode.FILE:
         yield _problem(
-            "a file system is mounted: there is nothing to stream",
-            "leave the mode out",
+            "a channel on a file system supports only File mode",
+            "remove the input mode",
             "input_mode",
             channel.input_mode,
         )
     for attribute in ("sharded", "manifest", "compressed"):
         if getattr(channel, attribute):
-            yield _problem("only a channel in S3 can be so", "leave it out", attribute, True)
+            yield _problem(f"`{attribute}` has no effect: it is only for channels in S3", "remove it", attribute, True)
 
 
 def _content_type(content_type: str | None) -> Iterator[Problem]:
     limit = training_job_limit("InputDataConfig[].ContentType")
     if content_type is not None and not is_unresolved(content_type) and not limit.holds(len(content_type)):
-        yield _problem(
-            "this is longer than any content type", "write e.g. application/json", "content_type", content_type
-        )
+        yield _problem("this content type is too long", "write e.g. application/json", "content_type", content_type)
 
 
 def _problem(message: str, remedy: str, attribute: str, value: object, allowed: str = "") -> Problem:
@@ -162,39 +160,41 @@ def _problem(message: str, remedy: str, attribute: str, value: object, allowed: 
 
 _ML = "/opt/ml/"
 _SERVICES = ("/opt/ml/input", "/opt/ml/model", "/opt/ml/output", "/opt/ml/code", "/opt/ml/failure")
-"""What SageMaker fills or carries away itself (Developer Guide, model-train-storage)."""
+"""Folders that SageMaker fills or uploads itself (Developer Guide, model-train-storage)."""
 
 
 def check_places(job: TrainingJobSpec) -> list[Problem]:
-    """Return what is wrong with the places, by the attributes of the job."""
+    """Return what is wrong with the places of output, checkpoints and tracking, by the attributes of the job."""
     output, checkpoints, tracking = job.output, job.checkpoints, job.tracking
     found: list[Problem] = []
     if checkpoints is not None:
         found += [problem.under("checkpoints") for problem in _checkpoints(checkpoints)]
     if output.uri is not None:
-        place = check_s3_place(output.uri, SageMakerCode.TRAINING_PLACE, "uri", what="the results' place")
+        place = check_s3_place(output.uri, SageMakerCode.TRAINING_PLACE, "uri", what="the URI of the results")
         found += [problem.under("output") for problem in place]
     return [*found, *([] if tracking is None else _tracking(tracking))]
 
 
 def _checkpoints(checkpoints: Checkpoints) -> Iterator[Problem]:
     if checkpoints.uri is not None:
-        yield from check_s3_place(checkpoints.uri, SageMakerCode.TRAINING_PLACE, "uri", what="the checkpoints' place")
+        yield from check_s3_place(
+            checkpoints.uri, SageMakerCode.TRAINING_PLACE, "uri", what="the URI of the checkpoints"
+        )
     path = checkpoints.local_path
     limit = training_job_limit("CheckpointConfig.LocalPath")
     if is_unresolved(path):
         return
     if not path.startswith("/") or not limit.holds(len(path)) or path.rstrip("/") in ("", "/opt", "/opt/ml"):
-        yield _local("this is no folder of the container", path)
+        yield _local("this must be an absolute folder path in the container", path)
     elif any(path.rstrip("/") == each or path.startswith(f"{each}/") for each in _SERVICES):
-        yield _local(f"SageMaker uses {path} for something else", path)
+        yield _local(f"{path} is reserved by SageMaker", path)
 
 
 def _local(message: str, path: str) -> Problem:
     return Problem(
         code=SageMakerCode.TRAINING_PLACE,
         message=message,
-        remedy=f"write {_ML}checkpoints, or leave it out, which is the same",
+        remedy=f"write {_ML}checkpoints, or remove it, which has the same effect",
         path=("local_path",),
         value=path,
     )
@@ -202,20 +202,20 @@ def _local(message: str, path: str) -> Problem:
 
 def _tracking(tracking: Tracking) -> Iterator[Problem]:
     if tracking.mlflow_arn is None and tracking.tensorboard_uri is None:
-        yield _record("neither MLflow nor TensorBoard is told", "tell the ARN of an MLflow app, or leave it out")
+        yield _record("`tracking` has neither MLflow nor TensorBoard", "set the ARN of an MLflow app, or remove it")
     if tracking.tensorboard_uri is not None:
         yield from check_s3_place(
             tracking.tensorboard_uri,
             SageMakerCode.TRAINING_TRACKING,
             "tracking",
             "tensorboard_uri",
-            what="the place for TensorBoard",
+            what="the URI for TensorBoard",
         )
     arn, arn_limit = tracking.mlflow_arn, training_job_limit("MlflowConfig.MlflowResourceArn")
     if arn is not None and not is_unresolved(arn) and not (arn_limit.matches(arn) and arn_limit.holds(len(arn))):
         yield _record(
             "this is not the ARN of an MLflow app or tracking server",
-            "write it whole, e.g. arn:aws:sagemaker:us-west-2:111122223333:mlflow-app/app-ABCDEF",
+            "write the complete ARN, e.g. arn:aws:sagemaker:us-west-2:111122223333:mlflow-app/app-ABCDEF",
             "mlflow_arn",
             arn,
         )
@@ -223,11 +223,14 @@ def _tracking(tracking: Tracking) -> Iterator[Problem]:
     if name is None or is_unresolved(name):
         return
     if tracking.mlflow_arn is None:
-        yield _record("an experiment is a thing of MLflow, and no MLflow is told", "leave it out", "experiment", name)
-    elif not limit.holds(len(name)):
         yield _record(
-            "MLflow knows no experiment of such a name", f"write {limit.range} characters", "experiment", name
+            "`experiment` has no effect without MLflow",
+            "remove it, or set the ARN of an MLflow app",
+            "experiment",
+            name,
         )
+    elif not limit.holds(len(name)):
+        yield _record("MLflow rejects this experiment name", f"write {limit.range} characters", "experiment", name)
 
 
 def _record(message: str, remedy: str, attribute: str | None = None, value: object = None) -> Problem:
@@ -239,14 +242,14 @@ _METRIC = SageMakerCode.TRAINING_METRIC
 
 
 def check_metrics(job: TrainingJobSpec) -> Iterator[Problem]:
-    """Return what nothing could be read by, below `metrics` and the name."""
+    """Return what is wrong with the metric definitions, below `metrics` and the name."""
     limit = training_job_limit("AlgorithmSpecification.MetricDefinitions")
     if len(job.metrics) > (limit.maximum or 0):
-        message = f"a job has {limit.maximum} metrics at most, and these are {len(job.metrics)}"
+        message = f"a training job can have at most {limit.maximum} metrics, and these are {len(job.metrics)}"
         yield Problem(
             code=_METRIC,
             message=message,
-            remedy="leave out those that no alarm and nobody looks at; MLflow takes any number",
+            remedy="remove metrics that no alarm and no dashboard uses; MLflow accepts any number of metrics",
             path=("metrics",),
             value=len(job.metrics),
             allowed=f"up to {limit.maximum}",
@@ -258,13 +261,13 @@ def check_metrics(job: TrainingJobSpec) -> Iterator[Problem]:
 def _metric(name: str, metric: JobMetric) -> Iterator[Problem]:
     limit = training_job_limit("AlgorithmSpecification.MetricDefinitions[].Name")
     if not is_unresolved(name) and (not limit.holds(len(name)) or not limit.matches(name)):
-        yield replace(_metric_fault("this is no name of a metric", "write e.g. train:loss", "name", name), path=())
+        yield replace(_metric_fault("this is not a valid metric name", "write e.g. train:loss", "name", name), path=())
     yield from _regex(metric.regex)
     yield from _thresholds(metric)
 
 
 def _regex(regex: str) -> Iterator[Problem]:
-    """SageMaker does not say which dialect it reads; what Python's `re` cannot read is hardly one of any:
+    """SageMaker does not document its regex dialect; what Python's `re` rejects is unlikely to be valid in any:
     assumption: training-metric-regex-dialect
     """
     if is_unresolved(regex):
@@ -272,19 +275,23 @@ def _regex(regex: str) -> Iterator[Problem]:
     limit = training_job_limit("AlgorithmSpecification.MetricDefinitions[].Regex")
     if not limit.holds(len(regex)):
         yield _metric_fault(
-            f"it is {len(regex)} characters long", "shorten it", "regex", regex, f"{limit.range} characters"
+            f"the regular expression is too long, with {len(regex)} characters",
+            "shorten it",
+            "regex",
+            regex,
+            f"{limit.range} characters",
         )
         return
     try:
         compiled = re.compile(regex)
     except (re.error, RecursionError, OverflowError) as error:
         yield _metric_fault(
-            f"this is no regular expression: {error}", "write e.g. 'loss': ([0-9.e+-]+)", "regex", regex
+            f"this is not a valid regular expression: {error}", "write e.g. 'loss': ([0-9.e+-]+)", "regex", regex
         )
         return
     if compiled.groups == 0:
         yield _metric_fault(
-            "the number is what the first group matches, and there is no group",
+            "the regular expression must have a group, which matches the number",
             "put parentheses around the part that matches the number, e.g. loss=([0-9.e+-]+)",
             "regex",
             regex,
@@ -297,13 +304,15 @@ def _thresholds(metric: JobMetric) -> Iterator[Problem]:
         if value is None or is_unresolved(value):
             continue
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            yield _metric_fault("an alarm compares with a number", "write a number, or leave it out", attribute, value)
+            yield _metric_fault(
+                "the threshold of an alarm must be a number", "write a number, or remove it", attribute, value
+            )
             return
     above, below = metric.above, metric.below
     if above is not None and below is not None and not is_unresolved([above, below]) and above <= below:
         yield _metric_fault(
-            "an alarm above this and one below the other leave no number without one",
-            "let the upper threshold be the greater",
+            "`above` is not greater than `below`, so that every number would ring an alarm",
+            "write a number for `above` that is greater than `below`",
             "above",
             above,
             f"more than {below}",

@@ -1,4 +1,4 @@
-"""What a training script is told: hyperparameters and variables, and the tags of its jobs."""
+"""Values that a training job passes to its script: hyperparameters and environment variables; and its tags."""
 
 import json
 import re
@@ -20,7 +20,7 @@ _SECRET_NAME = re.compile(
 
 
 def check_values(job: TrainingJobSpec) -> list[Problem]:
-    """Return what cannot be told: too many, too long, taken already, ended, or not to be told in the open."""
+    """Return problems for values that are too many, too long, reserved, retired, or secret."""
     launcher_room = 8 if job.source is not None else 0
     return [
         *_number("HyperParameters", "hyperparameters", job.hyperparameters, less=launcher_room),
@@ -32,7 +32,7 @@ def check_values(job: TrainingJobSpec) -> list[Problem]:
 
 
 def hyperparameter_text(value: Any) -> str:
-    """Return how a hyperparameter is written for the containers' toolkit, which reads JSON."""
+    """Return a hyperparameter's value as JSON, as SageMaker's training toolkit reads it."""
     return json.dumps(value)
 
 
@@ -46,11 +46,11 @@ def _number(field: str, attribute: str, values: Mapping[str, Any], *, less: int)
     if len(values) > most:
         yield Problem(
             code=_CODE,
-            message=f"these are {len(values)}, {len(values) - most} too many",
-            remedy="put them into a file of the source folder, or of a channel, that the script reads",
+            message=f"`{attribute}` has {len(values)} entries, {len(values) - most} too many",
+            remedy="move them to a file in the source folder, or in a channel, that the script reads",
             path=(attribute,),
             value=len(values),
-            allowed=f"up to {most}" + (f": {less} of {limit.maximum} are llm-fleet's" if less else ""),
+            allowed=f"up to {most}" + (f": {less} of {limit.maximum} are used by llm-fleet" if less else ""),
         )
 
 
@@ -60,15 +60,15 @@ def _hyperparameter(name: str, value: Any) -> Iterator[Problem]:
     if ended is not None:
         yield Problem(
             code=SageMakerCode.TRAINING_ENDED,
-            message=f"{name} switches on {ended.what}",
+            message=f"{name} enables {ended.what}",
             remedy=ended.successor,
             path=path,
             value=value,
         )
     elif name.startswith(training_job_fact("reserved_prefix")):
         yield _problem(
-            f"names that begin with {training_job_fact('reserved_prefix')} are the container's own",
-            "leave it out: llm-fleet writes what the container needs",
+            f"names that begin with {training_job_fact('reserved_prefix')} are reserved for the container",
+            "remove it: llm-fleet sets what the container needs",
             path,
             value,
         )
@@ -87,10 +87,13 @@ def _variable(name: str, value: Any) -> Iterator[Problem]:
     path = ("environment", name)
     limit = training_job_limit("Environment{key}")
     if name in _reserved_environment():
-        yield _problem(f"{name} is written by llm-fleet", "leave it out", path, value)
+        yield _problem(f"{name} is set by llm-fleet", "remove it", path, value)
     elif not limit.matches(name):
         yield _problem(
-            "this is no name of a variable", "write letters, digits and underscores, no digit in front", path, name
+            "this is not a valid name of an environment variable",
+            "write letters, digits and underscores, no digit first",
+            path,
+            name,
         )
     else:
         yield from _plain("Environment", name, value if isinstance(value, str) else None, path)
@@ -99,18 +102,22 @@ def _variable(name: str, value: Any) -> Iterator[Problem]:
 def _plain(field: str, name: str, text: str | None, path: tuple[str, str]) -> Iterator[Problem]:
     keys, values = training_job_limit(f"{field}{{key}}"), training_job_limit(f"{field}{{}}")
     if not name or not keys.holds(len(name)):
-        yield _problem("this is no name that SageMaker takes", "write a shorter word", path, name, keys.range)
+        yield _problem("SageMaker rejects this name", "write a shorter name", path, name, keys.range)
     elif name.endswith(".$"):
-        # The state machine reads such a key as a path in its input.
-        yield _problem("a name that ends in .$ would be read by the state machine", "leave the .$ out", path, name)
+        # Step Functions reads such a key as a path in the state's input.
+        yield _problem(
+            "a name must not end in .$, which Step Functions interprets as a path", "remove the .$", path, name
+        )
     elif text is None:
-        yield _problem("this value cannot be written as text", "write a text, a number, or a list of them", path, None)
+        yield _problem(
+            "this value cannot be written as JSON text", "write text, a number, or a list of them", path, None
+        )
     elif is_unresolved(text):
         return
     elif not values.holds(len(text)):
         yield _problem(
-            f"the value is {len(text)} characters long",
-            "put it into a file of the source folder, or of a channel, that the script reads",
+            f"the value is too long, with {len(text)} characters",
+            "move it to a file in the source folder, or in a channel, that the script reads",
             path,
             text,
             f"{values.range} characters",
@@ -118,8 +125,9 @@ def _plain(field: str, name: str, text: str | None, path: tuple[str, str]) -> It
     elif SECRET_VALUE.search(text) or (_SECRET_NAME.fullmatch(name) and "arn:aws" not in text):
         yield Problem(
             code=_CODE,
-            message="whoever may describe the job reads this in the open, and it is a secret",
-            remedy="put it into Secrets Manager, tell the script the secret's ARN, and grant the job's role to read it",
+            message="this is a secret, and anyone who may call DescribeTrainingJob could read it",
+            remedy="store it in Secrets Manager, pass the secret's ARN to the script, and allow the job's role to "
+            "read it",
             path=path,
         )
 
@@ -128,9 +136,9 @@ def _tags(tags: Mapping[str, str]) -> Iterator[Problem]:
     yield from check_tags(tags)
     for key in tags:
         for prefix in training_job_fact("reserved_tag_prefixes"):
-            if key.startswith(prefix) and prefix != "aws:":  # which `check_tags` tells
+            if key.startswith(prefix) and prefix != "aws:":  # which `check_tags` reports
                 yield _problem(
-                    f"tags that begin with {prefix} are llm-fleet's own", "choose another key", ("tags", key)
+                    f"tag keys that begin with {prefix} are reserved for llm-fleet", "write another key", ("tags", key)
                 )
 
 

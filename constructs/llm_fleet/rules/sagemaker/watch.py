@@ -1,4 +1,4 @@
-"""How a watch looks after training jobs: conditions, layouts of checkpoints, restarts, and jobs that others start."""
+"""Settings of a watch over training jobs: conditions, checkpoint layouts, restarts, and jobs that others start."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -8,6 +8,7 @@ from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.problem import Problem, is_unresolved, under
 from llm_fleet.rules.values import check_known, check_positive, is_above
+from llm_fleet.spec.values import SECONDS
 from llm_fleet.spec.watch import (
     CheckpointLayout,
     JobWatch,
@@ -24,13 +25,13 @@ _LAYOUT = SageMakerCode.CHECKPOINT_LAYOUT
 _EXAMPLE = r"checkpoint-(\d+)"
 _PREFIX = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9])*-?")
 _PREFIX_LENGTH = 48
-"""Of 63 characters: a long name is shortened for a digest of it and the number of a restart, and what the watch starts
-must begin as its events are let through and its role may."""
+"""Of the 63 characters of a job's name, the rest is for a digest and the number of the restart. The names of restarts
+must begin with the prefix that the EventBridge rule and the watch's role allow."""
 _S3_URI = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[^*?$]+)")
 
 
 def check_watch(watch: WatchSpec) -> list[Problem]:
-    """Return what is wrong with `watch` by itself, by its attributes."""
+    """Return what is wrong with `watch` on its own, by its attributes."""
     restarts = watch.restart.maximum != 0
     others = [
         problem
@@ -41,7 +42,7 @@ def check_watch(watch: WatchSpec) -> list[Problem]:
 
 
 def check_watch_settings(watch: WatchSpec | JobWatch) -> Iterator[Problem]:
-    """Return what is wrong with restarts, conditions, layout and grace of `watch`, by its attributes."""
+    """Return what is wrong with restarts, conditions, checkpoint layout and grace of `watch`, by its attributes."""
     yield from check_fields(watch)
     if watch.restart is not None:
         yield from under(_check_order(watch.restart), "restart")
@@ -58,10 +59,10 @@ def _check_order(restart: RestartPolicy) -> Iterator[Problem]:
         yield restart.wrong(
             "longest_back_off_seconds",
             SageMakerCode.WATCH_RESTARTS,
-            f"no wait is longer than {longest} s, and the first alone is {first} s",
-            f"write {first} or more, or a shorter first wait",
+            f"the longest wait before a restart is shorter than the first wait, {SECONDS.text(first)}",
+            f"write at least {SECONDS.text(first)}, or reduce the first wait",
             value=longest,
-            allowed=f"{first} or more",
+            allowed=f"{SECONDS.text(first)} or more",
         )
 
 
@@ -70,7 +71,7 @@ def _check_condition(condition: WatchCondition) -> Iterator[Problem]:
         yield condition.wrong(
             "metric",
             _CODE,
-            "the condition names no metric",
+            "the condition has no metric",
             "write the name of one of the job's metrics, e.g. 'train:loss'",
             allowed="the name of a metric definition of the job",
         )
@@ -83,14 +84,14 @@ def _check_condition(condition: WatchCondition) -> Iterator[Problem]:
 
 
 def _check_fraction(drop: ThroughputDrop) -> Iterator[Problem]:
-    remedy, fraction = "write a part of the best of late, e.g. 0.5 for half of it", drop.below_fraction
+    remedy, fraction = "write a fraction of the best recent throughput, e.g. 0.5 for half of it", drop.below_fraction
     problems = check_positive(fraction, _CODE, "below_fraction", what="the fraction", remedy=remedy, most=1.0)
     yield from problems
     if not problems and fraction == 1:
         yield drop.wrong(
             "below_fraction",
             _CODE,
-            "the throughput is always below the best of late, or is it: the alarm would ring at once",
+            "a fraction of 1 is the best recent throughput itself, so that the alarm would ring immediately",
             remedy,
             value=1,
             allowed="a number between 0 and 1",
@@ -100,17 +101,17 @@ def _check_fraction(drop: ThroughputDrop) -> Iterator[Problem]:
 def check_metrics_are_defined(
     conditions: Mapping[str, str], metrics: Collection[str], *, job: str, path: Sequence[str | int] = ()
 ) -> Iterator[Problem]:
-    """Return a problem for each of `conditions` (kind to metric) whose metric is none of `metrics` of `job`."""
+    """Return a problem for each of `conditions` (kind to metric) whose metric is not in `metrics` of `job`."""
     offered = ", ".join(sorted(metrics))
     yield from (
         Problem(
             code=SageMakerCode.WATCH_METRIC,
             path=(*path, kind, "metric"),
             value=metric,
-            message=f"job {job} defines no metric of this name, so that nothing would ever be noticed",
-            allowed=f"one of {offered}" if offered else "a metric that the job defines; it defines none",
-            remedy=f"define {metric!r} among the job's metrics, with a regex that reads it from the log, or give "
-            "the job conditions of its own",
+            message=f"job {job} defines no metric with this name, so that the condition could never be met",
+            allowed=f"one of {offered}" if offered else "a metric that the job defines (it defines none)",
+            remedy=f"add {metric!r} to the job's `metrics`, with a regex that reads it from the log, or give "
+            "the job its own `conditions`",
         )
         for kind, metric in conditions.items()
         if not is_unresolved(metric) and not is_unresolved(metrics) and metric not in metrics
@@ -118,14 +119,14 @@ def check_metrics_are_defined(
 
 
 def _check_factor(spike: LossSpike) -> Iterator[Problem]:
-    remedy = "write how many times the best of late the loss must be, e.g. 2"
+    remedy = "write how many times the smallest recent loss the loss must be, e.g. 2"
     problems = check_positive(spike.factor, _CODE, "factor", what="the factor", remedy=remedy)
     yield from problems
     if not problems and not is_unresolved(spike.factor) and spike.factor <= 1:
         yield spike.wrong(
             "factor",
             _CODE,
-            "the loss is always this many times the smallest of late: the alarm would ring at once",
+            "the loss is always at least the smallest recent loss, so that the alarm would ring immediately",
             remedy,
             allowed="a number above 1",
         )
@@ -139,8 +140,8 @@ def _check_window(condition: LossSpike | ThroughputDrop) -> Iterator[Problem]:
     yield condition.wrong(
         "window_minutes" if by_default else "minutes",
         _CODE,
-        f"{minutes} minutes of a window of {window} are to be bad, and none is left to compare them with",
-        "write fewer minutes, or a longer window",
+        f"{minutes} bad minutes fill the whole window of {window} minutes, so that none is left for comparison",
+        "write fewer `minutes`, or a longer window",
         allowed=f"minutes below {window}, or a window above {minutes}",
     )
 
@@ -153,13 +154,15 @@ def check_layout(layout: CheckpointLayout) -> list[Problem]:
             training_watch_facts().layouts,
             _LAYOUT,
             "known",
-            message="no layout of checkpoints has this name",
-            otherwise="write one of these, or tell the pattern of a folder",
+            message="unknown layout of checkpoints",
+            otherwise="write one of the allowed layouts, or set `pattern` to the pattern of the folders",
         )
     return [
         *_check_pattern(layout.pattern),
-        *_check_file(layout.marker, "marker", "the file that ends a checkpoint lies in it", "trainer_state.json"),
-        *_check_file(layout.pointer, "pointer", "the file that names the newest lies beside the folders", "latest"),
+        *_check_file(
+            layout.marker, "marker", "`marker` must be a file inside the folder of a checkpoint", "trainer_state.json"
+        ),
+        *_check_file(layout.pointer, "pointer", "`pointer` must be a file next to the checkpoint folders", "latest"),
     ]
 
 
@@ -167,15 +170,15 @@ def _check_pattern(pattern: str | None) -> Iterator[Problem]:
     if pattern is not None and is_unresolved(pattern):
         return
     if not pattern:
-        fault = "the pattern of a checkpoint's folder is missing"
+        fault = "`pattern` or the name of a layout is required"
     else:
         compiled = _compiled(pattern)
         if isinstance(compiled, str):
             fault = f"the pattern does not compile: {compiled}"
         elif compiled.groups != 1:
-            fault = f"the pattern has {compiled.groups} groups, and its one group must be the step"
+            fault = f"the pattern must have exactly one group, for the step, and has {compiled.groups}"
         elif "/" in pattern:
-            fault = "the pattern has a slash, and is of one folder right below the checkpoints' prefix"
+            fault = "the pattern must not contain a slash: it matches a folder directly below the checkpoints' prefix"
         else:
             return
     yield Problem(
@@ -183,8 +186,8 @@ def _check_pattern(pattern: str | None) -> Iterator[Problem]:
         path=("pattern",),
         value=pattern,
         message=fault,
-        allowed="a regular expression of Python with one group, which holds the step",
-        remedy=f"write e.g. {_EXAMPLE!r}; a group that only groups is written (?:…)",
+        allowed="a Python regular expression with one group, which matches the step",
+        remedy=f"write e.g. {_EXAMPLE!r}; write other groups as non-capturing, (?:…)",
     )
 
 
@@ -197,7 +200,7 @@ def _check_file(name: str | None, attribute: str, message: str, example: str) ->
         value=name,
         message=message,
         allowed="a name without a leading slash",
-        remedy=f"write e.g. {example!r}, or leave it out when there is none",
+        remedy=f"write e.g. {example!r}, or remove it if there is none",
     )
 
 
@@ -215,12 +218,15 @@ def _check_others(jobs: WatchedJobs, prefix: str, *, restarts: bool) -> list[Pro
 
 
 def _check_others_restart(jobs: WatchedJobs) -> Iterator[Problem]:
-    """Return a problem for each thing without which `jobs` could not be started again."""
+    """Return a problem for each missing setting without which `jobs` cannot be restarted."""
     missing = {
-        "roles": ("what these jobs run as is not told: the watch could pass no role on", "write their execution roles"),
+        "roles": (
+            "`roles` is required to restart jobs: the watch must pass their execution role",
+            "write their execution roles",
+        ),
         "checkpoints": (
-            "where these jobs keep checkpoints is not told: the watch could find none",
-            "write the S3 URIs below which they lie",
+            "`checkpoints` is required to restart jobs: the watch must find their checkpoints",
+            "write the S3 URIs below which they are stored",
         ),
     }
     yield from (
@@ -228,7 +234,7 @@ def _check_others_restart(jobs: WatchedJobs) -> Iterator[Problem]:
             code=SageMakerCode.WATCH_OTHERS,
             path=(attribute,),
             message=message,
-            remedy=f"{remedy}, or let the watch restart nothing (a maximum of 0)",
+            remedy=f"{remedy}, or disable restarts (a maximum of 0)",
         )
         for attribute, (message, remedy) in missing.items()
         if not getattr(jobs, attribute)
@@ -236,16 +242,18 @@ def _check_others_restart(jobs: WatchedJobs) -> Iterator[Problem]:
 
 
 def check_prefix(prefix: str) -> list[Problem]:
-    """Return a problem unless `prefix` is what names of some jobs begin with, and of few others."""
+    """Return a problem unless `prefix` is valid for names of training jobs, and long enough to match few others."""
     if is_unresolved(prefix):
         return []
     least = training_watch_facts().limits.prefix_characters
     if not _PREFIX.fullmatch(prefix):
-        fault = "names of training jobs have letters, digits and hyphens, so that none begins with this"
+        fault = "no name of a training job can begin with this prefix: names have letters, digits and hyphens"
     elif len(prefix) < least:
-        fault = f"a prefix of fewer than {least} characters catches jobs that nobody meant"
+        fault = f"a prefix shorter than {least} characters would match unrelated jobs"
     elif len(prefix) > _PREFIX_LENGTH:
-        fault = "names of restarts are shortened to 63 characters, and must still begin with this"
+        fault = (
+            f"a prefix longer than {_PREFIX_LENGTH} characters leaves no room for the names of restarts, which have 63"
+        )
     else:
         return []
     return [
@@ -255,22 +263,22 @@ def check_prefix(prefix: str) -> list[Problem]:
             value=prefix,
             message=fault,
             allowed=f"{least} to {_PREFIX_LENGTH} letters, digits and hyphens; a letter or digit first",
-            remedy="write what the names of these jobs begin with, e.g. 'alice-' for the SDK's base_job_name='alice-…'",
+            remedy="write the prefix of these jobs' names, e.g. 'alice-' for base_job_name='alice-…' of the SDK",
         )
     ]
 
 
 def check_prefixes(prefixes: Mapping[str, str]) -> list[Problem]:
-    """Return a problem for each of the `prefixes` of others that is there already; of two within each other, the
-    longer decides."""
+    """Return a problem for each of the `prefixes` that is repeated. Where one prefix begins with another, the longer
+    one decides."""
     named = list(prefixes.values())
     return [
         Problem(
             code=SageMakerCode.WATCH_TWICE,
             path=("others", name, "prefix"),
             value=prefix,
-            message="jobs of this prefix are watched already",
-            remedy="leave one of the two out",
+            message="jobs with this prefix are already watched",
+            remedy="remove one of the two",
         )
         for index, (name, prefix) in enumerate(prefixes.items())
         if prefix in named[:index]
@@ -283,7 +291,7 @@ def _check_place(uri: str, index: int) -> Iterator[Problem]:
             code=SageMakerCode.WATCH_OTHERS,
             path=("checkpoints", index),
             value=uri,
-            message="this is no prefix of a bucket below which checkpoints lie",
+            message="this is not an S3 URI with a prefix",
             allowed="s3://<bucket>/<prefix>, without `*`, `?` or `$`",
-            remedy="write e.g. 's3://my-bucket/alice'; a whole bucket would let the watch write anywhere in it",
+            remedy="write e.g. 's3://my-bucket/alice'; with a whole bucket, the watch could write anywhere in it",
         )

@@ -1,4 +1,4 @@
-"""What a watch looks after: its name, training jobs, clusters, and how much of them it can hold."""
+"""The name of a watch, the training jobs and clusters that it follows, and how many of them it can follow."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -13,20 +13,20 @@ from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.watch import JobWatch, WatchSpec
 
 _NAME = Limit(minimum=1, maximum=48, pattern=r"[a-zA-Z0-9](-*[a-zA-Z0-9])*")
-"""Ours: names of the watch's queue and alarms begin with it."""
+"""Limit of llm-fleet: the names of the watch's queue and alarms begin with it."""
 
 
 def check_watch_name(name: str) -> list[Problem]:
-    """Return a problem unless `name` may be a watch's."""
+    """Return a problem unless `name` has 1 to 48 letters, digits and hyphens."""
     return check_hyphenated_name(name, _NAME, SageMakerCode.NAME, "name", what="name of the watch")
 
 
 def check_followed(
     job: TrainingJobSpec, watch: WatchSpec, own: JobWatch | None = None, *, followed: Collection[str] = ()
 ) -> list[Problem]:
-    """Return why `watch` could not look after `job`.
+    """Return why `watch` cannot follow `job`.
 
-    `own`: what is different for this job. `followed`: the prefixes that the watch has until now.
+    `own`: the settings of this job. `followed`: the prefixes that the watch already follows.
     """
     own = own or JobWatch()
     conditions = watch.conditions if own.conditions is None else own.conditions
@@ -38,7 +38,7 @@ def check_followed(
 
 
 def check_cluster_arn(arn: str, *path: str | int) -> list[Problem]:
-    """Return a problem unless `arn` is a HyperPod cluster's."""
+    """Return a problem unless `arn` is the ARN of a HyperPod cluster."""
     if is_unresolved(arn) or (isinstance(arn, str) and re.fullmatch(load("cluster_arn")["pattern"], arn)):  # pyright: ignore[reportUnnecessaryIsInstance]
         return []
     return [
@@ -46,9 +46,9 @@ def check_cluster_arn(arn: str, *path: str | int) -> list[Problem]:
             code=SageMakerCode.WATCH_CLUSTER,
             path=path,
             value=arn,
-            message="this is no ARN of a HyperPod cluster, and only HyperPod sends events of its nodes",
+            message="this is not the ARN of a HyperPod cluster, and only HyperPod sends events about its nodes",
             allowed="an ARN like arn:aws:sagemaker:us-west-2:111122223333:cluster/0123456789ab",
-            remedy="write the cluster's ARN (aws sagemaker describe-cluster), or give the construct itself",
+            remedy="write the cluster's ARN (see `aws sagemaker describe-cluster`), or pass the construct itself",
         )
     ]
 
@@ -56,7 +56,7 @@ def check_cluster_arn(arn: str, *path: str | int) -> list[Problem]:
 def check_watched_clusters(
     names: Sequence[str], *, hyperpod: Sequence[str], others: Sequence[str], path: str = "clusters"
 ) -> list[Problem]:
-    """Return a problem for each of `names` that is none of the fleet's `hyperpod` clusters, or is there twice."""
+    """Return a problem for each of `names` that is not one of the fleet's `hyperpod` clusters, or is repeated."""
     return [
         *(
             problem
@@ -68,8 +68,8 @@ def check_watched_clusters(
                 code=SageMakerCode.WATCH_TWICE,
                 path=(path, index),
                 value=name,
-                message="this cluster is named twice",
-                remedy="leave one of the two out",
+                message="this cluster is listed twice",
+                remedy="remove one of the two",
             )
             for index, name in enumerate(names)
             if name in names[:index]
@@ -85,16 +85,18 @@ def _check_cluster(name: str, hyperpod: Sequence[str], others: Sequence[str]) ->
     yield Problem(
         code=SageMakerCode.WATCH_CLUSTER,
         value=name,
-        message="this is a ParallelCluster, and only HyperPod sends events of its nodes"
+        message="this is a cluster of AWS ParallelCluster, and only HyperPod sends events about its nodes"
         if name in others
         else "the fleet has no cluster of this name",
         allowed=offered,
-        remedy=f"write {offer!r}" if offer else "name a HyperPod cluster of the fleet, or leave it out for all of them",
+        remedy=f"write {offer!r}"
+        if offer
+        else "write a HyperPod cluster of the fleet, or remove `clusters` to watch all of them",
     )
 
 
 def check_room(jobs: Collection[str]) -> list[Problem]:
-    """Return a problem when one watch's role cannot have a policy for each of `jobs`, beside its own."""
+    """Return a problem when the watch's role cannot have a policy for each of `jobs`, in addition to its own."""
     most = training_watch_facts().limits.role_policies - 1
     if len(jobs) <= most:
         return []
@@ -102,9 +104,9 @@ def check_room(jobs: Collection[str]) -> list[Problem]:
         Problem(
             code=SageMakerCode.WATCH_ROOM,
             value=len(jobs),
-            message=f"each job brings the watch's role a policy of its own, and IAM attaches {most + 1} to a role",
+            message=f"each job adds a policy to the watch's role, and IAM allows {most + 1} policies per role",
             allowed=f"up to {most} jobs",
-            remedy="let another watch follow some of them, or watch jobs that share a role by a prefix of their names",
+            remedy="use another watch for some of them, or watch jobs that share a role by a prefix of their names",
         )
     ]
 
@@ -116,30 +118,32 @@ def check_followed_something(*, jobs: bool, clusters: bool) -> list[Problem]:
     return [
         Problem(
             code=SageMakerCode.WATCH_PREFIX,
-            message="this watch follows no training job and no cluster, and would only cost",
-            remedy="give it to a TrainingJob (`watch=`), or name `others` or `clusters`",
+            message="this watch has no effect: it follows neither training jobs nor clusters",
+            remedy="pass it to a TrainingJob (`watch=`), or set `others` or `clusters`",
         )
     ]
 
 
 def check_settings_size(characters: int) -> list[Problem]:
-    """Return a problem when the settings are longer than what Lambda takes beside the other variables."""
+    """Return a problem when the settings exceed Lambda's limit for environment variables."""
     most = training_watch_facts().limits.environment_bytes - _OTHER_VARIABLES
-    return _check_size(characters, most, "the settings of all jobs are longer than a function's variables may be")
+    return _check_size(
+        characters, most, "the settings of all jobs exceed the size of a Lambda function's environment variables"
+    )
 
 
 def check_pattern_size(characters: int) -> list[Problem]:
-    """Return a problem when a rule's pattern is longer than EventBridge takes."""
+    """Return a problem when the pattern of a rule is longer than EventBridge allows."""
     most = training_watch_facts().limits.pattern_characters
     return _check_size(
         characters,
         most,
-        "the names of all jobs, or the ARNs of all clusters, make a longer rule than EventBridge takes",
+        "the names of all jobs, or the ARNs of all clusters, make an event pattern longer than EventBridge allows",
     )
 
 
 _OTHER_VARIABLES = 512
-"""Bytes: names and ARNs of table, queue and topic, whose length is known only when they are made."""
+"""Bytes for names and ARNs of table, queue and topic, whose length is known only at deployment."""
 
 
 @rule
@@ -150,7 +154,7 @@ def _check_size(characters: int, most: int, message: str) -> Iterator[Problem]:
             value=characters,
             message=message,
             allowed=f"up to {most} characters",
-            remedy="let another watch follow some of them, or give fewer jobs settings of their own",
+            remedy="use another watch for some of them, or give fewer jobs their own settings",
         )
 
 
@@ -159,8 +163,8 @@ def _check_checkpoints(job: TrainingJobSpec, restarts: int) -> Iterator[Problem]
         yield Problem(
             code=SageMakerCode.WATCH_NO_CHECKPOINTS,
             path=("checkpoints",),
-            message=f"job {job.name} keeps no checkpoints, so that each restart would begin at step 0",
-            remedy="give the job checkpoints, or let the watch restart it never (a maximum of 0) and only tell",
+            message=f"job {job.name} saves no checkpoints, so that each restart would begin at step 0",
+            remedy="set the job's `checkpoints`, or disable restarts (a maximum of 0) so that the watch only notifies",
         )
 
 
@@ -170,6 +174,6 @@ def _check_once(name: str, followed: Collection[str]) -> Iterator[Problem]:
             code=SageMakerCode.WATCH_TWICE,
             path=("name",),
             value=name,
-            message="jobs of this name are watched already",
-            remedy="follow them once, and give each job a name of its own",
+            message="jobs with this name are already watched",
+            remedy="follow each job only once, and give each job its own name",
         )

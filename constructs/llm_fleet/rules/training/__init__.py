@@ -1,1 +1,1 @@
-"""Rules of training: the runtime that nodes carry, how a run is spread over them, and what it needs."""
+"""Rules of training: the training runtime on the nodes, the parallelism of a run, and its requirements."""

@@ -1,4 +1,4 @@
-"""All rules of a training run, in the order in which one needs the other."""
+"""All rules of a training run, in the order of their dependencies."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -33,7 +33,7 @@ from llm_fleet.spec.model_shape import Model
 
 
 def check_place(run: PlacedRun) -> list[Problem]:
-    """Return what the partition of `run` lacks: instances that we know, nodes, a runtime, the backend's accelerator."""
+    """Return problems of the partition of `run`: its instance type, nodes, runtime, and accelerator of the backend."""
     accelerator = accelerator_of(run.partition.instance_type)
     if accelerator is None:
         return [_unknown_type(run)]
@@ -43,8 +43,8 @@ def check_place(run: PlacedRun) -> list[Problem]:
 def _unknown_type(run: PlacedRun) -> Problem:
     return Problem(
         code=Code.JOB_PARTITION,
-        message="the catalog does not know this instance type, so nothing can be said of a job on it",
-        remedy="write EC2's name of one that it knows, e.g. 'trn1.32xlarge'",
+        message="unknown instance type of the partition",
+        remedy="write an EC2 instance type of the catalog, e.g. 'trn1.32xlarge'",
         path=("partition", "instance_type"),
         value=run.partition.instance_type,
     )
@@ -56,7 +56,7 @@ def _nodes(run: PlacedRun) -> Iterator[Problem]:
         yield Problem(
             code=Code.JOB_PARTITION,
             message=f"the partition {run.partition.name} has no nodes",
-            remedy="give it as many as the job needs",
+            remedy="give the partition as many nodes as the job needs",
             path=("partition", "nodes"),
             value=there,
         )
@@ -64,9 +64,9 @@ def _nodes(run: PlacedRun) -> Iterator[Problem]:
         yield run.wrong(
             "nodes",
             Code.JOB_NODES,
-            f"the partition {run.partition.name} has {there} node{'' if there == 1 else 's'}, so Slurm would "
+            f"the partition {run.partition.name} has only {there} node{'' if there == 1 else 's'}, so Slurm would "
             "never start the job",
-            f"write nodes={there}, or give the partition {run.nodes}",
+            f"write nodes={there}, or give the partition {run.nodes} nodes",
             allowed=f"1 to {there}",
         )
 
@@ -76,15 +76,15 @@ def _runtime(run: PlacedRun) -> Iterator[Problem]:
     if partition.training_folder is None:
         yield Problem(
             code=Code.JOB_RUNTIME,
-            message=f"the nodes of {partition.cluster} carry no training runtime: a job would find no program",
-            remedy="give the cluster one: `training:` in a fleet file, TrainingRuntime in Python",
+            message=f"the cluster {partition.cluster} has no training runtime, which contains the training program",
+            remedy="add one to the cluster: `training:` in a fleet file, TrainingRuntime in Python",
             path=("partition", "training_folder"),
         )
     elif partition.environments is not None and not partition.environments:
         yield Problem(
             code=Code.JOB_RUNTIME,
             message=f"the training runtime of {partition.cluster} has no environment for {partition.name}",
-            remedy="add one for it under `training: environments`",
+            remedy="add one for this partition to `training: environments`",
             path=("partition", "environments"),
         )
 
@@ -107,7 +107,7 @@ def _backend(run: PlacedRun, accelerator: Accelerator) -> Iterator[Problem]:
     yield Problem(
         code=Code.JOB_BACKEND,
         message=f"the backend {backend.value} does not run on {run.partition.instance_type}, which has {what}",
-        remedy=f"write backend={usual.value!r}, or leave it out",
+        remedy=f"write backend={usual.value!r}, or remove it",
         path=("backend",),
         value=backend.value,
         allowed=", ".join(allowed),
@@ -118,9 +118,9 @@ _IN_PYTHON = "; in Python ServerEnvironment"
 
 
 def check_export(run: PlacedRun) -> list[Problem]:
-    """Return why nothing could serve what `run` exports: server, instance type and sizes are judged as a service's.
+    """Return why the export of `run` could not be served: server, instance type and sizes are checked as of a service.
 
-    Then, why its nodes could not compile it.
+    If they are right, return why the nodes of the run could not compile it.
     """
     export = run.export
     if export is None:
@@ -141,19 +141,19 @@ def check_export(run: PlacedRun) -> list[Problem]:
 
 
 def _environment(export: ServedExport, partition: TrainingPartition) -> Iterator[Problem]:
-    """A training environment has no exporter, and another release's compiler makes what the server refuses."""
-    told, names = export.environment, partition.environments
-    if is_unresolved(told):
+    """A training environment has no exporter, and a server rejects the output of another Neuron release's compiler."""
+    name, names = export.environment, partition.environments
+    if is_unresolved(name):
         return
-    if told is None:
+    if name is None:
         yield from _nothing_compiles(export, partition)
-    elif names is not None and told not in names:
+    elif names is not None and name not in names:
         yield Problem(
             code=Code.JOB_EXPORT,
-            message="the nodes of the partition have no environment of this name",
-            remedy=did_you_mean(told, names, otherwise="add one under `training: environments`, for their group"),
+            message="the nodes of the partition have no environment with this name",
+            remedy=did_you_mean(name, names, otherwise="add it to `training: environments`, for their group"),
             path=("export", "environment"),
-            value=told,
+            value=name,
             allowed=", ".join(names),
         )
 
@@ -165,17 +165,20 @@ def _nothing_compiles(export: ServedExport, partition: TrainingPartition) -> Ite
     accelerator = accelerator_of(partition.instance_type)
     families = model_servers()[server].families
     if accelerator is None:
-        return  # Which is told of the partition.
+        return  # `check_place` reports the unknown type.
     if accelerator.family not in families:
-        what = f"nothing compiles for {server} on {partition.instance_type}: its image runs on {' and '.join(families)}"
-        remedy = "leave export out, and export the trained model with ModelExport, on a host that the image runs on"
+        what = f"the image of {server} cannot compile on {partition.instance_type}: it needs {' or '.join(families)}"
+        remedy = f"remove `export`, and export the trained model with ModelExport, on a host of {' or '.join(families)}"
     elif there:
         what = (
-            f"the environment for exports is the image of {' and '.join(there)}, and {server} takes what its own made"
+            f"the environment for exports uses the image of {' and '.join(there)}, and {server} loads only models that "
+            "its own image compiled"
         )
         remedy = f"write `server: {server}` in that environment, or export for {there[0]}"
     else:
-        what = f"{server} takes what the compiler of its own image made, and no environment of {partition.name} has it"
+        what = (
+            f"{server} loads only models that its own image compiled, and {partition.name} has no environment with it"
+        )
         remedy = (
             f"add `export: {{kind: server, server: {server}}}` to `training: environments` of its cluster{_IN_PYTHON}"
         )
@@ -183,7 +186,7 @@ def _nothing_compiles(export: ServedExport, partition: TrainingPartition) -> Ite
 
 
 def _of_export(problem: Problem) -> Problem:
-    """Return a problem of the server by the export's attributes."""
+    """Return a problem of the server at the path of the export's attributes."""
     return replace(problem, path=("server",) if problem.path == ("kind",) else problem.path).under("export")
 
 
@@ -196,21 +199,21 @@ def _sizes(export: ServedExport) -> Iterator[Problem]:
 def _no_neuron(export: ServedExport) -> Problem:
     return Problem(
         code=Code.JOB_EXPORT,
-        message="the servers run on instances with Neuron devices, and this is none",
-        remedy="write 'inf2.xlarge', or a larger one",
+        message="the servers need an instance type with Neuron devices",
+        remedy="write 'inf2.xlarge', or a larger instance type of inf2",
         path=("export", "instance_type"),
         value=export.instance_type,
     )
 
 
-_BESIDE = {"name": "run", "folder": None, "steps": 1, "warmup_steps": None, "seed": None}
-"""What does not say how a run is spread: as a token, it is judged as this."""
+_NEXT_TO = {"name": "run", "folder": None, "steps": 1, "warmup_steps": None, "seed": None}
+"""Values that replace CDK tokens in attributes that do not affect how a run is spread."""
 
 
 def check_run(run: PlacedRun) -> list[Problem]:
-    """Return everything that is wrong with `run`, each mistake once; a good one gives nothing.
+    """Return everything that is wrong with `run`, each mistake once.
 
-    What judges values together waits until each of them is right by itself.
+    Rules over several values run only when each of these values is right by itself.
     """
     tokens = [*check_run_known(run), *(each.under("partition") for each in check_partition(run.partition))]
     wrong = wrong_names(tokens)
@@ -224,12 +227,12 @@ def check_run(run: PlacedRun) -> list[Problem]:
     if not wrong & {"folder", "partition"}:
         own += check_folder(run)
     if not wrong & {"model", "data", "partition", "checkpoint", "export"}:
-        own += _not_told(check_buckets(run), own)
+        own += _elsewhere(check_buckets(run), own)
     if not any(problem.code is Code.JOB_PLACE and problem.path == ("model",) for problem in own):
         own += _of_size(run, wrong)
     if SPREAD & wrong_names(own) - {"model"}:
         return own
-    run = run.model_copy(update={name: value for name, value in _BESIDE.items() if name in wrong})
+    run = run.model_copy(update={name: value for name, value in _NEXT_TO.items() if name in wrong})
     place = check_place(run)
     if any(problem.code in (Code.JOB_PARTITION, Code.JOB_BACKEND) for problem in place):
         return [*own, *place]
@@ -240,7 +243,7 @@ def check_run(run: PlacedRun) -> list[Problem]:
 
 
 def _on_its_nodes(run: PlacedRun) -> PlacedRun:
-    """Return `run` on as many nodes as there are, where it asks for more: the rest is judged by those."""
+    """Return `run` with the partition's number of nodes where it requests more, so that the other rules can run."""
     there = run.partition.nodes
     return run.model_copy(update={"nodes": there}) if run.nodes is not None and run.nodes > there else run
 
@@ -252,6 +255,6 @@ def _of_size(run: PlacedRun, wrong: frozenset[str]) -> list[Problem]:
     return found if found or "export" in wrong else check_export(run)
 
 
-def _not_told(found: Iterator[Problem], told: list[Problem]) -> Iterator[Problem]:
-    """Return what is not told of the same place already."""
-    return (problem for problem in found if problem.path not in [each.path for each in told])
+def _elsewhere(found: Iterator[Problem], others: list[Problem]) -> Iterator[Problem]:
+    """Return the problems whose path none of `others` has."""
+    return (problem for problem in found if problem.path not in [each.path for each in others])

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with what nodes carry for training jobs; which group has what, and talks over what."""
+"""All rules of a training runtime; which node group has which environment and which network fabric."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ _LABEL = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 def check_training(runtime: TrainingRuntime, place: TrainingPlace) -> list[Problem]:
-    """Return everything that is wrong with `runtime` in a cluster like `place`, by its attributes and indices."""
+    """Return everything that is wrong with `runtime` in the cluster `place`, by its attributes and indices."""
     return [
         *check_folder(runtime, place),
         *_environments(runtime, place),
@@ -70,13 +70,13 @@ def _environments(runtime: TrainingRuntime, place: TrainingPlace) -> Iterator[Pr
             *check_packages(environment),
             *check_exporting(environment, place),
         ]
-        # What is missing from the lock, and whether it is reached, follows from a stack that is not what was meant.
+        # With a wrong stack, problems of the lock file and of the network would be misleading.
         found = found or [*check_locked(environment, place), *check_reached(environment, place)]
         yield from (problem.under("environments", index) for problem in found)
 
 
 def check_stack(environment: PlannedEnvironment, place: TrainingPlace) -> list[Problem]:
-    """Return why an environment of a Neuron release cannot be; nothing of any other one."""
+    """Return what is wrong with stack, release, Python and OS of a Neuron environment; nothing for another kind."""
     if environment.kind is not EnvironmentKind.NEURON:
         return []
     families = _families(environment, place)
@@ -106,7 +106,7 @@ def _no_such_stack(name: str, families: list[str]) -> Problem:
     known = sorted({stack for family in families for stack in stacks_for(family)}) or list(training_stacks())
     return Problem(
         code=Code.TRAINING_STACK,
-        message="there is no such stack of Neuron packages",
+        message="unknown stack of Neuron packages",
         remedy=did_you_mean(name, known, otherwise=f"write {known[0]!r}"),
         path=("stack",),
         value=name,
@@ -115,17 +115,17 @@ def _no_such_stack(name: str, families: list[str]) -> Problem:
 
 
 def _of_families(stack: TrainingStack, families: list[str]) -> Iterator[Problem]:
-    """trn1 and trn2 are different worlds: what one trains with, the other may not have."""
+    """Training stacks support either trn1 or trn2, and rarely both."""
     for family in families:
         if family in stack.families:
             continue
         fitting = stacks_for(family)
         yield Problem(
             code=Code.TRAINING_STACK_FAMILY,
-            message=f"{stack.name} ({stack.title}) does not train on {family}",
-            remedy=f"write {fitting[0]!r} for {family}, in an environment of its own"
+            message=f"{stack.name} ({stack.title}) does not support {family}",
+            remedy=f"write {fitting[0]!r} for {family}, in a separate environment"
             if fitting
-            else f"take {family} out of its groups: there is no stack to train on it",
+            else f"remove groups of {family} from this environment: no training stack supports it",
             path=("stack",),
             value=stack.name,
             allowed=", ".join(fitting),
@@ -141,8 +141,8 @@ def _of_release(stack: TrainingStack, release: str) -> Iterator[Problem]:
     older = [each for each in releases if parts(each) < parts(release)]
     yield Problem(
         code=Code.TRAINING_STACK_RELEASE,
-        message=f"Neuron {release} has no {stack.name}{why}",
-        remedy=f"take {(older or releases[-1:])[0]!r}",
+        message=f"Neuron {release} does not contain {stack.name}{why}",
+        remedy=f"write {(older or releases[-1:])[0]!r}",
         path=("release",),
         value=release,
         allowed=", ".join(releases),
@@ -150,7 +150,7 @@ def _of_release(stack: TrainingStack, release: str) -> Iterator[Problem]:
 
 
 def _overridden(environment: PlannedEnvironment, stack: TrainingStack, release: str) -> Iterator[Problem]:
-    """A version of the release's own packages may be chosen among those that it has, e.g. an older PyTorch."""
+    """Users may choose among the versions of a package in the release, e.g. an older PyTorch."""
     facts = neuron_releases()[release]
     for name in stack.packages:
         versions = stack.versions(facts, name)
@@ -159,8 +159,8 @@ def _overridden(environment: PlannedEnvironment, stack: TrainingStack, release: 
             continue
         yield Problem(
             code=Code.TRAINING_STACK_RELEASE,
-            message=f"Neuron {release} has no {wanted}",
-            remedy=f"leave it out for the usual one, or write {plain(name)}=={versions[0]}",
+            message=f"Neuron {release} does not contain {wanted}",
+            remedy=f"remove it to use the default version, or write {plain(name)}=={versions[0]}",
             path=("packages",),
             value=str(wanted),
             allowed=", ".join(versions),
@@ -173,8 +173,8 @@ def _python(environment: PlannedEnvironment, release: str) -> Iterator[Problem]:
     if python is not None and python not in fitting:
         yield Problem(
             code=Code.TRAINING_PYTHON,
-            message=f"the packages of Neuron {release} are not made for Python {python}",
-            remedy=f"write python: {fitting[-1]!r}, which the nodes' image must have",
+            message=f"the packages of Neuron {release} do not support Python {python}",
+            remedy=f"write python: {fitting[-1]!r}; the image of the nodes must contain it",
             path=("python",),
             value=python,
             allowed=", ".join(fitting),
@@ -189,15 +189,15 @@ def _glibc(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[Pr
     has, needs = short
     yield Problem(
         code=Code.TRAINING_GLIBC,
-        message=f"the wheels of {TORCH} {torch} ask for glibc {needs}, and {place.os} has {has}",
-        remedy="take `os: ubuntu2204` or newer for the cluster, or Neuron 2.28.1, whose PyTorch 2.8 runs there",
+        message=f"the wheels of {TORCH} {torch} require glibc {needs}, and {place.os} has {has}",
+        remedy="set the cluster's `os` to ubuntu2204 or newer, or use Neuron 2.28.1, whose PyTorch 2.8 runs on it",
         path=("release",),
         value=environment.release,
     )
 
 
 def check_names(planned: Sequence[PlannedEnvironment]) -> Iterator[Problem]:
-    """Return which names no environment can bear, or two bear."""
+    """Return a problem for each name of an environment that is invalid or repeated."""
     names = [environment.given.name for environment in planned]
     for index, name in enumerate(names):
         if name is None:
@@ -205,23 +205,23 @@ def check_names(planned: Sequence[PlannedEnvironment]) -> Iterator[Problem]:
         if not _LABEL.fullmatch(name):
             yield Problem(
                 code=Code.TRAINING_NAME,
-                message="an environment is a folder on the nodes, and cannot be called so",
-                remedy="take at most 64 lower-case letters, digits, dots, hyphens and underscores",
+                message="this is not a valid name of an environment, which is also the name of a folder",
+                remedy="write at most 64 lower-case letters, digits, dots, hyphens and underscores",
                 path=("environments", index, "name"),
                 value=name,
             )
         elif name in names[:index]:
             yield Problem(
                 code=Code.TRAINING_NAME,
-                message="two environments are called so",
-                remedy="give each a name of its own",
+                message="two environments have this name",
+                remedy="give each environment a different name",
                 path=("environments", index, "name"),
                 value=name,
             )
 
 
 def check_groups(planned: Sequence[PlannedEnvironment], place: TrainingPlace) -> Iterator[Problem]:
-    """Return which environments are for no group, or for one that jobs do not run on, or that has another."""
+    """Return problems of environments without a group, with an unknown group, or with another environment's group."""
     taken: dict[tuple[str, str], int] = {}
     for index, environment in enumerate(planned):
         found = [*_unknown(environment, place), *_none(environment, place)]
@@ -238,11 +238,11 @@ def _unknown(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[
     for index, name in enumerate(environment.given.groups or ()):
         if name in names:
             continue
-        why = "no jobs run on this group" if name in others else "the cluster has no such group"
+        why = "jobs do not run on this group" if name in others else "the cluster has no group with this name"
         yield Problem(
             code=Code.TRAINING_GROUP,
             message=why,
-            remedy=did_you_mean(name, names, otherwise="name compute groups, or leave `groups` out for all it fits"),
+            remedy=did_you_mean(name, names, otherwise="write compute groups, or remove `groups` to use all that fit"),
             path=("groups", index),
             value=name,
             allowed=", ".join(names),
@@ -257,20 +257,20 @@ def _none(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[Pro
         devices = "Neuron devices"
     if environment.given.groups is None and devices is not None:
         known = families_of(environment.given, environment.stack)
-        stack = f" that it runs on, {' or '.join(known)}" if known and environment.family else ""
-        message = f"this environment is for no group: none has {devices}{stack}"
+        stack = f" of {' or '.join(known)}, which it needs" if known and environment.family else ""
+        message = f"no compute group can use this environment: none has {devices}{stack}"
     else:
-        message = "this environment is for no group, so no node would build it"
+        message = "this environment has no group, so no node would build it"
     yield Problem(
         code=Code.TRAINING_NO_GROUP,
         message=message,
-        remedy="name compute groups that it is for, or remove it",
+        remedy="set `groups` to compute groups that can use it, or remove the environment",
         path=("groups",),
     )
 
 
 def _called(environment: PlannedEnvironment) -> str:
-    return environment.given.name or f"that of kind {environment.kind.value}"
+    return environment.given.name or f"the one of kind {environment.kind.value}"
 
 
 def _two(group: str, first: PlannedEnvironment, index: int) -> Problem:
@@ -279,8 +279,8 @@ def _two(group: str, first: PlannedEnvironment, index: int) -> Problem:
         code=Code.TRAINING_TWO_ENVIRONMENTS,
         message=f"{'exports' if exporting else 'jobs'} on {group} would have two environments: this one and "
         f"{_called(first)}",
-        remedy="say with `groups` which group each is for"
-        + ("" if exporting else "; with `use: export` that this one is for exports alone"),
+        remedy="set the `groups` of each environment"
+        + ("" if exporting else ", or set `use: export` if this one is only for exports"),
         path=("environments", index, "groups"),
         value=group,
     )
@@ -288,7 +288,7 @@ def _two(group: str, first: PlannedEnvironment, index: int) -> Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedFabric:
-    """What jobs on some groups talk over."""
+    """The network fabric between processes of jobs on some groups, and its environment variables."""
 
     name: str
     groups: tuple[str, ...]
@@ -299,7 +299,7 @@ class PlannedFabric:
 def plan_fabrics(
     runtime: TrainingRuntime, place: TrainingPlace, environments: Sequence[PlannedEnvironment]
 ) -> list[PlannedFabric]:
-    """Return one fabric for all groups that are alike in it, in the order of the groups."""
+    """Return the fabrics, groups with equal settings in one, in the order of the groups."""
     alike: dict[tuple[str, int, tuple[tuple[str, str], ...]], list[str]] = {}
     for group in place.compute_groups:
         fabric = fabric_of(group)
@@ -310,7 +310,7 @@ def plan_fabrics(
     taken: list[str] = []
     planned: list[PlannedFabric] = []
     for (name, processes, variables), groups in alike.items():
-        # A second fabric of one kind, with other processes or another release, needs a name of its own.
+        # A second fabric of the same kind, with other processes or another release, gets a number.
         taken.append(name)
         number = taken.count(name)
         planned.append(
@@ -325,7 +325,7 @@ def plan_fabrics(
 
 
 def fabric_of(group: NodeGroup) -> TrainingFabric:
-    """Return the fabric of the nodes of `group`; that of the least of its instance types, where they differ."""
+    """Return the fabric of the nodes of `group`; where instance types differ, the one that all support."""
     known = [facts for name in group.instance_types if (facts := facts_of_type(name)) is not None]
     accelerators = {facts.accelerator for facts in known}
     accelerator = accelerators.pop() if len(accelerators) == 1 else None
@@ -333,16 +333,16 @@ def fabric_of(group: NodeGroup) -> TrainingFabric:
 
 
 def processes_of(group: NodeGroup, runtime: TrainingRuntime) -> int:
-    """Return how many processes of a job a node of `group` has; 1 where nobody knows."""
-    told = runtime.processes.get(group.name)
-    if told is not None:
-        return told
+    """Return the processes of a job per node of `group`: as set, or from its instance types; 1 when unknown."""
+    own = runtime.processes.get(group.name)
+    if own is not None:
+        return own
     counts = {count for name in group.instance_types if (count := processes_of_type(name)) is not None}
     return min(counts, default=1)
 
 
 def _release(group: NodeGroup, place: TrainingPlace, environments: Sequence[PlannedEnvironment]) -> str | None:
-    """Return the Neuron release that jobs of `group` run with: its environment's, else that of the hosts."""
+    """Return the Neuron release that jobs of `group` use: that of its environment, or else that of the hosts."""
     own = next((each.release for each in environments if group.name in each.groups and each.stack), None)
     release = own or place.neuron_release
     return release if release in neuron_releases() else None

@@ -1,4 +1,4 @@
-"""The cluster that a training runtime is for, and what nodes there carry for it: folder, cache, values for jobs."""
+"""The cluster of a training runtime, and the rules of its folder, compile cache, processes, variables and secret."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,10 +21,10 @@ from llm_fleet.spec.training_runtime import CompileCache, TrainingRuntime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedFolder:
-    """A file system that nodes share."""
+    """A shared file system of the nodes."""
 
     kind: str
-    """`lustre`, or another one."""
+    """`lustre`, or another kind."""
     path: str
     groups: Sequence[str] | None = None
     """Names of the groups whose nodes mount it; `None` for all."""
@@ -32,22 +32,22 @@ class SharedFolder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingPlace:
-    """A cluster, as far as training asks."""
+    """A cluster, as the rules of training need it."""
 
     groups: Sequence[NodeGroup]
     shared: Sequence[SharedFolder] = ()
     region: str | None = None
-    """`None` or a token: nobody knows it yet."""
+    """`None` or a token when it is resolved at deployment."""
     neuron_release: str | None = None
-    """What hosts carry, where it is told."""
+    """The release on the hosts; `None` when the cluster does not set it."""
     os: str | None = None
-    """ParallelCluster's word for the operating system; `None` on HyperPod, whose image is AWS's choice."""
+    """ParallelCluster's name of the operating system; `None` on HyperPod, where AWS chooses the image."""
     source: str = "none"
     """Where downloads come from: `none`, `mirror` or `vendor`."""
     files: Sequence[Mapping[str, Any]] | None = ()
-    """The files of the lock; `None` where they cannot be read, which is told elsewhere."""
+    """The files in the lock file; `None` when it cannot be read, which another rule reports."""
     internet: bool = True
-    """Whether nodes reach it; `True` also where nobody knows."""
+    """Whether nodes have internet access; `True` also when unknown."""
 
     @classmethod
     def of(
@@ -61,7 +61,7 @@ class TrainingPlace:
         os: str | None = None,
         internet: bool = True,
     ) -> "TrainingPlace":
-        """Return `cluster`, which has `groups` of nodes that share the file systems `shared`."""
+        """Return `cluster` with its node groups `groups` and their shared file systems `shared`."""
         return cls(
             groups=groups,
             shared=shared,
@@ -75,12 +75,12 @@ class TrainingPlace:
 
     @property
     def compute_groups(self) -> list[NodeGroup]:
-        """Those that jobs run on."""
+        """The groups on which jobs run."""
         return [group for group in self.groups if group.role is NodeType.COMPUTE or is_unresolved(group.role)]
 
 
 def facts_of_type(name: str) -> Instance | Ec2Instance | None:
-    """Return what is known of an instance type, by its `ml.` name or EC2's; `None` for an unknown one."""
+    """Return the catalog's facts of an instance type, by its `ml.` or EC2 name; `None` for an unknown one."""
     return facts_of(name) or ec2_facts_of(name) or facts_of(f"ml.{name}")
 
 
@@ -91,7 +91,7 @@ def neuron_families(group: NodeGroup) -> list[str]:
 
 
 def processes_of_type(name: str) -> int | None:
-    """Return how many processes a node of type `name` has: one a NeuronCore or GPU, else 1; `None` for unknown."""
+    """Return the processes per node of type `name`: one per NeuronCore or GPU, or else 1; `None` when unknown."""
     facts = facts_of_type(name)
     if facts is None:
         return None
@@ -102,7 +102,7 @@ def processes_of_type(name: str) -> int | None:
 
 
 def check_compile_cache(cache: CompileCache | None, place: TrainingPlace) -> Iterator[Problem]:
-    """Return why `cache` keeps nothing, or nothing is compiled into it."""
+    """Return a problem when `cache` could keep nothing, or when no node compiles anything."""
     if cache is None:
         return
     groups = place.compute_groups
@@ -110,8 +110,8 @@ def check_compile_cache(cache: CompileCache | None, place: TrainingPlace) -> Ite
     if not any(map(neuron_families, groups)) and not unknown:
         yield Problem(
             code=Code.TRAINING_CACHE,
-            message="no compute group has Neuron devices, and nothing else compiles ahead",
-            remedy="leave the compile cache out",
+            message="`compile_cache` has no effect: no compute group has Neuron devices",
+            remedy="remove the compile cache",
             path=("compile_cache",),
         )
         return
@@ -121,15 +121,15 @@ def check_compile_cache(cache: CompileCache | None, place: TrainingPlace) -> Ite
             continue
         yield Problem(
             code=Code.TRAINING_CACHE,
-            message="a cache like that would keep nothing",
-            remedy=f"write 1 {unit} or more",
+            message="a cache with this limit would keep nothing",
+            remedy=f"write at least 1 {unit}",
             path=("compile_cache", name),
             value=value,
         )
 
 
 _BARE = re.compile(r"[^A-Za-z0-9._/+-]")
-"""What no folder of ours has: it is written into scripts, units and configurations."""
+"""Characters that are not allowed in the folder: it is written to scripts, systemd units and configuration files."""
 
 
 def shared_by_all(place: TrainingPlace) -> list[SharedFolder]:
@@ -140,7 +140,7 @@ def shared_by_all(place: TrainingPlace) -> list[SharedFolder]:
 
 
 def folder_of(runtime: TrainingRuntime, place: TrainingPlace) -> str | None:
-    """Return the folder as told, else the usual one; `None` where no file system is shared by all."""
+    """Return the folder as set, or the default one; `None` without a file system that all compute groups mount."""
     if runtime.folder is not None:
         return runtime.folder if is_unresolved(runtime.folder) else normpath(runtime.folder)
     shared = shared_by_all(place)
@@ -148,7 +148,7 @@ def folder_of(runtime: TrainingRuntime, place: TrainingPlace) -> str | None:
 
 
 def check_folder(runtime: TrainingRuntime, place: TrainingPlace) -> list[Problem]:
-    """Return why the nodes of compute groups do not share the folder."""
+    """Return a problem unless the nodes of all compute groups share the folder."""
     shared = shared_by_all(place)
     folder = runtime.folder
     if folder is None:
@@ -165,15 +165,15 @@ def check_folder(runtime: TrainingRuntime, place: TrainingPlace) -> list[Problem
         runtime.wrong(
             "folder",
             Code.TRAINING_FOLDER,
-            "this folder is on no file system that the nodes of all compute groups mount",
-            f"write a folder below {shared[0].path}, or leave it out for {_usual(shared[0])}",
+            "this folder is not on a file system that the nodes of all compute groups mount",
+            f"write a folder below {shared[0].path}, or remove it to use {_usual(shared[0])}",
             allowed=f"a folder below {' or '.join(each.path for each in shared)}",
         )
     ]
 
 
 def _below(folder: str, path: str) -> bool:
-    """The mount itself is not it: it belongs to all."""
+    """The mount point itself is not allowed."""
     return is_unresolved(path) or normpath(folder).startswith(f"{path.rstrip('/')}/")
 
 
@@ -184,7 +184,7 @@ def _usual(shared: SharedFolder) -> str:
 def _no_folder(folder: str, shared: list[SharedFolder]) -> Problem:
     return Problem(
         code=Code.TRAINING_FOLDER,
-        message="this is no absolute path of a folder, without spaces and `..`",
+        message="this is not an absolute folder path without spaces and `..`",
         remedy=f"write e.g. {_usual(shared[0]) if shared else '/fsx/llm-fleet'}",
         path=("folder",),
         value=folder,
@@ -195,11 +195,11 @@ def _not_shared(place: TrainingPlace) -> Problem:
     some = [each.path for each in place.shared]
     names = [group.name for group in place.compute_groups]
     missing = [name for name in names if not any(each.groups is None or name in each.groups for each in place.shared)]
-    why = f": {', '.join(missing)} mount{'s' if len(missing) == 1 else ''} none" if some and missing else ""
+    why = f": {', '.join(missing)} mount{'s' if len(missing) == 1 else ''} no file system" if some and missing else ""
     return Problem(
         code=Code.TRAINING_SHARED,
-        message=f"environments and caches lie on storage that all compute nodes share, and there is none{why}",
-        remedy="let every compute group mount the Lustre file system"
+        message=f"the training runtime needs a file system that all compute nodes mount{why}",
+        remedy="mount the Lustre file system in every compute group"
         if some
         else "give the cluster a Lustre file system, `storage: {fsx: …}` in a fleet file",
         path=("folder",),
@@ -212,7 +212,7 @@ _MOST = 1024
 
 
 def check_variables(variables: Mapping[str, str]) -> Iterator[Problem]:
-    """Return which of `variables` no job can have, or none should."""
+    """Return a problem for each of `variables` that is invalid, reserved or a secret."""
     for name, value in variables.items():
         found = _variable(name, value)
         if found is not None:
@@ -228,41 +228,52 @@ def check_variables(variables: Mapping[str, str]) -> Iterator[Problem]:
 
 def _variable(name: str, value: object) -> tuple[str, str] | None:
     if not _NAME.fullmatch(name):
-        return "this is no name of a variable", "write upper-case letters, digits and underscores, no digit first"
+        return (
+            "this is not a valid name of an environment variable",
+            "write upper-case letters, digits and underscores, no digit first",
+        )
     if name.startswith(_OURS):
-        return "variables of this beginning are llm-fleet's own", "take another name; what they tell has a key here"
+        return "names that begin with LLM_FLEET_ are reserved", "write another name, or use the key of this setting"
     if SECRET_VARIABLE.search(name):
-        return "a secret as a variable can be read by everybody on the nodes", _secret_remedy(name)
+        return "a secret must not be an environment variable: all users of the nodes could read it", _secret_remedy(
+            name
+        )
     if not isinstance(value, str):
-        return "the value of a variable is text", f"write it in quotes: {name}: '{value}'"
+        return "the value of a variable must be text", f"write it in quotes: {name}: '{value}'"
     if not is_unresolved(value) and ("\n" in value or "\0" in value):
-        return "the value of a variable is one line", "write it in one line, without NUL"
+        return "the value of a variable must be a single line", "write it in one line, without NUL characters"
     return None
 
 
 def _secret_remedy(name: str) -> str:
     if name.startswith(("HF_", "HUGGING")):
-        return "keep it in Secrets Manager, and name the secret as `hub_token_secret`"
-    return "keep it in Secrets Manager, and let jobs read it from there"
+        return "store it in Secrets Manager, and set `hub_token_secret` to the secret's ARN"
+    return "store it in Secrets Manager, and read it from there in the job"
 
 
 def check_processes(runtime: TrainingRuntime, place: TrainingPlace) -> Iterator[Problem]:
-    """Return which numbers of processes are none, or are known by nobody."""
+    """Return a problem for each invalid number of processes, and for groups whose number must be set."""
     names = [group.name for group in place.compute_groups]
     for name, count in runtime.processes.items():
         if name not in names:
             yield _processes(
-                "jobs run on no group that is called so", did_you_mean(name, names, otherwise="name one"), name, name
+                "the cluster has no compute group with this name",
+                did_you_mean(name, names, otherwise="write a compute group"),
+                name,
+                name,
             )
         elif not is_unresolved(count) and (type(count) is not int or not 1 <= count <= _MOST):
-            yield _processes("no node has so many processes of a job", f"write 1 to {_MOST}", name, count)
+            yield _processes(
+                f"`processes` must be a whole number from 1 to {_MOST}", f"write 1 to {_MOST}", name, count
+            )
     for group in place.compute_groups:
         counts = {processes_of_type(name) for name in group.instance_types} - {None}
         if group.name not in runtime.processes and len(counts) > 1:
-            told = " or ".join(map(str, sorted(each for each in counts if each is not None)))
+            numbers = " or ".join(map(str, sorted(each for each in counts if each is not None)))
             yield _processes(
-                f"the instance types of {group.name} have {told} NeuronCores or GPUs, and a job has one number for all",
-                f"say it: processes: {{{group.name}: {min(each for each in counts if each is not None)}}}",
+                f"the number of processes per node is required: the instance types of {group.name} have {numbers} "
+                "NeuronCores or GPUs",
+                f"write processes: {{{group.name}: {min(each for each in counts if each is not None)}}}",
                 group.name,
                 None,
             )
@@ -273,13 +284,15 @@ def check_secret(arn: str | None, region: str | None) -> Iterator[Problem]:
     if arn is None or is_unresolved(arn):
         return
     if not re.fullmatch(slurm_database_facts().secret_arn, arn):
-        remedy = "write it whole, as `aws secretsmanager describe-secret` shows it; never the token itself"
-        # What stands there may be the token: it is not shown.
-        yield _secret("this is no ARN of a secret", remedy, None)
+        remedy = "write the complete ARN, as `aws secretsmanager describe-secret` shows it; never the token itself"
+        # The value may be the token itself, so it is not shown.
+        yield _secret("this is not the ARN of a secret", remedy, None)
         return
     place = arn.split(":")[3]
     if region is not None and not is_unresolved(region) and place != region:
-        yield _secret(f"the secret is in {place}, the cluster in {region}", f"replicate it to {region}", arn)
+        yield _secret(
+            f"the secret is in {place}, and the cluster in {region}", f"replicate the secret to {region}", arn
+        )
 
 
 def _processes(message: str, remedy: str, group: str, value: object) -> Problem:

@@ -1,4 +1,4 @@
-"""Images of training environments: their names, whether nodes reach them, whether models can be exported in them."""
+"""Images of training environments: their URIs, whether nodes reach them, and exports of models in them."""
 
 import re
 from collections.abc import Iterator
@@ -29,13 +29,13 @@ _IMAGE = re.compile(
     r"(?:[a-z0-9][a-z0-9.-]*(?:\.[a-z0-9-]+|:[0-9]+)(?::[0-9]+)?[/#])?"
     r"[a-z0-9]+(?:(?:\.|_{1,2}|-+|/)[a-z0-9]+)*:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
 )
-"""`<registry>/<repository>:<tag>`; the registry after which Enroot writes `#` has a dot or a port."""
+"""`<registry>/<repository>:<tag>`; a registry, after which Enroot writes `#`, has a dot or a port."""
 _MOVED = frozenset({"latest", "stable", "main", "master", "nightly", "edge", "dev"})
 _ECR = ".dkr.ecr."
 
 
 def image_of(planned: PlannedEnvironment, place: TrainingPlace) -> str | None:
-    """Return the image of an environment that is a container, without Enroot's scheme; `None` for another one."""
+    """Return the image of a container environment, without Enroot's scheme; `None` for another kind."""
     if planned.kind is EnvironmentKind.SMP:
         image = smp_images().get(planned.release or "")
         return None if image is None or place.region is None else image.uri(place.region)
@@ -47,7 +47,7 @@ def image_of(planned: PlannedEnvironment, place: TrainingPlace) -> str | None:
 
 
 def _of_server(kind: str, region: str | None) -> str | None:
-    """Return the image that a service in `region` runs; `None` where there is none, or the region is unknown."""
+    """Return the image of a service in `region`; `None` when there is none, or the region is unknown."""
     facts, known = model_servers().get(kind), regions().get(region or "")
     if facts is None or known is None:
         return None
@@ -65,7 +65,7 @@ def enroot_image(image: str) -> str:
 
 
 def ecr_repository(image: str, partition: str) -> str | None:
-    """Return the ARN of the private ECR repository that `image` is in; `None` for another registry."""
+    """Return the ARN of the private ECR repository of `image`; `None` for another registry."""
     registry, _, rest = image.partition("/")
     account, ecr, domain = registry.partition(_ECR)
     if not ecr:
@@ -75,7 +75,7 @@ def ecr_repository(image: str, partition: str) -> str | None:
 
 
 def check_image(environment: PlannedEnvironment, place: TrainingPlace) -> list[Problem]:
-    """Return why the image of an environment is none, or not one that stays what it is."""
+    """Return a problem when the image is invalid, or its tag is one that is moved to other images."""
     if environment.kind is EnvironmentKind.SMP:
         return list(_smp(environment, place))
     if environment.kind is not EnvironmentKind.CONTAINER:
@@ -83,31 +83,29 @@ def check_image(environment: PlannedEnvironment, place: TrainingPlace) -> list[P
     image = image_of(environment, place) or ""
     tag = image.rpartition(":")[2]
     if is_unresolved(tag):
-        return [_image_problem("the tag of this image is only known when it is deployed", "write a tag", image)]
+        return [_image_problem("the tag of this image is a CDK token", "write the tag itself", image)]
     if "@" in image:
-        return [
-            _image_problem("Enroot imports images by their tag, not by a digest", "write `<repository>:<tag>`", image)
-        ]
+        return [_image_problem("Enroot imports images by tag, not by digest", "write `<repository>:<tag>`", image)]
     if not is_unresolved(image) and not _IMAGE.fullmatch(image):
         remedy = "write <registry>/<repository>:<tag>, e.g. public.ecr.aws/docker/library/python:3.11.9"
-        return [_image_problem("this is no image with a tag", remedy, image)]
+        return [_image_problem("this is not a container image with a tag", remedy, image)]
     if tag in _MOVED:
-        remedy = "write a tag that is never moved: what an environment holds must not change under its name"
-        return [_image_problem(f"{tag} is another image tomorrow", remedy, image)]
+        remedy = "write a tag that never changes, such as a version: an environment must keep its content"
+        return [_image_problem(f"the tag {tag} is moved to newer images", remedy, image)]
     return []
 
 
 def _smp(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[Problem]:
     found = check_smp_image(environment.release or "")
     yield from (replace(each, path=("release",)) for each in found)
-    told: set[str] = set()
+    messages: set[str] = set()
     for group in place.compute_groups:
         if group.name not in environment.groups:
             continue
         for name in group.instance_types:
             for problem in check_smp_place(name, place.region):
-                if problem.message not in told:
-                    told.add(problem.message)
+                if problem.message not in messages:
+                    messages.add(problem.message)
                     yield replace(problem, path=("groups",))
 
 
@@ -116,7 +114,7 @@ def _image_problem(message: str, remedy: str, image: str) -> Problem:
 
 
 def check_reached(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[Problem]:
-    """Return what nodes in a closed network would fetch from outside of it."""
+    """Return a problem when nodes without internet access would download packages or images from the internet."""
     if place.internet:
         return
     image = image_of(environment, place)
@@ -124,8 +122,8 @@ def check_reached(environment: PlannedEnvironment, place: TrainingPlace) -> Iter
         if environment.wanted and place.source == "vendor":
             yield Problem(
                 code=Code.TRAINING_CLOSED,
-                message="the nodes have no way to the internet, and their packages come from their vendors",
-                remedy="fill a mirror with `llm-fleet mirror build --to s3://…`, and name it as `downloads.mirror`",
+                message="the nodes have no internet access, and would download their packages from the vendors",
+                remedy="fill a mirror with `llm-fleet mirror build --to s3://…`, and set `downloads.mirror` to it",
                 path=("packages",) if packages_of(environment.given) else (),
             )
         return
@@ -134,20 +132,20 @@ def check_reached(environment: PlannedEnvironment, place: TrainingPlace) -> Iter
     if repository is None or (region != place.region and not is_unresolved(region) and not is_unresolved(place.region)):
         yield Problem(
             code=Code.TRAINING_CLOSED,
-            message="the nodes have no way to the internet, and reach private images of ECR in their region only",
-            remedy="copy the image to a private ECR repository in the region, and name that",
+            message="the nodes have no internet access, and reach only private ECR repositories in their region",
+            remedy="copy the image to a private ECR repository in the region, and write its URI",
             path=("image",),
             value=image,
         )
 
 
 def check_hub_reached(runtime: TrainingRuntime, place: TrainingPlace) -> Iterator[Problem]:
-    """Return a problem when jobs are to sign in to the Hub from a network without a way to it."""
+    """Return a problem when a token for the Hugging Face Hub is set in a network without internet access."""
     if runtime.hub_token_secret is not None and not place.internet:
         yield Problem(
             code=Code.TRAINING_CLOSED,
-            message="the nodes have no way to the internet, where the Hugging Face Hub is",
-            remedy="leave the token out, and bring models and data in through S3",
+            message="the nodes have no internet access, and so cannot reach the Hugging Face Hub",
+            remedy="remove the token, and copy models and data to S3",
             path=("hub_token_secret",),
         )
 
@@ -156,7 +154,7 @@ _EXPORTER = "optimum-neuron"
 
 
 def check_exporting(environment: PlannedEnvironment, place: TrainingPlace) -> list[Problem]:
-    """Return why `environment` is none that models are exported in; nothing for one that is not meant to be."""
+    """Return why models cannot be exported in `environment`; nothing for an environment that is not for exports."""
     if isinstance(environment.given, ServerEnvironment):
         found = list(_server(environment, environment.given.server_kind, place))
     elif environment.use == EnvironmentUse.EXPORT:
@@ -169,23 +167,24 @@ def check_exporting(environment: PlannedEnvironment, place: TrainingPlace) -> li
 def _server(environment: PlannedEnvironment, kind: ServerKind, place: TrainingPlace) -> Iterator[Problem]:
     if kind not in model_exports():
         yield _export_problem(
-            "the image of this server has no exporter: it compiles what it does not find when it starts",
-            "leave this environment out: a job's export for it needs none",
+            "the image of this server has no exporter: the server compiles models when it starts",
+            "remove this environment: an export for this server needs none",
             "server_kind",
             str(kind),
             allowed=", ".join(model_exports()),
         )
     elif environment.use != EnvironmentUse.EXPORT:
         yield _export_problem(
-            "jobs do not train in the image of a server", "leave `use` out", "use", environment.use.value, allowed=""
+            "jobs cannot train in the image of a server", "remove `use`", "use", environment.use.value, allowed=""
         )
     elif place.region is not UNKNOWN and image_of(environment, place) is None:
         facts = model_servers()[kind]
         yield _export_problem(
             f"the image of {facts.title} is not offered in {place.region}"
             if place.region in regions()
-            else "which registry has this image depends on the region, and nobody knows that yet",
-            "copy the image to a private ECR repository in the region, and name that: kind container, use export",
+            else "the registry of this image depends on the region, which is a CDK token",
+            "copy the image to a private ECR repository in the region, and use it with `kind: container` and `use: "
+            "export`",
             "server_kind",
             kind.value,
             allowed=", ".join(image_regions(facts.accounts)) if facts.accounts else "",
@@ -193,18 +192,16 @@ def _server(environment: PlannedEnvironment, kind: ServerKind, place: TrainingPl
 
 
 def _exporter(environment: PlannedEnvironment) -> Iterator[Problem]:
-    """Return that there is no exporter; whether an image of one's own has one is for the job to find out."""
+    """Return a problem when there is no exporter; the user's own container image is not checked."""
     if environment.kind is EnvironmentKind.SMP:
-        yield _export_problem(
-            "the image of SMP v2 is for GPUs, and has no exporter", "leave `use` out", "use", "export"
-        )
+        yield _export_problem("the image of SMP v2 is for GPUs, and has no exporter", "remove `use`", "use", "export")
     elif environment.kind is not EnvironmentKind.CONTAINER and _EXPORTER not in {
         plain(each.name) for each in environment.wanted
     }:
         yield _export_problem(
-            f"models are exported by {_EXPORTER}, and this environment does not have it",
-            f"take the server's own image, kind {EnvironmentKind.SERVER.value}; or add {_EXPORTER} to its packages, "
-            "with the compiler of the server's image",
+            f"this environment does not contain {_EXPORTER}, which exports models",
+            f"use the server's own image (`kind: {EnvironmentKind.SERVER.value}`), or add {_EXPORTER} to `packages`, "
+            "with the compiler version of the server's image",
             "use",
             "export",
         )
@@ -219,7 +216,7 @@ def _groups(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[P
             yield Problem(
                 code=Code.TRAINING_EXPORT,
                 message=wrong,
-                remedy="name groups with Neuron devices that it runs on, or leave `groups` out for all of them",
+                remedy="write groups with Neuron devices that it supports, or remove `groups` to use all of them",
                 path=("groups", index),
                 value=name,
                 allowed=", ".join(each.name for each in groups.values() if _wrong(each, known) is None),
@@ -229,9 +226,9 @@ def _groups(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[P
 def _wrong(group: NodeGroup, known: tuple[str, ...] | None) -> str | None:
     families = neuron_families(group)
     if not families:
-        return "models are exported on Neuron devices, and this group has none"
+        return "an export needs Neuron devices, and this group has none"
     if known is not None and not set(families) <= set(known):
-        return f"this environment runs on {' and '.join(known)}, and this group is {' and '.join(families)}"
+        return f"this environment supports {' and '.join(known)}, and this group has {' and '.join(families)}"
     return None
 
 

@@ -1,4 +1,4 @@
-"""The packages of a training environment, with every default filled in, and whether the lock file has them."""
+"""The packages of a training environment, with defaults, and whether the lock file has them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,16 +34,16 @@ from llm_fleet.spec.training_runtime import (
 )
 
 File = Mapping[str, Any]
-"""An entry of a right lock file."""
+"""An entry of a lock file that passed its rules."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """A package that is asked for."""
+    """A requested package."""
 
     name: str
     version: str | None = None
-    """`None` for whichever the lock file has."""
+    """`None` for the version in the lock file."""
 
     def __str__(self) -> str:
         return self.name if self.version is None else f"{self.name}=={self.version}"
@@ -51,14 +51,14 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What of the lock file an environment needs."""
+    """The entries of the lock file that an environment needs."""
 
     files: tuple[File, ...] = ()
-    """Each file once, for every system that the lock file has it for, in the order of their names."""
+    """Each file once, for every system in the lock file, in the order of their names."""
     missing: tuple[Wanted, ...] = ()
-    """What is asked for and not there."""
+    """Requested packages that the lock file does not have."""
     ambiguous: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """Packages that the lock file has in several versions, and nothing says which."""
+    """Packages that the lock file has in several versions, none of which is requested."""
 
     @property
     def packages(self) -> list[tuple[str, str]]:
@@ -82,16 +82,16 @@ def find(wanted: Sequence[Wanted], files: Iterable[File], *, kind: str) -> Found
     for file in files:
         if file["kind"] == kind:
             by_name.setdefault(plain(file["name"]), []).append(file)
-    asked = {plain(each.name): each for each in wanted}
+    requested = {plain(each.name): each for each in wanted}
     chosen: dict[str, list[File]] = {}
     missing: list[Wanted] = []
     ambiguous: dict[str, tuple[str, ...]] = {}
-    ahead = list(asked)
+    ahead = list(requested)
     while ahead:
         name = ahead.pop(0)
         if name in chosen:
             continue
-        want = asked.get(name, Wanted(name=name))
+        want = requested.get(name, Wanted(name=name))
         fitting = [
             file for file in by_name.get(name, ()) if want.version is None or is_version(want.version, file["version"])
         ]
@@ -117,43 +117,43 @@ PACKAGE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedEnvironment:
-    """An environment as it will be, as far as what was given allows."""
+    """An environment with its defaults, as far as they are known."""
 
     given: TrainingEnvironment
     groups: tuple[str, ...]
-    """Names of the groups that it is for, unknown ones among them."""
+    """Names of its groups, including unknown ones."""
     family: str | None
-    """The first instance family with Neuron devices among them; `None` without."""
+    """The first instance family with Neuron devices in these groups; `None` without."""
     stack: str | None
     release: str | None
     python: str | None
-    """`None` where it has none of its own."""
+    """`None` where it has no Python of its own."""
     wanted: tuple[Wanted, ...]
-    """Packages to be installed, without what they need."""
+    """Packages to install, without their dependencies."""
 
     @property
     def kind(self) -> EnvironmentKind:
-        """What it is made of."""
+        """The kind that the user wrote."""
         return self.given.kind
 
     @property
     def use(self) -> EnvironmentUse:
-        """What it is for."""
+        """The use as set, or the default of its kind."""
         return self.given.used_for
 
     @property
     def known_stack(self) -> TrainingStack | None:
-        """The stack, where there is one of that name."""
+        """The stack with that name; `None` when there is none."""
         return training_stacks().get(self.stack or "")
 
     @property
     def archive_kind(self) -> str:
-        """How the lock file calls what it is installed from."""
+        """The lock file's `kind` of the files that it is installed from."""
         return "archive" if self.kind is EnvironmentKind.CONDA else "wheel"
 
 
 def plan(environment: TrainingEnvironment, place: TrainingPlace) -> PlannedEnvironment:
-    """Return `environment` with its defaults, in a cluster like `place`."""
+    """Return `environment` with its defaults in the cluster `place`."""
     named = environment.groups
     groups = [group for group in place.compute_groups if named is None or group.name in named]
     families = list(dict.fromkeys(family for group in groups for family in neuron_families(group)))
@@ -176,13 +176,13 @@ def plan(environment: TrainingEnvironment, place: TrainingPlace) -> PlannedEnvir
 
 
 def wanted_of(texts: Sequence[str]) -> list[Wanted]:
-    """Return those of `texts` that name a package rightly."""
+    """Return the packages of those `texts` that have the right form."""
     found = [PACKAGE.fullmatch(text.strip()) for text in texts]
     return [Wanted(name=match["name"], version=match["version"]) for match in found if match]
 
 
 def _stack_and_release(environment: NeuronEnvironment, families: Sequence[str]) -> tuple[str | None, str | None]:
-    """What is told wins; what is not is what an expert takes for it, then for the first family there is."""
+    """What the user set wins; the rest are the defaults for it, then for the first instance family."""
     usual = next((found for family in families if (found := usual_stack(family))), None)
     stack, release = environment.stack, environment.release
     if stack is None:
@@ -193,7 +193,7 @@ def _stack_and_release(environment: NeuronEnvironment, families: Sequence[str]) 
 
 
 def _stack_of_release(release: str | None, families: Sequence[str]) -> str | None:
-    """Return the first stack that `release` has for `families`; `None` where it has none, or none is told."""
+    """Return the first stack that `release` has for `families`; `None` when there is none, or no known release."""
     if release not in neuron_releases():
         return None
     for stack in training_stacks().values():
@@ -203,7 +203,7 @@ def _stack_of_release(release: str | None, families: Sequence[str]) -> str | Non
 
 
 def families_of(environment: TrainingEnvironment, stack: str | None) -> tuple[str, ...] | None:
-    """Return the families of Neuron devices that `environment` is made for; `None` where nobody knows."""
+    """Return the instance families with Neuron devices that `environment` supports; `None` when unknown."""
     if environment.kind is EnvironmentKind.NEURON:
         known = training_stacks().get(stack or "")
         return None if known is None else known.families
@@ -212,7 +212,7 @@ def families_of(environment: TrainingEnvironment, stack: str | None) -> tuple[st
 
 
 def _may_run(group: NodeGroup, environment: TrainingEnvironment, stack: str | None) -> bool:
-    """Whether jobs of `group` may run in an environment that names no groups."""
+    """Whether `group` can use an environment that sets no `groups`."""
     if environment.kind is EnvironmentKind.NEURON or environment.used_for == EnvironmentUse.EXPORT:
         families, known = neuron_families(group), families_of(environment, stack)
         return bool(families) and (known is None or set(families) <= set(known))
@@ -231,22 +231,22 @@ def _python(environment: TrainingEnvironment, release: str | None) -> str | None
 
 
 def _wanted(environment: TrainingEnvironment, stack: str | None, release: str | None) -> tuple[Wanted, ...]:
-    """Return the stack's pins, over them what the user names."""
+    """Return the pins of the stack, overridden by the user's packages."""
     own = {plain(each.name): each for each in wanted_of(packages_of(environment))}
     known, found = training_stacks().get(stack or ""), neuron_releases().get(release or "")
     if environment.kind is not EnvironmentKind.NEURON or known is None or found not in known.releases():
         return tuple(own.values())
     pins = {plain(name): Wanted(name=name, version=version) for name, version in known.pins(found).items()}
-    # A bare name of a package that is pinned anyhow says nothing.
-    told = {name: each for name, each in own.items() if each.version is not None or name not in pins}
-    return tuple({**pins, **told}.values())
+    # A package without version does not override its pin.
+    chosen = {name: each for name, each in own.items() if each.version is not None or name not in pins}
+    return tuple({**pins, **chosen}.values())
 
 
 _TAG = re.compile(r"(?P<kind>cp|py)3(?P<minor>[0-9]*)")
 
 
 def fits_python(file: Mapping[str, Any], python: str) -> bool:
-    """Return whether the locked `file` is for CPython `python`, e.g. `3.10`; a name that tells nothing passes."""
+    """Return whether the locked `file` is for CPython `python`, e.g. `3.10`; a file name without tags passes."""
     parts = unquote(file["url"]).rsplit("/", 1)[-1].split("?")[0].removesuffix(".whl").split("-")
     if len(parts) < 5:
         return True
@@ -254,7 +254,7 @@ def fits_python(file: Mapping[str, Any], python: str) -> bool:
 
 
 def _tag_fits(tag: str, stable: bool, python: str) -> bool:
-    """One for a stable ABI, or for Python's own code alone, is for all later ones too."""
+    """A wheel for the stable ABI or of pure Python also supports all later versions."""
     match = _TAG.fullmatch(tag)
     if match is None:
         return False
@@ -268,36 +268,36 @@ _SHOWN = 8
 
 
 def check_packages(environment: PlannedEnvironment) -> Iterator[Problem]:
-    """Return what is wrong with what is asked for, whatever the lock file has."""
+    """Return what is wrong with the requested packages, independent of the lock file."""
     given = environment.given
     for index, text in enumerate(packages_of(given)):
         if not is_unresolved(text) and not PACKAGE.fullmatch(text.strip()):
             yield Problem(
                 code=Code.TRAINING_PACKAGE,
-                message="this names no package of one version",
-                remedy="write `name`, or `name==version`: which version it is, the lock file says",
+                message="this is not a package name, or a name with one exact version",
+                remedy="write `name`, for the version in the lock file, or `name==version`",
                 path=("packages", index),
                 value=text,
             )
     if isinstance(given, WheelsEnvironment | CondaEnvironment) and not given.packages:
         yield Problem(
             code=Code.TRAINING_PACKAGE,
-            message="nothing would be in this environment",
-            remedy="name its packages",
+            message="`packages` is required: this environment would be empty",
+            remedy="write the names of its packages",
             path=("packages",),
         )
     if isinstance(given, WheelsEnvironment) and not _PYTHON.fullmatch(given.python):
         yield Problem(
             code=Code.TRAINING_PYTHON,
-            message="this is no version of Python that an environment can be made with",
-            remedy="write it with one dot and in quotes, e.g. '3.11'",
+            message="an environment cannot be made with this Python version",
+            remedy="write major and minor version in quotes, e.g. '3.11'",
             path=("python",),
             value=given.python,
         )
     if isinstance(given, CondaEnvironment) and not _PROGRAM.fullmatch(given.program):
         yield Problem(
             code=Code.TRAINING_CONDA,
-            message="nobody says which program of the nodes makes this environment",
+            message="`program` is required: the conda program on the nodes that creates this environment",
             remedy="write its name or path, e.g. /opt/conda/bin/conda",
             path=("program",),
             value=given.program or None,
@@ -305,7 +305,7 @@ def check_packages(environment: PlannedEnvironment) -> Iterator[Problem]:
 
 
 def check_locked(environment: PlannedEnvironment, place: TrainingPlace) -> list[Problem]:
-    """Return what of an environment, which is otherwise right, the nodes could not fetch."""
+    """Return which packages of an environment the nodes could not download from the lock file's URLs."""
     if (
         not isinstance(environment.given, PackagedEnvironment)
         or not environment.wanted
@@ -334,8 +334,8 @@ def lock_command(environment: PlannedEnvironment) -> str:
 def _no_downloads(environment: PlannedEnvironment) -> Problem:
     return Problem(
         code=Code.TRAINING_NO_DOWNLOADS,
-        message="nodes are to install this environment, and fetch nothing",
-        remedy=f"pin it with `{lock_command(environment)}`, and give the lock file as `downloads`",
+        message="`downloads` is required: the nodes must download the packages of this environment",
+        remedy=f"create a lock file with `{lock_command(environment)}`, and set `downloads` to it",
         path=("packages",) if packages_of(environment.given) else (),
         value=_shown(environment.wanted),
     )
@@ -347,8 +347,8 @@ def _missing(environment: PlannedEnvironment, found: Found, place: TrainingPlace
     what = f"the lock file has no {kind}s" if none else f"the lock file has no {kind} of {_shown(found.missing)}"
     return Problem(
         code=Code.TRAINING_NOT_LOCKED,
-        message=f"nodes are to install this environment, and {what}",
-        remedy=f"make it anew with `{lock_command(environment)}`, and --keep what it has",
+        message=f"the nodes cannot install this environment: {what}",
+        remedy=f"create the lock file again with `{lock_command(environment)}`, and --keep its other entries",
         path=("packages",) if packages_of(environment.given) else (),
         value=_shown(environment.wanted),
     )
@@ -358,8 +358,8 @@ def _ambiguous(found: Found) -> Iterator[Problem]:
     for name, versions in found.ambiguous.items():
         yield Problem(
             code=Code.TRAINING_LOCK_AMBIGUOUS,
-            message=f"the lock file has {name} in several versions, and nothing says which is meant",
-            remedy=f"add {name}=={versions[0]} to `packages`, or take the others out of the lock file",
+            message=f"the lock file has several versions of {name}, and `packages` selects none of them",
+            remedy=f"add {name}=={versions[0]} to `packages`, or remove the others from the lock file",
             path=("packages",),
             allowed=", ".join(versions),
         )
@@ -375,8 +375,9 @@ def _other_python(environment: PlannedEnvironment, found: Found) -> Iterator[Pro
     if other:
         yield Problem(
             code=Code.TRAINING_LOCK_PYTHON,
-            message=f"the lock file's wheels of {_shown(other)} are not for Python {python}",
-            remedy=f"make it anew with `{lock_command(environment)}`, or write the Python that they are for",
+            message=f"the wheels of {_shown(other)} in the lock file are not for Python {python}",
+            remedy=f"create the lock file again with `{lock_command(environment)}`, or write the Python version of "
+            "the wheels",
             path=("python",),
             value=python,
         )

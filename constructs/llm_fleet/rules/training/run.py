@@ -1,4 +1,4 @@
-"""A training run: its values, and where model and data come from."""
+"""Rules of a training run: its values, and the locations of model and data."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -21,7 +21,7 @@ from llm_fleet.spec.spec import Spec
 
 
 def known_trained_shape(location: str) -> TrainedShape | None:
-    """Return the size of the model whose name ends `location`; `None` for a name that tells nothing.
+    """Return the size of the model whose name is the last part of `location`; `None` for an unknown name.
 
     `location` is `meta-llama/Llama-2-7b-hf`, `s3://bucket/models/tanuki-8b` or a path.
     """
@@ -34,7 +34,7 @@ def known_trained_shape(location: str) -> TrainedShape | None:
 
 
 def trained_shape_of_config(config: Mapping[str, Any]) -> tuple[TrainedShape | None, list[Problem]]:
-    """Return the size that a `config.json` tells, or what is wrong with it. GPT-J, of other words, is not trained."""
+    """Return the model size from a `config.json`, or its problems. GPT-J has other keys and is not supported."""
     numbers, problems = shape_of_config(config)
     if numbers is None:
         return None, problems
@@ -51,7 +51,7 @@ def trained_shape_of_config(config: Mapping[str, Any]) -> tuple[TrainedShape | N
 
 
 def check_trained(location: str) -> list[Problem]:
-    """Return a problem when the model whose name ends `location` is known, and none that is trained here."""
+    """Return a problem when the model at `location` is known, and of a type that cannot be trained."""
     model = known_model(location.rstrip("/").rsplit("/", 1)[-1])
     kind = None if model is None else model.config["model_type"]
     return [] if kind is None or kind in trained_model_types() else [_not_trained(kind)]
@@ -60,26 +60,26 @@ def check_trained(location: str) -> list[Problem]:
 def _not_trained(kind: str) -> Problem:
     return Problem(
         code=Code.MODEL_CONFIG,
-        message=f"it is of a model_type, {kind!r}, that the training program does not have",
-        remedy="take a model of Llama's kind",
+        message=f"the training program does not support the model_type {kind!r}",
+        remedy="use a model of one of the allowed types, such as Llama",
         allowed=", ".join(trained_model_types()),
     )
 
 
 _S3 = "s3://"
 _WIDTHS = ("hidden", "intermediate", "vocabulary", "max_sequence")
-_PLACES = "an id of the Hub (owner/name), s3://bucket/prefix, or a folder on shared storage"
+_PLACES = "a Hugging Face Hub id (owner/name), s3://bucket/prefix, or a folder on shared storage"
 
 
 def source_of(location: str) -> ModelSource:
-    """Return where `location` is: a path is on shared storage, what has a scheme in S3, and the rest on the Hub."""
+    """Return where `location` is: paths are on shared storage, URIs in S3, and the rest on the Hub."""
     if "://" in location:
         return ModelSource.S3
     return ModelSource.IMAGE if location.startswith("/") else ModelSource.HUB
 
 
 def check_sources(run: PlacedRun) -> list[Problem]:
-    """Return what is wrong with the places of model and data, and with the revision."""
+    """Return what is wrong with the locations of model and data, and with the revision."""
     found = [
         *_place(run.model, "model", revision=run.revision),
         *_place(run.data.place, "data", "place"),
@@ -88,7 +88,7 @@ def check_sources(run: PlacedRun) -> list[Problem]:
 
 
 def check_size(run: PlacedRun) -> list[Problem]:
-    """Return that nobody told how large the model is, or numbers that no model has."""
+    """Return a problem when the size of the model is unknown, or has impossible numbers."""
     shape = run.shape
     other = check_trained(run.model)
     if other:
@@ -98,8 +98,8 @@ def check_size(run: PlacedRun) -> list[Problem]:
             run.wrong(
                 "model",
                 Code.MODEL_SHAPE_UNKNOWN,
-                "nobody told how large the model is, and its name tells nothing, so that nobody knows whether it fits",
-                "add shape=TrainedShape(…) with the numbers of its config.json",
+                "the size of the model is unknown, so llm-fleet cannot check whether it fits the instances",
+                "add shape=TrainedShape(…) with the numbers from the model's config.json",
             )
         ]
     return [problem.under("shape") for problem in (*check_shape(shape), *_widths(shape))]
@@ -114,8 +114,8 @@ def _widths(shape: TrainedShape) -> Iterator[Problem]:
 def _place(location: str, *path: str, revision: str | None = None) -> Iterator[Problem]:
     source = source_of(location)
     place = {ModelSource.S3: "s3_uri", ModelSource.HUB: "hub_id", ModelSource.IMAGE: "image_path"}[source]
-    told: dict[str, Any] = {place: location, "revision": revision, "compiled": False}
-    model = Model.model_construct(**told)
+    values: dict[str, Any] = {place: location, "revision": revision, "compiled": False}
+    model = Model.model_construct(**values)
     for problem in check_model(model):
         if problem.path == model.place:
             yield replace(problem, code=Code.JOB_PLACE, path=path, allowed=_PLACES)
@@ -130,9 +130,9 @@ def _gated(run: PlacedRun) -> Iterator[Problem]:
         yield run.wrong(
             "model",
             Code.JOB_GATED,
-            f"the Hub gives {run.model} only to who has accepted its licence, and no token is told",
-            "accept the licence on the model's page, put a token of that account into Secrets Manager, and tell "
-            f"the training runtime of {run.partition.cluster} the ARN: `hub_token_secret`",
+            f"{run.model} is a gated model: the Hugging Face Hub requires an access token, and none is set",
+            "accept the license on the model's page, store an access token of that account in Secrets Manager, and set "
+            f"`hub_token_secret` in the training runtime of {run.partition.cluster} to the secret's ARN",
         )
 
 
@@ -143,17 +143,17 @@ def _folders(run: PlacedRun) -> Iterator[Problem]:
 
 
 def is_shared(folder: str, run: PlacedRun) -> bool:
-    """Return whether `folder` lies below a file system that all nodes share."""
+    """Return whether `folder` is below the mount point of a file system that all nodes share."""
     return any(folder.startswith(f"{mount.rstrip('/')}/") for mount in run.partition.shared_mounts)
 
 
 def not_shared(folder: str, run: PlacedRun, *path: str) -> Problem:
-    """Return that `folder` is on no storage that all nodes share."""
+    """Return the problem that `folder` is not on shared storage."""
     mounts = run.partition.shared_mounts
     return Problem(
         code=Code.JOB_FOLDER,
-        message="the folder is on no storage that all nodes of the job share",
-        remedy=f"take one below {' or '.join(mounts)}" if mounts else "give the cluster a file system",
+        message="the folder is not on a file system that all nodes of the job mount",
+        remedy=f"write a folder below {' or '.join(mounts)}" if mounts else "add a file system to the cluster",
         path=path,
         value=folder,
         allowed=", ".join(f"{mount.rstrip('/')}/…" for mount in mounts),
@@ -161,7 +161,7 @@ def not_shared(folder: str, run: PlacedRun, *path: str) -> Problem:
 
 
 def check_folder(run: PlacedRun) -> Iterator[Problem]:
-    """Return what is wrong with the folder of `run`."""
+    """Return a problem when the folder of `run` is not shared, or not writable."""
     folder = run.folder
     if folder is None:
         return
@@ -172,13 +172,13 @@ def check_folder(run: PlacedRun) -> Iterator[Problem]:
         yield run.wrong(
             "folder",
             Code.JOB_FOLDER,
-            "the folder is within that of the training runtime, where root alone writes",
-            f"write folder={default_folder(run)!r}, or leave it out",
+            "the folder is inside the folder of the training runtime, where only root can write",
+            f"write folder={default_folder(run)!r}, or remove it",
         )
 
 
 def check_buckets(run: PlacedRun) -> Iterator[Problem]:
-    """Return which places in S3 are none, and which the nodes may not read or write."""
+    """Return a problem for each invalid S3 URI, and for each bucket that the nodes may not read or write."""
     partition = run.partition
     for location, path in ((run.model, ("model",)), (run.data.place, ("data", "place"))):
         if source_of(location) is ModelSource.S3 and partition.reads is not None:
@@ -192,7 +192,7 @@ def check_buckets(run: PlacedRun) -> Iterator[Problem]:
 
 
 def check_room(run: PlacedRun, plan: RunPlan) -> Iterator[Problem]:
-    """Return that the file system has no room for the checkpoints that are kept, and the one being written."""
+    """Return a problem when the file system is too small for the kept checkpoints and the one being written."""
     room, shape = run.partition.file_system_gib, run.shape
     if room is None or shape is None:
         return
@@ -203,9 +203,9 @@ def check_room(run: PlacedRun, plan: RunPlan) -> Iterator[Problem]:
     keep = int(room * GIB // size) - 1
     yield Problem(
         code=Code.JOB_CHECKPOINT_ROOM,
-        message=f"a checkpoint takes an estimated {in_gib(size)}; {run.checkpoint.keep} that are kept and one that is "
-        f"being written take {in_gib(needed)}, and the file system has {room} GiB",
-        remedy=f"write keep={keep}, or take a larger file system" if keep >= 1 else "take a larger file system",
+        message=f"the file system of {room} GiB is too small for {run.checkpoint.keep} kept checkpoints and one being "
+        f"written: they need an estimated {in_gib(needed)}, {in_gib(size)} each",
+        remedy=f"write keep={keep}, or use a larger file system" if keep >= 1 else "use a larger file system",
         path=("checkpoint", "keep"),
         value=run.checkpoint.keep,
     )
@@ -224,7 +224,7 @@ def _may(
     if not bucket:
         yield Problem(
             code=Code.JOB_BUCKET,
-            message="this is no place in S3",
+            message="this is not an S3 URI",
             remedy="write s3://bucket/prefix",
             path=path,
             value=location,
@@ -234,7 +234,7 @@ def _may(
         yield Problem(
             code=Code.JOB_BUCKET,
             message=f"the nodes of {run.partition.cluster} may not {verb} this bucket",
-            remedy=f"add it to `{key}` of the cluster: `{key}: [s3://{bucket}]`",
+            remedy=f"add the bucket to `{key}` of the cluster: `{key}: [s3://{bucket}]`",
             path=path,
             value=location,
             allowed=", ".join(buckets),
@@ -248,7 +248,7 @@ SPREAD = frozenset(
         *("activation_checkpointing", "precision", "smp"),
     }
 )
-"""What says how a run is spread: with one of them wrong, nothing can be said of that."""
+"""Attributes that determine how a run is spread: the rules of that run only when all are right."""
 
 
 _OF_TEXT: Mapping[type[Spec], Mapping[str, Code]] = {
@@ -273,7 +273,7 @@ _OF_TEXT: Mapping[type[Spec], Mapping[str, Code]] = {
         **dict.fromkeys(("instance_type", "environment"), Code.JOB_EXPORT),
     },
 }
-"""The codes of values that must be known and are no numbers, by what they are of."""
+"""The error codes of values that must be known at synth and are not numbers, by class and attribute."""
 
 
 def check_run_known(run: PlacedRun) -> Iterator[Problem]:
@@ -294,8 +294,8 @@ def check_known(part: Any, codes: Mapping[str, Code]) -> Iterator[Problem]:
     yield from (
         Problem(
             code=code,
-            message="this is known only when a stack is deployed, and batch files are written before",
-            remedy="write the value itself, as it will be",
+            message="this is a CDK token, and batch files are written before it is resolved at deployment",
+            remedy="write the value itself",
             path=(name,),
             value=str(getattr(part, name)),
         )
@@ -313,7 +313,7 @@ _FROM_ZERO = ("warmup_steps", "seed", "max_restarts")
 
 
 def check_run_name(name: str) -> list[Problem]:
-    """Return what is wrong with a name that folders and Slurm's jobs bear."""
+    """Return a problem unless `name`, of folders and Slurm jobs, has 1 to 63 letters, digits and hyphens."""
     return check_hyphenated_name(name, _NAME, Code.JOB_NAME, "name", what="job name")
 
 
@@ -326,15 +326,15 @@ def check_numbers(run: PlacedRun) -> Iterator[Problem]:
         yield from _check(getattr(run.checkpoint, name), 1, "checkpoint", name)
     warmup = run.warmup_steps
     if warmup is not None and _known(run.steps, warmup) and 0 < run.steps < warmup:
-        yield _wrong("the learning rate would still rise at the end", f"write {run.steps} or less", "warmup_steps", run)
+        yield _wrong("`warmup_steps` must be at most `steps`", f"write {run.steps} or less", "warmup_steps", run)
     if _known(run.learning_rate) and not 0 < run.learning_rate < 1:
-        yield _wrong("no learning rate is outside of 0 and 1", "write e.g. 0.0003", "learning_rate", run)
+        yield _wrong("`learning_rate` must be between 0 and 1", "write e.g. 0.0003", "learning_rate", run)
     if _known(run.weight_decay) and not 0 <= run.weight_decay < 1:
-        yield _wrong("no weight decay is negative, or 1 and above", "write e.g. 0.1", "weight_decay", run)
+        yield _wrong("`weight_decay` must be at least 0 and below 1", "write e.g. 0.1", "weight_decay", run)
 
 
 def _known(*values: object) -> bool:
-    """Return whether all are numbers: a token is reported already, and is passed over."""
+    """Return whether none is a CDK token: another rule reports those."""
     return not any(map(is_unresolved, values))
 
 
@@ -347,24 +347,24 @@ def _wrong(message: str, remedy: str, name: str, run: PlacedRun) -> Problem:
 
 
 def _form(wanted: str, type_: type, example: str, *, optional: bool = False) -> Form:
-    remedy = f"write {example}{', or leave it out' if optional else ''}"
+    remedy = f"write {example}{', or remove it' if optional else ''}"
     return Form(wanted=wanted, types=(type_,), code=Code.JOB_PARTITION, remedy=remedy, optional=optional)
 
 
 _PARTITION: Mapping[str, Form] = {
-    "cluster": _form("a text", str, "the cluster's name in quotes"),
-    "name": _form("a text", str, "the partition's name in quotes"),
-    "instance_type": _form("a text", str, "EC2's name, e.g. 'trn1.32xlarge'"),
+    "cluster": _form("text", str, "the cluster's name in quotes"),
+    "name": _form("text", str, "the partition's name in quotes"),
+    "instance_type": _form("text", str, "EC2's name, e.g. 'trn1.32xlarge'"),
     "nodes": _form("a whole number", int, "4"),
     "processes": _form("a whole number", int, "8", optional=True),
-    "training_folder": _form("a text", str, "a path in quotes, e.g. '/fsx/llm-fleet'", optional=True),
-    "environments": _form("a tuple of texts", tuple, "('neuron',)", optional=True),
-    "exports_for": _form("a tuple of texts", tuple, "('tgi',)", optional=True),
-    "shared_mounts": _form("a tuple of texts", tuple, "('/fsx',)"),
+    "training_folder": _form("text", str, "a path in quotes, e.g. '/fsx/llm-fleet'", optional=True),
+    "environments": _form("a tuple of strings", tuple, "('neuron',)", optional=True),
+    "exports_for": _form("a tuple of strings", tuple, "('tgi',)", optional=True),
+    "shared_mounts": _form("a tuple of strings", tuple, "('/fsx',)"),
     "file_system_gib": _form("a whole number", int, "4800", optional=True),
-    "hub_token_secret_arn": _form("a text", str, "'arn:aws:secretsmanager:…'", optional=True),
-    "reads": _form("a tuple of texts", tuple, "('my-bucket',)", optional=True),
-    "writes": _form("a tuple of texts", tuple, "('my-bucket',)", optional=True),
+    "hub_token_secret_arn": _form("text", str, "'arn:aws:secretsmanager:…'", optional=True),
+    "reads": _form("a tuple of strings", tuple, "('my-bucket',)", optional=True),
+    "writes": _form("a tuple of strings", tuple, "('my-bucket',)", optional=True),
 }
 _SEVERAL = ("environments", "exports_for", "shared_mounts", "reads", "writes")
 _COUNTED = {"processes": most_processes, "file_system_gib": None}
@@ -378,11 +378,11 @@ _KNOWN = (
     "shared_mounts",
     "file_system_gib",
 )
-"""What a run is judged by and written with; of the rest, tokens are passed over."""
+"""Attributes that must be known at synth; the others may be CDK tokens."""
 
 
 def check_partition(partition: TrainingPartition) -> list[Problem]:
-    """Return what is wrong with the values of `partition`, each by itself; what they make of a run is judged later."""
+    """Return what is wrong with the values of `partition`, each by itself; `check_place` checks the run on it."""
     found = [
         *check_attributes(partition, _PARTITION),
         *check_known(partition, dict.fromkeys(_KNOWN, Code.JOB_PARTITION)),
@@ -398,11 +398,11 @@ def _texts(partition: TrainingPartition, wrong: frozenset[str]) -> Iterator[Prob
             if not isinstance(value, str):
                 yield Problem(
                     code=Code.JOB_PARTITION,
-                    message=f"this must be a text, and is of type {type(value).__name__}",
+                    message=f"this must be text, not {type(value).__name__}",
                     remedy=_PARTITION[name].remedy,
                     path=(name, index),
                     value=value,
-                    allowed="texts",
+                    allowed="strings",
                 )
 
 
@@ -410,13 +410,13 @@ def _numbers(partition: TrainingPartition, wrong: frozenset[str]) -> Iterator[Pr
     for name, most in _COUNTED.items():
         if name not in wrong:
             limit = Limit(minimum=1, maximum=None if most is None else most())
-            yield from check_number(getattr(partition, name), limit, Code.JOB_PARTITION, name, what=name)
+            yield from check_number(getattr(partition, name), limit, Code.JOB_PARTITION, name, what=f"`{name}`")
     nodes = partition.nodes
     if "nodes" not in wrong and not is_unresolved(nodes) and nodes > most_nodes():
         yield Problem(
             code=Code.JOB_PARTITION,
-            message=f"the partition {partition.name} is said to have more nodes than any that we know of",
-            remedy="write how many it has",
+            message=f"the partition {partition.name} has more than {most_nodes()} nodes, the maximum of a cluster",
+            remedy="write the actual number of nodes",
             path=("nodes",),
             value=nodes,
             allowed=f"up to {most_nodes()}",

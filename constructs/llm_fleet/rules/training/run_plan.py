@@ -1,4 +1,4 @@
-"""A run with all its defaults worked out: processes, degrees, and how much memory each process takes.
+"""A run with all its defaults: processes, degrees of parallelism, and the memory of each process.
 
 docs/training/fitting.md has the formulas.
 """
@@ -31,20 +31,20 @@ _MIB = 1024**2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accelerator:
-    """What the processes of a run have of a node."""
+    """The accelerators of a node, as the processes of a run share them."""
 
     kind: Literal["neuron", "gpu", "none"]
     family: str
     """E.g. `trn1`."""
     processes: int
-    """One for each NeuronCore or GPU; one for a node without either."""
+    """Per node: one for each NeuronCore or GPU; one for a node without either."""
     bytes: int | None
-    """Memory of each; `None` where the catalog does not tell."""
+    """Memory of each process; `None` when the catalog does not have it."""
     tensor_parallel: tuple[int, ...] = ()
-    """Over how many cores of a node a layer can be spread; empty for any divisor."""
+    """The possible tensor parallel degrees within a node; empty for any divisor."""
 
     def shared_out(self, processes: int | None) -> "Accelerator":
-        """Return the same among `processes` of a node; a process has a GPU to itself, and else its share."""
+        """Return the same for `processes` per node; each has one GPU, or else an equal share of the memory."""
         if processes is None or processes == self.processes:
             return self
         whole = None if self.bytes is None else self.bytes * self.processes
@@ -53,9 +53,9 @@ class Accelerator:
 
 
 def accelerator_of(instance_type: str, backend: Backend | None = None) -> Accelerator | None:
-    """Return what an instance type, by EC2's or SageMaker's name, has for `backend`; `None` for an unknown type.
+    """Return what an instance type, by EC2's or SageMaker's name, offers `backend`; `None` for an unknown type.
 
-    On processors a node has one process, and all of its memory.
+    On CPUs a node has one process, with all of its memory.
     """
     name = instance_type.removeprefix(_ML)
     facts = ec2_facts_of(name) or instances().get(f"{_ML}{name}")
@@ -96,12 +96,12 @@ OF_SMP = {
     "context_parallel": "context_parallel_degree",
     "shard_degree": "hybrid_shard_degree",
 }
-"""What a configuration of SMP may tell in a run's place."""
+"""Attributes of a run by their keys in a configuration of SMP, which may set them instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """How a run is spread over its processes. Numbers are as asked for; whether they go together is for the rules."""
+    """How a run is spread over its processes. Numbers are as requested; the rules check whether they fit together."""
 
     backend: Backend
     accelerator: Accelerator
@@ -110,7 +110,7 @@ class RunPlan:
     pipeline_parallel: int
     context_parallel: int
     shard_degree: int
-    """Over how many processes weights and gradients are sharded; 1 where the backend shards none."""
+    """The number of processes over which weights and gradients are sharded; 1 when the backend does not shard."""
     micro_batch: int
     global_batch: int
     sequence_length: int
@@ -122,35 +122,35 @@ class RunPlan:
 
     @property
     def world(self) -> int:
-        """All processes."""
+        """The number of all processes."""
         return self.nodes * self.accelerator.processes
 
     @property
     def model_parallel(self) -> int:
-        """How many processes work on one sequence together."""
+        """The number of processes that work on the same sequence."""
         return self.tensor_parallel * self.pipeline_parallel * self.context_parallel
 
     @property
     def data_parallel(self) -> int:
-        """How many groups of processes work on sequences of their own."""
+        """The number of groups of processes with different sequences."""
         return max(1, self.world // self.model_parallel)
 
     @property
     def accumulation(self) -> int:
-        """How many micro batches a group works on in a step."""
+        """Micro batches per group and step."""
         return max(1, self.global_batch // (self.micro_batch * self.data_parallel))
 
 
 def backend_of(run: PlacedRun) -> Backend | None:
-    """Return what spreads `run`; `None` where the instance type tells nothing."""
+    """Return the backend of `run`, by default that of its accelerator; `None` for an unknown instance type."""
     if run.backend is not None:
         return run.backend
     accelerator = accelerator_of(run.partition.instance_type)
     return None if accelerator is None else Backend(default_backend(accelerator.kind))
 
 
-def told(run: PlacedRun, degree: str) -> int | None:
-    """Return what `run`, or its configuration of SMP, says of `degree`; `None` for the default."""
+def degree_of(run: PlacedRun, degree: str) -> int | None:
+    """Return the value of `degree` in `run` or its configuration of SMP; `None` for the default."""
     own = getattr(run, degree)
     if own is not None or run.smp is None or backend_of(run) is not Backend.SMP:
         return own
@@ -160,7 +160,7 @@ def told(run: PlacedRun, degree: str) -> int | None:
 def plan_run(run: PlacedRun, *, tensor_parallel: int | None = None) -> RunPlan | None:
     """Return `run` with its defaults, `tensor_parallel` among them; `None` where its instance type is unknown.
 
-    Asked only of a run whose numbers are whole and above 0.
+    The numbers of `run` must be whole and above 0.
     """
     backend = backend_of(run)
     accelerator = None if backend is None else accelerator_of(run.partition.instance_type, backend)
@@ -168,8 +168,8 @@ def plan_run(run: PlacedRun, *, tensor_parallel: int | None = None) -> RunPlan |
         return None
     accelerator = accelerator.shared_out(run.partition.processes)
     nodes = run.partition.nodes if run.nodes is None else run.nodes
-    tensor = told(run, "tensor_parallel") or tensor_parallel or 1
-    pipeline, context = run.pipeline_parallel or 1, told(run, "context_parallel") or 1
+    tensor = degree_of(run, "tensor_parallel") or tensor_parallel or 1
+    pipeline, context = run.pipeline_parallel or 1, degree_of(run, "context_parallel") or 1
     world = nodes * accelerator.processes
     groups = max(1, world // (tensor * pipeline * context))
     return RunPlan(
@@ -179,7 +179,7 @@ def plan_run(run: PlacedRun, *, tensor_parallel: int | None = None) -> RunPlan |
         tensor_parallel=tensor,
         pipeline_parallel=pipeline,
         context_parallel=context,
-        shard_degree=told(run, "shard_degree") or _all_of(backend, world, tensor),
+        shard_degree=degree_of(run, "shard_degree") or _all_of(backend, world, tensor),
         micro_batch=run.micro_batch,
         global_batch=run.global_batch or _near_default(run.micro_batch * groups),
         sequence_length=run.sequence_length or _sequence_length(run.shape),
@@ -192,7 +192,7 @@ def plan_run(run: PlacedRun, *, tensor_parallel: int | None = None) -> RunPlan |
 
 
 def default_folder(run: PlacedRun) -> str:
-    """Return `<where the runtime's folder lies>/runs/<name>`, where every user may make a folder."""
+    """Return `<parent of the runtime's folder>/runs/<name>`; every user may create folders in `runs`."""
     return join(dirname(run.partition.training_folder or "/fsx/llm-fleet"), "runs", run.name)
 
 
@@ -206,7 +206,7 @@ def _all_of(backend: Backend, world: int, tensor: int) -> int:
 
 
 def _near_default(smallest: int) -> int:
-    """Return the multiple of `smallest` that is nearest to the default, and at least itself."""
+    """Return the multiple of `smallest` that is nearest to the default global batch, and at least `smallest`."""
     return max(1, round(default_global_batch() / smallest)) * smallest
 
 
@@ -220,12 +220,12 @@ def _checkpointing(backend: Backend) -> ActivationCheckpointing:
 
 
 def possible_tensor_parallel(plan: RunPlan, shape: TrainedShape | None) -> tuple[int, ...]:
-    """Return the tensor parallel degrees that nodes and model of `plan` can have, ascending."""
+    """Return the tensor parallel degrees that divide nodes and model of `plan`, ascending."""
     return tuple(degree for degree in degrees_of_cores(plan) if shape is None or not undivided(shape, degree))
 
 
 def degrees_of_cores(plan: RunPlan) -> tuple[int, ...]:
-    """Return the tensor parallel degrees that the processes of `plan` can have, whatever the model."""
+    """Return the tensor parallel degrees that the processes of `plan` allow, independent of the model."""
     if plan.accelerator.kind == "neuron" and plan.accelerator.tensor_parallel:
         return plan.accelerator.tensor_parallel
     within = backends()[plan.backend].tensor_parallel_within_node
@@ -233,24 +233,24 @@ def degrees_of_cores(plan: RunPlan) -> tuple[int, ...]:
 
 
 def undivided(shape: TrainedShape, degree: int) -> list[tuple[str, int]]:
-    """Return what of the model `degree` does not divide, in words, with how many there are.
+    """Return the parts of the model that `degree` does not divide: name and count.
 
-    Heads of keys and values may be fewer than processes: then each is copied, as often as the degree has them.
+    There may be fewer key-value heads than processes: then each head is replicated.
     """
     counted = [
         ("attention heads", shape.attention_heads),
-        ("numbers of the feed-forward block (intermediate)", shape.intermediate),
-        ("tokens of the vocabulary", shape.vocabulary),
+        ("feed-forward dimensions (intermediate)", shape.intermediate),
+        ("vocabulary tokens", shape.vocabulary),
     ]
     found = [(what, count) for what, count in counted if count % degree]
     kv_heads = shape.kv_heads
     if kv_heads % degree and degree % kv_heads:
-        found.append(("heads of keys and values", kv_heads))
+        found.append(("key-value heads", kv_heads))
     return found
 
 
 def divisors(number: int) -> list[int]:
-    """Return what divides `number`, ascending; nothing where it is known later."""
+    """Return the divisors of `number`, ascending; none when it is unresolved."""
     if is_unresolved(number):
         return []
     small = [each for each in range(1, isqrt(number) + 1) if number % each == 0]
@@ -259,48 +259,48 @@ def divisors(number: int) -> list[int]:
 
 
 def context_parts(plan: RunPlan) -> int:
-    """Return into how many equal parts context parallel cuts a sequence.
+    """Return the number of equal parts into which context parallelism splits a sequence.
 
-    Each process takes one of the front and one of the back, so that all have as much attention to do.
+    Each process gets one part from the front and one from the back, so that all have the same amount of attention.
     """
     return 2 * plan.context_parallel if plan.context_parallel > 1 else 1
 
 
 _16_BIT = 2
 _WIDTHS = {Precision.MIXED: 1, Precision.FLOAT32: 2}
-"""How much wider activations are than the 16 bits that their coefficients are of."""
+"""Width of activations in units of 16 bits, for which the coefficients are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryEstimate:
-    """What the fullest process of a run keeps, in bytes."""
+    """The memory of the process of a run that needs most, in bytes."""
 
     weights: float
     gradients: float
     optimizer: float
     activations: float
     logits: float
-    """The last layer's output, by the size of the vocabulary, and its gradient."""
+    """Output of the last layer, of the size of the vocabulary, and its gradient."""
     usable: float
-    """What a run may fill."""
+    """The part of `whole` that a run can use."""
     whole: float
-    """The memory of the process's accelerator, or on processors of the node."""
+    """The memory of the process's accelerator, or on CPUs that of the node."""
 
     @property
     def total(self) -> float:
-        """All of it together."""
+        """The sum of all parts."""
         return self.weights + self.gradients + self.optimizer + self.activations + self.logits
 
     @property
     def fits(self) -> bool:
-        """Whether it finds room."""
+        """Whether `total` is at most `usable`."""
         return self.total <= self.usable
 
 
 def estimate(plan: RunPlan, shape: TrainedShape | None) -> MemoryEstimate | None:
-    """Return what the fullest process of `plan` keeps of a model of `shape`.
+    """Return the memory of the process of `plan` that needs most, for a model of `shape`.
 
-    `None` where nobody told how large the model is, or the catalog does not know the accelerator's memory.
+    `None` when the model's size or the accelerator's memory is unknown.
     """
     whole = plan.accelerator.bytes
     if shape is None or whole is None:
@@ -310,7 +310,7 @@ def estimate(plan: RunPlan, shape: TrainedShape | None) -> MemoryEstimate | None
     own = _parameters(plan, shape)
     weights, gradients, optimizer = own * state.weights, own * state.gradients, own * state.optimizer
     if _shards_all(plan):
-        # FSDP keeps fp32 weights sharded (they are the optimizer's), and holds few layers whole at a time.
+        # FSDP keeps fp32 weights sharded (part of the optimizer's state), and gathers few layers at a time.
         weights = _gathered(plan, shape) * state.weights
         gradients, optimizer = gradients / plan.shard_degree, optimizer / plan.shard_degree
         if plan.precision is Precision.FLOAT32:
@@ -337,20 +337,20 @@ def _layer_parameters(shape: TrainedShape) -> float:
 
 
 def _embeddings(shape: TrainedShape) -> int:
-    """Return the weights of embedding and head, which count once where they are tied."""
+    """Return the weights of embedding and output head, counted once when they are tied."""
     once = shape.vocabulary * shape.hidden
     return min(2 * once, _tied(shape, once))
 
 
 def _tied(shape: TrainedShape, once: int) -> int:
-    """A model whose layers, counted from its widths, leave room for one table only has one."""
+    """When parameters minus layers (computed from the widths) are about one table, embedding and head are tied."""
     attention = 2 * shape.hidden * shape.head_dim * (shape.attention_heads + shape.kv_heads)
     layers = shape.layers * (attention + 3 * shape.hidden * shape.intermediate)
     return once if shape.parameters - layers < 1.5 * once else 2 * once
 
 
 def _parameters(plan: RunPlan, shape: TrainedShape) -> float:
-    """Return the weights of the fullest process: of a pipeline, its first or last stage, which has one table more."""
+    """Return the weights of the largest process; in a pipeline the first or last stage, which has a table as well."""
     tables = _embeddings(shape)
     if plan.pipeline_parallel > 1:
         tables = min(tables, shape.vocabulary * shape.hidden)
@@ -359,7 +359,7 @@ def _parameters(plan: RunPlan, shape: TrainedShape) -> float:
 
 
 def _gathered(plan: RunPlan, shape: TrainedShape) -> float:
-    """Return the weights that are whole at once: some layers, or the largest table."""
+    """Return the weights that are gathered at the same time: some layers, or the largest table."""
     layers = training_memory().gathered_layers * _layer_parameters(shape)
     return max(layers, shape.vocabulary * shape.hidden) / plan.tensor_parallel
 
@@ -369,7 +369,7 @@ def _activations(plan: RunPlan, shape: TrainedShape) -> float:
     tokens = plan.micro_batch * plan.sequence_length / plan.context_parallel
     kept = facts.input * shape.hidden * tokens / _sequence_split(plan)
     layer = _layer_activations(plan, shape, tokens, scores=_keeps_scores(plan))
-    # Of a pipeline, the first stage has as many micro batches under way as there are stages: all layers' worth.
+    # In a pipeline, the first stage has as many micro batches in flight as there are stages: as much as all layers.
     if plan.activation_checkpointing is ActivationCheckpointing.FULL:
         return (shape.layers * kept + layer) * _WIDTHS[plan.precision]
     if plan.activation_checkpointing is ActivationCheckpointing.SELECTIVE:
@@ -387,7 +387,7 @@ def _layer_activations(plan: RunPlan, shape: TrainedShape, tokens: float, *, sco
 
 
 def _sequence_split(plan: RunPlan) -> int:
-    """Return over how many processes what lies outside of attention and feed-forward is split."""
+    """Return the number of processes that split activations outside of attention and feed-forward."""
     return plan.tensor_parallel if backends()[plan.backend].sequence_parallel else 1
 
 
@@ -403,11 +403,11 @@ def _logits(plan: RunPlan, shape: TrainedShape) -> float:
 def planned(run: PlacedRun) -> RunPlan | None:
     """Return `run` with all its defaults; `None` where its instance type is unknown.
 
-    Where nobody told a tensor parallel degree, it is the smallest with which the model fits, else the one with which
-    it takes least; 1 where that is not known or the backend has none.
+    The default tensor parallel degree is the smallest with which the model fits, or else the one with which
+    it needs the least memory; 1 when that is unknown or the backend has no tensor parallelism.
     """
     plan = plan_run(run)
-    if plan is None or told(run, "tensor_parallel") is not None or not _has_tensor_parallel(plan.backend):
+    if plan is None or degree_of(run, "tensor_parallel") is not None or not _has_tensor_parallel(plan.backend):
         return plan
     least, best = None, plan
     for degree in possible_tensor_parallel(plan, run.shape):
@@ -423,5 +423,5 @@ def planned(run: PlacedRun) -> RunPlan | None:
 
 
 def _has_tensor_parallel(backend: Backend) -> bool:
-    """On processors a node's memory is cheap, and what is spread over nodes is slow: 1 unless told."""
+    """On CPUs the default is 1: memory is cheap, and tensor parallelism over nodes is slow."""
     return backend is not Backend.CPU and "tensor_parallel" in backends()[backend].degrees

@@ -1,4 +1,4 @@
-"""Whether a run can be spread over its processes as it asks, and the smallest change where it cannot."""
+"""Whether a run can be spread over its processes as requested, and the smallest change if it cannot."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,13 +15,13 @@ from llm_fleet.rules.training.run_plan import (
     accelerator_of,
     backend_of,
     context_parts,
+    degree_of,
     degrees_of_cores,
     divisors,
     estimate,
     plan_run,
     planned,
     possible_tensor_parallel,
-    told,
     undivided,
 )
 from llm_fleet.rules.training.smp_run import in_words_of_smp, path_in_smp, smp_problems, with_degrees_of_smp
@@ -31,7 +31,7 @@ from llm_fleet.spec.model_shape import TrainedShape
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A mistake; `mend` finds the remedy, by trying what has none."""
+    """A problem without its remedy, which `fix` finds by trying changes."""
 
     code: Code
     message: str
@@ -44,13 +44,13 @@ _OF = {"neuron": "a NeuronCore", "gpu": "a GPU", "none": "a process"}
 
 
 def breakdown(found: MemoryEstimate) -> str:
-    """Return what an estimate is made of, e.g. `weights 1.6 GiB, gradients 3.1 GiB, …`."""
+    """Return the parts of an estimate as text, e.g. `weights 1.6 GiB, gradients 3.1 GiB, …`."""
     parts = {name: getattr(found, name) for name in ("weights", "gradients", "optimizer", "activations", "logits")}
     return ", ".join(f"{name} {in_gib(size)}" for name, size in parts.items())
 
 
 def spread(plan: RunPlan) -> str:
-    """Return over what a run is spread, e.g. `4 nodes x 32 processes, tensor parallel 8, data parallel 16`."""
+    """Return the parallelism of a run as text, e.g. `4 nodes x 32 processes, tensor parallel 8, data parallel 16`."""
     words = {"tensor": plan.tensor_parallel, "pipeline": plan.pipeline_parallel, "context": plan.context_parallel}
     degrees = [f"{name} parallel {degree}" for name, degree in words.items() if degree > 1]
     shards = [f"shard degree {plan.shard_degree}"] if plan.shard_degree > 1 else []
@@ -59,14 +59,14 @@ def spread(plan: RunPlan) -> str:
 
 
 def memory_fault(run: PlacedRun, plan: RunPlan, found: MemoryEstimate) -> Fault:
-    """Return that `run` does not fit, with what takes how much."""
+    """Return the fault that `run` does not fit, with the memory of each part."""
     path = "tensor_parallel" if run.tensor_parallel is not None else "model"
     return Fault(
         code=Code.JOB_MEMORY,
-        message=f"the model does not fit: spread over {spread(plan)}, with micro batch {plan.micro_batch} and "
-        f"sequence {plan.sequence_length}, a process takes an estimated {in_gib(found.total)} ({breakdown(found)}), "
-        f"and {_OF[plan.accelerator.kind]} of {run.partition.instance_type} has {in_gib(found.usable)} for it of its "
-        f"{in_gib(found.whole)}",
+        message=f"the model does not fit: a process needs an estimated {in_gib(found.total)} ({breakdown(found)}), and "
+        f"{_OF[plan.accelerator.kind]} of {run.partition.instance_type} has {in_gib(found.usable)} usable of "
+        f"{in_gib(found.whole)}. This is with {spread(plan)}, micro batch {plan.micro_batch} and sequence length "
+        f"{plan.sequence_length}",
         path=(path,),
         value=getattr(run, path),
     )
@@ -81,9 +81,9 @@ _DEGREE_WORDS = {
 
 
 def faults_of(run: PlacedRun) -> list[Fault]:
-    """Return what is wrong with how `run` is spread; of a run whose instance type is unknown, nothing.
+    """Return what is wrong with how `run` is spread; nothing for an unknown instance type.
 
-    What can only be judged with the degrees right waits for them: the batch, and then the memory.
+    The batch is checked only when the degrees are right, and the memory only when both are.
     """
     plan = planned(run)
     if plan is None:
@@ -102,7 +102,7 @@ def _not_offered(run: PlacedRun, plan: RunPlan) -> Iterator[Fault]:
         if value is not None and value > 1 and degree not in backends()[plan.backend].degrees:
             yield Fault(
                 code=Code.JOB_DEGREE,
-                message=f"the backend {plan.backend.value} has no {words}",
+                message=f"the backend {plan.backend.value} does not support {words}",
                 path=(degree,),
                 value=value,
                 allowed=", ".join(name for name in _DEGREE_WORDS if name in backends()[plan.backend].degrees) or "none",
@@ -117,13 +117,13 @@ def _tensor_parallel(run: PlacedRun, plan: RunPlan) -> Iterator[Fault]:
     within = backends()[plan.backend].tensor_parallel_within_node
     cores = plan.accelerator.processes if within else plan.world
     if degree > cores and not within:
-        message = f"there are {cores} processes in all, which cannot share a layer out {degree} ways"
+        message = f"tensor parallel {degree} is more than the {cores} processes in total"
     elif degree > cores:
-        message = f"tensor parallel {degree} would spread a layer over several nodes, of {cores} processes each"
+        message = f"tensor parallel {degree} would split a layer over several nodes, which have {cores} processes each"
     elif cores % degree:
-        message = f"{cores} processes cannot be shared out in groups of {degree}"
+        message = f"{cores} processes cannot be divided into groups of {degree}"
     else:
-        message = f"the cores of {run.partition.instance_type} are not joined so that {degree} share a layer"
+        message = f"the NeuronCores of {run.partition.instance_type} are not connected in groups of {degree}"
     yield Fault(
         code=Code.JOB_TENSOR_PARALLEL,
         message=message,
@@ -137,12 +137,12 @@ def _model(run: PlacedRun, plan: RunPlan) -> Iterator[Fault]:
     shape = run.shape
     if shape is None:
         return
-    if plan.tensor_parallel in degrees_of_cores(plan):  # Else the degree is told already.
+    if plan.tensor_parallel in degrees_of_cores(plan):  # Another rule reports other degrees.
         yield from _across_tensors(plan, shape)
     if shape.layers % plan.pipeline_parallel and "pipeline_parallel" in backends()[plan.backend].degrees:
         yield Fault(
             code=Code.JOB_MODEL_DIVISION,
-            message=f"{shape.layers} layers cannot be shared out evenly among {plan.pipeline_parallel} stages",
+            message=f"{shape.layers} layers cannot be divided evenly into {plan.pipeline_parallel} stages",
             path=("pipeline_parallel",),
             value=plan.pipeline_parallel,
             allowed=_listed(divisors(shape.layers)),
@@ -155,7 +155,7 @@ def _across_tensors(plan: RunPlan, shape: TrainedShape) -> Iterator[Fault]:
         what = " and ".join(f"{count} {words}" for words, count in found)
         yield Fault(
             code=Code.JOB_MODEL_DIVISION,
-            message=f"the model has {what}, which {plan.tensor_parallel} processes cannot share evenly",
+            message=f"the model has {what}, which cannot be divided evenly among {plan.tensor_parallel} processes",
             path=("tensor_parallel",),
             value=plan.tensor_parallel,
             allowed=_listed(possible_tensor_parallel(plan, shape)),
@@ -179,12 +179,12 @@ def _world(run: PlacedRun, plan: RunPlan) -> Iterator[Fault]:
 
 
 def _shards(run: PlacedRun, plan: RunPlan) -> Iterator[Fault]:
-    degree = told(run, "shard_degree")
+    degree = degree_of(run, "shard_degree")
     if plan.backend is not Backend.FSDP or degree is None or plan.world % degree == 0:
         return
     yield Fault(
         code=Code.JOB_SHARD_DEGREE,
-        message=f"{plan.world} processes cannot be shared out in groups of {degree}, each with a whole model",
+        message=f"{plan.world} processes cannot be divided into groups of {degree}, each with a complete model",
         path=("shard_degree",),
         value=degree,
         allowed=_listed(divisors(plan.world)),
@@ -192,18 +192,18 @@ def _shards(run: PlacedRun, plan: RunPlan) -> Iterator[Fault]:
 
 
 def _batch(run: PlacedRun, plan: RunPlan) -> Iterator[Fault]:
-    at_once = plan.micro_batch * plan.data_parallel
-    if plan.global_batch % at_once == 0:
+    per_step = plan.micro_batch * plan.data_parallel
+    if plan.global_batch % per_step == 0:
         return
-    below = plan.global_batch // at_once * at_once
-    near = [each for each in (below, below + at_once) if each]
+    below = plan.global_batch // per_step * per_step
+    near = [each for each in (below, below + per_step) if each]
     yield Fault(
         code=Code.JOB_BATCH,
-        message=f"a global batch of {plan.global_batch} cannot be divided by {at_once}: micro batch "
+        message=f"a global batch of {plan.global_batch} cannot be divided by {per_step}: micro batch "
         f"{plan.micro_batch} x data parallel {plan.data_parallel} ({plan.world} processes / {plan.model_parallel})",
         path=("global_batch",),
         value=plan.global_batch,
-        allowed=f"a multiple of {at_once}, e.g. {' or '.join(map(str, near))}",
+        allowed=f"a multiple of {per_step}, e.g. {' or '.join(map(str, near))}",
     )
 
 
@@ -211,13 +211,13 @@ def _sequence_faults(run: PlacedRun, plan: RunPlan, *, divided: bool) -> Iterato
     longest = None if run.shape is None else run.shape.max_sequence
     length = plan.sequence_length
     if longest is not None and length > longest:
-        message = f"the model was made for sequences of up to {longest} tokens"
+        message = f"the model supports sequences of up to {longest} tokens"
     elif not divided:
         return
     elif backends()[plan.backend].sequence_parallel and length % plan.tensor_parallel:
-        message = f"a sequence of {length} tokens cannot be shared evenly by tensor parallel {plan.tensor_parallel}"
+        message = f"a sequence of {length} tokens cannot be divided evenly by tensor parallel {plan.tensor_parallel}"
     elif length % context_parts(plan):
-        message = f"a sequence of {length} tokens cannot be cut into {context_parts(plan)} even parts, two for each "
+        message = f"a sequence of {length} tokens cannot be split into {context_parts(plan)} equal parts, two for each "
         message += f"process of context parallel {plan.context_parallel}"
     else:
         return
@@ -246,24 +246,24 @@ _COSTS = {
     "nodes": 3.0,
     "sequence_length": 4.0,
 }
-"""What is asked of the user by changing each: the dearer, the later it is tried."""
-_TRIED_UNASKED = ("pipeline_parallel", "shard_degree")
-"""Degrees whose defaults may not do."""
+"""The cost of each change to the user; expensive ones are tried last."""
+_TRIED_UNREQUESTED = ("pipeline_parallel", "shard_degree")
+"""Degrees that are tried although the user did not set them, as their defaults may not fit."""
 _NODES_TRIED = 16
 _DISTANCE = 0.01
-"""Of two changes of one value, the nearer comes first."""
+"""Of two changes of the same value, the smaller one is tried first."""
 _LEFT_OUT = 0.5
-"""A number that can be written is better known to its reader than a default."""
+"""Writing a number is preferred to removing it."""
 _LARGEST_BATCH = 65536
-"""Above it no micro batch is looked for."""
+"""Above it no smaller micro batch is tried, other than 1."""
 _NODES_BEYOND = 64
-"""As many nodes as an offer for a larger partition may have."""
+"""The maximum number of nodes in a proposal for a larger partition."""
 
 
-def mend(run: PlacedRun, *, memory: bool = True) -> Changes | None:
-    """Return the cheapest changes, by attribute, that leave nothing wrong with the spread of `run`.
+def fix(run: PlacedRun, *, memory: bool = True) -> Changes | None:
+    """Return the cheapest changes, by attribute, after which `run` can be spread.
 
-    `None` stands for leaving a key out. Returns `None` where no change was found. Without `memory`, it need not fit.
+    A value of `None` removes the key. Returns `None` when no change was found. Without `memory`, it need not fit.
     """
     plan = plan_run(run)
     if plan is None:
@@ -273,19 +273,19 @@ def mend(run: PlacedRun, *, memory: bool = True) -> Changes | None:
 
 
 def enough_nodes(run: PlacedRun) -> tuple[int, Changes] | None:
-    """Return how many nodes a partition would need for `run`, with what else to change; `None` where none helps."""
+    """Return the number of nodes that `run` needs, with other changes; `None` when no number is enough."""
     nodes = run.partition.nodes
     while nodes < _NODES_BEYOND:
         nodes = min(2 * nodes, _NODES_BEYOND)
         larger = run.model_copy(update={"partition": replace(run.partition, nodes=nodes), "nodes": nodes})
-        changes: Changes | None = {} if is_good(larger) else mend(larger)
+        changes: Changes | None = {} if is_good(larger) else fix(larger)
         if changes is not None:
             return nodes, changes
     return None
 
 
 def is_good(run: PlacedRun, *, memory: bool = True) -> bool:
-    """Return whether nothing is wrong with the spread of `run`; without `memory`, but for how much it takes."""
+    """Return whether `run` can be spread; without `memory`, whether it fits is not checked."""
     faults = [fault for fault in faults_of(run) if memory or fault.code is not Code.JOB_MEMORY]
     return not faults and not smp_problems(run)
 
@@ -297,7 +297,7 @@ def _tried(run: PlacedRun, plan: RunPlan) -> Iterator[Changes]:
 
 
 def _options(run: PlacedRun, plan: RunPlan) -> Mapping[str, Sequence[Any]]:
-    """Return the values to try of each attribute, its own first; `None` leaves it out."""
+    """Return the values to try of each attribute, its own first; `None` removes it."""
     offered = backends()[plan.backend].degrees
     layers = run.shape.layers if run.shape is not None else 1
     of_world = divisors(plan.world)
@@ -312,8 +312,8 @@ def _options(run: PlacedRun, plan: RunPlan) -> Mapping[str, Sequence[Any]]:
         own = getattr(run, name)
         if name not in offered:
             options[name] = [None]
-        elif own is None:  # What is left out is the rules' own to choose.
-            options[name] = [None, *(values if name in _TRIED_UNASKED else ())]
+        elif own is None:  # Defaults are chosen by the rules.
+            options[name] = [None, *(values if name in _TRIED_UNREQUESTED else ())]
         else:
             options[name] = [own, *values, None]
     options["micro_batch"] = _smaller(run.micro_batch)
@@ -325,12 +325,12 @@ def _options(run: PlacedRun, plan: RunPlan) -> Mapping[str, Sequence[Any]]:
 
 
 def _smaller(batch: int) -> list[int]:
-    """Return `batch` and what divides it, descending; of one that nobody means, itself and 1."""
+    """Return `batch` and its divisors, descending; for an implausibly large one, itself and 1."""
     return [*reversed(divisors(batch))] if batch <= _LARGEST_BATCH else [batch, 1]
 
 
 def _nodes(run: PlacedRun, plan: RunPlan) -> list[int]:
-    """Return other numbers of nodes that the partition has, the nearest to that of the run."""
+    """Return other numbers of nodes within the partition, nearest to that of the run first."""
     first, last = max(1, plan.nodes - _NODES_TRIED), min(run.partition.nodes, plan.nodes + _NODES_TRIED)
     others = [each for each in range(first, last + 1) if each != plan.nodes]
     return sorted(others, key=lambda each: abs(each - plan.nodes))[:_NODES_TRIED]
@@ -347,7 +347,7 @@ def _cost(run: PlacedRun, plan: RunPlan, changes: Changes) -> float:
 
 
 def _fitted(run: PlacedRun, changes: Changes, memory: bool) -> Changes | None:
-    """Return `changes`, with sequence and batch such that they go with the rest; `None` where more is wrong."""
+    """Return `changes`, with matching sequence length and batch; `None` when another fault remains."""
     plan = planned(run.model_copy(update=changes))
     if plan is None:
         return None
@@ -357,14 +357,14 @@ def _fitted(run: PlacedRun, changes: Changes, memory: bool) -> Changes | None:
         return None
     if run.sequence_length is not None and length != run.sequence_length:
         fitted["sequence_length"] = length
-    at_once = plan.micro_batch * plan.data_parallel
-    if run.global_batch is not None and run.global_batch % at_once:
-        fitted["global_batch"] = max(1, round(run.global_batch / at_once)) * at_once
+    per_step = plan.micro_batch * plan.data_parallel
+    if run.global_batch is not None and run.global_batch % per_step:
+        fitted["global_batch"] = max(1, round(run.global_batch / per_step)) * per_step
     return fitted if is_good(run.model_copy(update=fitted), memory=memory) else None
 
 
 def _longest_sequence(run: PlacedRun, plan: RunPlan) -> int | None:
-    """Return the longest sequence, up to that of the run, that model and degrees can have."""
+    """Return the longest sequence, up to that of the run, that model and degrees allow."""
     longest = run.shape.max_sequence if run.shape is not None else None
     shared = plan.tensor_parallel if backends()[plan.backend].sequence_parallel else 1
     unit = shared * context_parts(plan)
@@ -372,12 +372,12 @@ def _longest_sequence(run: PlacedRun, plan: RunPlan) -> int | None:
 
 
 _DEGREES_OF_SMP = ("tensor_parallel", "context_parallel", "shard_degree")
-_MORE_MEMORY = "take instances with more memory, a shorter sequence or a smaller model"
-_WITH_PIPELINE = "take instances with more memory, a backend with pipeline parallel, or a smaller model"
+_MORE_MEMORY = "use an instance type with more memory, a shorter sequence or a smaller model"
+_WITH_PIPELINE = "use an instance type with more memory, a backend with pipeline parallelism, or a smaller model"
 
 
 def check_spread(run: PlacedRun) -> list[Problem]:
-    """Return what is wrong with degrees, batch, sequence and memory of `run`. Its remedies, all followed, pass."""
+    """Return what is wrong with degrees, batch, sequence and memory of `run`. With all remedies applied, it passes."""
     of_smp = smp_problems(run)
     lifted = with_degrees_of_smp(run)
     found = faults_of(lifted)
@@ -399,28 +399,32 @@ def check_spread(run: PlacedRun) -> list[Problem]:
 
 
 def _follows(problem: Problem, found: list[Problem], run: PlacedRun) -> bool:
-    """Whether a problem of SMP is one of `found` already, or of a default that follows from a wrong degree."""
+    """Whether a problem of SMP repeats one of `found`, or is of a default that depends on a wrong degree."""
     left_out = problem.path[0] in _DEGREES_OF_SMP and getattr(run, str(problem.path[0])) is None
     return problem.path in [each.path for each in found] or (bool(found) and left_out)
 
 
 def _in_run(problem: Problem, remedy: str) -> Problem:
-    """Return a problem of SMP with the run's words, where a degree of the run itself is wrong."""
+    """Return a problem of SMP with the run's remedy, when it is about a degree of the run itself."""
     return replace(problem, remedy=remedy) if problem.path[0] in _DEGREES_OF_SMP else problem
 
 
 def _remedy(run: PlacedRun) -> str:
-    """Return what to write. Where no spread fits the memory, that comes after what is wrong besides."""
-    changes = mend(run)
+    """Return what to write. When nothing fits the memory, that comes after the remedy for the other faults."""
+    changes = fix(run)
     if changes:
         return in_words(changes)
-    larger, beside_memory = enough_nodes(run), mend(run, memory=False)
+    larger, next_to_memory = enough_nodes(run), fix(run, memory=False)
     if larger is None:
-        mended = f"{in_words(beside_memory)}; then no spread fits the memory of its nodes: " if beside_memory else ""
-        return f"{mended}{_hopeless(run)}"
-    nodes, beside = larger
-    written = {**beside, **({} if run.nodes is None else {"nodes": nodes})}
-    why = ": on fewer it does not fit their memory" if beside_memory else ""
+        repaired = (
+            f"{in_words(next_to_memory)}; after that, the model still does not fit the memory of its nodes: "
+            if next_to_memory
+            else ""
+        )
+        return f"{repaired}{_hopeless(run)}"
+    nodes, next_to = larger
+    written = {**next_to, **({} if run.nodes is None else {"nodes": nodes})}
+    why = ": on fewer nodes the model does not fit their memory" if next_to_memory else ""
     return f"give the partition {nodes} nodes{', and ' if written else ''}{in_words(written)}{why}"
 
 
@@ -435,11 +439,11 @@ def _hopeless(run: PlacedRun) -> str:
 
 
 def in_words(changes: Changes) -> str:
-    """Return what to write, in Python; the fleet file's words are made of it."""
+    """Return what to write, in Python; for fleet files it is translated."""
     written = [f"{name}={_python(value)}" for name, value in changes.items() if value is not None]
     left = [name for name, value in changes.items() if value is None]
     words = [f"write {' and '.join(written)}"] if written else []
-    return " and ".join([*words, *(f"leave {name} out" for name in left)])
+    return " and ".join([*words, *(f"remove {name}" for name in left)])
 
 
 def _python(value: Any) -> str:

@@ -1,13 +1,13 @@
-"""The configuration of the SageMaker model parallel library v2 (SMP): each key, and how they go together.
+"""Rules of the configuration of the SageMaker model parallel library v2 (SMP): each key, and their combinations.
 
-Beside the reference (`distributed-model-parallel-v2-reference`), what the guide's pages on context and expert
-parallelism say, and what AWS's own HyperPod adapter for NeMo checks before it starts the library
+Sources: the reference (`distributed-model-parallel-v2-reference`), the guide's pages on context and expert
+parallelism, and the checks of AWS's own HyperPod adapter for NeMo before it starts the library
 (sagemaker-hyperpod-training-adapter-for-nemo, `validate_distributed_degrees`).
 
-How the degrees of SMP v2 go together, with each other and with the number of processes.
+Also the combination of the degrees of SMP v2 with each other and with the number of processes.
 
-`known` are the values of an SMP configuration by key, those left out being `None`, and those that are wrong by
-themselves or known only at deploy time not in it: what depends on them is passed over.
+`known` are the values of an SMP configuration by key, with `None` for keys that are not set. Values that are wrong by
+themselves and CDK tokens are not in it: rules that need them do not run.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ _EXPERT = "expert_parallel_degree"
 
 
 def check_degrees(known: Mapping[str, Any], *, world_size: int | None, experts: int | None) -> list[Problem]:
-    """Return which degrees exclude each other, or cannot divide `world_size` processes or `experts` experts."""
+    """Return problems of degrees that exclude each other, or do not divide `world_size` processes or `experts`."""
     degrees = {
         name: int(smp_keys()[name].default or 0) if known[name] is None else int(known[name])
         for name in (_SHARD, _TENSOR, _CONTEXT, _EXPERT)
@@ -43,23 +43,24 @@ def check_degrees(known: Mapping[str, Any], *, world_size: int | None, experts: 
 
 @rule
 def _check_context(degrees: Mapping[str, int]) -> Iterator[Problem]:
-    """The context degree is at most the shard degree, and divides it: a sequence's parts lie in one shard group.
+    """The context degree must divide the shard degree: the parts of a sequence are in one shard group.
 
-    The reference says the first, and 0, the shard degree's default, is no exception in it or in AWS's own adapter.
+    The reference says that it must be at most the shard degree. 0, the shard degree's default, is no exception, neither
+    there nor in AWS's own adapter.
     """
     context, shard = degrees.get(_CONTEXT, 1), degrees.get(_SHARD)
     if context == 1 or shard is None or (shard >= context and shard % context == 0):
         return
     if shard < context:
-        message = f"the context degree is above the shard degree, which is {shard}"
+        message = f"`{_CONTEXT}` must be at most `{_SHARD}`, which is {shard}"
     else:
-        message = f"a shard group of {shard} processes cannot be divided into contexts of {context}"
+        message = f"`{_CONTEXT}` must divide `{_SHARD}`, which is {shard}"
     nearest = context * max(1, round(shard / context))
     yield Problem(
         code=Code.SMP_CONTEXT,
         message=message,
         remedy=f"write {_SHARD}: {nearest}"
-        + (f", or a context degree that divides {shard}" if shard > 1 else ", or leave the context degree out"),
+        + (f", or a context degree that divides {shard}" if shard > 1 else f", or remove {_CONTEXT}"),
         path=(_CONTEXT,),
         value=context,
         allowed=f"a divisor of {_SHARD}",
@@ -71,12 +72,14 @@ def _check_experts(degrees: Mapping[str, int], experts: int | None) -> Iterator[
     if degree == 1:
         return
     if degrees.get(_TENSOR, 1) > 1:
-        yield _expert("expert and tensor parallelism do not go together in SMP v2", "write 1 for either", degree)
+        yield _expert(
+            "SMP v2 does not support expert and tensor parallelism together", "write 1 for one of them", degree
+        )
     elif experts == 0:
-        yield _expert("the model has no experts that could be spread", f"leave {_EXPERT} out", degree)
+        yield _expert(f"`{_EXPERT}` has no effect: the model has no experts", f"remove {_EXPERT}", degree)
     elif experts and experts % degree:
         yield _expert(
-            f"{experts} experts cannot be spread evenly over {degree}", f"write {gcd(experts, degree)}", degree
+            f"{experts} experts cannot be divided evenly by {degree}", f"write {gcd(experts, degree)}", degree
         )
 
 
@@ -95,14 +98,14 @@ def _check_world(degrees: Mapping[str, int], world_size: int | None, *, context_
     if context_is_wrong or world_size % product == 0:
         return []
     rest = world_size // (factors[_TENSOR] * factors[_EXPERT])
-    told = " x ".join(f"{name} {value}" for name, value in factors.items() if value > 1)
+    factors_text = " x ".join(f"{name} {value}" for name, value in factors.items() if value > 1)
     return [
         Problem(
             code=Code.SMP_WORLD_SIZE,
-            message=f"{told} is {product}, and {world_size} processes cannot be divided into groups of that",
-            remedy=f"write {_SHARD}: {gcd(factors[_SHARD], rest)}, or take nodes for a multiple of {product} processes"
+            message=f"{world_size} processes cannot be divided into groups of {product} ({factors_text})",
+            remedy=f"write {_SHARD}: {gcd(factors[_SHARD], rest)}, or use nodes with a multiple of {product} processes"
             if rest
-            else f"take nodes for a multiple of {product} processes",
+            else f"use nodes with a multiple of {product} processes",
             path=(_SHARD,),
             value=factors[_SHARD],
             allowed=f"a divisor of {rest}" if rest else "",
@@ -114,7 +117,7 @@ def _uneven(name: str, degree: int, world_size: int) -> Problem:
     return Problem(
         code=Code.SMP_WORLD_SIZE,
         message=f"{world_size} processes cannot be divided into groups of {degree}",
-        remedy=f"write {gcd(world_size, degree)}, or take nodes for a multiple of {degree} processes",
+        remedy=f"write {gcd(world_size, degree)}, or use nodes with a multiple of {degree} processes",
         path=(name,),
         value=degree,
         allowed=f"a divisor of {world_size}",
@@ -128,10 +131,10 @@ def check_smp(
     activation_checkpointing: bool | None = None,
     experts: int | None = None,
 ) -> list[Problem]:
-    """Return all that is wrong with `smp` for a job of `world_size` processes, one a GPU; `None`: not known.
+    """Return all that is wrong with `smp` for a job of `world_size` processes, one per GPU; `None`: unknown.
 
-    `activation_checkpointing` is whether the job recomputes activations, `experts` how many experts a layer of its
-    model has, 0 for a model without; what depends on either is passed over where it is `None`.
+    `activation_checkpointing` is whether the job recomputes activations, `experts` the number of experts per layer of
+    its model, 0 for a model without; with `None`, the rules that need it do not run.
     """
     values = {name: getattr(smp, name) for name in smp_keys()}
     return [
@@ -149,7 +152,7 @@ def check_smp_values(
     activation_checkpointing: bool | None = None,
     experts: int | None = None,
 ) -> list[Problem]:
-    """Return the same of `values`, all keys of SMP with `None` for those left out, wherever they are from."""
+    """Return the same for `values`: all keys of SMP, with `None` for those that are not set."""
     alone = [problem for name, value in values.items() for problem in _check_value(smp_keys()[name], value, world_size)]
     wrong = {problem.path[0] for problem in alone}
     known = {name: value for name, value in values.items() if name not in wrong and not is_unresolved(value)}
@@ -161,16 +164,18 @@ def check_smp_values(
 
 
 def smp_remarks(smp: SmpConfiguration) -> list[str]:
-    """Return what a user should know of `smp` though nothing is wrong with it, a sentence each."""
+    """Return remarks about a valid `smp`, a sentence each."""
     remarks = [
-        f"{name} above 1 only acts on a model that the script passes through torch.sagemaker.transform; "
+        f"{name} above 1 only has an effect on a model that the script passes to torch.sagemaker.transform, as "
         "llm-fleet's training program does"
         for name, key in smp_keys().items()
         if key.needs_transform and _above_one(getattr(smp, name))
     ]
     for old, new in smp_aliases().items():
         if getattr(smp, old) is not None:
-            remarks.append(f"{old} is what the library's announcement wrote; its reference has {new}, which is written")
+            remarks.append(
+                f"{old} is the key in the library's announcement; llm-fleet writes {new}, the key in its reference"
+            )
     return remarks
 
 
@@ -182,15 +187,15 @@ def _check_value(key: SmpKey, value: Any, world_size: int | None) -> list[Proble
     if value is None or is_unresolved(value):
         return []
     if key.type == "integer":
-        what = f"the {key.name.replace('_', ' ')}"
+        what = f"`{key.name}`"
         return check_number(value, key.limit(world_size), Code.SMP_VALUE, key.name, what=what)
     if isinstance(value, bool):
         return []
     return [
         Problem(
             code=Code.SMP_VALUE,
-            message="this is neither true nor false",
-            remedy=f"write true or false; left out, it is {str(key.default).lower()}",
+            message=f"`{key.name}` must be true or false",
+            remedy=f"write true or false; the default is {str(key.default).lower()}",
             path=(key.name,),
             value=value,
             allowed="true, false",
@@ -199,19 +204,19 @@ def _check_value(key: SmpKey, value: Any, world_size: int | None) -> list[Proble
 
 
 def check_smp_seeds(smp: SmpConfiguration) -> list[Problem]:
-    """Return what is wrong with the seed's old name."""
+    """Return what is wrong with `tensor_parallel_seed`, the old name of `random_seed`."""
     old = smp.tensor_parallel_seed
     if old is None or is_unresolved(old):
         return []
     key = smp_keys()["random_seed"]
-    problems = check_number(old, key.limit(None), Code.SMP_VALUE, "tensor_parallel_seed", what="the seed")
+    problems = check_number(old, key.limit(None), Code.SMP_VALUE, "tensor_parallel_seed", what="`tensor_parallel_seed`")
     if not problems and smp.random_seed is not None:
         problems.append(
             smp.wrong(
                 "tensor_parallel_seed",
                 Code.SMP_SEED_TWICE,
-                "the seed is told twice: tensor_parallel_seed is the old name of random_seed",
-                "leave tensor_parallel_seed out",
+                "set only one of `random_seed` and `tensor_parallel_seed`, its old name",
+                "remove tensor_parallel_seed",
             )
         )
     return problems
@@ -221,8 +226,8 @@ def _check_offloading(known: Mapping[str, Any], activation_checkpointing: bool |
     if activation_checkpointing is False and known.get("sm_activation_offloading") is True:
         yield Problem(
             code=Code.SMP_OFFLOADING,
-            message="the library offloads the activations of checkpointed layers, and this job checkpoints none",
-            remedy="turn activation checkpointing on, or leave sm_activation_offloading out",
+            message="`sm_activation_offloading` has no effect without activation checkpointing",
+            remedy="enable activation checkpointing, or remove sm_activation_offloading",
             path=("sm_activation_offloading",),
             value=True,
         )

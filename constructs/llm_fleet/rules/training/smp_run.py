@@ -1,4 +1,4 @@
-"""Where SMP v2 runs, and how a run goes together with its configuration."""
+"""Rules of SMP v2: instance types, regions and images, and the combination of a run with its configuration."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from llm_fleet.catalog.training_job import (
 )
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import PathPart, Problem, is_unresolved
-from llm_fleet.rules.training.run_plan import OF_SMP, RunPlan, backend_of, plan_run, told
+from llm_fleet.rules.training.run_plan import OF_SMP, RunPlan, backend_of, degree_of, plan_run
 from llm_fleet.rules.training.smp import check_smp_seeds, check_smp_values, smp_remarks
 from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.jobs import ActivationCheckpointing, Backend, PlacedRun, TrainingRunSpec
@@ -26,7 +26,7 @@ _BACKENDS = ("nccl", "smddp")
 
 
 def check_smp_place(instance_type: str, region: str | None) -> list[Problem]:
-    """Return why SMP v2 has no image for `instance_type`, with or without `ml.`, or none in `region`."""
+    """Return why SMP v2 has no image for `instance_type`, with or without `ml.`, or does not offer it in `region`."""
     return [*_check_instance(instance_type), *_check_region(region)]
 
 
@@ -37,7 +37,7 @@ def check_smp_image(pytorch: str) -> list[Problem]:
     return [
         Problem(
             code=Code.SMP_IMAGE,
-            message="SMP v2 has no image with this PyTorch",
+            message="SMP v2 has no image with this PyTorch version",
             remedy=did_you_mean(str(pytorch), smp_images(), otherwise=f"write {newest_smp_image().pytorch!r}"),
             path=("pytorch",),
             value=pytorch,
@@ -47,15 +47,15 @@ def check_smp_image(pytorch: str) -> list[Problem]:
 
 
 def check_smp_backend(backend: str | None, instance_type: str) -> list[Problem]:
-    """Return why `backend` cannot carry the collectives of a job on `instance_type`; `None` is always right."""
+    """Return why `backend` cannot be used for a job on `instance_type`; `None` is always right."""
     if backend is None or is_unresolved(backend):
         return []
     if backend not in _BACKENDS:
         return [
             Problem(
                 code=Code.SMP_BACKEND,
-                message="no such backend of a process group is known to SMP",
-                remedy=did_you_mean(str(backend), _BACKENDS, otherwise="leave it out"),
+                message="unknown process group backend of SMP",
+                remedy=did_you_mean(str(backend), _BACKENDS, otherwise="remove it"),
                 path=("backend",),
                 value=backend,
                 allowed=", ".join(_BACKENDS),
@@ -66,8 +66,8 @@ def check_smp_backend(backend: str | None, instance_type: str) -> list[Problem]:
     return [
         Problem(
             code=Code.SMP_BACKEND,
-            message=f"SMDDP does not run on {instance_type}: it refuses to be imported there",
-            remedy="write nccl, or leave it out",
+            message=f"SMDDP does not support {instance_type}: its import fails there",
+            remedy="write nccl, or remove it",
             path=("backend",),
             value=backend,
             allowed="nccl",
@@ -76,17 +76,17 @@ def check_smp_backend(backend: str | None, instance_type: str) -> list[Problem]:
 
 
 def newest_smp_image() -> SmpImage:
-    """Return the newest image; no newer one is expected, for releases have stopped."""
+    """Return the newest image; AWS has stopped releasing new ones."""
     return next(iter(smp_images().values()))
 
 
 def place_remarks(instance_type: str) -> list[str]:
-    """Return what a user should know of SMP v2 on `instance_type`, a sentence each."""
+    """Return remarks about SMP v2 on `instance_type`, a sentence each."""
     if is_unresolved(instance_type) or _family(instance_type) not in derived_families():
         return []
     return [
-        f"AWS does not name {instance_type} for SMP v2: its image has kernels for such a GPU, and that is all that is "
-        f"known; AWS names {', '.join(documented_families())}"
+        f"{instance_type} is not among AWS's families for SMP v2, although its image has kernels for this GPU; the "
+        f"families are {', '.join(documented_families())}"
     ]
 
 
@@ -95,8 +95,8 @@ def _check_instance(instance_type: str) -> Iterator[Problem]:
         return
     yield Problem(
         code=Code.SMP_INSTANCE,
-        message=f"there is no image of SMP v2 for {instance_type}",
-        remedy=f"take an instance of {' or '.join(documented_families())}, or another backend: "
+        message=f"SMP v2 does not support {instance_type}",
+        remedy=f"use an instance type of {' or '.join(documented_families())}, or another backend: "
         "fsdp on other GPUs, neuron on Trainium",
         path=("instance_type",),
         value=str(instance_type),
@@ -108,9 +108,9 @@ def _check_region(region: str | None) -> Iterator[Problem]:
     if region is not None and not is_unresolved(region) and region not in smp_regions():
         yield Problem(
             code=Code.SMP_REGION,
-            message=f"the images of SMP v2 are not offered in {region}",
-            remedy="copy the image into a repository of your own and name that, take one of the regions allowed, "
-            "or the backend fsdp",
+            message=f"AWS does not offer the images of SMP v2 in {region}",
+            remedy="copy the image to your own ECR repository and use that image, use one of the allowed regions, "
+            "or use the backend fsdp",
             path=("region",),
             value=region,
             allowed=", ".join(smp_regions()),
@@ -131,11 +131,11 @@ _OF_RUN = {
     "context_parallel_degree": "context_parallel",
     "random_seed": "seed",
 }
-"""A key of SMP by the attribute of a job that means the same."""
+"""Keys of SMP and the attributes of a job with the same meaning."""
 
 
 def check_smp_run(smp: SmpConfiguration, run: TrainingRunSpec) -> Iterator[Problem]:
-    """Return which degrees `smp` tells otherwise than its job, at the keys of `smp`; its seed may be another."""
+    """Return a problem for each degree that differs between `smp` and its job; the seeds may differ."""
     for name, of_run in _OF_RUN.items():
         if of_run == "seed":
             continue
@@ -144,8 +144,8 @@ def check_smp_run(smp: SmpConfiguration, run: TrainingRunSpec) -> Iterator[Probl
             continue
         yield Problem(
             code=Code.SMP_TWICE,
-            message=f"the job says {of_run}: {theirs}, and its SMP configuration another number",
-            remedy=f"leave {name} out: it is the job's {of_run}",
+            message=f"`{name}` differs from `{of_run}` of the job, which is {theirs}",
+            remedy=f"remove {name}: the job's {of_run} is used",
             path=(name,),
             value=mine,
             allowed=str(theirs),
@@ -160,10 +160,10 @@ def check_smp_in_run(
     activation_checkpointing: bool | None = None,
     experts: int | None = None,
 ) -> list[Problem]:
-    """Return all that is wrong with the configuration that a job of backend `smp` ends up with.
+    """Return all that is wrong with the resulting configuration of a job of backend `smp`.
 
-    Paths are the job's: `smp` and the key, or the job's own attribute where the value is from there. `smp` is `None`
-    where the job says nothing but degrees; the other arguments are those of `check_smp`.
+    Paths are those of the job: `smp` and the key, or the job's attribute that sets the value. `smp` is `None`
+    when the job sets only degrees; the other arguments are those of `check_smp`.
     """
     taken = _values_of_run(run) if smp is None else run_values(smp, run)
     values = {name: taken.get(name, getattr(smp, name, None)) for name in smp_keys()}
@@ -180,24 +180,24 @@ def check_smp_in_run(
 
 
 def _values_of_run(run: TrainingRunSpec) -> Mapping[str, Any]:
-    told = {name: getattr(run, of_run) for name, of_run in _OF_RUN.items()}
-    return {name: value for name, value in told.items() if value is not None}
+    values = {name: getattr(run, of_run) for name, of_run in _OF_RUN.items()}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def run_values(smp: SmpConfiguration, run: TrainingRunSpec) -> Mapping[str, Any]:
-    """Return what `smp` leaves out and `run` tells, by the keys of SMP."""
-    told = {name: value for name, value in _values_of_run(run).items() if getattr(smp, name) is None}
+    """Return the values that `run` sets and `smp` does not, by the keys of SMP."""
+    values = {name: value for name, value in _values_of_run(run).items() if getattr(smp, name) is None}
     if smp.tensor_parallel_seed is not None:
-        told.pop("random_seed", None)
-    return told
+        values.pop("random_seed", None)
+    return values
 
 
 _EXPERTS = 0
-"""The training program's models are Llama's: none has experts."""
+"""The training program supports only models of Llama's architecture, which have no experts."""
 
 
 def smp_problems(run: PlacedRun, region: str | None = None) -> list[Problem]:
-    """Return what is wrong with the degrees and the configuration of a run of `SMP`, or that another run has one."""
+    """Return what is wrong with degrees and configuration of a run of `SMP`, or a problem when another run has one."""
     plan = plan_run(run)
     if plan is None:
         return []
@@ -217,12 +217,12 @@ def smp_problems(run: PlacedRun, region: str | None = None) -> list[Problem]:
 
 
 def _of_program(plan: RunPlan) -> Iterator[Problem]:
-    """Return what not the library but the program that uses it refuses, on the nodes."""
+    """Return what llm-fleet's training program rejects, although the library supports it."""
     if plan.activation_checkpointing is ActivationCheckpointing.SELECTIVE:
         yield Problem(
             code=Code.SMP_CHECKPOINTING,
-            message="with SMP v2, layers are checkpointed whole or not at all",
-            remedy="write activation_checkpointing='full', or leave activation_checkpointing out",
+            message="SMP v2 supports only full activation checkpointing, or none",
+            remedy="write activation_checkpointing='full', or remove activation_checkpointing",
             path=("activation_checkpointing",),
             value=plan.activation_checkpointing,
             allowed="full, none",
@@ -230,14 +230,14 @@ def _of_program(plan: RunPlan) -> Iterator[Problem]:
 
 
 def smp_remarks_of(run: PlacedRun) -> list[str]:
-    """Return what a user should know of a run of `SMP` though nothing is wrong with it, a sentence each."""
+    """Return remarks about a valid run of `SMP`, a sentence each."""
     if backend_of(run) is not Backend.SMP:
         return []
     return [*place_remarks(run.partition.instance_type), *(smp_remarks(run.smp) if run.smp is not None else [])]
 
 
 def _with_shards(run: PlacedRun, degree: int) -> PlacedRun:
-    """Return `run` with the shard degree that its batch files tell, where nobody told one."""
+    """Return `run` with the shard degree `degree`, as its batch files set it, unless the user set one."""
     open_to_us = run.shard_degree is None and (run.smp is None or run.smp.hybrid_shard_degree is None)
     return run.model_copy(update={"shard_degree": degree}) if open_to_us else run
 
@@ -245,15 +245,15 @@ def _with_shards(run: PlacedRun, degree: int) -> PlacedRun:
 def _without_use(backend: Backend) -> Problem:
     return Problem(
         code=Code.JOB_SMP,
-        message=f"the backend {backend.value} does not read a configuration of SMP v2",
-        remedy="leave smp out, or write backend='smp'",
+        message=f"`smp` has no effect: the backend {backend.value} does not use SMP v2",
+        remedy="remove smp, or write backend='smp'",
         path=("smp",),
     )
 
 
 def with_degrees_of_smp(run: PlacedRun) -> PlacedRun:
-    """Return `run` with the degrees that its configuration of SMP tells as its own; the same run without such."""
-    degrees = {own: told(run, own) for own in _told_there(run)}
+    """Return `run` with the degrees of its configuration of SMP as its own; the same run when there are none."""
+    degrees = {own: degree_of(run, own) for own in _set_in_smp(run)}
     if not degrees or run.smp is None:
         return run
     left = run.smp.model_copy(update={OF_SMP[own]: None for own in degrees})
@@ -261,17 +261,17 @@ def with_degrees_of_smp(run: PlacedRun) -> PlacedRun:
 
 
 def path_in_smp(path: tuple[PathPart, ...], run: PlacedRun) -> tuple[PathPart, ...]:
-    """Return `path` of a degree, or where the configuration of SMP tells it."""
-    there = path[:1] and path[0] in _told_there(run)
+    """Return `path`, or for a degree that the configuration of SMP sets, the path in that configuration."""
+    there = path[:1] and path[0] in _set_in_smp(run)
     return ("smp", OF_SMP[str(path[0])]) if there else path
 
 
 def in_words_of_smp(remedy: str, run: PlacedRun) -> str:
-    """Return a remedy with the configuration's names of the degrees that it tells."""
-    for own in _told_there(run):
+    """Return a remedy with SMP's keys for the degrees that the configuration of SMP sets."""
+    for own in _set_in_smp(run):
         remedy = re.sub(rf"\b{own}\b", OF_SMP[own], remedy)
     return remedy
 
 
-def _told_there(run: PlacedRun) -> list[str]:
-    return [own for own in OF_SMP if getattr(run, own) is None and told(run, own) is not None]
+def _set_in_smp(run: PlacedRun) -> list[str]:
+    return [own for own in OF_SMP if getattr(run, own) is None and degree_of(run, own) is not None]

@@ -1,1 +1,1 @@
-"""What is measured, one thing a file."""
+"""The sources of metrics, one in each file."""

@@ -1,7 +1,7 @@
-"""EFA interfaces, by the driver's counters.
+"""EFA interfaces, from the driver's counters.
 
-Their names: docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-working-monitor.html. What an older card or driver does
-not count is not there.
+Their names: docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-working-monitor.html. Counters that an older card or driver
+lacks are left out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ERRORS = (
 
 
 def read_efa(machine: Machine, rates: Rates) -> Reading:
-    """Return what all EFA interfaces of the node have done; nothing on a node without."""
+    """Return the sums over all EFA interfaces of the node; absent if it has none."""
     folders = [path for path in machine.paths("/sys/class/infiniband/*") if _is_amazons(machine, path)]
     if not folders:
         return nothing(SOURCE, "this node has no EFA interface")
@@ -57,7 +57,7 @@ def _risen(machine: Machine, folders: Iterable[str], rates: Rates, name: str) ->
 
 
 def _sum(machine: Machine, folders: Iterable[str], names: Iterable[str]) -> Optional[float]:
-    """Return what the counters `names` of all interfaces come to; `None` where no interface has one."""
+    """Return the sum of the counters `names` of all interfaces; `None` if no interface has one."""
     texts = [
         machine.read(path)
         for folder in folders

@@ -1,4 +1,4 @@
-"""Lustre, as this client sees it."""
+"""The Lustre client."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from llm_fleet_node.metrics.reading import Reading, nothing
 
 SOURCE = "lustre"
 _SECONDS = 5
-"""How long a mount may take to tell its size. A client that lost its server waits for ever."""
+"""Timeout for the size of a mount. A client that has lost its server waits forever."""
 _BYTES = re.compile(r"^(read_bytes|write_bytes)\s+\d+ samples \[bytes\]\s+\d+\s+\d+\s+(\d+)", re.MULTILINE)
-"""`read_bytes 1025 samples [bytes] <least> <most> <sum>`, and behind it the sum of squares since 2.14. A counter is
-there from its first use on."""
+"""`read_bytes 1025 samples [bytes] <least> <most> <sum>`, since 2.14 followed by the sum of squares. A counter exists
+after its first use."""
 
 
 def read_lustre(machine: Machine, rates: Rates) -> Reading:
-    """Return how the node's Lustre mounts are; nothing on a node without."""
+    """Return the metrics of the node's Lustre mounts; absent if it has none."""
     mounts = [line.split()[1] for line in (machine.read("/proc/mounts") or "").splitlines() if _is_lustre(line)]
     if not mounts:
         return nothing(SOURCE, "this node mounts no Lustre file system")
@@ -42,10 +42,10 @@ def _is_lustre(line: str) -> bool:
 
 
 def _used(machine: Machine, mount: str) -> float:
-    """Ask by a program of its own, which may hang without holding this one up."""
+    """Run df as a separate program, which can hang without blocking this one."""
     said = machine.run("df", "--output=pcent", mount, seconds=_SECONDS).split()
     if not said or not said[-1].rstrip("%").isdigit():
-        raise Unreadable(f"df tells no size of {mount}")
+        raise Unreadable(f"df reports no size for {mount}")
     return float(said[-1].rstrip("%"))
 
 

@@ -1,6 +1,6 @@
-"""Neuron devices, by neuron-monitor, which writes a JSON document each period.
+"""Neuron devices, from neuron-monitor, which writes a JSON document each period.
 
-Its form: awsdocs-neuron.readthedocs-hosted.com/en/latest/tools/neuron-sys-tools/neuron-monitor-user-guide.html
+Format: awsdocs-neuron.readthedocs-hosted.com/en/latest/tools/neuron-sys-tools/neuron-monitor-user-guide.html
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _CONFIGURATION = {
     ],
     "system_metrics": [{"type": "neuron_hw_counters"}],
 }
-"""Utilisation is over its period, so a minute is known by five of its seconds."""
+"""Seconds of a period, over which utilization is averaged: a minute is sampled by five seconds."""
 
 
 def read_neuron(machine: Machine, rates: Rates, folder: Path) -> Reading:
-    """Return what the node's Neuron devices tell; nothing on a node without. `folder` takes a file of settings."""
+    """Return the metrics of the node's Neuron devices; absent if it has none. `folder`: for a settings file."""
     if not machine.paths("/dev/neuron[0-9]*"):
         return nothing(SOURCE, "this node has no Neuron device")
     try:
@@ -41,12 +41,12 @@ def read_neuron(machine: Machine, rates: Rates, folder: Path) -> Reading:
 
 
 def of_document(document: Any, rates: Rates) -> Reading:
-    """Return what one document of neuron-monitor comes to. Without a process on the devices there is no utilisation
-    in it: they are idle."""
+    """Return the metrics in a document of neuron-monitor. Without a process on the devices it has no utilization:
+    they are idle."""
     hardware = _dict(_dict(document).get("neuron_hardware_info"))
     devices, per_device = _whole(hardware, "neuron_device_count"), _whole(hardware, "neuroncore_per_device_count")
     if not devices or not per_device:
-        return trouble(SOURCE, "neuron-monitor tells of no device")
+        return trouble(SOURCE, "neuron-monitor reports no device")
     reports = [_dict(_dict(run).get("report")) for run in _list(_dict(document).get("neuron_runtime_data"))]
     of_devices = _by_device(reports, devices, _cores_per_device(hardware, reports, devices, per_device))
     whole = devices * float(hardware.get("neuron_device_memory_size") or 0)
@@ -62,9 +62,9 @@ def of_document(document: Any, rates: Rates) -> Reading:
 
 
 def _cores_per_device(hardware: dict[str, Any], reports: list[dict[str, Any]], devices: int, physical: int) -> int:
-    """A logical NeuronCore is several physical ones. assumption: neuron-monitor-core-numbers
+    """A logical NeuronCore consists of several physical ones. assumption: neuron-monitor-core-numbers
 
-    So logical ones are believed as long as no core has a number beyond them.
+    The numbers are taken as logical ones unless a core has a higher number.
     """
     logical = max(1, physical // max(1, _whole(hardware, "logical_neuroncore_config") or 1))
     last = max((core for report in reports for core in _cores(report)), default=0)
@@ -72,7 +72,7 @@ def _cores_per_device(hardware: dict[str, Any], reports: list[dict[str, Any]], d
 
 
 def _by_device(reports: list[dict[str, Any]], devices: int, per_device: int) -> list[float]:
-    """Return the mean utilisation of each device's cores. A core may be used by several processes in turn."""
+    """Return the mean utilization of each device's cores. Several processes can use a core in turn."""
     used: dict[int, float] = {}
     for report in reports:
         for core, utilization in _cores(report).items():
@@ -86,22 +86,22 @@ def _by_device(reports: list[dict[str, Any]], devices: int, per_device: int) -> 
 
 def _cores(report: dict[str, Any]) -> dict[int, float]:
     in_use = _dict(_dict(report.get("neuroncore_counters")).get("neuroncores_in_use"))
-    found = {core: _dict(told).get("neuroncore_utilization") for core, told in in_use.items() if core.isdigit()}
+    found = {core: _dict(reported).get("neuroncore_utilization") for core, reported in in_use.items() if core.isdigit()}
     return {int(core): float(used) for core, used in found.items() if isinstance(used, (int, float))}
 
 
 def _memory(report: dict[str, Any]) -> float:
-    """The key is `neuron_device`; a sample of an early release had `device`."""
+    """Key of a device's number; a sample of an early release had `device`."""
     used = _dict(_dict(report.get("memory_used")).get("neuron_runtime_used_bytes"))
     return float(used.get("neuron_device", used.get("device")) or 0)
 
 
 def _uncorrected(document: dict[str, Any]) -> Optional[float]:
     counters = _dict(_dict(document.get("system_data")).get("neuron_hw_counters"))
-    told = [_dict(device) for device in _list(counters.get("neuron_devices"))]
-    if not told:
+    reported = [_dict(device) for device in _list(counters.get("neuron_devices"))]
+    if not reported:
         return None
-    return float(sum((device.get(f"{kind}_ecc_uncorrected") or 0) for device in told for kind in ("mem", "sram")))
+    return float(sum((device.get(f"{kind}_ecc_uncorrected") or 0) for device in reported for kind in ("mem", "sram")))
 
 
 def _document(machine: Machine, folder: Path) -> Any:
@@ -127,10 +127,10 @@ def _first_line(process: subprocess.Popen[bytes]) -> bytes:
     while b"\n" not in found:
         left = deadline - time.monotonic()
         if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
-            raise Unreadable(f"neuron-monitor told nothing within {_DEADLINE:g} s")
+            raise Unreadable(f"neuron-monitor printed nothing within {_DEADLINE:g} s")
         part = os.read(process.stdout.fileno(), 65536)
         if not part:
-            break  # it ended; what it said last may lack the end of its line
+            break  # it ended; its last line may be incomplete
         found += part
     return found.partition(b"\n")[0]
 

@@ -10,12 +10,12 @@ from llm_fleet_node.metrics.rates import Rates, known
 from llm_fleet_node.metrics.reading import Reading, trouble
 
 LOCAL_DISKS = ("/opt/sagemaker", "/opt/dlami/nvme", "/scratch")
-"""Where local data disks are mounted: HyperPod's second volume, the instance store of AWS's images, ParallelCluster's
+"""Mount points of local data disks: HyperPod's secondary volume, the instance store of AWS's images, ParallelCluster's
 EphemeralVolume."""
 
 
 def read_node(machine: Machine, rates: Rates) -> Reading:
-    """Return what every Linux machine tells of itself."""
+    """Return the metrics of any Linux machine."""
     stat, memory = machine.read("/proc/stat"), machine.read("/proc/meminfo")
     if stat is None or memory is None:
         return trouble("node", "/proc/stat and /proc/meminfo cannot be read")
@@ -34,7 +34,7 @@ def read_node(machine: Machine, rates: Rates) -> Reading:
 
 
 def _utilization(stat: str, rates: Rates) -> Optional[float]:
-    """Return the part of all processors' time that was not idle, in percent. proc(5): idle and iowait are the rest."""
+    """Return the CPU time that was not idle or iowait, in percent (proc(5))."""
     ticks = [float(part) for part in stat.splitlines()[0].split()[1:9]]
     if len(ticks) < 5:
         return None
@@ -46,9 +46,9 @@ def _utilization(stat: str, rates: Rates) -> Optional[float]:
 
 
 def _memory_used(memory: str) -> Optional[float]:
-    told = {name: rest.split() for name, _, rest in (line.partition(":") for line in memory.splitlines())}
+    reported = {name: rest.split() for name, _, rest in (line.partition(":") for line in memory.splitlines())}
     try:
-        whole, free = float(told["MemTotal"][0]), float(told["MemAvailable"][0])
+        whole, free = float(reported["MemTotal"][0]), float(reported["MemAvailable"][0])
     except (KeyError, IndexError, ValueError):
         return None
     return 100.0 * (whole - free) / whole if whole else None
@@ -62,6 +62,6 @@ def _first_number(text: Optional[str], of: int) -> Optional[float]:
 
 
 def _fullest_local_disk(machine: Machine) -> Optional[float]:
-    """A folder of that name on the root disk is none: it would tell of the root a second time."""
+    """A folder with this name on the root disk does not count: it would report the root disk twice."""
     found = [machine.used_percent(path) for path in LOCAL_DISKS if os.path.ismount(machine.path(path))]
     return max((used for used in found if used is not None), default=None)

@@ -1,4 +1,4 @@
-"""NVIDIA's GPUs, by the driver's own program."""
+"""NVIDIA GPUs, from nvidia-smi."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from llm_fleet_node.metrics.reading import Reading, nothing, trouble
 
 SOURCE = "gpu"
 _FIELDS = "utilization.gpu,memory.used,memory.total,ecc.errors.uncorrected.volatile.total"
-"""nvidia-smi(1), `--help-query-gpu`. What a GPU cannot tell is `[N/A]`."""
+"""nvidia-smi(1), `--help-query-gpu`. A value that a GPU lacks is `[N/A]`."""
 _IDLE = 1.0
 
 
 def read_gpus(machine: Machine, rates: Rates) -> Reading:
-    """Return what the node's GPUs tell; nothing on a node without."""
+    """Return the metrics of the node's GPUs; absent if it has none."""
     if not machine.paths("/proc/driver/nvidia/gpus/*"):
         return nothing(SOURCE, "this node has no GPU")
     try:
@@ -26,9 +26,9 @@ def read_gpus(machine: Machine, rates: Rates) -> Reading:
 
 
 def of_rows(rows: list[list[Optional[float]]], rates: Rates) -> Reading:
-    """Return what `rows`, one a GPU, come to."""
+    """Return the metrics of `rows`, one for each GPU."""
     if not rows:
-        return trouble(SOURCE, "nvidia-smi names no GPU")
+        return trouble(SOURCE, "nvidia-smi lists no GPU")
     used = [row[0] for row in rows if row[0] is not None]
     memory = [(row[1], row[2]) for row in rows if row[1] is not None and row[2]]
     whole = sum(total or 0.0 for _, total in memory)

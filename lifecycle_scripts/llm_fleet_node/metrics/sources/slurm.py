@@ -1,4 +1,4 @@
-"""The queue and the nodes, as slurmctld sees them. Only the controller asks, so that it is asked once a minute."""
+"""The queue and the nodes, from slurmctld. Only the controller queries it, so once a minute."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _TIMES = {"TZ": "UTC", "SLURM_TIME_FORMAT": "standard"}
 _OWN_WILL = frozenset(
     {"Dependency", "DependencyNeverSatisfied", "BeginTime", "JobHeldUser", "JobHeldAdmin", "JobArrayTaskLimit"}
 )
-"""Reasons by which a job would not run on an empty cluster either. squeue(1), JOB REASON CODES."""
+"""Reasons for which a job would not run on an empty cluster either. squeue(1), JOB REASON CODES."""
 _LIMITS = ("QOS", "Assoc", "MaxCpuPer", "MaxMemPer", "MaxNodePer", "MaxGRESPer", "PartitionNodeLimit")
 _MARKS = "*~#!%$@^-+"
-"""Behind a state. sinfo(1), NODE STATE CODES."""
+"""Suffixes of a state. sinfo(1), NODE STATE CODES."""
 _OFF, _SILENT = "~%", "*"
 _DOWN = frozenset({"down", "fail", "failing", "error", "unknown"})
 _AT_WORK = frozenset({"allocated", "mixed", "completing", "alloc"})
 _MOST = 50
-"""Nodes whose reasons are told in a line: an event of the log has an end."""
+"""Maximum number of nodes with reasons in a line, because a log event has a maximum size."""
 
 
 def read_slurm(machine: Machine, now: Optional[datetime] = None) -> Reading:
-    """Return how queue and nodes are, by squeue and sinfo."""
+    """Return the metrics of queue and nodes, from squeue and sinfo."""
     try:
         queue = machine.run("squeue", "--noheader", "--all", "--format=%T|%r|%V", seconds=20, environment=_TIMES)
         nodes = machine.run("sinfo", "--noheader", "--Node", "--all", "--format=%N|%T|%E", seconds=20)
@@ -37,7 +37,7 @@ def read_slurm(machine: Machine, now: Optional[datetime] = None) -> Reading:
 
 
 def queue_reading(lines: Iterable[str], now: datetime) -> Reading:
-    """Return what lines of `state|reason|submitted` come to; `now` in UTC, as they are."""
+    """Return the metrics of lines `state|reason|submitted`; both these times and `now` are UTC."""
     counts: dict[str, float] = {"running": 0.0, "pending": 0.0, "limited": 0.0, "held": 0.0}
     longest = 0.0
     for line in lines:
@@ -55,7 +55,7 @@ def queue_reading(lines: Iterable[str], now: datetime) -> Reading:
 
 
 def nodes_reading(lines: Iterable[str]) -> Reading:
-    """Return what lines of `node|state|reason` come to. A node of two partitions has two lines."""
+    """Return the metrics of lines `node|state|reason`. A node in two partitions has two lines."""
     kinds: dict[str, str] = {}
     reasons: dict[str, str] = {}
     for line in lines:
@@ -68,8 +68,8 @@ def nodes_reading(lines: Iterable[str]) -> Reading:
                 reasons[name] = f"{state}: {reason[:120]}"
     found = list(kinds.values())
     values = {f"slurm_nodes_{kind}": float(found.count(kind)) for kind in ("allocated", "idle", "drained", "down")}
-    told: dict[str, Any] = dict(sorted(reasons.items())[:_MOST])
-    return Reading(values, {"SlurmReasons": told} if told else {})
+    reported: dict[str, Any] = dict(sorted(reasons.items())[:_MOST])
+    return Reading(values, {"SlurmReasons": reported} if reported else {})
 
 
 def _kind(reason: str) -> str:
@@ -86,7 +86,7 @@ def _seconds_since(text: str, now: datetime) -> float:
 
 
 def _node_kind(state: str) -> Optional[str]:
-    """Return what a node counts as; `None` for one that is off, or reserved for something."""
+    """Return the category of a node; `None` for one that is powered off or reserved."""
     plain = state.rstrip(_MARKS).lower()
     marks = state[len(plain) :]
     if plain.startswith("drain"):
@@ -95,5 +95,5 @@ def _node_kind(state: str) -> Optional[str]:
         return "down"
     if plain in _AT_WORK:
         return "allocated"
-    # A node that ParallelCluster has switched off is idle to Slurm, and costs nothing.
+    # A node that ParallelCluster has powered off is idle for Slurm, and costs nothing.
     return "idle" if plain == "idle" and not any(mark in marks for mark in _OFF) else None

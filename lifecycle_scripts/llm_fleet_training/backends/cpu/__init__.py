@@ -1,4 +1,4 @@
-"""Tensor parallel times data parallel on CPUs over gloo: to prove, to learn and to drill; the same to the bit."""
+"""Tensor parallel times data parallel on CPUs over gloo, for tests and drills; results are the same to the bit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from llm_fleet_training.settings import Settings
 
 
 def make(settings: Settings, config: ModelConfig) -> Backend:
-    """A backend that is not started yet."""
+    """Return a backend that is not started."""
     from llm_fleet_training.backends.cpu.backend import CpuBackend
 
     return CpuBackend(settings, config)

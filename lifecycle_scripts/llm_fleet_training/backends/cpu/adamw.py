@@ -1,4 +1,4 @@
-"""AdamW in float32, one weight after the other: what `torch.optim.AdamW` computes, without its compiler.
+"""AdamW in float32, one weight after the other: the same as `torch.optim.AdamW`, without importing its compiler.
 
 Making an optimizer of torch 2.13 imports torch._dynamo, which takes longer (1.2 s) than this backend's whole start.
 """
@@ -16,7 +16,7 @@ from llm_fleet_training.settings import Settings
 
 
 class AdamW:
-    """Decoupled weight decay (Loshchilov and Hutter, 2019), of matrices alone."""
+    """Decoupled weight decay (Loshchilov and Hutter, 2019), of matrices only."""
 
     def __init__(self, parameters: Mapping[str, Any], settings: Settings) -> None:
         """Moments begin at zero."""
@@ -28,7 +28,7 @@ class AdamW:
 
     @torch.no_grad()
     def step(self, learning_rate: float) -> None:
-        """Take the gradients that there are, and forget them."""
+        """Apply the gradients, and clear them."""
         self.steps += 1
         chosen = self._settings
         down1, down2 = 1 - chosen.beta1**self.steps, 1 - chosen.beta2**self.steps
@@ -43,11 +43,11 @@ class AdamW:
             parameter.grad = None
 
     def state(self) -> Dict[str, Any]:
-        """For a checkpoint."""
+        """The state that a checkpoint saves."""
         return {"steps": self.steps, "first": self.first, "second": self.second}
 
     def take(self, state: Mapping[str, Any]) -> None:
-        """What `state` gave."""
+        """Load the result of `state`."""
         self.steps = int(state["steps"])
         for own, stored in ((self.first, state["first"]), (self.second, state["second"])):
             for name, tensor in own.items():

@@ -27,13 +27,13 @@ from llm_fleet_training.settings import Settings
 
 
 class CpuBackend:
-    """See `Backend`. Of the replicas only the first writes: all have the same numbers."""
+    """See `Backend`. Only the first replica writes: all have the same numbers."""
 
     name = "cpu"
     layout = "tensor-slices"
 
     def __init__(self, settings: Settings, config: ModelConfig) -> None:
-        """Nothing is started yet."""
+        """The backend is not started."""
         self.settings = settings
         self.config = config
         self.rank, self.world = processes.place()
@@ -46,25 +46,25 @@ class CpuBackend:
 
     @property
     def data_rank(self) -> int:
-        """Tensor-parallel neighbours have neighbouring ranks."""
+        """The ranks of a tensor-parallel group are consecutive."""
         return self.rank // self.degrees.tensor
 
     def start(self) -> None:
-        """Gloo, and nothing that could come out otherwise a second time."""
+        """Start gloo and make torch deterministic."""
         torch.set_num_threads(1)
-        torch.set_deterministic_debug_mode("error")  # As use_deterministic_algorithms, without its compiler.
+        torch.set_deterministic_debug_mode("error")  # use_deterministic_algorithms imports the compiler.
 
         torch.manual_seed(self.settings.seed)
         processes.join("gloo")
         tensor, data = self.degrees.tensor, self.degrees.data
         self.tensor_group = self._group([list(range(d * tensor, (d + 1) * tensor)) for d in range(data)])
         self.data_group = self._group([list(range(t, self.world, tensor)) for t in range(tensor)])
-        # Ranks with the same head of keys and values add up what their queries make of it.
+        # Ranks with the same head of keys and values add up the gradients of their queries.
         same = copies("model.layers.0.self_attn.k_proj.weight", self.config, tensor)
         self.keys_group = self._group([list(range(s, s + same)) for s in range(0, self.world, same)])
 
     def _group(self, rows: List[List[int]]) -> Group:
-        """This process's group of a partition; each process makes all of them, in the same order."""
+        """This process's group; every process must make all groups, in the same order."""
         own = next(row for row in rows if self.rank in row)
         handles = [dist.new_group(row) if len(row) > 1 else None for row in rows]
         return Group(handle=handles[rows.index(own)], size=len(own), rank=own.index(self.rank))
@@ -86,19 +86,19 @@ class CpuBackend:
             self._put(name, stored.slice(name, self.tensor_group.size, self.tensor_group.rank))
 
     def forward_backward(self, samples: Sequence[Sequence[int]], share: float) -> torch.Tensor:
-        """The loss stays a tensor."""
+        """Returns the loss as a tensor."""
         ids = torch.tensor(samples, dtype=torch.int64)
         loss = self.model(ids[:, :-1], ids[:, 1:])
         (loss * share).backward()
         return loss.detach()
 
     def mean_loss(self, losses: Sequence[Any]) -> float:
-        """Tensor-parallel neighbours have the same loss; replicas are averaged in order of rank."""
+        """Ranks of a tensor-parallel group have the same loss; replicas are averaged in order of rank."""
         own = torch.stack(list(losses)).mean()
         return float(self.data_group.sum(own.reshape(1)).item()) / self.data_group.size
 
     def reduce_and_clip(self, limit: float) -> float:
-        """Replicas are averaged; a slice counts once however many ranks hold it."""
+        """Replicas are averaged; a slice that several ranks hold counts once."""
         names = sorted(self.parameters)
         gradients = {name: self._gradient(name) for name in names}
         self.keys_group.sum_in_place(
@@ -124,18 +124,18 @@ class CpuBackend:
         return 12 * sum(one.numel() for one in self.parameters.values()) if self.data_rank == 0 else 0
 
     def save(self, part: Part) -> None:
-        """A rank's weights, and its optimizer's state beside it."""
+        """Write the weights of a rank, and a second file with its optimizer state."""
         if self.data_rank != 0:
             return
         weights, optimizer = self._files()
-        told = {"tensor_rank": str(self.tensor_group.rank), "tensor_degree": str(self.tensor_group.size)}
+        metadata = {"tensor_rank": str(self.tensor_group.rank), "tensor_degree": str(self.tensor_group.size)}
         with part.open(weights) as stream:
-            safetensors_stream.write(stream, self.parameters, told)
+            safetensors_stream.write(stream, self.parameters, metadata)
         with part.open(optimizer) as stream:
             torch.save(self.optimizer.state(), stream)
 
     def load(self, folder: Path) -> None:
-        """What `save` wrote."""
+        """Load the files of `save`."""
         from safetensors.torch import load_file
 
         weights, optimizer = self._files()
@@ -144,7 +144,7 @@ class CpuBackend:
         self.optimizer.take(torch.load(folder / optimizer, map_location="cpu", weights_only=True))
 
     def parameters_sha256(self) -> str:
-        """One weight at a time is joined, so that no process needs memory for the whole model."""
+        """Joins one weight at a time, so that no process needs memory for the whole model."""
         return hashing.parameters_sha256(self.parameters, self._whole)
 
     def exchange(self, text: str) -> List[str]:

@@ -40,7 +40,7 @@ class RowLinear(nn.Module):
 
 
 class SlicedEmbedding(nn.Module):
-    """A rank knows some of the words, and gives zeros for others."""
+    """A rank has some of the words, and returns zeros for others."""
 
     def __init__(self, words: int, size: int, group: Group) -> None:
         """`words` are those of this rank."""
@@ -86,7 +86,7 @@ class SlicedLayers:
         return RmsNorm(size, epsilon)
 
     def loss(self, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Cross entropy of logits of which each rank has some words; no rank ever sees them all."""
+        """Cross entropy of logits of which each rank has some words; no rank gathers all of them."""
         logits = logits.float()
         if self.degree == 1:
             return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())

@@ -1,4 +1,4 @@
-"""Sums over processes whose order of addition is that of the ranks: the same to the bit on any day."""
+"""Sums over processes, added in order of rank, so that results are the same to the bit."""
 
 # pyright: basic, reportMissingImports=false
 from __future__ import annotations
@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 
 BUCKET = 1 << 22
-"""Elements that are sent at once."""
+"""Elements per message."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Group:
     rank: int
 
     def gather(self, tensor: torch.Tensor) -> List[torch.Tensor]:
-        """Everybody's tensor, by rank."""
+        """The tensors of all processes, by rank."""
         if self.size == 1:
             return [tensor]
         found = [torch.empty_like(tensor) for _ in range(self.size)]
@@ -60,7 +60,7 @@ class Group:
 
 
 class ToSlices(torch.autograd.Function):
-    """Where the same input goes into every rank's slice: nothing forward, the sum of gradients backward."""
+    """For an input that every rank's slice uses: identity forward, sum of gradients backward."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, group: Group) -> torch.Tensor:
@@ -70,12 +70,12 @@ class ToSlices(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Each rank has its slice's part of the gradient."""
+        """Sums the ranks' parts of the gradient."""
         return ctx.group.sum(gradient), None
 
 
 class FromSlices(torch.autograd.Function):
-    """Where the ranks' parts make one result: their sum forward, nothing backward."""
+    """For results that are sums over the ranks: sum forward, identity backward."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, group: Group) -> torch.Tensor:

@@ -11,11 +11,15 @@ from llm_fleet_training.settings import Settings
 
 
 def make(settings: Settings, config: ModelConfig) -> Backend:
-    """A backend that is not started yet."""
+    """Return a backend that is not started."""
     try:
         from llm_fleet_training.backends.fsdp.backend import FsdpBackend
     except ModuleNotFoundError:
         raise
-    except ImportError as error:  # `fully_shard` and `distribute_tensor` are where they are since PyTorch 2.6.
-        fail(Code.PACKAGE, f"the PyTorch of {sys.executable} has no FSDP2 (2.7 and newer have): {error}", shared=True)
+    except ImportError as error:  # `fully_shard` and `distribute_tensor` are in these modules since PyTorch 2.6.
+        fail(
+            Code.PACKAGE,
+            f"the PyTorch of {sys.executable} has no FSDP2, which needs PyTorch 2.7 or newer: {error}",
+            shared=True,
+        )
     return FsdpBackend(settings, config)

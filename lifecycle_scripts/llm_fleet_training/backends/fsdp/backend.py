@@ -31,13 +31,13 @@ from llm_fleet_training.settings import Settings
 
 
 class FsdpBackend:
-    """See `Backend`. Gradients are averaged over all processes in the backward pass, by FSDP itself."""
+    """See `Backend`. Gradients are averaged over all processes in the backward pass, by FSDP."""
 
     name = "fsdp"
     layout = "distributed-checkpoint"
 
     def __init__(self, settings: Settings, config: ModelConfig) -> None:
-        """Nothing is started yet."""
+        """The backend is not started."""
         self.settings = settings
         self.config = config
         self.rank, self.world = processes.place()
@@ -55,7 +55,7 @@ class FsdpBackend:
         return self.rank
 
     def start(self) -> None:
-        """NCCL for tensors of GPUs, gloo for those of the host."""
+        """Use NCCL for tensors on GPUs, gloo for tensors on the host."""
         torch.manual_seed(self.settings.seed)
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
@@ -75,13 +75,13 @@ class FsdpBackend:
         if os.environ.get("LLM_FLEET_ACCELERATOR") == "gpu":
             fail(Code.BACKEND, f"{os.uname().nodename} is a GPU node, but torch {torch.__version__} sees no GPU here")
         torch.set_num_threads(1)
-        torch.set_deterministic_debug_mode("error")  # As use_deterministic_algorithms, without its compiler.
+        torch.set_deterministic_debug_mode("error")  # use_deterministic_algorithms imports the compiler.
 
         self.device = torch.device("cpu")
         processes.join("gloo")
 
     def build(self) -> None:
-        """Without memory first; then each process fills its shards, one weight at a time."""
+        """Builds the model on the meta device; then each process fills its shards, one weight at a time."""
         with torch.device("meta"):
             self.model = Llama(self.config, WholeLayers(), recompute=self.settings.activation_checkpointing)
         on_gpu = self.device.type == "cuda" and self.settings.precision == "mixed"
@@ -123,7 +123,7 @@ class FsdpBackend:
         return float(own.item()) / self.world
 
     def reduce_and_clip(self, limit: float) -> float:
-        """FSDP has reduced; the norm is over all shards."""
+        """FSDP has reduced the gradients; the norm is over all shards."""
         bound = limit if limit > 0 else float("inf")
         norm: Any = torch.nn.utils.clip_grad_norm_(self.model.parameters(), bound)
         return float((norm.full_tensor() if isinstance(norm, DTensor) else norm).item())
@@ -136,7 +136,7 @@ class FsdpBackend:
         self.optimizer.zero_grad(set_to_none=True)
 
     def checkpoint_bytes(self) -> int:
-        """Weights and two moments; replicas share the writing."""
+        """Bytes of weights and two moments; replicas share the writing."""
         own = sum(one.to_local().numel() for one in self.parameters.values())
         return 12 * own * self.shard // self.world
 
@@ -145,17 +145,17 @@ class FsdpBackend:
         distributed_checkpoint.save(self.model, self.optimizer, part, self.rank)
 
     def load(self, folder: Path) -> None:
-        """What `save` wrote."""
+        """Load the files of `save`."""
         distributed_checkpoint.load(self.model, self.optimizer, folder)
 
     def parameters_sha256(self) -> str:
-        """One weight at a time is gathered."""
+        """Gathers one weight at a time."""
         return hashing.parameters_sha256(self.parameters, lambda name: self.parameters[name].full_tensor())
 
     def exchange(self, text: str) -> List[str]:
         """Over the host's network.
 
-        Not over gloo, which gives up after half an hour: others wait here while the first process fetches a checkpoint
+        Not over gloo, which times out after half an hour: others wait here while the first process fetches a checkpoint
         from its mirror.
         """
         return self._words.exchange(text)

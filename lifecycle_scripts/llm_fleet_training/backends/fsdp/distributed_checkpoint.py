@@ -16,7 +16,7 @@ FOLDER = "distributed"
 
 
 def save(model: Any, optimizer: Any, part: Part, rank: int) -> None:
-    """Collective. An error of one process is one of all."""
+    """Collective: an error of one process is raised on all."""
     folder = part.folder / FOLDER
     part.watch("distributed")
     try:

@@ -9,7 +9,7 @@ from llm_fleet_training.settings import Settings
 
 
 def make(settings: Settings, config: ModelConfig) -> Backend:
-    """A backend that is not started yet. LFJ04 for degrees that it does not have."""
+    """Return a backend that is not started. LFJ04 for degrees that it does not support."""
     for name, value in (
         ("pipeline parallel", settings.pipeline_parallel),
         ("context parallel", settings.context_parallel),
@@ -17,7 +17,7 @@ def make(settings: Settings, config: ModelConfig) -> Backend:
         if value != 1:
             fail(
                 Code.DEGREES,
-                f"{name} {value} is not done by the backend neuron, which has tensor and data parallel",
+                f"{name} {value} is not supported by the backend neuron, which has tensor and data parallel",
                 shared=True,
             )
     if settings.shard_degree:

@@ -1,8 +1,9 @@
-"""The neuron backend: AWS's `tp_zero1` way of training a Llama on Trainium, with our model, checkpoints and names.
+"""The neuron backend: trains a Llama on Trainium like AWS's `tp_zero1` examples, with our model and checkpoints.
 
 API: neuronx_distributed 0.8 to 0.16 (`trainer/trainer.py`, `parallel_layers/`), with its example
-`tp_zero1_llama_hf_pretrain`, and torch_xla's `ZeroRedundancyOptimizer`; that 0.17 (SDK 2.28) to 0.19 have changed
-nothing of it: assumption: nxd-api-unchanged-from-017. What of this only a device proves is in docs/training/neuron.md.
+`tp_zero1_llama_hf_pretrain`, and torch_xla's `ZeroRedundancyOptimizer`; 0.17 (SDK 2.28)
+to 0.19 have the same API: assumption: nxd-api-unchanged-from-017. docs/training/neuron.md lists what needs a test on
+a device.
 """
 
 # pyright: basic, reportMissingImports=false
@@ -33,17 +34,17 @@ from llm_fleet_training.model.sharding import cut, join, pieces, shapes
 from llm_fleet_training.settings import Settings
 
 _RECOMPUTED = {"none": None, "selective": Attention, "full": Layer}
-"""By the setting: the modules of which the backward pass works out the inside again."""
+"""The modules whose activations the backward pass recomputes, by the setting."""
 
 
 class NeuronBackend:
-    """See `Backend`. NxD's optimizer reduces, clips and steps in one go, so a step's norm is known one step later."""
+    """See `Backend`. NxD's optimizer reduces, clips and steps in one call, so the norm is available one step later."""
 
     name = "neuron"
     layout = "tensor-slices"
 
     def __init__(self, settings: Settings, config: ModelConfig) -> None:
-        """Nothing is started yet."""
+        """The backend is not started."""
         self.settings = settings
         self.config = config
         self.rank, self.world = processes.place()
@@ -58,7 +59,7 @@ class NeuronBackend:
 
     @property
     def data_rank(self) -> int:
-        """As NxD deals them out: on trn2 tensor-parallel neighbours need not have neighbouring ranks."""
+        """The replica that NxD assigns: on trn2 the ranks of a tensor-parallel group need not be consecutive."""
         return self._data_rank
 
     def start(self) -> None:
@@ -72,7 +73,7 @@ class NeuronBackend:
         try:
             self.device = xm.xla_device()
         except RuntimeError as error:
-            fail(Code.BACKEND, f"the Neuron runtime gives this process no NeuronCore: {error}")
+            fail(Code.BACKEND, f"the Neuron runtime has no NeuronCore for this process: {error}")
         torch.manual_seed(self.settings.seed)
         xm.set_rng_state(self.settings.seed)
         self._words = Words(self.rank, self.world)
@@ -93,7 +94,7 @@ class NeuronBackend:
                 "grad_clipping": self.settings.clip > 0,
                 "max_grad_norm": self.settings.clip,
             },
-            # By NxD, with torch_xla's checkpoint: XLA would find PyTorch's recomputation to be the same, and drop it.
+            # By NxD, with torch_xla's checkpoint: XLA would merge PyTorch's recomputation with the first computation.
             activation_checkpoint_config=_RECOMPUTED[self.settings.activation_checkpointing],
             sequence_parallel=False,
             mixed_precision_config={
@@ -119,7 +120,7 @@ class NeuronBackend:
             betas=(self.settings.beta1, self.settings.beta2),
             eps=self.settings.adam_epsilon,
             weight_decay=self.settings.weight_decay,
-            # torch_xla's own name: NxD passes `max_grad_norm` on to optimizers without ZeRO only.
+            # The name in torch_xla: NxD passes `max_grad_norm` only to optimizers without ZeRO.
             max_norm=self.settings.clip if self.settings.clip > 0 else None,
         )
         self.optimizer.zero_grad()
@@ -133,14 +134,14 @@ class NeuronBackend:
         return model
 
     def load_weights(self, folder: Path) -> None:
-        """Each rank reads its slices; ZeRO-1 then takes its master copies anew."""
+        """Each rank reads its slices; ZeRO-1 then makes its master copies again."""
         stored = Pretrained(folder, self.config)
         for name in shapes(self.config):
             self._put(name, stored.slice(name, self.degrees.tensor, self.tensor_rank))
         self.optimizer.optimizer.init_zero()
 
     def forward_backward(self, samples: Sequence[Sequence[int]], share: float) -> torch.Tensor:
-        """The step is marked, and the loss stays on the device."""
+        """Marks the step; the loss stays on the device."""
         ids = torch.tensor(samples, dtype=torch.int64).to(self.device)
         loss = self.model(ids[:, :-1], ids[:, 1:])
         (loss * share).backward()
@@ -157,7 +158,7 @@ class NeuronBackend:
         return self._number(total / self.degrees.data)
 
     def reduce_and_clip(self, limit: float) -> float:
-        """The norm of the step before: this one's gradients are reduced and clipped within `step`."""
+        """The norm of the previous step: `step` reduces and clips the gradients of this one."""
         if limit > 0 and not math.isclose(limit, self.settings.clip):
             raise ValueError(f"the limit of norms is part of the compiled step: {self.settings.clip}, not {limit}")
         return 0.0 if self._norm is None else self._number(self._norm)
@@ -173,24 +174,24 @@ class NeuronBackend:
         _run()
 
     def checkpoint_bytes(self) -> int:
-        """A rank's weights by the first replica, and of master weights and two moments a share each."""
+        """Bytes of a rank's weights (first replica only), and of its share of master weights and two moments."""
         numbers = sum(one.numel() for one in self.parameters.values())
         weights = numbers * self.dtype.itemsize if self.data_rank == 0 else 0
         return weights + 12 * numbers // self.degrees.data
 
     def save(self, part: Part) -> None:
-        """The first replica's weights, and every process's share of the optimizer."""
+        """The first replica writes weights, every process its share of the optimizer."""
         _run()
         weights, optimizer = self._files()
         if self.data_rank == 0:
-            told = {"tensor_rank": str(self.tensor_rank), "tensor_degree": str(self.degrees.tensor)}
+            metadata = {"tensor_rank": str(self.tensor_rank), "tensor_degree": str(self.degrees.tensor)}
             with part.open(weights) as stream:
-                safetensors_stream.write(stream, self.parameters, told)
+                safetensors_stream.write(stream, self.parameters, metadata)
         with part.open(optimizer) as stream:
             torch.save(_on_cpu(self.optimizer.state_dict()), stream)
 
     def load(self, folder: Path) -> None:
-        """What `save` wrote; weights first, for ZeRO-1 begins with copies of them."""
+        """Load the files of `save`; weights first, because ZeRO-1 copies them."""
         from safetensors.torch import load_file
 
         weights, optimizer = self._files()
@@ -200,7 +201,7 @@ class NeuronBackend:
         _run()
 
     def parameters_sha256(self) -> str:
-        """Gathered one weight at a time; only the first process has them on its host, and tells the others."""
+        """Gathers one weight at a time on the host of the first process, which sends the digest to the others."""
         found = hashing.ParametersHash()
         for name in sorted(self.parameters):
             whole = self._whole(name)
@@ -244,12 +245,12 @@ class NeuronBackend:
 
 
 def _by_name(model: nn.Module) -> Dict[str, nn.Parameter]:
-    """The parameters by our names, whatever NxD has wrapped around the layers."""
+    """The parameters by our names, without the prefixes of NxD's wrappers."""
     return {name.replace("_checkpoint_wrapped_module.", ""): one for name, one in model.named_parameters()}
 
 
 def _run() -> None:
-    """Have the device do what was asked for so far, as one graph."""
+    """Run the operations recorded so far on the device, as one graph."""
     import torch_xla
 
     if hasattr(torch_xla, "sync"):  # since torch_xla 2.5; `mark_step` is deprecated there.

@@ -1,4 +1,4 @@
-"""The model's layers out of those of neuronx_distributed."""
+"""The model's layers, built from layers of neuronx_distributed."""
 
 # pyright: basic, reportMissingImports=false
 from __future__ import annotations
@@ -13,11 +13,11 @@ from torch.nn import functional
 from llm_fleet_training.model.layers import RmsNorm
 
 MASKED = -10000.0
-"""What a masked score becomes. Finite, as in AWS's own Llama for NxD: the compiler may fold an infinity into NaN."""
+"""The value of a masked score. Finite, as in AWS's own Llama for NxD: the compiler may fold an infinity into NaN."""
 
 
 class AddedUp(torch.autograd.Function):
-    """A weight that several ranks hold: nothing forward, the sum of their gradients backward."""
+    """For a weight that several ranks hold: identity forward, sum of gradients backward."""
 
     @staticmethod
     def forward(ctx: Any, weight: torch.Tensor, groups: List[List[int]]) -> torch.Tensor:
@@ -27,17 +27,18 @@ class AddedUp(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Each rank's queries make their part of the gradient."""
+        """Sums the parts of the gradient that each rank's queries produce."""
         import torch_xla.core.xla_model as xm
 
         return xm.all_reduce(xm.REDUCE_SUM, gradient, groups=ctx.groups, pin_layout=False), None
 
 
 class CopiedLinear(nn.Module):
-    """Keys or values of one head that neighbouring ranks hold alike, where there are fewer heads than ranks.
+    """Keys or values of one head that consecutive ranks share, when there are fewer heads than ranks.
 
-    NxD's own `GQAQKVColumnParallelLinear` gives the heads out in turn (0, 1, 0, 1), which moves the heads of queries as
-    well; neighbours with the same head keep every rank's slices those of `model/sharding.py`, which `convert` reads.
+    NxD's own `GQAQKVColumnParallelLinear` assigns heads in turn (0, 1, 0, 1), which also moves heads
+    of queries; consecutive ranks with the same head keep every rank's slices as in `model/sharding.py`, which `convert`
+    reads.
     """
 
     def __init__(self, inputs: int, outputs: int, groups: List[List[int]], dtype: torch.dtype) -> None:
@@ -85,7 +86,7 @@ class NxdLayers:
         copies = self.degree // heads
         rows = [row[start : start + copies] for row in self._groups for start in range(0, self.degree, copies)]
         linear = CopiedLinear(inputs, head_size, rows, self.dtype)
-        # As NxD's own: its gradient norm counts such a weight on each rank. Every rank must have the same graph.
+        # Same as in NxD: its gradient norm counts such a weight on each rank. Every rank must have the same graph.
         setattr(linear.weight, "tensor_model_parallel", True)  # noqa: B010
         return linear
 
@@ -136,5 +137,5 @@ def data_groups() -> List[List[int]]:
 
 
 def as_it_is(weight: torch.Tensor) -> torch.Tensor:
-    """An `init_method` that leaves memory as it is: every weight is given its value afterwards."""
+    """An `init_method` that does not initialize: every weight gets its value later."""
     return weight

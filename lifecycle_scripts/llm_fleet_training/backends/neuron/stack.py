@@ -1,4 +1,4 @@
-"""Whether this Python has the Neuron stack that the backend is written for: PyTorch/XLA with NxD Core.
+"""Checks that this Python has the Neuron stack that the backend needs: PyTorch/XLA with NxD Core.
 
 torch-neuronx is two products under one name: the XLA one (2.1 to 2.9, with torch_xla), last in SDK 2.31, and since
 SDK 2.32 the native TorchNeuron (2.11 and on, without torch_xla), for trn2 and trn3 only. NxD runs on the first.
@@ -15,7 +15,7 @@ from typing import Optional, Tuple
 from llm_fleet_training.failures import Code, fail
 
 OLDEST_NXD = (0, 8)
-"""NxD Core of SDK 2.19, the oldest release of the catalog, which has all that is used here."""
+"""NxD Core of SDK 2.19, the oldest release of the catalog, which has every API used here."""
 
 
 def check_stack() -> None:
@@ -24,26 +24,26 @@ def check_stack() -> None:
     if neuronx is None:
         fail(Code.NEURON_STACK, "torch-neuronx is not installed in this Python")
     if find_spec("torch_xla") is None:
-        fail(Code.NEURON_NATIVE, f"torch-neuronx {neuronx} is native TorchNeuron: it comes without torch_xla")
+        fail(Code.NEURON_NATIVE, f"torch-neuronx {neuronx} is native TorchNeuron, which has no torch_xla")
     nxd = _version("neuronx-distributed") or _version("neuronx_distributed")
     if nxd is None:
-        fail(Code.NEURON_STACK, f"neuronx_distributed is not installed beside torch-neuronx {neuronx}")
+        fail(Code.NEURON_STACK, f"torch-neuronx {neuronx} is installed without neuronx_distributed")
     if _numbers(nxd) < OLDEST_NXD:
         fail(Code.NEURON_STACK, f"neuronx_distributed {nxd} is older than {'.'.join(map(str, OLDEST_NXD))}")
 
 
 def only_compiling() -> bool:
-    """Whether `neuron_parallel_compile` runs this to collect graphs: nothing is computed, and no number is real."""
+    """Whether `neuron_parallel_compile` collects graphs: nothing is computed then, and results have no meaning."""
     return os.environ.get("NEURON_EXTRACT_GRAPHS_ONLY", "0") not in ("", "0")
 
 
 def cores_a_device() -> int:
-    """How many physical NeuronCores make one logical core (LNC): 2 is usual on trn2, elsewhere there is only 1."""
+    """Physical NeuronCores per logical core (LNC): 2 is the default on trn2; other instances have only 1."""
     return int(os.environ.get("NEURON_LOGICAL_NC_CONFIG", "1"))
 
 
 def set_environment() -> None:
-    """What the Neuron runtime reads when the first tensor goes to a device; what is set already stays.
+    """Set variables that the Neuron runtime reads with the first tensor on a device, unless they are set already.
 
     Stochastic rounding is off as in AWS's `tp_zero1` examples where master weights are in float32.
     """

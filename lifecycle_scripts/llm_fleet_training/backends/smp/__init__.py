@@ -9,32 +9,36 @@ from llm_fleet_training.settings import Settings
 
 
 def make(settings: Settings, config: ModelConfig) -> Backend:
-    """A backend that is not started yet. LFJ04, LFJ07, LFJ09 or LFJ23 for what it does not do."""
+    """Return a backend that is not started. LFJ04, LFJ07, LFJ09 or LFJ23 for unsupported settings."""
     from llm_fleet_training.backends.smp.configuration import configuration
 
     if settings.pipeline_parallel != 1:
-        fail(Code.DEGREES, f"pipeline parallel {settings.pipeline_parallel}: SMP v2 has none", shared=True)
+        fail(
+            Code.DEGREES,
+            f"pipeline parallel {settings.pipeline_parallel}: SMP v2 has no pipeline parallelism",
+            shared=True,
+        )
     if settings.activation_checkpointing == "selective":
         fail(
             Code.BACKEND,
-            "activation checkpointing `selective` is not done by the backend smp; `none` and `full` are",
+            "the backend smp does not support activation checkpointing `selective`, only `none` and `full`",
             shared=True,
         )
     context, shard = settings.context_parallel, settings.shard_degree
     if context > 1 and (shard < context or shard % context):
         fail(
             Code.DEGREES,
-            f"context parallel {context} does not divide shard degree {shard}, as SMP v2 needs it",
+            f"context parallel {context} does not divide shard degree {shard}, which SMP v2 requires",
             shared=True,
         )
     parts = 2 * settings.context_parallel
     if settings.context_parallel > 1 and settings.sequence_length % parts:
         fail(
             Code.SEQUENCE,
-            f"{settings.sequence_length} tokens cannot be divided into {parts} parts for their contexts",
+            f"sequence length {settings.sequence_length} is not divisible by {parts}, which context parallel needs",
             shared=True,
         )
-    told = configuration(settings)
+    library = configuration(settings)
     from llm_fleet_training.backends.smp.backend import SmpBackend
 
-    return SmpBackend(settings, config, told)
+    return SmpBackend(settings, config, library)

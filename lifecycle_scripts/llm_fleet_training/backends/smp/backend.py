@@ -1,9 +1,9 @@
-"""The smp backend: AWS's documented way of training a Llama with SMP v2 on GPUs.
+"""The smp backend: trains a Llama with SMP v2 on GPUs as AWS documents it.
 
 API: SageMaker AI Developer Guide, model-parallel-use-api-v2, model-parallel-core-features-v2-*,
-distributed-model-parallel-v2-reference; what these leave open (clipping, contexts, the class of a transformed layer) as
-in AWS's adapter for NeMo (sagemaker-hyperpod-training-adapter-for-nemo). Nothing of it has seen a GPU:
-docs/training/smp.md.
+distributed-model-parallel-v2-reference; what these leave out (clipping, contexts, the class of a transformed layer)
+follows AWS's adapter for NeMo (sagemaker-hyperpod-training-adapter-for-nemo). Which parts run on CPUs
+only is listed in docs/training/smp.md.
 """
 
 # pyright: basic, reportMissingImports=false
@@ -45,21 +45,21 @@ from llm_fleet_training.model.sharding import shapes
 from llm_fleet_training.settings import Settings
 
 _STRATEGIES = {0: None, 1: ShardingStrategy.NO_SHARD}
-"""By the shard degree; every other one is that of the library's hybrid sharding. `None` is PyTorch's full sharding."""
+"""Sharding strategy by shard degree; others use the library's hybrid sharding. `None` is PyTorch's full sharding."""
 _WRAPPED = ("_fsdp_wrapped_module.", "_checkpoint_wrapped_module.")
 
 
 class SmpBackend:
-    """See `Backend`. A sample's last token is no target: transformers shifts labels within what the model reads."""
+    """See `Backend`. A sample's last token is not a target: transformers shifts labels within the input."""
 
     name = "smp"
     layout = "distributed-checkpoint"
 
-    def __init__(self, settings: Settings, config: ModelConfig, told: Dict[str, Any]) -> None:
-        """Nothing is started yet; `told` is for the library."""
+    def __init__(self, settings: Settings, config: ModelConfig, library: Dict[str, Any]) -> None:
+        """The backend is not started; `library` is the configuration of SMP."""
         self.settings = settings
         self.config = config
-        self.told = told
+        self.library = library
         self.rank, self.world = processes.place()
         self.degrees = degrees.spread(
             world=self.world,
@@ -76,15 +76,15 @@ class SmpBackend:
 
     @property
     def data_rank(self) -> int:
-        """Neighbours of tensor and context parallelism read the same samples."""
+        """Ranks of a tensor- or context-parallel group read the same samples."""
         return self.rank // (self.degrees.tensor * self.degrees.context)
 
     def start(self) -> None:
-        """Process group first, then the library, as its documents have it."""
+        """Start the process group first, then the library, as AWS documents it."""
         if find_spec("torch.sagemaker") is None:
             fail(Code.SMP_STACK, f"torch {torch.__version__} of this Python has no torch.sagemaker")
         if not torch.cuda.is_available():
-            fail(Code.BACKEND, f"SMP v2 runs on GPUs, and {os.uname().nodename} shows none to this process")
+            fail(Code.BACKEND, f"SMP v2 runs on GPUs, and this process finds none on {os.uname().nodename}")
         torch.manual_seed(self.settings.seed)
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
         self.device = torch.device("cuda", torch.cuda.current_device())
@@ -92,11 +92,11 @@ class SmpBackend:
         self._words = Words(self.rank, self.world)
         import torch.sagemaker as tsm
 
-        tsm.init(self.told)
+        tsm.init(self.library)
         self.state = tsm.state
 
     def build(self) -> None:
-        """The first process has the weights; FSDP sends them to the others, whose models have no memory until then."""
+        """The first process loads the weights; FSDP sends them to the others, whose models are on the meta device."""
         model = self._on_host()
         layer = _layer_class(self.transformed)
         initer = None
@@ -150,22 +150,22 @@ class SmpBackend:
     def _precision(self) -> Any:
         if self.settings.precision != "mixed":
             return None
-        wide = torch.float32  # of buffers too: rotary positions of a transformed model are kept in it.
+        wide = torch.float32  # Type of buffers, too: rotary positions of a transformed model have it.
         return MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=wide, buffer_dtype=wide)
 
     def _with_activations(self, layer: Any) -> nn.Module:
-        """Recomputed, and on the host's memory until then, where that is asked for."""
+        """Add activation checkpointing, and offloading to host memory if it is set."""
         if self.settings.activation_checkpointing == "none":
             return self.fsdp
-        # Neither FlashAttention 2 nor the library's offloading works with the other implementation.
+        # FlashAttention 2 and the library's offloading work only with this implementation.
         wrapper = functools.partial(checkpoint_wrapper, checkpoint_impl=CheckpointImpl.REENTRANT)
         apply_activation_checkpointing(
             self.fsdp, checkpoint_wrapper_fn=wrapper, check_fn=lambda module: isinstance(module, layer)
         )
-        return offload_wrapper(self.fsdp) if self.told.get("sm_activation_offloading") else self.fsdp
+        return offload_wrapper(self.fsdp) if self.library.get("sm_activation_offloading") else self.fsdp
 
     def load_weights(self, folder: Path) -> None:
-        """They were taken when the model was built: before the library has transformed and sharded it."""
+        """The weights were loaded when the model was built, before the library transformed and sharded it."""
         if self.settings.from_weights is None or Path(folder) != Path(self.settings.from_weights):
             raise ValueError(f"{folder} is not the folder that the model was built from")
 
@@ -179,13 +179,13 @@ class SmpBackend:
         return loss.detach()
 
     def mean_loss(self, losses: Sequence[Any]) -> float:
-        """Over all processes; tensor-parallel neighbours have the same."""
+        """The mean over all processes; ranks of a tensor-parallel group have the same loss."""
         own = torch.stack(list(losses)).mean().reshape(1)
         dist.all_reduce(own)
         return float(own.item()) / self.world
 
     def reduce_and_clip(self, limit: float) -> float:
-        """FSDP has reduced; of a transformed model only the library knows which weights are whole on every rank."""
+        """FSDP has reduced the gradients; only the library's function clips the norm of a transformed model."""
         bound = limit if limit > 0 else float("inf")
         if not self.transformed:
             return float(self.fsdp.clip_grad_norm_(bound))
@@ -201,7 +201,7 @@ class SmpBackend:
         self.optimizer.zero_grad(set_to_none=True)
 
     def checkpoint_bytes(self) -> int:
-        """Weights and two moments, spread over the processes; once more the weights of a transformed model."""
+        """Bytes of weights and two moments, spread over the processes; weights of a transformed model count twice."""
         again = 4 * self.config.parameters if self.transformed and self.is_main else 0
         return 12 * self.config.parameters // self.world + again
 
@@ -213,14 +213,14 @@ class SmpBackend:
             distributed_checkpoint.save(self.fsdp, self.optimizer, part, self.rank)
 
     def load(self, folder: Path) -> None:
-        """What `save` wrote."""
+        """Load the files of `save`."""
         if self.transformed:
             checkpoint.load(self.fsdp, self.optimizer, folder, self.state)
         else:
             distributed_checkpoint.load(self.fsdp, self.optimizer, folder)
 
     def parameters_sha256(self) -> str:
-        """Of the whole model on the first process, by Hugging Face's names."""
+        """Digest of the whole model, by Hugging Face's names, computed on the first process."""
         found = hashing.ParametersHash()
         weights = checkpoint.whole_weights(self.fsdp)
         if self.is_main:
@@ -238,9 +238,9 @@ class SmpBackend:
 
 
 def own_part(ids: torch.Tensor, rank: int, degree: int) -> torch.Tensor:
-    """A context-parallel rank's two of `2 * degree` parts of each sequence: one from the front, one from the back.
+    """Two of `2 * degree` parts of each sequence for a context-parallel rank: one from the front, one from the back.
 
-    So every rank has as much causal attention to do; Transformer Engine expects this order.
+    So every rank computes as much causal attention as the others; Transformer Engine expects this order.
     """
     parts = ids.chunk(2 * degree, dim=1)
     return torch.cat((parts[rank], parts[2 * degree - rank - 1]), dim=1)
@@ -257,7 +257,7 @@ def _layer_class(transformed: bool) -> Any:
 
 
 def _decay_groups(model: nn.Module, whole: "set[str]", weight_decay: float) -> List[Dict[str, Any]]:
-    """Matrices decay. FSDP has made all of them flat, so which they were is told by `whole`, names of the others."""
+    """Matrices decay. FSDP flattens all of them, so `whole`, the names of other parameters, separates the two."""
     named = {_plain(name): one for name, one in model.named_parameters()}
     names = sorted(named)
     return [

@@ -1,8 +1,8 @@
-"""Checkpoints of SMP: sharded ones to go on from, and the weights by Hugging Face's names for `convert`.
+"""Checkpoints of SMP: sharded ones to resume from, and the weights by Hugging Face's names for `convert`.
 
-A model that SMP has not transformed is a plain FSDP model, and is saved as the backend fsdp does it. Of a transformed
-one each tensor-parallel rank's shards lie in `smp/tpNN/`, by the API of model-parallel-core-features-v2-checkpoints;
-beside them lies the whole model in `distributed/`, which the library translates back to Hugging Face's names.
+A model that SMP has not transformed is a plain FSDP model, and is saved as in the backend fsdp. For a transformed
+model, each tensor-parallel rank's shards are in `smp/tpNN/`, by the API of model-parallel-core-features-v2-checkpoints;
+the whole model is in `distributed/`, which the library translates back to Hugging Face's names.
 """
 
 # pyright: basic, reportMissingImports=false
@@ -32,7 +32,7 @@ def whole_weights(model: Any) -> Dict[str, torch.Tensor]:
 
 
 def save(model: Any, optimizer: Any, part: Part, state: Any, exchange: Callable[[str], List[str]]) -> None:
-    """Collective; of replicas the first one writes."""
+    """Collective; the first replica writes."""
     from torch.sagemaker.utils.process_group_utils import get_global_ranks
 
     place = Path(SHARDS) / f"tp{state.tp_rank:02}"
@@ -43,7 +43,7 @@ def save(model: Any, optimizer: Any, part: Part, state: Any, exchange: Callable[
         words = {"model": model.state_dict(), "optimizer": FSDP.optim_state_dict(model, optimizer)}
     weights = whole_weights(model)
     error = _write(part, words if writes else None, weights if dist.get_rank() == 0 else None, place, group, first)
-    exchange("")  # All files are there, or will not be: a process that fails before it would leave the others waiting.
+    exchange("")  # Agree after all writes: a process that failed earlier would leave the others waiting.
     if error is not None:
         raise error
     if writes:
@@ -54,7 +54,7 @@ def save(model: Any, optimizer: Any, part: Part, state: Any, exchange: Callable[
 
 
 def _write(part: Part, words: Any, weights: Any, place: Path, group: Any, first: int) -> Optional[Exception]:
-    """The shards of this process and the whole weights, each if there are any; what went wrong."""
+    """Write the shards of this process and the whole weights; returns the error, if any."""
     from torch.sagemaker.distributed.checkpoint.state_dict_saver import save as save_shards
 
     folder = part.folder / place
@@ -73,7 +73,7 @@ def _write(part: Part, words: Any, weights: Any, place: Path, group: Any, first:
 
 
 def _adopt(part: Part, place: Path, rank: int, is_first: bool) -> None:
-    """A process forces and digests the files that bear its rank in the group, the first one all that bear none."""
+    """A process syncs and digests files with its rank in their name; the first process, files without a rank."""
     for path in sorted((part.folder / place).iterdir()):
         owner = path.name[2:].split("_")[0] if path.name.startswith("__") else ""
         if owner == str(rank) or (is_first and not owner.isdigit()):
@@ -81,7 +81,7 @@ def _adopt(part: Part, place: Path, rank: int, is_first: bool) -> None:
 
 
 def load(model: Any, optimizer: Any, folder: Path, state: Any) -> None:
-    """What `save` wrote, at the same degrees. Collective."""
+    """Load the files of `save`, at the same degrees. Collective."""
     from torch.distributed.checkpoint.optimizer import load_sharded_optimizer_state_dict
     from torch.sagemaker.distributed.checkpoint.filesystem import DistributedFileSystemReader
     from torch.sagemaker.distributed.checkpoint.state_dict_loader import load as load_shards

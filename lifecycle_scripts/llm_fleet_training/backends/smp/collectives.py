@@ -1,4 +1,4 @@
-"""Whose collectives the processes use: SMDDP on p4d and p4de, where it runs, else NCCL.
+"""Chooses the collectives: SMDDP on p4d and p4de, NCCL on other instances.
 
 Since 2.3.0 SMDDP refuses to be imported on other instances (data-parallel-release-notes); AWS's own HyperPod adapter
 for NeMo falls back to NCCL when the import fails, as `auto` does here.
@@ -15,16 +15,16 @@ VARIABLE = "LLM_FLEET_SMP_BACKEND"
 
 
 def collectives() -> str:
-    """`smddp` or `nccl`; LFJ24 when `smddp` is asked for and does not run here, or for another word."""
-    asked = os.environ.get(VARIABLE, "") or "auto"
-    if asked not in ("auto", "nccl", "smddp"):
-        fail(Code.SMP_BACKEND, f"{VARIABLE} is `{asked}`")
-    if asked == "nccl":
+    """`smddp` or `nccl`; LFJ24 when `smddp` is set and does not run here, or for another value."""
+    requested = os.environ.get(VARIABLE, "") or "auto"
+    if requested not in ("auto", "nccl", "smddp"):
+        fail(Code.SMP_BACKEND, f"{VARIABLE} is `{requested}`")
+    if requested == "nccl":
         return "nccl"
     try:
         import_module("smdistributed.dataparallel.torch.torch_smddp")  # Makes `smddp` known to torch.distributed.
-    except Exception as error:  # ImportError, or what the library raises on an instance that it does not know.
-        if asked == "smddp":
+    except Exception as error:  # ImportError, or an exception of the library on an unsupported instance.
+        if requested == "smddp":
             fail(Code.SMP_BACKEND, f"smddp does not run on {os.uname().nodename}: {error}")
         return "nccl"
     return "smddp"

@@ -21,7 +21,7 @@ _ECHOED = ("StackId", "RequestId", "LogicalResourceId")
 
 
 class CreationFailed(ResourceFailed):
-    """The function did not create; CloudFormation will ask it to delete `physical_id`."""
+    """The creation failed; CloudFormation will send a delete request for `physical_id`."""
 
     def __init__(self, why: str, physical_id: str) -> None:
         """Keep both."""
@@ -30,7 +30,7 @@ class CreationFailed(ResourceFailed):
 
 
 def is_custom(resource_type: str) -> bool:
-    """Tell whether a type is a custom resource."""
+    """Return whether a type is a custom resource."""
     return resource_type == _PLAIN or resource_type.startswith("Custom::")
 
 
@@ -52,7 +52,7 @@ class CustomResource:
             raise ResourceFailed(f"{failure}{self._taken_back(request, failure.physical_id)}") from failure
 
     def update(self, request: Request) -> Created:
-        """Run the function with `Update`; another physical id in the answer means that the old one is to be deleted."""
+        """Run the function with `Update`; another physical id in the answer means that the old one must be deleted."""
         before = dict(request.old_properties or {})
         if before.get("ServiceToken") != request.properties.get("ServiceToken"):
             # Source: recorded cloudcomponents/cdk-constructs#197, text of the error (2023-03-16)
@@ -65,7 +65,7 @@ class CustomResource:
         self._ask(request, "Delete", {"PhysicalResourceId": request.physical_id})
 
     def exists(self, physical_id: str, region: str, account: str) -> bool:
-        """What a custom resource stands for only its function knows."""
+        """Only the function of a custom resource defines what the resource is."""
         return True
 
     def _taken_back(self, request: Request, physical_id: str) -> str:
@@ -78,9 +78,9 @@ class CustomResource:
     def _ask(self, request: Request, kind: str, more: Mapping[str, Any]) -> Created:
         token = request.properties.get("ServiceToken")
         if not isinstance(token, str) or ":function:" not in token:
-            # Source: emulation, functions are run and topics of SNS are not asked
+            # Source: emulation, functions are run, and topics of SNS are not called
             raise ResourceFailed(f"ServiceToken must be the ARN of a Lambda function, not {token!r}")
-        asked = {name: value for name, value in request.properties.items() if name not in _FOR_CLOUDFORMATION}
+        requested = {name: value for name, value in request.properties.items() if name not in _FOR_CLOUDFORMATION}
         with ResponseUrl() as response:
             event = {
                 "RequestType": kind,
@@ -90,7 +90,7 @@ class CustomResource:
                 "ResourceType": request.resource_type,
                 "LogicalResourceId": request.logical_id,
                 "ServiceToken": token,
-                "ResourceProperties": as_strings(asked),
+                "ResourceProperties": as_strings(requested),
                 **more,
             }
             run = self._function.invoke(token, event, request.region, request.account)
@@ -104,7 +104,7 @@ class CustomResource:
 
 
 def _accepted(answer: dict[str, Any] | None, event: Mapping[str, Any], run: Run) -> dict[str, Any]:
-    """Return the answer where it is one of success; refuse it otherwise.
+    """Return a successful answer; raise for any other.
 
     Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html: of StackId,
     RequestId and LogicalResourceId, "this response value should be copied verbatim from the request"
@@ -123,9 +123,9 @@ def _accepted(answer: dict[str, Any] | None, event: Mapping[str, Any], run: Run)
 
 
 def _fail(event: Mapping[str, Any], why: str, run: Run, physical_id: str = "") -> NoReturn:
-    """Raise the failure; one of a creation carries the id that its deletion is asked with.
+    """Raise the failure; one of a creation carries the id that its deletion is requested with.
 
-    Source: recorded belodetek/cfn-generic-custom-resource#3, the deletion is asked with the answer's id (2019-02-27)
+    Source: recorded belodetek/cfn-generic-custom-resource#3, the deletion request has the answer's id (2019-02-27)
     Source: emulation, an answer without an id gets one of the emulation's own
     """
     if event["RequestType"] == "Create":

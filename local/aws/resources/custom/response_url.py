@@ -51,7 +51,7 @@ class ResponseUrl:
             try:
                 self._answer = json.loads(body)
             except ValueError:
-                self._wrong = "Invalid response: it is no JSON"
+                self._wrong = "Invalid response: it is not JSON"
         self._came.set()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:

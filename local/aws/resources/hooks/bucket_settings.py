@@ -29,7 +29,7 @@ def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
     result = dict(properties)
     if acl := result.get("AccessControl"):
         canned = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", str(acl)).lower()
-        # botocore's model does not know this one of the canned lists: the same, grant by grant
+        # botocore's model lacks this canned ACL: the same permissions, grant by grant
         result["AccessControl"] = {"Grant": _LOG_DELIVERY} if acl == "LogDeliveryWrite" else {"Canned": canned}
     if logging := result.get("LoggingConfiguration"):
         result["LoggingConfiguration"] = {
@@ -61,7 +61,7 @@ def _rule(rule: dict[str, Any], index: int) -> dict[str, Any]:
             _renamed(one, {"TransitionInDays": "Days", "TransitionDate": "Date"}) for one in transitions
         ]
     made |= _noncurrent(rest)
-    return made | rest  # what is left keeps its name: the mapping refuses what S3 has no place for
+    return made | rest  # what is left keeps its name: the mapping refuses what S3 does not support
 
 
 def _filter(rest: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Budgets: a name that nobody gave is made up, sums are text, and filters may be JSON in a text.
+"""Budgets: a missing name is generated, sums are text, and filters may be JSON in a text.
 
 Source: model CloudFormation AWS::Budgets::Budget
 """

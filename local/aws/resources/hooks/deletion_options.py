@@ -1,4 +1,4 @@
-"""FSx for OpenZFS: `Options` are for deletion only, where the API takes them; creation has no place for them.
+"""FSx for OpenZFS: `Options` are for deletion only, where the API takes them; creation does not support them.
 
 Source: model botocore fsx DeleteFileSystemOpenZFSConfiguration
 """

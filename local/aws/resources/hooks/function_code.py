@@ -35,7 +35,7 @@ def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_role(at: Situation, role_arn: str) -> None:
-    """moto takes any role that exists; Lambda asks whether it may assume it.
+    """moto takes any role that exists; Lambda checks that it can assume it.
 
     Source: assumption services-ask-who-trusts-a-role
     """
@@ -48,7 +48,7 @@ def _check_role(at: Situation, role_arn: str) -> None:
 
 
 def _check_archive(at: Situation, code: dict[str, Any]) -> None:
-    """moto makes a function of nothing when there is no such object; Lambda refuses.
+    """moto creates a function without code when the object is missing; Lambda refuses.
 
     Source: model botocore lambda FunctionCode (S3Key)
     Source: assumption service-error-texts

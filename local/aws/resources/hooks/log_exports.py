@@ -1,4 +1,4 @@
-"""Databases: which logs an update begins and ends to send to CloudWatch, as the API wants to be told.
+"""Databases: which logs an update starts and stops sending to CloudWatch, in the form that the API requires.
 
 Source: model botocore rds CloudwatchLogsExportConfiguration
 """

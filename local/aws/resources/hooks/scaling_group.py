@@ -1,4 +1,4 @@
-"""Auto scaling groups: subnets as one text, and the stack's own tags, which CloudFormation hands on to instances.
+"""Auto scaling groups: subnets as one text, and the stack's own tags, which CloudFormation passes on to instances.
 
 Source: model CloudFormation AWS::AutoScaling::AutoScalingGroup
 """

@@ -11,24 +11,24 @@ from local.aws.resources.situation import Situation, Stage
 
 
 def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
-    """Refuse what registration would take and every start of a task would fail on: names that nothing has."""
+    """Refuse names of missing containers or volumes: registration accepts them, and every start of a task fails."""
     if at.stage is Stage.DELETE or properties is not at.props:
         return properties
     containers: list[dict[str, Any]] = properties.get("ContainerDefinitions", [])
     names = [str(one.get("Name")) for one in containers]
     volumes = [str(one.get("Name")) for one in properties.get("Volumes", [])]
-    told = [f"container {name} is there twice" for name in sorted({one for one in names if names.count(one) > 1})]
+    problems = [f"container {name} is defined twice" for name in sorted({one for one in names if names.count(one) > 1})]
     for one in containers:
-        told += [
-            f"{one['Name']} depends on {needed['ContainerName']}, which is no container of this task"
+        problems += [
+            f"{one['Name']} depends on {needed['ContainerName']}, which is not a container of this task"
             for needed in one.get("DependsOn", ())
             if needed["ContainerName"] not in names
         ]
-        told += [
-            f"{one['Name']} mounts {mount['SourceVolume']}, which is no volume of this task"
+        problems += [
+            f"{one['Name']} mounts {mount['SourceVolume']}, which is not a volume of this task"
             for mount in one.get("MountPoints", ())
             if mount.get("SourceVolume") not in volumes
         ]
-    if told:
-        raise ResourceFailed(f"{at.spec.type}: {'; '.join(told)}")
+    if problems:
+        raise ResourceFailed(f"{at.spec.type}: {'; '.join(problems)}")
     return properties

@@ -1,4 +1,4 @@
-"""Auto scaling groups: every setting is kept, what a launch template lacks is refused, hosts stand in their subnets.
+"""Auto scaling groups: every setting is kept, what a launch template lacks is refused, hosts are in their subnets.
 
 moto forgets the lifetime of instances, warm-up, maintenance policy and lifecycle hooks given with a group, starts
 all instances in its first subnet, and gives them no security groups of the template's network interfaces.

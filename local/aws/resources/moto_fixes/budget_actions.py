@@ -30,45 +30,54 @@ def install() -> None:
         install_operation(BudgetsResponse, "budgets", operation, handler, invalid=_INVALID)
 
 
-def _create(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    account, budget = asked["AccountId"], asked["BudgetName"]
+def _create(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    account, budget = requested["AccountId"], requested["BudgetName"]
     if budget not in _backend(response, account).budgets[account]:
         # Source: model botocore budgets CreateBudgetAction (NotFoundException)
         # Source: assumption service-error-texts
         raise Refused(_MISSING, f"The budget {budget} doesn't exist.")
-    _check(response, account, asked)
+    _check(response, account, requested)
     action_id = str(uuid.uuid4())
-    kept = {name: value for name, value in asked.items() if name not in ("AccountId", "ResourceTags")}
+    kept = {name: value for name, value in requested.items() if name not in ("AccountId", "ResourceTags")}
     _actions(response, account)[budget, action_id] = {**kept, "ActionId": action_id, "Status": "STANDBY"}
     return {"AccountId": account, "BudgetName": budget, "ActionId": action_id}
 
 
-def _describe(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    return {"AccountId": asked["AccountId"], "BudgetName": asked["BudgetName"], "Action": _one(response, asked)}
+def _describe(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "AccountId": requested["AccountId"],
+        "BudgetName": requested["BudgetName"],
+        "Action": _one(response, requested),
+    }
 
 
-def _of_budget(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    kept = _actions(response, asked["AccountId"])
-    return {"Actions": [action for (budget, _), action in kept.items() if budget == asked["BudgetName"]]}
+def _of_budget(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    kept = _actions(response, requested["AccountId"])
+    return {"Actions": [action for (budget, _), action in kept.items() if budget == requested["BudgetName"]]}
 
 
-def _update(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    old = _one(response, asked)
-    changed = {name: value for name, value in asked.items() if name not in _FIXED}
-    _check(response, asked["AccountId"], {**old, **changed})
+def _update(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    old = _one(response, requested)
+    changed = {name: value for name, value in requested.items() if name not in _FIXED}
+    _check(response, requested["AccountId"], {**old, **changed})
     new = {**old, **changed}
-    _actions(response, asked["AccountId"])[asked["BudgetName"], asked["ActionId"]] = new
-    return {"AccountId": asked["AccountId"], "BudgetName": asked["BudgetName"], "OldAction": old, "NewAction": new}
+    _actions(response, requested["AccountId"])[requested["BudgetName"], requested["ActionId"]] = new
+    return {
+        "AccountId": requested["AccountId"],
+        "BudgetName": requested["BudgetName"],
+        "OldAction": old,
+        "NewAction": new,
+    }
 
 
-def _delete(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    action = _one(response, asked)
-    del _actions(response, asked["AccountId"])[asked["BudgetName"], asked["ActionId"]]
-    return {"AccountId": asked["AccountId"], "BudgetName": asked["BudgetName"], "Action": action}
+def _delete(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    action = _one(response, requested)
+    del _actions(response, requested["AccountId"])[requested["BudgetName"], requested["ActionId"]]
+    return {"AccountId": requested["AccountId"], "BudgetName": requested["BudgetName"], "Action": action}
 
 
 def _check(response: Any, account: str, action: dict[str, Any]) -> None:
-    """Refuse what names a role or a policy that is not there; the roles of the definition are asked when it acts.
+    """Refuse what names a role or a policy that is not there; the roles of the definition are checked when it acts.
 
     Source: assumption budget-actions-name-what-exists
     """
@@ -80,12 +89,12 @@ def _check(response: Any, account: str, action: dict[str, Any]) -> None:
         raise Refused(_INVALID, f"The policy {definition['PolicyArn']} does not exist")
 
 
-def _one(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    found = _actions(response, asked["AccountId"]).get((asked["BudgetName"], asked["ActionId"]))
+def _one(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    found = _actions(response, requested["AccountId"]).get((requested["BudgetName"], requested["ActionId"]))
     if found is None:
         # Source: model botocore budgets DescribeBudgetAction (NotFoundException)
         # Source: assumption service-error-texts
-        raise Refused(_MISSING, f"The action {asked['ActionId']} doesn't exist.")
+        raise Refused(_MISSING, f"The action {requested['ActionId']} doesn't exist.")
     return found
 
 

@@ -19,16 +19,16 @@ def install() -> None:
     install_operation(BudgetsResponse, "budgets", "DescribeSubscribersForNotification", _subscribers, invalid=_INVALID)
 
 
-def _update(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    budget = asked["NewBudget"]
-    _found(response, asked["AccountId"], budget["BudgetName"]).budget.update(budget)
+def _update(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    budget = requested["NewBudget"]
+    _found(response, requested["AccountId"], budget["BudgetName"]).budget.update(budget)
     return {}
 
 
-def _subscribers(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    budget = _found(response, asked["AccountId"], asked["BudgetName"])
+def _subscribers(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    budget = _found(response, requested["AccountId"], requested["BudgetName"])
     for notification in budget.notifications:
-        if notification.details == asked["Notification"]:
+        if notification.details == requested["Notification"]:
             return {"Subscribers": notification.subscribers}
     # Source: model botocore budgets DescribeSubscribersForNotification (NotFoundException)
     # Source: assumption service-error-texts

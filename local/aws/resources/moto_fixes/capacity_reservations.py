@@ -11,7 +11,7 @@ from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.responses import EC2Response
 
 _reservations: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
-"""By account and region, then by id; as DescribeCapacityReservations tells them."""
+"""By account and region, then by id; as DescribeCapacityReservations returns them."""
 
 
 def install() -> None:
@@ -19,17 +19,20 @@ def install() -> None:
     EC2Response.describe_capacity_reservations = _describe  # type: ignore[attr-defined]
 
 
-def give_capacity_reservation(account: str, region: str, told: dict[str, Any]) -> None:
-    """Let an account have a reservation: `told` is what DescribeCapacityReservations says, times in ISO 8601."""
-    _reservations.setdefault((account, region), {})[told["CapacityReservationId"]] = {"OwnerId": account, **told}
+def give_capacity_reservation(account: str, region: str, reported: dict[str, Any]) -> None:
+    """Let an account have a reservation: `reported` is what DescribeCapacityReservations says, times in ISO 8601."""
+    _reservations.setdefault((account, region), {})[reported["CapacityReservationId"]] = {
+        "OwnerId": account,
+        **reported,
+    }
 
 
 def _describe(self: Any) -> ActionResult:
     there = _reservations.get((self.current_account, self.region), {})
-    asked: list[str] = self._get_param("CapacityReservationIds", []) or list(there)
-    missing = [one for one in asked if one not in there]
+    requested: list[str] = self._get_param("CapacityReservationIds", []) or list(there)
+    missing = [one for one in requested if one not in there]
     if missing:
         raise EC2ClientError(
             "InvalidCapacityReservationId.NotFound", f"The capacity reservation ID '{missing[0]}' does not exist"
         )
-    return ActionResult({"CapacityReservations": [there[one] for one in asked]})
+    return ActionResult({"CapacityReservations": [there[one] for one in requested]})

@@ -1,4 +1,4 @@
-"""CloudWatch: composite alarms, which moto tells of but cannot make, and dashboards with widgets and tags.
+"""CloudWatch: composite alarms, which moto lists but cannot create, and dashboards with widgets and tags.
 
 An alarm that is put again keeps its state (PutMetricAlarm: "when you update an existing alarm, its state is left
 unchanged").
@@ -105,7 +105,7 @@ def _check_body(_: Any, given: dict[str, Any]) -> None:
     try:
         body: Any = json.loads(given["DashboardBody"])
     except ValueError as error:
-        raise _InvalidDashboard(f"The dashboard's body is no JSON: {error}") from error
+        raise _InvalidDashboard(f"The dashboard's body is not JSON: {error}") from error
     if not isinstance(body, dict) or not isinstance(body.get("widgets"), list):  # pyright: ignore[reportUnknownMemberType]
         raise _InvalidDashboard("The dashboard's body has no list of widgets")
     for number, widget in enumerate(cast(list[Any], body["widgets"])):

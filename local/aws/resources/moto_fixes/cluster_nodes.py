@@ -14,24 +14,26 @@ _FIRST = IPv4Address("10.200.0.10")
 """Of nodes that were added: outside of what the examples' networks have."""
 
 
-def steer_nodes(account: str, region: str, asked: dict[str, Any]) -> dict[str, Any]:
+def steer_nodes(account: str, region: str, requested: dict[str, Any]) -> dict[str, Any]:
     """Do one wish about the nodes of `cluster`: `add` so many to a `group`, `remove` such, or give some a status.
 
     Without `group` and `index` (from 0, in the order of their making) all nodes are meant. Returns their ids.
     """
     clusters = cast("dict[str, Any]", sagemaker_backends[account][region].clusters)
-    record = next(one for one in clusters.values() if one.cluster_name == asked["cluster"])
-    ids: list[str] = [one for one, node in record.nodes.items() if asked["group"] in (None, node["InstanceGroupName"])]
-    if asked["add"]:
-        return {"ids": _add(record, ids, int(asked["add"]))}
-    if asked["remove"]:
-        for one in asked["remove"]:
+    record = next(one for one in clusters.values() if one.cluster_name == requested["cluster"])
+    ids: list[str] = [
+        one for one, node in record.nodes.items() if requested["group"] in (None, node["InstanceGroupName"])
+    ]
+    if requested["add"]:
+        return {"ids": _add(record, ids, int(requested["add"]))}
+    if requested["remove"]:
+        for one in requested["remove"]:
             del record.nodes[one]
-        return {"ids": asked["remove"]}
-    if asked["index"] is not None:
-        ids = [ids[asked["index"]]]
+        return {"ids": requested["remove"]}
+    if requested["index"] is not None:
+        ids = [ids[requested["index"]]]
     for one in ids:
-        status = {"Status": asked["status"]} | ({"Message": asked["message"]} if asked["message"] else {})
+        status = {"Status": requested["status"]} | ({"Message": requested["message"]} if requested["message"] else {})
         record.nodes[one]["InstanceStatus"] = status
     return {"ids": ids}
 

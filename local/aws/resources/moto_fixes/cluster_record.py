@@ -1,4 +1,4 @@
-"""A HyperPod cluster as the service would tell of it: groups, nodes and their network interfaces.
+"""A HyperPod cluster as the service would return it: groups, nodes and their network interfaces.
 
 Source: model botocore sagemaker DescribeCluster
 Source: model botocore sagemaker UpdateCluster
@@ -30,7 +30,7 @@ class ClusterRecord:
     """One cluster; `tags`, `arn`, `cluster_name` and `summary` are what moto's own lists use."""
 
     def __init__(self, params: dict[str, Any], region: str, account: str) -> None:
-        """Bring up the cluster that `CreateCluster` was asked for."""
+        """Create the cluster of a `CreateCluster` request."""
         self._network = NetworkOf(account, region)
         self._region = region
         self.cluster_name = str(params["ClusterName"])
@@ -39,30 +39,30 @@ class ClusterRecord:
         self.arn = f"arn:aws:sagemaker:{region}:{account}:cluster/{self.cluster_id}"
         self.creation_time = datetime.datetime.now(datetime.UTC)
         self.tags: list[dict[str, str]] = params.get("Tags", [])
-        self.asked = {name: value for name, value in params.items() if name not in ("Tags", "ClusterName")}
+        self.requested = {name: value for name, value in params.items() if name not in ("Tags", "ClusterName")}
         self.nodes: dict[str, dict[str, Any]] = {}
         self._interfaces: dict[str, str] = {}
         self._bring_up()
 
     def after(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Return what is asked for after an `UpdateCluster`: groups change by name, the rest as it is given."""
+        """Return the requested state after an `UpdateCluster`: groups change by name, the rest as it is given."""
         going = set(params.get("InstanceGroupsToDelete", ()))
-        asked = {**self.asked}
+        requested = {**self.requested}
         for name, value in params.items():
             if name in _GROUPS:
                 given = {group["InstanceGroupName"]: group for group in value}
-                kept = [given.pop(old["InstanceGroupName"], old) for old in asked.get(name, [])]
-                asked[name] = kept + list(given.values())
+                kept = [given.pop(old["InstanceGroupName"], old) for old in requested.get(name, [])]
+                requested[name] = kept + list(given.values())
             elif name not in ("ClusterName", "InstanceGroupsToDelete"):
-                asked[name] = value
+                requested[name] = value
         for kind in _GROUPS:
-            if kind in asked:
-                asked[kind] = [one for one in asked[kind] if one["InstanceGroupName"] not in going]
-        return asked
+            if kind in requested:
+                requested[kind] = [one for one in requested[kind] if one["InstanceGroupName"] not in going]
+        return requested
 
-    def update(self, asked: dict[str, Any]) -> None:
-        """Become what is asked for now; nodes come and go with the counts."""
-        self.asked = asked
+    def update(self, requested: dict[str, Any]) -> None:
+        """Change to the requested state; nodes are added and removed with the counts."""
+        self.requested = requested
         self._bring_up()
 
     def take_down(self) -> None:
@@ -72,19 +72,19 @@ class ClusterRecord:
 
     @property
     def groups(self) -> list[dict[str, Any]]:
-        """Every instance group as it was asked for."""
-        return [group for kind in _GROUPS for group in self.asked.get(kind, [])]
+        """Every instance group as requested."""
+        return [group for kind in _GROUPS for group in self.requested.get(kind, [])]
 
     def describe(self) -> dict[str, Any]:
-        """Return what `DescribeCluster` tells."""
-        told = known_members("sagemaker", "DescribeClusterResponse", self.asked)
+        """Return the answer of `DescribeCluster`."""
+        reported = known_members("sagemaker", "DescribeClusterResponse", self.requested)
         for kind in _GROUPS:
-            if kind in self.asked:
-                told[kind] = [self._group(kind, group) for group in self.asked[kind]]
-        return self.summary() | {"CreationTime": self.creation_time.timestamp(), "FailureMessage": ""} | told
+            if kind in self.requested:
+                reported[kind] = [self._group(kind, group) for group in self.requested[kind]]
+        return self.summary() | {"CreationTime": self.creation_time.timestamp(), "FailureMessage": ""} | reported
 
     def summary(self) -> dict[str, Any]:
-        """Return what `ListClusters` tells."""
+        """Return the cluster's entry in `ListClusters`."""
         return {
             "ClusterArn": self.arn,
             "ClusterName": self.cluster_name,
@@ -93,21 +93,21 @@ class ClusterRecord:
         }
 
     def _group(self, kind: str, group: dict[str, Any]) -> dict[str, Any]:
-        told = dict(group)
+        reported = dict(group)
         for name, others in _NAMED_OTHERWISE.items():
-            told |= dict.fromkeys(others, group[name]) if name in group else {}
-        told |= {
+            reported |= dict.fromkeys(others, group[name]) if name in group else {}
+        reported |= {
             "CurrentCount": len(self._nodes_of(group)),
             "TargetCount": group["InstanceCount"],
             "Status": "InService",
         }
-        return known_members("sagemaker", _DETAILS[kind], told)
+        return known_members("sagemaker", _DETAILS[kind], reported)
 
     def _nodes_of(self, group: dict[str, Any]) -> list[str]:
         return [one for one, node in self.nodes.items() if node["InstanceGroupName"] == group["InstanceGroupName"]]
 
     def _bring_up(self) -> None:
-        """Make the nodes as many as asked for, group by group; the newest leave first, and nodes keep their storage.
+        """Set the number of nodes of each group as requested; the newest leave first, and nodes keep their storage.
 
         "Existing nodes retain their original storage configuration" is said of FSx; a volume is taken alike.
 
@@ -137,9 +137,9 @@ class ClusterRecord:
             "InstanceStatus": {"Status": "Running"},
             "LaunchTime": time.time(),
         }
-        if self.asked.get("NodeProvisioningMode") == "Continuous":
+        if self.requested.get("NodeProvisioningMode") == "Continuous":
             node["NodeLogicalId"] = f"{group['InstanceGroupName']}-{secrets.token_hex(4)}"
-        vpc = group.get("OverrideVpcConfig") or self.asked.get("VpcConfig")
+        vpc = group.get("OverrideVpcConfig") or self.requested.get("VpcConfig")
         if vpc:
             subnet_id = vpc["Subnets"][0]
             interface = self._network.attach(
@@ -151,10 +151,10 @@ class ClusterRecord:
 
     def _node_settings(self, group: dict[str, Any]) -> dict[str, Any]:
         types: list[str] = group.get("InstanceRequirements", {}).get("InstanceTypes", [])
-        told = known_members("sagemaker", "ClusterNodeDetails", group)
+        reported = known_members("sagemaker", "ClusterNodeDetails", group)
         if "CapacityRequirements" in group:
-            told["CapacityType"] = "Spot" if "Spot" in group["CapacityRequirements"] else "OnDemand"
-        return told | {"InstanceType": group.get("InstanceType") or types[0]}
+            reported["CapacityType"] = "Spot" if "Spot" in group["CapacityRequirements"] else "OnDemand"
+        return reported | {"InstanceType": group.get("InstanceType") or types[0]}
 
     def _remove(self, instance_id: str) -> None:
         del self.nodes[instance_id]

@@ -6,17 +6,17 @@ from typing import Any
 _LUSTRE, _OPEN_ZFS = "FsxLustreConfig", "FsxOpenZfsConfig"
 
 
-def rule_problems(asked: dict[str, Any]) -> list[str]:
-    """Return which rules a cluster breaks; `asked` is the input of `CreateCluster`, or a cluster after its update."""
-    groups = [group for kind in ("InstanceGroups", "RestrictedInstanceGroups") for group in asked.get(kind, [])]
+def rule_problems(requested: dict[str, Any]) -> list[str]:
+    """Return the rules that a cluster breaks; `requested` is the input of `CreateCluster`, or an updated cluster."""
+    groups = [group for kind in ("InstanceGroups", "RestrictedInstanceGroups") for group in requested.get(kind, [])]
     return [
-        *_cluster(asked, groups),
-        *_slurm(asked, groups),
-        *(told for group in groups for told in _group(asked, group)),
+        *_cluster(requested, groups),
+        *_slurm(requested, groups),
+        *(reported for group in groups for reported in _group(requested, group)),
     ]
 
 
-def _cluster(asked: dict[str, Any], groups: list[dict[str, Any]]) -> Iterator[str]:
+def _cluster(requested: dict[str, Any], groups: list[dict[str, Any]]) -> Iterator[str]:
     """Return which rules the cluster as a whole breaks.
 
     Source: model botocore sagemaker ClusterOrchestratorSlurmConfig (AccountingDatabase)
@@ -27,19 +27,19 @@ def _cluster(asked: dict[str, Any], groups: list[dict[str, Any]]) -> Iterator[st
         yield "a cluster needs at least one instance group"
     if len(set(names)) != len(names):
         yield f"instance group names must be unique: {', '.join(sorted(names))}"
-    continuous = asked.get("NodeProvisioningMode") == "Continuous"
-    slurm: dict[str, Any] = asked.get("Orchestrator", {}).get("Slurm", {})
+    continuous = requested.get("NodeProvisioningMode") == "Continuous"
+    slurm: dict[str, Any] = requested.get("Orchestrator", {}).get("Slurm", {})
     if continuous and "SlurmConfigStrategy" in slurm:
         yield "SlurmConfigStrategy is not allowed with NodeProvisioningMode Continuous"
     if "AccountingDatabase" in slurm and not continuous:
         yield "AccountingDatabase needs NodeProvisioningMode Continuous"
     if any("MinInstanceCount" in group for group in groups) and not continuous:
         yield "MinInstanceCount needs NodeProvisioningMode Continuous"
-    if "Eks" in asked.get("Orchestrator", {}) and "VpcConfig" not in asked:
+    if "Eks" in requested.get("Orchestrator", {}) and "VpcConfig" not in requested:
         yield "VpcConfig is required with the EKS orchestrator"
 
 
-def _slurm(asked: dict[str, Any], groups: list[dict[str, Any]]) -> Iterator[str]:
+def _slurm(requested: dict[str, Any], groups: list[dict[str, Any]]) -> Iterator[str]:
     """Return which rules the groups break as nodes of Slurm.
 
     Source: assumption hyperpod-rules-across-fields
@@ -55,7 +55,7 @@ def _slurm(asked: dict[str, Any], groups: list[dict[str, Any]]) -> Iterator[str]
         yield "SlurmConfig must be given for every instance group or for none"
 
 
-def _group(asked: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
+def _group(requested: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
     """Return which rules one group breaks.
 
     Source: model botocore sagemaker ClusterInstanceGroupSpecification (InstanceRequirements)
@@ -72,13 +72,13 @@ def _group(asked: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
         yield f"{name}: PartitionNames is required for node type Compute"
     if "SlurmConfig" in group and partitions and not compute:
         yield f"{name}: PartitionNames is allowed for node type Compute only"
-    yield from (f"{name}: {told}" for told in _life_cycle(asked, group))
-    yield from (f"{name}: {told}" for told in _storage(asked, group))
-    if "OverrideVpcConfig" in group and "VpcConfig" not in asked:
+    yield from (f"{name}: {reported}" for reported in _life_cycle(requested, group))
+    yield from (f"{name}: {reported}" for reported in _storage(requested, group))
+    if "OverrideVpcConfig" in group and "VpcConfig" not in requested:
         yield f"{name}: OverrideVpcConfig needs the cluster's VpcConfig"
 
 
-def _life_cycle(asked: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
+def _life_cycle(requested: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
     """Return what is wrong with a group's lifecycle configuration.
 
     Source: model botocore sagemaker ClusterLifeCycleConfig (SourceS3Uri)
@@ -86,7 +86,7 @@ def _life_cycle(asked: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
     """
     config = group.get("LifeCycleConfig")
     if config is None:
-        if "Eks" in asked.get("Orchestrator", {}):
+        if "Eks" in requested.get("Orchestrator", {}):
             yield "LifeCycleConfig is required with the EKS orchestrator"
         return
     hooks = [hook for hook in ("OnCreate", "OnInitComplete") if hook in config]
@@ -99,7 +99,7 @@ def _life_cycle(asked: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
         yield f"SourceS3Uri {uri} does not start with 's3://sagemaker-'"
 
 
-def _storage(asked: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
+def _storage(requested: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
     """Return what is wrong with a group's volumes and file systems.
 
     Source: model botocore sagemaker ClusterEbsVolumeConfig (RootVolume)
@@ -110,7 +110,7 @@ def _storage(asked: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
         count = sum(kind in config for config in configs)
         if count > 1:
             yield f"at most one {kind} is allowed"
-        if count and "VpcConfig" not in asked:
+        if count and "VpcConfig" not in requested:
             yield f"{kind} needs the cluster's VpcConfig"
     for config in configs:
         ebs = config.get("EbsVolumeConfig", {})

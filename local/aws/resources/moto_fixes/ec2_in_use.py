@@ -1,6 +1,6 @@
 """A subnet or security group that something still uses is not deleted: `DependencyViolation`, as EC2 says.
 
-moto deletes them under whatever stands in them. It also leaves the network interfaces of NAT gateways and of
+moto deletes them with everything in them. It also leaves the network interfaces of NAT gateways and of
 terminated instances behind, gives those of a VPC endpoint no security groups, and keeps them when its subnets change.
 
 Source: model botocore ec2 DeleteSecurityGroup
@@ -42,11 +42,11 @@ def _checked(as_moto_does: Any, users_of: Any, kind: str) -> Any:
 
 
 def _subnet_users(ec2: Any, subnet_id: str) -> list[str]:
-    return [_told(eni) for eni in ec2.enis.values() if eni.subnet.id == subnet_id]
+    return [_reported(eni) for eni in ec2.enis.values() if eni.subnet.id == subnet_id]
 
 
 def _group_users(ec2: Any, group_id: str) -> list[str]:
-    users = [_told(eni) for eni in ec2.enis.values() if group_id in [group.id for group in eni.group_set]]
+    users = [_reported(eni) for eni in ec2.enis.values() if group_id in [group.id for group in eni.group_set]]
     for groups in ec2.groups.values():
         for group in groups.values():
             rules = [*group.ingress_rules, *group.egress_rules]
@@ -56,7 +56,7 @@ def _group_users(ec2: Any, group_id: str) -> list[str]:
     return users
 
 
-def _told(eni: Any) -> str:
+def _reported(eni: Any) -> str:
     return f"{eni.id} ({eni.description})" if eni.description else str(eni.id)
 
 

@@ -1,11 +1,11 @@
-"""A security group rule that exists already is refused in EC2's own words, whatever its description is.
+"""A security group rule that exists already is refused in EC2's own words, regardless of its description.
 
 moto compares descriptions of peers that are groups, so that the same rule with another description is a second one; it
 compares addresses of IPv4 and IPv6 one way only; and it does not name the rule.
 
 Source: document https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html (2026-07)
 Source: recorded hashicorp/terraform#1874, aws-cloudformation/cloudformation-coverage-roadmap#1532 (the words)
-Source: recorded aws-cloudformation/cloudformation-coverage-roadmap#612 (descriptions do not tell rules apart)
+Source: recorded aws-cloudformation/cloudformation-coverage-roadmap#612 (descriptions do not distinguish rules)
 """
 
 from typing import Any
@@ -13,12 +13,12 @@ from typing import Any
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models.security_groups import SecurityGroupBackend, SecurityGroupRule
 
-_INSTALLED = "_llm_fleet_told_apart"
+_INSTALLED = "_llm_fleet_distinct_rules"
 _ALL = "-1"
 
 
 def install() -> None:
-    """Tell rules apart as EC2 does."""
+    """Distinguish rules as EC2 does."""
     if hasattr(SecurityGroupRule, _INSTALLED):
         return
     setattr(SecurityGroupRule, _INSTALLED, True)
@@ -33,7 +33,7 @@ def _refusing(as_moto_does: Any, side: str) -> Any:
     def authorize(self: Any, group_name_or_id: str, *args: Any, **named: Any) -> Any:
         group = self.get_security_group_by_name_or_id(group_name_or_id, named.get("vpc_id"))
         if group is not None and not args:
-            for rule in _asked(self, group, named):
+            for rule in _requested(self, group, named):
                 if rule in getattr(group, side):
                     raise EC2ClientError(
                         "InvalidPermission.Duplicate", f'the specified rule "{_words(rule)}" already exists'
@@ -43,7 +43,7 @@ def _refusing(as_moto_does: Any, side: str) -> Any:
     return authorize
 
 
-def _asked(ec2: Any, group: Any, named: dict[str, Any]) -> list[Any]:
+def _requested(ec2: Any, group: Any, named: dict[str, Any]) -> list[Any]:
     """Return the rules of the request, as moto itself makes them."""
     return list(
         ec2._iterate_security_rules(
@@ -65,10 +65,10 @@ def _words(rule: Any) -> str:
 
 
 def _same(one: Any, other: Any) -> bool:
-    return isinstance(other, SecurityGroupRule) and _told_apart_by(one) == _told_apart_by(other)
+    return isinstance(other, SecurityGroupRule) and _reported_apart_by(one) == _reported_apart_by(other)
 
 
-def _told_apart_by(rule: Any) -> tuple[Any, ...]:
+def _reported_apart_by(rule: Any) -> tuple[Any, ...]:
     ports = () if rule.ip_protocol == _ALL else (rule.from_port, rule.to_port)
     return (rule.ip_protocol, _peer(rule), *ports)
 

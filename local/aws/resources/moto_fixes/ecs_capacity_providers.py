@@ -1,6 +1,6 @@
 """ECS capacity providers: those of Managed Instances, every setting, and what is in use.
 
-moto knows auto scaling groups only, forgets managed draining, and lets anything be deleted.
+moto supports auto scaling groups only, forgets managed draining, and lets anything be deleted.
 """
 
 from types import SimpleNamespace
@@ -83,8 +83,8 @@ def update_capacity_provider(self: Any) -> ActionResult:
     found = _provider(self, given["name"])
     if "autoScalingGroupProvider" in given:
         had = found.autoScalingGroupProvider
-        asked = {**had, **given["autoScalingGroupProvider"]}
-        found.autoScalingGroupProvider = _group_provider(self, asked, found.name)
+        requested = {**had, **given["autoScalingGroupProvider"]}
+        found.autoScalingGroupProvider = _group_provider(self, requested, found.name)
     if "managedInstancesProvider" in given:
         had = found.managedInstancesProvider
         template = {**had["instanceLaunchTemplate"], **given["managedInstancesProvider"]["instanceLaunchTemplate"]}
@@ -132,7 +132,7 @@ def _living(response: Any) -> list[Any]:
 
 
 def _managed(response: Any, made: Any, given: dict[str, Any]) -> None:
-    """A provider of Managed Instances belongs to one cluster, and is there at once."""
+    """A provider of Managed Instances belongs to one cluster, and is active immediately."""
     made.type = "MANAGED_INSTANCES"
     made.cluster = given.get("cluster", "default").rsplit("/", 1)[-1]
     made.managedInstancesProvider = given["managedInstancesProvider"]
@@ -144,9 +144,9 @@ def _managed(response: Any, made: Any, given: dict[str, Any]) -> None:
     cluster.capacity_providers = [*(cluster.capacity_providers or ()), made.name]
 
 
-def _group_provider(response: Any, asked: dict[str, Any], name: str) -> dict[str, Any]:
+def _group_provider(response: Any, requested: dict[str, Any], name: str) -> dict[str, Any]:
     groups = autoscaling_backends[response.current_account][response.region].autoscaling_groups
-    wanted = asked["autoScalingGroupArn"]
+    wanted = requested["autoScalingGroupArn"]
     group = next((one for one in groups.values() if wanted in (one.name, one.arn)), None)
     if group is None:
         # Source: model botocore ecs AutoScalingGroupProvider (autoScalingGroupArn)
@@ -160,9 +160,9 @@ def _group_provider(response: Any, asked: dict[str, Any], name: str) -> dict[str
                 "The specified Auto Scaling group ARN is already being used by another capacity provider. "
                 f"Specify a unique Auto Scaling group ARN and try again: {other.name} uses {group.name}"
             )
-    scaling = {**_SCALING, **asked.get("managedScaling", {})}
-    told = {"managedTerminationProtection": "DISABLED", "managedDraining": "ENABLED"} | asked
-    if told["managedTerminationProtection"] == "ENABLED":
+    scaling = {**_SCALING, **requested.get("managedScaling", {})}
+    reported = {"managedTerminationProtection": "DISABLED", "managedDraining": "ENABLED"} | requested
+    if reported["managedTerminationProtection"] == "ENABLED":
         if scaling["status"] != "ENABLED":
             # Source: model botocore ecs AutoScalingGroupProvider (managedTerminationProtection)
             # Source: assumption service-error-texts
@@ -178,7 +178,7 @@ def _group_provider(response: Any, asked: dict[str, Any], name: str) -> dict[str
                 "termination protection for a capacity provider, the Auto Scaling group must have instance protection "
                 "from scale in enabled."
             )
-    return told | {"autoScalingGroupArn": group.arn, "managedScaling": scaling}
+    return reported | {"autoScalingGroupArn": group.arn, "managedScaling": scaling}
 
 
 def _check_association(response: Any, given: dict[str, Any]) -> None:

@@ -1,8 +1,8 @@
-"""ECS clusters: a cluster that still holds something is not deleted, and a deleted one takes nothing.
+"""ECS clusters: a cluster that is still in use is not deleted, and a deleted one accepts no services or hosts.
 
-moto marks every cluster as inactive that it is asked to. Hosts do not boot here, so none registers by itself; what
+moto marks every cluster as inactive on request. Hosts do not boot here, so none registers by itself; what
 counts as registered is each instance whose user data names the cluster (`ECS_CLUSTER=<name>`, or `"cluster": "<name>"`
-in what it hands to its own scripts), and what somebody registers by the API.
+in the input of its own scripts), and what a user registers with the API.
 
 Source: model botocore ecs ClusterContainsServicesException
 Source: model botocore ecs ClusterContainsContainerInstancesException
@@ -53,7 +53,7 @@ def _check(response: Any, given: dict[str, Any]) -> None:
 
 
 def _hosts(response: Any, cluster: str) -> list[str]:
-    """The instances of auto scaling groups whose launch template says that they join the cluster."""
+    """The instances of auto scaling groups whose launch template joins them to the cluster."""
     groups = autoscaling_backends[response.current_account][response.region].autoscaling_groups
     return [
         str(state.instance.id) for group in groups.values() if joins(group, cluster) for state in group.instance_states

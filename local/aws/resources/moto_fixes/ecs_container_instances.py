@@ -16,7 +16,7 @@ _FROM_ZERO = 2
 
 
 def joins(group: Any, cluster: str) -> bool:
-    """Tell whether the user data of a group's hosts names a cluster: as ECS_CLUSTER, or for scripts of their own."""
+    """Return whether the user data of a group's hosts names a cluster: as ECS_CLUSTER, or for scripts of their own."""
     if not group.ec2_launch_template:
         return False
     text = base64.b64decode(str(group.user_data or "")).decode(errors="replace")

@@ -9,17 +9,17 @@ _FARGATE = ("FARGATE", "FARGATE_SPOT")
 _FULL = 100
 
 
-def service_problems(response: Any, asked: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with a service; `asked` is its creation's input with the changes of updates since."""
-    cluster = response.ecs_backend._get_cluster(asked.get("cluster", "default"))
-    definition = response.ecs_backend.describe_task_definition(asked["taskDefinition"])
+def service_problems(response: Any, requested: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with a service; `requested` is its creation's input with the changes of updates since."""
+    cluster = response.ecs_backend._get_cluster(requested.get("cluster", "default"))
+    definition = response.ecs_backend.describe_task_definition(requested["taskDefinition"])
     return [
         *_cluster(cluster),
         *_definition(definition),
-        *_capacity(response, asked, cluster, definition),
-        *_deployment(asked),
-        *_network(asked, definition),
-        *_load_balancers(response, asked, definition),
+        *_capacity(response, requested, cluster, definition),
+        *_deployment(requested),
+        *_network(requested, definition),
+        *_load_balancers(response, requested, definition),
     ]
 
 
@@ -41,20 +41,20 @@ def _definition(definition: Any) -> Iterator[str]:
         yield "TaskDefinition is inactive"
 
 
-def _capacity(response: Any, asked: Mapping[str, Any], cluster: Any, definition: Any) -> Iterator[str]:
+def _capacity(response: Any, requested: Mapping[str, Any], cluster: Any, definition: Any) -> Iterator[str]:
     """Return what is wrong with launch type and capacity providers.
 
     Source: model botocore ecs CreateServiceRequest (capacityProviderStrategy)
     Source: model botocore ecs CapacityProviderStrategyItem
     Source: assumption ecs-service-refusals
     """
-    strategy: list[dict[str, Any]] = asked.get("capacityProviderStrategy", [])
-    if strategy and "launchType" in asked:
+    strategy: list[dict[str, Any]] = requested.get("capacityProviderStrategy", [])
+    if strategy and "launchType" in requested:
         yield (
             "Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again."
         )
     able: list[str] = definition.compatibilities
-    launch_type = asked.get("launchType") or ("" if strategy else "EC2")
+    launch_type = requested.get("launchType") or ("" if strategy else "EC2")
     if launch_type and launch_type not in able:
         yield f"Task definition does not support launch_type {launch_type}."
     for name in (one["capacityProvider"] for one in strategy):
@@ -71,47 +71,47 @@ def _capacity(response: Any, asked: Mapping[str, Any], cluster: Any, definition:
             yield f"Task definition is for {', '.join(able)}, and capacity provider {name} starts {wanted} only."
 
 
-def _deployment(asked: Mapping[str, Any]) -> Iterator[str]:
+def _deployment(requested: Mapping[str, Any]) -> Iterator[str]:
     """Return which numbers of a deployment exclude each other.
 
     Source: assumption ecs-service-refusals
     """
-    configuration: Mapping[str, Any] = asked.get("deploymentConfiguration", {})
+    configuration: Mapping[str, Any] = requested.get("deploymentConfiguration", {})
     least, most = configuration.get("minimumHealthyPercent", _FULL), configuration.get("maximumPercent")
-    if asked.get("schedulingStrategy") == "DAEMON":
-        if "desiredCount" in asked:
+    if requested.get("schedulingStrategy") == "DAEMON":
+        if "desiredCount" in requested:
             yield "The daemon scheduling strategy does not support a desired count for services."
-        if any(one["type"] == "distinctInstance" for one in asked.get("placementConstraints", ())):
+        if any(one["type"] == "distinctInstance" for one in requested.get("placementConstraints", ())):
             yield "The daemon scheduling strategy does not support the distinctInstance placement constraint."
         return
     if most == _FULL and least == _FULL:
         yield "Both maximumPercent and minimumHealthyPercent cannot be 100 as this will block deployments."
-    if most is not None and most <= _FULL and asked.get("availabilityZoneRebalancing") == "ENABLED":
+    if most is not None and most <= _FULL and requested.get("availabilityZoneRebalancing") == "ENABLED":
         yield "availabilityZoneRebalancing needs a maximumPercent above 100."
 
 
-def _network(asked: Mapping[str, Any], definition: Any) -> Iterator[str]:
+def _network(requested: Mapping[str, Any], definition: Any) -> Iterator[str]:
     """Return whether the network configuration fits the network mode.
 
     Source: model botocore ecs CreateServiceRequest (networkConfiguration)
     Source: assumption ecs-service-refusals
     """
-    place = asked.get("networkConfiguration")
+    place = requested.get("networkConfiguration")
     awsvpc = definition.networkMode == "awsvpc"
     if awsvpc and not place:
         yield "Network Configuration must be provided when networkMode 'awsvpc' is specified."
     if place and not awsvpc:
         yield "Network Configuration is not valid for the given networkMode of this task definition."
-    if place and place["awsvpcConfiguration"].get("assignPublicIp") == "ENABLED" and "FARGATE" not in str(asked):
+    if place and place["awsvpcConfiguration"].get("assignPublicIp") == "ENABLED" and "FARGATE" not in str(requested):
         yield "Assign public IP is not supported for this launch type."
 
 
-def _load_balancers(response: Any, asked: Mapping[str, Any], definition: Any) -> Iterator[str]:
+def _load_balancers(response: Any, requested: Mapping[str, Any], definition: Any) -> Iterator[str]:
     """Return which target groups are not there, have no balancer, or are of another kind.
 
     Source: assumption ecs-service-refusals
     """
-    balancers: list[dict[str, Any]] = asked.get("loadBalancers", [])
+    balancers: list[dict[str, Any]] = requested.get("loadBalancers", [])
     groups = elbv2_backends[response.current_account][response.region].target_groups
     for one in balancers:
         arn = str(one.get("targetGroupArn"))

@@ -1,8 +1,8 @@
 """ECS services: every setting is kept, and what would leave a service without a task is refused.
 
 moto drops the deployment configuration, the capacity provider strategy, placement and the grace period, and looks at
-neither target group nor network mode. The texts are those of ECS's own errors, as its documents and users tell them.
-No task runs: those for which there is a host are counted as running, and stand in the service's subnets as network
+neither target group nor network mode. The texts are those of ECS's own errors, as its documents and users quote them.
+No task runs: those for which there is a host are counted as running, and are in the service's subnets as network
 interfaces, so that neither subnets nor security groups go before it. The others stay pending.
 
 Source: model botocore ecs CreateService
@@ -31,7 +31,7 @@ _KEPT = (
     "availabilityZoneRebalancing",
     "networkConfiguration",
 )
-_ASKED = "_llm_fleet_asked"
+_REQUESTED = "_llm_fleet_requested"
 _INTERFACES = "_llm_fleet_interfaces"
 
 
@@ -59,8 +59,8 @@ def _check(response: Any, given: dict[str, Any]) -> None:
     if given.get("schedulingStrategy", "REPLICA") == "REPLICA" and "serviceName" in given:
         given.setdefault("availabilityZoneRebalancing", _rebalancing(given))
     _default_group(response, given)
-    asked = {**getattr(there, _ASKED, {}), **given} if "service" in given else given
-    problems = service_problems(response, asked)
+    requested = {**getattr(there, _REQUESTED, {}), **given} if "service" in given else given
+    problems = service_problems(response, requested)
     if problems:
         raise InvalidParameterException("; ".join(problems))
 
@@ -84,12 +84,12 @@ def _rebalancing(given: dict[str, Any]) -> str:
 def _settle(response: Any, given: dict[str, Any]) -> None:
     """Count the tasks that have a host as running and put them into the network."""
     service = _found(response, given)
-    asked = {**getattr(service, _ASKED, {}), **given}
-    setattr(service, _ASKED, asked)
-    service.task_definition = response.ecs_backend.describe_task_definition(asked["taskDefinition"]).arn
-    if "capacityProviderStrategy" in asked:
+    requested = {**getattr(service, _REQUESTED, {}), **given}
+    setattr(service, _REQUESTED, requested)
+    service.task_definition = response.ecs_backend.describe_task_definition(requested["taskDefinition"]).arn
+    if "capacityProviderStrategy" in requested:
         service.launch_type = None
-    service.running_count = _running(response, asked, service.desired_count)
+    service.running_count = _running(response, requested, service.desired_count)
     service.pending_count = service.desired_count - service.running_count
     steady = service.pending_count == 0
     for deployment in service.deployments[:1]:
@@ -100,15 +100,15 @@ def _settle(response: Any, given: dict[str, Any]) -> None:
             "rolloutState": "COMPLETED" if steady else "IN_PROGRESS",
             "rolloutStateReason": f"ECS deployment {deployment['id']} {'completed' if steady else 'in progress'}.",
             "taskDefinition": service.task_definition,
-            "networkConfiguration": asked.get("networkConfiguration"),
-            "capacityProviderStrategy": asked.get("capacityProviderStrategy"),
+            "networkConfiguration": requested.get("networkConfiguration"),
+            "capacityProviderStrategy": requested.get("capacityProviderStrategy"),
             "launchType": service.launch_type,
             "platformFamily": None,
         }
-    _stand(response, service, asked)
+    _attach_interfaces(response, service, requested)
 
 
-def _running(response: Any, asked: dict[str, Any], wanted: int) -> int:
+def _running(response: Any, requested: dict[str, Any], wanted: int) -> int:
     """Return how many of the tasks find a host: one each with `distinctInstance`, otherwise one is enough for all.
 
     A strategy places tasks only on hosts that belong to its capacity providers.
@@ -117,20 +117,20 @@ def _running(response: Any, asked: dict[str, Any], wanted: int) -> int:
     (2026-11)
     """
     found: list[int | None] = []
-    for one in asked.get("capacityProviderStrategy", ()):
+    for one in requested.get("capacityProviderStrategy", ()):
         provider = response.ecs_backend._get_provider(one["capacityProvider"])
         found.append(None if provider is None else hosts_for(response, provider, wanted))
     if not found or None in found:
         return wanted
     hosts = sum(one or 0 for one in found)
-    alone = any(one["type"] == "distinctInstance" for one in asked.get("placementConstraints", ()))
+    alone = any(one["type"] == "distinctInstance" for one in requested.get("placementConstraints", ()))
     return min(wanted, hosts) if alone or not hosts else wanted
 
 
-def _stand(response: Any, service: Any, asked: dict[str, Any]) -> None:
+def _attach_interfaces(response: Any, service: Any, requested: dict[str, Any]) -> None:
     network = NetworkOf(response.current_account, response.region)
     network.detach(getattr(service, _INTERFACES, []))
-    place: dict[str, Any] = asked.get("networkConfiguration", {}).get("awsvpcConfiguration", {})
+    place: dict[str, Any] = requested.get("networkConfiguration", {}).get("awsvpcConfiguration", {})
     subnets: list[str] = place.get("subnets", [])
     interfaces = [
         network.attach(subnets[number % len(subnets)], place.get("securityGroups", []), f"ECS task of {service.name}")

@@ -1,4 +1,4 @@
-"""ECS task definitions: what a launch type allows, what containers may ask of each other, and roles that exist.
+"""ECS task definitions: what a launch type allows, which dependencies containers can have, and roles that exist.
 
 moto takes everything that has a name, an image and memory, calls every definition that is not for EC2 one for Fargate,
 and gives it the network mode of Fargate.

@@ -1,7 +1,7 @@
 """Listeners, their rules and target groups: JWT validation, certificates, ports, and which groups have a balancer.
 
-moto knows no `jwt-validation`, takes HTTPS without a certificate and a port twice, drops the control port of a target
-group, lets two balancers share a group, and goes on telling of a balancer that forwards to a group no longer.
+moto lacks `jwt-validation`, accepts HTTPS without a certificate and a port twice, drops the control port of a target
+group, lets two balancers share a group, and still lists a balancer that no longer forwards to a group.
 """
 
 from collections.abc import Iterator
@@ -129,8 +129,10 @@ def _check_targets(response: Any, actions: list[dict[str, Any]], balancer_arn: s
     groups = [backend.target_groups[arn] for arn in named if arn in backend.target_groups]
     taken = [group.arn for group in groups if set(group.load_balancer_arns) - {balancer_arn}]
     if taken:
-        told = f"The following target groups cannot be associated with more than one load balancer: {', '.join(taken)}"
-        raise ELBClientError("TargetGroupAssociationLimit", told)
+        reported = (
+            f"The following target groups cannot be associated with more than one load balancer: {', '.join(taken)}"
+        )
+        raise ELBClientError("TargetGroupAssociationLimit", reported)
 
 
 def _actions(actions: list[dict[str, Any]], protocol: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Application load balancers: two zones, groups that exist, logs that can be written, interfaces in the network.
 
-moto takes one subnet and any security group, needs a scheme, tells no attribute that was not set, deletes protected
+moto takes one subnet and any security group, needs a scheme, returns no attribute that was not set, deletes protected
 ones, and leaves nothing in the subnets. The defaults of attributes are those of the ELB API reference.
 
 Source: model botocore elbv2 LoadBalancerAttribute
@@ -47,7 +47,7 @@ def install() -> None:
     if not once(FakeLoadBalancer, "rules"):
         return
     before(ELBV2Response, "create_load_balancer", _check_new)
-    after(ELBV2Response, "create_load_balancer", _stand)
+    after(ELBV2Response, "create_load_balancer", _place_new)
     after(ELBV2Response, "set_subnets", _move)
     after(ELBV2Response, "set_security_groups", _move)
     before(ELBV2Response, "modify_load_balancer_attributes", _check_attributes)
@@ -88,7 +88,7 @@ def _check_new(response: Any, given: dict[str, Any]) -> None:
             raise ELBClientError("InvalidSubnet", f"VPC of {', '.join(closed)} has no internet gateway")
 
 
-def _stand(response: Any, given: dict[str, Any]) -> None:
+def _place_new(response: Any, given: dict[str, Any]) -> None:
     _place(response, _named(response, given["Name"]))
 
 

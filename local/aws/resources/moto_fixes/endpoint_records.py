@@ -1,4 +1,4 @@
-"""A model, an endpoint configuration and an endpoint, as they were asked for, and as the service tells of them.
+"""A model, an endpoint configuration and an endpoint, as requested, and as the service returns them.
 
 Source: model botocore sagemaker DescribeEndpoint
 """
@@ -17,25 +17,25 @@ class _Record:
     output: str
     """The shape that describing answers."""
 
-    def __init__(self, asked: dict[str, Any], region: str, account: str) -> None:
-        """Keep what was asked for."""
-        self.asked = {name: value for name, value in asked.items() if name != "Tags"}
-        self.tags: list[dict[str, str]] = list(asked.get("Tags", ()))
+    def __init__(self, requested: dict[str, Any], region: str, account: str) -> None:
+        """Keep the request."""
+        self.requested = {name: value for name, value in requested.items() if name != "Tags"}
+        self.tags: list[dict[str, str]] = list(requested.get("Tags", ()))
         self.arn = f"arn:aws:sagemaker:{region}:{account}:{self.kind}/{self.name}"
         self.created = time.time()
 
     @property
     def name(self) -> str:
         """Its name."""
-        return str(self.asked[f"{_words(self.kind)}Name"])
+        return str(self.requested[f"{_words(self.kind)}Name"])
 
     def describe(self) -> dict[str, Any]:
-        """Return all that the service tells of it."""
-        return known_members("sagemaker", self.output, self.asked | self._times())
+        """Return the answer of its describing operation."""
+        return known_members("sagemaker", self.output, self.requested | self._times())
 
     def summary(self) -> dict[str, Any]:
-        """Return what a list tells of it."""
-        return known_members("sagemaker", f"{_words(self.kind)}Summary", self.asked | self._times())
+        """Return its entry in a list."""
+        return known_members("sagemaker", f"{_words(self.kind)}Summary", self.requested | self._times())
 
     def _times(self) -> dict[str, Any]:
         return {f"{_words(self.kind)}Arn": self.arn, "CreationTime": self.created, "LastModifiedTime": self.created}
@@ -48,14 +48,14 @@ class Model(_Record):
 
 
 class EndpointConfig(_Record):
-    """An endpoint configuration, which nobody can change."""
+    """An endpoint configuration, which cannot be changed."""
 
     kind, output = "endpoint-config", "DescribeEndpointConfigOutput"
 
     @property
     def production_variants(self) -> list[dict[str, Any]]:
         """The variants that it describes."""
-        return self.asked["ProductionVariants"]
+        return self.requested["ProductionVariants"]
 
 
 class Endpoint(_Record):
@@ -63,51 +63,51 @@ class Endpoint(_Record):
 
     kind, output = "endpoint", "DescribeEndpointOutput"
 
-    def __init__(self, asked: dict[str, Any], region: str, account: str) -> None:
+    def __init__(self, requested: dict[str, Any], region: str, account: str) -> None:
         """Make an endpoint that runs nothing yet."""
-        super().__init__(asked, region, account)
+        super().__init__(requested, region, account)
         self.endpoint_status = "InService"
         self.production_variants: list[dict[str, Any]] = []
         self.interfaces: list[str] = []
-        """Ids of its network interfaces, where it stands in a VPC."""
+        """Ids of its network interfaces, where it is in a VPC."""
         self._capture: dict[str, Any] | None = None
         self._deployment: dict[str, Any] | None = None
 
     @property
     def endpoint_config_name(self) -> str:
         """The configuration that it runs."""
-        return str(self.asked["EndpointConfigName"])
+        return str(self.requested["EndpointConfigName"])
 
     def counts(self) -> dict[str, int]:
         """Return how many instances each variant has now."""
         return {one["VariantName"]: one["CurrentInstanceCount"] for one in self.production_variants}
 
-    def deploy_with(self, asked: dict[str, Any]) -> None:
-        """Take the way of deploying that an update names; it is kept only when the update says so."""
-        if "DeploymentConfig" in asked or not asked.get("RetainDeploymentConfig"):
-            self._deployment = asked.get("DeploymentConfig")
+    def deploy_with(self, requested: dict[str, Any]) -> None:
+        """Set the deployment configuration of an update; it is kept only when the update requests that."""
+        if "DeploymentConfig" in requested or not requested.get("RetainDeploymentConfig"):
+            self._deployment = requested.get("DeploymentConfig")
 
     def run(self, config: EndpointConfig, images: dict[str, str], counts: dict[str, int] | None = None) -> None:
         """Run what `config` describes; `counts`: instances of variants that keep theirs."""
-        self.asked["EndpointConfigName"] = config.name
-        capture = config.asked.get("DataCaptureConfig")
+        self.requested["EndpointConfigName"] = config.name
+        capture = config.requested.get("DataCaptureConfig")
         self._capture = capture and _capture_summary(capture)
-        self._deployment = self._deployment or self.asked.get("DeploymentConfig")
+        self._deployment = self._deployment or self.requested.get("DeploymentConfig")
         self.production_variants = [
             _variant(one, images[one["ModelName"]], (counts or {}).get(one["VariantName"]))
             for one in config.production_variants
         ]
 
     def describe(self) -> dict[str, Any]:
-        """Return all that the service tells of it."""
-        return known_members("sagemaker", self.output, self._told())
+        """Return the answer of its describing operation."""
+        return known_members("sagemaker", self.output, self._reported())
 
     def summary(self) -> dict[str, Any]:
-        """Return what a list tells of it."""
-        return known_members("sagemaker", "EndpointSummary", self._told())
+        """Return its entry in a list."""
+        return known_members("sagemaker", "EndpointSummary", self._reported())
 
-    def _told(self) -> dict[str, Any]:
-        return self.asked | self._times() | {
+    def _reported(self) -> dict[str, Any]:
+        return self.requested | self._times() | {
             "EndpointStatus": self.endpoint_status,
             "ProductionVariants": self.production_variants,
             "DataCaptureConfig": self._capture,
@@ -115,10 +115,10 @@ class Endpoint(_Record):
         }  # fmt: skip
 
 
-def _variant(asked: dict[str, Any], image: str, count: int | None) -> dict[str, Any]:
-    weight, instances = asked.get("InitialVariantWeight", 1.0), count or asked.get("InitialInstanceCount", 1)
+def _variant(requested: dict[str, Any], image: str, count: int | None) -> dict[str, Any]:
+    weight, instances = requested.get("InitialVariantWeight", 1.0), count or requested.get("InitialInstanceCount", 1)
     return {
-        "VariantName": asked["VariantName"],
+        "VariantName": requested["VariantName"],
         "DeployedImages": [{"SpecifiedImage": image, "ResolvedImage": image}],
         "CurrentWeight": weight,
         "DesiredWeight": weight,

@@ -8,45 +8,45 @@ from moto.core.base_backend import BackendDict
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 from moto.s3.models import s3_backends
 
-from local.aws.resources.moto_fixes.cluster_surroundings import role_problems
+from local.aws.resources.moto_fixes.cluster_context import role_problems
 from local.aws.resources.moto_fixes.network_rules import NetworkOf
 
 _ECR = re.compile(r"[0-9]{12}\.dkr\.ecr(?:-fips)?\.(?P<region>[a-z0-9-]+)\.[a-z0-9.]+/.+")
 _PARTITION = "aws"
 
 
-def model_problems(asked: dict[str, Any], account: str, region: str) -> list[str]:
+def model_problems(requested: dict[str, Any], account: str, region: str) -> list[str]:
     """Return why a model cannot be made.
 
     Source: assumption sagemaker-endpoint-refusals
     """
-    told = [*role_problems(asked.get("ExecutionRoleArn", ""), account)]
-    if vpc := asked.get("VpcConfig"):
-        told += NetworkOf(account, region).problems(vpc["Subnets"], vpc["SecurityGroupIds"])
-    containers = [asked["PrimaryContainer"]] if "PrimaryContainer" in asked else asked.get("Containers", [])
+    reported = [*role_problems(requested.get("ExecutionRoleArn", ""), account)]
+    if vpc := requested.get("VpcConfig"):
+        reported += NetworkOf(account, region).problems(vpc["Subnets"], vpc["SecurityGroupIds"])
+    containers = [requested["PrimaryContainer"]] if "PrimaryContainer" in requested else requested.get("Containers", [])
     if not containers:
-        told.append("PrimaryContainer or Containers must be given")
-    return [*told, *(problem for one in containers for problem in _container(one, account, region))]
+        reported.append("PrimaryContainer or Containers must be given")
+    return [*reported, *(problem for one in containers for problem in _container(one, account, region))]
 
 
-def config_problems(asked: dict[str, Any]) -> list[str]:
-    """Return why a configuration cannot be made; whether its models are there is asked before.
+def config_problems(requested: dict[str, Any]) -> list[str]:
+    """Return why a configuration cannot be made; whether its models exist is checked before.
 
     Source: assumption sagemaker-endpoint-refusals
     """
-    variants: list[dict[str, Any]] = asked["ProductionVariants"]
+    variants: list[dict[str, Any]] = requested["ProductionVariants"]
     names = [one["VariantName"] for one in variants]
-    told = ["variant names must be unique"] if len(set(names)) != len(names) else []
-    return [*told, *(problem for one in variants for problem in _variant(one))]
+    reported = ["variant names must be unique"] if len(set(names)) != len(names) else []
+    return [*reported, *(problem for one in variants for problem in _variant(one))]
 
 
-def _container(asked: dict[str, Any], account: str, region: str) -> Iterator[str]:
+def _container(requested: dict[str, Any], account: str, region: str) -> Iterator[str]:
     """Return what is wrong with a container's image and data.
 
     Source: model botocore sagemaker S3ModelDataSource (S3DataType)
     Source: assumption sagemaker-endpoint-refusals
     """
-    image = asked.get("Image", "")
+    image = requested.get("Image", "")
     found = _ECR.fullmatch(image)
     if found is None:
         yield f'Using non-ECR image "{image}" without Vpc repository access mode is not supported.'
@@ -56,31 +56,31 @@ def _container(asked: dict[str, Any], account: str, region: str) -> Iterator[str
             f'Region of "{image}" does not match expected region of {region}. '
             "Cross region ECR image pulls are not allowed."
         )
-    source = asked.get("ModelDataSource", {}).get("S3DataSource")
-    if source and "ModelDataUrl" in asked:
+    source = requested.get("ModelDataSource", {}).get("S3DataSource")
+    if source and "ModelDataUrl" in requested:
         yield "ModelDataUrl and ModelDataSource exclude each other"
     if source and source["S3DataType"] == "S3Prefix" and not source["S3Uri"].endswith("/"):
         yield f"the key name prefix {source['S3Uri']} must end with a forward slash"
-    uri = source["S3Uri"] if source else asked.get("ModelDataUrl")
+    uri = source["S3Uri"] if source else requested.get("ModelDataUrl")
     if uri and not _there(uri, account):
-        yield f"Could not access model data at {uri}."  # the service's words; asked with the caller's rights
+        yield f"Could not access model data at {uri}."  # the service's words; checked with the caller's IAM permissions
 
 
-def _variant(asked: dict[str, Any]) -> Iterator[str]:
+def _variant(requested: dict[str, Any]) -> Iterator[str]:
     """Return what is wrong with a variant: its instances, their volume and their AMI.
 
     Source: assumption sagemaker-endpoint-refusals
     """
-    name, kind = asked["VariantName"], asked.get("InstanceType")
+    name, kind = requested["VariantName"], requested.get("InstanceType")
     if kind is None:
         yield f"{name}: InstanceType is required for an endpoint of instances"
         return
-    if "ModelName" in asked and "InitialInstanceCount" not in asked:
+    if "ModelName" in requested and "InitialInstanceCount" not in requested:
         yield f"{name}: InitialInstanceCount is required"
     facts: dict[str, Any] = INSTANCE_TYPES.get(kind.removeprefix("ml."), {})
-    if "VolumeSizeInGB" in asked and facts.get("InstanceStorageSupported"):
+    if "VolumeSizeInGB" in requested and facts.get("InstanceStorageSupported"):
         yield f"{name}: VolumeSizeInGB is not supported for {kind}, which has local storage"
-    ami: str = asked.get("InferenceAmiVersion", "")
+    ami: str = requested.get("InferenceAmiVersion", "")
     neuron = "NeuronInfo" in facts or "InferenceAcceleratorInfo" in facts
     if ami and ((not neuron and "neuron" in ami) or ("-gpu-" in ami and "GpuInfo" not in facts)):
         yield f"{name}: {ami} does not go with {kind}"

@@ -32,9 +32,9 @@ def take_endpoint_services(account: str, region: str, lacking: dict[str, list[st
 def _listed(as_moto_does: Any) -> Any:
     def describe_vpc_endpoint_services(self: Any, *args: Any, **named: Any) -> Any:
         """Source: model botocore ec2 DescribeVpcEndpointServices (ServiceDetail: AZs by name and by id)."""
-        told = as_moto_does(self, *args, **named)
+        reported = as_moto_does(self, *args, **named)
         ids = {zone.name: zone.zone_id for zone in self.describe_availability_zones()}
-        return {**told, "servicesDetails": [_offered(self, one, ids) for one in told["servicesDetails"]]}
+        return {**reported, "servicesDetails": [_offered(self, one, ids) for one in reported["servicesDetails"]]}
 
     return describe_vpc_endpoint_services
 

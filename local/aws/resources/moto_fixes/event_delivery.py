@@ -1,4 +1,4 @@
-"""Events go to queues and logs only when they match an enabled rule, and functions run only when a test asks for it.
+"""Events go to queues and logs only when they match an enabled rule, and functions run only when a test calls them.
 
 moto takes a rule that only has a schedule for one that every event matches, raises at a target that it does not serve,
 and starts a Docker container for a queue's function as soon as a message comes in. Here messages stay in the queue, and

@@ -45,7 +45,7 @@ def _create(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     }
     _all(response)[association_id] = record
     response.fsx_backend.tag_resource(arn, {one["Key"]: one["Value"] for one in params.get("Tags", ())})
-    return {"Association": _told(response, record)}
+    return {"Association": _reported(response, record)}
 
 
 def _check_target(response: Any, target: Any, params: dict[str, Any]) -> None:
@@ -82,13 +82,13 @@ def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     for test in params.get("Filters", ()):
         if test["Name"] == "file-system-id":
             found = [one for one in found if one["FileSystemId"] in test["Values"]]
-    return {"Associations": [_told(response, one) for one in found]}
+    return {"Associations": [_reported(response, one) for one in found]}
 
 
 def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     record = _one(response, params["AssociationId"])
     record |= {name: value for name, value in params.items() if name not in ("ClientRequestToken", "AssociationId")}
-    return {"Association": _told(response, record)}
+    return {"Association": _reported(response, record)}
 
 
 def _delete(response: Any, params: dict[str, Any]) -> dict[str, Any]:
@@ -105,6 +105,6 @@ def _one(response: Any, association_id: str) -> dict[str, Any]:
     return _all(response)[association_id]
 
 
-def _told(response: Any, record: dict[str, Any]) -> dict[str, Any]:
-    told = known_members("fsx", "DataRepositoryAssociation", record)
-    return told | {"Tags": response.fsx_backend.list_tags_for_resource(record["ResourceARN"])}
+def _reported(response: Any, record: dict[str, Any]) -> dict[str, Any]:
+    reported = known_members("fsx", "DataRepositoryAssociation", record)
+    return reported | {"Tags": response.fsx_backend.list_tags_for_resource(record["ResourceARN"])}

@@ -1,4 +1,4 @@
-"""FSx file systems keep everything that was asked for, and FSx's own rules of network and keys apply.
+"""FSx file systems keep everything that was requested, and FSx's own rules of network and keys apply.
 
 moto keeps neither version, network, mount name nor root volume, has no `UpdateFileSystem`, checks no subnet and no
 security group, and its Lustre has no name to mount.
@@ -28,7 +28,7 @@ def install() -> None:
     install_operation(FSxResponse, "fsx", "CreateFileSystem", _create, invalid="BadRequest")
     install_operation(FSxResponse, "fsx", "UpdateFileSystem", _update, invalid="BadRequest")
     install_operation(FSxResponse, "fsx", "DeleteFileSystem", _delete, invalid="BadRequest")
-    FileSystem.to_dict = _told
+    FileSystem.to_dict = _reported
 
 
 def file_system(response: Any, file_system_id: str) -> Any:
@@ -85,19 +85,19 @@ def _complete(record: dict[str, Any], response: Any) -> None:
     name = _CONFIGURATIONS.get(kind)
     if name is None:
         return
-    asked: dict[str, Any] = record.get(name, {})
+    requested: dict[str, Any] = record.get(name, {})
     if kind == "LUSTRE":
         letters = string.ascii_lowercase + string.digits
         mount_name = "".join(secrets.choice(letters) for _ in range(_MOUNT_NAME_LENGTH))
-        paths = {"ImportPath", "ExportPath", "ImportedFileChunkSize", "AutoImportPolicy"} & set(asked)
-        repository = {"DataRepositoryConfiguration": {one: asked[one] for one in paths}} if paths else {}
-        rest = {one: value for one, value in asked.items() if one not in paths}
+        paths = {"ImportPath", "ExportPath", "ImportedFileChunkSize", "AutoImportPolicy"} & set(requested)
+        repository = {"DataRepositoryConfiguration": {one: requested[one] for one in paths}} if paths else {}
+        rest = {one: value for one, value in requested.items() if one not in paths}
         record[name] = _SAME_AS_LEAVING_OUT | rest | repository | {"MountName": mount_name}
         return
     from local.aws.resources.moto_fixes.fsx_volumes import make_root_volume
 
-    root = asked.get("RootVolumeConfiguration", {})
-    rest = {one: value for one, value in asked.items() if one != "RootVolumeConfiguration"}
+    root = requested.get("RootVolumeConfiguration", {})
+    rest = {one: value for one, value in requested.items() if one != "RootVolumeConfiguration"}
     record[name] = rest | {"RootVolumeId": make_root_volume(response, record["FileSystemId"], root)}
 
 
@@ -153,7 +153,7 @@ def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_capacity(record: dict[str, Any], after: int | None) -> None:
-    """Refuse to take storage away; OpenZFS takes a tenth more at least, and the Lustre type SCRATCH_1 never grows.
+    """Refuse to shrink storage; OpenZFS must grow by at least 10%, and the Lustre type SCRATCH_1 never grows.
 
     Source: model botocore fsx UpdateFileSystemRequest (StorageCapacity)
     """
@@ -176,10 +176,10 @@ def _check_settings(record: dict[str, Any], params: dict[str, Any]) -> None:
     """
     if params.get("StorageType", record["StorageType"]) != record["StorageType"]:
         raise Refused("BadRequest", f"StorageType cannot change from {record['StorageType']}.")
-    has, asked = record.get("LustreConfiguration", {}), params.get("LustreConfiguration", {})
-    metadata, wanted = has.get("MetadataConfiguration", {}), asked.get("MetadataConfiguration", {})
+    has, requested = record.get("LustreConfiguration", {}), params.get("LustreConfiguration", {})
+    metadata, wanted = has.get("MetadataConfiguration", {}), requested.get("MetadataConfiguration", {})
     for name, before, after in (
-        ("ThroughputCapacity", has.get("ThroughputCapacity"), asked.get("ThroughputCapacity")),
+        ("ThroughputCapacity", has.get("ThroughputCapacity"), requested.get("ThroughputCapacity")),
         ("Metadata IOPS", metadata.get("Iops"), wanted.get("Iops")),
     ):
         if before is not None and after is not None and after < before:
@@ -193,11 +193,11 @@ def _check_efa(record: dict[str, Any], params: dict[str, Any]) -> None:
     Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/increase-storage-capacity.html (2026-07)
     Source: assumption service-error-texts
     """
-    has, asked = record.get("LustreConfiguration", {}), params.get("LustreConfiguration", {})
+    has, requested = record.get("LustreConfiguration", {}), params.get("LustreConfiguration", {})
     throughput = has.get("PerUnitStorageThroughput")
     if not has.get("EfaEnabled") or throughput is None:
         return
-    if asked.get("PerUnitStorageThroughput", throughput) != throughput:
+    if requested.get("PerUnitStorageThroughput", throughput) != throughput:
         raise Refused(
             "BadRequest", "The throughput capacity of an EFA-enabled SSD-based file system cannot be modified."
         )
@@ -217,6 +217,6 @@ def _delete(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     return {"FileSystemId": found.file_system_id, "Lifecycle": "DELETING"}
 
 
-def _told(self: Any) -> dict[str, Any]:
-    told = known_members("fsx", "FileSystem", self.record)
-    return told | {"Tags": self.backend.list_tags_for_resource(self.resource_arn)}
+def _reported(self: Any) -> dict[str, Any]:
+    reported = known_members("fsx", "FileSystem", self.record)
+    return reported | {"Tags": self.backend.list_tags_for_resource(self.resource_arn)}

@@ -51,30 +51,30 @@ def _create(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     if params["VolumeType"] != "OPENZFS":
         # Source: emulation, it makes volumes of OpenZFS alone
         raise Refused("UnsupportedOperation", f"this emulation makes OPENZFS volumes only, not {params['VolumeType']}")
-    asked = params.get("OpenZFSConfiguration")
-    if asked is None:
+    requested = params.get("OpenZFSConfiguration")
+    if requested is None:
         # Source: model botocore fsx MissingVolumeConfiguration
         # Source: assumption service-error-texts
         raise Refused("MissingVolumeConfiguration", "OpenZFSConfiguration is required")
-    parent = _volume(response, asked["ParentVolumeId"])
+    parent = _volume(response, requested["ParentVolumeId"])
     path = f"{parent['OpenZFSConfiguration']['VolumePath']}/{params['Name']}"
-    record = _record(response, parent["FileSystemId"], params["Name"], {**asked, "VolumePath": path})
+    record = _record(response, parent["FileSystemId"], params["Name"], {**requested, "VolumePath": path})
     response.fsx_backend.tag_resource(
         record["ResourceARN"], {one["Key"]: one["Value"] for one in params.get("Tags", ())}
     )
-    return {"Volume": _told(response, record)}
+    return {"Volume": _reported(response, record)}
 
 
 def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     wanted = params.get("VolumeIds") or list(_volumes(response))
-    return {"Volumes": [_told(response, _volume(response, one)) for one in wanted]}
+    return {"Volumes": [_reported(response, _volume(response, one)) for one in wanted]}
 
 
 def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     record = _volume(response, params["VolumeId"])
     record["Name"] = params.get("Name", record["Name"])
     record["OpenZFSConfiguration"] |= params.get("OpenZFSConfiguration", {})
-    return {"Volume": _told(response, record)}
+    return {"Volume": _reported(response, record)}
 
 
 def _delete(response: Any, params: dict[str, Any]) -> dict[str, Any]:
@@ -100,6 +100,6 @@ def _volume(response: Any, volume_id: str) -> dict[str, Any]:
     return _volumes(response)[volume_id]
 
 
-def _told(response: Any, record: dict[str, Any]) -> dict[str, Any]:
-    told = known_members("fsx", "Volume", record)
-    return told | {"Tags": response.fsx_backend.list_tags_for_resource(record["ResourceARN"])}
+def _reported(response: Any, record: dict[str, Any]) -> dict[str, Any]:
+    reported = known_members("fsx", "Volume", record)
+    return reported | {"Tags": response.fsx_backend.list_tags_for_resource(record["ResourceARN"])}

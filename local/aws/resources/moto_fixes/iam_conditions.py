@@ -1,8 +1,8 @@
-"""Conditions of policies, of which the emulation knows no values: a permission counts without, a denial does not.
+"""Conditions of policies, whose values the emulation lacks: Allow applies without its condition, Deny does not apply.
 
 moto takes every condition that it has no values for as not met, and a permission whose condition is not met for a
 denial, which no other statement can lift. So a role could do nothing that a condition narrows. What a condition says is
-therefore not proven here (README, "IAM conditions"); who trusts a role is still asked with the values that moto has.
+therefore not proven here (README, "IAM conditions"); trust policies are still checked with moto's values.
 
 Source: emulation, no values of conditions are known here
 """
@@ -15,7 +15,7 @@ from local.aws.resources.moto_fixes.kept_members import once
 
 
 def install() -> None:
-    """Judge a statement with a condition by the rest of it."""
+    """Check a statement with a condition by the rest of it."""
     if not once(IAMPolicyStatement, "conditions"):
         return
     statement: Any = IAMPolicyStatement

@@ -10,7 +10,7 @@ from moto.iam import models
 
 
 def install() -> None:
-    """Look no further."""
+    """Stop the search here."""
     models.get_account_id_from = _account_of
 
 

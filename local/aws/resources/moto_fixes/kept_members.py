@@ -13,7 +13,7 @@ Found = Callable[[Any, Mapping[str, Any]], Any]
 def keep_members(responses: Any, method: str, names: Iterable[str], found: Found) -> None:
     """After `responses.method`, set the named members that were given on the object, under the names of the model.
 
-    moto's serializer looks there first, so that the describing operations tell them as they were given.
+    moto's serializer looks there first, so that the describing operations return them as they were given.
     """
     wanted = tuple(names)
     as_moto_does: Any = getattr(responses, method)
@@ -55,7 +55,7 @@ def after(responses: Any, method: str, work: Callable[[Any, dict[str, Any]], Non
 
 
 def once(owner: type, mark: str) -> bool:
-    """Tell whether a fix still has to be installed on a class, and mark it as installed."""
+    """Return whether a fix still has to be installed on a class, and mark it as installed."""
     name = f"_llm_fleet_{mark}"
     if hasattr(owner, name):
         return False

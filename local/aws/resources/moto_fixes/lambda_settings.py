@@ -1,6 +1,6 @@
 """Lambda functions keep every setting that they were given (logging, dead letters, SnapStart …).
 
-moto keeps those that it uses itself and forgets the rest. What it does tell stays as it tells it.
+moto keeps those that it uses itself and forgets the rest. What it does return stays unchanged.
 
 Source: model botocore lambda CreateFunction
 """
@@ -21,12 +21,12 @@ def install() -> None:
     setattr(LambdaFunction, _INSTALLED, True)
     LambdaFunction.__init__ = _from_spec(LambdaFunction.__init__)
     LambdaFunction.update_configuration = _updating(LambdaFunction.update_configuration)
-    LambdaFunction.get_configuration = _telling(LambdaFunction.get_configuration)
+    LambdaFunction.get_configuration = _reporting(LambdaFunction.get_configuration)
 
 
 def _from_spec(as_moto_does: Any) -> Any:
     def __init__(self: Any, account_id: str, spec: dict[str, Any], *args: Any, **named: Any) -> None:
-        self.asked = dict(spec)
+        self.requested = dict(spec)
         as_moto_does(self, account_id, spec, *args, **named)
 
     return __init__
@@ -34,16 +34,18 @@ def _from_spec(as_moto_does: Any) -> Any:
 
 def _updating(as_moto_does: Any) -> Any:
     def update_configuration(self: Any, config_updates: dict[str, Any]) -> Any:
-        self.asked = self.asked | config_updates
+        self.requested = self.requested | config_updates
         return as_moto_does(self, config_updates)
 
     return update_configuration
 
 
-def _telling(as_moto_does: Any) -> Any:
+def _reporting(as_moto_does: Any) -> Any:
     def get_configuration(self: Any, *args: Any, **named: Any) -> dict[str, Any]:
-        told = as_moto_does(self, *args, **named)
-        forgotten = {name: value for name, value in self.asked.items() if name not in told or name == "SnapStart"}
-        return told | known_members("lambda", "FunctionConfiguration", forgotten)
+        reported = as_moto_does(self, *args, **named)
+        forgotten = {
+            name: value for name, value in self.requested.items() if name not in reported or name == "SnapStart"
+        }
+        return reported | known_members("lambda", "FunctionConfiguration", forgotten)
 
     return get_configuration

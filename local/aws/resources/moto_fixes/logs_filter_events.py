@@ -1,7 +1,7 @@
-"""FilterLogEvents heeds the streams' prefix, and patterns of several terms of which one must be there (`?a ?b`).
+"""FilterLogEvents applies the streams' prefix, and patterns of several terms of which one must match (`?a ?b`).
 
-moto gives every stream of the group whatever the prefix, and every event when a pattern is more than one word. Other
-forms of patterns (JSON, columns, regular expressions) are moto's business still.
+moto gives every stream of the group for any prefix, and every event when a pattern is more than one word. Other
+forms of patterns (JSON, columns, regular expressions) are still handled by moto.
 
 Source: model botocore logs FilterLogEvents
 Source: assumption logs-any-of-several-terms

@@ -1,4 +1,4 @@
-"""What services ask of EC2 when they put network interfaces into a VPC: do the ids exist, what do the groups permit."""
+"""Checks of services that put network interfaces into a VPC: whether the ids exist, what security groups permit."""
 
 import ipaddress
 from typing import Any
@@ -29,7 +29,7 @@ class NetworkOf:
         return str(self._ec2.get_security_group_from_name("default", vpc_id).id)
 
     def has_way_out(self, subnet_id: str) -> bool:
-        """Tell whether the subnet's VPC has an internet gateway."""
+        """Return whether the subnet's VPC has an internet gateway."""
         vpc_id = self.subnet(subnet_id).vpc_id
         return any(gateway.vpc and gateway.vpc.id == vpc_id for gateway in self._ec2.internet_gateways.values())
 
@@ -40,11 +40,13 @@ class NetworkOf:
         """
         subnets = {one: self.subnet(one) for one in subnet_ids}
         groups = {one: self.security_group(one) for one in group_ids}
-        told = [f"The subnet ID '{one}' does not exist" for one, found in subnets.items() if found is None]
-        told += [f"The security group ID '{one}' does not exist" for one, found in groups.items() if found is None]
+        reported = [f"The subnet ID '{one}' does not exist" for one, found in subnets.items() if found is None]
+        reported += [f"The security group ID '{one}' does not exist" for one, found in groups.items() if found is None]
         vpcs = {found.vpc_id for found in (*subnets.values(), *groups.values()) if found is not None}
         return (
-            told if told or len(vpcs) <= 1 else [f"subnets and security groups are of different VPCs: {sorted(vpcs)}"]
+            reported
+            if reported or len(vpcs) <= 1
+            else [f"subnets and security groups are of different VPCs: {sorted(vpcs)}"]
         )
 
     def attach(self, subnet_id: str, group_ids: list[str], description: str) -> str:
@@ -56,7 +58,7 @@ class NetworkOf:
         return str(interface.id)
 
     def place_of(self, interface_id: str) -> dict[str, Any]:
-        """Return the address, the name and the zone of a network interface, as nodes tell them."""
+        """Return the address, the name and the zone of a network interface, as nodes report them."""
         interface = self._ec2.enis[interface_id]
         address = str(interface.private_ip_address)
         subnet = interface.subnet
@@ -76,7 +78,7 @@ class NetworkOf:
                 self._ec2.delete_network_interface(one)
 
     def lets_lustre_in(self, group_ids: list[str], subnet_id: str) -> bool:
-        """Tell whether the groups permit port 988 between themselves, or from the whole of the subnet.
+        """Return whether the groups permit port 988 between themselves, or from the whole of the subnet.
 
         Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html (2026-11)
         """
@@ -86,7 +88,7 @@ class NetworkOf:
         )
 
     def lets_all_through(self, group_ids: list[str]) -> bool:
-        """Tell whether all traffic may pass between the groups themselves, in and out, as EFA needs it.
+        """Return whether all traffic may pass between the groups themselves, in and out, as EFA needs it.
 
         Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html (2026-11)
         """

@@ -5,58 +5,58 @@ import binascii
 from collections.abc import Iterator
 from typing import Any
 
-from local.aws.resources.moto_fixes.cluster_surroundings import role_problems
+from local.aws.resources.moto_fixes.cluster_context import role_problems
 from local.aws.resources.moto_fixes.network_rules import NetworkOf
 
 _ENDED = ("notebook-al1-", "notebook-al2-")
 _NOT_ON_AL2023 = ("ml.p2.", "ml.p3.", "ml.p3dn.", "ml.inf1.")
 
 
-def instance_problems(asked: dict[str, Any], account: str, region: str) -> list[str]:
+def instance_problems(requested: dict[str, Any], account: str, region: str) -> list[str]:
     """Return why an instance cannot be made, or changed into this."""
     return [
-        *role_problems(asked["RoleArn"], account),
-        *_platform(asked),
-        *_network(asked, account, region),
+        *role_problems(requested["RoleArn"], account),
+        *_platform(requested),
+        *_network(requested, account, region),
     ]
 
 
-def script_problems(asked: dict[str, Any]) -> list[str]:
+def script_problems(requested: dict[str, Any]) -> list[str]:
     """Return why a lifecycle configuration cannot be made: what is in it is base64.
 
     Source: model botocore sagemaker NotebookInstanceLifecycleHook (Content)
     Source: assumption service-error-texts
     """
-    told: list[str] = []
-    for hook in (*asked.get("OnCreate", ()), *asked.get("OnStart", ())):
+    reported: list[str] = []
+    for hook in (*requested.get("OnCreate", ()), *requested.get("OnStart", ())):
         try:
             base64.b64decode(hook.get("Content", ""), validate=True)
         except binascii.Error as error:
-            told.append(f"the content of a lifecycle script is not base64: {error}")
-    return told
+            reported.append(f"the content of a lifecycle script is not base64: {error}")
+    return reported
 
 
-def _platform(asked: dict[str, Any]) -> Iterator[str]:
+def _platform(requested: dict[str, Any]) -> Iterator[str]:
     """Return whether the platform has ended, or does not run the instance type.
 
     Source: recorded orcasecurity-research/AIGoat#10, notebook-al2-v1 is refused (2025-08-28)
     Source: assumption sagemaker-notebook-refusals
     """
-    platform = asked.get("PlatformIdentifier", "")
+    platform = requested.get("PlatformIdentifier", "")
     if platform.startswith(_ENDED):
         yield f"the platform {platform} has reached its end: create the notebook instance on notebook-al2023-v1"
-    if asked["InstanceType"].startswith(_NOT_ON_AL2023):
-        yield f"{asked['InstanceType']} is not supported by {platform or 'notebook-al2023-v1'}"
+    if requested["InstanceType"].startswith(_NOT_ON_AL2023):
+        yield f"{requested['InstanceType']} is not supported by {platform or 'notebook-al2023-v1'}"
 
 
-def _network(asked: dict[str, Any], account: str, region: str) -> Iterator[str]:
+def _network(requested: dict[str, Any], account: str, region: str) -> Iterator[str]:
     """Return what is wrong with subnet and security groups.
 
     Source: model botocore sagemaker CreateNotebookInstanceInput (DirectInternetAccess, SecurityGroupIds)
     Source: assumption sagemaker-notebook-refusals
     """
-    subnet, groups = asked.get("SubnetId"), asked.get("SecurityGroupIds", [])
-    if subnet is None and asked.get("DirectInternetAccess") == "Disabled":
+    subnet, groups = requested.get("SubnetId"), requested.get("SecurityGroupIds", [])
+    if subnet is None and requested.get("DirectInternetAccess") == "Disabled":
         yield "DirectInternetAccess can be disabled only where a subnet is given"
     if subnet is None and groups:
         yield "security groups are given without a subnet"

@@ -1,4 +1,4 @@
-"""Access logs may go to a bucket whose policy does not allow them yet.
+"""Access logs can be sent to a bucket whose policy does not allow them yet.
 
 The policy of a log bucket names the buckets that log to it, so CloudFormation, as the CDK writes it, always makes or
 changes it after them. S3 accepts that where ACLs are off (Object Ownership `BucketOwnerEnforced`); moto wants the

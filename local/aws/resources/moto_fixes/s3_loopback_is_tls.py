@@ -1,6 +1,6 @@
 """A bucket policy that denies requests without TLS lets loopback through.
 
-Everything here speaks plain HTTP on loopback, which no one can listen to; and moto takes "deny unless TLS" for "deny".
+All calls here are plain HTTP on loopback, which no one can listen to; and moto takes "deny unless TLS" for "deny".
 All other statements count as they are.
 
 Source: emulation, loopback speaks no TLS here
@@ -32,7 +32,7 @@ def install() -> None:
 
 
 def _needs_plain_http(statement: Mapping[str, Any]) -> bool:
-    """Tell whether a statement denies what does not come over TLS, or over too old a TLS."""
+    """Return whether a statement denies what does not come over TLS, or over too old a TLS."""
     conditions = cast(Mapping[str, Mapping[str, Any]], statement.get("Condition", {}))
     keys = {key.lower() for tests in conditions.values() for key in tests}
     return statement.get("Effect") == "Deny" and bool(keys) and keys <= set(_TLS_KEYS)

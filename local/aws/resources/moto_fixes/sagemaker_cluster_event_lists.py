@@ -1,6 +1,6 @@
-"""The list of a HyperPod cluster's events: ListClusterEvents, without what only DescribeClusterEvent tells.
+"""The list of a HyperPod cluster's events: ListClusterEvents, without what only DescribeClusterEvent returns.
 
-What is listed is what a test let happen (`LocalAws.tell_cluster_event`). As the API reference has it, only clusters
+What is listed is what a test let happen (`LocalAws.report_cluster_event`). As the API reference has it, only clusters
 with continuous provisioning have events.
 
 Source: model botocore sagemaker DescribeClusterEvent
@@ -25,11 +25,13 @@ def install() -> None:
 
 def _list(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     cluster = _cluster(response, params["ClusterName"])
-    if cluster.asked.get("NodeProvisioningMode") != "Continuous":
+    if cluster.requested.get("NodeProvisioningMode") != "Continuous":
         # Source: model botocore sagemaker ListClusterEvents
         # Source: assumption service-error-texts
         raise Refused(_INVALID, "ListClusterEvents is supported only for clusters with NodeProvisioningMode Continuous")
-    found = [one for one in events_of(response.current_account, response.region) if _asked_for(one, cluster, params)]
+    found = [
+        one for one in events_of(response.current_account, response.region) if _requested_for(one, cluster, params)
+    ]
     found.sort(key=lambda one: one["EventTime"], reverse=params.get("SortOrder", "Descending") == "Descending")
     begin, size = int(params.get("NextToken", 0)), params.get("MaxResults", _PAGE)
     shown = [known_members("sagemaker", "ClusterEventSummary", one) for one in found[begin : begin + size]]
@@ -37,7 +39,7 @@ def _list(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     return {"Events": shown} | more
 
 
-def _asked_for(event: dict[str, Any], cluster: Any, params: dict[str, Any]) -> bool:
+def _requested_for(event: dict[str, Any], cluster: Any, params: dict[str, Any]) -> bool:
     if event["ClusterArn"] != cluster.arn:
         return False
     if any(name in params and event.get(member) != params[name] for name, member in _FILTERS.items()):

@@ -1,6 +1,7 @@
-"""Events of HyperPod clusters: they happen when a test says so, and DescribeClusterEvent tells them whole.
+"""Events of HyperPod clusters: tests create them, and DescribeClusterEvent returns them in full.
 
-moto has none. EventBridge is told less than DescribeClusterEvent, as of mid-2026: it leaves the failure messages out.
+moto has none. EventBridge gets less than DescribeClusterEvent returns, as of mid-2026: it leaves the failure messages
+out.
 
 Source: model botocore sagemaker DescribeClusterEvent
 """
@@ -22,10 +23,10 @@ def install() -> None:
     install_operation(SageMakerResponse, "sagemaker", "DescribeClusterEvent", _describe, invalid="ValidationException")
 
 
-def tell_cluster_event(account: str, region: str, told: dict[str, Any]) -> dict[str, Any]:
-    """Let the event `told` (DescribeClusterEvent's `EventDetails`) have happened; return what EventBridge is told."""
-    _events[account, region, told["EventId"]] = {"EventTime": time(), **told}
-    return _without_failures(told)
+def report_cluster_event(account: str, region: str, reported: dict[str, Any]) -> dict[str, Any]:
+    """Record the event `reported` (DescribeClusterEvent's `EventDetails`); return what EventBridge gets."""
+    _events[account, region, reported["EventId"]] = {"EventTime": time(), **reported}
+    return _without_failures(reported)
 
 
 def events_of(account: str, region: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Operations of HyperPod clusters: those that a test says there are, listed and told by the API's own rules.
+"""Operations of HyperPod clusters: those that a test adds, listed and described by the API's own rules.
 
 Served of any cluster. Source: assumption hyperpod-operations-of-any-cluster
 """
@@ -22,16 +22,16 @@ def install() -> None:
     install_operation(SageMakerResponse, "sagemaker", "DescribeClusterOperation", _describe, invalid=_INVALID)
 
 
-def tell_cluster_operation(account: str, region: str, told: dict[str, Any]) -> dict[str, Any]:
-    """Let the operation `told` (DescribeClusterOperation's answer) be there, or be as it is told now."""
-    before = _operations.get((account, region, told["OperationId"]), {"CreationTime": time()})
-    _operations[account, region, told["OperationId"]] = {**before, **told}
+def report_cluster_operation(account: str, region: str, reported: dict[str, Any]) -> dict[str, Any]:
+    """Add the operation `reported` (DescribeClusterOperation's answer), or replace it."""
+    before = _operations.get((account, region, reported["OperationId"]), {"CreationTime": time()})
+    _operations[account, region, reported["OperationId"]] = {**before, **reported}
     return {}
 
 
 def _list(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     arn = _cluster_arn(response, params["ClusterName"])
-    found = [one for one in _of_account(response) if one["ClusterArn"] == arn and _is_asked_for(one, params)]
+    found = [one for one in _of_account(response) if one["ClusterArn"] == arn and _is_requested_for(one, params)]
     found.sort(key=lambda one: one["CreationTime"], reverse=params.get("SortOrder", "Descending") == "Descending")
     begin, size = int(params.get("NextToken", 0)), params.get("MaxResults", _PAGE)
     shown = [known_members("sagemaker", "ClusterOperationSummary", one) for one in found[begin : begin + size]]
@@ -49,7 +49,7 @@ def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     raise Refused(_MISSING, f"Operation {params['OperationId']} of cluster {params['ClusterName']} not found.")
 
 
-def _is_asked_for(operation: dict[str, Any], params: dict[str, Any]) -> bool:
+def _is_requested_for(operation: dict[str, Any], params: dict[str, Any]) -> bool:
     if any(name in params and operation[name] != params[name] for name in ("Status", "Type")):
         return False
     after, before = params.get("CreationTimeAfter", 0.0), params.get("CreationTimeBefore", float("inf"))

@@ -1,6 +1,6 @@
 """HyperPod clusters keep every field, can be updated, and are refused by the service's own rules.
 
-moto's knows 38 instance types of 209, fails without `ThreadsPerCore` or `LifeCycleConfig`, tells of six fields only,
+moto's knows 38 instance types of 209, fails without `ThreadsPerCore` or `LifeCycleConfig`, returns six fields only,
 has no `UpdateCluster`, and looks at neither network, role nor script. Ids, ARNs and addresses have the forms of AWS.
 
 Source: model botocore sagemaker UpdateCluster
@@ -11,9 +11,9 @@ from typing import Any
 from moto.sagemaker.models import SageMakerModelBackend
 from moto.sagemaker.responses import SageMakerResponse
 
+from local.aws.resources.moto_fixes.cluster_context import is_controller, surrounding_problems
 from local.aws.resources.moto_fixes.cluster_record import ClusterRecord
 from local.aws.resources.moto_fixes.cluster_rules import rule_problems
-from local.aws.resources.moto_fixes.cluster_surroundings import is_controller, surrounding_problems
 from local.aws.resources.moto_fixes.json_api import Refused, install_operation, known_members
 
 _INVALID = "ValidationException"
@@ -38,12 +38,12 @@ def _clusters(response: Any) -> dict[str, Any]:
     return response.sagemaker_backend.clusters
 
 
-def _refuse(response: Any, asked: dict[str, Any]) -> None:
-    """Refuse what cluster_rules.py and cluster_surroundings.py find; they name the source of each finding.
+def _refuse(response: Any, requested: dict[str, Any]) -> None:
+    """Refuse what cluster_rules.py and cluster_context.py find; they name the source of each finding.
 
     Source: assumption service-error-texts
     """
-    problems = rule_problems(asked) + surrounding_problems(asked, response.current_account, response.region)
+    problems = rule_problems(requested) + surrounding_problems(requested, response.current_account, response.region)
     if problems:
         raise Refused(_INVALID, "Validation Error: " + "; ".join(problems))
 
@@ -67,21 +67,21 @@ def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     if unknown:
         # Source: assumption hyperpod-rules-across-fields
         raise Refused(_INVALID, f"there are no instance groups {', '.join(unknown)}")
-    asked = found.after(params)
-    _refuse(response, asked)
-    _refuse_groups(found, asked, response.current_account)
-    found.update(asked)
+    requested = found.after(params)
+    _refuse(response, requested)
+    _refuse_groups(found, requested, response.current_account)
+    found.update(requested)
     return {"ClusterArn": found.arn}
 
 
-def _refuse_groups(found: ClusterRecord, asked: dict[str, Any], account: str) -> None:
+def _refuse_groups(found: ClusterRecord, requested: dict[str, Any], account: str) -> None:
     """Refuse what groups keep for their life, and that nodes of Slurm's controller go.
 
     Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-operate-slurm-cli-command.html
     (2026-11): "You cannot remove instances that are configured as Slurm controller nodes"
     Source: assumption service-error-texts
     """
-    new = {one["InstanceGroupName"]: one for one in asked.get("InstanceGroups", [])}
+    new = {one["InstanceGroupName"]: one for one in requested.get("InstanceGroups", [])}
     for old in found.groups:
         name = old["InstanceGroupName"]
         wanted = new.get(name, {}).get("InstanceCount", 0)

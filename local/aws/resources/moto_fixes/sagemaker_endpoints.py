@@ -28,18 +28,20 @@ def install() -> None:
     """Replace moto's operations on the three; tags and weights of variants stay moto's."""
     handlers: dict[str, Handler] = {
         "CreateModel": _create_model,
-        "DescribeModel": lambda response, asked: _model(response, asked["ModelName"]).describe(),
+        "DescribeModel": lambda response, requested: _model(response, requested["ModelName"]).describe(),
         "DeleteModel": _delete_model,
-        "ListModels": lambda response, asked: {"Models": _listed(_models(response), asked)},
+        "ListModels": lambda response, requested: {"Models": _listed(_models(response), requested)},
         "CreateEndpointConfig": _create_config,
-        "DescribeEndpointConfig": lambda response, asked: _config(response, asked["EndpointConfigName"]).describe(),
+        "DescribeEndpointConfig": lambda response, requested: _config(
+            response, requested["EndpointConfigName"]
+        ).describe(),
         "DeleteEndpointConfig": _delete_config,
-        "ListEndpointConfigs": lambda response, asked: {"EndpointConfigs": _listed(_configs(response), asked)},
+        "ListEndpointConfigs": lambda response, requested: {"EndpointConfigs": _listed(_configs(response), requested)},
         "CreateEndpoint": _create_endpoint,
         "UpdateEndpoint": _update_endpoint,
-        "DescribeEndpoint": lambda response, asked: _endpoint(response, asked["EndpointName"]).describe(),
+        "DescribeEndpoint": lambda response, requested: _endpoint(response, requested["EndpointName"]).describe(),
         "DeleteEndpoint": _delete_endpoint,
-        "ListEndpoints": lambda response, asked: {"Endpoints": _listed(_endpoints(response), asked)},
+        "ListEndpoints": lambda response, requested: {"Endpoints": _listed(_endpoints(response), requested)},
     }
     for operation, handler in handlers.items():
         install_operation(SageMakerResponse, "sagemaker", operation, handler, invalid=_INVALID)
@@ -70,71 +72,71 @@ def _endpoints(response: Any) -> dict[str, Endpoint]:
     return response.sagemaker_backend.endpoints
 
 
-def _listed(records: dict[str, Any], asked: dict[str, Any]) -> list[dict[str, Any]]:
-    part = asked.get("NameContains", "")
+def _listed(records: dict[str, Any], requested: dict[str, Any]) -> list[dict[str, Any]]:
+    part = requested.get("NameContains", "")
     return [record.summary() for name, record in records.items() if part in name]
 
 
-def _create_model(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    name, models = asked["ModelName"], _models(response)
+def _create_model(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    name, models = requested["ModelName"], _models(response)
     _refuse_taken(models, name, "model", response)
-    _refuse(model_problems(asked, response.current_account, response.region))
-    models[name] = Model(asked, response.region, response.current_account)
+    _refuse(model_problems(requested, response.current_account, response.region))
+    models[name] = Model(requested, response.region, response.current_account)
     return {"ModelArn": models[name].arn}
 
 
-def _delete_model(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    found = _model(response, asked["ModelName"])
+def _delete_model(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    found = _model(response, requested["ModelName"])
     del _models(response)[found.name]
     return {}
 
 
-def _create_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    name, configs = asked["EndpointConfigName"], _configs(response)
+def _create_config(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    name, configs = requested["EndpointConfigName"], _configs(response)
     _refuse_taken(configs, name, "endpoint-config", response)
-    for variant in asked["ProductionVariants"]:
+    for variant in requested["ProductionVariants"]:
         _model(response, variant.get("ModelName", ""))
-    _refuse(config_problems(asked))
-    configs[name] = EndpointConfig(asked, response.region, response.current_account)
+    _refuse(config_problems(requested))
+    configs[name] = EndpointConfig(requested, response.region, response.current_account)
     return {"EndpointConfigArn": configs[name].arn}
 
 
-def _delete_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+def _delete_config(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     """Refuse to delete the configuration of a live endpoint; the API reference says only that one must not do so.
 
     Source: emulation, stricter than SageMaker so that such an order shows (model botocore sagemaker
     DeleteEndpointConfig)
     """
-    found = _config(response, asked["EndpointConfigName"])
+    found = _config(response, requested["EndpointConfigName"])
     users = [one.name for one in _endpoints(response).values() if one.endpoint_config_name == found.name]
     _refuse([f"endpoint configuration {found.name} is in use by {', '.join(users)}"] if users else [])
     del _configs(response)[found.name]
     return {}
 
 
-def _create_endpoint(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    name, endpoints = asked["EndpointName"], _endpoints(response)
+def _create_endpoint(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    name, endpoints = requested["EndpointName"], _endpoints(response)
     _refuse_taken(endpoints, name, "endpoint", response)
-    config = _config(response, asked["EndpointConfigName"])
-    made = endpoints[name] = Endpoint(asked, response.region, response.current_account)
+    config = _config(response, requested["EndpointConfigName"])
+    made = endpoints[name] = Endpoint(requested, response.region, response.current_account)
     made.run(config, _images(response, config))
-    _stand(response, made, config)
+    _attach_interfaces(response, made, config)
     return {"EndpointArn": made.arn}
 
 
-def _update_endpoint(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    found, config = _endpoint(response, asked["EndpointName"]), _config(response, asked["EndpointConfigName"])
+def _update_endpoint(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    found, config = _endpoint(response, requested["EndpointName"]), _config(response, requested["EndpointConfigName"])
     _refuse([] if found.endpoint_status == "InService" else [f"Cannot update endpoint in {found.endpoint_status}"])
-    counts = found.counts() if asked.get("RetainAllVariantProperties") else {}
-    found.deploy_with(asked)
+    counts = found.counts() if requested.get("RetainAllVariantProperties") else {}
+    found.deploy_with(requested)
     found.run(config, _images(response, config), counts)
     _leave(response, found)
-    _stand(response, found, config)
+    _attach_interfaces(response, found, config)
     return {"EndpointArn": found.arn}
 
 
-def _delete_endpoint(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    found = _endpoint(response, asked["EndpointName"])
+def _delete_endpoint(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    found = _endpoint(response, requested["EndpointName"])
     busy = found.endpoint_status in ("Creating", "Updating", "Deleting", "RollingBack", "SystemUpdating")
     _refuse([f"Cannot delete endpoint in {found.endpoint_status}"] if busy else [])
     del _endpoints(response)[found.name]
@@ -142,14 +144,14 @@ def _delete_endpoint(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _stand(response: Any, endpoint: Endpoint, config: EndpointConfig) -> None:
+def _attach_interfaces(response: Any, endpoint: Endpoint, config: EndpointConfig) -> None:
     """Put an interface for each instance into the subnets of its model.
 
     Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/host-vpc.html (2026-07)
     """
     network, counts = NetworkOf(response.current_account, response.region), endpoint.counts()
     for variant in config.production_variants:
-        vpc: dict[str, list[str]] = _model(response, variant["ModelName"]).asked.get("VpcConfig", {})
+        vpc: dict[str, list[str]] = _model(response, variant["ModelName"]).requested.get("VpcConfig", {})
         for number in range(counts[variant["VariantName"]] if vpc else 0):
             subnet = vpc["Subnets"][number % len(vpc["Subnets"])]
             what = f"SageMaker endpoint {endpoint.name}"
@@ -173,7 +175,7 @@ def leave(response: Any, interfaces: list[str]) -> None:
 def _images(response: Any, config: EndpointConfig) -> dict[str, str]:
     """The image behind each model of a configuration."""
     names = [variant["ModelName"] for variant in config.production_variants]
-    return {name: _model(response, name).asked["PrimaryContainer"]["Image"] for name in names}
+    return {name: _model(response, name).requested["PrimaryContainer"]["Image"] for name in names}
 
 
 def _model(response: Any, name: str) -> Model:
@@ -199,7 +201,7 @@ def _found(records: dict[str, Any], name: str, kind: str, response: Any) -> Any:
 
 
 def _refuse_taken(records: dict[str, Any], name: str, kind: str, response: Any) -> None:
-    """Refuse a name that is there already.
+    """Refuse a name that exists already.
 
     Source: recorded astronomer/astronomer-providers#1055, text of the error for models (2023-05-07)
     Source: recorded awslabs/spot-tagging-bot-for-digital-assets#2, text for configurations (2020-09-21)
@@ -210,13 +212,13 @@ def _refuse_taken(records: dict[str, Any], name: str, kind: str, response: Any) 
 
 
 def _named(kind: str, name: str, response: Any) -> str:
-    """Return how SageMaker names a thing in its errors."""
+    """Return the name that SageMaker's errors use for a kind of resource."""
     arn = f"arn:aws:sagemaker:{response.region}:{response.current_account}:{kind}/{name}"
     return f'{kind.replace("-config", " configuration")} "{arn}"'
 
 
 def _refuse(problems: list[str]) -> None:
-    """Refuse for these problems; who calls it names the source of each.
+    """Refuse for these problems; the caller names the source of each.
 
     Source: assumption service-error-texts
     """

@@ -35,10 +35,10 @@ Handler = Callable[[Any, dict[str, Any]], dict[str, Any]]
 class Record:
     """One of the three; `arn` and `tags` are what moto's own operations use."""
 
-    def __init__(self, asked: dict[str, Any], arn: str) -> None:
-        """Keep what was asked for."""
-        self.asked = {name: value for name, value in asked.items() if name != "Tags"}
-        self.tags: list[dict[str, str]] = list(asked.get("Tags", ()))
+    def __init__(self, requested: dict[str, Any], arn: str) -> None:
+        """Keep the request."""
+        self.requested = {name: value for name, value in requested.items() if name != "Tags"}
+        self.tags: list[dict[str, str]] = list(requested.get("Tags", ()))
         self.arn = arn
         self.created = self.changed = time.time()
         self.status = "InService"
@@ -51,15 +51,17 @@ class Record:
 
 
 def install() -> None:
-    """Replace moto's operations, and let the two kinds that it does not know have tags."""
+    """Replace moto's operations, and let the two kinds that it lacks have tags."""
     handlers: dict[str, Handler] = {
         "CreateNotebookInstance": _create,
         "DescribeNotebookInstance": _describe,
         "UpdateNotebookInstance": _update,
-        "StartNotebookInstance": lambda response, asked: _move(response, asked, {"Stopped", "Failed"}, "InService"),
-        "StopNotebookInstance": lambda response, asked: _move(response, asked, {"InService"}, "Stopped"),
+        "StartNotebookInstance": lambda response, requested: _move(
+            response, requested, {"Stopped", "Failed"}, "InService"
+        ),
+        "StopNotebookInstance": lambda response, requested: _move(response, requested, {"InService"}, "Stopped"),
         "DeleteNotebookInstance": _delete,
-        "ListNotebookInstances": lambda response, _: {"NotebookInstances": [_told(one) for one in _all(response)]},
+        "ListNotebookInstances": lambda response, _: {"NotebookInstances": [_reported(one) for one in _all(response)]},
         "CreateNotebookInstanceLifecycleConfig": _create_config,
         "DescribeNotebookInstanceLifecycleConfig": _describe_config,
         "UpdateNotebookInstanceLifecycleConfig": _update_config,
@@ -101,7 +103,7 @@ def _arn(response: Any, kind: str, name: str) -> str:
 
 
 def _refuse(problems: list[str]) -> None:
-    """Refuse for these problems; who calls it, or notebook_rules.py, names the source of each.
+    """Refuse for these problems; the caller, or notebook_rules.py, names the source of each.
 
     Source: assumption service-error-texts
     """
@@ -109,8 +111,8 @@ def _refuse(problems: list[str]) -> None:
         raise Refused(_INVALID, "; ".join(problems))
 
 
-def _instance(response: Any, asked: dict[str, Any]) -> Record:
-    found = _instances(response).get(asked["NotebookInstanceName"])
+def _instance(response: Any, requested: dict[str, Any]) -> Record:
+    found = _instances(response).get(requested["NotebookInstanceName"])
     if found is None:
         # Source: assumption service-error-texts
         raise Refused(_INVALID, "RecordNotFound")
@@ -126,67 +128,67 @@ def _part(response: Any, kind: str, name: str) -> Record:
     return found
 
 
-def _create(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    name = asked["NotebookInstanceName"]
+def _create(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    name = requested["NotebookInstanceName"]
     arn = _arn(response, "notebook-instance", name)
     _refuse([f"Cannot create a duplicate Notebook Instance ({arn})"] if name in _instances(response) else [])
-    _check(response, asked)
-    made = _instances(response)[name] = Record(asked, arn)
-    if subnet := asked.get("SubnetId"):
+    _check(response, requested)
+    made = _instances(response)[name] = Record(requested, arn)
+    if subnet := requested.get("SubnetId"):
         network = NetworkOf(response.current_account, response.region)
-        made.interfaces.append(network.attach(subnet, asked["SecurityGroupIds"], f"SageMaker notebook {name}"))
+        made.interfaces.append(network.attach(subnet, requested["SecurityGroupIds"], f"SageMaker notebook {name}"))
     return {"NotebookInstanceArn": arn}
 
 
-def _check(response: Any, asked: dict[str, Any]) -> None:
-    _refuse(instance_problems(asked, response.current_account, response.region))
-    if config := asked.get("LifecycleConfigName"):
+def _check(response: Any, requested: dict[str, Any]) -> None:
+    _refuse(instance_problems(requested, response.current_account, response.region))
+    if config := requested.get("LifecycleConfigName"):
         _part(response, "notebook-instance-lifecycle-config", config)
-    for named in (asked.get("DefaultCodeRepository"), *asked.get("AdditionalCodeRepositories", ())):
+    for named in (requested.get("DefaultCodeRepository"), *requested.get("AdditionalCodeRepositories", ())):
         if named and not named.startswith("https://"):
             _part(response, "code-repository", named)
 
 
-def _told(found: Record) -> dict[str, Any]:
+def _reported(found: Record) -> dict[str, Any]:
     return known_members("sagemaker", "NotebookInstanceSummary", _members(found))
 
 
-def _describe(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    return known_members("sagemaker", "DescribeNotebookInstanceOutput", _members(_instance(response, asked)))
+def _describe(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    return known_members("sagemaker", "DescribeNotebookInstanceOutput", _members(_instance(response, requested)))
 
 
 def _members(found: Record) -> dict[str, Any]:
-    asked = found.asked
+    requested = found.requested
     return {
         **{"DirectInternetAccess": "Enabled", "RootAccess": "Enabled", "VolumeSizeInGB": 5},
-        **asked,
+        **requested,
         **found.times(),
         "NotebookInstanceArn": found.arn,
         "NotebookInstanceStatus": found.status,
-        "Url": f"{asked['NotebookInstanceName']}.notebook.{found.arn.split(':')[3]}.sagemaker.aws",
-        "SecurityGroups": asked.get("SecurityGroupIds"),
+        "Url": f"{requested['NotebookInstanceName']}.notebook.{found.arn.split(':')[3]}.sagemaker.aws",
+        "SecurityGroups": requested.get("SecurityGroupIds"),
         "NetworkInterfaceId": next(iter(found.interfaces), None),
-        "NotebookInstanceLifecycleConfigName": asked.get("LifecycleConfigName"),
+        "NotebookInstanceLifecycleConfigName": requested.get("LifecycleConfigName"),
     }
 
 
-def _update(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    found = _instance(response, asked)
+def _update(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    found = _instance(response, requested)
     _refuse([] if found.status in {"Stopped", "Failed"} else [_cannot(found, "Updating", "Stopped, Failed")])
-    dropped = {name for flag, name in _DISASSOCIATED.items() if asked.get(flag)}
-    given = {name: value for name, value in asked.items() if name not in _DISASSOCIATED}
+    dropped = {name for flag, name in _DISASSOCIATED.items() if requested.get(flag)}
+    given = {name: value for name, value in requested.items() if name not in _DISASSOCIATED}
     both = sorted(dropped & set(given))
     _refuse([f"{name} is given, and taken away" for name in both])
-    smaller = asked.get("VolumeSizeInGB", 16384) < found.asked.get("VolumeSizeInGB", 5)
+    smaller = requested.get("VolumeSizeInGB", 16384) < found.requested.get("VolumeSizeInGB", 5)
     _refuse(["the volume of a notebook instance cannot become smaller"] if smaller else [])
-    after = {name: value for name, value in (found.asked | given).items() if name not in dropped}
+    after = {name: value for name, value in (found.requested | given).items() if name not in dropped}
     _check(response, after)
-    found.asked, found.changed = after, time.time()
+    found.requested, found.changed = after, time.time()
     return {}
 
 
-def _move(response: Any, asked: dict[str, Any], begin: set[str], end: str) -> dict[str, Any]:
-    found = _instance(response, asked)
+def _move(response: Any, requested: dict[str, Any], begin: set[str], end: str) -> dict[str, Any]:
+    found = _instance(response, requested)
     moving = "Stopping" if end == "Stopped" else "Pending"
     _refuse([] if found.status in begin else [_cannot(found, moving, ", ".join(sorted(begin)))])
     found.status, found.changed = end, time.time()
@@ -204,73 +206,77 @@ def _cannot(found: Record, into: str, allowed: str) -> str:
     )
 
 
-def _delete(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    found = _instance(response, asked)
+def _delete(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    found = _instance(response, requested)
     _refuse([] if found.status in {"Stopped", "Failed"} else [_cannot(found, "Deleting", "Stopped, Failed")])
     leave(response, found.interfaces)
-    del _instances(response)[asked["NotebookInstanceName"]]
+    del _instances(response)[requested["NotebookInstanceName"]]
     return {}
 
 
-def _create_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    _refuse(script_problems(asked))
-    arn = _arn(response, "notebook-instance-lifecycle-config", asked["NotebookInstanceLifecycleConfigName"])
+def _create_config(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    _refuse(script_problems(requested))
+    arn = _arn(response, "notebook-instance-lifecycle-config", requested["NotebookInstanceLifecycleConfigName"])
     _refuse([f"{arn} already exists"] if arn in _parts(response) else [])
-    _parts(response)[arn] = Record(asked, arn)
+    _parts(response)[arn] = Record(requested, arn)
     return {"NotebookInstanceLifecycleConfigArn": arn}
 
 
-def _config(response: Any, asked: dict[str, Any]) -> Record:
-    return _part(response, "notebook-instance-lifecycle-config", asked["NotebookInstanceLifecycleConfigName"])
+def _config(response: Any, requested: dict[str, Any]) -> Record:
+    return _part(response, "notebook-instance-lifecycle-config", requested["NotebookInstanceLifecycleConfigName"])
 
 
-def _describe_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    found = _config(response, asked)
-    told = found.asked | found.times() | {"NotebookInstanceLifecycleConfigArn": found.arn}
-    return known_members("sagemaker", "DescribeNotebookInstanceLifecycleConfigOutput", told)
+def _describe_config(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    found = _config(response, requested)
+    reported = found.requested | found.times() | {"NotebookInstanceLifecycleConfigArn": found.arn}
+    return known_members("sagemaker", "DescribeNotebookInstanceLifecycleConfigOutput", reported)
 
 
-def _update_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    found = _config(response, asked)
-    _refuse(script_problems(asked))
-    found.asked |= {name: value for name, value in asked.items() if name != "NotebookInstanceLifecycleConfigName"}
+def _update_config(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    found = _config(response, requested)
+    _refuse(script_problems(requested))
+    found.requested |= {
+        name: value for name, value in requested.items() if name != "NotebookInstanceLifecycleConfigName"
+    }
     found.changed = time.time()
     return {}
 
 
-def _delete_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    found = _config(response, asked)
-    name = asked["NotebookInstanceLifecycleConfigName"]
+def _delete_config(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    found = _config(response, requested)
+    name = requested["NotebookInstanceLifecycleConfigName"]
     users = [
-        one.asked["NotebookInstanceName"] for one in _all(response) if one.asked.get("LifecycleConfigName") == name
+        one.requested["NotebookInstanceName"]
+        for one in _all(response)
+        if one.requested.get("LifecycleConfigName") == name
     ]
     _refuse([f"{found.arn} is used by {', '.join(users)}"] if users else [])
     del _parts(response)[found.arn]
     return {}
 
 
-def _create_repository(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    arn = _arn(response, "code-repository", asked["CodeRepositoryName"])
+def _create_repository(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    arn = _arn(response, "code-repository", requested["CodeRepositoryName"])
     _refuse([f"Cannot create already existing code repository {arn}"] if arn in _parts(response) else [])
-    _parts(response)[arn] = Record(asked, arn)
+    _parts(response)[arn] = Record(requested, arn)
     return {"CodeRepositoryArn": arn}
 
 
-def _describe_repository(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    found = _part(response, "code-repository", asked["CodeRepositoryName"])
+def _describe_repository(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    found = _part(response, "code-repository", requested["CodeRepositoryName"])
     return known_members(
-        "sagemaker", "DescribeCodeRepositoryOutput", found.asked | found.times() | {"CodeRepositoryArn": found.arn}
+        "sagemaker", "DescribeCodeRepositoryOutput", found.requested | found.times() | {"CodeRepositoryArn": found.arn}
     )
 
 
-def _update_repository(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    found = _part(response, "code-repository", asked["CodeRepositoryName"])
-    found.asked["GitConfig"] = found.asked["GitConfig"] | asked.get("GitConfig", {})
+def _update_repository(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    found = _part(response, "code-repository", requested["CodeRepositoryName"])
+    found.requested["GitConfig"] = found.requested["GitConfig"] | requested.get("GitConfig", {})
     found.changed = time.time()
     return {"CodeRepositoryArn": found.arn}
 
 
-def _delete_repository(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    found = _part(response, "code-repository", asked["CodeRepositoryName"])
+def _delete_repository(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    found = _part(response, "code-repository", requested["CodeRepositoryName"])
     del _parts(response)[found.arn]
     return {}

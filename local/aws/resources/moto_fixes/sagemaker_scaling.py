@@ -1,6 +1,6 @@
-"""Scaling of endpoints of SageMaker: a target needs its variant, a policy has alarms, and all of it goes together.
+"""Scaling of endpoints of SageMaker: a target needs its variant, a policy has alarms, and all are deleted together.
 
-moto registers what is not there, makes no alarms for endpoints, leaves the policies of a deregistered target and their
+moto registers missing variants, makes no alarms for endpoints, leaves the policies of a deregistered target and their
 alarms behind, and has another error code than the service for a target that is gone.
 """
 
@@ -84,22 +84,22 @@ def _targets(account: str, region: str) -> dict[str, Any]:
     return applicationautoscaling_backends[account][region].targets.get(_DIMENSION, {})
 
 
-def _refuse_another_type(response: Any, asked: dict[str, Any]) -> None:
+def _refuse_another_type(response: Any, requested: dict[str, Any]) -> None:
     """An update that changes the instance type of a variant that scales fails.
 
     Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/endpoint-scaling-update.html (2026-11)
     Source: assumption service-error-texts
     """
     backend = sagemaker_backends[response.current_account][response.region]
-    endpoint = backend.endpoints.get(asked["EndpointName"])
-    config: Any = backend.endpoint_configs.get(asked["EndpointConfigName"])
+    endpoint = backend.endpoints.get(requested["EndpointName"])
+    config: Any = backend.endpoint_configs.get(requested["EndpointConfigName"])
     if endpoint is None or config is None:
-        return  # told by the operation itself
+        return  # reported by the operation itself
     old: Any = backend.endpoint_configs.get(endpoint.endpoint_config_name)
     before = {one["VariantName"]: one.get("InstanceType") for one in old.production_variants} if old else {}
     for one in config.production_variants:
         name = one["VariantName"]
-        scaled = f"endpoint/{asked['EndpointName']}/variant/{name}" in _targets(
+        scaled = f"endpoint/{requested['EndpointName']}/variant/{name}" in _targets(
             response.current_account, response.region
         )
         if scaled and before.get(name) not in (None, one.get("InstanceType")):
@@ -110,12 +110,12 @@ def _refuse_another_type(response: Any, asked: dict[str, Any]) -> None:
             )
 
 
-def _forget_targets(response: Any, asked: dict[str, Any]) -> None:
+def _forget_targets(response: Any, requested: dict[str, Any]) -> None:
     """Application Auto Scaling deregisters the variants of an endpoint that is deleted, without a word.
 
     Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/endpoint-delete-with-scaling.html (2026-11)
     """
     backend = applicationautoscaling_backends[response.current_account][response.region]
-    prefix = f"endpoint/{asked['EndpointName']}/variant/"
+    prefix = f"endpoint/{requested['EndpointName']}/variant/"
     for resource in [one for one in _targets(response.current_account, response.region) if one.startswith(prefix)]:
         _deregister(backend, "sagemaker", resource, _DIMENSION)

@@ -1,6 +1,6 @@
 """Domains, user profiles and lifecycle configurations of Studio keep every field and follow the service's rules.
 
-moto knows domains alone, with ids of its own form, updates none, deletes one with people in it, and looks at neither
+moto has domains only, with ids of its own form, updates none, deletes one with user profiles, and looks at neither
 network, role nor file system.
 
 Source: model botocore sagemaker CreateDomain
@@ -27,22 +27,22 @@ Handler = Callable[[Any, dict[str, Any]], dict[str, Any]]
 class Record:
     """A domain, a profile or a configuration; `arn` and `tags` are what moto's own operations use."""
 
-    def __init__(self, kind: str, asked: dict[str, Any], arn: str, **own: Any) -> None:
-        """Keep what was asked for, and members of its `own`."""
+    def __init__(self, kind: str, requested: dict[str, Any], arn: str, **own: Any) -> None:
+        """Keep the request, and members of its `own`."""
         self.kind = kind
-        self.asked = {name: value for name, value in asked.items() if name != "Tags"}
-        self.tags: list[dict[str, str]] = list(asked.get("Tags", ()))
+        self.requested = {name: value for name, value in requested.items() if name != "Tags"}
+        self.tags: list[dict[str, str]] = list(requested.get("Tags", ()))
         self.arn = arn
         self.own: dict[str, Any] = {**own, "CreationTime": time.time(), "Status": "InService"}
         self.changed = time.time()
 
-    def told(self, shape: str) -> dict[str, Any]:
-        """Return what the service tells of it, in a `shape` of its model."""
-        return known_members("sagemaker", shape, self.asked | self.own | {"LastModifiedTime": self.changed})
+    def reported(self, shape: str) -> dict[str, Any]:
+        """Return what the service returns for it, in a `shape` of its model."""
+        return known_members("sagemaker", shape, self.requested | self.own | {"LastModifiedTime": self.changed})
 
-    def change(self, asked: dict[str, Any]) -> None:
+    def change(self, requested: dict[str, Any]) -> None:
         """Take what an update gives in place of what there was."""
-        self.asked |= asked
+        self.requested |= requested
         self.changed = time.time()
 
 
@@ -50,12 +50,14 @@ def install() -> None:
     """Replace moto's operations for domains, add the others, and let all have tags."""
     handlers: dict[str, Handler] = {
         "CreateDomain": _create_domain,
-        "DescribeDomain": lambda response, asked: _domain(response, asked).told("DescribeDomainResponse"),
+        "DescribeDomain": lambda response, requested: _domain(response, requested).reported("DescribeDomainResponse"),
         "UpdateDomain": _update_domain,
         "DeleteDomain": _delete_domain,
         "ListDomains": lambda response, _: {"Domains": _list(response, "domain", "DomainDetails")},
         "CreateUserProfile": _create_profile,
-        "DescribeUserProfile": lambda response, asked: _profile(response, asked).told("DescribeUserProfileResponse"),
+        "DescribeUserProfile": lambda response, requested: _profile(response, requested).reported(
+            "DescribeUserProfileResponse"
+        ),
         "UpdateUserProfile": _update_profile,
         "DeleteUserProfile": _delete_profile,
         "ListUserProfiles": _list_profiles,
@@ -87,7 +89,7 @@ def _of_kind(response: Any, kind: str) -> list[Record]:
 
 
 def _list(response: Any, kind: str, shape: str) -> list[dict[str, Any]]:
-    return [one.told(shape) for one in _of_kind(response, kind)]
+    return [one.reported(shape) for one in _of_kind(response, kind)]
 
 
 def _arn(response: Any, kind: str, name: str) -> str:
@@ -105,7 +107,7 @@ def _find(response: Any, kind: str, name: str) -> Record:
 
 
 def _refuse(problems: list[str], code: str = _INVALID) -> None:
-    """Refuse for these problems; who calls it, or studio_rules.py, names the source of each.
+    """Refuse for these problems; the caller, or studio_rules.py, names the source of each.
 
     Source: assumption service-error-texts
     """
@@ -113,130 +115,130 @@ def _refuse(problems: list[str], code: str = _INVALID) -> None:
         raise Refused(code, "; ".join(problems))
 
 
-def _domain(response: Any, asked: dict[str, Any]) -> Record:
-    return _find(response, "domain", asked["DomainId"])
+def _domain(response: Any, requested: dict[str, Any]) -> Record:
+    return _find(response, "domain", requested["DomainId"])
 
 
-def _create_domain(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    name = asked["DomainName"]
-    taken = [one for one in _of_kind(response, "domain") if one.asked["DomainName"] == name]
+def _create_domain(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    name = requested["DomainName"]
+    taken = [one for one in _of_kind(response, "domain") if one.requested["DomainName"] == name]
     # Source: model botocore sagemaker CreateDomain (ResourceInUse)
     _refuse([f"Domain with name {name} already exists. Choose a different name."] if taken else [], "ResourceInUse")
-    _check_domain(response, asked)
+    _check_domain(response, requested)
     domain_id = f"d-{secrets.token_hex(6)}"
     arn = _arn(response, "domain", domain_id)
     url = f"https://{domain_id}.studio.{response.region}.sagemaker.aws"
-    made = Record("domain", asked, arn, DomainArn=arn, DomainId=domain_id, Url=url)
+    made = Record("domain", requested, arn, DomainArn=arn, DomainId=domain_id, Url=url)
     made.own["SecurityGroupIdForDomainBoundary"] = f"sg-0{secrets.token_hex(8)}"
-    if asked.get("HomeEfsFileSystemCreation", "Enabled") == "Enabled":
+    if requested.get("HomeEfsFileSystemCreation", "Enabled") == "Enabled":
         _make_home(response, made)
     _kept(response)[arn] = made
     return {"DomainArn": arn, "DomainId": domain_id, "Url": url}
 
 
 def _make_home(response: Any, domain: Record) -> None:
-    """Put a mount target into each subnet. They stay when the domain goes: the file system is retained.
+    """Put a mount target into each subnet. They stay when the domain is deleted: the file system is retained.
 
     Source: assumption sagemaker-studio-refusals
     """
     domain.own["HomeEfsFileSystemId"] = f"fs-0{secrets.token_hex(8)}"
     network = NetworkOf(response.current_account, response.region)
-    groups = domain.asked["DefaultUserSettings"].get("SecurityGroups", [])
-    for subnet in domain.asked["SubnetIds"]:
+    groups = domain.requested["DefaultUserSettings"].get("SecurityGroups", [])
+    for subnet in domain.requested["SubnetIds"]:
         network.attach(subnet, groups, f"EFS mount target for {domain.own['HomeEfsFileSystemId']}")
 
 
-def _check_domain(response: Any, asked: dict[str, Any]) -> None:
-    _refuse(domain_problems(asked, response.current_account, response.region, _scripts(response)))
+def _check_domain(response: Any, requested: dict[str, Any]) -> None:
+    _refuse(domain_problems(requested, response.current_account, response.region, _scripts(response)))
 
 
 def _scripts(response: Any) -> dict[str, str]:
     """Return the kind of application of each lifecycle configuration, by its ARN."""
     made = _of_kind(response, "studio-lifecycle-config")
-    return {one.arn: one.asked["StudioLifecycleConfigAppType"] for one in made}
+    return {one.arn: one.requested["StudioLifecycleConfigAppType"] for one in made}
 
 
-def _update_domain(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    found = _domain(response, asked)
-    settings = found.asked["DefaultUserSettings"] | asked.get("DefaultUserSettings", {})
-    given = {name: value for name, value in asked.items() if name != "DomainId"} | {"DefaultUserSettings": settings}
+def _update_domain(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    found = _domain(response, requested)
+    settings = found.requested["DefaultUserSettings"] | requested.get("DefaultUserSettings", {})
+    given = {name: value for name, value in requested.items() if name != "DomainId"} | {"DefaultUserSettings": settings}
     changed = given.pop("DomainSettingsForUpdate", {})
-    given["DomainSettings"] = found.asked.get("DomainSettings", {}) | changed
-    _check_domain(response, found.asked | given)
+    given["DomainSettings"] = found.requested.get("DomainSettings", {}) | changed
+    _check_domain(response, found.requested | given)
     found.change(given)
-    if found.asked.get("HomeEfsFileSystemCreation") == "Enabled" and "HomeEfsFileSystemId" not in found.own:
+    if found.requested.get("HomeEfsFileSystemCreation") == "Enabled" and "HomeEfsFileSystemId" not in found.own:
         _make_home(response, found)
     return {"DomainArn": found.arn}
 
 
-def _delete_domain(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    found = _domain(response, asked)
-    people = [one.asked["UserProfileName"] for one in _profiles_of(response, asked["DomainId"])]
-    told = f"Unable to delete Domain {asked['DomainId']} because UserProfile(s) are associated with it: "
+def _delete_domain(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    found = _domain(response, requested)
+    people = [one.requested["UserProfileName"] for one in _profiles_of(response, requested["DomainId"])]
+    reported = f"Unable to delete Domain {requested['DomainId']} because UserProfile(s) are associated with it: "
     # Source: model botocore sagemaker DeleteDomain (ResourceInUse)
-    _refuse([told + ", ".join(people)] if people else [], "ResourceInUse")
+    _refuse([reported + ", ".join(people)] if people else [], "ResourceInUse")
     del _kept(response)[found.arn]
     return {}
 
 
 def _profiles_of(response: Any, domain_id: str) -> list[Record]:
-    return [one for one in _of_kind(response, "user-profile") if one.asked["DomainId"] == domain_id]
+    return [one for one in _of_kind(response, "user-profile") if one.requested["DomainId"] == domain_id]
 
 
-def _profile(response: Any, asked: dict[str, Any]) -> Record:
-    return _find(response, "user-profile", f"{asked['DomainId']}/{asked['UserProfileName'].lower()}")
+def _profile(response: Any, requested: dict[str, Any]) -> Record:
+    return _find(response, "user-profile", f"{requested['DomainId']}/{requested['UserProfileName'].lower()}")
 
 
-def _create_profile(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    domain, name = _domain(response, asked), asked["UserProfileName"]
-    arn = _arn(response, "user-profile", f"{asked['DomainId']}/{name.lower()}")
-    taken = f"UserProfile {name} of Domain {asked['DomainId']} already exists"
+def _create_profile(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    domain, name = _domain(response, requested), requested["UserProfileName"]
+    arn = _arn(response, "user-profile", f"{requested['DomainId']}/{name.lower()}")
+    taken = f"UserProfile {name} of Domain {requested['DomainId']} already exists"
     # Source: model botocore sagemaker CreateUserProfile (ResourceInUse)
     _refuse([taken] if arn in _kept(response) else [], "ResourceInUse")
-    _refuse(profile_problems(asked, domain.asked, response.current_account))
-    _kept(response)[arn] = Record("user-profile", asked, arn, UserProfileArn=arn)
+    _refuse(profile_problems(requested, domain.requested, response.current_account))
+    _kept(response)[arn] = Record("user-profile", requested, arn, UserProfileArn=arn)
     return {"UserProfileArn": arn}
 
 
-def _update_profile(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    found = _profile(response, asked)
-    settings = found.asked.get("UserSettings", {}) | asked.get("UserSettings", {})
-    after = found.asked | {"UserSettings": settings}
-    _refuse(profile_problems(after, _domain(response, asked).asked, response.current_account))
+def _update_profile(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    found = _profile(response, requested)
+    settings = found.requested.get("UserSettings", {}) | requested.get("UserSettings", {})
+    after = found.requested | {"UserSettings": settings}
+    _refuse(profile_problems(after, _domain(response, requested).requested, response.current_account))
     found.change({"UserSettings": settings})
     return {"UserProfileArn": found.arn}
 
 
-def _delete_profile(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    del _kept(response)[_profile(response, asked).arn]
+def _delete_profile(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    del _kept(response)[_profile(response, requested).arn]
     return {}
 
 
-def _list_profiles(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    wanted = asked.get("DomainIdEquals")
+def _list_profiles(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    wanted = requested.get("DomainIdEquals")
     found = _profiles_of(response, wanted) if wanted else _of_kind(response, "user-profile")
-    return {"UserProfiles": [one.told("UserProfileDetails") for one in found]}
+    return {"UserProfiles": [one.reported("UserProfileDetails") for one in found]}
 
 
-def _create_script(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    arn = _arn(response, "studio-lifecycle-config", asked["StudioLifecycleConfigName"])
+def _create_script(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    arn = _arn(response, "studio-lifecycle-config", requested["StudioLifecycleConfigName"])
     # Source: model botocore sagemaker CreateStudioLifecycleConfig (ResourceInUse)
     _refuse([f"{arn} already exists"] if arn in _kept(response) else [], "ResourceInUse")
-    _kept(response)[arn] = Record("studio-lifecycle-config", asked, arn, StudioLifecycleConfigArn=arn)
+    _kept(response)[arn] = Record("studio-lifecycle-config", requested, arn, StudioLifecycleConfigArn=arn)
     return {"StudioLifecycleConfigArn": arn}
 
 
-def _script(response: Any, asked: dict[str, Any]) -> Record:
-    return _find(response, "studio-lifecycle-config", asked["StudioLifecycleConfigName"])
+def _script(response: Any, requested: dict[str, Any]) -> Record:
+    return _find(response, "studio-lifecycle-config", requested["StudioLifecycleConfigName"])
 
 
-def _describe_script(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    return _script(response, asked).told("DescribeStudioLifecycleConfigResponse")
+def _describe_script(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    return _script(response, requested).reported("DescribeStudioLifecycleConfigResponse")
 
 
-def _delete_script(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    found = _script(response, asked)
-    users = [one.own["DomainId"] for one in _of_kind(response, "domain") if found.arn in scripts_of(one.asked)]
+def _delete_script(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    found = _script(response, requested)
+    users = [one.own["DomainId"] for one in _of_kind(response, "domain") if found.arn in scripts_of(one.requested)]
     # Source: model botocore sagemaker DeleteStudioLifecycleConfig (ResourceInUse)
     _refuse([f"{found.arn} is used by {', '.join(users)}"] if users else [], "ResourceInUse")
     del _kept(response)[found.arn]

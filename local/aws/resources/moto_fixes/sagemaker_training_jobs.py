@@ -1,6 +1,6 @@
-"""Training jobs are in progress until somebody says otherwise, keep every field, and have names of their own.
+"""Training jobs are in progress until a test changes that, keep every field, and have unique names.
 
-moto's are completed as they are made, keep a third of what they were asked for, and one replaces another of its name.
+moto's are completed as they are made, keep a third of what was requested, and one replaces another of its name.
 Nothing trains here: a test moves a job on, by `LocalAws.move_training_job`.
 
 Source: model botocore sagemaker StopTrainingJob
@@ -36,56 +36,56 @@ def install() -> None:
 
 
 class TrainingJob:
-    """One job, as it was asked for, and how it is."""
+    """One job, as requested, and its present state."""
 
-    def __init__(self, asked: dict[str, Any], arn: str) -> None:
+    def __init__(self, requested: dict[str, Any], arn: str) -> None:
         """Start it."""
-        self.asked = {key: value for key, value in asked.items() if key != "Tags"}
+        self.requested = {key: value for key, value in requested.items() if key != "Tags"}
         self.arn = arn
-        self.tags: list[dict[str, str]] = list(asked.get("Tags", ()))
+        self.tags: list[dict[str, str]] = list(requested.get("Tags", ()))
         now = time()
-        self.told: dict[str, Any] = {"CreationTime": now, "LastModifiedTime": now, "SecondaryStatusTransitions": []}
+        self.reported: dict[str, Any] = {"CreationTime": now, "LastModifiedTime": now, "SecondaryStatusTransitions": []}
         self.move("InProgress", "Starting", "")
 
     def move(self, status: str, secondary: str, reason: str) -> None:
-        """Let it be in another state, with what the service tells then."""
+        """Change its state, and the fields that the service returns in that state."""
         now = time()
-        transitions: list[dict[str, Any]] = self.told["SecondaryStatusTransitions"]
+        transitions: list[dict[str, Any]] = self.reported["SecondaryStatusTransitions"]
         if transitions:
             transitions[-1]["EndTime"] = now
         transitions.append({"Status": secondary, "StartTime": now, "StatusMessage": reason or secondary})
-        self.told |= {"TrainingJobStatus": status, "SecondaryStatus": secondary, "LastModifiedTime": now}
+        self.reported |= {"TrainingJobStatus": status, "SecondaryStatus": secondary, "LastModifiedTime": now}
         if secondary == "Training":
-            self.told.setdefault("TrainingStartTime", now)
+            self.reported.setdefault("TrainingStartTime", now)
         if status in _OVER:
-            self.told["TrainingEndTime"] = now
+            self.reported["TrainingEndTime"] = now
         if status == "Failed":
-            self.told["FailureReason"] = reason
+            self.reported["FailureReason"] = reason
         if status == "Completed":
-            place = str(self.asked["OutputDataConfig"]["S3OutputPath"]).rstrip("/")
-            artifacts = f"{place}/{self.asked['TrainingJobName']}/output/model.tar.gz"
-            self.told["ModelArtifacts"] = {"S3ModelArtifacts": artifacts}
+            place = str(self.requested["OutputDataConfig"]["S3OutputPath"]).rstrip("/")
+            artifacts = f"{place}/{self.requested['TrainingJobName']}/output/model.tar.gz"
+            self.reported["ModelArtifacts"] = {"S3ModelArtifacts": artifacts}
 
     def describe(self) -> dict[str, Any]:
         """Return DescribeTrainingJob's answer."""
-        everything = {**self.asked, **self.told, "TrainingJobArn": self.arn}
+        everything = {**self.requested, **self.reported, "TrainingJobArn": self.arn}
         return known_members("sagemaker", "DescribeTrainingJobResponse", everything)
 
 
-def move_training_job(account: str, region: str, asked: dict[str, Any]) -> dict[str, Any]:
-    """Move the job `asked["name"]` on, and return what DescribeTrainingJob tells of it then."""
+def move_training_job(account: str, region: str, requested: dict[str, Any]) -> dict[str, Any]:
+    """Change the status of the job `requested["name"]`; returns DescribeTrainingJob's new answer."""
     from moto.sagemaker.models import sagemaker_backends
 
-    job: Any = sagemaker_backends[account][region].training_jobs.get(asked["name"])
+    job: Any = sagemaker_backends[account][region].training_jobs.get(requested["name"])
     if job is None:
-        raise KeyError(f"there is no training job {asked['name']}")
-    job.move(asked["status"], asked.get("secondary") or asked["status"], asked.get("reason", ""))
+        raise KeyError(f"there is no training job {requested['name']}")
+    job.move(requested["status"], requested.get("secondary") or requested["status"], requested.get("reason", ""))
     return job.describe()
 
 
-def refuse_training_jobs(asked: dict[str, Any]) -> None:
-    """Let CreateTrainingJob answer with the error `asked["code"]`, `asked["times"]` times; `made`: but make the job."""
-    _refusals.extend([asked] * asked["times"])
+def refuse_training_jobs(requested: dict[str, Any]) -> None:
+    """Let CreateTrainingJob fail `times` times with the error `code`; `made`: the job is created all the same."""
+    _refusals.extend([requested] * requested["times"])
 
 
 def _jobs(response: Any) -> dict[str, Any]:
@@ -136,22 +136,24 @@ def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:
 
 def _stop(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     job = _job(response, params["TrainingJobName"])
-    if job.told["TrainingJobStatus"] in _OVER:
+    if job.reported["TrainingJobStatus"] in _OVER:
         # Source: assumption sagemaker-training-job-refusals
         raise Refused(_INVALID, "The request was rejected because the training job is in status "
-                      f"{job.told['TrainingJobStatus']}.")  # fmt: skip
+                      f"{job.reported['TrainingJobStatus']}.")  # fmt: skip
     job.move("Stopping", "Stopping", "")
     return {}
 
 
 def _list(response: Any, params: dict[str, Any]) -> dict[str, Any]:
-    """Tell of jobs, the newest first, by name, status and last change; without pages."""
+    """List jobs, the newest first, by name, status and last change; without pages."""
     part, status = params.get("NameContains", ""), params.get("StatusEquals")
     after = params.get("LastModifiedTimeAfter", 0)
     jobs = [
         job.describe()
         for name, job in reversed(list(_jobs(response).items()))  # others may make some meanwhile
-        if part in name and status in (None, job.told["TrainingJobStatus"]) and job.told["LastModifiedTime"] >= after
+        if part in name
+        and status in (None, job.reported["TrainingJobStatus"])
+        and job.reported["LastModifiedTime"] >= after
     ]
     return {"TrainingJobSummaries": [known_members("sagemaker", "TrainingJobSummary", job) for job in jobs]}
 

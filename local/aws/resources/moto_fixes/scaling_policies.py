@@ -1,6 +1,6 @@
 """Scaling policies of ECS services and endpoints of SageMaker: alarms on what is tracked, and a target for each.
 
-moto makes alarms of CPU whatever is tracked, takes a policy of nothing, gives a policy that is put again another ARN,
+moto makes alarms of CPU for any tracked metric, accepts an empty policy, gives a policy that is put again another ARN,
 and has no tags. The thresholds of the real alarms are the service's own affair; those here are the target and nine
 tenths of it.
 

@@ -4,7 +4,7 @@ What an account has is what a test gives it (`LocalAws.give_account`). Other quo
 carries; those of EC2, FSx and SageMaker in account_quotas.json are there with a value of 0, as new accounts have for
 accelerators, but for those under `granted`, which every account has. Codes are AWS's where they are known, else worked
 out from the name, and the same each time.
-A request for more is kept as PENDING: nobody answers it here. A quota of resources that moto counts is applied too.
+A request for more is kept as PENDING: it gets no answer here. A quota of resources that moto counts is applied too.
 
 Source: model botocore service-quotas RequestServiceQuotaIncrease
 """
@@ -80,27 +80,27 @@ def _within_quota(as_moto_does: Any) -> Any:
     return allocate_address
 
 
-def _list_granted(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+def _list_granted(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     """The quotas that were ever changed, and all of VPC's and EC2's; SageMaker's others are in the defaults alone."""
-    service = asked["ServiceCode"]
+    service = requested["ServiceCode"]
     granted = _granted.get((response.current_account, response.region), {})
     found = {name: value for (of, name), value in granted.items() if of == service}
     listed = {**(_defaults(service) if service != "sagemaker" else {}), **found}
-    return _paged(response, asked, listed)
+    return _paged(response, requested, listed)
 
 
-def _list_defaults(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    return _paged(response, asked, _defaults(asked["ServiceCode"]))
+def _list_defaults(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    return _paged(response, requested, _defaults(requested["ServiceCode"]))
 
 
-def _get(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    return {"Quota": _found(response, asked["ServiceCode"], asked["QuotaCode"])}
+def _get(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    return {"Quota": _found(response, requested["ServiceCode"], requested["QuotaCode"])}
 
 
-def _request(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    quota = _found(response, asked["ServiceCode"], asked["QuotaCode"])
+def _request(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    quota = _found(response, requested["ServiceCode"], requested["QuotaCode"])
     # Source: recorded cloud-custodian/cloud-custodian#8939, code and text of the error (2023-09-12)
-    if asked["DesiredValue"] <= quota["Value"]:
+    if requested["DesiredValue"] <= quota["Value"]:
         raise Refused(_INVALID, "You must provide a quota value greater than the current quota value")
     requests = _requests.setdefault((response.current_account, response.region), [])
     # Source: recorded hashicorp/terraform-provider-aws#19657, code and text of the error (2021-06-03)
@@ -111,7 +111,7 @@ def _request(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     request = {
         "Id": hashlib.sha256(quota["QuotaArn"].encode()).hexdigest()[:32],
         **{key: quota[key] for key in ("ServiceCode", "QuotaCode", "QuotaName", "QuotaArn")},
-        "DesiredValue": asked["DesiredValue"],
+        "DesiredValue": requested["DesiredValue"],
         "Status": "PENDING",
         "Created": time(),
     }
@@ -119,8 +119,8 @@ def _request(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     return {"RequestedQuota": request}
 
 
-def _history(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    service = asked.get("ServiceCode")
+def _history(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
+    service = requested.get("ServiceCode")
     requests = _requests.get((response.current_account, response.region), [])
     return {"RequestedQuotas": [one for one in requests if service in (None, one["ServiceCode"])]}
 
@@ -159,7 +159,7 @@ def _codes() -> dict[str, str]:
     return {**of_vpc, **{name: code for service in _SERVICES for name, code in _known()[service].items()}}
 
 
-def _told(response: Any, service: str, name: str, value: float) -> dict[str, Any]:
+def _reported(response: Any, service: str, name: str, value: float) -> dict[str, Any]:
     code = _codes().get(name) or f"L-{hashlib.sha256(name.encode()).hexdigest()[:8].upper()}"
     place = f"{response.partition}:servicequotas:{response.region}:{response.current_account}"
     return {
@@ -177,7 +177,7 @@ def _told(response: Any, service: str, name: str, value: float) -> dict[str, Any
 
 
 def _usage_metric(name: str) -> dict[str, Any]:
-    """Return the metric that tells how much of a quota is in use; the names of its resources are our own words."""
+    """Return the metric for the used part of a quota; the names of its resources are our own words."""
     instance_type, _, use = name.partition(" for ")
     if not use.endswith(" usage") or use.startswith("cluster"):
         return {}
@@ -198,7 +198,7 @@ def _found(response: Any, service: str, code: str) -> dict[str, Any]:
     granted = _granted.get((response.current_account, response.region), {})
     values.update({name: value for (of, name), value in granted.items() if of == service})
     for name, value in values.items():
-        quota = _told(response, service, name, value)
+        quota = _reported(response, service, name, value)
         if quota["QuotaCode"] == code:
             return quota
     # Source: model botocore service-quotas NoSuchResourceException
@@ -206,9 +206,9 @@ def _found(response: Any, service: str, code: str) -> dict[str, Any]:
     raise Refused(_MISSING, "The request failed because the specified quota does not exist")
 
 
-def _paged(response: Any, asked: dict[str, Any], values: dict[str, float]) -> dict[str, Any]:
-    start = int(asked.get("NextToken") or 0)
-    end = start + int(asked.get("MaxResults") or _PAGE)
+def _paged(response: Any, requested: dict[str, Any], values: dict[str, float]) -> dict[str, Any]:
+    start = int(requested.get("NextToken") or 0)
+    end = start + int(requested.get("MaxResults") or _PAGE)
     more = {"NextToken": str(end)} if end < len(values) else {}
     page = list(values.items())[start:end]
-    return {"Quotas": [_told(response, asked["ServiceCode"], name, value) for name, value in page], **more}
+    return {"Quotas": [_reported(response, requested["ServiceCode"], name, value) for name, value in page], **more}

@@ -2,7 +2,7 @@
 
 - The server lists moto's folder, and tries a few hundred patterns, twice for every request.
 - Each request has its class inspected for the names of its operations, and a line written for the log of its bucket.
-- EC2 makes 1,300 machine images in each region; here they are made when one is asked about.
+- EC2 makes 1,300 machine images in each region; here they are made at the first query.
 
 Source: emulation, speed alone
 """
@@ -24,7 +24,7 @@ def install() -> None:
     """Let all of them remember what they have found."""
     DomainDispatcherApplication.get_backend_for_host = _get_backend_for_host
     responses.method_names_from_class = _method_names  # pyright: ignore[reportPrivateImportUsage]
-    S3Backend.log_incoming_request = _log_where_asked
+    S3Backend.log_incoming_request = _log_where_requested
     AmiBackend._load_amis = _load_no_images  # pyright: ignore[reportPrivateUsage]
     AmiBackend.amis = property(_images, _set_images)  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -43,14 +43,14 @@ def _method_names(clazz: object) -> list[str]:
     return utils.method_names_from_class(clazz)
 
 
-def _log_where_asked(self: S3Backend, request: Any, bucket_name: str) -> None:
+def _log_where_requested(self: S3Backend, request: Any, bucket_name: str) -> None:
     bucket = self.buckets.get(bucket_name)
     if bucket is None or bucket.logging:
         _log_request(self, request, bucket_name)
 
 
 def _load_no_images(self: AmiBackend) -> None:
-    """Wait until one is asked about."""
+    """Wait until the first query."""
 
 
 def _images(self: AmiBackend) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The public parameters of the ECS Neuron images, which moto's list of 2023 has not: Amazon Linux 2023 came later.
 
 An image's id is worked out from its parameter's name, so that it is the same each time; the image counts as there, as
-all of AWS's images do. Names are those that the ECS developer guide gives; `recommended` stands for its newest release
+all of AWS's images do. Names are those that the ECS developer guide gives; `recommended` means its newest release
 here, and for no real image.
 
 Source: assumption ecs-neuron-ami-parameter-by-release
@@ -32,7 +32,7 @@ def _with_neuron(as_moto_does: Any) -> Any:
     def _check_loading_status(self: Any, key: str) -> None:
         as_moto_does(self, key)
         name = str(key or "")
-        plain: Any = super(ParameterDict, self)  # asking itself would begin here again
+        plain: Any = super(ParameterDict, self)  # a query to itself would recurse
         found = _RELEASE.fullmatch(name.removeprefix(_PREFIX)) if name.startswith(_PREFIX) else None
         if found and not plain.__contains__(name):
             image = image_id(found[0].removesuffix("/image_id"), self.region_name)
@@ -43,7 +43,7 @@ def _with_neuron(as_moto_does: Any) -> Any:
 
 
 def image_id(release: str, region: str) -> str:
-    """Return the id that stands for a release's image in a region."""
+    """Return the id that represents a release's image in a region."""
     return f"ami-0{hashlib.sha256(f'{region} {release}'.encode()).hexdigest()[:16]}"
 
 

@@ -1,7 +1,7 @@
 """State machines run: moto's interpreter evaluates them, and their calls reach this emulation as their own role.
 
-moto only records executions unless it is told otherwise. Its interpreter signs calls with keys of nobody, names errors
-of SageMaker and CloudWatch otherwise than Step Functions does, hands the start time over as an object of Python, and
+moto only records executions unless set to run them. Its interpreter signs calls with invalid keys, names errors
+of SageMaker and CloudWatch differently from Step Functions, passes the start time as a Python object, and
 gives every execution without a name the same one. Waits and back-offs take their time; `shorten_waits` cuts them.
 
 Source: model botocore stepfunctions CreateStateMachine
@@ -31,7 +31,7 @@ from moto.stepfunctions.parser.models import StepFunctionsParserBackend
 from local.aws.resources.moto_fixes.json_api import Refused
 
 _ERROR_NAMES = {"sagemaker": "SageMaker", "cloudwatch": "CloudWatch", "dynamodb": "DynamoDb"}
-"""As the AWS SDK for Java has them, whose exceptions Step Functions tells; DynamoDb is moto's own."""
+"""As the AWS SDK for Java has them, whose exceptions Step Functions reports; DynamoDb is moto's own."""
 _NAME_LENGTH = 64
 _longest_wait = [float("inf")]
 _session: Any = boto3.session.Session()
@@ -62,10 +62,15 @@ def _sign_as_the_machine(task: Any, module: Any) -> None:
     evaluate = task._eval_service_task
 
     def eval_service_task(
-        self: Any, env: Any, resource_runtime_part: Any, normalised_parameters: Any, state_credentials: Any
+        self: Any,
+        env: Any,
+        resource_runtime_part: Any,
+        normalised_parameters: Any,  # codespell:ignore normalised
+        state_credentials: Any,
     ) -> None:
         state_credentials.role_arn = env.aws_execution_details.role_arn
-        evaluate(self, env, resource_runtime_part, normalised_parameters, state_credentials)
+        given = (resource_runtime_part, normalised_parameters, state_credentials)  # codespell:ignore normalised
+        evaluate(self, env, *given)
 
     task._eval_service_task = eval_service_task
     module.boto_client_for = _client
@@ -77,10 +82,10 @@ def _client(region: str, service: str, state_credentials: Any = None) -> Any:
 
 @cache
 def _client_as(role_arn: str, region: str, service: str, port: str) -> Any:
-    """Return a client that acts as a role; one each, for to make it takes longer than what it is asked for."""
+    """Return a client that acts as a role; cached, because creating it takes longer than its calls."""
     endpoint = f"http://localhost:{port}"
     settings = Config(parameter_validation=False, retries={"max_attempts": 0})
-    # Not asked by IAM: who may take the role was asked when the machine was made.
+    # Not checked by IAM: who may assume the role was checked at the creation of the state machine.
     given = _session.client(
         "sts",
         region_name=region,
@@ -132,14 +137,14 @@ def _name_executions() -> None:
 
     def get_start_execution_details(self: Any) -> Any:
         found: Any = details(self)
-        found.start_time = _told(self.start_date)
+        found.start_time = _reported(self.start_date)
         return found
 
     StepFunctionsParserBackend.start_execution = start_execution
     Execution.get_start_execution_details = get_start_execution_details
 
 
-def _told(moment: datetime) -> str:
+def _reported(moment: datetime) -> str:
     """Write a time as the context object of an execution has it."""
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
 

@@ -5,46 +5,46 @@ from typing import Any, cast
 
 from moto.fsx.models import fsx_backends
 
-from local.aws.resources.moto_fixes.cluster_surroundings import role_problems
+from local.aws.resources.moto_fixes.cluster_context import role_problems
 from local.aws.resources.moto_fixes.network_rules import NetworkOf
 
 _KINDS = {"JupyterLabAppSettings": "JupyterLab", "CodeEditorAppSettings": "CodeEditor"}
 _SETTINGS = ("DefaultUserSettings", "DefaultSpaceSettings")
 
 
-def domain_problems(asked: dict[str, Any], account: str, region: str, scripts: Mapping[str, str]) -> list[str]:
+def domain_problems(requested: dict[str, Any], account: str, region: str, scripts: Mapping[str, str]) -> list[str]:
     """Return why a domain cannot be made, or changed into this. `scripts`: kinds of application by ARN."""
-    told = [
-        *_network(asked, account, region),
-        *(one for settings in _each(asked) for one in _settings(settings, account, scripts)),
-        *(one for settings in _each(asked) for one in _file_systems(asked, settings, account, region)),
+    reported = [
+        *_network(requested, account, region),
+        *(one for settings in _each(requested) for one in _settings(settings, account, scripts)),
+        *(one for settings in _each(requested) for one in _file_systems(requested, settings, account, region)),
     ]
-    return list(dict.fromkeys(told))
+    return list(dict.fromkeys(reported))
 
 
-def profile_problems(asked: dict[str, Any], domain: dict[str, Any], account: str) -> list[str]:
+def profile_problems(requested: dict[str, Any], domain: dict[str, Any], account: str) -> list[str]:
     """Return why a profile cannot be in this domain.
 
     Source: model botocore sagemaker CreateUserProfileRequest (SingleSignOnUserIdentifier)
     Source: assumption service-error-texts
     """
-    told: list[str] = []
-    identity = [name for name in ("SingleSignOnUserIdentifier", "SingleSignOnUserValue") if name in asked]
+    reported: list[str] = []
+    identity = [name for name in ("SingleSignOnUserIdentifier", "SingleSignOnUserValue") if name in requested]
     if domain["AuthMode"] == "SSO" and len(identity) < 2:
-        told.append("SingleSignOnUserIdentifier and SingleSignOnUserValue are required for a domain in SSO mode")
+        reported.append("SingleSignOnUserIdentifier and SingleSignOnUserValue are required for a domain in SSO mode")
     if domain["AuthMode"] == "IAM" and identity:
-        told.append(f"{', '.join(identity)} cannot be specified for a domain in IAM mode")
-    role = asked.get("UserSettings", {}).get("ExecutionRole")
-    return [*told, *(role_problems(role, account) if role and _is_of(role, account) else [])]
+        reported.append(f"{', '.join(identity)} cannot be specified for a domain in IAM mode")
+    role = requested.get("UserSettings", {}).get("ExecutionRole")
+    return [*reported, *(role_problems(role, account) if role and _is_of(role, account) else [])]
 
 
-def scripts_of(asked: dict[str, Any]) -> set[str]:
+def scripts_of(requested: dict[str, Any]) -> set[str]:
     """Return the ARNs of the lifecycle configurations that a domain names."""
-    return {arn for settings in _each(asked) for kind in _KINDS for arn in _arns(settings.get(kind, {}))}
+    return {arn for settings in _each(requested) for kind in _KINDS for arn in _arns(settings.get(kind, {}))}
 
 
-def _each(asked: dict[str, Any]) -> list[dict[str, Any]]:
-    return [asked[name] for name in _SETTINGS if name in asked]
+def _each(requested: dict[str, Any]) -> list[dict[str, Any]]:
+    return [requested[name] for name in _SETTINGS if name in requested]
 
 
 def _arns(application: dict[str, Any]) -> list[str]:
@@ -55,25 +55,27 @@ def _is_of(role: str, account: str) -> bool:
     return role.split(":")[4] == account
 
 
-def _network(asked: dict[str, Any], account: str, region: str) -> Iterator[str]:
+def _network(requested: dict[str, Any], account: str, region: str) -> Iterator[str]:
     """Return what is wrong with a domain's VPC, subnets and security groups.
 
     Source: model botocore sagemaker CreateDomainRequest (VpcId, SubnetIds)
     Source: model botocore sagemaker UserSettings (SecurityGroups)
     Source: assumption sagemaker-studio-refusals
     """
-    if not asked.get("VpcId") or not asked.get("SubnetIds"):
+    if not requested.get("VpcId") or not requested.get("SubnetIds"):
         yield "VpcId and SubnetIds are required"
         return
-    groups = [group for settings in _each(asked) for group in settings.get("SecurityGroups", ())]
-    if asked.get("AppNetworkAccessType") == "VpcOnly" and not asked["DefaultUserSettings"].get("SecurityGroups"):
+    groups = [group for settings in _each(requested) for group in settings.get("SecurityGroups", ())]
+    if requested.get("AppNetworkAccessType") == "VpcOnly" and not requested["DefaultUserSettings"].get(
+        "SecurityGroups"
+    ):
         yield "SecurityGroups of DefaultUserSettings are required with VpcOnly"
     network = NetworkOf(account, region)
-    found = network.problems(asked["SubnetIds"], groups)
+    found = network.problems(requested["SubnetIds"], groups)
     yield from found
-    for subnet in () if found else asked["SubnetIds"]:
-        if network.subnet(subnet).vpc_id != asked["VpcId"]:
-            yield f"the subnet {subnet} is not in {asked['VpcId']}"
+    for subnet in () if found else requested["SubnetIds"]:
+        if network.subnet(subnet).vpc_id != requested["VpcId"]:
+            yield f"the subnet {subnet} is not in {requested['VpcId']}"
 
 
 def _settings(settings: dict[str, Any], account: str, scripts: Mapping[str, str]) -> Iterator[str]:
@@ -95,7 +97,7 @@ def _settings(settings: dict[str, Any], account: str, scripts: Mapping[str, str]
         yield "DefaultLandingUri studio:: needs StudioWebPortal ENABLED"
 
 
-def _file_systems(asked: dict[str, Any], settings: dict[str, Any], account: str, region: str) -> Iterator[str]:
+def _file_systems(requested: dict[str, Any], settings: dict[str, Any], account: str, region: str) -> Iterator[str]:
     """Return which file systems of settings are not there, or in none of the subnets.
 
     Source: assumption sagemaker-studio-refusals
@@ -108,5 +110,5 @@ def _file_systems(asked: dict[str, Any], settings: dict[str, Any], account: str,
         found = systems.get(wanted)
         if found is None:
             yield f"there is no file system {wanted}"
-        elif not set(found.record["SubnetIds"]) & set(asked.get("SubnetIds", ())):
-            yield f"the file system {wanted} stands in none of the domain's subnets"
+        elif not set(found.record["SubnetIds"]) & set(requested.get("SubnetIds", ())):
+            yield f"the file system {wanted} is in none of the domain's subnets"

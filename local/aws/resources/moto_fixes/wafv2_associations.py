@@ -1,6 +1,6 @@
 """AWS WAF: what is associated exists, one web ACL a resource, none is deleted while in use, and logs have their name.
 
-moto associates anything with anything, several at once, deletes what is in use, and forgets what of requests is not to
+moto associates anything with anything, several together, deletes what is in use, and forgets what of requests is not to
 be logged.
 """
 
@@ -24,7 +24,7 @@ def install() -> None:
         return
     for method in ("create_web_acl", "update_web_acl"):
         setattr(WAFV2Response, method, _keeping(getattr(WAFV2Response, method)))
-    FakeWebACL.to_dict = _telling(FakeWebACL.to_dict)
+    FakeWebACL.to_dict = _reporting(FakeWebACL.to_dict)
     WAFV2Backend.associate_web_acl = _associating(WAFV2Backend.associate_web_acl)
     WAFV2Backend.delete_web_acl = _deleting(WAFV2Backend.delete_web_acl)
     WAFV2Backend.put_logging_configuration = _logging(WAFV2Backend.put_logging_configuration)
@@ -42,7 +42,7 @@ def _keeping(as_moto_does: Any) -> Any:
     return method
 
 
-def _telling(as_moto_does: Any) -> Any:
+def _reporting(as_moto_does: Any) -> Any:
     def to_dict(self: Any) -> dict[str, Any]:
         kept: dict[str, Any] = getattr(self, "kept", {})
         return as_moto_does(self) | kept

@@ -16,7 +16,7 @@
 
 SPANK_PLUGIN(auto_resume, 1)
 
-// Adds a line to what stand-ins were asked, as record.sh does.
+// Adds a line to the record of calls to stand-ins, as record.sh does.
 static void record(const char *value) {
   char host[65] = "", path[160];
   struct timeval now;

@@ -41,13 +41,13 @@ for generator in rpc-pipefs-generator systemd-{debug,getty,gpt-auto,hibernate-re
   ln -sf /dev/null "/etc/systemd/system-generators/${generator}"
 done
 
-# Sessions are managed once somebody asks for one, not at each boot.
+# The session manager starts with the first session, not at each boot.
 mkdir -p /etc/systemd/system/multi-user.target.wants
 ln -sf /dev/null /etc/systemd/system/multi-user.target.wants/systemd-logind.service
 
 systemctl disable --quiet prometheus-node-exporter.service nftables.service slapd.service sssd.service chrony.service
 
-# The packages have NSS and PAM ask SSSD at once, which a fresh AMI does not.
+# The packages configure NSS and PAM to use SSSD immediately, which a fresh AMI does not.
 pam-auth-update --package --remove sss
 sed -i -E 's/[[:space:]]+sss\b//' /etc/nsswitch.conf
 

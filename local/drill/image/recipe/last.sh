@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ends a layer: tells systemd that the first boot has nothing to catch up on, and leaves out what no node reads.
+# Ends a layer: configures systemd so that the first boot has no pending work, and removes files that no node reads.
 set -euo pipefail
 
 rm -rf /var/cache/apt/*.bin /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/log/alternatives.log

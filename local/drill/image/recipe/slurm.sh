@@ -45,7 +45,7 @@ done
 rm /tmp/library.o
 apt-get -qq purge --yes --autoremove -o Dpkg::Use-Pty=0 "${compiler[@]}"
 
-# systemd-timesyncd beside chrony, which Debian's packages exclude. It stays masked: a scenario has it in chronyd's place.
+# systemd-timesyncd in addition to chrony, which Debian's packages exclude. It stays masked: a scenario uses it instead.
 (cd /tmp && apt-get -qq download systemd-timesyncd)
 dpkg-deb --extract /tmp/systemd-timesyncd_*.deb /
 rm /tmp/systemd-timesyncd_*.deb

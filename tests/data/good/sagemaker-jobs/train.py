@@ -1,3 +1,3 @@
-"""Trains nothing: the source of the training jobs beside it."""
+"""Trains nothing: the source of the training jobs next to it."""
 
 print("loss=1.0")

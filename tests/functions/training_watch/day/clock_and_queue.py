@@ -1,4 +1,4 @@
-"""A clock that a test moves, and a standard queue by it: hidden while served, back when not deleted, put aside."""
+"""A simulated clock, and a standard queue: visibility timeout, redelivery, dead-letter queue."""
 
 import json
 import random
@@ -31,7 +31,7 @@ class Message:
 
 @dataclass
 class Queue:
-    """Order is by chance, delivery at least once: as docs.aws.amazon.com says of standard queues."""
+    """Random order and at-least-once delivery, as documented for standard queues."""
 
     clock: Clock
     chance: random.Random
@@ -51,7 +51,7 @@ class Queue:
         self.messages[message.id] = message
 
     def receive(self) -> dict[str, Any] | None:
-        """Return one message that can be seen as a batch of the function's event, and hide it."""
+        """Return one visible message as a batch event of the function, and hide it."""
         seen = [message for message in self.messages.values() if message.visible <= self.clock.now]
         while seen:
             message = seen.pop(self.chance.randrange(len(seen)))
@@ -64,18 +64,18 @@ class Queue:
         return None
 
     def done(self, batch: dict[str, Any], answer: dict[str, Any]) -> None:
-        """Delete what did not fail."""
+        """Delete the messages that did not fail."""
         failed = {item["itemIdentifier"] for item in answer["batchItemFailures"]}
         for record in batch["Records"]:
             if record["messageId"] not in failed:
                 self.messages.pop(record["messageId"], None)
 
     def next_time(self) -> float | None:
-        """Return when the next message can be seen."""
+        """Return when the next message becomes visible."""
         return min((message.visible for message in self.messages.values()), default=None)
 
 
 def as_event(kind: str, time: str, detail: dict[str, Any]) -> str:
-    """Return EventBridge's document as the queue gets it."""
+    """Return EventBridge's document in the format of the queue."""
     source = "aws.cloudwatch" if "Alarm" in kind else "aws.sagemaker"
     return json.dumps({"version": "0", "detail-type": kind, "source": source, "time": time, "detail": detail})

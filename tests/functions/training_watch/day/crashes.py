@@ -1,4 +1,4 @@
-"""Clients that die: before a call or after it, by chance; and others of the function that run in between."""
+"""Clients that crash randomly before or after a call; and concurrent runs of the function."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -9,17 +9,17 @@ from botocore.exceptions import ClientError
 
 
 class Crash(BaseException):
-    """The end of the function's process: nothing of it runs any more."""
+    """The function's process has ended."""
 
 
 @dataclass
 class Misfortune:
-    """What befalls one run: at its call number `at`, none for nothing."""
+    """The crash of one run at its call number `at`; `None`: no crash."""
 
     chance: random.Random
     likely: float
     between: Callable[[], None] = lambda: None
-    """What else of the function runs in the middle of a run."""
+    """Another run of the function in the middle of a run."""
     crashes: int = 0
     meetings: int = 0
     calls: int = 0
@@ -28,14 +28,14 @@ class Misfortune:
     seen: dict[str, int] = field(default_factory=lambda: {})
 
     def begin(self) -> None:
-        """A run begins: choose what befalls it and when."""
+        """Begin a run: choose whether and when it crashes."""
         self.calls = 0
         unlucky = self.chance.random() < self.likely
         self.at = self.chance.choice((0, 1, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 12)) if unlucky else None
         self.kind = self.chance.choice(("before", "after", "after", "throttled", "meeting"))
 
     def around(self, name: str, call: Callable[[], Any]) -> Any:
-        """Make a call, or die at it."""
+        """Make a call, or crash."""
         here, kind = self.calls == self.at, self.kind
         self.calls += 1
         self.seen[name] = self.seen.get(name, 0) + 1
@@ -55,7 +55,7 @@ class Misfortune:
 
 
 class Mortal:
-    """A client whose calls a misfortune can end."""
+    """A client whose calls can crash."""
 
     def __init__(self, client: Any, misfortune: Misfortune) -> None:
         self._client = client

@@ -1,4 +1,4 @@
-"""Lets the day pass: what is due happens, the function serves what waits, and dies as chance will have it."""
+"""Simulates the day: events happen, the function handles messages, and crashes randomly."""
 
 import heapq
 import json
@@ -9,7 +9,7 @@ from typing import Any
 
 from llm_fleet.functions.training_watch.clusters import Parts
 from llm_fleet.functions.training_watch.handler import serve
-from llm_fleet.functions.training_watch.settings import Settings, Surroundings
+from llm_fleet.functions.training_watch.settings import DeployedEnvironment, Settings
 from tests.functions.training_watch.day.clock_and_queue import Clock, Queue
 from tests.functions.training_watch.day.crashes import Crash, Misfortune, Mortal
 from tests.functions.training_watch.day.script import LINES, MOST, Line
@@ -32,7 +32,7 @@ SERVICES = ("sagemaker", "cloudwatch", "dynamodb", "s3", "sns")
 
 @dataclass
 class _Seen:
-    """DynamoDB, of which one operation is seen."""
+    """DynamoDB, with one operation recorded."""
 
     client: Any
     update_item: Any
@@ -43,7 +43,7 @@ class _Seen:
 
 @dataclass
 class Day:
-    """A watch, its world, and what befell it."""
+    """A watch, its environment, and its crashes."""
 
     world: World
     clock: Clock
@@ -57,10 +57,10 @@ class Day:
     meetings: int = 0
     calls: int = 0
     decided: list[str] = field(default_factory=lambda: [])
-    """A job's name for each time that a decision on it was written."""
+    """Job names, one for each written decision."""
 
     def pass_by(self, *, until: float = DAY + 12 * 3600) -> None:
-        """Let the day pass, and the hours after it in which nothing new happens, with luck."""
+        """Simulate the day, and the hours after it without new events and crashes."""
         self.world.open_the_day()
         self._plan_sweeps(until)
         self.world.at(22 * 3600, self.world.pad)
@@ -85,7 +85,7 @@ class Day:
         batch = self.queue.receive()
         if batch is None:
             return
-        # What meets a run is another of the same message, or of any: two of the function run at a time.
+        # A run can overlap with another one of the same or another message: two run concurrently.
         twin = self.chance.random() < 0.7
         other = (lambda: self._serve_twin(batch)) if twin else (lambda: self._serve_next(0.0, nested=True))
         misfortune = Misfortune(self.chance, unlucky, (lambda: None) if nested else other)
@@ -114,20 +114,20 @@ class Day:
         clients: Any = SimpleNamespace(**{name: Mortal(getattr(self.raw, name), misfortune) for name in SERVICES})
         clients.sqs = Mortal(self.queue, misfortune)
         clients.dynamodb = Mortal(_Seen(self.raw.dynamodb, self._update), misfortune)
-        surroundings = Surroundings(
+        deployed_environment = DeployedEnvironment(
             watch="day",
             table="record",
             queue_url="https://queue",
             topic_arn=TOPIC,
             settings=Settings.read(json.dumps(SETTINGS)),
         )
-        return Parts(surroundings=surroundings, clients=clients, now=self.clock, copy_threads=1)
+        return Parts(deployed_environment=deployed_environment, clients=clients, now=self.clock, copy_threads=1)
 
 
 def new_day(
     raw: Any, clock: Clock, *, seed: int, unlucky: float, sweep_every: float, lines: tuple[Line, ...] = LINES
 ) -> Day:
-    """Return a day by chance; the same seed is the same day."""
+    """Return a random day; the same seed gives the same day."""
     chance = random.Random(seed)
     queue = Queue(clock, chance)
     world = World(lines, clock, queue, chance, raw, raw.jobs)

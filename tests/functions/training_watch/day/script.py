@@ -1,10 +1,10 @@
-"""What happens in the day, and what has to come of it: worked out from the script alone, none of it by the watch."""
+"""The events of the day, and their expected results: derived from the script alone, not from the watch."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 MOST = 3
-"""Restarts of one line, in the settings of the day; lines that begin with `frugal-` have one."""
+"""Maximum restarts of a series in the settings of the day; names that begin with `frugal-` have one."""
 EVERY = 20
 """Minutes of training between two checkpoints."""
 SICK = ("nan", "loss-spike", "stall", "throughput")
@@ -24,7 +24,7 @@ FINAL = {
 
 @dataclass(frozen=True)
 class Fate:
-    """What befalls one job, so many minutes after its training began."""
+    """The end of one job, some minutes after its training began."""
 
     kind: str
     minute: int
@@ -32,7 +32,7 @@ class Fate:
 
 @dataclass(frozen=True)
 class Line:
-    """A job and those that go on from it."""
+    """A job and its restarts."""
 
     root: str
     fates: tuple[Fate, ...]
@@ -44,27 +44,27 @@ class Line:
     silent: bool = False
     """All its events are lost."""
     name_taken: bool = False
-    """Somebody has a job of its first successor's name."""
+    """Another job has the name of its first successor."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What must be so of one job in the end."""
+    """The expected final state of one job."""
 
     job: str
     begins_at: int
-    """Step that its program goes on from."""
+    """Step from which its program resumes."""
     place: str
-    """Where its checkpoints are, below the bucket."""
+    """Its checkpoint prefix in the bucket."""
     given: str | None
-    """The only checkpoint that it finds, as `job of origin/folder`; none: what its predecessors left."""
+    """The only checkpoint that it finds, as `job of origin/folder`; `None`: those of its predecessors."""
     decision: str | None
-    """none: nobody's to decide."""
-    told: frozenset[str]
+    """`None`: no decision."""
+    reported: frozenset[str]
 
 
 def outcomes(line: Line) -> Iterator[Outcome]:
-    """Yield each job of a line that must be there, in their order."""
+    """Yield all expected jobs of a series, in order."""
     most = 1 if line.root.startswith("frugal-") else MOST
     begins, given, place = 0, None, f"runs/{line.root}"
     whole: list[tuple[int, str]] = []
@@ -72,8 +72,8 @@ def outcomes(line: Line) -> Iterator[Outcome]:
         name = f"{line.root}-r{attempt}" if attempt else line.root
         steps = range(begins + EVERY, begins + fate.minute, EVERY) if line.checkpoints else range(0)
         whole += [(step, f"{name}/checkpoint-{step}") for step in steps]
-        decision, told = _decision(line, fate, attempt, most, bool(whole))
-        yield Outcome(job=name, begins_at=begins, place=place, given=given, decision=decision, told=told)
+        decision, reported = _decision(line, fate, attempt, most, bool(whole))
+        yield Outcome(job=name, begins_at=begins, place=place, given=given, decision=decision, reported=reported)
         if decision != "restart":
             return
         begins, origin = max(whole, default=(0, ""))

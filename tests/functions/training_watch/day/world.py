@@ -1,4 +1,4 @@
-"""SageMaker, CloudWatch, EventBridge and the training programs, as the script has them: all but the watch."""
+"""SageMaker, CloudWatch, EventBridge and the training programs of the script: everything except the watch."""
 
 import heapq
 import itertools
@@ -17,18 +17,18 @@ BUCKET = "checkpoints-of-ours"
 FILES = ("model.safetensors", "optimizer.pt", "trainer_state.json")
 EVENTS = 200
 SPARED = 80
-"""After so many events none is doubled at once, so that the day has room for each; the rest are old ones again."""
+"""After this number of events, none is duplicated immediately, so that the day has time for all; old ones follow."""
 ROLE = "arn:aws:iam::123456789012:role/trains"
 METRICS = {"nan": "loss_nan", "loss-spike": "loss", "stall": "loss", "throughput": "speed"}
 DATAPOINTS = {"nan": 1, "loss-spike": 3, "stall": 30, "throughput": 3}
-"""Minutes that each is bad before its alarm goes on, as the day's settings have them."""
+"""Minutes of bad values before each alarm changes to ALARM, as in the day's settings."""
 TRAINING = "SageMaker Training Job State Change"
 ALARM = "CloudWatch Alarm State Change"
 
 
 @dataclass
 class World:
-    """`jobs`: SageMaker's own; `raw`: clients that nothing befalls."""
+    """`jobs`: SageMaker's jobs; `raw`: clients that do not crash."""
 
     lines: tuple[Line, ...]
     clock: Clock
@@ -38,17 +38,17 @@ class World:
     jobs: dict[str, Any]
     known: set[str] = field(default_factory=lambda: set())
     stopping: dict[str, float] = field(default_factory=lambda: {})
-    """When each job was asked to stop."""
+    """When each job was requested to stop."""
     sick: dict[str, tuple[str, float]] = field(default_factory=lambda: {})
     found: dict[str, dict[str, bytes]] = field(default_factory=lambda: {})
     began: dict[str, int] = field(default_factory=lambda: {})
-    told: list[str] = field(default_factory=lambda: [])
+    reported: list[str] = field(default_factory=lambda: [])
     events: int = 0
     plan: list[tuple[float, int, Callable[[], None]]] = field(default_factory=lambda: [])
     number: Any = field(default_factory=itertools.count)
 
     def at(self, seconds: float, what: Callable[[], None]) -> None:
-        """Let something happen in so many seconds."""
+        """Schedule something in `seconds`."""
         heapq.heappush(self.plan, (self.clock.now + seconds, next(self.number), what))
 
     def open_the_day(self) -> None:
@@ -57,12 +57,12 @@ class World:
             self.at(line.starts * 60, lambda line=line: self._submit(line))
 
     def observe(self) -> None:
-        """Go on with what the watch has asked for: jobs made, jobs to be stopped, alarms that can now go on."""
+        """Apply the watch's requests: new jobs, jobs to stop, alarms that can now change to ALARM."""
         for name in [name for name in self.jobs if name not in self.known]:
             self.known.add(name)
             self._begin(name)
         for name, job in self.jobs.items():
-            if job.told["TrainingJobStatus"] == "Stopping" and name not in self.stopping:
+            if job.reported["TrainingJobStatus"] == "Stopping" and name not in self.stopping:
                 self.stopping[name] = self.clock.now
                 self._changed(name)
                 self.at(110, lambda name=name: self._end(name, ("Stopped", "Stopped", "")))
@@ -71,17 +71,17 @@ class World:
                 del self.sick[name]
 
     def pad(self) -> None:
-        """Deliver old events again, until there were as many as the day has."""
-        while self.told and self.events < EVENTS:
+        """Deliver old events again, until the day has its number of events."""
+        while self.reported and self.events < EVENTS:
             self.events += 1
-            self.queue.put(self.chance.choice(self.told), self.chance.choice((0, 30, 600)))
+            self.queue.put(self.chance.choice(self.reported), self.chance.choice((0, 30, 600)))
 
     def objects(self, uri: str) -> dict[str, bytes]:
-        """Return what is below a prefix, by path."""
+        """Return the objects under a prefix, by path."""
         return self.raw.read(uri.removeprefix(f"s3://{BUCKET}/").rstrip("/") + "/")
 
     def line_of(self, name: str) -> tuple[Line, Fate] | None:
-        """Return a job's line and fate; a name that a line does not lead to is a stranger's."""
+        """Return a job's series and its end; other names are unrelated jobs."""
         for line in self.lines:
             if name == line.root:
                 return line, line.fates[0]
@@ -135,7 +135,7 @@ class World:
         job: TrainingJob = self.jobs[name]
         job.move("InProgress", "Training", "")
         self._changed(name)
-        uri = job.asked.get("CheckpointConfig", {}).get("S3Uri")
+        uri = job.requested.get("CheckpointConfig", {}).get("S3Uri")
         files = self.objects(uri) if uri else {}
         self.found[name] = files
         steps = [int(path.split("/")[0].split("-")[1]) for path in files if path.endswith("/trainer_state.json")
@@ -144,7 +144,7 @@ class World:
         if uri:
             for minute in range(EVERY, fate.minute + (60 if fate.kind in SICK else 0), EVERY):
                 self.at(minute * 60, lambda step=begins + minute: self._save(name, uri, step, FILES))
-            # One that never became whole, and is newer than any that did.
+            # An incomplete checkpoint, newer than all complete ones.
             self.at(fate.minute * 60 - 150, lambda: self._save(name, uri, begins + fate.minute - 2, FILES[:1]))
         self.at(fate.minute * 60, lambda: self._befall(name, line, fate))
 
@@ -161,7 +161,7 @@ class World:
         self._end(name, (PASSING | FINAL)[fate.kind])
 
     def _save(self, name: str, uri: str, step: int, files: tuple[str, ...]) -> None:
-        if self.jobs[name].told["TrainingJobStatus"] not in ("InProgress", "Stopping"):
+        if self.jobs[name].reported["TrainingJobStatus"] not in ("InProgress", "Stopping"):
             return
         prefix = uri.removeprefix(f"s3://{BUCKET}/")
         for file in files:
@@ -170,9 +170,9 @@ class World:
 
     def _end(self, name: str, how: tuple[str, str, str]) -> None:
         job: TrainingJob = self.jobs[name]
-        if job.told["TrainingJobStatus"] in ("Completed", "Failed", "Stopped"):
+        if job.reported["TrainingJobStatus"] in ("Completed", "Failed", "Stopped"):
             return
-        uri = job.asked.get("CheckpointConfig", {}).get("S3Uri")
+        uri = job.requested.get("CheckpointConfig", {}).get("S3Uri")
         if uri and name in self.stopping:
             self._save(name, uri, self.began.get(name, 0) + 999, FILES)
         job.move(*how)
@@ -190,9 +190,9 @@ class World:
         return True
 
     def _changed(self, name: str) -> None:
-        told = self.jobs[name].told
-        detail = {"TrainingJobName": name, "TrainingJobStatus": told["TrainingJobStatus"]}
-        self._send(name, TRAINING, {**detail, "SecondaryStatus": told["SecondaryStatus"]})
+        reported = self.jobs[name].reported
+        detail = {"TrainingJobName": name, "TrainingJobStatus": reported["TrainingJobStatus"]}
+        self._send(name, TRAINING, {**detail, "SecondaryStatus": reported["SecondaryStatus"]})
 
     def _send(self, name: str, kind: str, detail: dict[str, Any]) -> None:
         found = self.line_of(name)
@@ -200,7 +200,7 @@ class World:
             return
         time = datetime.fromtimestamp(self.clock.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         body = as_event(kind, time, detail)
-        self.told.append(body)
+        self.reported.append(body)
         copies = self.chance.choice((1, 1, 2, 3)) if self.events < SPARED else 1
         for _ in range(copies):
             self.events += 1

@@ -10,12 +10,12 @@ from tools.synth_environment import ROOT, use_project_node
 
 CDK = ROOT / "node_modules" / ".bin" / "cdk"
 JSII_CACHE = {"JSII_RUNTIME_PACKAGE_CACHE_ROOT": os.path.expanduser("~/.cache/aws/jsii/package-cache")}
-"""In a home of its own an app would unpack the CDK's library anew, which takes longer than all else that it does."""
+"""With its own HOME an app would unpack the CDK library again, which takes longer than everything else."""
 DEPLOY = ("deploy", "--all", "--require-approval", "never", "--progress", "events")
 
 
 class Cli:
-    """Runs the project's `cdk` with a home of its own: the CLI caches accounts there.
+    """Runs the project's `cdk` with its own HOME: the CLI caches accounts there.
 
     What it runs on is an app of this folder, by its file's name, or an assembly that is synthesized already.
     """
@@ -58,7 +58,7 @@ class Cli:
         return self._home / f"{app}.out"
 
     def __call__(self, app: str | Path, *arguments: str) -> str:
-        """Run one command that must succeed, and return what it said."""
+        """Run one command that must succeed, and return its output."""
         done = self.run(app, *arguments)
         assert done.returncode == 0, f"cdk {arguments}:\n{done.stdout}\n{done.stderr}\n{self.aws.server_log[-3000:]}"
         return done.stdout + done.stderr

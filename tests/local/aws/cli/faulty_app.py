@@ -1,4 +1,4 @@
-"""A CDK app with one mistake, or without: then it deploys."""
+"""A CDK app with one error, or none: then it deploys."""
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
@@ -12,7 +12,7 @@ def faulty_app(app: cdk.App, fault: str = "") -> None:
     if fault == "unknown property":
         resource = bucket.node.default_child
         assert isinstance(resource, s3.CfnBucket)
-        resource.add_property_override("Colour", "red")
+        resource.add_property_override("Color", "red")
     policy = "NoSuchPolicy" if fault == "unknown policy" else "AmazonS3ReadOnlyAccess"
     iam.CfnRole(
         stack,

@@ -1,4 +1,4 @@
-"""The real CDK CLI against the emulation: bootstrap, deploy, again, diff, update, destroy, and what goes wrong.
+"""The real CDK CLI against the emulation: bootstrap, deploy, again, diff, update, destroy, and errors.
 
 It synthesizes once itself; the other assemblies are made in this process, in less than a tenth of the time.
 """
@@ -76,13 +76,13 @@ def test_the_cdk_cli_deploys_updates_and_destroys(cdk: Cli, tmp_path: Path) -> N
     assert bucket not in [item["Name"] for item in cdk.aws.client("s3").list_buckets()["Buckets"]]
 
 
-def test_a_mistake_is_told_with_the_constructs_path_before_anything_is_created(cdk: Cli, tmp_path: Path) -> None:
+def test_an_error_is_reported_with_the_constructs_path_before_anything_is_created(cdk: Cli, tmp_path: Path) -> None:
     faulty_app(app_for(tmp_path), "unknown property")
     done = cdk.run(tmp_path, *DEPLOY)
     assert done.returncode == 1
     assert "Early validation failed" in done.stdout + done.stderr
     assert "Faulty/Data/Resource" in done.stdout + done.stderr
-    assert "unknown property Colour" in done.stdout + done.stderr
+    assert "unknown property Color" in done.stdout + done.stderr
     assert [event["ResourceType"] for event in cdk.aws.events("Faulty")] == ["AWS::CloudFormation::Stack"]
 
 

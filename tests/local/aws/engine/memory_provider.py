@@ -10,7 +10,7 @@ from local.aws.template.values import TemplateError
 
 
 class MemoryProvider:
-    """Knows `Test::Thing`: `Name` can only be set at creation, `Fail` makes a call fail that it names."""
+    """Serves `Test::Thing`: `Name` can only be set at creation, `Fail` makes a call fail that it names."""
 
     def __init__(self) -> None:
         self.things: dict[str, Mapping[str, Any]] = {}

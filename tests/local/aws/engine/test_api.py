@@ -1,4 +1,4 @@
-"""The query API, as boto3 understands it over HTTP."""
+"""The query API, as boto3 calls it over HTTP."""
 
 import json
 import time
@@ -25,13 +25,13 @@ TEMPLATE: dict[str, Any] = {
 }
 
 
-def nobody(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+def no_one(environ: dict[str, Any], start_response: Any) -> list[bytes]:
     start_response("404 Not Found", [])
     return []
 
 
-def nothing(asked: str) -> dict[str, Any]:
-    return {"asked": asked}
+def nothing(requested: str) -> dict[str, Any]:
+    return {"requested": requested}
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def cloudformation(bench: Bench) -> Iterator[Any]:
     server = make_server(
         "127.0.0.1",
         0,
-        Router(bench.engine, nobody, default_region=REGION, invoke=nothing, steer=nothing),
+        Router(bench.engine, no_one, default_region=REGION, invoke=nothing, steer=nothing),
         threaded=True,
     )
     Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
@@ -69,8 +69,8 @@ def deploy(client: Any, template: dict[str, Any], kind: str = "CREATE", name: st
 def refused(call: Any, **arguments: Any) -> tuple[str, str]:
     with pytest.raises(ClientError) as error:
         call(**arguments)
-    told: Any = error.value.response
-    return told["Error"]["Code"], told["Error"]["Message"]
+    reported: Any = error.value.response
+    return reported["Error"]["Code"], reported["Error"]["Message"]
 
 
 def test_a_deployment_by_change_set_can_be_read_back(cloudformation: Any) -> None:
@@ -175,7 +175,7 @@ def test_a_change_set_without_changes_says_so(cloudformation: Any) -> None:
     assert code == "InvalidChangeSetStatus"
 
 
-def test_a_change_set_tells_what_changes_and_what_is_replaced(cloudformation: Any) -> None:
+def test_a_change_set_reports_what_changes_and_what_is_replaced(cloudformation: Any) -> None:
     deploy(cloudformation, TEMPLATE)
     changed = json.loads(json.dumps(TEMPLATE))
     changed["Resources"]["A"]["Properties"]["Name"] = "other"
@@ -195,7 +195,7 @@ def test_a_change_set_tells_what_changes_and_what_is_replaced(cloudformation: An
 
 
 def test_a_refused_template_makes_a_failed_change_set_with_events(cloudformation: Any) -> None:
-    wrong = {"Resources": {"A": {"Type": "Test::Thing", "Properties": {"Colour": "red"}}}}
+    wrong = {"Resources": {"A": {"Type": "Test::Thing", "Properties": {"Color": "red"}}}}
     cloudformation.create_change_set(
         StackName="S", ChangeSetName="cs", ChangeSetType="CREATE", TemplateBody=json.dumps(wrong)
     )
@@ -204,7 +204,7 @@ def test_a_refused_template_makes_a_failed_change_set_with_events(cloudformation
     assert "AWS::EarlyValidation" in found["StatusReason"]
     events = cloudformation.describe_events(StackName="S", ChangeSetName="cs")["OperationEvents"]
     assert [(item["LogicalResourceId"], item["ValidationStatusReason"], item["ValidationPath"]) for item in events] == [
-        ("A", "unknown property Colour", "/Resources/A/Properties")
+        ("A", "unknown property Color", "/Resources/A/Properties")
     ]
 
 

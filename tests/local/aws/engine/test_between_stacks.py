@@ -1,4 +1,4 @@
-"""What stacks are to one another: exports, weak references, nesting."""
+"""Relations between stacks: exports, weak references, nesting."""
 
 import json
 from typing import Any
@@ -53,7 +53,7 @@ def test_changing_an_export_in_use_rolls_the_update_back(bench: Bench) -> None:
     assert stack.outputs[0].value == "one"
 
 
-def test_a_missing_export_is_told(bench: Bench) -> None:
+def test_a_missing_export_is_reported(bench: Bench) -> None:
     assert "No export named shared found." in bench.refusal(consumer(IMPORT))
 
 
@@ -68,7 +68,7 @@ def test_a_weak_reference_reads_any_output_and_holds_nothing(bench: Bench) -> No
         bench.update(user, consumer(weak))
 
 
-def test_a_weak_reference_to_an_output_that_is_not_there_is_told(bench: Bench) -> None:
+def test_a_weak_reference_to_an_output_that_is_not_there_is_reported(bench: Bench) -> None:
     bench.create("P", producer())
     with pytest.raises(TemplateError, match="stack P has no output Nothing"):
         bench.create("C", consumer({"Fn::GetStackOutput": {"StackName": "P", "OutputName": "Nothing"}}))

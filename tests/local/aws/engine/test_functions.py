@@ -1,4 +1,4 @@
-"""Every intrinsic function, by what a stack's outputs say."""
+"""Every intrinsic function, by the outputs of a stack."""
 
 import re
 from typing import Any
@@ -78,10 +78,10 @@ def test_no_value_leaves_the_member_out(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ({"Ref": "Nobody"}, "Ref to Nobody"),
-        ({"Fn::GetAtt": ["Nobody", "Arn"]}, "GetAtt of Nobody"),
-        ({"Fn::GetAtt": ["Thing", "Colour"]}, "has no attribute Colour; known are Arn, Value"),
-        ({"Fn::Sub": "${Thing.Colour}"}, "has no attribute Colour"),
+        ({"Ref": "Missing"}, "Ref to Missing"),
+        ({"Fn::GetAtt": ["Missing", "Arn"]}, "GetAtt of Missing"),
+        ({"Fn::GetAtt": ["Thing", "Color"]}, "has no attribute Color; known are Arn, Value"),
+        ({"Fn::Sub": "${Thing.Color}"}, "has no attribute Color"),
         ({"Fn::If": ["Maybe", 1, 2]}, "condition Maybe is not declared"),
         ({"Fn::Transform": {"Name": "AWS::Include"}}, "function Fn::Transform is not supported"),
         ({"Fn::Select": [3, ["a"]]}, "cannot select nonexistent value at index 3"),
@@ -94,6 +94,6 @@ def test_no_value_leaves_the_member_out(bench: Bench) -> None:
         ({"Fn::Cidr": ["10.0.0.0/8", 257, 8]}, "makes 1 to 256 blocks, not 257"),
     ],
 )
-def test_a_mistake_is_told_before_anything_is_created(bench: Bench, value: Any, said: str) -> None:
+def test_an_error_is_reported_before_anything_is_created(bench: Bench, value: Any, said: str) -> None:
     user = {"Type": "Test::Thing", "Properties": {"Value": value}}
     assert said in bench.refusal({**BASE, "Resources": {**BASE["Resources"], "User": user}})

@@ -30,8 +30,8 @@ def reason(stack: Stack, status: str) -> str:
 
 def test_every_complete_event_says_how_real_the_resource_is(bench: Bench) -> None:
     stack = bench.create("S", resources(A=thing(), B=thing({"DependsOn": "A"}, Value="recorded")))
-    told = {event.logical_id: event.reason for event in stack.events if event.status == "CREATE_COMPLETE"}
-    assert told == {"A": "level: api", "B": "level: recorded", "S": None}
+    reported = {event.logical_id: event.reason for event in stack.events if event.status == "CREATE_COMPLETE"}
+    assert reported == {"A": "level: api", "B": "level: recorded", "S": None}
     assert statuses(stack) == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE"]
 
 
@@ -46,7 +46,7 @@ def test_a_failed_creation_is_rolled_back_in_reverse(bench: Bench) -> None:
     assert bench.provider.things == {}
 
 
-def test_a_failed_creation_may_be_left_standing_and_mended(bench: Bench) -> None:
+def test_a_failed_creation_may_be_left_standing_and_fixed(bench: Bench) -> None:
     stack = bench.create("S", resources(A=thing(), B=thing({"DependsOn": "A"}, Fail="create")), on_failure="DO_NOTHING")
     assert stack.status == "CREATE_FAILED"
     assert bench.update(stack, resources(A=thing(), B=thing({"DependsOn": "A"})))
@@ -214,7 +214,9 @@ def test_a_stacks_tags_reach_its_resources_and_changing_them_updates_all(bench: 
     assert bench.provider.tags["thing-1"]["team"] == "ml"
 
 
-def test_a_mistake_in_a_provider_fails_the_resource_and_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_in_a_provider_fails_the_resource_and_is_reported(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: Any) -> Any:
         raise ZeroDivisionError("oops")
 

@@ -63,36 +63,36 @@ def test_an_ill_formed_template_is_refused(bench: Bench, template: dict[str, Any
         bench.create("S", template)
 
 
-def test_what_a_policy_would_have_waited_for_is_told() -> None:
+def test_what_a_policy_would_have_waited_for_is_reported() -> None:
     template = parse_template(json.dumps({"Resources": {"A": {**GROUP, "CreationPolicy": SIGNAL, **ROLLING}}}))
     group = template.resources["A"]
-    (told,) = notes_on_creation(group.creation_policy)
-    assert told.startswith("CreationPolicy: 2 signals count as given")
+    (reported,) = notes_on_creation(group.creation_policy)
+    assert reported.startswith("CreationPolicy: 2 signals count as given")
     assert notes_on_update(group.update_policy) == ("UpdatePolicy: AutoScalingRollingUpdate replaces no instance here",)
     assert notes_on_creation(None) == notes_on_update(None) == ()
 
 
-def test_all_findings_are_told_at_once(bench: Bench) -> None:
+def test_all_findings_are_reported_together(bench: Bench) -> None:
     said = bench.refusal(
         {
             "Resources": {
-                "A": {**THING, "DependsOn": "Gone", "Properties": {"Value": {"Ref": "Nobody"}}},
+                "A": {**THING, "DependsOn": "Gone", "Properties": {"Value": {"Ref": "Missing"}}},
                 "B": {**THING, "Condition": "Undeclared"},
             },
-            "Outputs": {"Out": {"Value": {"Fn::GetAtt": ["A", "Colour"]}}},
+            "Outputs": {"Out": {"Value": {"Fn::GetAtt": ["A", "Color"]}}},
         }
     )
     assert "4 problems" in said
-    for part in ("DependsOn names Gone", "Ref to Nobody", "condition Undeclared", "no attribute Colour"):
+    for part in ("DependsOn names Gone", "Ref to Missing", "condition Undeclared", "no attribute Color"):
         assert part in said
 
 
 def test_what_the_provider_does_not_know_is_refused(bench: Bench) -> None:
     said = bench.refusal(
-        {"Resources": {"A": {"Type": "AWS::No::Such"}, "B": {**THING, "Properties": {"Colour": "red"}}}}
+        {"Resources": {"A": {"Type": "AWS::No::Such"}, "B": {**THING, "Properties": {"Color": "red"}}}}
     )
     assert "/Resources/A/Properties (AWS::No::Such): unknown type" in said
-    assert "unknown property Colour" in said
+    assert "unknown property Color" in said
 
 
 def test_a_cycle_is_named(bench: Bench) -> None:

@@ -17,7 +17,7 @@ SSM = "arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore"
 
 
 class Clusters:
-    """Deploys stacks of a provider and a cluster, and tells what came of them."""
+    """Deploys stacks of a provider and a cluster, and reports what resulted from them."""
 
     def __init__(self, aws: LocalAws) -> None:
         self.aws = aws
@@ -98,9 +98,9 @@ class Clusters:
     def why(self, stack: str) -> str:
         """Why the last operation on a stack failed."""
         events = self.aws.events(stack)
-        told = [event for event in events if event["OperationId"] == events[-1]["OperationId"]]
+        reported = [event for event in events if event["OperationId"] == events[-1]["OperationId"]]
         return "; ".join(
-            event.get("ResourceStatusReason", "") for event in told if event["ResourceStatus"].endswith("_FAILED")
+            event.get("ResourceStatusReason", "") for event in reported if event["ResourceStatus"].endswith("_FAILED")
         )
 
     def deployed(self, name: str) -> dict[str, Any]:

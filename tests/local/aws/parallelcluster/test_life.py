@@ -1,4 +1,4 @@
-"""A cluster's life with the provider's stand-in: made, read back, changed, refused, deleted."""
+"""A cluster's life cycle with the provider's stand-in: made, read back, changed, refused, deleted."""
 
 import json
 from typing import Any
@@ -43,13 +43,13 @@ def test_a_cluster_is_made_read_back_changed_and_deleted(clusters: Clusters):
 
 def test_events_say_that_it_is_a_stand_in(clusters: Clusters):
     clusters.deploy("said", clusters.template("said-1", clusters.configuration()))
-    told = {
+    reported = {
         event["LogicalResourceId"]: event.get("ResourceStatusReason", "")
         for event in clusters.aws.events("said")
         if event["ResourceStatus"] == "CREATE_COMPLETE"
     }
-    assert "STAND-IN" in told["Provider"]
-    assert "STAND-IN" in told["Cluster"]
+    assert "STAND-IN" in reported["Provider"]
+    assert "STAND-IN" in reported["Cluster"]
     assert clusters.destroy("said") == "DELETE_COMPLETE"
 
 

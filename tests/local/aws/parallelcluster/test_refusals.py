@@ -1,4 +1,4 @@
-"""The provider's stand-in refuses what AWS's provider refuses, and makes nothing then."""
+"""The provider's stand-in refuses what AWS's provider refuses, and creates nothing then."""
 
 from collections.abc import Callable
 from typing import Any
@@ -91,7 +91,7 @@ def _other_region(template: dict[str, Any]) -> None:
         (_name_of_a_stack, "Cluster spoilt already exists"),
         (_unknown_parameter, "Nothing"),
         (_unknown_policy, "NoSuchEntity"),
-        (_other_version, "3.16.x only, not for 3.13.0"),
+        (_other_version, "3.16.x only, not 3.13.0"),
         (_other_region, "serves functions of that region only"),
     ],
 )

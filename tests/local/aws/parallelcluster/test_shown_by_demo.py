@@ -1,4 +1,4 @@
-"""`make demo` shows a ParallelCluster as its stack tells it."""
+"""`make demo` shows a ParallelCluster as its stack reports it."""
 
 from typing import Any
 
@@ -33,13 +33,13 @@ def test_the_demo_shows_nodes_storage_hooks_and_the_stand_in(clusters: Clusters)
         "ParallelCluster shown-1 (CREATE_COMPLETE), version 3.16.1, alinux2023",
         "head node c5.2xlarge 1",
         "login login c5.large 2",
-        "queue trn1, trn1 trn1.32xlarge 0 to 4 yes together whole nodes",
-        "/apps apps Ebs made by ParallelCluster, 200 GiB",
+        "queue trn1, trn1 trn1.32xlarge 0 to 4 yes together exclusive",
+        "/apps apps Ebs created by ParallelCluster, 200 GiB",
         "OnNodeConfigured of the head node: s3://scripts/entry.sh",
         "OnNodeConfigured of nodes of trn1: s3://scripts/entry.sh",
     ):
         assert expected in lines, lines
     head = clusters.outputs("shown-1")
-    stood_in = f"head node {head['HeadNodeInstanceID']} at {head['HeadNodePrivateIP']}: a STAND-IN"
-    assert any(line.startswith(stood_in) for line in lines)
+    was_in = f"head node {head['HeadNodeInstanceID']} at {head['HeadNodePrivateIP']}: a STAND-IN"
+    assert any(line.startswith(was_in) for line in lines)
     assert clusters.destroy("shown") == "DELETE_COMPLETE"

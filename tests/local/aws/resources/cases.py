@@ -1,4 +1,4 @@
-"""One life a type: how it is created, how the service tells of it, what an update changes."""
+"""One life cycle per type: how it is created, what the service reports, what an update changes."""
 
 import contextlib
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from tests.local.aws.resources import endpoint_cases as endpoints
 from tests.local.aws.resources import notebook_cases as notebooks
 from tests.local.aws.resources.machine_cases import (
     MACHINE,
-    MACHINE_TOLD,
+    MACHINE_REPORTED,
     OTHER,
     SCHEDULER,
     machine,
@@ -19,8 +19,8 @@ from tests.local.aws.resources.machine_cases import (
 from tests.local.aws.resources.queue_cases import POISON, QUEUE, TABLE, make_poison, queue, table
 from tests.local.aws.resources.support import Deployer, trust
 
-Told = Callable[[Any, str], dict[str, Any]]
-"""What the service tells of the resource, from a client and the physical id."""
+Reported = Callable[[Any, str], dict[str, Any]]
+"""What the service reports of the resource, from a client and the physical id."""
 
 READ = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}]}
 WRITE = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:PutObject", "Resource": "*"}]}
@@ -33,13 +33,13 @@ class Case:
     type: str
     service: str
     properties: dict[str, Any]
-    told: Told
+    reported: Reported
     expected: dict[str, Any]
-    """Members of what is told after creation."""
+    """Members of what is reported after creation."""
     change: dict[str, Any] = field(default_factory=dict[str, Any])
     """Properties of the update; `None` takes one away."""
     changed: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Members of what is told after the update."""
+    """Members of what is reported after the update."""
     attributes: tuple[str, ...] = ()
     """Attributes that must be there; by default all of the table's."""
     before: Callable[[Deployer], object] | None = None
@@ -47,7 +47,7 @@ class Case:
 
 
 def bucket_settings(client: Any, name: str) -> dict[str, Any]:
-    """All that S3 tells of a bucket's settings."""
+    """All that S3 reports about a bucket's settings."""
     lifecycle: Any = None
     with contextlib.suppress(client.exceptions.ClientError):
         lifecycle = client.get_bucket_lifecycle_configuration(Bucket=name)["Rules"]
@@ -64,7 +64,7 @@ def bucket_settings(client: Any, name: str) -> dict[str, Any]:
 
 
 def role(client: Any, name: str) -> dict[str, Any]:
-    """All that IAM tells of a role."""
+    """All that IAM reports about a role."""
     return client.get_role(RoleName=name)["Role"] | {
         "inline": {
             one: client.get_role_policy(RoleName=name, PolicyName=one)["PolicyDocument"]
@@ -78,7 +78,7 @@ def role(client: Any, name: str) -> dict[str, Any]:
 
 
 def key(client: Any, key_id: str) -> dict[str, Any]:
-    """All that KMS tells of a key."""
+    """All that KMS reports about a key."""
     return client.describe_key(KeyId=key_id)["KeyMetadata"] | {
         "rotation": client.get_key_rotation_status(KeyId=key_id)["KeyRotationEnabled"],
         "policy": client.get_key_policy(KeyId=key_id, PolicyName="default")["Policy"],
@@ -97,7 +97,7 @@ LIFECYCLE_RULE = {
     "NoncurrentVersionExpiration": {"NoncurrentDays": 9},
     "Transitions": [{"StorageClass": "GLACIER", "TransitionInDays": 10}],
 }
-LIFECYCLE_TOLD = {
+LIFECYCLE_REPORTED = {
     "ID": "old",
     "Status": "Enabled",
     "Filter": {"Prefix": "logs/"},
@@ -113,7 +113,7 @@ CASES = (
         type="AWS::SageMaker::NotebookInstance",
         service="sagemaker",
         properties=notebooks.NOTEBOOK,
-        told=notebooks.notebook,
+        reported=notebooks.notebook,
         expected={
             "NotebookInstanceStatus": "InService",
             "PlatformIdentifier": "notebook-al2023-v1",
@@ -132,7 +132,7 @@ CASES = (
         type="AWS::SageMaker::NotebookInstanceLifecycleConfig",
         service="sagemaker",
         properties=notebooks.CONFIG,
-        told=notebooks.config,
+        reported=notebooks.config,
         expected={"OnStart": [{"Content": notebooks.SCRIPT}], "tags": {"fleet"}},
         change={"OnStart": [{"Content": notebooks.LONGER}]},
         changed={"OnStart": [{"Content": notebooks.LONGER}]},
@@ -141,7 +141,7 @@ CASES = (
         type="AWS::SageMaker::CodeRepository",
         service="sagemaker",
         properties=notebooks.REPOSITORY,
-        told=notebooks.repository,
+        reported=notebooks.repository,
         expected={"GitConfig": notebooks.REPOSITORY["GitConfig"], "tags": {"fleet"}},
         change={"Tags": [{"Key": "kind", "Value": "code"}]},
         changed={"tags": {"fleet", "kind"}},
@@ -150,7 +150,7 @@ CASES = (
         type="AWS::SageMaker::Model",
         service="sagemaker",
         properties=endpoints.MODEL,
-        told=endpoints.model,
+        reported=endpoints.model,
         expected={
             "PrimaryContainer": endpoints.MODEL["PrimaryContainer"],
             "ExecutionRoleArn": endpoints.ROLE,
@@ -165,7 +165,7 @@ CASES = (
         type="AWS::SageMaker::EndpointConfig",
         service="sagemaker",
         properties=endpoints.CONFIG,
-        told=endpoints.config,
+        reported=endpoints.config,
         expected={
             "ProductionVariants": [endpoints.VARIANT],
             "DataCaptureConfig": endpoints.CAPTURE,
@@ -177,7 +177,7 @@ CASES = (
         type="AWS::SageMaker::Endpoint",
         service="sagemaker",
         properties={**endpoints.ENDPOINT, **endpoints.FOR_UPDATES},
-        told=endpoints.endpoint,
+        reported=endpoints.endpoint,
         expected={
             "EndpointStatus": "InService",
             "EndpointConfigName": "gpt-j-1",
@@ -200,13 +200,13 @@ CASES = (
             "CorsConfiguration": {"CorsRules": [{"AllowedMethods": ["GET"], "AllowedOrigins": ["*"], "MaxAge": 5}]},
             "Tags": [{"Key": "kind", "Value": "data"}],
         },
-        told=bucket_settings,
+        reported=bucket_settings,
         expected={
             "versioning": "Enabled",
             "encryption": {"ApplyServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}, "BucketKeyEnabled": True},
             "block": BLOCK,
             "ownership": [{"ObjectOwnership": "BucketOwnerEnforced"}],
-            "lifecycle": [LIFECYCLE_TOLD],
+            "lifecycle": [LIFECYCLE_REPORTED],
             "cors": [{"AllowedMethods": ["GET"], "AllowedOrigins": ["*"], "MaxAgeSeconds": 5}],
             "region": "us-west-2",
             "tags": [{"Key": "fleet", "Value": "test"}, {"Key": "kind", "Value": "data"}],
@@ -230,7 +230,7 @@ CASES = (
             "ManagedPolicyArns": ["arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore"],
             "Tags": [{"Key": "old", "Value": "1"}],
         },
-        told=role,
+        reported=role,
         expected={
             "Description": "one",
             "MaxSessionDuration": 7200,
@@ -257,7 +257,7 @@ CASES = (
         type="AWS::IAM::ManagedPolicy",
         service="iam",
         properties={"PolicyDocument": READ, "Description": "d"},
-        told=lambda client, arn: client.get_policy_version(
+        reported=lambda client, arn: client.get_policy_version(
             PolicyArn=arn, VersionId=client.get_policy(PolicyArn=arn)["Policy"]["DefaultVersionId"]
         )["PolicyVersion"],
         expected={"Document": READ},
@@ -268,7 +268,7 @@ CASES = (
         type="AWS::IAM::ServiceLinkedRole",
         service="iam",
         properties={"AWSServiceName": "sagemaker.amazonaws.com"},
-        told=role,
+        reported=role,
         expected={"Path": "/aws-service-role/sagemaker.amazonaws.com/"},
     ),
     Case(
@@ -280,7 +280,7 @@ CASES = (
             "Description": "fleet",
             "PendingWindowInDays": 7,
         },
-        told=key,
+        reported=key,
         expected={"Description": "fleet", "rotation": True, "tags": [{"TagKey": "fleet", "TagValue": "test"}]},
         change={"Description": "other", "EnableKeyRotation": False, "Enabled": False},
         changed={"Description": "other", "rotation": False, "Enabled": False},
@@ -289,7 +289,7 @@ CASES = (
         type="AWS::Logs::LogGroup",
         service="logs",
         properties={"LogGroupName": "/fleet/flow", "RetentionInDays": 30, "Tags": [{"Key": "a", "Value": "b"}]},
-        told=lambda client, name: (
+        reported=lambda client, name: (
             client.describe_log_groups(logGroupNamePrefix=name)["logGroups"][0]
             | {"tags": client.list_tags_log_group(logGroupName=name)["tags"]}
         ),
@@ -301,7 +301,7 @@ CASES = (
         type="AWS::SSM::Parameter",
         service="ssm",
         properties={"Name": "/fleet/version", "Type": "String", "Value": "1", "Description": "d"},
-        told=lambda client, name: client.get_parameter(Name=name)["Parameter"],
+        reported=lambda client, name: client.get_parameter(Name=name)["Parameter"],
         expected={"Value": "1", "Type": "String"},
         change={"Value": "2"},
         changed={"Value": "2", "Version": 2},
@@ -313,7 +313,7 @@ CASES = (
             "GenerateSecretString": {"SecretStringTemplate": '{"user":"slurm"}', "GenerateStringKey": "password"},
             "Description": "one",
         },
-        told=lambda client, arn: (
+        reported=lambda client, arn: (
             client.describe_secret(SecretId=arn) | {"text": client.get_secret_value(SecretId=arn)["SecretString"][:24]}
         ),
         expected={"Description": "one", "text": '{"user": "slurm", "passw'},
@@ -334,7 +334,7 @@ CASES = (
             "Dimensions": [{"Name": "FileSystemId", "Value": "fs-1"}],
             "TreatMissingData": "breaching",
         },
-        told=lambda client, name: client.describe_alarms(AlarmNames=[name])["MetricAlarms"][0],
+        reported=lambda client, name: client.describe_alarms(AlarmNames=[name])["MetricAlarms"][0],
         expected={"EvaluationPeriods": 2, "Threshold": 80.0, "TreatMissingData": "breaching", "Period": 300},
         change={"Threshold": 90},
         changed={"Threshold": 90.0},
@@ -343,7 +343,7 @@ CASES = (
         type="AWS::SNS::Topic",
         service="sns",
         properties={"DisplayName": "fleet", "KmsMasterKeyId": "alias/aws/sns"},
-        told=lambda client, arn: client.get_topic_attributes(TopicArn=arn)["Attributes"],
+        reported=lambda client, arn: client.get_topic_attributes(TopicArn=arn)["Attributes"],
         expected={"DisplayName": "fleet", "KmsMasterKeyId": "alias/aws/sns"},
         change={"DisplayName": "other"},
         changed={"DisplayName": "other"},
@@ -352,8 +352,8 @@ CASES = (
         type="AWS::StepFunctions::StateMachine",
         service="stepfunctions",
         properties=MACHINE,
-        told=machine,
-        expected=MACHINE_TOLD,
+        reported=machine,
+        expected=MACHINE_REPORTED,
         change={"DefinitionString": OTHER},
         changed={"definition": OTHER},
         before=make_role,
@@ -368,7 +368,7 @@ CASES = (
             "FlexibleTimeWindow": {"Mode": "OFF"},
             "Target": {"Arn": "arn:aws:sqs:us-west-2:123456789012:jobs", "RoleArn": SCHEDULER, "Input": "{}"},
         },
-        told=lambda client, name: client.get_schedule(Name=name),
+        reported=lambda client, name: client.get_schedule(Name=name),
         expected={"ScheduleExpressionTimezone": "Europe/Vienna", "State": "ENABLED"},
         before=make_schedule_role,
         change={"State": "DISABLED"},
@@ -386,7 +386,7 @@ CASES = (
                 '"countType":"sinceImagePushed","countUnit":"days","countNumber":365},"action":{"type":"expire"}}]}'
             },
         },
-        told=lambda client, name: (
+        reported=lambda client, name: (
             client.describe_repositories(repositoryNames=[name])["repositories"][0]
             | {"lifecycle": "365" in client.get_lifecycle_policy(repositoryName=name)["lifecyclePolicyText"]}
         ),
@@ -403,7 +403,7 @@ CASES = (
         service="sqs",
         before=make_poison,
         properties=QUEUE | {"MessageRetentionPeriod": 1209600, "DelaySeconds": 5},
-        told=queue,
+        reported=queue,
         expected={
             "VisibilityTimeout": "3600",
             "MessageRetentionPeriod": "1209600",
@@ -418,7 +418,7 @@ CASES = (
         type="AWS::DynamoDB::Table",
         service="dynamodb",
         properties=TABLE,
-        told=table,
+        reported=table,
         expected={
             "billing": "PAY_PER_REQUEST",
             "indexes": ["open"],

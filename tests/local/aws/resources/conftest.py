@@ -33,7 +33,7 @@ def provider() -> Iterator[CatalogProvider]:
 
 @pytest.fixture
 def deployer(provider: CatalogProvider) -> Deployer:
-    """An empty account, but for EC2 and AWS's own IAM policies: making those anew takes seconds each time."""
+    """An empty account, but for EC2 and AWS's own IAM policies: making those again takes seconds each time."""
     backend_of: Any = backends.get_backend
     for service in SERVICES:
         for account in list(backend_of(service).values()):

@@ -1,4 +1,4 @@
-"""The lives of databases and what they stand on."""
+"""The life cycles of databases and their dependencies."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from tests.local.aws.resources.cases import Case
 
 
 def parameters(client: Any, name: str, kind: str) -> dict[str, Any]:
-    """All that RDS tells of a parameter group, with the parameters that somebody has set."""
+    """All that RDS reports about a parameter group, with the parameters that someone has set."""
     describe = f"describe_db_{kind}parameter_groups"
     key = "DBClusterParameterGroupName" if kind else "DBParameterGroupName"
     (group,) = getattr(client, describe)(**{key: name})[key.removesuffix("Name") + "s"]
@@ -20,13 +20,13 @@ def tags(client: Any, arn: str) -> dict[str, str]:
 
 
 def cluster(client: Any, name: str) -> dict[str, Any]:
-    """All that RDS tells of a cluster, with its tags."""
+    """All that RDS reports about a cluster, with its tags."""
     (found,) = client.describe_db_clusters(DBClusterIdentifier=name)["DBClusters"]
     return found | {"tags": tags(client, found["DBClusterArn"])}
 
 
 def instance(client: Any, name: str) -> dict[str, Any]:
-    """All that RDS tells of an instance, with its tags."""
+    """All that RDS reports about an instance, with its tags."""
     (found,) = client.describe_db_instances(DBInstanceIdentifier=name)["DBInstances"]
     return found | {"tags": tags(client, found["DBInstanceArn"])}
 
@@ -40,7 +40,7 @@ DATABASE_CASES = (
             "Family": "aurora-mysql8.0",
             "Parameters": {"innodb_lock_wait_timeout": 900, "require_secure_transport": "ON"},
         },
-        told=lambda client, name: parameters(client, name, "cluster_"),
+        reported=lambda client, name: parameters(client, name, "cluster_"),
         expected={
             "Description": "slurmdbd",
             "DBParameterGroupFamily": "aurora-mysql8.0",
@@ -53,7 +53,7 @@ DATABASE_CASES = (
         type="AWS::RDS::DBParameterGroup",
         service="rds",
         properties={"Description": "slurmdbd", "Family": "mariadb11.4", "Parameters": {"log_output": "FILE"}},
-        told=lambda client, name: parameters(client, name, ""),
+        reported=lambda client, name: parameters(client, name, ""),
         expected={"DBParameterGroupFamily": "mariadb11.4", "set": {"log_output": "FILE"}},
         change={"Parameters": {"log_output": "TABLE"}},
         changed={"set": {"log_output": "TABLE"}},
@@ -74,7 +74,7 @@ DATABASE_CASES = (
             "StorageEncrypted": True,
             "Tags": [{"Key": "kind", "Value": "accounting"}],
         },
-        told=cluster,
+        reported=cluster,
         expected={
             "Engine": "aurora-mysql",
             "Port": 3306,
@@ -116,7 +116,7 @@ DATABASE_CASES = (
             "StorageEncrypted": True,
             "Tags": [{"Key": "kind", "Value": "accounting"}],
         },
-        told=instance,
+        reported=instance,
         expected={
             "Engine": "mariadb",
             "DBInstanceClass": "db.t4g.medium",

@@ -1,4 +1,4 @@
-"""Lives of models, endpoint configurations and endpoints of SageMaker."""
+"""Life cycles of models, endpoint configurations and endpoints of SageMaker."""
 
 from typing import Any
 
@@ -59,18 +59,18 @@ ENDPOINT: dict[str, Any] = {
 
 
 def model(client: Any, arn: str) -> dict[str, Any]:
-    """All that SageMaker tells of a model."""
+    """All that SageMaker reports about a model."""
     tags = client.list_tags(ResourceArn=arn)["Tags"]
     return client.describe_model(ModelName=arn.rsplit("/", 1)[-1]) | {"tags": {one["Key"] for one in tags}}
 
 
 def config(client: Any, arn: str) -> dict[str, Any]:
-    """All that SageMaker tells of a configuration."""
+    """All that SageMaker reports about a configuration."""
     return client.describe_endpoint_config(EndpointConfigName=arn.rsplit("/", 1)[-1])
 
 
 def endpoint(client: Any, arn: str) -> dict[str, Any]:
-    """All that SageMaker tells of an endpoint."""
+    """All that SageMaker reports about an endpoint."""
     return client.describe_endpoint(EndpointName=arn.rsplit("/", 1)[-1])
 
 

@@ -1,4 +1,4 @@
-"""Lives of state machines and schedules."""
+"""Life cycles of state machines and schedules."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ OTHER = json.dumps({"StartAt": "Over", "States": {"Over": {"Type": "Succeed"}}})
 
 
 def machine(client: Any, arn: str) -> dict[str, Any]:
-    """All that Step Functions tells of a machine."""
+    """All that Step Functions reports of a machine."""
     tags = client.list_tags_for_resource(resourceArn=arn)["tags"]
     return client.describe_state_machine(stateMachineArn=arn) | {"tags": {tag["key"]: tag["value"] for tag in tags}}
 
@@ -26,7 +26,7 @@ def make_schedule_role(deployer: Deployer) -> None:
 
 
 def make_role(deployer: Deployer) -> None:
-    """The role that the machine acts with: the service refuses one that it may not take."""
+    """The role that the machine acts with: the service refuses one that it cannot assume."""
     deployer.create("AWS::IAM::Role", RoleName="a-machine", AssumeRolePolicyDocument=trust("states.amazonaws.com"))
 
 
@@ -43,7 +43,7 @@ MACHINE: dict[str, Any] = {
     },
     "Tags": [{"Key": "mine", "Value": "yes"}],
 }
-MACHINE_TOLD: dict[str, Any] = {
+MACHINE_REPORTED: dict[str, Any] = {
     "name": "llama",
     "definition": DEFINITION,
     "tracingConfiguration": {"enabled": True},

@@ -1,4 +1,4 @@
-"""Lives of notebook instances, their lifecycle configurations and code repositories."""
+"""Life cycles of notebook instances, their lifecycle configurations and code repositories."""
 
 import base64
 from typing import Any
@@ -37,12 +37,12 @@ def _tags(client: Any, arn: str) -> dict[str, Any]:
 
 
 def notebook(client: Any, arn: str) -> dict[str, Any]:
-    """All that SageMaker tells of an instance."""
+    """All that SageMaker reports about an instance."""
     return client.describe_notebook_instance(NotebookInstanceName=arn.rpartition("/")[2]) | _tags(client, arn)
 
 
 def config(client: Any, arn: str) -> dict[str, Any]:
-    """All that SageMaker tells of a lifecycle configuration."""
+    """All that SageMaker reports about a lifecycle configuration."""
     name = arn.rpartition("/")[2]
     return client.describe_notebook_instance_lifecycle_config(NotebookInstanceLifecycleConfigName=name) | _tags(
         client, arn
@@ -50,7 +50,7 @@ def config(client: Any, arn: str) -> dict[str, Any]:
 
 
 def repository(client: Any, arn: str) -> dict[str, Any]:
-    """All that SageMaker tells of a code repository."""
+    """All that SageMaker reports about a code repository."""
     return client.describe_code_repository(CodeRepositoryName=arn.rpartition("/")[2]) | _tags(client, arn)
 
 

@@ -1,4 +1,4 @@
-"""Lives of queues, their mappings and tables."""
+"""Life cycles of queues, their mappings and tables."""
 
 import json
 from typing import Any
@@ -43,16 +43,16 @@ TABLE: dict[str, Any] = {
 
 
 def queue(client: Any, url: str) -> dict[str, Any]:
-    """All that SQS tells of a queue."""
-    told = client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
-    return told | {
+    """All that SQS reports about a queue."""
+    reported = client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+    return reported | {
         "tags": client.list_queue_tags(QueueUrl=url)["Tags"],
-        "redrive": json.loads(told["RedrivePolicy"]) if told.get("RedrivePolicy") else None,
+        "redrive": json.loads(reported["RedrivePolicy"]) if reported.get("RedrivePolicy") else None,
     }
 
 
 def table(client: Any, name: str) -> dict[str, Any]:
-    """All that DynamoDB tells of a table."""
+    """All that DynamoDB reports about a table."""
     found = client.describe_table(TableName=name)["Table"]
     tags = client.list_tags_of_resource(ResourceArn=found["TableArn"])["Tags"]
     backups = client.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
@@ -66,5 +66,5 @@ def table(client: Any, name: str) -> dict[str, Any]:
 
 
 def make_poison(deployer: Deployer) -> None:
-    """The queue that takes what fails again and again."""
+    """The dead-letter queue."""
     deployer.create("AWS::SQS::Queue", QueueName="poison")

@@ -1,4 +1,4 @@
-"""A service and all that it stands on, of the shapes that an inference service has; each part made when asked for."""
+"""A service and its dependencies, in the form of an inference service; each part is created on first use."""
 
 import base64
 from functools import cached_property
@@ -213,6 +213,6 @@ class Serving:
     def service(self) -> Created:
         return self.create("ECS::Service", **self.service_properties)
 
-    def told_of_service(self) -> dict[str, Any]:
-        (told,) = self.deployer.client("ecs").describe_services(cluster="chat", services=["chat"])["services"]
-        return told
+    def reported_of_service(self) -> dict[str, Any]:
+        (reported,) = self.deployer.client("ecs").describe_services(cluster="chat", services=["chat"])["services"]
+        return reported

@@ -1,4 +1,4 @@
-"""The lives of what stands around a service by itself: clusters, dashboards, filters, web ACLs, rules of events."""
+"""The life cycles of the resources around a service: clusters, dashboards, filters, web ACLs, rules of events."""
 
 from typing import Any
 
@@ -29,13 +29,13 @@ RATE: dict[str, Any] = {
 
 
 def cluster(client: Any, name: str) -> dict[str, Any]:
-    """All that ECS tells of a cluster."""
+    """All that ECS reports about a cluster."""
     (found,) = client.describe_clusters(clusters=[name], include=["TAGS", "SETTINGS"])["clusters"]
     return found
 
 
 def web_acl(client: Any, ref: str) -> dict[str, Any]:
-    """All that WAF tells of a web ACL."""
+    """All that WAF reports about a web ACL."""
     name, acl_id, scope = ref.split("|")
     return client.get_web_acl(Name=name, Id=acl_id, Scope=scope)["WebACL"]
 
@@ -45,7 +45,7 @@ SERVING_CASES = (
         type="AWS::ECS::Cluster",
         service="ecs",
         properties={"ClusterSettings": [{"Name": "containerInsights", "Value": "enhanced"}]},
-        told=cluster,
+        reported=cluster,
         expected={
             "status": "ACTIVE",
             "settings": [{"name": "containerInsights", "value": "enhanced"}],
@@ -58,7 +58,7 @@ SERVING_CASES = (
         type="AWS::CloudWatch::Dashboard",
         service="cloudwatch",
         properties={"DashboardName": "chat", "DashboardBody": '{"widgets": []}'},
-        told=lambda client, name: client.get_dashboard(DashboardName=name),
+        reported=lambda client, name: client.get_dashboard(DashboardName=name),
         expected={"DashboardBody": '{"widgets": []}'},
         change={"DashboardBody": '{"widgets": [{"type": "text", "properties": {}}]}'},
         changed={"DashboardBody": '{"widgets": [{"type": "text", "properties": {}}]}'},
@@ -73,7 +73,7 @@ SERVING_CASES = (
             "Rules": [COMMON, RATE],
             "DataProtectionConfig": {"DataProtections": [HIDDEN]},
         },
-        told=web_acl,
+        reported=web_acl,
         expected={
             "DefaultAction": {"Allow": {}},
             "VisibilityConfig": SEEN,
@@ -92,7 +92,7 @@ SERVING_CASES = (
             "State": "ENABLED",
             "Targets": [{"Id": "log", "Arn": "arn:aws:logs:us-west-2:123456789012:log-group:chat"}],
         },
-        told=lambda client, name: (
+        reported=lambda client, name: (
             client.describe_rule(Name=name) | {"targets": client.list_targets_by_rule(Rule=name)["Targets"]}
         ),
         expected={
@@ -106,7 +106,7 @@ SERVING_CASES = (
         type="AWS::Logs::ResourcePolicy",
         service="logs",
         properties={"PolicyName": "events", "PolicyDocument": '{"Version": "2012-10-17", "Statement": []}'},
-        told=lambda client, name: client.describe_resource_policies()["resourcePolicies"][0],
+        reported=lambda client, name: client.describe_resource_policies()["resourcePolicies"][0],
         expected={"policyName": "events", "policyDocument": '{"Version": "2012-10-17", "Statement": []}'},
         change={"PolicyDocument": '{"Version": "2012-10-17", "Statement": [{}]}'},
         changed={"policyDocument": '{"Version": "2012-10-17", "Statement": [{}]}'},

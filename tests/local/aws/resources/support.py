@@ -1,4 +1,4 @@
-"""What the tests of resources share: a deployer of single resources, and the network that most of them stand in."""
+"""What the tests of resources share: a deployer of single resources, and the network that most of them are in."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -28,7 +28,7 @@ import boto3
 from answer import answer
 
 def handler(event, context):
-    print("asked to", event["RequestType"], context.function_name, context.get_remaining_time_in_millis() > 0)
+    print("requested", event["RequestType"], context.function_name, context.get_remaining_time_in_millis() > 0)
     given = event["ResourceProperties"]
     s3 = boto3.client("s3")
     if event["RequestType"] == "Delete":
@@ -47,7 +47,7 @@ def json_of(value):
 
 
 class Functions:
-    """Functions whose code lies in a bucket."""
+    """Functions whose code is in a bucket."""
 
     def __init__(self, deployer: Deployer) -> None:
         self._deployer = deployer
@@ -63,7 +63,7 @@ class Functions:
             archive.writestr("index.py", source)
             archive.writestr("answer.py", ANSWER)
         self._s3.put_object(Bucket="assets", Key="code.zip", Body=packed.getvalue())
-        asked: dict[str, Any] = {
+        requested: dict[str, Any] = {
             "Code": {"S3Bucket": "assets", "S3Key": "code.zip"},
             "Handler": "index.handler",
             "Runtime": "python3.12",
@@ -71,7 +71,7 @@ class Functions:
             "Timeout": 20,
             "Environment": {"Variables": {"OWN": "mine"}},
         } | more
-        return self._deployer.create("AWS::Lambda::Function", **asked).attributes["Arn"]
+        return self._deployer.create("AWS::Lambda::Function", **requested).attributes["Arn"]
 
     def written(self, key: str) -> dict[str, Any]:
         return json.loads(self._s3.get_object(Bucket="assets", Key=key)["Body"].read())
@@ -114,7 +114,7 @@ def test_create_update_and_delete_really_run(deployer: Deployer, functions: Func
 def test_nothing_of_this_process_reaches_the_function(
     deployer: Deployer, functions: Functions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MY_SECRET", "do not tell")
+    monkeypatch.setenv("MY_SECRET", "secret")
     source = (
         "import os\nfrom answer import answer\ndef handler(event, context):\n"
         "    answer(event, PhysicalResourceId='x', Data={'names': ','.join(os.environ)})"
@@ -145,8 +145,10 @@ def test_nothing_of_this_process_reaches_the_function(
         ("def other(event, context): ...", "has no attribute 'handler'"),
     ],
 )
-def test_failures_are_told_with_the_log(deployer: Deployer, functions: Functions, source: str, message: str) -> None:
-    # What sleeps is asked twice, to create and to delete: each time all of its timeout passes.
+def test_failures_are_reported_with_the_log(
+    deployer: Deployer, functions: Functions, source: str, message: str
+) -> None:
+    # A resource that sleeps is called twice, to create and to delete: each time all of its timeout passes.
     token = functions.make(source, Timeout=1 if "timeout" in message else 20)
     with pytest.raises(ResourceFailed, match="(?s)" + message):
         deployer.create("Custom::Failing", ServiceToken=token)
@@ -154,7 +156,7 @@ def test_failures_are_told_with_the_log(deployer: Deployer, functions: Functions
 
 def test_a_bad_role_is_refused(deployer: Deployer, functions: Functions) -> None:
     with pytest.raises(ResourceFailed, match="cannot be assumed by Lambda"):
-        functions.make(COPIES, Role="arn:aws:iam::123456789012:role/Nobody")
+        functions.make(COPIES, Role="arn:aws:iam::123456789012:role/missing")
     foreign = deployer.create("AWS::IAM::Role", AssumeRolePolicyDocument=trust("ec2.amazonaws.com"))
     with pytest.raises(ResourceFailed, match="cannot be assumed by Lambda"):
         functions.make(COPIES, Role=foreign.attributes["Arn"])
@@ -230,7 +232,7 @@ def handler(event, context):
 """
 
 
-def test_a_failed_creation_is_asked_to_delete_as_a_rollback_asks(deployer: Deployer, functions: Functions) -> None:
+def test_a_failed_creation_gets_a_delete_request_as_in_a_rollback(deployer: Deployer, functions: Functions) -> None:
     token = functions.make(WILFUL)
     with pytest.raises(ResourceFailed, match=r"response status \[FAILED\]"):
         deployer.create("Custom::Any", ServiceToken=token, Bucket="assets", Refuse="Create")

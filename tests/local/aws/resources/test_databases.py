@@ -41,9 +41,11 @@ def test_life_of_a_subnet_group(deployer: Deployer) -> None:
     created = deployer.create("AWS::RDS::DBSubnetGroup", **given)
     now = {"DBSubnetGroupDescription": "other", "SubnetIds": [first, third]}
     assert deployer.update("AWS::RDS::DBSubnetGroup", created, given, now).physical_id == created.physical_id
-    told = deployer.client("rds").describe_db_subnet_groups(DBSubnetGroupName=created.physical_id)["DBSubnetGroups"][0]
-    assert told["DBSubnetGroupDescription"] == "other"
-    assert {subnet["SubnetIdentifier"] for subnet in told["Subnets"]} == {first, third}
+    reported = deployer.client("rds").describe_db_subnet_groups(DBSubnetGroupName=created.physical_id)[
+        "DBSubnetGroups"
+    ][0]
+    assert reported["DBSubnetGroupDescription"] == "other"
+    assert {subnet["SubnetIdentifier"] for subnet in reported["Subnets"]} == {first, third}
     deployer.delete("AWS::RDS::DBSubnetGroup", created, **now)
     assert not deployer.provider.exists("AWS::RDS::DBSubnetGroup", created.physical_id)
 
@@ -60,7 +62,7 @@ def test_a_server_needs_its_cluster(deployer: Deployer) -> None:
     with pytest.raises(ResourceFailed, match="DBClusterNotFound"):
         deployer.create(
             "AWS::RDS::DBInstance",
-            DBClusterIdentifier="nobody",
+            DBClusterIdentifier="missing",
             DBInstanceClass="db.serverless",
             Engine="aurora-mysql",
         )

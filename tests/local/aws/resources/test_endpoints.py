@@ -103,8 +103,11 @@ def test_a_budget_lives(deployer: Deployer) -> None:
     budget = deployer.create("AWS::Budgets::Budget", **properties)
     client = deployer.client("budgets")
     named = {"AccountId": ACCOUNT, "BudgetName": budget.physical_id}
-    told = client.describe_budget(**named)["Budget"]
-    assert (told["BudgetLimit"], told["CostFilters"]) == ({"Amount": "200", "Unit": "USD"}, BUDGET["CostFilters"])
+    reported = client.describe_budget(**named)["Budget"]
+    assert (reported["BudgetLimit"], reported["CostFilters"]) == (
+        {"Amount": "200", "Unit": "USD"},
+        BUDGET["CostFilters"],
+    )
     assert client.describe_notifications_for_budget(**named)["Notifications"] == [NOTIFICATION]
     assert client.describe_subscribers_for_notification(**named, Notification=NOTIFICATION)["Subscribers"] == READERS
     more = properties | {"Budget": BUDGET | {"BudgetLimit": {"Amount": 99.5, "Unit": "USD"}}}
@@ -118,9 +121,9 @@ CONTAINER: dict[str, Any] = MODEL["PrimaryContainer"]
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [
-        ({"ExecutionRoleArn": "arn:aws:iam::123456789012:role/nobody"}, "does not exist"),
+        ({"ExecutionRoleArn": "arn:aws:iam::123456789012:role/missing"}, "does not exist"),
         ({"PrimaryContainer": CONTAINER | {"Image": "docker.io/vllm/vllm-openai:v0.27.1"}}, "non-ECR image"),
         (
             {"PrimaryContainer": CONTAINER | {"Image": str(CONTAINER["Image"]).replace("us-west-2", "eu-west-1")}},
@@ -145,26 +148,30 @@ CONTAINER: dict[str, Any] = MODEL["PrimaryContainer"]
         ),
     ],
 )
-def test_a_model_that_could_not_be_fetched_is_refused(deployer: Deployer, change: dict[str, Any], told: str) -> None:
+def test_a_model_that_could_not_be_fetched_is_refused(
+    deployer: Deployer, change: dict[str, Any], reported: str
+) -> None:
     make_archive(deployer)
-    with pytest.raises(ResourceFailed, match=told):
+    with pytest.raises(ResourceFailed, match=reported):
         deployer.create("AWS::SageMaker::Model", **MODEL | change)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [
         ({"ModelName": "nothing"}, 'Could not find model "arn:aws:sagemaker:us-west-2:123456789012:model/nothing"'),
         ({"InstanceType": "ml.g4dn.xlarge", "InferenceAmiVersion": None}, "VolumeSizeInGB is not supported"),
         ({"InferenceAmiVersion": "al2-ami-sagemaker-inference-gpu-3-1"}, "does not go with ml.inf2.xlarge"),
     ],
 )
-def test_a_configuration_that_could_not_run_is_refused(deployer: Deployer, change: dict[str, Any], told: str) -> None:
+def test_a_configuration_that_could_not_run_is_refused(
+    deployer: Deployer, change: dict[str, Any], reported: str
+) -> None:
     make_model(deployer)
     variant = {name: value for name, value in (VARIANT | change).items() if value is not None}
-    asked: dict[str, Any] = CONFIG | {"ProductionVariants": [variant]}
-    with pytest.raises(ResourceFailed, match=told):
-        deployer.create("AWS::SageMaker::EndpointConfig", **asked)
+    requested: dict[str, Any] = CONFIG | {"ProductionVariants": [variant]}
+    with pytest.raises(ResourceFailed, match=reported):
+        deployer.create("AWS::SageMaker::EndpointConfig", **requested)
 
 
 def test_what_an_endpoint_runs_is_not_deleted_before_it(deployer: Deployer) -> None:

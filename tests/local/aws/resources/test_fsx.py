@@ -1,4 +1,4 @@
-"""FSx: what was asked for is kept and told, FSx's own rules are applied, updates change what the API can change."""
+"""FSx: what was requested is kept and reported, FSx's own rules are applied, updates change what the API can change."""
 
 import re
 from typing import Any
@@ -12,16 +12,16 @@ TYPE = "AWS::FSx::FileSystem"
 IOPS = {"Mode": "USER_PROVISIONED"}
 
 
-def told(deployer: Deployer, file_system_id: str) -> dict[str, Any]:
+def reported(deployer: Deployer, file_system_id: str) -> dict[str, Any]:
     return deployer.client("fsx").describe_file_systems(FileSystemIds=[file_system_id])["FileSystems"][0]
 
 
-def test_lustre_is_told_as_it_was_asked_for(deployer: Deployer, network: Network) -> None:
+def test_lustre_is_reported_as_requested(deployer: Deployer, network: Network) -> None:
     key = deployer.create("AWS::KMS::Key", KeyPolicy={"Version": "2012-10-17", "Statement": []}).attributes["Arn"]
     metadata = {"Mode": "USER_PROVISIONED", "Iops": 6000}
-    asked = network.lustre(EfaEnabled="true", MetadataConfiguration=metadata, DataCompressionType="LZ4")
-    created = deployer.create(TYPE, **asked, KmsKeyId=key, Tags=[{"Key": "team", "Value": "ml"}])
-    found = told(deployer, created.physical_id)
+    requested = network.lustre(EfaEnabled="true", MetadataConfiguration=metadata, DataCompressionType="LZ4")
+    created = deployer.create(TYPE, **requested, KmsKeyId=key, Tags=[{"Key": "team", "Value": "ml"}])
+    found = reported(deployer, created.physical_id)
     assert found["FileSystemTypeVersion"] == "2.15"
     assert found["StorageCapacity"] == 4800
     assert found["SubnetIds"] == [network.subnet]
@@ -41,7 +41,7 @@ def test_lustre_is_told_as_it_was_asked_for(deployer: Deployer, network: Network
 
 def test_its_network_interface_shows_its_security_groups(deployer: Deployer, network: Network) -> None:
     created = deployer.create(TYPE, **network.lustre())
-    interface = told(deployer, created.physical_id)["NetworkInterfaceIds"][0]
+    interface = reported(deployer, created.physical_id)["NetworkInterfaceIds"][0]
     found = deployer.client("ec2").describe_network_interfaces(NetworkInterfaceIds=[interface])["NetworkInterfaces"][0]
     assert [group["GroupId"] for group in found["Groups"]] == [network.group]
     assert found["SubnetId"] == network.subnet
@@ -81,15 +81,15 @@ def test_what_is_not_there_is_refused(
 
 
 def test_a_subnet_or_group_in_use_cannot_go(deployer: Deployer, network: Network) -> None:
-    asked = network.lustre()
-    created = deployer.create(TYPE, **asked)
+    requested = network.lustre()
+    created = deployer.create(TYPE, **requested)
     for kind, thing in (
         ("AWS::EC2::Subnet", network.subnet_created),
         ("AWS::EC2::SecurityGroup", network.group_created),
     ):
         with pytest.raises(ResourceFailed, match=r"DependencyViolation.*" + created.physical_id):
             deployer.delete(kind, thing)
-    deployer.delete(TYPE, created, **asked)
+    deployer.delete(TYPE, created, **requested)
     deployer.delete("AWS::EC2::Subnet", network.subnet_created)
     deployer.delete("AWS::EC2::SecurityGroup", network.group_created)
 
@@ -101,7 +101,7 @@ def test_an_update_keeps_the_file_system(deployer: Deployer, network: Network) -
     updated = deployer.update(TYPE, created, old, new)
     assert updated.physical_id == created.physical_id
     assert updated.attributes["LustreMountName"] == created.attributes["LustreMountName"]
-    found = told(deployer, created.physical_id)
+    found = reported(deployer, created.physical_id)
     assert found["StorageCapacity"] == 7200
     assert found["LustreConfiguration"]["DataCompressionType"] == "LZ4"
     assert found["LustreConfiguration"]["PerUnitStorageThroughput"] == 500
@@ -118,7 +118,7 @@ def test_fsx_takes_no_storage_away(deployer: Deployer, network: Network) -> None
     ("before", "after", "message"),
     [
         ({"EfaEnabled": True}, {"EfaEnabled": True, "PerUnitStorageThroughput": 500}, "cannot be modified"),
-        ({}, {"EfaEnabled": True}, "no place for LustreConfiguration.EfaEnabled"),
+        ({}, {"EfaEnabled": True}, "not accept LustreConfiguration.EfaEnabled"),
         (
             {"MetadataConfiguration": IOPS | {"Iops": 6000}},
             {"MetadataConfiguration": IOPS | {"Iops": 3000}},
@@ -211,21 +211,21 @@ def test_open_zfs_has_a_root_volume_and_others_beneath(deployer: Deployer, netwo
 def test_a_data_repository_is_recorded_and_checked(deployer: Deployer, network: Network) -> None:
     kind = "AWS::FSx::DataRepositoryAssociation"
     system = deployer.create(TYPE, **network.lustre()).physical_id
-    asked = {"FileSystemId": system, "FileSystemPath": "/data", "DataRepositoryPath": "s3://my-data/set"}
+    requested = {"FileSystemId": system, "FileSystemPath": "/data", "DataRepositoryPath": "s3://my-data/set"}
     with pytest.raises(ResourceFailed, match="the bucket of s3://my-data/set does not exist"):
-        deployer.create(kind, **asked)
+        deployer.create(kind, **requested)
     deployer.create("AWS::S3::Bucket", BucketName="my-data")
     events = {"AutoImportPolicy": {"Events": ["NEW", "CHANGED", "DELETED"]}}
-    created = deployer.create(kind, **asked, S3=events)
+    created = deployer.create(kind, **requested, S3=events)
     assert created.level is Level.RECORDED
     associations = deployer.client("fsx").describe_data_repository_associations()["Associations"]
     assert [(one["FileSystemPath"], one["S3"]) for one in associations] == [("/data", events)]
     with pytest.raises(ResourceFailed, match="overlaps /data/"):
-        deployer.create(kind, **(asked | {"FileSystemPath": "/data/more"}))
+        deployer.create(kind, **(requested | {"FileSystemPath": "/data/more"}))
     with pytest.raises(ResourceFailed, match="'SOMETIMES' is not one of"):
-        deployer.create(kind, **asked, S3={"AutoImportPolicy": {"Events": ["SOMETIMES"]}})
+        deployer.create(kind, **requested, S3={"AutoImportPolicy": {"Events": ["SOMETIMES"]}})
     assert deployer.provider.exists(kind, created.physical_id)
-    deployer.delete(kind, created, **asked)
+    deployer.delete(kind, created, **requested)
     assert not deployer.client("fsx").describe_data_repository_associations()["Associations"]
 
 

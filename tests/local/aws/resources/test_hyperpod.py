@@ -1,4 +1,4 @@
-"""HyperPod clusters: every field is kept and told, the service's own rules are applied, updates happen in place."""
+"""HyperPod clusters: every field is kept and reported, the service's own rules are applied, updates happen in place."""
 
 import copy
 import json
@@ -72,16 +72,16 @@ def nodes(deployer: Deployer, group: str = "") -> list[str]:
     return [node["InstanceId"] for node in found if group in node["InstanceGroupName"]]
 
 
-def test_every_field_is_told_as_it_was_asked_for(deployer: Deployer, fleet: Fleet) -> None:
-    asked = fleet.properties()
-    asked["InstanceGroups"][1]["ThreadsPerCore"] = "2"  # a parameter's value arrives as text
-    created = deployer.create(TYPE, **asked)
+def test_every_field_is_reported_as_requested(deployer: Deployer, fleet: Fleet) -> None:
+    requested = fleet.properties()
+    requested["InstanceGroups"][1]["ThreadsPerCore"] = "2"  # a parameter's value arrives as text
+    created = deployer.create(TYPE, **requested)
     found = described(deployer, created)
     for name in ("ClusterName", "VpcConfig", "Orchestrator", "NodeRecovery", "NodeProvisioningMode"):
-        assert found[name] == asked[name]
+        assert found[name] == requested[name]
     worker = found["InstanceGroups"][1]
     for name in ("InstanceType", "LifeCycleConfig", "InstanceStorageConfigs", "SlurmConfig", "ExecutionRole"):
-        assert worker[name] == asked["InstanceGroups"][1][name]
+        assert worker[name] == requested["InstanceGroups"][1][name]
     assert (worker["CurrentCount"], worker["TargetCount"], worker["MinCount"]) == (4, 4, 2)
     assert worker["ThreadsPerCore"] == 2
     assert "ThreadsPerCore" not in found["InstanceGroups"][0]
@@ -95,12 +95,12 @@ def test_nodes_stand_in_the_network(deployer: Deployer, fleet: Fleet) -> None:
     deployer.create(TYPE, **fleet.properties())
     worker = nodes(deployer, "worker-group")[0]
     client = deployer.client("sagemaker")
-    told = client.describe_cluster_node(ClusterName="ml-cluster", NodeId=worker)["NodeDetails"]
+    reported = client.describe_cluster_node(ClusterName="ml-cluster", NodeId=worker)["NodeDetails"]
     interfaces = deployer.client("ec2").describe_network_interfaces(
-        Filters=[{"Name": "private-ip-address", "Values": [told["PrivatePrimaryIp"]]}]
+        Filters=[{"Name": "private-ip-address", "Values": [reported["PrivatePrimaryIp"]]}]
     )["NetworkInterfaces"]
-    assert told["InstanceType"] == "ml.trn1.32xlarge"
-    assert told["Placement"]["AvailabilityZoneId"] == "usw2-az2"
+    assert reported["InstanceType"] == "ml.trn1.32xlarge"
+    assert reported["Placement"]["AvailabilityZoneId"] == "usw2-az2"
     assert [one["SubnetId"] for one in interfaces] == [fleet.network.subnet]
     assert [group["GroupId"] for group in interfaces[0]["Groups"]] == [fleet.network.group]
 
@@ -229,28 +229,28 @@ def test_nodes_that_run_keep_their_storage(deployer: Deployer, fleet: Fleet) -> 
     new["InstanceGroups"][1]["InstanceCount"] = 5
     deployer.update(TYPE, created, old, new)
     client = deployer.client("sagemaker")
-    told = [
+    reported = [
         client.describe_cluster_node(ClusterName="ml-cluster", NodeId=one)["NodeDetails"]
         for one in nodes(deployer, "worker-group")
     ]
-    assert [len(one["InstanceStorageConfigs"]) for one in told] == [2, 2, 2, 2, 1]
+    assert [len(one["InstanceStorageConfigs"]) for one in reported] == [2, 2, 2, 2, 1]
 
 
 def test_the_script_must_be_in_the_bucket_first(deployer: Deployer, fleet: Fleet) -> None:
-    asked = fleet.properties()
+    requested = fleet.properties()
     deployer.client("s3").delete_object(Bucket="sagemaker-fleet", Key="abc/on_init_complete.sh")
     with pytest.raises(ResourceFailed, match=r"s3://sagemaker-fleet/abc/on_init_complete.sh does not exist"):
-        deployer.create(TYPE, **asked)
+        deployer.create(TYPE, **requested)
     assert not deployer.client("sagemaker").list_clusters()["ClusterSummaries"]
 
 
 def test_the_network_of_a_running_cluster_stays(deployer: Deployer, fleet: Fleet) -> None:
-    asked = fleet.properties()
-    created = deployer.create(TYPE, **asked)
+    requested = fleet.properties()
+    created = deployer.create(TYPE, **requested)
     deployer.delete("AWS::FSx::FileSystem", fleet.file_system)
     with pytest.raises(ResourceFailed, match=r"DependencyViolation.*HyperPod"):
         deployer.delete("AWS::EC2::Subnet", fleet.network.subnet_created)
-    deployer.delete(TYPE, created, **asked)
+    deployer.delete(TYPE, created, **requested)
     assert not deployer.provider.exists(TYPE, created.physical_id)
     deployer.delete("AWS::EC2::Subnet", fleet.network.subnet_created)
 
@@ -308,16 +308,16 @@ WORKER: tuple[str | int, ...] = ("InstanceGroups", 1)
 def test_the_service_refuses(
     deployer: Deployer, fleet: Fleet, path: tuple[str | int, ...], value: Any, message: str
 ) -> None:
-    asked = fleet.properties()
-    _set(asked, path, value)
+    requested = fleet.properties()
+    _set(requested, path, value)
     with pytest.raises(ResourceFailed, match=message):
-        deployer.create(TYPE, **asked)
+        deployer.create(TYPE, **requested)
     assert not deployer.client("sagemaker").list_clusters()["ClusterSummaries"]
 
 
 def test_the_role_must_trust_the_service(deployer: Deployer, fleet: Fleet) -> None:
     deployer.create("AWS::IAM::Role", RoleName="Other", AssumeRolePolicyDocument=trust("lambda.amazonaws.com"))
-    asked = fleet.properties()
-    asked["InstanceGroups"][0]["ExecutionRole"] = "arn:aws:iam::123456789012:role/Other"
+    requested = fleet.properties()
+    requested["InstanceGroups"][0]["ExecutionRole"] = "arn:aws:iam::123456789012:role/Other"
     with pytest.raises(ResourceFailed, match=r"controller-group: .* not trusted to sagemaker.amazonaws.com"):
-        deployer.create(TYPE, **asked)
+        deployer.create(TYPE, **requested)

@@ -1,4 +1,4 @@
-"""What an emulated service takes and does not tell is named in the notes."""
+"""What an emulated service takes and does not report is named in the notes."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ def shape(deployer: Deployer) -> Any:
     return deployer.provider.services.output_shape("ec2", "DescribeSubnets")
 
 
-def test_what_is_told_as_given_is_not_named(deployer: Deployer) -> None:
+def test_what_is_reported_as_given_is_not_named(deployer: Deployer) -> None:
     given = {"CidrBlock": "10.0.0.0/20", "MapPublicIpOnLaunch": "true"}
     assert (
         forgotten(shape(deployer), given, {"Subnets": [{"CidrBlock": "10.0.0.0/20", "MapPublicIpOnLaunch": True}]})
@@ -38,5 +38,5 @@ def test_a_resource_says_what_its_service_forgot(deployer: Deployer, network: Ne
     assert [note.split(":")[0] for note in created.notes] == ["IpAddressType"]
 
 
-def test_a_resource_told_whole_has_no_notes(deployer: Deployer, network: Network) -> None:
+def test_a_resource_reported_whole_has_no_notes(deployer: Deployer, network: Network) -> None:
     assert deployer.create("AWS::FSx::FileSystem", **network.lustre()).notes == ()

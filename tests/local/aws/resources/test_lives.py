@@ -1,4 +1,4 @@
-"""Every type's life: created, told by the service as it was asked for, updated in place, deleted, gone."""
+"""Every type's life: created, reported by the service as it was requested, updated in place, deleted, gone."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from tests.local.aws.resources.cases import CASES, Case
 from tests.local.aws.resources.support import Deployer
 
 
-def agrees(told: Any, expected: dict[str, Any]) -> None:
+def agrees(reported: Any, expected: dict[str, Any]) -> None:
     for name, value in expected.items():
-        assert told[name] == value, name
+        assert reported[name] == value, name
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.type)
@@ -23,7 +23,7 @@ def test_life(deployer: Deployer, case: Case) -> None:
     created = deployer.create(case.type, **case.properties)
     assert created.level is Level.API
     assert set(created.attributes) == set(type_specs()[case.type].attributes)
-    agrees(case.told(client, created.physical_id), case.expected)
+    agrees(case.reported(client, created.physical_id), case.expected)
     assert deployer.provider.exists(case.type, created.physical_id)
 
     now = case.properties
@@ -31,7 +31,7 @@ def test_life(deployer: Deployer, case: Case) -> None:
         now = {name: value for name, value in (case.properties | case.change).items() if value is not None}
         updated = deployer.update(case.type, created, case.properties, now)
         assert updated.physical_id == created.physical_id
-        agrees(case.told(client, created.physical_id), case.changed)
+        agrees(case.reported(client, created.physical_id), case.changed)
 
     deployer.delete(case.type, created, **now)
     assert not deployer.provider.exists(case.type, created.physical_id)

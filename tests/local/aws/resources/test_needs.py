@@ -17,7 +17,7 @@ ALARM = {
 
 
 @pytest.mark.parametrize(
-    ("resource_type", "properties", "told"),
+    ("resource_type", "properties", "reported"),
     [
         ("AWS::EC2::SecurityGroup", {"GroupDescription": "d", "VpcId": NO_VPC}, "InvalidVpcID.NotFound"),
         ("AWS::EC2::SecurityGroupIngress", {"GroupId": NO_GROUP, "IpProtocol": "-1"}, "needs an address range"),
@@ -49,16 +49,16 @@ ALARM = {
     ],
 )
 def test_what_does_not_exist_is_refused(
-    deployer: Deployer, resource_type: str, properties: dict[str, Any], told: str
+    deployer: Deployer, resource_type: str, properties: dict[str, Any], reported: str
 ) -> None:
-    with pytest.raises(NothingChanged, match=told):
+    with pytest.raises(NothingChanged, match=reported):
         deployer.create(resource_type, **properties)
 
 
 @pytest.mark.parametrize("trusted", ["scheduler.amazonaws.com", "vpc-flow-logs.amazonaws.com"])
 def test_a_role_must_trust_the_service_that_takes_it(deployer: Deployer, network: Network, trusted: str) -> None:
     role = deployer.create("AWS::IAM::Role", AssumeRolePolicyDocument=trust(trusted)).attributes["Arn"]
-    asked: dict[str, dict[str, Any]] = {
+    requested: dict[str, dict[str, Any]] = {
         "scheduler.amazonaws.com": {
             "resource_type": "AWS::Scheduler::Schedule",
             "Name": "nightly",
@@ -79,7 +79,7 @@ def test_a_role_must_trust_the_service_that_takes_it(deployer: Deployer, network
         "scheduler.amazonaws.com": "must allow AWS EventBridge Scheduler to assume the role",
         "vpc-flow-logs.amazonaws.com": "Unable to assume given IAM role: 'arn:aws:iam::",
     }
-    for service, properties in asked.items():
+    for service, properties in requested.items():
         resource_type = properties.pop("resource_type")
         if service == trusted:
             deployer.create(resource_type, **properties)
@@ -132,7 +132,7 @@ def test_a_log_groups_key_must_let_logs_use_it(deployer: Deployer) -> None:
     ("resource_type", "properties"),
     [
         ("AWS::CloudWatch::Alarm", ALARM),
-        ("AWS::SNS::Topic", {"TopicName": "told"}),
+        ("AWS::SNS::Topic", {"TopicName": "reported"}),
         ("AWS::S3::Bucket", {"BucketName": "taken-already"}),
         ("AWS::Logs::LogGroup", {"LogGroupName": "taken"}),
         ("AWS::SSM::Parameter", {"Name": "/taken", "Type": "String", "Value": "v"}),

@@ -1,4 +1,4 @@
-"""A whole network: each part is told by EC2 as it was asked for, and all of it can be taken down again."""
+"""A whole network: each part is reported by EC2 as it was requested, and all of it can be taken down again."""
 
 from typing import Any
 
@@ -75,20 +75,20 @@ def test_endpoints_keep_policy_groups_and_tables(deployer: Deployer, network: Ne
     tables = [deployer.create("AWS::EC2::RouteTable", VpcId=network.vpc).physical_id for _ in range(2)]
     statement = {"Effect": "Allow", "Principal": "*", "Action": "s3:*", "Resource": "*"}
     document = {"Version": "2012-10-17", "Statement": [statement]}
-    asked: dict[str, Any] = {
+    requested: dict[str, Any] = {
         "VpcId": network.vpc,
         "ServiceName": "com.amazonaws.us-west-2.s3",
         "VpcEndpointType": "Gateway",
         "RouteTableIds": tables[:1],
         "PolicyDocument": document,
     }
-    gateway = deployer.create("AWS::EC2::VPCEndpoint", **asked)
-    deployer.update("AWS::EC2::VPCEndpoint", gateway, asked, asked | {"RouteTableIds": tables})
+    gateway = deployer.create("AWS::EC2::VPCEndpoint", **requested)
+    deployer.update("AWS::EC2::VPCEndpoint", gateway, requested, requested | {"RouteTableIds": tables})
     found = one(ec2.describe_vpc_endpoints(VpcEndpointIds=[gateway.physical_id]))
     assert found["RouteTableIds"] == tables
     assert '"s3:*"' in found["PolicyDocument"]
 
-    asked = {
+    requested = {
         "VpcId": network.vpc,
         "ServiceName": "com.amazonaws.us-west-2.ssm",
         "VpcEndpointType": "Interface",
@@ -97,9 +97,9 @@ def test_endpoints_keep_policy_groups_and_tables(deployer: Deployer, network: Ne
         "PrivateDnsEnabled": True,
     }
     with pytest.raises(ResourceFailed, match="requires both enableDnsSupport and enableDnsHostnames"):
-        deployer.create("AWS::EC2::VPCEndpoint", **asked)
+        deployer.create("AWS::EC2::VPCEndpoint", **requested)
     ec2.modify_vpc_attribute(VpcId=network.vpc, EnableDnsHostnames={"Value": True})
-    interface = deployer.create("AWS::EC2::VPCEndpoint", **asked)
+    interface = deployer.create("AWS::EC2::VPCEndpoint", **requested)
     found = one(ec2.describe_vpc_endpoints(VpcEndpointIds=[interface.physical_id]))
     assert found["PrivateDnsEnabled"] is True
     assert [group["GroupId"] for group in found["Groups"]] == [network.group]
@@ -108,17 +108,17 @@ def test_endpoints_keep_policy_groups_and_tables(deployer: Deployer, network: Ne
     assert [group["GroupId"] for group in groups] == [network.group]
     with pytest.raises(ResourceFailed, match=r"DependencyViolation.*VPC Endpoint Interface"):
         deployer.delete("AWS::EC2::Subnet", network.subnet_created)
-    _an_endpoint_moves(deployer, network, interface, asked)
+    _an_endpoint_moves(deployer, network, interface, requested)
 
 
-def _an_endpoint_moves(deployer: Deployer, network: Network, interface: Created, asked: dict[str, Any]) -> None:
+def _an_endpoint_moves(deployer: Deployer, network: Network, interface: Created, requested: dict[str, Any]) -> None:
     """It has an interface in each of its subnets, and in no other."""
     ec2 = deployer.client("ec2")
     block = ec2.describe_subnets(SubnetIds=[network.subnet])["Subnets"][0]["CidrBlock"]
     with pytest.raises(ResourceFailed, match=r"InvalidSubnet\.Conflict"):
         deployer.create("AWS::EC2::Subnet", VpcId=network.vpc, CidrBlock=block)
     other = ec2.create_subnet(VpcId=network.vpc, CidrBlock="10.0.200.0/24")["Subnet"]["SubnetId"]
-    deployer.update("AWS::EC2::VPCEndpoint", interface, asked, asked | {"SubnetIds": [other]})
+    deployer.update("AWS::EC2::VPCEndpoint", interface, requested, requested | {"SubnetIds": [other]})
     [eni] = one(ec2.describe_vpc_endpoints(VpcEndpointIds=[interface.physical_id]))["NetworkInterfaceIds"]
     found = one(ec2.describe_network_interfaces(NetworkInterfaceIds=[eni]))
     assert (found["SubnetId"], [group["GroupId"] for group in found["Groups"]]) == (other, [network.group])
@@ -127,7 +127,7 @@ def _an_endpoint_moves(deployer: Deployer, network: Network, interface: Created,
 
 def test_an_endpoint_in_an_az_that_lacks_the_service_is_refused(deployer: Deployer, network: Network) -> None:
     zone = one(deployer.client("ec2").describe_subnets(SubnetIds=[network.subnet]))["AvailabilityZoneId"]
-    asked: dict[str, Any] = {
+    requested: dict[str, Any] = {
         "VpcId": network.vpc,
         "ServiceName": "com.amazonaws.us-west-2.sqs",
         "VpcEndpointType": "Interface",
@@ -138,10 +138,10 @@ def test_an_endpoint_in_an_az_that_lacks_the_service_is_refused(deployer: Deploy
     refused = r"com.amazonaws.us-west-2.sqs does not support the availability zone of the subnet: subnet-"
     try:
         with pytest.raises(ResourceFailed, match=refused):
-            deployer.create("AWS::EC2::VPCEndpoint", **asked, SubnetIds=[network.subnet])
-        other = deployer.create("AWS::EC2::VPCEndpoint", **asked, SubnetIds=[])
+            deployer.create("AWS::EC2::VPCEndpoint", **requested, SubnetIds=[network.subnet])
+        other = deployer.create("AWS::EC2::VPCEndpoint", **requested, SubnetIds=[])
         with pytest.raises(ResourceFailed, match=refused):
-            deployer.update("AWS::EC2::VPCEndpoint", other, asked, {**asked, "SubnetIds": [network.subnet]})
+            deployer.update("AWS::EC2::VPCEndpoint", other, requested, {**requested, "SubnetIds": [network.subnet]})
     finally:
         take_endpoint_services(account, "us-west-2", {})
 
@@ -191,7 +191,7 @@ def test_a_group_that_another_group_names_cannot_go(deployer: Deployer, network:
 def test_flow_logs_are_kept(deployer: Deployer, network: Network) -> None:
     deployer.create("AWS::Logs::LogGroup", LogGroupName="/flow")
     role = deployer.create("AWS::IAM::Role", AssumeRolePolicyDocument=trust("vpc-flow-logs.amazonaws.com"))
-    asked: dict[str, Any] = {
+    requested: dict[str, Any] = {
         "ResourceId": network.vpc,
         "ResourceType": "VPC",
         "TrafficType": "ALL",
@@ -200,10 +200,10 @@ def test_flow_logs_are_kept(deployer: Deployer, network: Network) -> None:
         "DeliverLogsPermissionArn": role.attributes["Arn"],
         "MaxAggregationInterval": 60,
     }
-    created = deployer.create("AWS::EC2::FlowLog", **asked)
+    created = deployer.create("AWS::EC2::FlowLog", **requested)
     found = one(deployer.client("ec2").describe_flow_logs(FlowLogIds=[created.physical_id]))
     for name in ("ResourceId", "TrafficType", "LogGroupName", "DeliverLogsPermissionArn", "MaxAggregationInterval"):
-        assert found[name] == asked[name], name
+        assert found[name] == requested[name], name
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_a_rule_that_exists_is_refused(
     deployer.create(kind, **rule)
 
 
-def test_rules_of_addresses_are_told_apart(deployer: Deployer, network: Network) -> None:
+def test_rules_of_addresses_are_distinguished(deployer: Deployer, network: Network) -> None:
     rule: dict[str, Any] = {"GroupId": network.group, "IpProtocol": "-1"}
     for peer in ({"CidrIp": "10.0.0.0/8"}, {"CidrIp": "10.0.0.0/9"}, {"CidrIpv6": "::/0"}):
         deployer.create("AWS::EC2::SecurityGroupIngress", **rule, **peer)

@@ -13,9 +13,9 @@ TYPE = "AWS::SageMaker::NotebookInstance"
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [
-        ({"RoleArn": "arn:aws:iam::123456789012:role/nobody"}, "does not exist"),
+        ({"RoleArn": "arn:aws:iam::123456789012:role/missing"}, "does not exist"),
         ({"PlatformIdentifier": "notebook-al2-v3"}, "has reached its end"),
         ({"InstanceType": "ml.p3.2xlarge"}, "is not supported by notebook-al2023-v1"),
         ({"LifecycleConfigName": "others"}, "Could not find .*notebook-instance-lifecycle-config/others"),
@@ -25,22 +25,22 @@ TYPE = "AWS::SageMaker::NotebookInstance"
         ({"SubnetId": "subnet-1", "SecurityGroupIds": ["sg-1"]}, "The subnet ID 'subnet-1'"),
     ],
 )
-def test_what_sagemaker_refuses_is_refused(deployer: Deployer, change: dict[str, Any], told: str) -> None:
+def test_what_sagemaker_refuses_is_refused(deployer: Deployer, change: dict[str, Any], reported: str) -> None:
     make_parts(deployer)
-    with pytest.raises(ResourceFailed, match=told):
+    with pytest.raises(ResourceFailed, match=reported):
         deployer.create(TYPE, **NOTEBOOK | change)
 
 
-def test_an_instance_in_a_network_is_told_with_it(deployer: Deployer) -> None:
+def test_an_instance_in_a_network_is_reported_with_it(deployer: Deployer) -> None:
     make_parts(deployer)
     network = Network(deployer)
     placed = {"SubnetId": network.subnet, "SecurityGroupIds": [network.group], "DirectInternetAccess": "Disabled"}
     properties: dict[str, Any] = NOTEBOOK | placed
     created = deployer.create(TYPE, **properties)
-    told = deployer.client("sagemaker").describe_notebook_instance(NotebookInstanceName="lab")
-    assert (told["SubnetId"], told["SecurityGroups"]) == (network.subnet, [network.group])
-    assert told["DirectInternetAccess"] == "Disabled"
-    assert told["NetworkInterfaceId"].startswith("eni-")
+    reported = deployer.client("sagemaker").describe_notebook_instance(NotebookInstanceName="lab")
+    assert (reported["SubnetId"], reported["SecurityGroups"]) == (network.subnet, [network.group])
+    assert reported["DirectInternetAccess"] == "Disabled"
+    assert reported["NetworkInterfaceId"].startswith("eni-")
     let_interfaces_linger(True)
     try:
         deployer.delete(TYPE, created, **properties)
@@ -70,10 +70,10 @@ def test_an_instance_is_changed_and_deleted_only_when_it_is_stopped(deployer: De
         client.update_notebook_instance(**name, VolumeSizeInGB=40)
     smaller = {name: value for name, value in NOTEBOOK.items() if name != "LifecycleConfigName"}
     deployer.update(TYPE, created, NOTEBOOK, smaller | {"VolumeSizeInGB": 60})
-    told = client.describe_notebook_instance(**name)
-    assert "NotebookInstanceLifecycleConfigName" not in told
+    reported = client.describe_notebook_instance(**name)
+    assert "NotebookInstanceLifecycleConfigName" not in reported
     # It was stopped, by its owner or by itself: an update leaves it so.
-    assert (told["VolumeSizeInGB"], told["NotebookInstanceStatus"]) == (60, "Stopped")
+    assert (reported["VolumeSizeInGB"], reported["NotebookInstanceStatus"]) == (60, "Stopped")
     deployer.delete(TYPE, created, **smaller)
     assert client.list_notebook_instances()["NotebookInstances"] == []
 

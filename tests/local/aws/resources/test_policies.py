@@ -60,7 +60,7 @@ def test_deny_without_tls_lets_loopback_in_and_other_denials_count(deployer: Dep
     assert not deployer.provider.exists("AWS::S3::BucketPolicy", "store")
 
 
-def test_bucket_logs_and_events_go_where_they_are_told_to(deployer: Deployer) -> None:
+def test_bucket_logs_and_events_go_to_their_targets(deployer: Deployer) -> None:
     s3 = deployer.client("s3")
     ownership = {"Rules": [{"ObjectOwnership": "ObjectWriter"}]}
     deployer.create("AWS::S3::Bucket", BucketName="logs", AccessControl="LogDeliveryWrite", OwnershipControls=ownership)
@@ -72,7 +72,7 @@ def test_bucket_logs_and_events_go_where_they_are_told_to(deployer: Deployer) ->
     )
     logging = s3.get_bucket_logging(Bucket="data")["LoggingEnabled"]
     assert (logging["TargetBucket"], logging["TargetPrefix"]) == ("logs", "data/")
-    kept = s3_backends[ACCOUNT]["aws"].buckets["data"].notification_configuration  # moto keeps it, and does not tell it
+    kept = s3_backends[ACCOUNT]["aws"].buckets["data"].notification_configuration  # moto does not return it
     assert kept
     assert kept.event_bridge is not None
 
@@ -142,7 +142,7 @@ def test_a_function_its_version_and_who_may_call_it(deployer: Deployer) -> None:
     assert not deployer.provider.exists(kind, "small")
 
 
-def test_some_types_stand_for_nothing(deployer: Deployer) -> None:
+def test_some_types_create_nothing(deployer: Deployer) -> None:
     for kind in (
         "AWS::CDK::Metadata",
         "AWS::CloudFormation::WaitCondition",

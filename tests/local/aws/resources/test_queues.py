@@ -1,4 +1,4 @@
-"""Queues and what stands around them: who may write, and what Lambda asks of a queue before it takes from it."""
+"""Queues and what is around them: who may write, and what Lambda asks of a queue before it takes from it."""
 
 import io
 import json
@@ -79,11 +79,13 @@ def test_a_rule_writes_to_an_encrypted_queue_only_with_its_key(
 def test_a_policy_goes_with_its_queue_policy(deployer: Deployer) -> None:
     url = deployer.create("AWS::SQS::Queue", QueueName="events").physical_id
     created = deployer.create("AWS::SQS::QueuePolicy", Queues=[url], PolicyDocument=POLICY)
-    told = deployer.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["Policy"])["Attributes"]
-    assert json.loads(told["Policy"]) == POLICY
+    reported = deployer.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["Policy"])["Attributes"]
+    assert json.loads(reported["Policy"]) == POLICY
     deployer.delete("AWS::SQS::QueuePolicy", created, Queues=[url], PolicyDocument=POLICY)
-    told = deployer.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["Policy"]).get("Attributes", {})
-    assert not told.get("Policy")
+    reported = (
+        deployer.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["Policy"]).get("Attributes", {})
+    )
+    assert not reported.get("Policy")
 
 
 def test_a_second_queue_must_be_there(deployer: Deployer) -> None:
@@ -113,7 +115,7 @@ def function(deployer: Deployer, timeout: int) -> str:
 
 
 def test_lambda_takes_from_a_queue_that_hides_messages_for_as_long_as_a_run_takes(deployer: Deployer) -> None:
-    asked: dict[str, Any] = {
+    requested: dict[str, Any] = {
         "EventSourceArn": ARN,
         "FunctionName": function(deployer, 60),
         "BatchSize": 1,
@@ -122,13 +124,13 @@ def test_lambda_takes_from_a_queue_that_hides_messages_for_as_long_as_a_run_take
     }
     short = deployer.create("AWS::SQS::Queue", QueueName="events", VisibilityTimeout=59)
     with pytest.raises(ResourceFailed, match="visibility timeout is less than Function timeout"):
-        deployer.create("AWS::Lambda::EventSourceMapping", **asked)
+        deployer.create("AWS::Lambda::EventSourceMapping", **requested)
     deployer.update("AWS::SQS::Queue", short, {"QueueName": "events"}, {"QueueName": "events", "VisibilityTimeout": 60})
-    created = deployer.create("AWS::Lambda::EventSourceMapping", **asked)
-    told = deployer.client("lambda").get_event_source_mapping(UUID=created.physical_id)
-    assert (told["EventSourceArn"], told["BatchSize"], told["State"]) == (ARN, 1, "Enabled")
-    now = asked | {"BatchSize": 5}
-    deployer.update("AWS::Lambda::EventSourceMapping", created, asked, now)
+    created = deployer.create("AWS::Lambda::EventSourceMapping", **requested)
+    reported = deployer.client("lambda").get_event_source_mapping(UUID=created.physical_id)
+    assert (reported["EventSourceArn"], reported["BatchSize"], reported["State"]) == (ARN, 1, "Enabled")
+    now = requested | {"BatchSize": 5}
+    deployer.update("AWS::Lambda::EventSourceMapping", created, requested, now)
     assert deployer.client("lambda").get_event_source_mapping(UUID=created.physical_id)["BatchSize"] == 5
     deployer.delete("AWS::Lambda::EventSourceMapping", created, **now)
     assert not deployer.provider.exists("AWS::Lambda::EventSourceMapping", created.physical_id)

@@ -1,4 +1,4 @@
-"""A service's parts: each is told as it was asked for, changes in place where AWS does so, and goes in its order."""
+"""A service's parts: each is returned as requested, updated in place where AWS does so, and deleted in order."""
 
 import base64
 from typing import Any
@@ -28,8 +28,8 @@ def test_hosts(deployer: Deployer) -> None:
     assert (group["DesiredCapacity"], group["DefaultInstanceWarmup"]) == (2, 60)
     assert {one["AvailabilityZone"] for one in group["Instances"]} == {"us-west-2a", "us-west-2b"}
     assert len(group["EnabledMetrics"]) == 8
-    told = {tag["Key"]: (tag["Value"], tag["PropagateAtLaunch"]) for tag in group["Tags"]}
-    assert told == {"fleet": ("test", True), "Name": ("host", True)}
+    reported = {tag["Key"]: (tag["Value"], tag["PropagateAtLaunch"]) for tag in group["Tags"]}
+    assert reported == {"fleet": ("test", True), "Name": ("host", True)}
     hooks = scaling.describe_lifecycle_hooks(AutoScalingGroupName=serving.hosts.physical_id)["LifecycleHooks"]
     assert [one["LifecycleHookName"] for one in hooks] == ["boot"]
 
@@ -57,19 +57,23 @@ def test_hosts(deployer: Deployer) -> None:
     deployer.delete("AWS::AutoScaling::AutoScalingGroup", serving.hosts, **now)
     deployer.delete("AWS::EC2::LaunchTemplate", serving.template, **after)
     for one in serving.subnets_created:
-        deployer.delete("AWS::EC2::Subnet", one)  # no host stands in them any more
+        deployer.delete("AWS::EC2::Subnet", one)  # no host is in them any more
 
 
 def test_a_services_life(deployer: Deployer) -> None:
     serving = Serving(deployer)
     assert "a task that has a host counts as running" in serving.service.notes[0]
-    told = serving.told_of_service()
-    assert (told["desiredCount"], told["runningCount"], told["availabilityZoneRebalancing"]) == (2, 2, "DISABLED")
-    assert told["deploymentConfiguration"]["deploymentCircuitBreaker"] == {"enable": True, "rollback": True}
-    assert told["capacityProviderStrategy"] == [{"capacityProvider": "chat-hosts", "weight": 1}]
-    assert "launchType" not in told
-    assert told["healthCheckGracePeriodSeconds"] == 1800
-    assert told["deployments"][0]["rolloutState"] == "COMPLETED"
+    reported = serving.reported_of_service()
+    assert (reported["desiredCount"], reported["runningCount"], reported["availabilityZoneRebalancing"]) == (
+        2,
+        2,
+        "DISABLED",
+    )
+    assert reported["deploymentConfiguration"]["deploymentCircuitBreaker"] == {"enable": True, "rollback": True}
+    assert reported["capacityProviderStrategy"] == [{"capacityProvider": "chat-hosts", "weight": 1}]
+    assert "launchType" not in reported
+    assert reported["healthCheckGracePeriodSeconds"] == 1800
+    assert reported["deployments"][0]["rolloutState"] == "COMPLETED"
 
     definition = deployer.client("ecs").describe_task_definition(taskDefinition="chat")["taskDefinition"]
     (container,) = definition["containerDefinitions"]
@@ -85,9 +89,9 @@ def test_a_services_life(deployer: Deployer) -> None:
     after = before | {"TaskDefinition": second.physical_id, "DesiredCount": 1}
     updated = deployer.update("AWS::ECS::Service", serving.service, before, after)
     assert updated.physical_id == serving.service.physical_id
-    told = serving.told_of_service()
-    assert (told["taskDefinition"], told["runningCount"]) == (second.physical_id, 1)
-    assert told["healthCheckGracePeriodSeconds"] == 1800
+    reported = serving.reported_of_service()
+    assert (reported["taskDefinition"], reported["runningCount"]) == (second.physical_id, 1)
+    assert reported["healthCheckGracePeriodSeconds"] == 1800
 
     with pytest.raises(ResourceFailed, match="ECS task of chat"):
         deployer.delete("AWS::EC2::Subnet", serving.subnets_created[0])
@@ -101,8 +105,11 @@ def test_the_front(deployer: Deployer) -> None:
     assert serving.balancer.attributes["LoadBalancerFullName"].startswith("app/")
     assert serving.targets.attributes["TargetGroupFullName"].startswith("targetgroup/")
     attributes = client.describe_load_balancer_attributes(LoadBalancerArn=serving.balancer.physical_id)["Attributes"]
-    told = {one["Key"]: one["Value"] for one in attributes}
-    assert (told["idle_timeout.timeout_seconds"], told["routing.http.desync_mitigation_mode"]) == ("900", "defensive")
+    reported = {one["Key"]: one["Value"] for one in attributes}
+    assert (reported["idle_timeout.timeout_seconds"], reported["routing.http.desync_mitigation_mode"]) == (
+        "900",
+        "defensive",
+    )
     (group,) = client.describe_target_groups()["TargetGroups"]
     assert (group["TargetControlPort"], group["HealthCheckPath"], group["LoadBalancerArns"]) == (3000, "/health", [])
     assert serving.rule.attributes["IsDefault"] is False
@@ -145,9 +152,9 @@ def test_hosts_that_ecs_manages(deployer: Deployer) -> None:
         "ManagedInstancesProvider": {"InfrastructureRoleArn": role, "InstanceLaunchTemplate": launch},
     }
     provider = serving.create("ECS::CapacityProvider", **properties)
-    (told,) = client.describe_capacity_providers(capacityProviders=[provider.physical_id])["capacityProviders"]
-    assert (told["type"], told["cluster"]) == ("MANAGED_INSTANCES", "chat")
-    requirements = told["managedInstancesProvider"]["instanceLaunchTemplate"]["instanceRequirements"]
+    (reported,) = client.describe_capacity_providers(capacityProviders=[provider.physical_id])["capacityProviders"]
+    assert (reported["type"], reported["cluster"]) == ("MANAGED_INSTANCES", "chat")
+    requirements = reported["managedInstancesProvider"]["instanceLaunchTemplate"]["instanceRequirements"]
     assert requirements["allowedInstanceTypes"] == ["inf2.xlarge"]
     larger = {**launch, "StorageConfiguration": {"StorageSizeGiB": 200}}
     after = properties | {"ManagedInstancesProvider": {"InfrastructureRoleArn": role, "InstanceLaunchTemplate": larger}}
@@ -207,9 +214,9 @@ def test_scaling(deployer: Deployer) -> None:
     assert len(deployer.client("cloudwatch").describe_alarms()["MetricAlarms"]) == len(alarms)
     more = target_properties | {"MaxCapacity": 8}
     deployer.update("AWS::ApplicationAutoScaling::ScalableTarget", target, target_properties, more)
-    (told,) = client.describe_scalable_targets(ServiceNamespace="ecs")["ScalableTargets"]
-    assert (told["MinCapacity"], told["MaxCapacity"]) == (1, 8)
-    assert client.list_tags_for_resource(ResourceARN=told["ScalableTargetARN"])["Tags"] == {"fleet": "test"}
+    (reported,) = client.describe_scalable_targets(ServiceNamespace="ecs")["ScalableTargets"]
+    assert (reported["MinCapacity"], reported["MaxCapacity"]) == (1, 8)
+    assert client.list_tags_for_resource(ResourceARN=reported["ScalableTargetARN"])["Tags"] == {"fleet": "test"}
     deployer.delete("AWS::ApplicationAutoScaling::ScalingPolicy", created, **policy, **by_requests)
     (left,) = client.describe_scaling_policies(ServiceNamespace="ecs")["ScalingPolicies"]
     assert left["PolicyName"] == "queue"
@@ -236,8 +243,8 @@ def test_a_firewall(deployer: Deployer) -> None:
         serving.create("WAFv2::LoggingConfiguration", **logs)
     logs["LogDestinationConfigs"] = [log_group(serving, "aws-waf-logs-chat")]
     serving.create("WAFv2::LoggingConfiguration", **logs)
-    (told,) = client.list_logging_configurations(Scope="REGIONAL")["LoggingConfigurations"]
-    assert told["LogDestinationConfigs"] == logs["LogDestinationConfigs"]
+    (reported,) = client.list_logging_configurations(Scope="REGIONAL")["LoggingConfigurations"]
+    assert reported["LogDestinationConfigs"] == logs["LogDestinationConfigs"]
     deployer.delete("AWS::WAFv2::WebACLAssociation", association, **both)
     deployer.delete("AWS::WAFv2::WebACL", acl, **properties)
     assert client.list_web_acls(Scope="REGIONAL")["WebACLs"] == []
@@ -259,8 +266,8 @@ def test_alarms_of_alarms_and_of_logs(deployer: Deployer) -> None:
     }
     filtered = {"LogGroupName": "chat", "FilterPattern": "{ $.event = refused }"}
     serving.create("Logs::MetricFilter", **filtered, MetricTransformations=[transformation])
-    (told,) = deployer.client("logs").describe_metric_filters(logGroupName="chat")["metricFilters"]
-    assert told["metricTransformations"][0]["dimensions"] == {"Code": "$.code"}
+    (reported,) = deployer.client("logs").describe_metric_filters(logGroupName="chat")["metricFilters"]
+    assert reported["metricTransformations"][0]["dimensions"] == {"Code": "$.code"}
 
     with pytest.raises(ResourceFailed, match="do not exist: hot"):
         serving.create("CloudWatch::CompositeAlarm", AlarmRule='ALARM("hot")')
@@ -269,8 +276,8 @@ def test_alarms_of_alarms_and_of_logs(deployer: Deployer) -> None:
     serving.create("CloudWatch::Alarm", AlarmName="hot", **alarm, **numbers)
     made = serving.create("CloudWatch::CompositeAlarm", AlarmRule='ALARM("hot")', AlarmName="all")
     client = deployer.client("cloudwatch")
-    (told,) = client.describe_alarms(AlarmTypes=["CompositeAlarm"])["CompositeAlarms"]
-    assert (told["AlarmName"], told["AlarmRule"]) == (made.physical_id, 'ALARM("hot")')
+    (reported,) = client.describe_alarms(AlarmTypes=["CompositeAlarm"])["CompositeAlarms"]
+    assert (reported["AlarmName"], reported["AlarmRule"]) == (made.physical_id, 'ALARM("hot")')
 
 
 def test_the_neuron_images_parameters_are_there(deployer: Deployer) -> None:

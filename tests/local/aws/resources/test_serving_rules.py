@@ -27,18 +27,18 @@ SERVICES: tuple[tuple[dict[str, Any], str], ...] = (
     ({"LoadBalancers": [{"ContainerName": "chat", "ContainerPort": 8080}]}, "container chat does not exist"),
     ({"LoadBalancers": [{"ContainerName": "server", "ContainerPort": 80}]}, "did not have a container port 80"),
     ({"SchedulingStrategy": "DAEMON"}, "does not support a desired count"),
-    ({"TaskDefinition": "nobody"}, "Unable to describe task definition"),
+    ({"TaskDefinition": "missing"}, "Unable to describe task definition"),
 )
 
 
 def test_services_that_are_refused(deployer: Deployer) -> None:
     serving = Serving(deployer)
-    for changes, told in SERVICES:
+    for changes, reported in SERVICES:
         properties = serving.service_properties | changes
         group = {"TargetGroupArn": serving.targets.physical_id}
         properties["LoadBalancers"] = [group | one for one in properties["LoadBalancers"] or ()] or None
         given = {name: value for name, value in properties.items() if value is not None}
-        with pytest.raises(ResourceFailed, match=told):
+        with pytest.raises(ResourceFailed, match=reported):
             serving.create("ECS::Service", **given)
     assert deployer.client("ecs").list_services(cluster="chat")["serviceArns"] == []
 
@@ -69,13 +69,13 @@ def test_hosts_that_were_there_before_their_provider_get_no_task(deployer: Deplo
     serving.hosts_properties |= {"MinSize": "2", "MaxSize": "2", "DesiredCapacity": "2"}
     with pytest.raises(ResourceFailed, match="NotStabilized: 0 of 2 tasks run"):
         _ = serving.service
-    assert serving.told_of_service()["status"] == "INACTIVE"
+    assert serving.reported_of_service()["status"] == "INACTIVE"
 
 
 def test_managed_scaling_starts_hosts_for_tasks_up_to_the_groups_maximum(deployer: Deployer) -> None:
     serving = Serving(deployer)
     _ = serving.service
-    assert serving.told_of_service()["runningCount"] == 2
+    assert serving.reported_of_service()["runningCount"] == 2
     (group,) = deployer.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]
     assert len(group["Instances"]) == 2
     more = serving.service_properties | {"DesiredCount": 4}
@@ -89,7 +89,7 @@ def test_managed_scaling_starts_two_hosts_in_an_empty_group(deployer: Deployer, 
     serving.hosts_properties |= {"MaxSize": most}
     serving.service_properties |= {"DesiredCount": 1}
     _ = serving.service
-    assert serving.told_of_service()["runningCount"] == 1
+    assert serving.reported_of_service()["runningCount"] == 1
     (group,) = deployer.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]
     assert len(group["Instances"]) == hosts
 
@@ -97,13 +97,13 @@ def test_managed_scaling_starts_two_hosts_in_an_empty_group(deployer: Deployer, 
 def test_what_a_service_uses_does_not_go_before_it(deployer: Deployer) -> None:
     serving = Serving(deployer)
     _ = serving.service
-    for resource_type, created, properties, told in (
+    for resource_type, created, properties, reported in (
         ("ECS::CapacityProvider", serving.provider, {}, "in use and cannot be removed: chat-hosts by chat"),
         ("ECS::ClusterCapacityProviderAssociations", serving.association, {}, "ResourceInUseException"),
         ("ECS::Cluster", serving.cluster, {}, "ClusterContainsServicesException"),
         ("ElasticLoadBalancingV2::TargetGroup", serving.targets, {}, "currently in use by a listener"),
     ):
-        with pytest.raises(ResourceFailed, match=told):
+        with pytest.raises(ResourceFailed, match=reported):
             deployer.delete(f"AWS::{resource_type}", created, **properties)
     deployer.delete("AWS::ECS::Service", serving.service, **serving.service_properties)
     with pytest.raises(ResourceFailed, match="in use and cannot be removed: chat-hosts by chat"):
@@ -143,7 +143,7 @@ TASKS: tuple[tuple[dict[str, Any], str], ...] = (
     ),
     ({"TaskRoleArn": "arn:aws:iam::123456789012:role/none"}, "Role is not valid"),
     ({"Memory": "11000"}, "memory of the containers"),
-    ({"Volumes": []}, "mounts model, which is no volume"),
+    ({"Volumes": []}, "mounts model, which is not a volume"),
     (
         {
             "ContainerDefinitions": [
@@ -164,8 +164,8 @@ TASKS: tuple[tuple[dict[str, Any], str], ...] = (
 
 def test_task_definitions_that_are_refused(deployer: Deployer) -> None:
     serving = Serving(deployer)
-    for changes, told in TASKS:
-        with pytest.raises(ResourceFailed, match=told):
+    for changes, reported in TASKS:
+        with pytest.raises(ResourceFailed, match=reported):
             serving.create("ECS::TaskDefinition", **serving.task_properties | changes)
 
 
@@ -173,12 +173,12 @@ def test_capacity_that_is_refused(deployer: Deployer) -> None:
     serving = Serving(deployer)
     group = serving.provider_properties["AutoScalingGroupProvider"]
     protected = group | {"ManagedTerminationProtection": "ENABLED"}
-    for properties, told in (
+    for properties, reported in (
         ({"Name": "ecs-hosts", "AutoScalingGroupProvider": group}, "No name begins with aws, ecs, fargate"),
         ({"AutoScalingGroupProvider": group | {"AutoScalingGroupArn": "none"}}, "Auto Scaling group ARN is not valid"),
         ({"AutoScalingGroupProvider": protected}, "must have instance protection"),
     ):
-        with pytest.raises(ResourceFailed, match=told):
+        with pytest.raises(ResourceFailed, match=reported):
             serving.create("ECS::CapacityProvider", **properties)
     _ = serving.provider
     with pytest.raises(ResourceFailed, match="already being used by another capacity provider"):
@@ -195,24 +195,24 @@ def test_capacity_that_is_refused(deployer: Deployer) -> None:
 def test_hosts_that_are_refused(deployer: Deployer) -> None:
     serving = Serving(deployer)
     properties = serving.hosts_properties
-    for changes, told in (
+    for changes, reported in (
         ({"LaunchTemplate": {"LaunchTemplateId": "lt-0123456789abcdef0", "Version": "1"}}, "valid fully-formed"),
         ({"LaunchTemplate": {"LaunchTemplateId": serving.template.physical_id, "Version": "7"}}, "in that version"),
         ({"DesiredCapacity": "4"}, "Desired capacity:4 must be between the specified min size:0 and max size:3"),
     ):
-        with pytest.raises(ResourceFailed, match=told):
+        with pytest.raises(ResourceFailed, match=reported):
             serving.create("AutoScaling::AutoScalingGroup", **properties | changes)
     data = serving.template_properties["LaunchTemplateData"]
-    for changes, told in (
+    for changes, reported in (
         ({"UserData": BIG}, "InvalidUserData.Malformed.*limited to 16384 bytes"),
         ({"SecurityGroupIds": ["sg-0123456789abcdef0"]}, "InvalidGroup"),
         ({"IamInstanceProfile": {"Arn": "arn:aws:iam::123456789012:instance-profile/none"}}, "NoSuchEntity|not found"),
     ):
-        with pytest.raises(ResourceFailed, match=told):
+        with pytest.raises(ResourceFailed, match=reported):
             serving.create("EC2::LaunchTemplate", LaunchTemplateData=data | changes)
 
 
-def test_a_group_refuses_a_template_with_security_groups_beside_its_interfaces(deployer: Deployer) -> None:
+def test_a_group_refuses_a_template_with_security_groups_next_to_its_interfaces(deployer: Deployer) -> None:
     """EC2 takes the template, and Auto Scaling refuses it."""
     serving = Serving(deployer)
     interfaces = [{"DeviceIndex": 0, "Groups": [serving.group]}]
@@ -232,14 +232,14 @@ def test_fronts_that_are_refused(deployer: Deployer) -> None:
     serving = Serving(deployer)
     balancer = serving.balancer_properties
     logs = [{"Key": "access_logs.s3.enabled", "Value": "true"}, {"Key": "access_logs.s3.bucket", "Value": "logs"}]
-    for changes, told in (
+    for changes, reported in (
         ({"Subnets": serving.subnets[:1]}, "At least two subnets"),
         ({"SecurityGroups": ["sg-0123456789abcdef0"]}, "does not exist"),
         ({"LoadBalancerAttributes": [{"Key": "idle_timeout.timeout_seconds", "Value": "4001"}]}, "must be 1-4000"),
         ({"LoadBalancerAttributes": [{"Key": "idle.timeout", "Value": "1"}]}, "Key idle.timeout not valid"),
         ({"LoadBalancerAttributes": logs}, "S3 bucket does not exist: logs"),
     ):
-        with pytest.raises(ResourceFailed, match=told):
+        with pytest.raises(ResourceFailed, match=reported):
             serving.create("ElasticLoadBalancingV2::LoadBalancer", **balancer | changes)
     assert deployer.client("elbv2").describe_load_balancers()["LoadBalancers"] == []
     serving.create("S3::Bucket", BucketName="logs")
@@ -259,23 +259,23 @@ def test_listeners_that_are_refused(deployer: Deployer) -> None:
     serving = Serving(deployer)
     jwt = {"Issuer": "https://issuer.example", "JwksEndpoint": "https://issuer.example/keys"}
     check = {"Type": "jwt-validation", "Order": 1, "JwtValidationConfig": jwt}
-    for changes, told in (
+    for changes, reported in (
         ({"Protocol": "HTTPS"}, "A certificate must be specified"),
         ({"DefaultActions": [check, NOT_FOUND | {"Order": 2}]}, "jwt-validation is for HTTPS listeners only"),
         ({"DefaultActions": [check]}, "the last, must be of forward"),
         ({"Protocol": "HTTPS", "Certificates": [{"CertificateArn": NO_CERTIFICATE}]}, "CertificateNotFound|not find"),
     ):
-        with pytest.raises(ResourceFailed, match=told):
+        with pytest.raises(ResourceFailed, match=reported):
             serving.create("ElasticLoadBalancingV2::Listener", **serving.listener_properties | changes)
     _ = serving.listener
     with pytest.raises(ResourceFailed, match="already exists on this port"):
         serving.create("ElasticLoadBalancingV2::Listener", **serving.listener_properties)
     paths = [{"Field": "path-pattern", "PathPatternConfig": {"Values": [f"/{n}" for n in range(6)]}}]
-    for changes, told in (
+    for changes, reported in (
         ({"Conditions": paths}, "6 condition values; a rule may have 5"),
         ({"Actions": [{"Type": "forward", "TargetGroupArn": NO_TARGETS}]}, "not found"),
     ):
-        with pytest.raises(ResourceFailed, match=told):
+        with pytest.raises(ResourceFailed, match=reported):
             serving.create("ElasticLoadBalancingV2::ListenerRule", **serving.rule_properties | changes)
 
 
@@ -285,11 +285,11 @@ def test_a_target_group_has_one_load_balancer(deployer: Deployer) -> None:
     other = serving.create("ElasticLoadBalancingV2::LoadBalancer", **serving.balancer_properties).physical_id
     forward = {"Type": "forward", "TargetGroupArn": serving.targets.physical_id}
     weighed = {"Type": "forward", "ForwardConfig": {"TargetGroups": [{"TargetGroupArn": serving.targets.physical_id}]}}
-    beside = serving.listener_properties | {"LoadBalancerArn": other}
+    next_to = serving.listener_properties | {"LoadBalancerArn": other}
     for action in (forward, weighed):
         with pytest.raises(ResourceFailed, match="cannot be associated with more than one load balancer"):
-            serving.create("ElasticLoadBalancingV2::Listener", **beside | {"DefaultActions": [action]})
-    listener = serving.create("ElasticLoadBalancingV2::Listener", **beside).physical_id
+            serving.create("ElasticLoadBalancingV2::Listener", **next_to | {"DefaultActions": [action]})
+    listener = serving.create("ElasticLoadBalancingV2::Listener", **next_to).physical_id
     rule = serving.rule_properties | {"ListenerArn": listener}
     with pytest.raises(ResourceFailed, match="cannot be associated with more than one load balancer"):
         serving.create("ElasticLoadBalancingV2::ListenerRule", **rule)
@@ -314,8 +314,8 @@ def test_a_listener_checks_tokens_when_it_has_a_certificate(deployer: Deployer) 
     forward = {"Type": "forward", "Order": 2, "TargetGroupArn": serving.targets.physical_id}
     rule = serving.rule_properties | {"ListenerArn": listener.physical_id, "Actions": [check, forward]}
     serving.create("ElasticLoadBalancingV2::ListenerRule", **rule)
-    told, _ = deployer.client("elbv2").describe_rules(ListenerArn=listener.physical_id)["Rules"]
-    assert told["Actions"] == [check, forward]
+    reported, _ = deployer.client("elbv2").describe_rules(ListenerArn=listener.physical_id)["Rules"]
+    assert reported["Actions"] == [check, forward]
 
 
 NO_CERTIFICATE = "arn:aws:acm:us-west-2:123456789012:certificate/11111111-2222-3333-4444-555555555555"

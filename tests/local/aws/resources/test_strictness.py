@@ -12,8 +12,8 @@ from tests.local.aws.resources.support import Deployer
 
 
 def test_an_unknown_type_is_named(provider: CatalogProvider, deployer: Deployer) -> None:
-    assert provider.check("AWS::EC2::Vpc", {}) == ["AWS::EC2::Vpc: this emulation does not know the resource type"]
-    with pytest.raises(ResourceFailed, match="AWS::EC2::Vpc: this emulation does not know"):
+    assert provider.check("AWS::EC2::Vpc", {}) == ["AWS::EC2::Vpc: this emulation does not support the resource type"]
+    with pytest.raises(ResourceFailed, match="AWS::EC2::Vpc: this emulation does not support"):
         deployer.create("AWS::EC2::Vpc")
 
 
@@ -42,7 +42,7 @@ def test_names_are_checked_before_anything_is_created(
     assert f"{resource_type}: {problem}" in provider.check(resource_type, properties)
 
 
-def test_intrinsic_functions_are_not_judged(provider: CatalogProvider) -> None:
+def test_intrinsic_functions_are_not_checked(provider: CatalogProvider) -> None:
     properties = {
         "FileSystemType": {"Ref": "Kind"},
         "SubnetIds": {"Fn::Split": [",", "a,b"]},
@@ -54,7 +54,7 @@ def test_intrinsic_functions_are_not_judged(provider: CatalogProvider) -> None:
 @pytest.mark.parametrize(
     ("resource_type", "properties", "message"),
     [
-        ("AWS::EC2::VPC", {"CidrBlock": "10.0.0.0/16", "Colour": "red"}, "unknown property Colour"),
+        ("AWS::EC2::VPC", {"CidrBlock": "10.0.0.0/16", "Color": "red"}, "unknown property Color"),
         ("AWS::EC2::VPC", {"CidrBlock": "10.0.0.0/16", "EnableDnsSupport": "perhaps"}, "EnableDnsSupport"),
         ("AWS::EC2::VPC", {"CidrBlock": "10.0.0.0/16", "VpcId": "vpc-1"}, "VpcId is read-only"),
         ("AWS::Logs::LogGroup", {"RetentionInDays": 8}, "8 is not one of"),
@@ -81,7 +81,7 @@ def test_illegal_values_are_named(
 
 
 def test_what_has_no_place_is_refused_not_dropped(deployer: Deployer) -> None:
-    with pytest.raises(ResourceFailed, match="AWS::S3::Bucket: this emulation has no place for WebsiteConfiguration"):
+    with pytest.raises(ResourceFailed, match="AWS::S3::Bucket: this emulation does not support WebsiteConfiguration"):
         deployer.create("AWS::S3::Bucket", WebsiteConfiguration={"IndexDocument": "index.html"})
 
 

@@ -1,4 +1,4 @@
-"""Studio's domain, people and scripts: told as they were asked for, changed in place, and gone in their order only."""
+"""Studio's domain, people and scripts: returned as requested, updated in place, and deleted only in order."""
 
 import base64
 from typing import Any
@@ -19,7 +19,7 @@ START: dict[str, Any] = {
 
 
 class Studio:
-    """What a domain stands on, and the properties of one."""
+    """What a domain is on, and the properties of one."""
 
     def __init__(self, deployer: Deployer) -> None:
         self.network = Network(deployer)
@@ -59,15 +59,15 @@ def studio(deployer: Deployer) -> Studio:
     return Studio(deployer)
 
 
-def test_a_domain_is_told_changed_and_deleted(deployer: Deployer, studio: Studio) -> None:
+def test_a_domain_is_reported_changed_and_deleted(deployer: Deployer, studio: Studio) -> None:
     client = deployer.client("sagemaker")
     domain = deployer.create(DOMAIN, **studio.properties)
-    told = client.describe_domain(DomainId=domain.physical_id)
+    reported = client.describe_domain(DomainId=domain.physical_id)
     for name, value in studio.properties.items():
-        assert name == "Tags" or told[name] == value, name
-    assert (told["Status"], told["DomainArn"]) == ("InService", domain.attributes["DomainArn"])
-    assert "HomeEfsFileSystemId" not in told
-    tags = client.list_tags(ResourceArn=told["DomainArn"])["Tags"]
+        assert name == "Tags" or reported[name] == value, name
+    assert (reported["Status"], reported["DomainArn"]) == ("InService", domain.attributes["DomainArn"])
+    assert "HomeEfsFileSystemId" not in reported
+    tags = client.list_tags(ResourceArn=reported["DomainArn"])["Tags"]
     assert {tag["Key"]: tag["Value"] for tag in tags} == {"fleet": "test", "kind": "studio"}
 
     changed = studio.having(
@@ -92,21 +92,21 @@ def test_a_domain_is_told_changed_and_deleted(deployer: Deployer, studio: Studio
 def test_people_come_and_go_with_their_domain(deployer: Deployer, studio: Studio) -> None:
     client = deployer.client("sagemaker")
     domain = deployer.create(DOMAIN, **studio.properties)
-    asked: dict[str, Any] = {
+    requested: dict[str, Any] = {
         "DomainId": domain.physical_id,
         "UserProfileName": "alice",
         "UserSettings": {"ExecutionRole": ROLE, "CustomPosixUserConfig": {"Uid": "10001", "Gid": "10001"}},
     }
-    alice = deployer.create(PROFILE, **asked)
+    alice = deployer.create(PROFILE, **requested)
     assert alice.physical_id == f"alice|{domain.physical_id}"
-    told = client.describe_user_profile(DomainId=domain.physical_id, UserProfileName="alice")
-    assert told["UserSettings"] == {"ExecutionRole": ROLE, "CustomPosixUserConfig": {"Uid": 10001, "Gid": 10001}}
-    now = asked | {"UserSettings": {"CustomPosixUserConfig": {"Uid": 10002, "Gid": 10002}}}
-    deployer.update(PROFILE, alice, asked, now)
-    told = client.describe_user_profile(DomainId=domain.physical_id, UserProfileName="alice")
-    assert told["UserSettings"]["CustomPosixUserConfig"]["Uid"] == 10002
+    reported = client.describe_user_profile(DomainId=domain.physical_id, UserProfileName="alice")
+    assert reported["UserSettings"] == {"ExecutionRole": ROLE, "CustomPosixUserConfig": {"Uid": 10001, "Gid": 10001}}
+    now = requested | {"UserSettings": {"CustomPosixUserConfig": {"Uid": 10002, "Gid": 10002}}}
+    deployer.update(PROFILE, alice, requested, now)
+    reported = client.describe_user_profile(DomainId=domain.physical_id, UserProfileName="alice")
+    assert reported["UserSettings"]["CustomPosixUserConfig"]["Uid"] == 10002
     with pytest.raises(ResourceFailed, match="already exists"):
-        deployer.create(PROFILE, **asked | {"UserProfileName": "ALICE"})
+        deployer.create(PROFILE, **requested | {"UserProfileName": "ALICE"})
     with pytest.raises(ResourceFailed, match=r"because UserProfile.* alice"):
         deployer.delete(DOMAIN, domain)
     found = client.list_user_profiles(DomainIdEquals=domain.physical_id)["UserProfiles"]
@@ -114,21 +114,21 @@ def test_people_come_and_go_with_their_domain(deployer: Deployer, studio: Studio
     deployer.delete(PROFILE, alice)
     deployer.delete(DOMAIN, domain)
     with pytest.raises(ResourceFailed, match="does not exist"):
-        deployer.create(PROFILE, **asked)
+        deployer.create(PROFILE, **requested)
 
 
 @pytest.mark.parametrize(
-    ("user", "told"),
+    ("user", "reported"),
     [
         ({"SingleSignOnUserIdentifier": "UserName", "SingleSignOnUserValue": "a"}, "cannot be specified"),
-        ({"UserSettings": {"ExecutionRole": f"arn:aws:iam::{ACCOUNT}:role/nobody"}}, "does not exist"),
+        ({"UserSettings": {"ExecutionRole": f"arn:aws:iam::{ACCOUNT}:role/missing"}}, "does not exist"),
         ({"UserSettings": {"CustomPosixUserConfig": {"Uid": 1000, "Gid": 1001}}}, "10000"),
     ],
     ids=["identity with IAM", "no role", "uid"],
 )
-def test_people_who_cannot_be(deployer: Deployer, studio: Studio, user: dict[str, Any], told: str) -> None:
+def test_people_who_cannot_be(deployer: Deployer, studio: Studio, user: dict[str, Any], reported: str) -> None:
     domain = deployer.create(DOMAIN, **studio.properties)
-    with pytest.raises(ResourceFailed, match=told):
+    with pytest.raises(ResourceFailed, match=reported):
         deployer.create(PROFILE, DomainId=domain.physical_id, UserProfileName="bob", **user)
 
 
@@ -137,17 +137,17 @@ def test_what_the_service_refuses_of_a_domain(deployer: Deployer, studio: Studio
     elsewhere = deployer.create("AWS::EC2::VPC", CidrBlock="10.9.0.0/16").physical_id
     far = deployer.create("AWS::EC2::Subnet", VpcId=studio.network.vpc, CidrBlock="10.0.32.0/24").physical_id
     missing = {"FSxLustreFileSystemConfig": {"FileSystemId": "fs-0123456789abcdef0"}}
-    for properties, told in (
+    for properties, reported in (
         (studio.having(SecurityGroups=[]), "SecurityGroups .* are required"),
         (studio.having(SecurityGroups=["sg-0123456789abcdef0"]), "does not exist"),
-        (studio.having(ExecutionRole=f"arn:aws:iam::{ACCOUNT}:role/nobody"), "does not exist"),
+        (studio.having(ExecutionRole=f"arn:aws:iam::{ACCOUNT}:role/missing"), "does not exist"),
         (studio.having(CustomFileSystemConfigs=[missing]), "there is no file system fs-0123456789abcdef0"),
         (studio.having(CodeEditorAppSettings={"LifecycleConfigArns": [arn]}), "for CodeEditor"),
         (studio.having(StudioWebPortal="DISABLED"), "needs StudioWebPortal"),
         (studio.properties | {"VpcId": elsewhere}, f"is not in {elsewhere}"),
         (studio.properties | {"SubnetIds": [far]}, "none of the domain's subnets"),
     ):
-        with pytest.raises(ResourceFailed, match=told):
+        with pytest.raises(ResourceFailed, match=reported):
             deployer.create(DOMAIN, **properties)
     deployer.create(DOMAIN, **studio.properties)
     with pytest.raises(ResourceFailed, match="already exists"):

@@ -36,8 +36,8 @@ class Stacks:
 
     def failures(self, name: str) -> str:
         """Why the stack's resources failed, from all its events."""
-        told = [event for event in self.aws.events(name) if event["ResourceStatus"].endswith("_FAILED")]
-        return "; ".join(f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason')}" for event in told)
+        reported = [event for event in self.aws.events(name) if event["ResourceStatus"].endswith("_FAILED")]
+        return "; ".join(f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason')}" for event in reported)
 
     def physical_id(self, name: str, logical_id: str) -> str:
         found = self._cloudformation.describe_stack_resource(StackName=name, LogicalResourceId=logical_id)
@@ -48,9 +48,9 @@ class Stacks:
         made = self._cloudformation.create_change_set(
             StackName=name, ChangeSetName="look", TemplateBody=json.dumps({"Resources": resources})
         )
-        told = self._cloudformation.describe_change_set(ChangeSetName=made["Id"])
+        reported = self._cloudformation.describe_change_set(ChangeSetName=made["Id"])
         self._cloudformation.delete_change_set(ChangeSetName=made["Id"])
-        changes = [change["ResourceChange"] for change in told["Changes"]]
+        changes = [change["ResourceChange"] for change in reported["Changes"]]
         return {one["LogicalResourceId"]: one["Replacement"] for one in changes if one["Action"] == "Modify"}
 
     def _started(self, operation: Any, name: str, resources: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""A deployed function runs when it is asked to, as its role; queues are handed to it as Lambda's pollers do."""
+"""A deployed function runs when it is invoked, with its role; queues invoke it as Lambda's pollers do."""
 
 import io
 import json
@@ -17,7 +17,7 @@ def handler(event, context):
     if event.get("Records"):
         bodies = [json.loads(record["body"]) for record in event["Records"]]
         if any(body == "raise" for body in bodies):
-            raise RuntimeError("told to")
+            raise RuntimeError("as the test wants")
         bad = [record["messageId"] for record, body in zip(event["Records"], bodies) if body == "bad"]
         return {"batchItemFailures": [{"itemIdentifier": one} for one in bad]}
     if event.get("list"):
@@ -70,13 +70,13 @@ def queue(aws: LocalAws, function: str) -> Any:
 
 def waiting(aws: LocalAws, url: str) -> tuple[int, int]:
     names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-    told = aws.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
-    visible, hidden = (int(told[name]) for name in names)
+    reported = aws.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+    visible, hidden = (int(reported[name]) for name in names)
     return visible, hidden
 
 
 def test_it_returns_what_the_handler_returned_and_ran_as_its_role(aws: LocalAws, function: str) -> None:
-    run = aws.invoke(function, {"word": "hello"}, judged=False)
+    run = aws.invoke(function, {"word": "hello"}, checked=False)
     assert run["ended_well"]
     assert run["returned"]["word"] == "hello"
     assert ":assumed-role/worker/" in run["returned"]["who"]
@@ -84,7 +84,7 @@ def test_it_returns_what_the_handler_returned_and_ran_as_its_role(aws: LocalAws,
     assert "said hello" in run["log"]
 
 
-def test_iam_judges_its_calls_and_nobody_elses_afterwards(aws: LocalAws, function: str) -> None:
+def test_iam_checks_its_calls_and_no_one_elses_afterwards(aws: LocalAws, function: str) -> None:
     denied = aws.invoke(function, {"list": True})
     assert not denied["ended_well"]
     assert "AccessDenied" in denied["log"]
@@ -99,7 +99,7 @@ def test_what_it_reports_as_failed_stays_in_the_queue_and_all_else_is_gone(
 ) -> None:
     for body in ("good", "bad", "good"):
         aws.client("sqs").send_message(QueueUrl=queue, MessageBody=json.dumps(body))
-    assert waiting(aws, queue) == (3, 0)  # Not delivered before it is asked for.
+    assert waiting(aws, queue) == (3, 0)  # Not delivered before it is requested.
     (run,) = aws.deliver(function)
     assert len(run["returned"]["batchItemFailures"]) == 1
     assert waiting(aws, queue) == (0, 1)
@@ -129,6 +129,6 @@ def test_an_event_reaches_the_queue_of_each_enabled_rule_that_it_matches(
         detail = json.dumps({"TrainingJobStatus": status})
         events.put_events(Entries=[{"Source": "aws.sagemaker", "DetailType": "A change", "Detail": detail}])
     (message,) = aws.client("sqs").receive_message(QueueUrl=queue, MaxNumberOfMessages=10)["Messages"]
-    told = json.loads(message["Body"])
-    assert (told["detail-type"], told["detail"]) == ("A change", {"TrainingJobStatus": "Failed"})
-    assert len(told["time"]) == len("2026-11-22T09:30:00Z")
+    reported = json.loads(message["Body"])
+    assert (reported["detail-type"], reported["detail"]) == ("A change", {"TrainingJobStatus": "Failed"})
+    assert len(reported["time"]) == len("2026-11-22T09:30:00Z")

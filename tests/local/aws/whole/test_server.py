@@ -43,14 +43,14 @@ def served(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[str]", dict[str, 
     process.wait()
 
 
-def test_it_says_what_to_export_listens_on_loopback_only_and_stops_when_told(
+def test_it_prints_what_to_export_listens_on_loopback_only_and_stops_on_request(
     served: tuple["subprocess.Popen[str]", dict[str, Any], Path],
 ) -> None:
-    process, told, ready = served
-    port = int(told["endpoint"].rsplit(":", 1)[1])
-    assert told["endpoint"].startswith("http://localhost:")
-    assert told["pid"] == process.pid
-    with urlopen(f"{told['endpoint']}/_local-aws/health") as answer:
+    process, reported, ready = served
+    port = int(reported["endpoint"].rsplit(":", 1)[1])
+    assert reported["endpoint"].startswith("http://localhost:")
+    assert reported["pid"] == process.pid
+    with urlopen(f"{reported['endpoint']}/_local-aws/health") as answer:
         assert json.loads(answer.read()) == {"status": "ok"}
     listening = Path("/proc/net/tcp").read_text()
     assert f"0100007F:{port:04X}" in listening
@@ -71,7 +71,7 @@ def test_it_says_what_to_export_listens_on_loopback_only_and_stops_when_told(
         assert probe.connect_ex(("127.0.0.1", port)) != 0
 
 
-def test_the_server_ends_with_whoever_started_it() -> None:
+def test_the_server_ends_with_anyone_started_it() -> None:
     """Even when that was killed: a test run that is cut off leaves no server behind."""
     ended = subprocess.run([sys.executable, "-c", _STARTS_ONE], cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=60)
     server = int(ended.stdout)

@@ -1,4 +1,4 @@
-"""Images: built once for a recipe, anew for another, and never taken for whole when they are not."""
+"""Images: built once for a recipe, again for another, and never taken for whole when they are not."""
 
 import shutil
 from pathlib import Path
@@ -12,7 +12,7 @@ from local.drill.image.prerequisites import MissingPrerequisite, provide
 
 
 def nothing(*_: object, **__: object) -> None:
-    """Stand in for what would fetch or install something."""
+    """Replace functions that download or install something."""
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_a_build_that_was_killed_is_thrown_away(
     assert not list((tmp_path / "images").glob(".building-*"))
 
 
-def test_a_failed_build_tells_the_end_of_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_build_reports_the_end_of_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "layer.sh"
     script.write_text("echo E: no such package; exit 7\n")
     monkeypatch.setattr(module, "_LAYER", script)
@@ -119,8 +119,8 @@ def test_a_failed_build_tells_the_end_of_its_log(tmp_path: Path, monkeypatch: py
         Images(tmp_path / "images", lambda _: None).provide()
 
 
-def test_refuses_a_variant_that_there_is_not(tmp_path: Path) -> None:
-    with pytest.raises(ImageError, match="no image 'rich': there are slurm, bare"):
+def test_refuses_an_unknown_variant(tmp_path: Path) -> None:
+    with pytest.raises(ImageError, match="unknown image 'rich'; allowed: slurm, bare"):
         Images(tmp_path).provide("rich")
 
 
@@ -134,17 +134,17 @@ def test_says_what_is_missing_and_how_to_get_it(monkeypatch: pytest.MonkeyPatch)
 
 def test_installs_what_is_missing_as_root_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     apt = tmp_path / "apt-get"
-    apt.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/asked\n')
+    apt.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/requested\n')
     apt.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("os.geteuid", lambda: 0)
     said: list[str] = []
     provide("mmdebstrap", say=said.append)
-    assert (tmp_path / "asked").read_text() == "-qq update\n-qq install --yes mmdebstrap\n"
+    assert (tmp_path / "requested").read_text() == "-qq update\n-qq install --yes mmdebstrap\n"
     assert said == ["installing mmdebstrap on this machine with apt-get"]
 
 
-def test_apt_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_apt_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     apt = tmp_path / "apt-get"
     apt.write_text("#!/bin/sh\necho E: no network >&2; exit 100\n")
     apt.chmod(0o755)

@@ -73,21 +73,21 @@ def test_run_gives_code_output_and_input(two: list[Node]) -> None:
         two[0].run("sh", "-c", "echo oops >&2; exit 3")
 
 
-def test_run_gives_the_environment_asked_for_and_nothing_of_ours(
+def test_run_gives_the_environment_requested_for_and_nothing_of_ours(
     two: list[Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET_OF_THE_MACHINE", "x")
-    told = two[0].run("env", env={"ASKED": "for it"}).stdout.splitlines()
-    assert "ASKED=for it" in told
-    assert "HOME=/root" in told
-    assert not [line for line in told if line.startswith("SECRET_OF_THE_MACHINE")]
+    reported = two[0].run("env", env={"ADDED": "for it"}).stdout.splitlines()
+    assert "ADDED=for it" in reported
+    assert "HOME=/root" in reported
+    assert not [line for line in reported if line.startswith("SECRET_OF_THE_MACHINE")]
 
 
 def test_run_kills_what_does_not_end_in_time(two: list[Node]) -> None:
-    with pytest.raises(CommandError, match="not done in 1 s") as told:
+    with pytest.raises(CommandError, match="not done in 1 s") as reported:
         two[0].run("sh", "-c", "echo begun; sleep 1234 & sleep 1234", timeout=1)
-    assert told.value.done.returncode == 124
-    assert told.value.done.stdout == "begun\n"
+    assert reported.value.done.returncode == 124
+    assert reported.value.done.stdout == "begun\n"
     assert "sleep\x001234" not in two[0].run("sh", "-c", "cat /proc/[0-9]*/cmdline").stdout
 
 

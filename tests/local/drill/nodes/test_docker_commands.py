@@ -1,4 +1,4 @@
-"""What Docker and Podman are asked, by a stand-in that is strict: a command it does not know fails."""
+"""Commands to Docker and Podman, with a strict stand-in: a command it does not know fails."""
 
 import json
 import os
@@ -28,21 +28,21 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def play(programs: Path, name: str, answers: dict[str, tuple[int, str]]) -> Path:
     """Put a program there that answers exactly these command lines and notes each; return the note."""
-    asked = programs / f"{name}.asked"
+    requested = programs / f"{name}.requested"
     cases = "".join(f"'{line}') printf '%s' '{said}'; exit {code} ;;\n" for line, (code, said) in answers.items())
     text = f"""#!/bin/sh
-echo "$*" >>{asked}
+echo "$*" >>{requested}
 case "$*" in
 {cases}*) echo "unknown: $*" >&2; exit 125 ;;
 esac
 """
     (programs / name).write_text(text)
     (programs / name).chmod(0o755)
-    return asked
+    return requested
 
 
-def info(**told: object) -> tuple[int, str]:
-    return 0, json.dumps(told)
+def info(**reported: object) -> tuple[int, str]:
+    return 0, json.dumps(reported)
 
 
 INFO = "info --format={{json .}}"
@@ -66,7 +66,7 @@ def test_a_client_without_its_engine_does_not_count(programs: Path, docker: tupl
     assert engine.program == ("podman", "--log-level=error", "--runtime=runc")
 
 
-def test_only_the_engine_asked_for_is_looked_for(programs: Path) -> None:
+def test_only_the_engine_requested_for_is_looked_for(programs: Path) -> None:
     play(programs, "podman", {INFO: info(host={"cgroupVersion": "v2"})})
     assert find_engine(("docker",)) is None
 
@@ -88,7 +88,7 @@ def test_control_groups_of_v2_are_the_containers_own_and_of_v1_the_machines() ->
     assert DOCKER.init_arguments() == []
 
 
-def test_limits_are_not_asked_for_where_they_cannot_be_had() -> None:
+def test_limits_are_not_requested_for_where_they_cannot_be_had() -> None:
     assert "--cap-drop=SYS_RESOURCE" in LEGACY.container_options()
     assert "--ulimit=nofile=20000:20000" in LEGACY.container_options()
     assert not [option for option in DOCKER.container_options() if "ulimit" in option or "RESOURCE" in option]
@@ -114,9 +114,9 @@ def test_a_node_is_made_with_its_name_address_and_mounts(tmp_path: Path) -> None
 def test_values_of_variables_are_on_no_command_line(programs: Path) -> None:
     own = " ".join(f"--env={name}={value}" for name, value in ENVIRONMENT.items())
     line = f"exec --interactive {own} --env=SECRET --env=LLM_FLEET_DRILL_COMMAND c true"
-    asked = play(programs, "docker", {"inspect --format={{.State.Running}} c": (0, "true"), line: (0, "")})
+    requested = play(programs, "docker", {"inspect --format={{.State.Running}} c": (0, "true"), line: (0, "")})
     DockerNode(NodePlan("n", "10.66.1.1"), DOCKER, "i", "c", "net", "10.66.0.1").run("true", env={"SECRET": "hush"})
-    assert "hush" not in asked.read_text()
+    assert "hush" not in requested.read_text()
 
 
 def test_clears_away_exactly_the_clusters_containers_and_network(programs: Path) -> None:
@@ -126,12 +126,12 @@ def test_clears_away_exactly_the_clusters_containers_and_network(programs: Path)
         "network ls --format={{.Name}}": (0, "bridge\nllm-fleet-drill-a1b2\nllm-fleet-drill-a1b2c3\n"),
         "network rm llm-fleet-drill-a1b2": (0, ""),
     }
-    asked = play(programs, "docker", answers)
+    requested = play(programs, "docker", answers)
     clear_containers(DOCKER, "a1b2")
-    assert asked.read_text().splitlines() == list(answers)
+    assert requested.read_text().splitlines() == list(answers)
 
 
-def test_what_an_engine_refuses_is_told(programs: Path) -> None:
+def test_what_an_engine_refuses_is_reported(programs: Path) -> None:
     play(programs, "docker", {})
     with pytest.raises(NodeError, match=r"`docker network rm x` ended with 125: unknown: network rm x"):
         DOCKER.run("network", "rm", "x")
@@ -141,5 +141,5 @@ def test_choosing_where_there_is_nothing_names_the_remedy(programs: Path, monkey
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(MissingPrerequisite, match=r"start one, or run the drill as root on Linux"):
         choose.make_backend("auto")
-    with pytest.raises(MissingPrerequisite, match=r"no back end 'vm': there are auto, unshare, docker"):
+    with pytest.raises(MissingPrerequisite, match=r"unknown back end 'vm'; allowed: auto, unshare, docker"):
         choose.make_backend("vm")

@@ -80,8 +80,8 @@ def test_a_drill_that_was_killed_is_swept_and_one_that_lives_is_not(image: Image
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     said: list[str] = []
-    told = [f"cleared away the cluster {cluster}: the drill that made it (process {killed.pid}) is gone"]
-    assert sweep(work, said.append) == said == told
+    reported = [f"cleared away the cluster {cluster}: the drill that made it (process {killed.pid}) is gone"]
+    assert sweep(work, said.append) == said == reported
     assert left_of(cluster, work) == []
 
 
@@ -104,9 +104,9 @@ def test_a_number_used_again_by_another_process_is_not_the_drill(work: Path) -> 
 def test_two_clusters_of_the_same_addresses_do_not_see_one_another(image: Image, work: Path) -> None:
     with UnshareBackend(image, work) as one, UnshareBackend(image, work) as other:
         alone = one.create("ip-10-66-1-1", "10.66.1.1")
-        neighbour = other.create("ip-10-66-1-2", "10.66.1.2")
+        neighbor = other.create("ip-10-66-1-2", "10.66.1.2")
         alone.run("ping", "-c", "1", "-W", "1", one.network.services_address)
-        assert alone.run("ping", "-c", "1", "-W", "1", neighbour.address, check=False).returncode == 1
+        assert alone.run("ping", "-c", "1", "-W", "1", neighbor.address, check=False).returncode == 1
 
 
 def test_nothing_is_bound_on_the_machines_own_interfaces(image: Image, work: Path) -> None:

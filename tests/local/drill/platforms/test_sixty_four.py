@@ -36,11 +36,13 @@ def view() -> ClusterView:
 def test_every_node_finds_itself_and_all_others(view: ClusterView, tmp_path: Path):
     file = tmp_path / "resource_config.json"
     file.write_text(resource_config(view))
-    told = read_resource_config(file)
-    assert told is not None
-    assert [(one.name, one.address) for one in told.instances] == [(one.name, one.address) for one in view.instances]
-    assert told.controller_addresses == ("10.1.0.4",)
-    assert {one.topology[-1] for one in told.instances if one.group == "workers"} == {"nn-leaf-0", "nn-leaf-1"}
+    reported = read_resource_config(file)
+    assert reported is not None
+    assert [(one.name, one.address) for one in reported.instances] == [
+        (one.name, one.address) for one in view.instances
+    ]
+    assert reported.controller_addresses == ("10.1.0.4",)
+    assert {one.topology[-1] for one in reported.instances if one.group == "workers"} == {"nn-leaf-0", "nn-leaf-1"}
     assert len({one.agent_address for one in view.instances}) == WORKERS + 1
 
 

@@ -1,6 +1,7 @@
 """The picture of a run holds every step, none over another, and the page needs nothing else."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -15,13 +16,15 @@ def step(
     name: str, started: float | None, ended: float | None, state: str = "done", code: str | None = None
 ) -> StepRun:
     changes = ("wrote /etc/x",) if state == "done" else ()
-    cause, remedy = ("it is <broken>", "mend it") if code else (None, None)
+    cause, remedy = ("it is <broken>", "fix it") if code else (None, None)
     return StepRun(name, f"{name} is so", state, started, ended, {"apply": 0.2}, changes, 1, code, cause, remedy)
 
 
 def script(node: str, *steps: StepRun, started: float = 100, ended: float = 110, code: int = 0) -> ScriptRun:
-    told = "LFN99" if code else "OK"
-    return ScriptRun(node, "Compute", started, ended, code, told, None, None, steps, tuple(s.name for s in steps[:1]))
+    reported = "LFN99" if code else "OK"
+    return ScriptRun(
+        node, "Compute", started, ended, code, reported, None, None, steps, tuple(s.name for s in steps[:1])
+    )
 
 
 def run(*scripts: ScriptRun) -> Run:
@@ -40,7 +43,7 @@ def run(*scripts: ScriptRun) -> Run:
     )
 
 
-def test_no_step_lies_over_another():
+def test_no_step_is_over_another():
     steps = [step("a", 1, 4), step("b", 2, 3), step("c", 3, 5), step("d", 4, 6), step("e", None, None)]
     assert [[one.name for one in lane] for lane in lanes(steps)] == [["a", "d"], ["b", "c"]]
 
@@ -57,10 +60,19 @@ def test_the_path_that_decided_is_marked_on_the_slowest_node_alone():
     assert re.findall(r'class="step done path".*?<title>(\w+):', drawn) == ["b"]
 
 
-def test_a_failed_step_tells_code_cause_and_remedy():
-    told = hover_text(step("slurmd", 1, 2, state="failed", code="LFN60"))
-    assert "LFN60  it is <broken>" in told
-    assert "remedy: mend it" in told
+def test_a_step_that_waited_for_another_node_is_drawn_as_waiting_and_named_in_the_slowest_path():
+    waiting = replace(step("environment", 101, 109.5), changes=())
+    runs = [script("w-1", step("environment", 101, 109)), script("w-2", waiting, ended=111)]
+    assert re.findall(r'class="step (\w+)( path)?".*?<title>', timeline(runs)) == [("done", ""), ("waited", " path")]
+    assert "slowest path: w-2: environment (waited for w-1)" in "\n".join(summary(run(*runs)))
+    alone = [script("w-1", step("hosts", 101, 101.4)), script("w-2", replace(step("hosts", 101, 101.5), changes=()))]
+    assert "unchanged" in timeline(alone)
+
+
+def test_a_failed_step_reports_code_cause_and_remedy():
+    reported = hover_text(step("slurmd", 1, 2, state="failed", code="LFN60"))
+    assert "LFN60  it is <broken>" in reported
+    assert "remedy: fix it" in reported
 
 
 def test_starts_that_overlap_are_one_act():
@@ -68,27 +80,27 @@ def test_starts_that_overlap_are_one_act():
     assert [title for title, _ in acts(run(*scripts))] == ["2 nodes, 12.0 s", "w-1, 3.0 s"]
 
 
-def test_the_page_needs_nothing_from_elsewhere_and_escapes_what_it_tells():
+def test_the_page_needs_nothing_from_elsewhere_and_escapes_what_it_reports():
     failed = script("w-1", step("slurmd", 101, 102, state="failed", code="LFN60"), code=1)
-    told = page(run(failed))
-    assert not re.findall(r"<script|<link|src=|href=|url\(|@import", told)
-    assert "it is &lt;broken&gt;" in told
-    assert "<broken>" not in told
+    reported = page(run(failed))
+    assert not re.findall(r"<script|<link|src=|href=|url\(|@import", reported)
+    assert "it is &lt;broken&gt;" in reported
+    assert "<broken>" not in reported
     checker = _Balanced()
-    checker.feed(told)
+    checker.feed(reported)
     assert checker.open == []
 
 
-def test_a_node_without_a_report_is_told_of():
+def test_a_node_without_a_report_is_reported_of():
     left_nothing = read_script_run(None, node="w-9", role="Compute", started=1, ended=2, exit_code=137)
     assert "w-9: none no report" in "\n".join(summary(run(left_nothing)))
     assert "ended with 137 and left no report" in page(run(left_nothing))
 
 
 @pytest.mark.parametrize(("code", "expected"), [("LFN60", 1), (None, 0)])
-def test_the_summary_tells_each_failure_with_its_remedy(code: str | None, expected: int):
+def test_the_summary_reports_each_failure_with_its_remedy(code: str | None, expected: int):
     lines = "\n".join(summary(run(script("w-1", step("slurmd", 1, 2, code=code)))))
-    assert lines.count("what to do: mend it") == expected
+    assert lines.count("what to do: fix it") == expected
     assert "mount.lustre (4)" in lines
 
 

@@ -1,4 +1,4 @@
-"""Every stand-in says what it is, and what it was asked is told by node, whoever asked.
+"""Each stand-in describes itself, and records each of its calls by node and user.
 
 The nodes' Python is this machine's own 3.11, copied whole enough to run elsewhere; another one is refused.
 """
@@ -39,12 +39,12 @@ _IS_311 = sys.version_info[:2] == (3, 11)
 @pytest.mark.skipif(not _IS_311, reason="this machine's Python is another")
 def test_the_copy_runs_from_its_own_place(tmp_path: Path) -> None:
     place = interpreter.provide(tmp_path)
-    asked = "import ssl, sys; print(sys.prefix, sys.version_info[:2], ssl.__file__)"
+    requested = "import ssl, sys; print(sys.prefix, sys.version_info[:2], ssl.__file__)"
     env = {"LD_LIBRARY_PATH": str(place / "lib")}
-    told = subprocess.run(
-        [place / "bin/python3.11", "-I", "-c", asked], env=env, capture_output=True, text=True, check=True
+    reported = subprocess.run(
+        [place / "bin/python3.11", "-I", "-c", requested], env=env, capture_output=True, text=True, check=True
     )
-    assert told.stdout.split("\n")[0] == f"{place} (3, 11) {place}/lib/python3.11/ssl.py"
+    assert reported.stdout.split("\n")[0] == f"{place} (3, 11) {place}/lib/python3.11/ssl.py"
     assert not (place / "lib/python3.11/site-packages").exists()
     assert interpreter.provide(tmp_path) == place, "it is copied once"
 

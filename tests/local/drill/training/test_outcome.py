@@ -1,4 +1,4 @@
-"""What is told of training: reckoned from the rows that the runs left, and drawn with every step that was taken."""
+"""What is informed of training: reckoned from the rows that the runs left, and drawn with every step that was taken."""
 
 import json
 import re
@@ -41,8 +41,8 @@ def test_a_step_with_another_loss_and_a_run_that_was_not_hit_are_seen():
     assert 'class="verdict wrong"' in section(other)
     shorter = replace(TRAINING, disturbed=replace(TRAINING.disturbed, rows=BROKEN[:-1]))
     assert not shorter.is_same_curve, "a step is missing"
-    anew = tuple(row(n, at=30 + n, restart=1) for n in range(1, 9))
-    for rows in (UNDISTURBED.rows, (*BROKEN[:6], *anew), anew):
+    again = tuple(row(n, at=30 + n, restart=1) for n in range(1, 9))
+    for rows in (UNDISTURBED.rows, (*BROKEN[:6], *again), again):
         assert not replace(TRAINING, disturbed=replace(TRAINING.disturbed, rows=rows)).went_on
 
 
@@ -58,22 +58,22 @@ def test_every_step_is_drawn_and_those_taken_again_as_rings():
     assert min(numbers) > 0
 
 
-def test_the_page_and_the_lines_tell_hashes_and_whether_they_are_the_same():
+def test_the_page_and_the_lines_report_hashes_and_whether_they_are_the_same():
     differs = replace(TRAINING, disturbed=replace(TRAINING.disturbed, parameters_sha256=OTHER))
-    for told in (section(TRAINING), "\n".join(lines(TRAINING))):
-        assert "Both ended with the same parameters, bit by bit, and each step had the same loss." in told
-        assert told.count(SAME) == 2
-        assert "28.5 s" in told
-    for told in (section(differs), "\n".join(lines(differs))):
-        assert "They ended with other parameters" in told
-        assert OTHER in told
+    for reported in (section(TRAINING), "\n".join(lines(TRAINING))):
+        assert "Both ended with the same parameters, bit by bit, and each step had the same loss." in reported
+        assert reported.count(SAME) == 2
+        assert "28.5 s" in reported
+    for reported in (section(differs), "\n".join(lines(differs))):
+        assert "They ended with other parameters" in reported
+        assert OTHER in reported
     assert 'class="verdict wrong"' in section(differs)
     assert 'class="verdict"' in section(TRAINING)
 
 
 def test_a_line_that_is_being_written_is_no_row(tmp_path: Path):
-    told = {"step": 3, "loss": 6.5, "seconds": 0.25, "checkpoint_seconds": 0.0, "restart": 0}
-    whole = json.dumps({**told, "time": "2026-11-20T21:00:00.500+00:00"})
+    reported = {"step": 3, "loss": 6.5, "seconds": 0.25, "checkpoint_seconds": 0.0, "restart": 0}
+    whole = json.dumps({**reported, "time": "2026-11-20T21:00:00.500+00:00"})
     (tmp_path / "metrics.jsonl").write_text(f"{whole}\n{whole[:20]}")
     assert read_rows(tmp_path) == [Row(3, 6.5, 0.25, 0.0, 0, 1795208400.5)]
     assert read_rows(tmp_path / "none") == []

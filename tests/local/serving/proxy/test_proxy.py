@@ -116,7 +116,7 @@ def test_a_stream_that_falls_silent_is_broken_off_after_the_idle_timeout(tmp_pat
     assert asyncio.run(main()) == "ClientPayloadError"
 
 
-def test_paths_go_on_as_they_were_sent_with_who_asked(tmp_path: Path):
+def test_paths_go_on_as_they_were_sent_with_who_requested(tmp_path: Path):
     async def main() -> str:
         async with Surrounded(tmp_path, template()) as around:
             await around.add(says_ok)
@@ -132,7 +132,7 @@ def test_paths_go_on_as_they_were_sent_with_who_asked(tmp_path: Path):
     assert "keep-alive" not in head
 
 
-def test_invalid_headers_are_dropped_where_the_load_balancer_is_told_to(tmp_path: Path):
+def test_invalid_headers_are_dropped_where_the_load_balancer_is_reported_to(tmp_path: Path):
     body = json.loads(template())
     dropping = {"Key": "routing.http.drop_invalid_header_fields.enabled", "Value": "true"}
     body["Resources"]["Balancer"]["Properties"]["LoadBalancerAttributes"].append(dropping)
@@ -185,8 +185,8 @@ def test_a_token_is_checked_before_anything_is_forwarded(tmp_path: Path):
             await around.add(says_ok)
             good = issuer.token({"iss": config["Issuer"]})
             bad = issuer.token({"iss": config["Issuer"]}, seconds=-1)
-            asked = [{}, {"Authorization": f"Bearer {bad}"}, {"Authorization": f"Bearer {good}"}]
-            statuses = [(await around.get("/v1/x", **headers))[0] for headers in asked]
+            requested = [{}, {"Authorization": f"Bearer {bad}"}, {"Authorization": f"Bearer {good}"}]
+            statuses = [(await around.get("/v1/x", **headers))[0] for headers in requested]
             assert len(around.heard) == 1
             return statuses
 

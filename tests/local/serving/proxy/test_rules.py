@@ -2,7 +2,7 @@
 
 import pytest
 
-from local.serving.proxy.rules import Asked, first_rule, normalised
+from local.serving.proxy.rules import Requested, first_rule, normalized
 from local.serving.template.front import Action, Condition, Listener, Rule
 
 
@@ -20,7 +20,7 @@ def path(*patterns: str) -> Condition:
 
 def met(listener: Listener, path: str, method: str = "GET", **headers: str) -> str:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return first_rule(listener, Asked(method=method, path=path, headers=named)).name
+    return first_rule(listener, Requested(method=method, path=path, headers=named)).name
 
 
 @pytest.mark.parametrize(
@@ -83,5 +83,5 @@ def test_hosts_are_compared_without_their_port():
         ("/v1/..x/y", "/v1/..x/y"),
     ],
 )
-def test_a_normalised_path_has_no_dots_and_no_double_slashes(path: str, short: str):
-    assert normalised(path) == short
+def test_a_normalized_path_has_no_dots_and_no_double_slashes(path: str, short: str):
+    assert normalized(path) == short

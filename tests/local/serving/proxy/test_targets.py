@@ -38,7 +38,7 @@ def test_one_passed_check_is_enough_for_a_new_target_and_not_for_one_that_failed
     assert target.state is State.HEALTHY
 
 
-def test_nobody_is_chosen_of_none_and_any_of_only_unhealthy_ones():
+def test_no_one_is_chosen_of_none_and_any_of_only_unhealthy_ones():
     group = targets()
     assert group.choose() is None
     target = Target(name="a", socket=Path("a"))
@@ -50,7 +50,7 @@ def test_nobody_is_chosen_of_none_and_any_of_only_unhealthy_ones():
     assert {group.choose() for _ in range(4)} == {better}
 
 
-def test_round_robin_takes_turns_whoever_is_busy():
+def test_round_robin_takes_turns_anyone_is_busy():
     async def main() -> list[str]:
         group = targets("round_robin")
         busy, _ = healthy(group, "a"), healthy(group, "b")

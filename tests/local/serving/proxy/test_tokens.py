@@ -33,7 +33,7 @@ def test_a_token_of_the_issuer_passes(issuer: LocalIssuer):
     check_token(f"Bearer {issuer.token({'iss': ISSUER})}", SETTINGS, issuer.keys)
 
 
-def test_an_audience_nobody_asked_for_does_not_matter(issuer: LocalIssuer):
+def test_an_audience_no_one_requested_for_does_not_matter(issuer: LocalIssuer):
     check_token(f"Bearer {issuer.token({'iss': ISSUER, 'aud': 'other'})}", SETTINGS, issuer.keys)
 
 

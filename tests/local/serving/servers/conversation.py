@@ -1,4 +1,4 @@
-"""A stand-in in this process, asked directly, without a load balancer."""
+"""A stand-in in this process, called directly, without a load balancer."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""TGI's interface, asked directly: what the load balancer has to keep from clients, and what it need not.
+"""TGI's interface, queried directly: what the load balancer has to keep from clients, and what it need not.
 
 And what TGI's launcher takes and refuses.
 """
@@ -89,12 +89,12 @@ def test_a_generate_stream_has_the_whole_text_in_its_last_event(tmp_path: Path):
     assert [event["generated_text"] for event in events(text)] == [None, None, " 1 2 3"]
 
 
-def test_limits_are_told_as_tgi_tells_them(tmp_path: Path):
+def test_limits_are_reported_as_tgi_reports_them(tmp_path: Path):
     long, longer = ({"messages": [{"role": "user", "content": "word " * count}]} for count in (250, 500))
 
     async def conversation(asker: Asker) -> list[tuple[int, str]]:
-        asked = [long, {**CHAT, "max_tokens": 500}, {**CHAT, "max_tokens": 0}, {}, longer]
-        return [await asker.post("/v1/chat/completions", body, Authorization=f"Bearer {KEY}") for body in asked]
+        requested = [long, {**CHAT, "max_tokens": 500}, {**CHAT, "max_tokens": 0}, {}, longer]
+        return [await asker.post("/v1/chat/completions", body, Authorization=f"Bearer {KEY}") for body in requested]
 
     answers = ask(tmp_path, conversation)
     assert [status for status, _ in answers] == [422] * 5
@@ -126,15 +126,15 @@ def test_long_answers_are_made_in_steps(total: int, longest: int, limit: int | N
 
 def test_too_many_prompts_are_refused_with_the_number_that_is_allowed(tmp_path: Path):
     body = {"prompt": ["x"] * 5}
-    asked = ask(tmp_path, lambda asker: asker.post("/v1/completions", body, Authorization=f"Bearer {KEY}"))
-    assert asked[0] == 422
-    assert "maximum allowed batch size of 4" in asked[1]
+    requested = ask(tmp_path, lambda asker: asker.post("/v1/completions", body, Authorization=f"Bearer {KEY}"))
+    assert requested[0] == 422
+    assert "maximum allowed batch size of 4" in requested[1]
 
 
 def test_a_body_above_the_payload_limit_is_413(tmp_path: Path):
     long = {"messages": [{"role": "user", "content": "x" * 2_000_000}]}
-    asked = ask(tmp_path, lambda asker: asker.post("/v1/chat/completions", long, Authorization=f"Bearer {KEY}"))
-    assert asked == (413, "length limit exceeded")
+    requested = ask(tmp_path, lambda asker: asker.post("/v1/chat/completions", long, Authorization=f"Bearer {KEY}"))
+    assert requested == (413, "length limit exceeded")
 
 
 def test_above_the_limit_the_answer_is_429_and_in_a_stream_an_event(tmp_path: Path):
@@ -158,7 +158,7 @@ def test_above_the_limit_the_answer_is_429_and_in_a_stream_an_event(tmp_path: Pa
     ]
 
 
-def test_metrics_tell_batch_and_queue_while_requests_wait(tmp_path: Path):
+def test_metrics_report_batch_and_queue_while_requests_wait(tmp_path: Path):
     body = {"messages": [{"role": "user", "content": "count to 100"}]}
 
     async def conversation(asker: Asker) -> tuple[str, str]:
@@ -197,8 +197,8 @@ def test_the_environment_says_what_is_served():
 
 
 def test_what_is_not_said_is_the_launchers_default():
-    told = {"MODEL_ID": "m", "HF_NUM_CORES": "2", "HF_AUTO_CAST_TYPE": "bf16", "MAX_BATCH_SIZE": "4"}
-    settings = tgi_settings([], {**told, "MAX_TOTAL_TOKENS": "4096"})
+    reported = {"MODEL_ID": "m", "HF_NUM_CORES": "2", "HF_AUTO_CAST_TYPE": "bf16", "MAX_BATCH_SIZE": "4"}
+    settings = tgi_settings([], {**reported, "MAX_TOTAL_TOKENS": "4096"})
     assert (settings.port, settings.max_input_tokens, settings.max_concurrent_requests) == (3000, 2048, 128)
     assert settings.api_key is None
 
@@ -214,12 +214,12 @@ def test_what_is_not_said_is_the_launchers_default():
         ("info,text_generation_launcher=warn,text_generation_launcher[shard-manager]=info", False),
     ],
 )
-def test_the_launcher_writes_its_arguments_into_its_log_unless_told_otherwise(level: str | None, logged: bool):
-    told = {"LOG_LEVEL": level} if level else {}
-    assert tgi_settings([], {**TGI_ENVIRONMENT, **told}).logs_arguments is logged
+def test_the_launcher_writes_its_arguments_into_its_log_unless_reported_otherwise(level: str | None, logged: bool):
+    reported = {"LOG_LEVEL": level} if level else {}
+    assert tgi_settings([], {**TGI_ENVIRONMENT, **reported}).logs_arguments is logged
 
 
-def test_arguments_stand_above_the_environment():
+def test_arguments_override_the_environment():
     settings = tgi_settings([*LAUNCHER, "--max-batch-size", "8", "--port=80", "--json-output"], TGI_ENVIRONMENT)
     assert (settings.max_batch_size, settings.port) == (8, 80)
 
@@ -239,7 +239,7 @@ def test_arguments_stand_above_the_environment():
         ({"USAGE_STATS": "none"}, "invalid value 'none' for '--usage-stats"),
         ({"WAITING_SERVED_RATIO": "much"}, "invalid value 'much'"),
         ({"HF_AUTO_CAST_TYPE": "int3"}, "No compatible neuron config found"),
-        ({"MAX_TOTAL_TOKEN": "4"}, "nothing in TGI reads MAX_TOTAL_TOKEN"),
+        ({"MAX_TOTAL_TOKEN": "4"}, "TGI does not read MAX_TOTAL_TOKEN"),
     ],
 )
 def test_what_is_illegal_is_refused_in_the_launchers_words(changed: dict[str, str], said: str):
@@ -251,7 +251,7 @@ def test_what_is_illegal_is_refused_in_the_launchers_words(changed: dict[str, st
 @pytest.mark.parametrize(
     "name", ["MODEL_ID", "MAX_BATCH_SIZE", "MAX_TOTAL_TOKENS", "HF_NUM_CORES", "HF_AUTO_CAST_TYPE"]
 )
-def test_what_a_compiled_model_would_tell_must_be_told(name: str):
+def test_what_a_compiled_model_would_report_must_be_reported(name: str):
     with pytest.raises(SettingRefused):
         tgi_settings(LAUNCHER, {key: value for key, value in TGI_ENVIRONMENT.items() if key != name})
 

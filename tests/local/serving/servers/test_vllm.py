@@ -29,7 +29,7 @@ SETTINGS = VllmSettings(model="/model", served_name="chat", port=8080, batch_siz
 
 
 @pytest.mark.parametrize(("kind", "command"), [("hugging-face-vllm", HUGGING_FACE), ("aws-vllm", AWS)])
-def test_both_images_are_told_the_same_in_their_own_words(kind: str, command: list[str]):
+def test_both_images_are_reported_the_same_in_their_own_words(kind: str, command: list[str]):
     settings = vllm_settings(kind, command, {"VLLM_API_KEY": KEY, "HF_HOME": "/x", **COMPILED})
     assert settings == VllmSettings(
         model="/model", served_name="chat", port=8080, batch_size=4, sequence_length=512, api_key=KEY

@@ -64,24 +64,24 @@ def vllm() -> VllmServer:
     return VllmServer(settings, token_seconds=0.001)
 
 
-def answers(server: HttpServer, asked: list[tuple[str, Any, str]], folder: Path) -> list[tuple[int, str]]:
+def answers(server: HttpServer, requested: list[tuple[str, Any, str]], folder: Path) -> list[tuple[int, str]]:
     async def main() -> list[tuple[int, str]]:
         async with asking(server, folder) as asker:
-            return [await asker.post(path, body) for path, body, _ in asked]
+            return [await asker.post(path, body) for path, body, _ in requested]
 
     return asyncio.run(main())
 
 
 def test_tgi_answers_422_with_what_is_wrong(tmp_path: Path):
-    asked = BOTH + TGI_ONLY
-    for (path, body, said), (status, text) in zip(asked, answers(tgi(), asked, tmp_path), strict=True):
+    requested = BOTH + TGI_ONLY
+    for (path, body, said), (status, text) in zip(requested, answers(tgi(), requested, tmp_path), strict=True):
         assert (status, text.startswith("Failed to deserialize the JSON body")) == (422, True), (path, body, text)
         assert said in text, (path, body)
 
 
 def test_vllm_answers_400_in_the_form_of_openai(tmp_path: Path):
-    asked = BOTH + VLLM_ONLY
-    for (path, body, said), (status, text) in zip(asked, answers(vllm(), asked, tmp_path), strict=True):
+    requested = BOTH + VLLM_ONLY
+    for (path, body, said), (status, text) in zip(requested, answers(vllm(), requested, tmp_path), strict=True):
         assert status == 400, (path, body)
         assert json.loads(text)["error"]["message"] == said, (path, body)
 

@@ -12,7 +12,7 @@ from aiohttp import ClientSession, UnixConnector
 
 from local.serving.proxy.proxy import Proxy
 from local.serving.proxy.targets import Target
-from local.serving.servers.surroundings import Surroundings
+from local.serving.servers.account_context import AccountContext
 from local.serving.tasks.images import kind_of_image
 from local.serving.tasks.stop_sequence import Stopped, stop_task
 from local.serving.tasks.task import Task
@@ -29,7 +29,7 @@ SCALE = 0.01
 
 def task(folder: Path, container: Mapping[str, Any], *, token_seconds: float = 0.01) -> Task:
     (service,) = read_services(TemplateReader(template(container=container)))
-    around = Surroundings(interface=folder, time_scale=SCALE, token_seconds=token_seconds)
+    around = AccountContext(interface=folder, time_scale=SCALE, token_seconds=token_seconds)
     return Task(service.container, name="task-1", folder=folder, secrets={}, around=around)
 
 
@@ -49,7 +49,7 @@ async def streamed(task: Task, count: int, begun: asyncio.Event) -> str:
     return text.decode()
 
 
-async def told_to_end(task: Task, count: int) -> tuple[str, bool]:
+async def reported_to_end(task: Task, count: int) -> tuple[str, bool]:
     """A stream under way when SIGTERM comes, and whether the process ended of itself."""
     try:
         await task.started()
@@ -63,7 +63,7 @@ async def told_to_end(task: Task, count: int) -> tuple[str, bool]:
 
 
 def test_tgi_lets_streams_end_before_it_ends(tmp_path: Path):
-    text, ended = asyncio.run(told_to_end(task(tmp_path, server(key=None)), 30))
+    text, ended = asyncio.run(reported_to_end(task(tmp_path, server(key=None)), 30))
     assert '" 30"' in text
     assert ended
 
@@ -71,14 +71,14 @@ def test_tgi_lets_streams_end_before_it_ends(tmp_path: Path):
 def test_tgi_breaks_off_what_takes_longer_than_it_is_given(tmp_path: Path):
     environment = {**TGI_ENVIRONMENT, "GRACEFUL_TERMINATION_TIMEOUT": "20"}
     with pytest.raises(Exception, match="Response payload is not completed"):
-        asyncio.run(told_to_end(task(tmp_path, server(key=None, environment=environment)), 200))
+        asyncio.run(reported_to_end(task(tmp_path, server(key=None, environment=environment)), 200))
 
 
 def test_vllm_breaks_streams_off_at_once(tmp_path: Path):
     container = server(
         image=VLLM, environment={}, key=None, entry_point=tuple(HUGGING_FACE[:3]), command=tuple(HUGGING_FACE[3:])
     )
-    text, ended = asyncio.run(told_to_end(task(tmp_path, container), 100))
+    text, ended = asyncio.run(reported_to_end(task(tmp_path, container), 100))
     assert "InternalServerError" in text
     assert '" 100"' not in text
     assert ended
@@ -129,7 +129,7 @@ def test_nothing_that_a_container_has_started_outlives_it(tmp_path: Path):
         name="task-1",
         folder=tmp_path,
         secrets={},
-        around=Surroundings(interface=tmp_path),
+        around=AccountContext(interface=tmp_path),
         program=lambda _container, _socket: ["sh", "-c", script],
     )
     deadline = time.monotonic() + 20

@@ -1,4 +1,4 @@
-"""What ParallelCluster says of an update, asked often enough to tell what it would take."""
+"""What ParallelCluster says of an update, queried often enough to report what it would take."""
 
 import re
 from collections import Counter
@@ -20,20 +20,20 @@ _OURS = {
     Verdict.NEEDS_NEW_CLUSTER: NEVER,
     Verdict.NEEDS_NEW_NAME: NEVER,
 }
-Told = Counter[tuple[str, bool, bool, str, str]]
+Reported = Counter[tuple[str, bool, bool, str, str]]
 
 
-def ours(changes: Iterable[PlannedChange]) -> Told:
+def ours(changes: Iterable[PlannedChange]) -> Reported:
     """Return each change with what it takes, as our plan says."""
     return Counter(
         (_place(change.where), change.old is None, change.new is None, change.policy, _OURS.get(change.verdict, PASSES))
         for change in changes
-        if change.policy != LOST_DATA  # Of that they know nothing; see test_plan.py.
+        if change.policy != LOST_DATA  # They do not have it; see test_plan.py.
     )
 
 
 class ParallelClustersWord:
-    """ParallelCluster's judgement of one update, with this and that stopped."""
+    """ParallelCluster's verdict of one update, with this and that stopped."""
 
     def __init__(self, oracle: Oracle, old: Configuration, new: Configuration) -> None:
         """Ask; the configurations are handed over as the provider gets them: all scalars as text."""
@@ -44,10 +44,10 @@ class ParallelClustersWord:
             for login in (False, True)
         }
 
-    def told(self, *, stopped: bool, login_nodes: bool) -> Told:
+    def reported(self, *, stopped: bool, login_nodes: bool) -> Reported:
         """Return each change with what it takes when the fleet is `stopped` or not, and login nodes run or not."""
-        asked = ((stopped, not login_nodes), (True, not login_nodes), (stopped, True), (True, True))
-        return Counter(_taken(rows) for rows in zip(*(self._answers[one] for one in asked), strict=True))
+        requested = ((stopped, not login_nodes), (True, not login_nodes), (stopped, True), (True, True))
+        return Counter(_taken(rows) for rows in zip(*(self._answers[one] for one in requested), strict=True))
 
 
 def _taken(rows: tuple[Change, ...]) -> tuple[str, bool, bool, str, str]:
@@ -60,7 +60,7 @@ def _taken(rows: tuple[Change, ...]) -> tuple[str, bool, bool, str, str]:
     elif without_both:
         takes = FLEET
     row = rows[0]
-    # A section that is not there is told as "-".
+    # A section that is not there is reported as "-".
     return (_place(row.path), row.old in (None, "-"), row.new in (None, "-"), row.policy, takes)
 
 

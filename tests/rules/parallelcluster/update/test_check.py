@@ -55,13 +55,13 @@ def test_a_change_of_the_head_nodes_type_in_place_is_refused_with_the_way_out() 
     assert "new-cluster" in problem.remedy
 
 
-def test_everything_refused_is_told_at_once() -> None:
+def test_everything_refused_is_reported_at_once() -> None:
     problems = found(_LOGIN_TYPE, _WORKER_TYPE, _PUBLIC, _FREE)
     assert codes(problems) == [Code.PC_UPDATE_NEW_NAME, Code.PC_UPDATE_FLEET, Code.PC_UPDATE_LOGIN_NODES]
     assert "STOP_REQUESTED" in problems[1].remedy
 
 
-def test_a_new_name_is_told_by_its_reasons_alone() -> None:
+def test_a_new_name_is_reported_by_its_reasons_alone() -> None:
     assert codes(found(_LOGIN_TYPE, _HEAD_TYPE, _PUBLIC)) == [Code.PC_UPDATE_NEW_CLUSTER]
 
 
@@ -87,7 +87,7 @@ def test_another_version_is_a_new_cluster() -> None:
     assert check_update(old, deployed, cluster_name=name, version=_VERSION, immutable_changes=allowed) == []
 
 
-def test_a_name_that_changes_by_itself_is_told() -> None:
+def test_a_name_that_changes_by_itself_is_reported() -> None:
     deployed = Deployed(configuration=base(), cluster_name="elsewhere")
     (problem,) = check_update(base(), deployed, cluster_name="train-12345678", version=_VERSION)
     assert problem.code is Code.PC_UPDATE_RENAMED

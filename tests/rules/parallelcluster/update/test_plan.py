@@ -93,10 +93,10 @@ def test_tags_stay_in_isolated_regions() -> None:
 # Literals against references.
 
 
-def test_nobody_knows_whether_a_reference_is_the_literal() -> None:
+def test_no_one_knows_whether_a_reference_is_the_literal() -> None:
     change = planned(put("HeadNode/Networking/SubnetId", {"Ref": "Subnet"}))
     assert change.verdict is Verdict.UNKNOWN
-    assert "needs a new cluster" in change.reason
+    assert "requires a new cluster" in change.reason
     assert planned(put("HeadNode/Ssh/AllowedIps", {"Ref": "Addresses"})).verdict is Verdict.FREE
 
 
@@ -133,8 +133,8 @@ def test_a_count_known_at_deployment_only_is_not_taken_for_growth() -> None:
 @pytest.mark.parametrize(
     ("edit", "needs"),
     [
-        (put(f"{_TRN1}/Networking/AssignPublicIp", True), "needs a stopped fleet"),
-        (drop("LoginNodes/Pools/users/Dcv"), "needs stopped login nodes"),
+        (put(f"{_TRN1}/Networking/AssignPublicIp", True), "requires a stopped fleet"),
+        (drop("LoginNodes/Pools/users/Dcv"), "requires stopped login nodes"),
         (put("SharedStorage/fsx/FsxLustreSettings/FileSystemId", "fs-0123456789abcdef9"), "DeletionPolicy"),
         (put("SharedStorage/ebs/EbsSettings/Size", 200), "DeletionPolicy"),
     ],
@@ -185,7 +185,7 @@ _GROUPS: list[dict[str, Any]] = [{}, {"Enabled": True}, {"Enabled": False}, {"En
 
 @pytest.mark.parametrize("old_group", _GROUPS)
 @pytest.mark.parametrize("new_group", _GROUPS)
-def test_a_placement_group_is_judged_by_the_graver_of_two_readings(
+def test_a_placement_group_is_checked_by_the_graver_of_two_readings(
     oracle: Oracle, old_group: dict[str, Any], new_group: dict[str, Any]
 ) -> None:
     """Typed, as pcluster's command has it, and as text, as the provider does, where 'false' is true."""
@@ -210,7 +210,7 @@ def test_queues_that_come_with_other_subnets_would_cost_a_lustre_its_data(oracle
     assert guarded.verdict is Verdict.NEEDS_NEW_CLUSTER
 
 
-# Sections that are known at deployment only, and malformed ones.
+# Sections that are resolved at deployment, and malformed ones.
 
 
 def test_a_section_known_at_deployment_only_is_compared_as_a_whole() -> None:
@@ -238,17 +238,17 @@ def test_malformed_configurations_are_compared_without_falling_over(place: str, 
 # Written down.
 
 
-def test_the_text_tells_the_gravest_first_and_the_whole_at_the_end() -> None:
+def test_the_text_reports_the_gravest_first_and_the_whole_at_the_end() -> None:
     edits = [
         put("HeadNode/InstanceType", "m5.4xlarge"),
         put(f"{_TRN1}/CapacityType", "SPOT"),
         put("Scheduling/ScalingStrategy", "best-effort"),
     ]
     lines = plan_text(plan_update(base(), edited(base(), *edits))).splitlines()
-    assert lines[0] == "needs a new cluster  HeadNode/InstanceType"
+    assert lines[0] == "requires a new cluster  HeadNode/InstanceType"
     assert lines[1].strip() == "c5.2xlarge -> m5.4xlarge"
     assert lines[-1] == (
-        "3 changes (needs a new cluster: 1, drains the queue: 1, free: 1); ParallelCluster would refuse the update"
+        "3 changes (requires a new cluster: 1, drains the queue: 1, free: 1); ParallelCluster would reject the update"
     )
 
 

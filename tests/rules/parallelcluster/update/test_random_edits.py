@@ -1,4 +1,4 @@
-"""Several random edits at once, where one has a say in another's verdict: ParallelCluster and we agree on each."""
+"""Several random edits immediately, where one has a say in another's verdict: ParallelCluster and we agree on each."""
 
 import random
 from copy import deepcopy
@@ -56,7 +56,7 @@ def _tried(configuration: Configuration, edit: Edit) -> None:
 
 
 def _is_legal(configuration: Configuration) -> bool:
-    """Tell whether names are there, and once; the rest is of no matter to a comparison."""
+    """Return whether each name exists once; the rest does not matter for a comparison."""
     queues = configuration["Scheduling"]["SlurmQueues"]
     pools = configuration.get("LoginNodes", {"Pools": []})["Pools"]
     lists = [queues, pools, configuration["SharedStorage"], *(queue["ComputeResources"] for queue in queues)]
@@ -72,8 +72,8 @@ def test_parallelcluster_agrees(oracle: Oracle, seed: int) -> None:
     login_nodes = any(pool["Count"] for pool in old.get("LoginNodes", {}).get("Pools", []))
     word = ParallelClustersWord(oracle, old, new)
     for stopped in (False, True):
-        told = ours(plan_update(old, new, fleet_is_stopped=stopped).changes)
-        assert told == word.told(stopped=stopped, login_nodes=login_nodes), stopped
+        reported = ours(plan_update(old, new, fleet_is_stopped=stopped).changes)
+        assert reported == word.reported(stopped=stopped, login_nodes=login_nodes), stopped
 
 
 def test_the_edits_come_to_something() -> None:

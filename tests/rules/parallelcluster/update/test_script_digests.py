@@ -1,4 +1,4 @@
-"""What a template says of published scripts, put beside the references to them."""
+"""What a template says of published scripts, put next to the references to them."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def _hook(attribute: str) -> dict[str, Any]:
 
 
 def _configuration(**properties: Any) -> Any:
-    """A head node with both hooks, as the template tells of it whose bundle has `properties`."""
+    """A head node with both hooks, as the template reports of it whose bundle has `properties`."""
     hooks = {"OnNodeConfigured": _hook("EntryS3Uri"), "OnNodeUpdated": _hook("SourceS3Uri")}
     resources = {"Bundle": {"Type": "Custom::LlmFleetBundle", "Properties": {**_BUNDLE, **properties}}}
     return with_digests({"HeadNode": {"CustomActions": hooks}}, digests_of(resources))

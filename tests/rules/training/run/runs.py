@@ -10,27 +10,27 @@ SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf"
 LLAMA_2_7B, LLAMA_3_8B, LLAMA_3_70B = "meta-llama/Llama-2-7b-hf", "meta-llama/Meta-Llama-3-8B", "meta-llama/Llama-3-70B"
 
 
-def partition(instance_type: str = "ml.trn1.32xlarge", nodes: int = 4, **told: Any) -> TrainingPartition:
-    """Return a partition of a cluster that has all that a run needs."""
-    good: dict[str, Any] = {"hub_token_secret_arn": SECRET, **told}
+def partition(instance_type: str = "ml.trn1.32xlarge", nodes: int = 4, **reported: Any) -> TrainingPartition:
+    """Return a partition with everything that a run needs."""
+    good: dict[str, Any] = {"hub_token_secret_arn": SECRET, **reported}
     return TrainingPartition(cluster="ml", name="nodes", instance_type=instance_type, nodes=nodes, **good)
 
 
-def values(**told: Any) -> dict[str, Any]:
-    """Return the arguments of a good run, with `told` in place of its own."""
+def values(**reported: Any) -> dict[str, Any]:
+    """Return the arguments of a good run, with `reported` in place of its own."""
     good = {"name": "llama", "partition": partition(), "model": LLAMA_2_7B, "data": TrainingData(place="me/corpus")}
-    return {**good, **told}
+    return {**good, **reported}
 
 
-def run(**told: Any) -> TrainingRun:
-    """Return a good run, with `told` in place of its own."""
-    return TrainingRun(**values(**told))
+def run(**reported: Any) -> TrainingRun:
+    """Return a good run, with `reported` in place of its own."""
+    return TrainingRun(**values(**reported))
 
 
-def problems(**told: Any) -> tuple[Problem, ...]:
-    """Return what is told of the run; nothing of a good one."""
+def problems(**reported: Any) -> tuple[Problem, ...]:
+    """Return the problems of the run; nothing of a good one."""
     try:
-        run(**told)
+        run(**reported)
     except FleetError as error:
         return error.problems
     return ()

@@ -1,4 +1,4 @@
-"""The memory estimate against what is known to run, and against its formulas."""
+"""The memory estimate, compared with known runs and with its formulas."""
 
 import pytest
 
@@ -15,8 +15,8 @@ GIB = 1024**3
 PARAMETERS = 6_738_415_616
 
 
-def memory(**told: object) -> MemoryEstimate:
-    found = run(**told).memory
+def memory(**reported: object) -> MemoryEstimate:
+    found = run(**reported).memory
     assert found is not None
     return found
 
@@ -27,14 +27,14 @@ def test_the_talks_and_the_posts_run_fits():
 
 
 def test_awss_70b_on_16_nodes_fits():
-    told = {"partition": partition(nodes=16), "model": LLAMA_3_70B, "backend": Backend.NEMO_MEGATRON}
-    assert memory(**told, tensor_parallel=32, pipeline_parallel=8).fits
+    reported = {"partition": partition(nodes=16), "model": LLAMA_3_70B, "backend": Backend.NEMO_MEGATRON}
+    assert memory(**reported, tensor_parallel=32, pipeline_parallel=8).fits
 
 
 def test_7b_on_one_core_of_16_gib_does_not():
     (problem,) = problems(tensor_parallel=1)
     assert problem.code == "LF868"
-    for part in ("weights 12.6 GiB", "gradients 25.1 GiB", "has 13.6 GiB for it of its 16.0 GiB"):
+    for part in ("weights 12.6 GiB", "gradients 25.1 GiB", "has 13.6 GiB usable of 16.0 GiB"):
         assert part in problem.message
 
 
@@ -88,19 +88,24 @@ def test_more_takes_more(less: dict[str, object], more: dict[str, object]):
 
 
 def test_context_parallel_takes_its_share_of_the_activations():
-    told = {"partition": partition("p5.48xlarge", 2), "model": LLAMA_3_8B, "backend": Backend.SMP, "tensor_parallel": 1}
-    whole, half = memory(**told), memory(**told, context_parallel=2)
+    reported = {
+        "partition": partition("p5.48xlarge", 2),
+        "model": LLAMA_3_8B,
+        "backend": Backend.SMP,
+        "tensor_parallel": 1,
+    }
+    whole, half = memory(**reported), memory(**reported, context_parallel=2)
     assert half.activations == whole.activations / 2
     assert half.logits == whole.logits / 2
 
 
 def test_words_have_all_parts():
-    told: TrainingRun = run(tensor_parallel=8)
+    reported: TrainingRun = run(tensor_parallel=8)
     found = memory(tensor_parallel=8)
     assert breakdown(found) == (
         "weights 1.6 GiB, gradients 3.1 GiB, optimizer 0.6 GiB, activations 1.6 GiB, logits 0.1 GiB"
     )
-    assert spread(told.plan) == "4 nodes x 32 processes, tensor parallel 8, data parallel 16"
+    assert spread(reported.plan) == "4 nodes x 32 processes, tensor parallel 8, data parallel 16"
 
 
 def test_memory_of_gpus_is_ec2s_answer():

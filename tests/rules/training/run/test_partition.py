@@ -1,4 +1,4 @@
-"""A partition that a Python user tells wrongly: a problem at its attribute, no traceback, and no long wait."""
+"""A wrong partition in Python: a problem at its attribute, no traceback, and no long wait."""
 
 import time
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from tests.rules.training.run.runs import partition, problems, values
 
 TOKEN = -1.8881545897087e289
-"""A number that the CDK knows at deploy time only."""
+"""A CDK token for a number."""
 BAD: dict[str, tuple[str, Any, str]] = {
     "a cluster without a name": ("cluster", None, "partition.cluster"),
     "an instance type of no text": ("instance_type", 4, "partition.instance_type"),
@@ -25,7 +25,7 @@ BAD: dict[str, tuple[str, Any, str]] = {
     "a file system without room": ("file_system_gib", -1, "partition.file_system_gib"),
     "a file system's size as text": ("file_system_gib", "4800", "partition.file_system_gib"),
     "more processes than a node has": ("processes", 10**40, "partition.processes"),
-    "nodes that nobody knows yet": ("nodes", TOKEN, "partition.nodes"),
+    "a number of nodes that is a token": ("nodes", TOKEN, "partition.nodes"),
     "a secret of no text": ("hub_token_secret_arn", 1, "partition.hub_token_secret_arn"),
     "buckets as one text": ("reads", "mine", "partition.reads"),
     "a bucket of no text": ("writes", (None,), "partition.writes[0]"),
@@ -35,8 +35,8 @@ BAD: dict[str, tuple[str, Any, str]] = {
 @pytest.mark.parametrize("name", BAD)
 def test_each_is_a_problem_at_its_place(name: str):
     attribute, value, where = BAD[name]
-    told = {**_good(), attribute: value}
-    (problem,) = problems(partition=type(partition())(**told))
+    reported = {**_good(), attribute: value}
+    (problem,) = problems(partition=type(partition())(**reported))
     assert (problem.code.value, problem.where) == ("LF851", where)
     assert problem.remedy.startswith("write ")
 

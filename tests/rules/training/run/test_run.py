@@ -1,4 +1,4 @@
-"""What is wrong with a run besides its spread: place, sources, storage, numbers, and export."""
+"""Rules of a run: partition, sources, storage, numbers, and export."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ TO = "s3://models/llama"
 BAD: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "a name with a space": ({"name": "my llama"}, "LF850", "name", "'my-llama'"),
     "more nodes than there are": ({"nodes": 5}, "LF852", "nodes", "nodes=4"),
-    "a partition of none": ({"partition": partition(nodes=0)}, "LF851", "partition.nodes", "as many as"),
+    "a partition of none": ({"partition": partition(nodes=0)}, "LF851", "partition.nodes", "as many nodes as"),
     "an unknown type": ({"partition": partition("ml.trn9.huge")}, "LF851", "partition.instance_type", "trn1.32xlarge"),
     "no runtime": ({"partition": partition(training_folder=None)}, "LF853", "partition.training_folder", "training:"),
     "no environment": ({"partition": partition(environments=())}, "LF853", "partition.environments", "add one"),
@@ -34,8 +34,8 @@ BAD: dict[str, tuple[dict[str, Any], str, str, str]] = {
     ),
     "a model that is no place": ({"model": "llama 2"}, "LF871", "model", ""),
     "a model of unknown size": ({"model": "me/mine"}, "LF716", "model", "TrainedShape"),
-    "a model that is not trained": ({"model": "mistralai/Mixtral-8x7B-v0.1"}, "LF718", "model", "Llama's kind"),
-    "numbers that no model has": (
+    "a model that is not trained": ({"model": "mistralai/Mixtral-8x7B-v0.1"}, "LF718", "model", "such as Llama"),
+    "impossible numbers": (
         {"model": "/fsx/x", "shape": TrainedShape(**{**SMALL, "hidden": 0})}, "LF717", "shape.hidden", "1",
     ),
     "data that no node sees": ({"data": TrainingData(place="/home2/x")}, "LF863", "data.place", "/fsx"),
@@ -94,15 +94,15 @@ BAD: dict[str, tuple[dict[str, Any], str, str, str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_each_is_told_once_with_a_remedy(name: str):
-    told, code, where, remedy = BAD[name]
-    found = problems(**told)
+def test_each_is_reported_once_with_a_remedy(name: str):
+    reported, code, where, remedy = BAD[name]
+    found = problems(**reported)
     assert [(problem.code.value, problem.where) for problem in found] == [(code, where)], found
     assert remedy in found[0].remedy
     assert found[0].message
 
 
-def test_what_has_no_common_cause_is_told_together():
+def test_what_has_no_common_cause_is_reported_together():
     codes = {problem.code.value for problem in problems(**_ALL)}
     assert codes == {"LF850", "LF852", "LF853", "LF856", "LF863", "LF866", "LF870"}
 
@@ -119,8 +119,8 @@ _ALL: dict[str, Any] = {
 
 def test_what_is_left_out_of_a_run_is_no_problem():
     assert run().memory is not None
-    told = partition(reads=("ours",), writes=("theirs",), environments=("neuron",), file_system_gib=1200)
-    good = {"partition": told, "data": TrainingData(place="s3://ours/x"), "folder": "/fsx/me/llama"}
+    reported = partition(reads=("ours",), writes=("theirs",), environments=("neuron",), file_system_gib=1200)
+    good = {"partition": reported, "data": TrainingData(place="s3://ours/x"), "folder": "/fsx/me/llama"}
     export = ServedExport(to="s3://theirs/y", environment="neuron")
     assert run(**good, checkpoint=Checkpoint(mirror="s3://theirs/x"), export=export)
 
@@ -130,6 +130,6 @@ def test_where_an_export_is_compiled():
     assert run(partition=two, export=ServedExport(to=TO, environment="export"))
     none = partition(environments=("any",), exports_for=())
     assert run(partition=none, export=ServedExport(to=TO, server=ServerKind.AWS_VLLM)), "it compiles by itself"
-    assert run(partition=none, export=ServedExport(to=TO, environment="any")), "told by its name"
+    assert run(partition=none, export=ServedExport(to=TO, environment="any")), "the environment is unknown"
     assert run(partition=partition(exports_for=("tgi",)), export=ServedExport(to=TO))
-    assert run(export=ServedExport(to=TO)), "nobody told what the partition has"
+    assert run(export=ServedExport(to=TO)), "the environments of the partition are unknown"

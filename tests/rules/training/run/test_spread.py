@@ -1,4 +1,4 @@
-"""How a run is spread: each mistake with its code, and with a remedy that was followed."""
+"""Rules of a run's parallelism: each mistake with its code and a remedy that works."""
 
 import re
 import time
@@ -89,7 +89,7 @@ BAD: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
         {"partition": partition(nodes=16), "model": LLAMA_3_70B, "backend": NEMO},
         [("LF868", "model")],
     ),
-    "several at once": (
+    "several together": (
         {"tensor_parallel": 3, "context_parallel": 2, "sequence_length": 9000, "global_batch": 7},
         [("LF855", "context_parallel"), ("LF856", "tensor_parallel"), ("LF860", "sequence_length")],
     ),
@@ -97,26 +97,26 @@ BAD: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_each_is_told_and_its_remedies_pass_when_followed(name: str):
-    told, expected = BAD[name]
-    found = problems(**told)
+def test_each_is_reported_and_its_remedies_pass_when_followed(name: str):
+    reported, expected = BAD[name]
+    found = problems(**reported)
     assert [(problem.code.value, problem.where) for problem in found] == expected
     changes = dict(each for problem in found for each in followed(problem.remedy))
     assert changes, [problem.remedy for problem in found]
-    assert problems(**{**told, **changes}) == ()
+    assert problems(**{**reported, **changes}) == ()
 
 
 def followed(remedy: str) -> list[tuple[str, Any]]:
-    """What a user writes who follows `remedy`."""
+    """The changes that `remedy` proposes."""
     numbers: list[tuple[str, Any]] = [(name, int(value)) for name, value in re.findall(r"(\w+)=(\d+)", remedy)]
     words = [(name, ActivationCheckpointing(word)) for name, word in re.findall(r"(\w+)='(\w+)'", remedy)]
-    return [*numbers, *words, *((name, None) for name in re.findall(r"leave (\w+) out", remedy))]
+    return [*numbers, *words, *((name, None) for name in re.findall(r"remove (\w+)", remedy))]
 
 
 def test_which_degrees_are_possible_is_said():
     (problem,) = problems(tensor_parallel=3)
     assert problem.allowed == "1, 2, 8, 16, 32"
-    assert problem.message == "32 processes cannot be shared out in groups of 3"
+    assert problem.message == "32 processes cannot be divided into groups of 3"
 
 
 def test_all_that_a_degree_does_not_divide_is_said():
@@ -125,11 +125,11 @@ def test_all_that_a_degree_does_not_divide_is_said():
         partition=P5, model="/fsx/x", backend=Backend.SMP, shape=TrainedShape(**odd), tensor_parallel=4
     )
     assert problem.code == "LF857"
-    assert "1026 numbers of the feed-forward block (intermediate) and 4098 tokens of the vocabulary" in problem.message
-    assert "heads of keys" not in problem.message  # 2 of them, each copied once
+    assert "1026 feed-forward dimensions (intermediate) and 4098 vocabulary tokens" in problem.message
+    assert "key-value heads" not in problem.message  # 2 of them, each copied once
 
 
-def test_what_would_fit_on_more_nodes_than_there_are_is_judged_by_those():
+def test_what_would_fit_on_more_nodes_than_there_are_is_checked_by_those():
     codes = [problem.code.value for problem in problems(partition=P5, model=LLAMA_3_70B, nodes=8)]
     assert codes == ["LF852", "LF868"]
 
@@ -147,11 +147,11 @@ def test_where_the_partition_is_too_small_it_is_said_how_large_it_must_be():
     assert problems(partition=partition("ml.p5.48xlarge", 4), model=LLAMA_3_70B) == ()
 
 
-def test_degrees_told_to_smp_are_the_runs():
-    told = SmpConfiguration(tensor_parallel_degree=2, hybrid_shard_degree=4)
-    plan = run(partition=P5, model=LLAMA_3_8B, backend=Backend.SMP, smp=told).plan
+def test_degrees_reported_to_smp_are_the_runs():
+    reported = SmpConfiguration(tensor_parallel_degree=2, hybrid_shard_degree=4)
+    plan = run(partition=P5, model=LLAMA_3_8B, backend=Backend.SMP, smp=reported).plan
     assert (plan.tensor_parallel, plan.shard_degree, plan.data_parallel) == (2, 4, 8)
-    (problem,) = problems(smp=told)
+    (problem,) = problems(smp=reported)
     assert (problem.code, problem.where) == ("LF872", "smp")
     (problem,) = problems(partition=partition("ml.g4dn.12xlarge", 2), model="/fsx/x", shape=TrainedShape(**SMALL),
                           backend=Backend.SMP)  # fmt: skip
@@ -180,31 +180,33 @@ def test_processes_of_the_runtime_share_the_memory_out():
 def test_what_is_wrong_besides_the_memory_has_its_remedy_too():
     (problem,) = problems(partition=partition("g5.xlarge"), model=LLAMA_3_70B, context_parallel=4)
     assert problem.code == "LF855"
-    assert problem.remedy.startswith("leave context_parallel out; then no spread fits the memory of its nodes: take ")
+    assert problem.remedy.startswith(
+        "remove context_parallel; after that, the model still does not fit the memory of its nodes: use "
+    )
     assert "pipeline" not in problem.remedy  # which nothing offers on GPUs
     (problem,) = problems(partition=partition("g5.xlarge"), model=LLAMA_3_70B)
-    assert problem.remedy == "take instances with more memory, a shorter sequence or a smaller model"
+    assert problem.remedy == "use an instance type with more memory, a shorter sequence or a smaller model"
     (problem,) = problems(partition=partition(), model=LLAMA_3_70B)
     assert "a backend with pipeline parallel" in problem.remedy
     (problem,) = problems(partition=P5, model=LLAMA_3_70B, tensor_parallel=2)
     assert (
         problem.remedy
-        == "give the partition 4 nodes, and leave tensor_parallel out: on fewer it does not fit their memory"
+        == "give the partition 4 nodes, and remove tensor_parallel: on fewer nodes the model does not fit their memory"
     )
 
 
-def test_a_degree_that_smp_tells_is_judged_and_mended_there():
+def test_a_degree_that_smp_reports_is_checked_and_fixed_there():
     smp = SmpConfiguration(tensor_parallel_degree=3)
     (problem,) = problems(partition=P5, model=LLAMA_3_8B, backend=Backend.SMP, smp=smp)
     assert (problem.code, problem.where) == ("LF856", "smp.tensor_parallel_degree")
     assert problem.remedy == "write tensor_parallel_degree=2"
 
 
-def test_processes_that_a_degree_does_not_divide_are_told_at_that_degree():
+def test_processes_that_a_degree_does_not_divide_are_reported_at_that_degree():
     (problem,) = problems(partition=P5, model=LLAMA_3_8B, backend=Backend.SMP, context_parallel=3)
     assert (problem.code, problem.where, problem.value) == ("LF858", "context_parallel", 3)
     (problem,) = problems(partition=CPU, model="/fsx/x", shape=TrainedShape(**SMALL), tensor_parallel=8)
-    assert problem.message == "there are 2 processes in all, which cannot share a layer out 8 ways"
+    assert problem.message == "tensor parallel 8 is more than the 2 processes in total"
 
 
 def test_a_search_is_quick():

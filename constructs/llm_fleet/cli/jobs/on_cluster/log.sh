@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Run by `llm-fleet jobs logs` on the cluster, as the user: shows the end of a job's log, or all of it from a line on
-# until the job has ended. Ends with 4 where there is no log.
+# Run by `llm-fleet jobs logs` on the cluster, as the user: prints the last lines of a job's log, or all lines from a
+# given line until the job has ended. Exit code 4: no log.
 set -uo pipefail
 export PATH="$PATH:/opt/slurm/bin"
 : "${run:?}" "${run_folder:?}" "${stage:?}" "${job-}" "${lines:?}" "${follow:?}" "${pause:?}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Run by `llm-fleet jobs submit` on the cluster, as the user. Lays the batch files into a folder of their own, which
-# nothing changes later: a job that is requeued weeks from now reads the settings that it was submitted with. Run again
-# with the same id, it submits nothing twice.
+# Run by `llm-fleet jobs submit` on the cluster, as the user. Writes the batch files to a separate directory that does
+# not change later, so that a job that is requeued weeks later reads its original settings. With the same id, a second
+# run submits nothing twice.
 set -euo pipefail
 export PATH="$PATH:/opt/slurm/bin"
 umask 022
@@ -38,7 +38,7 @@ rm -f test-only.txt
 ids=()
 last=
 for stage in "${names[@]}"; do
-  # A session that was cut off is started again: what it had submitted is found by its comment.
+  # A session that was cut off is started again: jobs that it has submitted are found by their comment.
   job=$(submitted "$stage")
   if [[ -z $job ]]; then
     after=()

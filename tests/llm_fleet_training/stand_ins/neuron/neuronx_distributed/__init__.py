@@ -13,14 +13,14 @@ from tests.llm_fleet_training.documented import documented
 
 
 @documented("neuronx_distributed.neuronx_distributed_config")
-def neuronx_distributed_config(**told: Any) -> dict[str, Any]:
-    assert set(told["optimizer_config"]) == {"zero_one_enabled", "grad_clipping", "max_grad_norm"}
+def neuronx_distributed_config(**reported: Any) -> dict[str, Any]:
+    assert set(reported["optimizer_config"]) == {"zero_one_enabled", "grad_clipping", "max_grad_norm"}
     precision = {"use_master_weights", "use_fp32_grad_acc", "use_master_weights_in_ckpt"}
-    assert set(told["mixed_precision_config"]) == precision
+    assert set(reported["mixed_precision_config"]) == precision
     parallel_state.initialize_model_parallel(
-        tensor_model_parallel_size=told["tensor_parallel_size"], lnc_size=told.get("lnc_size", 1)
+        tensor_model_parallel_size=reported["tensor_parallel_size"], lnc_size=reported.get("lnc_size", 1)
     )
-    return told
+    return reported
 
 
 class NxDModel(nn.Module):

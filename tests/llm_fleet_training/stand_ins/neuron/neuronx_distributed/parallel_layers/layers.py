@@ -18,7 +18,7 @@ _LAYERS = "neuronx_distributed.parallel_layers.layers"
 
 
 def _weight(rows: int, columns: int, along: int, dtype: torch.dtype, init_method: Any) -> nn.Parameter:
-    """The real ones make the whole matrix, have it initialised, and copy their slice."""
+    """The real ones make the whole matrix, have it initialized, and copy their slice."""
     degree, rank = get_tensor_model_parallel_size(), get_tensor_model_parallel_rank()
     size = (rows, columns)[along]
     assert size % degree == 0, f"{size} is not divisible by {degree}"

@@ -1,4 +1,4 @@
-"""Tensor-parallel neighbours have neighbouring ranks, as on trn1."""
+"""Tensor-parallel neighbors have neighboring ranks, as on trn1."""
 
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 from typing import Any

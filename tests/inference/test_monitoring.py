@@ -1,4 +1,4 @@
-"""What stands in the template: scaling, alarms, the log's counts, the dashboard and the Neuron problem detector."""
+"""The template: scaling, alarms, the log's counts, the dashboard and the Neuron problem detector."""
 
 import json
 from typing import Any
@@ -41,11 +41,11 @@ def test_the_target_waits_for_its_service(templates: dict[str, Any]):
 
 def test_requests_in_a_task_are_followed(find: Find):
     policy = only(find("AWS::ApplicationAutoScaling::ScalingPolicy"))
-    told = policy["TargetTrackingScalingPolicyConfiguration"]
-    assert told["TargetValue"] == 5  # a batch of 4, and 1 that may wait
-    assert told["ScaleInCooldown"] > told["ScaleOutCooldown"] >= 900
-    assert "PredefinedMetricSpecification" not in told
-    queries = {query["Id"]: query for query in told["CustomizedMetricSpecification"]["Metrics"]}
+    reported = policy["TargetTrackingScalingPolicyConfiguration"]
+    assert reported["TargetValue"] == 5  # a batch of 4, and 1 that may wait
+    assert reported["ScaleInCooldown"] > reported["ScaleOutCooldown"] >= 900
+    assert "PredefinedMetricSpecification" not in reported
+    queries = {query["Id"]: query for query in reported["CustomizedMetricSpecification"]["Metrics"]}
     assert [id for id, query in queries.items() if query["ReturnData"]] == ["total"]
     assert queries["total"]["Expression"] == "waiting + running"
     stat = queries["waiting"]["MetricStat"]
@@ -66,16 +66,16 @@ def test_requests_a_minute_as_the_fallback(stack: cdk.Stack):
     spec = SPEC.narrowed(ServiceSpec, minimum=1, maximum=3, scaling=Scaling(requests_per_minute_target=40))
     policy = ServiceScaling(stack, "Scaling", spec=spec, metrics=METRICS, service=service).policy
     assert policy is not None
-    told = stack.resolve(policy.target_tracking_scaling_policy_configuration)
-    assert told["targetValue"] == 40
-    assert told["predefinedMetricSpecification"] == {
+    reported = stack.resolve(policy.target_tracking_scaling_policy_configuration)
+    assert reported["targetValue"] == 40
+    assert reported["predefinedMetricSpecification"] == {
         "predefinedMetricType": "ALBRequestCountPerTarget",
         "resourceLabel": "app/chat/50dc6c495c0c9188/targetgroup/chat/73e2d6bc24d8a067",
     }
-    assert "customizedMetricSpecification" not in told
+    assert "customizedMetricSpecification" not in reported
 
 
-def test_every_alarm_calls_somebody_when_somebody_was_named(find: Find):
+def test_every_alarm_calls_someone_when_someone_was_named(find: Find):
     alarms = find("AWS::CloudWatch::Alarm")
     assert len(alarms) == 11
     (topic,) = find("AWS::SNS::Topic")
@@ -85,7 +85,7 @@ def test_every_alarm_calls_somebody_when_somebody_was_named(find: Find):
         assert alarm["TreatMissingData"] in ("breaching", "notBreaching")
 
 
-def test_nobody_is_called_when_nobody_was_named(find: Find):
+def test_no_one_is_called_when_no_one_was_named(find: Find):
     alarms = find("AWS::CloudWatch::Alarm", stack="Little")
     assert len(alarms) == 10
     assert not any("AlarmActions" in alarm for alarm in alarms.values())
@@ -137,7 +137,7 @@ def test_the_dashboard_is_json_with_the_alarms_in_it(find: Find):
     assert len(alarms["properties"]["alarms"]) == 11
 
 
-def test_the_collector_is_no_reason_to_stop_and_is_told_all(find: Find):
+def test_the_collector_is_no_reason_to_stop_and_is_reported_all(find: Find):
     _, container = find("AWS::ECS::TaskDefinition")["Task"]["ContainerDefinitions"]
     assert container["Essential"] is False
     assert container["RestartPolicy"] == {"Enabled": True, "RestartAttemptPeriod": 60}
@@ -145,9 +145,9 @@ def test_the_collector_is_no_reason_to_stop_and_is_told_all(find: Find):
     assert ":latest" not in container["Image"]
     (variable,) = container["Environment"]
     assert variable["Name"] == "AOT_CONFIG_CONTENT"
-    told = json.loads(text(variable["Value"]))
-    assert told["exporters"]["awsemf"]["log_group_name"] == "{'Ref': 'Logs'}"
-    # ECS's limit for a whole task definition; the server's container needs room beside it.
+    reported = json.loads(text(variable["Value"]))
+    assert reported["exporters"]["awsemf"]["log_group_name"] == "{'Ref': 'Logs'}"
+    # ECS's limit for a whole task definition; the server's container needs room next to it.
     assert len(variable["Value"]["Fn::Join"][1][0]) < 16 * 1024
 
 

@@ -1,7 +1,7 @@
-"""What the machine gives a stand-in in place of a host: its network interface, and how fast time and tokens pass.
+"""Settings of a stand-in on this machine: its network interface, time scale and seconds per token.
 
 The only settings that do not come from the task definition. They are variables of the environment that begin with
-`LOCAL_SERVING_`, so that no container's own can be taken for one.
+`LOCAL_SERVING_`, so that they differ from a container's own variables.
 
 Source: emulation, settings of the stand-ins alone
 """
@@ -16,19 +16,19 @@ _MACHINE = ("PATH", "HOME", "LANG", "TMPDIR")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """One container's surroundings."""
+class AccountContext:
+    """The environment of one container."""
 
     interface: Path
     """The task's network interface: a folder; a port that is listened at is a socket in it, named by its number."""
     time_scale: float = 1.0
-    """How long a second of the settings takes here, in seconds."""
+    """Local seconds per second of the settings."""
     token_seconds: float = 0.02
-    """How long each token takes. No measure of any accelerator."""
+    """Seconds per token. Not a measurement of an accelerator."""
 
     @property
     def variables(self) -> dict[str, str]:
-        """The environment variables that tell a stand-in of these surroundings."""
+        """The environment variables that describe this environment to a stand-in."""
         return {
             f"{_PREFIX}INTERFACE": str(self.interface),
             f"{_PREFIX}TIME_SCALE": str(self.time_scale),
@@ -36,9 +36,9 @@ class Surroundings:
         }
 
 
-def surroundings() -> Surroundings:
+def account_context() -> AccountContext:
     """Return this process's own."""
-    return Surroundings(
+    return AccountContext(
         interface=Path(os.environ[f"{_PREFIX}INTERFACE"]),
         time_scale=float(os.environ[f"{_PREFIX}TIME_SCALE"]),
         token_seconds=float(os.environ[f"{_PREFIX}TOKEN_SECONDS"]),
@@ -46,7 +46,7 @@ def surroundings() -> Surroundings:
 
 
 def container_environment() -> Mapping[str, str]:
-    """Return what the container's definition put into this process's environment."""
+    """Return the environment variables of the container definition."""
     return {
         name: value
         for name, value in os.environ.items()

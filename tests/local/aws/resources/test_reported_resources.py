@@ -1,4 +1,4 @@
-"""Who is told, in the emulation: subscriptions, chats' channels and budgets' actions, with the services' refusals."""
+"""Notifications in the emulation: subscriptions, chat channels and budget actions, with the services' errors."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def role(deployer: Deployer) -> str:
 
 
 def test_a_subscription_lives(deployer: Deployer) -> None:
-    topic = deployer.create("AWS::SNS::Topic", TopicName="told").physical_id
+    topic = deployer.create("AWS::SNS::Topic", TopicName="reported").physical_id
     given = {"TopicArn": topic, "Protocol": "email", "Endpoint": "oncall@example.com"}
     made = deployer.create("AWS::SNS::Subscription", **given)
     sns = deployer.client("sns")
@@ -43,14 +43,14 @@ def test_a_budgets_action_lives_and_needs_what_it_names(deployer: Deployer) -> N
         "ExecutionRoleArn": role(deployer),
         "Subscribers": [{"Type": "EMAIL", "Address": "finance@example.com"}],
     }
-    for wrong in ({"BudgetName": "none"}, {"ExecutionRoleArn": f"arn:aws:iam::{ACCOUNT}:role/nobody-there"}):
+    for wrong in ({"BudgetName": "none"}, {"ExecutionRoleArn": f"arn:aws:iam::{ACCOUNT}:role/missing-there"}):
         with pytest.raises(ResourceFailed, match="exist"):
             deployer.create("AWS::Budgets::BudgetsAction", **{**given, **wrong})
     made = deployer.create("AWS::Budgets::BudgetsAction", **given)
     deployer.update("AWS::Budgets::BudgetsAction", made, given, {**given, "ApprovalModel": "AUTOMATIC"})
     client = deployer.client("budgets")
-    (told,) = client.describe_budget_actions_for_budget(AccountId=ACCOUNT, BudgetName=budget)["Actions"]
-    assert (told["ApprovalModel"], told["Status"]) == ("AUTOMATIC", "STANDBY")
+    (reported,) = client.describe_budget_actions_for_budget(AccountId=ACCOUNT, BudgetName=budget)["Actions"]
+    assert (reported["ApprovalModel"], reported["Status"]) == ("AUTOMATIC", "STANDBY")
     deployer.delete("AWS::Budgets::BudgetsAction", made, **given)
     assert client.describe_budget_actions_for_budget(AccountId=ACCOUNT, BudgetName=budget)["Actions"] == []
 

@@ -1,4 +1,4 @@
-"""What is true of the AWS around a configuration, where a question is about that."""
+"""Facts about the account and region for a check of a configuration."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ def _none() -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """Facts that a configuration does not tell. Without them, all that it names exists and is as it should be.
+class AccountContext:
+    """Facts about the account that are not in a configuration. By default, all resources that it names exist.
 
-    Subnets are then private, in an AZ that offers their queue's instance types; security groups let their members
-    talk; images are of the configuration's own system for x86_64; reservations are of their compute resource's type
-    and count, active, in their queue's AZ.
+    Subnets are then private, in an AZ that offers their queue's instance types; security groups allow traffic
+    between members; images have the configuration's OS for x86_64; reservations have their compute resource's type and
+    count, active, in their queue's AZ.
     """
 
     zones: Mapping[str, str] = field(default_factory=_none)
@@ -23,7 +23,7 @@ class Surroundings:
     public_subnets: Collection[str] = ()
     """Ids of subnets that give public addresses."""
     closed_security_groups: Collection[str] = ()
-    """Ids of security groups that let nobody in."""
+    """Ids of security groups without inbound rules."""
     missing: Collection[str] = ()
     """Ids, names, ARNs and S3 URIs that do not exist."""
     reservations: Mapping[str, Mapping[str, Any]] = field(default_factory=_none)

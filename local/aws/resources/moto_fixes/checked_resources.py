@@ -1,7 +1,7 @@
-"""IAM judges calls of SageMaker, CloudWatch Logs, EventBridge and Application Auto Scaling by what they are about, too.
+"""IAM also checks calls of SageMaker, CloudWatch Logs, EventBridge and Application Auto Scaling with their resource.
 
-moto knows the resource of S3's calls alone; every other call is judged as one on `*`, so that a statement that names
-what it allows would allow nothing. A call that names nothing that is known here is judged as before.
+moto finds the resource of S3's calls only; every other call is checked as one on `*`, so that a statement that names
+what it allows would allow nothing. A call whose resource this module cannot find is checked as before.
 
 Source: model cfn-lint AdditionalSpecs/Policies.json
 """
@@ -29,48 +29,52 @@ _KINDS = {
 
 def install() -> None:
     """Give moto's calls of these their resources."""
-    _judge(SageMakerResponse, _of_sagemaker)
-    _judge(LogsResponse, _of_logs)
-    _judge(EventsHandler, _of_events)
-    _judge(ApplicationAutoScalingResponse, _of_scaling)
+    _check(SageMakerResponse, _of_sagemaker)
+    _check(LogsResponse, _of_logs)
+    _check(EventsHandler, _of_events)
+    _check(ApplicationAutoScalingResponse, _of_scaling)
 
 
-def _judge(responses: Any, resource: Callable[[Any, dict[str, Any]], str]) -> None:
+def _check(responses: Any, resource: Callable[[Any, dict[str, Any]], str]) -> None:
     def determine(self: Any) -> str:
         return resource(self, json.loads(self.body or "{}"))
 
     responses._determine_resource = determine
 
 
-def _of_sagemaker(response: Any, asked: dict[str, Any]) -> str:
-    if "ResourceArn" in asked:
-        return str(asked["ResourceArn"])
+def _of_sagemaker(response: Any, requested: dict[str, Any]) -> str:
+    if "ResourceArn" in requested:
+        return str(requested["ResourceArn"])
     for member, kind in _KINDS.items():
-        if member in asked:
-            name = str(asked[member])
+        if member in requested:
+            name = str(requested[member])
             return name if name.startswith("arn:") else _arn(response, "sagemaker", f"{kind}/{name}")
     return "*"
 
 
-def _of_logs(response: Any, asked: dict[str, Any]) -> str:
-    if "logGroupNamePrefix" in asked:  # as its refusals tell: log groups are looked for in all of the account
+def _of_logs(response: Any, requested: dict[str, Any]) -> str:
+    if "logGroupNamePrefix" in requested:  # as its error messages show: log groups are searched in the whole account
         return _arn(response, "logs", "log-group::log-stream:")
-    if "logGroupName" not in asked:
+    if "logGroupName" not in requested:
         return "*"
-    stream = asked.get("logStreamName")
-    group = f"log-group:{asked['logGroupName']}"
+    stream = requested.get("logStreamName")
+    group = f"log-group:{requested['logGroupName']}"
     return _arn(response, "logs", f"{group}:log-stream:{stream}" if stream else group)
 
 
-def _of_events(response: Any, asked: dict[str, Any]) -> str:
+def _of_events(response: Any, requested: dict[str, Any]) -> str:
     """A rule of the default bus, where a call names one."""
-    return _arn(response, "events", f"rule/{asked['Name']}") if "Name" in asked and "EventBusName" not in asked else "*"
+    return (
+        _arn(response, "events", f"rule/{requested['Name']}")
+        if "Name" in requested and "EventBusName" not in requested
+        else "*"
+    )
 
 
-def _of_scaling(response: Any, asked: dict[str, Any]) -> str:
+def _of_scaling(response: Any, requested: dict[str, Any]) -> str:
     """The target that a call is about; of one that is not there, any."""
-    targets = response.applicationautoscaling_backend.targets.get(asked.get("ScalableDimension"), {})
-    target = targets.get(asked.get("ResourceId"))
+    targets = response.applicationautoscaling_backend.targets.get(requested.get("ScalableDimension"), {})
+    target = targets.get(requested.get("ResourceId"))
     return target.arn if target else _arn(response, "application-autoscaling", "scalable-target/none")
 
 

@@ -1,4 +1,4 @@
-"""One slip, one error: what follows from a mistake is not told beside it."""
+"""One mistake, one error: consequences of a mistake are not reported in addition."""
 
 import pytest
 
@@ -56,7 +56,7 @@ SLIPS = {
         "storage.buckets",
     ),
     "a size of terabytes too many": (("4800 GiB", "999999999 GiB"), "LF302", "storage.fsx.size"),
-    "a Lustre that is not sold": (
+    "a Lustre size that is not available": (
         ("size: 4800", "version: '3.0', efa: true, metadata_iops: 12000, import: s3://one, size: 19200"),
         "LF306",
         "storage.fsx.version",
@@ -88,14 +88,14 @@ SLIPS = {
 
 
 @pytest.mark.parametrize("slip", SLIPS)
-def test_one_slip_is_told_once(slip: str) -> None:
+def test_one_slip_one_report(slip: str) -> None:
     edits, code, where = SLIPS[slip]
     with pytest.raises(FleetError) as caught:
         parse_fleet(edited(*edits))
     assert [(problem.code.value, problem.where) for problem in caught.value.problems] == [(code, where)], caught.value
 
 
-def test_what_does_not_follow_is_told_too() -> None:
+def test_what_does_not_follow_is_reported_too() -> None:
     """Two slips are two errors, though one of them could have hidden the other."""
     with pytest.raises(FleetError) as caught:
         parse_fleet(edited("us-west-2", "us-west-22", "count: 4", "count: four", "4800 GiB", "1300 GiB"))

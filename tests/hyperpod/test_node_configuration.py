@@ -1,4 +1,4 @@
-"""What a cluster tells its nodes, and what its role lets them do about it."""
+"""What a cluster reports its nodes, and what its role lets them do about it."""
 
 import json
 from collections.abc import Callable
@@ -28,7 +28,7 @@ from llm_fleet import (
     OwnSteps,
     S3Mount,
 )
-from tests.hyperpod.told import told_manifest
+from tests.hyperpod.reported import written_manifest
 
 Make = Callable[..., HyperPodCluster]
 USER = ClusterUser(name="ada", uid=2001)
@@ -62,11 +62,11 @@ def problems(make: Make, **options: Any) -> list[tuple[str, str]]:
 
 def test_by_default_accounting_is_local_and_reports_go_to_the_scripts_bucket(make: Make, stack: cdk.Stack) -> None:
     make(cluster_name="train", fleet_name="demo")
-    told = told_manifest(stack)
-    assert told["accounting"]["kind"] == "local"
-    assert told["downloads"]["source"] == "none"
-    assert told["reports"]["s3_uri"].endswith("/reports/demo/train/")
-    assert (told["reports"]["metric_namespace"], told["reports"]["event_bus"]) == ("LlmFleet/Nodes", "default")
+    reported = written_manifest(stack)
+    assert reported["accounting"]["kind"] == "local"
+    assert reported["downloads"]["source"] == "none"
+    assert reported["reports"]["s3_uri"].endswith("/reports/demo/train/")
+    assert (reported["reports"]["metric_namespace"], reported["reports"]["event_bus"]) == ("LlmFleet/Nodes", "default")
     granted = statements(stack)
     assert granted["ReportsObjects"]["Action"] == "s3:PutObject"
     assert str(granted["ReportsObjects"]["Resource"]).endswith("/reports/demo/train/*']]}")
@@ -76,7 +76,7 @@ def test_by_default_accounting_is_local_and_reports_go_to_the_scripts_bucket(mak
 def test_the_manifest_s_bucket_is_the_one_that_the_role_may_write(make: Make, stack: cdk.Stack) -> None:
     bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "sagemaker-ours")
     make(scripts=LifecycleScripts(bucket=bucket), cluster_name="train", fleet_name="demo")
-    assert told_manifest(stack)["reports"]["s3_uri"] == "s3://sagemaker-ours/reports/demo/train/"
+    assert written_manifest(stack)["reports"]["s3_uri"] == "s3://sagemaker-ours/reports/demo/train/"
     assert "sagemaker-ours/reports/demo/train/*" in str(statements(stack)["ReportsObjects"]["Resource"])
 
 
@@ -91,38 +91,38 @@ def test_the_manifest_s_bucket_is_the_one_that_the_role_may_write(make: Make, st
 def test_reports_can_be_cut_down(make: Make, stack: cdk.Stack, reports: NodeReports, granted: set[str]) -> None:
     make(reports=reports)
     assert {name for name in statements(stack) if name.startswith(("Report", "Failure"))} == granted
-    told = told_manifest(stack)["reports"]
-    assert (told is None) == (not granted)
+    reported = written_manifest(stack)["reports"]
+    assert (reported is None) == (not granted)
     on_failure = ("LlmFleet/Nodes", "default") if "FailureMetric" in granted else (None, None)
-    assert told is None or (told["metric_namespace"], told["event_bus"]) == on_failure
+    assert reported is None or (reported["metric_namespace"], reported["event_bus"]) == on_failure
 
 
-def test_nodes_are_told_of_an_external_database_as_hyperpod_is(
+def test_nodes_are_reported_of_an_external_database_as_hyperpod_is(
     make: Make, stack: cdk.Stack, properties: Callable[[], dict[str, Any]]
 ) -> None:
     secret = secretsmanager.Secret.from_secret_complete_arn(stack, "Secret", SECRET)
     make(lifecycle=Lifecycle.ON_CREATE, accounting_database=AccountingDatabase(endpoint="db.example", secret=secret))
-    told = told_manifest(stack)["accounting"]
-    assert (told["kind"], told["endpoint"], told["port"], told["secret_arn"]) == (
+    reported = written_manifest(stack)["accounting"]
+    assert (reported["kind"], reported["endpoint"], reported["port"], reported["secret_arn"]) == (
         "external", "db.example", 3306, SECRET,
     )  # fmt: skip
     name = properties()["Orchestrator"]["Slurm"]["AccountingDatabase"]["Name"]
-    assert told["database"].startswith("slurm_acct_db_")
+    assert reported["database"].startswith("slurm_acct_db_")
     assert name["Fn::Join"][1][0] == "slurm_acct_db_", "both are the stack's own schema"
     assert statements(stack)["AccountingSecret"]["Resource"] == SECRET
 
 
-def test_groups_that_do_not_mount_a_file_system_are_told(
+def test_groups_that_do_not_mount_a_file_system_are_reported(
     make: Make, stack: cdk.Stack, lustre: LustreFileSystem
 ) -> None:
     make(InstanceGroup.login("ml.m5.xlarge", mount_lustre=False), lustre=lustre)
-    (mount,) = told_manifest(stack)["mounts"]
+    (mount,) = written_manifest(stack)["mounts"]
     assert mount["groups"] == ["controller-group", "worker-group"]
 
 
 def test_a_file_system_of_all_groups_names_none(make: Make, stack: cdk.Stack, lustre: LustreFileSystem) -> None:
     make(InstanceGroup.login("ml.m5.xlarge"), lustre=lustre)
-    (mount,) = told_manifest(stack)["mounts"]
+    (mount,) = written_manifest(stack)["mounts"]
     assert mount["groups"] is None
 
 
@@ -140,19 +140,19 @@ def test_mounted_buckets_can_be_used_as_far_as_they_are_mounted(
     assert "my-corpus/in/*" in str(granted["Read1Objects"]["Resource"])
     assert "s3:PutObject" in granted["Write1Objects"]["Action"]
     assert "my-corpus/out/*" in str(granted["Write1Objects"]["Resource"])
-    assert [mount["prefix"] for mount in told_manifest(stack)["s3_mounts"]] == ["in/", "out/"]
+    assert [mount["prefix"] for mount in written_manifest(stack)["s3_mounts"]] == ["in/", "out/"]
 
 
 def test_a_mirror_can_be_read(make: Make, stack: cdk.Stack, bucket: s3.IBucket, lock: Path) -> None:
     make(downloads=Downloads(lock=lock, mirror=bucket, prefix="packages"))
     assert "my-corpus/packages/*" in str(statements(stack)["MirrorObjects"]["Resource"])
-    assert told_manifest(stack)["downloads"]["mirror_s3_uri"] == "s3://my-corpus/packages"
+    assert written_manifest(stack)["downloads"]["mirror_s3_uri"] == "s3://my-corpus/packages"
 
 
 def test_vendors_need_no_statement(make: Make, stack: cdk.Stack, lock: Path) -> None:
     make(downloads=Downloads(lock=lock))
     assert not [name for name in statements(stack) if name.startswith("Mirror")]
-    assert told_manifest(stack)["downloads"] == {"source": "vendor", "mirror_s3_uri": None, "files": []}
+    assert written_manifest(stack)["downloads"] == {"source": "vendor", "mirror_s3_uri": None, "files": []}
 
 
 def test_own_steps_reach_the_nodes(make: Make, stack: cdk.Stack, tmp_path: Path) -> None:
@@ -161,12 +161,12 @@ def test_own_steps_reach_the_nodes(make: Make, stack: cdk.Stack, tmp_path: Path)
     script.chmod(0o755)
     tools = OwnStep(name="tools", script="tools.sh", needs=["mount_lustre"])
     make(scripts=LifecycleScripts(own=OwnSteps(folder=tmp_path, steps=[tools]), skip_steps=["exporters"]))
-    steps = told_manifest(stack)["steps"]
+    steps = written_manifest(stack)["steps"]
     assert steps["skip"] == ["exporters"]
     assert steps["own"][0]["needs"] == ["mount_lustre"]
 
 
-def test_everything_wrong_is_told_at_once_by_the_cluster_s_parameters(
+def test_everything_wrong_is_reported_together_by_the_cluster_s_parameters(
     make: Make, bucket: s3.IBucket, tmp_path: Path
 ) -> None:
     found = problems(
@@ -191,26 +191,28 @@ def test_everything_wrong_is_told_at_once_by_the_cluster_s_parameters(
     ]
 
 
-def test_what_no_node_would_be_told_is_refused(make: Make, stack: cdk.Stack, bucket: s3.IBucket, lock: Path) -> None:
+def test_what_no_node_would_be_reported_is_refused(
+    make: Make, stack: cdk.Stack, bucket: s3.IBucket, lock: Path
+) -> None:
     everything: dict[str, Any] = {
         "users": [USER],
         "s3_mounts": [S3Mount(bucket=bucket, mount_path="/s3/a")],
         "neuron": NeuronHost(release="2.28.1"),
         "downloads": Downloads(lock=lock),
     }
-    untold = [("LF429", name) for name in everything]
-    assert problems(make, lifecycle=Lifecycle.NONE, **everything) == untold
+    unreported = [("LF429", name) for name in everything]
+    assert problems(make, lifecycle=Lifecycle.NONE, **everything) == unreported
     ours = s3.Bucket.from_bucket_name(stack, "Ours", "sagemaker-ours")
-    assert problems(make, id="Placed", scripts=LifecycleScripts(bucket=ours, prefix="v1"), **everything) == untold
+    assert problems(make, id="Placed", scripts=LifecycleScripts(bucket=ours, prefix="v1"), **everything) == unreported
 
 
-def test_steps_of_scripts_of_one_s_own_are_not_known(make: Make, tmp_path: Path) -> None:
+def test_steps_of_the_users_own_scripts_are_unknown(make: Make, tmp_path: Path) -> None:
     script = tmp_path / "on_init_complete.sh"
     script.write_text("#!/bin/bash\ntrue\n")
     script.chmod(0o755)
     scripts = LifecycleScripts(scripts=tmp_path, skip_steps=["exporters"])
     assert problems(make, scripts=scripts) == [("LF429", "scripts.skip_steps")]
-    make(id="Told", scripts=LifecycleScripts(scripts=tmp_path), users=[USER])
+    make(id="Allowed", scripts=LifecycleScripts(scripts=tmp_path), users=[USER])
 
 
 def test_no_folder_of_own_scripts(make: Make, tmp_path: Path) -> None:
@@ -236,8 +238,8 @@ NEWER_TYPE = InstanceType.of(
 
 def test_facts_of_a_newer_instance_type_reach_the_nodes(make: Callable[..., HyperPodCluster], stack: cdk.Stack) -> None:
     make(InstanceGroup.workers("new", NEWER_TYPE, count=1, threads_per_core=1))
-    manifest = told_manifest(stack)
+    manifest = written_manifest(stack)
     (group,) = (group for group in manifest["groups"] if group["name"] == "new")
-    told = {"name": "ml.trn9.48xlarge", "accelerator": "neuron", "accelerators": 64, "efa_interfaces": 16}
-    told["lustre_efa_interfaces"] = 2
-    assert group["instance_types"] == [told]
+    reported = {"name": "ml.trn9.48xlarge", "accelerator": "neuron", "accelerators": 64, "efa_interfaces": 16}
+    reported["lustre_efa_interfaces"] = 2
+    assert group["instance_types"] == [reported]

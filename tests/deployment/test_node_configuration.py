@@ -29,16 +29,16 @@ def test_groups_run_the_script_that_configures_slurm(drill: FleetOnAws):
 
 
 def test_users_and_accounting_are_those_of_the_fleet_file(drill: FleetOnAws):
-    told = drill.manifest
-    assert [(user["name"], user["uid"], user["gid"], user["sudo"]) for user in told["users"]] == [
+    reported = drill.manifest
+    assert [(user["name"], user["uid"], user["gid"], user["sudo"]) for user in reported["users"]] == [
         ("ada", 2001, 2001, True),
         ("grace", 2002, 2002, False),
     ]
-    assert told["accounting"]["kind"] == "local"
-    assert told["downloads"]["source"] == "mirror"
+    assert reported["accounting"]["kind"] == "local"
+    assert reported["downloads"]["source"] == "mirror"
 
 
-def test_both_file_systems_are_told_by_the_names_that_they_have(drill: FleetOnAws):
+def test_both_file_systems_are_reported_by_the_names_that_they_have(drill: FleetOnAws):
     found = {system["DNSName"] for system in drill.aws.client("fsx").describe_file_systems()["FileSystems"]}
     assert {mount["dns_name"] for mount in drill.manifest["mounts"]} == found
     assert {mount["mount_path"]: mount["groups"] for mount in drill.manifest["mounts"]} == {"/fsx": None, "/home": None}
@@ -57,4 +57,4 @@ def test_reports_are_to_go_where_the_role_may_write_and_not_read(drill: FleetOnA
         with pytest.raises(ClientError, match=r"Access ?Denied"):
             s3.put_object(Bucket=bucket, Key=f"{prefix}/fleet.json", Body=b"{}")
     found = drill.aws.client("s3").get_object(Bucket=bucket, Key=key)["Body"].read()
-    assert found == b"{}", "whoever owns the bucket reads it"
+    assert found == b"{}", "the owner of the bucket can read it"

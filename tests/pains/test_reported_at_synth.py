@@ -6,7 +6,7 @@ import pytest
 
 from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.rules.problem import FleetError
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 FLEET = """\
 fleet: pains
@@ -33,26 +33,26 @@ def refusal(path: Path, old: str, new: str) -> str:
 def test_a_plan_of_another_account_or_region(tmp_path: Path):
     plan = "arn:aws:sagemaker:us-east-1:111122223333:training-plan/reserved"
     text = refusal(tmp_path, "partition: trn1", f'partition: trn1, training_plan: "{plan}"')
-    told(14, text, "the training plan is of region us-east-1, and the cluster of us-west-2")
+    reported(14, text, "the training plan is in region us-east-1, but the cluster is in us-west-2")
 
 
 def test_slurm_configured_twice(tmp_path: Path):
     scripts = "scripts: {bucket: sagemaker-mine, prefix: a, provisioning_parameters: true}"
     text = refusal(tmp_path, "    kind: hyperpod\n", f"    kind: hyperpod\n    lifecycle: OnCreate\n    {scripts}\n")
-    told(17, text, "takes Slurm's groups from the API, not from provisioning_parameters.json")
+    reported(17, text, "reads Slurm's groups from the API, not from provisioning_parameters.json")
 
 
 def test_a_login_node_in_a_partition(tmp_path: Path):
     login = "login: {role: login, type: ml.m5.xlarge, count: 1, partition: dev}\n      workers:"
-    told(
+    reported(
         18,
         refusal(tmp_path, "workers:", login),
-        "HyperPod puts every node, login nodes too, into a partition dev of its own",
+        "HyperPod adds all nodes, including login nodes, to its own partition dev",
     )
 
 
 def test_two_people_with_one_id(tmp_path: Path):
     users = "users: {ada: {uid: 2001}, grace: {uid: 2001}}\n"
     text = refusal(tmp_path, "    kind: hyperpod\n", f"    kind: hyperpod\n    {users}")
-    told(20, text, "2001")
+    reported(20, text, "2001")
     assert "grace" in text

@@ -1,4 +1,4 @@
-"""What the nodes of a synthesized cluster are told."""
+"""What the nodes of a synthesized cluster are reported."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ import aws_cdk as cdk
 from aws_cdk.assertions import Template
 
 
-def told_manifest(stack: cdk.Stack) -> dict[str, Any]:
+def written_manifest(stack: cdk.Stack) -> dict[str, Any]:
     """Return the manifest of the stack's only bundle; values that only the deployment knows are in `<…>`."""
     (bundle,) = Template.from_stack(stack).find_resources("Custom::LlmFleetBundle").values()
     return json.loads(_text(bundle["Properties"]["Manifest"]))

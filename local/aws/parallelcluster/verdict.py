@@ -1,11 +1,11 @@
-"""Judges what a provider is handed by ParallelCluster's own code, and by what its function and nodes may do."""
+"""Checks a provider's input with ParallelCluster's code, and the IAM permissions of its function and nodes."""
 
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from local.aws.parallelcluster.around import surroundings
+from local.aws.parallelcluster.around import account_context
 from local.aws.parallelcluster.handed_over import HandedOver, Refused
 from local.aws.resources.services import Services
 from local.parallelcluster import named
@@ -21,7 +21,7 @@ _ATTACHABLE = re.compile(
 )
 
 
-class Judgement:
+class Decision:
     """ParallelCluster's say. One process of it serves all stacks; it is started by the first cluster."""
 
     def __init__(self, services: Services) -> None:
@@ -34,7 +34,7 @@ class Judgement:
 
         Source: code of ParallelCluster 3.16.1, pcluster/models/cluster.py, Cluster._validate_and_parse_config
         """
-        around = surroundings(self._services, region, handed.configuration)
+        around = account_context(self._services, region, handed.configuration)
         findings = self._ask(lambda: self._oracle.validate(handed.configuration, handed.name, around=around))
         findings = [one for one in findings if not _suppressed(one, handed.suppressed)]
         fatal = _LEVELS.index(handed.failure_level)
@@ -64,9 +64,9 @@ class Judgement:
         try:
             return question()
         except OracleUnavailable as missing:
-            raise Refused(f"STAND-IN: ParallelCluster's own code cannot be asked. {missing}") from missing
+            raise Refused(f"STAND-IN: ParallelCluster's own code cannot run. {missing}") from missing
         except OracleFailed as failed:
-            raise Refused(f"ParallelCluster's own code fails over this: {failed.error}") from failed
+            raise Refused(f"ParallelCluster's own code fails with: {failed.error}") from failed
 
 
 def messages(findings: Sequence[Finding]) -> str:
@@ -81,8 +81,8 @@ def _suppressed(finding: Finding, suppressed: Sequence[str]) -> bool:
 
 def _invalid(findings: Sequence[Finding]) -> str:
     in_order = sorted(findings, key=lambda one: _LEVELS.index(one.level))
-    told = {"message": "Invalid cluster configuration.", "configuration_validation_errors": _errors(in_order)}
-    return json.dumps(told)
+    reported = {"message": "Invalid cluster configuration.", "configuration_validation_errors": _errors(in_order)}
+    return json.dumps(reported)
 
 
 def _errors(findings: Sequence[Finding]) -> list[dict[str, str]]:
@@ -103,7 +103,7 @@ def _not_updatable(changes: Sequence[Change]) -> str:
 
 
 def _refuse_policies(configuration: Mapping[str, Any]) -> None:
-    """Refuse policies that the provider's function may not attach: the condition iam:PolicyARN of its role.
+    """Refuse policies that the provider's function is not allowed to attach: the condition iam:PolicyARN of its role.
 
     Source: document
     https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/policies/parallelcluster-policies.yaml

@@ -1,4 +1,4 @@
-"""What a HyperPod cluster needs to be there when it is created: network, role, lifecycle script, file systems."""
+"""What must exist when a HyperPod cluster is created: network, role, lifecycle script, file systems."""
 
 import json
 from collections.abc import Iterator
@@ -15,29 +15,29 @@ _SERVICE = "sagemaker.amazonaws.com"
 _OWN_SLURM_FILE = "provisioning_parameters.json"
 
 
-def surrounding_problems(asked: dict[str, Any], account: str, region: str) -> list[str]:
-    """Return what a cluster asks for that is not there.
+def surrounding_problems(requested: dict[str, Any], account: str, region: str) -> list[str]:
+    """Return the missing resources that a cluster names.
 
     Source: assumption hyperpod-looks-at-surroundings
     """
     network = NetworkOf(account, region)
-    told: list[str] = []
-    for vpc in (asked.get("VpcConfig"), *(group.get("OverrideVpcConfig") for group in _groups(asked))):
+    reported: list[str] = []
+    for vpc in (requested.get("VpcConfig"), *(group.get("OverrideVpcConfig") for group in _groups(requested))):
         if vpc:
-            told += network.problems(vpc["Subnets"], vpc["SecurityGroupIds"])
-    for group in _groups(asked):
+            reported += network.problems(vpc["Subnets"], vpc["SecurityGroupIds"])
+    for group in _groups(requested):
         name = group["InstanceGroupName"]
         problems = (
             *role_problems(group["ExecutionRole"], account),
             *_script(group, account),
             *_mounts(group, account, region),
         )
-        told += [f"{name}: {problem}" for problem in problems]
-    return list(dict.fromkeys(told))
+        reported += [f"{name}: {problem}" for problem in problems]
+    return list(dict.fromkeys(reported))
 
 
-def _groups(asked: dict[str, Any]) -> list[dict[str, Any]]:
-    return [group for kind in ("InstanceGroups", "RestrictedInstanceGroups") for group in asked.get(kind, [])]
+def _groups(requested: dict[str, Any]) -> list[dict[str, Any]]:
+    return [group for kind in ("InstanceGroups", "RestrictedInstanceGroups") for group in requested.get(kind, [])]
 
 
 def role_problems(arn: str, account: str) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _script(group: dict[str, Any], account: str) -> Iterator[str]:
 
 
 def is_controller(group: dict[str, Any], account: str) -> bool:
-    """Tell whether Slurm's controller is in a group: by its node type, else by the file beside its script.
+    """Return whether Slurm's controller is in a group: by its node type, else by the file next to its script.
 
     Source: document
     https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-slurm-api-config-migration.html (2026-11),
@@ -119,4 +119,4 @@ def _mounts(group: dict[str, Any], account: str, region: str) -> Iterator[str]:
                 continue
             name = found.record.get("LustreConfiguration", {}).get("MountName")
             if "MountName" in mount and mount["MountName"] != name:
-                yield f"the file system {mount['DnsName']} is to be mounted as {name}, not as {mount['MountName']}"
+                yield f"the file system {mount['DnsName']} must be mounted as {name}, not as {mount['MountName']}"

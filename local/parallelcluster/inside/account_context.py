@@ -1,14 +1,14 @@
-"""What is true of the AWS around a configuration, where the question is about that."""
+"""Facts about the account and region for a check of a configuration."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
-class Surroundings:
-    """Facts that a configuration does not tell. Without them, everything that it names exists and is as it should be.
+class AccountContext:
+    """Facts about the account that are not in a configuration. By default, all resources that it names exist.
 
-    The client's class of the same name says what each is.
+    The class with this name in the client describes each.
     """
 
     zones: dict[str, str] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Surroundings:
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What was made around a configuration, whatever it names."""
+    """Resources that exist for every configuration."""
 
     vpc_id: str
     zone: str

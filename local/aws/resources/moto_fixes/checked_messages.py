@@ -1,8 +1,8 @@
-"""IAM judges calls of queues, topics, tables and alarms by what they are about, and CloudWatch's under its own name.
+"""IAM checks calls of queues, topics, tables and alarms with their own resource, and CloudWatch's under its own name.
 
-moto judges every such call as one on `*`, so that a statement that names what it allows would allow nothing, and reads
+moto checks every such call as one on `*`, so that a statement that names what it allows would allow nothing, and reads
 the service from the signature, where CloudWatch is called `monitoring`, as no policy calls it. Of several resources in
-a call the first is judged.
+a call the first is checked.
 
 Source: model cfn-lint AdditionalSpecs/Policies.json
 """
@@ -21,13 +21,13 @@ _SIGNED, _NAMED = "monitoring:", "cloudwatch:"
 
 def install() -> None:
     """Give moto's calls their resources, and CloudWatch's actions their name."""
-    judged: dict[Any, Callable[[Any], str]] = {
+    checked: dict[Any, Callable[[Any], str]] = {
         CloudWatchResponse: _alarm,
         DynamoHandler: _table,
         SNSResponse: lambda response: str(response._get_param("TopicArn") or "*"),
         SQSResponse: _queue,
     }
-    for responses, resource in judged.items():
+    for responses, resource in checked.items():
         responses._determine_resource = resource
     if getattr(IAMRequestBase.check_action_permitted, "is_ours", False):
         return
@@ -49,13 +49,13 @@ def _alarm(response: Any) -> str:
 
 
 def _table(response: Any) -> str:
-    asked: Any = response.body
-    requested: list[str] = list(asked.get("RequestItems", {}))
-    name = asked.get("TableName") or next(iter(requested), None)
+    wanted: Any = response.body
+    requested: list[str] = list(wanted.get("RequestItems", {}))
+    name = wanted.get("TableName") or next(iter(requested), None)
     if name is None:
         return "*"
     table = str(name) if str(name).startswith("arn:") else _arn(response, "dynamodb", f"table/{name}")
-    return f"{table}/index/{asked['IndexName']}" if "IndexName" in asked else table
+    return f"{table}/index/{wanted['IndexName']}" if "IndexName" in wanted else table
 
 
 def _queue(response: Any) -> str:
