@@ -82,7 +82,7 @@ def test_a_node_dies_while_it_writes_and_a_checkpoint_is_cut_off(trains: Trains)
 def test_more_nodes_than_the_partition_has_are_refused_before_anything_is_submitted(trains: Trains):
     run = trains.undisturbed
     run = RunOnCluster(trains.cluster, run.run.model_copy(update={"name": "too-many", "nodes": 4, "folder": None}))
-    with pytest.raises(FleetError, match=r"nothing was submitted: .*Requested node configuration is not available"):
+    with pytest.raises(FleetError, match=r"none is submitted: .*Requested node configuration is not available"):
         run.submit("train")
 
 
