@@ -47,9 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader has closed the pipe, e.g. `| head`.
         _give_up_output()
         return 0
-    except (
-        OSError
-    ) as error:  # Errors of files are raised as problems, so this is one of standard output, e.g. a full disk.
+    except OSError as error:  # Errors of files are problems, so this is one of standard output, e.g. a full disk.
         print(f"llm-fleet: cannot write the output: {(error.strerror or str(error)).lower()}", file=sys.stderr)
         _give_up_output()
         return ExitCode.PROBLEMS

@@ -132,9 +132,9 @@ def _missing(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     field = field_at(model, tuple(error["loc"]))
     example = field.examples[-1] if field is not None and field.examples else "…"
     key = error["loc"][-1]
-    next_to: Any = error["input"]
-    if tuple(error["loc"]) == ("network",) and isinstance(next_to, Mapping) and "services" in next_to:
-        example = network_of_services(cast("Mapping[str, Any]", next_to).get("region"))
+    siblings: Any = error["input"]
+    if tuple(error["loc"]) == ("network",) and isinstance(siblings, Mapping) and "services" in siblings:
+        example = network_of_services(cast("Mapping[str, Any]", siblings).get("region"))
     purpose = _purpose(model_at(model, tuple(error["loc"][:-1])), key)
     return Problem(
         code=Code.MISSING_KEY,
