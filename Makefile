@@ -23,10 +23,10 @@ help: ## list the commands
 
 setup: .venv/.ready node_modules/.ready .tools/parallelcluster/.ready ## install Python packages, Node and the CDK CLI into this folder
 
-demo: setup ## deploy FLEET to the embedded AWS with the real CDK CLI and list the resources; VERBOSE=1 shows everything
+demo: setup ## deploy FLEET to the AWS emulator with the real CDK CLI and list the resources; VERBOSE=1 shows everything
 	@.venv/bin/python -m tools.demo up $(FLEET) $(if $(VERBOSE),--verbose)
 
-demo-stop: ## stop the embedded AWS of the demo
+demo-stop: ## stop the AWS emulator of the demo
 	@.venv/bin/python -m tools.demo stop
 
 drill: setup .tools/training/.ready ## as root: start a real Slurm cluster on this machine with the lifecycle scripts, train, lose a node, resume
@@ -96,7 +96,7 @@ $(uv):
 	@PYTHONPATH=constructs:stacks .venv/bin/python -O -c 'import llm_fleet_stacks as s; from pkgutil import resolve_name, iter_modules; [resolve_name(m.name) for m in iter_modules(s.__path__, "llm_fleet_stacks.")]'
 	@touch $@
 
-# ParallelCluster's own schema and validators, for the embedded AWS and the tests: see local/parallelcluster.
+# ParallelCluster's own schema and validators, for the AWS emulator and the tests: see local/parallelcluster.
 .tools/parallelcluster/.ready: local/parallelcluster/pyproject.toml local/parallelcluster/uv.lock | $(uv)
 	@UV_PROJECT_ENVIRONMENT=$(CURDIR)/.tools/parallelcluster $(uv) sync --quiet --locked --compile-bytecode \
 		--project local/parallelcluster --python $(PYTHON)

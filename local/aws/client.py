@@ -24,7 +24,7 @@ _BOOTSTRAP = Path(__file__).parent / "assembly" / "bootstrap.yaml"
 
 
 class LocalAws:
-    """An embedded AWS, in a process of its own unless `endpoint` names a running one.
+    """An AWS emulator, in a process of its own unless `endpoint` names a running one.
 
         with LocalAws() as aws:
             aws.bootstrap()

@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m local.aws", description="An embedded AWS on this machine.")
+    parser = argparse.ArgumentParser(prog="python -m local.aws", description="An AWS emulator on this machine.")
     commands = parser.add_subparsers(required=True)
     serve = commands.add_parser("serve", help="run the server until it is stopped")
     add_arguments(serve)

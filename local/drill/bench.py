@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
+from local.drill.aws_emulator import AwsEmulator
 from local.drill.cluster import DrillCluster
-from local.drill.embedded_aws import EmbeddedAws
 from local.drill.journal import Journal
 from local.drill.report.collect import collect, write
 from local.drill.report.model import ENVIRONMENT, Run, ScriptRun, StepRun
@@ -38,7 +38,7 @@ def bench(
     folder = run_folder()
     console.print(f"load of the machine before: {os.getloadavg()[0]:.1f}\n{_COLUMNS}", highlight=False)
     measured: dict[int, Run] = {}
-    with EmbeddedAws() as aws:
+    with AwsEmulator() as aws:
         for count in workers:
             measured[count] = _measure(aws, fleet_file, count, backend, folder / str(count), packages=())
             console.print(_line(measured, count), highlight=False)
@@ -55,7 +55,7 @@ def bench(
 
 
 def _environments(
-    aws: EmbeddedAws, fleet_file: Path, sizes: Sequence[int], backend: str, folder: Path, console: Console
+    aws: AwsEmulator, fleet_file: Path, sizes: Sequence[int], backend: str, folder: Path, console: Console
 ) -> list[Run]:
     runs: list[Run] = []
     for count in sizes:
@@ -75,7 +75,7 @@ def _environments(
 
 
 def _measure(
-    aws: EmbeddedAws, fleet_file: Path, count: int, backend: str, folder: Path, *, packages: Sequence[str] | None
+    aws: AwsEmulator, fleet_file: Path, count: int, backend: str, folder: Path, *, packages: Sequence[str] | None
 ) -> Run:
     with TemporaryDirectory(prefix="drill-fleet-") as place:
         aws.deploy(write_variant(fleet_file, Path(place), workers=count, packages=packages))

@@ -1,4 +1,4 @@
-"""A cluster of the drill: nodes brought up by the bundle that the embedded AWS holds, and what can be done to it."""
+"""A cluster of the drill: nodes brought up by the bundle that the AWS emulator holds, and what can be done to it."""
 
 import json
 import time
@@ -10,9 +10,9 @@ from secrets import token_hex
 from typing import Any
 
 from llm_fleet.catalog.hyperpod import facts_of
+from local.drill.aws_emulator import AwsEmulator
 from local.drill.bundle import Bundle
 from local.drill.cluster_view import ClusterView, FileSystem, Instance
-from local.drill.embedded_aws import EmbeddedAws
 from local.drill.journal import Journal
 from local.drill.mirror import fill
 from local.drill.nodes.backend import Backend, NodePlan
@@ -41,8 +41,8 @@ class ScriptsFailed(AssertionError):
 class DrillCluster:
     """One HyperPod cluster. Create it inside its back end's context, which ends its nodes."""
 
-    def __init__(self, aws: EmbeddedAws, cluster: str, backend: Backend, journal: Journal) -> None:
-        """`cluster` is deployed in the embedded AWS; `nodes` creates nodes."""
+    def __init__(self, aws: AwsEmulator, cluster: str, backend: Backend, journal: Journal) -> None:
+        """`cluster` is deployed in the AWS emulator; `nodes` creates nodes."""
         self.aws = aws
         self.backend = backend
         self.journal = journal

@@ -13,13 +13,13 @@ from urllib.parse import urlparse
 
 from llm_fleet.cli.mirror.locked_file import LockedFile, lock_text
 from local.aws.server import client_environment
-from local.drill.embedded_aws import EmbeddedAws, NotDeployed
+from local.drill.aws_emulator import AwsEmulator, NotDeployed
 from tools import training_environment
 
 _CLI = "import sys; from llm_fleet.cli.main import main; sys.exit(main(sys.argv[1:]))"
 
 
-def fill(aws: EmbeddedAws, manifest: Mapping[str, Any]) -> int:
+def fill(aws: AwsEmulator, manifest: Mapping[str, Any]) -> int:
     """Add missing wheels that `manifest` pins to its mirror; return how many are pinned.
 
     They come from `.tools/wheels`, to which `make` downloads them. Other types of files are not added.

@@ -1,4 +1,4 @@
-"""What nodes reach besides each other: the embedded AWS, and the ports of file servers."""
+"""What nodes reach besides each other: the AWS emulator, and the ports of file servers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Services:
     """The servers outside a cluster's nodes, for the lifetime of the cluster's back end."""
 
     def __init__(self, backend: Backend, aws_endpoint: str) -> None:
-        """Take where the embedded AWS listens on this machine."""
+        """Take where the AWS emulator listens on this machine."""
         self._backend = backend
         self._aws = urlparse(aws_endpoint)
         self._outside: subprocess.Popen[bytes] | None = None
@@ -29,7 +29,7 @@ class Services:
 
     @property
     def endpoint(self) -> str:
-        """The embedded AWS, as nodes reach it."""
+        """The AWS emulator, as nodes reach it."""
         return f"http://{self.address}:{_PORT}"
 
     def start(self) -> None:

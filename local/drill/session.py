@@ -13,8 +13,8 @@ from typing import Any, cast
 
 import yaml
 
+from local.drill.aws_emulator import AwsEmulator, NotDeployed
 from local.drill.cluster import DrillCluster
-from local.drill.embedded_aws import EmbeddedAws, NotDeployed
 from local.drill.journal import Entry, Journal
 from local.drill.nodes.choose import make_backend
 from local.drill.variant import write_variant
@@ -32,15 +32,15 @@ def open_cluster(
     backend: str = "auto",
     listener: Callable[[Entry], None] = lambda _: None,
 ) -> Generator[DrillCluster]:
-    """Deploy the fleet to an embedded AWS and yield its first cluster, whose nodes are not booted yet.
+    """Deploy the fleet to an AWS emulator and yield its first cluster, whose nodes are not booted yet.
 
     `workers`: their number, instead of the fleet file's. `listener` gets the events.
     """
     journal = Journal(run_folder() / "journal.jsonl", listener)
-    with TemporaryDirectory(prefix="drill-fleet-") as folder, EmbeddedAws() as aws:
+    with TemporaryDirectory(prefix="drill-fleet-") as folder, AwsEmulator() as aws:
         if first_kind(fleet_file) == "parallelcluster":
             raise NotDeployed(f"{fleet_file} is of ParallelCluster, which only `show` and the scenarios bring up")
-        journal.note("deploy", f"deploying {fleet_file.name} to the embedded AWS")
+        journal.note("deploy", f"deploying {fleet_file.name} to the AWS emulator")
         aws.deploy(fleet_file if workers is None else write_variant(fleet_file, Path(folder), workers=workers))
         with open_on(aws, aws.clusters()[0], journal, backend=backend) as cluster:
             yield cluster
@@ -48,7 +48,7 @@ def open_cluster(
 
 @contextmanager
 def open_on(
-    aws: EmbeddedAws, name: str, journal: Journal, *, backend: str = "auto", variant: str = "slurm"
+    aws: AwsEmulator, name: str, journal: Journal, *, backend: str = "auto", variant: str = "slurm"
 ) -> Generator[DrillCluster]:
     """Yield the cluster `name` of what was deployed to `aws`, whose nodes are not booted yet."""
     say = partial(_note, journal)

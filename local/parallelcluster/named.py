@@ -1,6 +1,6 @@
 """What a configuration names of AWS: it is read as YAML, so that also one that the loader refuses can be read.
 
-The oracle's process and the embedded AWS both use it.
+The oracle's process and the AWS emulator both use it.
 """
 
 from collections.abc import Iterator, Mapping

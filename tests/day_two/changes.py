@@ -127,7 +127,7 @@ def changes_of(*fleets: str) -> tuple[str, ...]:
 
 
 def assert_does_what_plan_said(name: str, stage: Stage) -> None:
-    """Deploy a change of the table; fail if table, schemas, plan and the embedded AWS differ."""
+    """Deploy a change of the table; fail if table, schemas, plan and the AWS emulator differ."""
     reported: Mapping[str, Any] = _table()["changes"][name]
     fleet, before = stage.before(reported["fleet"], reported.get("before", {}))
     after = stage.assembly(reported["fleet"], reported["after"])

@@ -1,4 +1,4 @@
-"""One embedded AWS for the changes of a fleet, which follow each other."""
+"""One AWS emulator for the changes of a fleet, which follow each other."""
 
 from collections.abc import Generator
 

@@ -1,4 +1,4 @@
-"""A fleet in the embedded AWS that changes from one fleet file to another, with the outcome for each resource."""
+"""A fleet in the AWS emulator that changes from one fleet file to another, with the outcome for each resource."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ class Done:
 
 
 class DeployedFleet:
-    """A fleet in an embedded AWS."""
+    """A fleet in an AWS emulator."""
 
     def __init__(self, aws: LocalAws, name: str) -> None:
         """`name`: name of the fleet."""

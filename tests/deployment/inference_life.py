@@ -1,4 +1,4 @@
-"""A life of the example's inference service in an embedded AWS: refused without its model, then deployed."""
+"""A life of the example's inference service in an AWS emulator: refused without its model, then deployed."""
 
 from dataclasses import dataclass
 from pathlib import Path

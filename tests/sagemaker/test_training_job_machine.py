@@ -1,4 +1,4 @@
-"""Every path through the state machine, in the interpreter of the embedded AWS."""
+"""Every path through the state machine, in the interpreter of the AWS emulator."""
 
 import re
 from collections.abc import Generator

@@ -1,4 +1,4 @@
-"""Good training jobs, and their machine in the embedded AWS."""
+"""Good training jobs, and their machine in the AWS emulator."""
 
 import json
 import time

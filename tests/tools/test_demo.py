@@ -19,7 +19,7 @@ Demo = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Generator[Demo]:
-    """Run the demo's command line, with a folder and an embedded AWS of the test's own."""
+    """Run the demo's command line, with a folder and an AWS emulator of the test's own."""
     folder = tmp_path_factory.mktemp("demo")
 
     def run(*arguments: str, validation: str = "false") -> subprocess.CompletedProcess[str]:
@@ -64,7 +64,7 @@ def test_the_second_demo_changes_nothing_and_plan_says_so(demo: Demo):
     second = demo("up", "examples/hyperpod-trn1.yaml")
     assert second.returncode == 0, second.stdout + second.stderr
     assert second.stdout.count("(no changes)") == 4, second.stdout  # the bootstrap stack and three of the fleet
-    endpoint = re.search(r"embedded AWS found at (\S+) ", second.stdout)
+    endpoint = re.search(r"AWS emulator found at (\S+) ", second.stdout)
     assert endpoint
     client = LocalAws(endpoint=endpoint[1], region="us-west-2").client("cloudformation")
     deployed = client.get_template(StackName="launch-post-network")["TemplateBody"]
@@ -86,6 +86,6 @@ def test_a_mistake_is_reported_before_anything_is_deployed(demo: Demo, tmp_path:
     assert "cdk" not in reported.stdout
 
 
-def test_stop_ends_the_embedded_aws(demo: Demo):
+def test_stop_ends_the_aws_emulator(demo: Demo):
     assert "stopped" in demo("stop").stdout
-    assert "no embedded AWS is running" in demo("stop").stdout
+    assert "no AWS emulator is running" in demo("stop").stdout

@@ -1,4 +1,4 @@
-"""What the demo lays into the embedded AWS is what a deployment's check of the model asks for."""
+"""What the demo lays into the AWS emulator is what a deployment's check of the model asks for."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Deploys a fleet to the embedded AWS and lists the resources; `stop` ends the embedded AWS."""
+"""Deploys a fleet to the AWS emulator and lists the resources; `stop` ends the AWS emulator."""
 
 import argparse
 import sys
@@ -10,7 +10,7 @@ from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.rules.problem import FleetError
 from local.aws.client import LocalAws
-from tools.demo import embedded_aws
+from tools.demo import aws_emulator
 from tools.demo.cdk_cli import CdkCli, CdkFailed
 from tools.demo.cdk_output import AllOutput, Progress
 from tools.demo.farewell import farewell
@@ -25,11 +25,11 @@ def main() -> int:
     up = verbs.add_parser("up", help="deploy a fleet file")
     up.add_argument("fleet", type=Path)
     up.add_argument("--verbose", action="store_true", help="show the output of the CDK CLI, all nodes and all files")
-    verbs.add_parser("stop", help="stop the embedded AWS")
+    verbs.add_parser("stop", help="stop the AWS emulator")
     arguments = parser.parse_args()
     console = Console()
     if arguments.verb == "stop":
-        console.print("embedded AWS stopped" if embedded_aws.stop() else "no embedded AWS is running")
+        console.print("AWS emulator stopped" if aws_emulator.stop() else "no AWS emulator is running")
         return 0
     return _up(arguments.fleet, console, verbose=arguments.verbose)
 
@@ -40,7 +40,7 @@ def _up(fleet_file: Path, console: Console, *, verbose: bool) -> int:
     except FleetError as error:
         console.print(str(error), markup=False, highlight=False)
         return 1
-    server = embedded_aws.find_or_start(console)
+    server = aws_emulator.find_or_start(console)
     output = AllOutput() if verbose else Progress(console)
     cli = CdkCli(endpoint=server.endpoint, region=fleet.region, fleet_file=fleet_file, console=console, output=output)
     brought = WhatTheUserBrings(
@@ -55,7 +55,7 @@ def _up(fleet_file: Path, console: Console, *, verbose: bool) -> int:
             brought.lay()
         cli.deploy("--all")
     except CdkFailed as failure:
-        console.print(f"[red]{failure}[/red] — the embedded AWS's log: {server.log}")
+        console.print(f"[red]{failure}[/red] — the AWS emulator's log: {server.log}")
         return 1
     Inventory(endpoint=server.endpoint, region=fleet.region, console=console, verbose=verbose).show()
     farewell(console, fleet_file=fleet_file, endpoint=server.endpoint, region=fleet.region, look=_look(fleet))

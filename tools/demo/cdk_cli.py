@@ -1,4 +1,4 @@
-"""The real CDK CLI, pointed at the embedded AWS."""
+"""The real CDK CLI, pointed at the AWS emulator."""
 
 import os
 from collections.abc import Mapping
@@ -7,8 +7,8 @@ from pathlib import Path
 from rich.console import Console
 
 from local.aws.server import DEFAULT_ACCOUNT, client_environment
+from tools.demo.aws_emulator import FOLDER
 from tools.demo.cdk_output import Output
-from tools.demo.embedded_aws import FOLDER
 from tools.synth_environment import ROOT, project_node, use_project_node
 
 CDK = ROOT / "node_modules" / ".bin" / "cdk"

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tools.demo.embedded_aws import FOLDER
+from tools.demo.aws_emulator import FOLDER
 from tools.demo.tables import table
 from tools.synth_environment import ROOT
 

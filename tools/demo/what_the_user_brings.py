@@ -1,4 +1,4 @@
-"""Creates existing resources that a fleet file names in the embedded AWS: the models of its services in S3.
+"""Creates existing resources that a fleet file names in the AWS emulator: the models of its services in S3.
 
 They pass the model check of a deployment: `config.json`, the settings with which the model was compiled, and a few
 bytes instead of compiled code and weights.

@@ -32,7 +32,7 @@ def cluster_template(configuration: Mapping[str, Any], *, version: str, log_grou
     for storage in named.shared_storages(configuration):
         resources[_id("SharedStorage", storage)] = _shared_storage(storage)
     template = {
-        "Description": f"STAND-IN of the embedded AWS for a cluster of AWS ParallelCluster {version}: nothing boots",
+        "Description": f"STAND-IN of the AWS emulator for a cluster of AWS ParallelCluster {version}: nothing boots",
         "Metadata": {"Version": version, "LogGroup": log_group, "ClusterConfiguration": configuration},
         "Resources": resources,
         "Outputs": {

@@ -35,7 +35,7 @@ class Network(Protocol):
 
     @property
     def services_address(self) -> str:
-        """Address, inside the network, of whatever is started by `start`: the embedded AWS, mirrors."""
+        """Address, inside the network, of whatever is started by `start`: the AWS emulator, mirrors."""
         ...
 
     def start(self, *command: str, env: Mapping[str, str] | None = None, log: Path, cwd: Path | None = None) -> Running:

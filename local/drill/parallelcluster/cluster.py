@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from llm_fleet.catalog.hyperpod import facts_of
+from local.drill.aws_emulator import AwsEmulator
 from local.drill.bundle import fetch
 from local.drill.cluster_view import FileSystem
-from local.drill.embedded_aws import EmbeddedAws
 from local.drill.mirror import fill
 from local.drill.nodes.backend import Backend, NodePlan
 from local.drill.nodes.node import Node, Running
@@ -52,8 +52,8 @@ class ParallelClusterDrill:
     Source: assumption parallelcluster-nodes-as-in-its-code
     """
 
-    def __init__(self, view: ParallelClusterView, backend: Backend, aws: EmbeddedAws) -> None:
-        """Take the cluster, what makes nodes, and the embedded AWS that it was deployed to."""
+    def __init__(self, view: ParallelClusterView, backend: Backend, aws: AwsEmulator) -> None:
+        """Take the cluster, what makes nodes, and the AWS emulator that it was deployed to."""
         self._backend = backend
         self._aws = aws
         self.services = Services(backend, aws.endpoint)
@@ -225,7 +225,7 @@ def _has_instance_store(machine: Machine) -> bool:
     return machine.scratch != "/scratch"
 
 
-def _manifest(view: ParallelClusterView, aws: EmbeddedAws) -> dict[str, Any]:
+def _manifest(view: ParallelClusterView, aws: AwsEmulator) -> dict[str, Any]:
     """Return the manifest of the bundle that the nodes of the queues load."""
     actions = (view.action(one, CONFIGURED) for one in view.machines() if one.kind == COMPUTE)
     reported = next((action for action in actions if action is not None), None)

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from local.drill.embedded_aws import EmbeddedAws
+from local.drill.aws_emulator import AwsEmulator
 from local.drill.nodes.choose import make_backend
 from local.drill.nodes.node import NodeError
 from local.drill.parallelcluster.cluster import ParallelClusterDrill
@@ -25,8 +25,8 @@ def show(fleet_file: Path, *, backend: str, console: Console) -> int:
     def say(text: str) -> None:
         console.print(f"{time.monotonic() - began:6.1f} s  {text}", markup=False, highlight=False, soft_wrap=True)
 
-    with EmbeddedAws() as aws:
-        say(f"deploying {fleet_file.name} to the embedded AWS")
+    with AwsEmulator() as aws:
+        say(f"deploying {fleet_file.name} to the AWS emulator")
         aws.deploy(fleet_file)
         view = aws.parallelclusters()[0]
         say(f"{view.name} is deployed: its configuration passed ParallelCluster's own schema and validators")

@@ -5,7 +5,7 @@ the public lifecycle scripts of awslabs/awsome-distributed-ai, July 2026):
 
 1. the machine is there: munge's key, `/etc/hosts`, `resource_config.json`, `provisioning_parameters.json`, and on the
    controller the agent's `slurm.conf`. Credentials of the node's role come from its metadata service there; here from
-   a file of the AWS SDKs, with the embedded AWS's address
+   a file of the AWS SDKs, with the AWS emulator's address
 2. the bundle is copied out of its bucket to `/tmp/<bucket>/<prefix>/`; S3 keeps no run bits, the entry script gets one
 3. with `OnInitComplete`, the AMI configures the node (`ami.py`)
 4. the script is run as root in that folder, its output goes to `/var/log/provision/provisioning.log`, and any exit code
@@ -48,7 +48,7 @@ class HyperPod:
         cpus: Mapping[str, int],
         profile: Mapping[str, str] = slurm_conf.DRILL_PROFILE,
     ) -> None:
-        """Take the cluster, the embedded AWS's `endpoint` as nodes reach it, and what DNS knows besides: `names`.
+        """Take the cluster, the AWS emulator's `endpoint` as nodes reach it, and what DNS knows besides: `names`.
 
         `cpus`: of each instance type.
         """

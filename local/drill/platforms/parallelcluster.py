@@ -60,7 +60,7 @@ class ParallelCluster:
         names: Mapping[str, str],
         mounts: Mapping[str, tuple[str, str]],
     ) -> None:
-        """Take the cluster, the embedded AWS's `endpoint` as nodes reach it, and what DNS knows besides: `names`.
+        """Take the cluster, the AWS emulator's `endpoint` as nodes reach it, and what DNS knows besides: `names`.
 
         `mounts`: shared storage by mount point, each with its type and device.
         """

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from local.drill.aws_emulator import AwsEmulator
 from local.drill.cluster import DrillCluster
-from local.drill.embedded_aws import EmbeddedAws
 from local.drill.journal import Journal
 from local.drill.scenarios.trains import Trains
 from local.drill.session import FLEET, open_on, run_folder
@@ -28,14 +28,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def aws() -> Generator[EmbeddedAws]:
-    """The embedded AWS of all scenarios."""
-    with EmbeddedAws() as started:
+def aws() -> Generator[AwsEmulator]:
+    """The AWS emulator of all scenarios."""
+    with AwsEmulator() as started:
         yield started
 
 
 @pytest.fixture(scope="session")
-def deploy(aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Deploy:
+def deploy(aws: AwsEmulator, tmp_path_factory: pytest.TempPathFactory) -> Deploy:
     """Deploy a fleet file with so many workers, and open the cluster `name`; no node is booted yet.
 
     `packages` are those of its training environment; `None` for what the file says.

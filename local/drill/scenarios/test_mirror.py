@@ -11,8 +11,8 @@ import pytest
 
 from llm_fleet.cli.main import main
 from local.aws.server import client_environment
+from local.drill.aws_emulator import AwsEmulator
 from local.drill.cluster import DrillCluster
-from local.drill.embedded_aws import EmbeddedAws
 from local.drill.scenarios.conftest import Deploy
 from local.drill.stand_ins.apt_repository import build, neuron_packages
 
@@ -35,7 +35,7 @@ clusters:
 
 
 @pytest.fixture(scope="module")
-def lock(aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def lock(aws: AwsEmulator, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The lock file of a vendor's signed repository, whose files are in the mirror; the vendor is gone by then."""
     folder = tmp_path_factory.mktemp("vendor")
     debs = build(folder / "repository", neuron_packages("2.28.1", "2.31.1"))
@@ -84,7 +84,7 @@ def test_a_second_start_fetches_nothing(mirrored: DrillCluster):
     assert _changes(mirrored) == []
 
 
-def test_a_dead_mirror_is_reported_and_a_fixed_one_recovers_the_node(mirrored: DrillCluster, aws: EmbeddedAws):
+def test_a_dead_mirror_is_reported_and_a_fixed_one_recovers_the_node(mirrored: DrillCluster, aws: AwsEmulator):
     name = mirrored.workers[0].name
     worker, s3 = mirrored.node(name), aws.client("s3")
     worker.run("dpkg", "--purge", "--force-hold", _TOOLS)

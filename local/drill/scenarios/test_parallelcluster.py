@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 import yaml
 
-from local.drill.embedded_aws import EmbeddedAws
+from local.drill.aws_emulator import AwsEmulator
 from local.drill.nodes.choose import make_backend
 from local.drill.parallelcluster.cluster import ParallelClusterDrill
 from local.drill.parallelcluster.view import ParallelClusterView
@@ -27,9 +27,9 @@ FIRST, SECOND, DYNAMIC = "trn1-st-trn1-1", "trn1-st-trn1-2", "cpu-dy-cpu-1"
 
 @dataclass
 class Deployed:
-    """The fleet, deployed to the embedded AWS."""
+    """The fleet, deployed to the AWS emulator."""
 
-    aws: EmbeddedAws
+    aws: AwsEmulator
     folder: Path
 
     def deploy(self, *skip_steps: str) -> ParallelClusterView:
@@ -47,12 +47,12 @@ class Deployed:
 
 
 @pytest.fixture(scope="module")
-def deployed(aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Deployed:
+def deployed(aws: AwsEmulator, tmp_path_factory: pytest.TempPathFactory) -> Deployed:
     return Deployed(aws, tmp_path_factory.mktemp("fleet"))
 
 
 @pytest.fixture(scope="module")
-def cluster(aws: EmbeddedAws, deployed: Deployed, trains: Trains) -> Generator[ParallelClusterDrill]:
+def cluster(aws: AwsEmulator, deployed: Deployed, trains: Trains) -> Generator[ParallelClusterDrill]:
     """The cluster, up. Scenarios leave it as healthy as they found it.
 
     What jobs train with is on its shared storage from the beginning, as a data repository would bring it: it is the
@@ -134,7 +134,7 @@ def test_running_an_action_again_changes_nothing(cluster: ParallelClusterDrill):
 
 
 def test_what_is_not_the_clusters_own_bundle_is_refused_and_reported_by_the_exit_code(
-    cluster: ParallelClusterDrill, aws: EmbeddedAws
+    cluster: ParallelClusterDrill, aws: AwsEmulator
 ):
     s3, pinned, lasting = aws.client("s3"), cluster.action(FIRST), cluster.action(LOGIN)
     before = cluster.nodes[LOGIN].read("/opt/llm-fleet/current/SHA256SUMS")

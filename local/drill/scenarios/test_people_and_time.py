@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from local.drill.aws_emulator import AwsEmulator
 from local.drill.cluster import DrillCluster
-from local.drill.embedded_aws import EmbeddedAws
 from local.drill.nodes.node import Node
 from local.drill.scenarios.conftest import Deploy
 from local.drill.session import FLEET
@@ -81,7 +81,7 @@ offline_timeout_random_offset = 0
 
 
 @pytest.fixture(scope="module")
-def people(aws: EmbeddedAws, deploy: Deploy, tmp_path_factory: pytest.TempPathFactory) -> Generator[DrillCluster]:
+def people(aws: AwsEmulator, deploy: Deploy, tmp_path_factory: pytest.TempPathFactory) -> Generator[DrillCluster]:
     """A cluster whose people are in a directory, and whose time comes from its controller."""
     folder = tmp_path_factory.mktemp("directory")
     _make_certificate(folder)

@@ -1,4 +1,4 @@
-"""`llm-fleet mirror build` and `check`, into a folder and into the embedded AWS's S3."""
+"""`llm-fleet mirror build` and `check`, into a folder and into the AWS emulator's S3."""
 
 import json
 import sys

@@ -166,7 +166,7 @@ def test_what_destroy_leaves_behind():
     assert [(one["logical_id"], one["policy"]) for one in section.data] == [("A", "Snapshot")]
 
 
-def test_what_the_user_guide_alone_says_is_what_the_embedded_aws_does():
+def test_what_the_user_guide_alone_says_is_what_the_aws_emulator_does():
     facts = create_only("AWS::FSx::FileSystem")
     assert facts is not None
     assert set(facts.documented) == type_specs()["AWS::FSx::FileSystem"].replace

@@ -1,4 +1,4 @@
-"""Two endpoints with their resources, in moto with the embedded AWS's fixes; and clients that crash."""
+"""Two endpoints with their resources, in moto with the AWS emulator's fixes; and clients that crash."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

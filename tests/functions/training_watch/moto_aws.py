@@ -1,4 +1,4 @@
-"""The same six services in moto, in this process, with the embedded AWS's training jobs and a simulated clock."""
+"""The same six services in moto, in this process, with the AWS emulator's training jobs and a simulated clock."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager

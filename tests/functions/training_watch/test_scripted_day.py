@@ -54,7 +54,7 @@ def test_every_job_restarts_as_expected_from_the_right_checkpoint(seed: int, clo
     assert day.meetings >= 5
 
 
-def test_the_day_is_the_same_on_the_embedded_aws(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_day_is_the_same_on_the_aws_emulator(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of the series, with more duplicated events, since each call of moto takes some milliseconds."""
     with moto_aws(clock, monkeypatch) as raw:
         embedded = _day_of_half(raw, clock)

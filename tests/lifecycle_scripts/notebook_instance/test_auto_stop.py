@@ -197,7 +197,7 @@ def test_the_reason_is_in_the_log_before_the_instance_stops(server: JupyterServe
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "none")
     sagemaker, logs = boto3.client("sagemaker", region_name=REGION), boto3.client("logs", region_name=REGION)
-    # Another test may have installed the embedded AWS's corrections: a role must exist, what is stopped cannot stop.
+    # Another test may have installed the AWS emulator's corrections: a role must exist, what is stopped cannot stop.
     iam = boto3.client("iam", region_name=REGION)
     role = iam.create_role(RoleName="lab", AssumeRolePolicyDocument=TRUST)["Role"]["Arn"]
     sagemaker.create_notebook_instance(NotebookInstanceName="lab", InstanceType="ml.t3.medium", RoleArn=role)

@@ -1,4 +1,4 @@
-"""Starts the embedded AWS once and finds it again, so that a second demo uses the first one's deployment."""
+"""Starts the AWS emulator once and finds it again, so that a second demo uses the first one's deployment."""
 
 import contextlib
 import json
@@ -26,41 +26,41 @@ STOP_DEADLINE_SECONDS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class EmbeddedAws:
-    """A running embedded AWS."""
+class AwsEmulator:
+    """A running AWS emulator."""
 
     pid: int
     endpoint: str
     log: Path
 
 
-def find_or_start(console: Console) -> EmbeddedAws:
-    """Return the embedded AWS of an earlier demo if it still answers, otherwise a new one."""
+def find_or_start(console: Console) -> AwsEmulator:
+    """Return the AWS emulator of an earlier demo if it still answers, otherwise a new one."""
     running = _running()
     if running:
-        console.print(f"embedded AWS found at {running.endpoint} (process {running.pid})")
+        console.print(f"AWS emulator found at {running.endpoint} (process {running.pid})")
         return running
-    with console.status("starting the embedded AWS"):
+    with console.status("starting the AWS emulator"):
         started = _start()
-    console.print(f"embedded AWS started at {started.endpoint} (process {started.pid})")
+    console.print(f"AWS emulator started at {started.endpoint} (process {started.pid})")
     return started
 
 
 def stop() -> bool:
-    """Stop the embedded AWS of an earlier demo; return whether there was one."""
+    """Stop the AWS emulator of an earlier demo; return whether there was one."""
     running = _running()
     STATE.unlink(missing_ok=True)
     if not running:
         return False
     os.kill(running.pid, signal.SIGTERM)
-    _wait_until(lambda: not _alive(running.pid), STOP_DEADLINE_SECONDS, "the embedded AWS does not stop")
+    _wait_until(lambda: not _alive(running.pid), STOP_DEADLINE_SECONDS, "the AWS emulator does not stop")
     return True
 
 
-def _start() -> EmbeddedAws:
+def _start() -> AwsEmulator:
     FOLDER.mkdir(exist_ok=True)
     READY.unlink(missing_ok=True)
-    log = FOLDER / "embedded-aws.log"
+    log = FOLDER / "aws-emulator.log"
     with log.open("w") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "local.aws", "serve", "--port", "0", "--ready-file", str(READY)],
@@ -73,26 +73,26 @@ def _start() -> EmbeddedAws:
     _wait_until(
         lambda: READY.exists() or process.poll() is not None,
         START_DEADLINE_SECONDS,
-        f"the embedded AWS does not start: see {log}",
+        f"the AWS emulator does not start: see {log}",
     )
     if not READY.exists():
-        raise SystemExit(f"the embedded AWS ended with {process.returncode}: see {log}")
+        raise SystemExit(f"the AWS emulator ended with {process.returncode}: see {log}")
     READY.rename(STATE)
     return _of_state(log)
 
 
-def _running() -> EmbeddedAws | None:
-    """Return the embedded AWS in the state file, if it runs and answers."""
+def _running() -> AwsEmulator | None:
+    """Return the AWS emulator in the state file, if it runs and answers."""
     if not STATE.exists():
         return None
-    found = _of_state(FOLDER / "embedded-aws.log")
+    found = _of_state(FOLDER / "aws-emulator.log")
     return found if _alive(found.pid) and _answers(found.endpoint) else None
 
 
-def _of_state(log: Path) -> EmbeddedAws:
+def _of_state(log: Path) -> AwsEmulator:
     """Read the server's state file, which it wrote when it was ready."""
     state = json.loads(STATE.read_text())
-    return EmbeddedAws(pid=state["pid"], endpoint=state["endpoint"], log=log)
+    return AwsEmulator(pid=state["pid"], endpoint=state["endpoint"], log=log)
 
 
 def _alive(pid: int) -> bool:

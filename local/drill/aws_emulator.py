@@ -1,4 +1,4 @@
-"""Deploys a fleet file to the embedded AWS, and reads groups, nodes and scripts from it."""
+"""Deploys a fleet file to the AWS emulator, and reads groups, nodes and scripts from it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 _IS_CLUSTER = "for a cluster of AWS ParallelCluster"
-"""What the embedded AWS describes the stack of such a cluster by."""
+"""What the AWS emulator describes the stack of such a cluster by."""
 
 
 class NotDeployed(Exception):
-    """The fleet could not be deployed; the text is the embedded AWS's report."""
+    """The fleet could not be deployed; the text is the AWS emulator's report."""
 
 
-class EmbeddedAws:
-    """The embedded AWS, for as long as its context lasts."""
+class AwsEmulator:
+    """The AWS emulator, for as long as its context lasts."""
 
     def __init__(self) -> None:
         """Prepare; it starts on entering the context."""
@@ -35,7 +35,7 @@ class EmbeddedAws:
         self._aws = LocalAws()
         self._hashes: dict[str, str] = {}
 
-    def __enter__(self) -> EmbeddedAws:
+    def __enter__(self) -> AwsEmulator:
         self._aws.start()
         return self
 
