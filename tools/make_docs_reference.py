@@ -19,6 +19,7 @@ from tools.synth_environment import ROOT
 
 PLACE = ROOT / "docs" / "reference"
 _DESCRIBED = re.compile(r"(?:^|(?<=[.:;)\n]\s)|(?<=\n))((?:`\w+`(?:, | and )?)+): ")
+_ASSUMPTION = re.compile(r"\bassumption: ((?:[a-z0-9]+-)+[a-z0-9]+)\b")
 _NAME = re.compile(r"\b[A-Z]\w+\b")
 _OF_SPEC = frozenset({"from_shorthand", "shorthand_schemas", "in_python"})
 _SCOPE = "scope"
@@ -51,7 +52,12 @@ def pages() -> Mapping[str, str]:
     for page in sorted(set(homes.values())):
         members = {name: one for name, one in classes.items() if homes[name] == page}
         made[page] = _page(members, homes)
-    return {**made, "index.md": _index(classes, homes)}
+    return {name: _with_links(text) for name, text in {**made, "index.md": _index(classes, homes)}.items()}
+
+
+def _with_links(text: str) -> str:
+    """Return the page `text` with a link from each assumption's id to its entry in the register."""
+    return _ASSUMPTION.sub(r"[assumption: \1](../assumptions.md#\1)", text)
 
 
 class _Finder(griffe.ModuleFinder):
