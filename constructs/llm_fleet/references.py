@@ -99,10 +99,10 @@ def hold(*resources: Construct) -> None:
 
     The flag `@aws-cdk/core:defaultCrossStackReferences` is `weak` in an app that `cdk init` makes. A file system, key
     or subnet that is replaced would then never reach the clusters of another stack: a weak reference is read again
-    only when the template that holds it changes. With an export in use, CloudFormation refuses to replace or delete it;
-    what is retained may leave a second, new copy then
+    only when the template that holds it changes. With an export in use, CloudFormation rejects the replacement or
+    deletion; a resource that is retained may then leave a second, new copy
     (assumption: cloudformation-keeps-the-new-copy-of-a-refused-replacement).
-    Who wants weak ones nevertheless says so afterwards: `CrossStackReferences.of(resource).produce(...)`.
+    To use weak references instead, call afterwards `CrossStackReferences.of(resource).produce(...)`.
 
     With a weak reference, an update might also replace the resource that has it, e.g. a file system for its subnet;
     assumption: cloudformation-plans-weak-references-as-replacements

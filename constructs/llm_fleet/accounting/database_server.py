@@ -2,7 +2,7 @@
 
 The name of a cluster's own schema in a database for Slurm's accounting.
 
-slurmdbd refuses a schema that holds another cluster's id ("CLUSTER ID MISMATCH"), even if an earlier cluster had the
+slurmdbd rejects a schema that holds another cluster's id ("CLUSTER ID MISMATCH"), even if an earlier cluster had the
 same name. So each cluster has its own schema, and a cluster that is created again has a new one.
 """
 

@@ -132,7 +132,7 @@ class SlurmDatabase(Construct):
         """Return it as a ParallelCluster takes it, whose head node then runs slurmdbd.
 
         `database_name`: the schema, of lower-case letters, digits and underscores. Default: one that no other cluster
-        has, nor this one after it is created again, because slurmdbd refuses the records of another cluster's id.
+        has, nor this one after it is created again, because slurmdbd rejects the records of another cluster's id.
         """
         return Accounting(
             endpoint=self.endpoint,

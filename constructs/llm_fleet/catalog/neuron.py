@@ -143,7 +143,7 @@ def host_packages(release: NeuronRelease) -> tuple[NeuronPackage, ...]:
 def alternative_releases(release: NeuronRelease) -> tuple[NeuronRelease, ...]:
     """Return releases whose runtime supports drivers that are too new for the runtime of `release`, best first.
 
-    The AMI has the driver, which may be newer than the release that the user wants. A newer runtime usually works with
+    The AMI has the driver, which may be newer than the requested release. A newer runtime usually works with
     an older Python stack, but not the reverse, so an old driver has no alternative. The oldest suitable minor release
     changes least; of that one, the last patch release has the most fixes.
     """

@@ -189,7 +189,7 @@ def security_groups_of(scope: Construct, plan: ClusterPlan) -> tuple[ec2.ISecuri
 
     A group that is named by its id is imported below `scope`.
     """
-    # By id: a group that is imported twice is still one, and EC2 refuses its rules the second time.
+    # By id: a group that is imported twice is still one, and EC2 rejects its rules the second time.
     by_id: dict[str, Any] = {}
     for group in [plan.network.security_group] if plan.network else []:
         by_id[group.security_group_id] = group

@@ -20,7 +20,7 @@ from llm_fleet.spec.model_shape import ModelSource
 class TrainingRun(PlacedRun):
     """A training run: model, training data, partition, and parallelism.
 
-    Values that are left out are derived from the partition. Raises `FleetError` with all errors that would make the job
+    Missing values are derived from the partition. Raises `FleetError` with all errors that would make the job
     fail on the cluster: degrees or batch sizes that do not divide, a model that does not fit into the memory of its
     accelerators (an estimate), each with a remedy.
     """

@@ -168,7 +168,7 @@ class NodeManifest:
     spec: ClusterSpec = field(default_factory=ClusterSpec)
     """Software and users of nodes. Metrics have its name; ParallelCluster's own, with a hash, is `cluster_name`."""
     scripts: NodeScripts = field(default_factory=NodeScripts)
-    """The steps that they skip, and the user's own steps."""
+    """The steps that they skip, and the custom steps."""
     report_place: ReportPlace | None = None
     """Where nodes write reports. Default: only on the node, and in its log group."""
 

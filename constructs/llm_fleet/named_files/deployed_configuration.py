@@ -206,7 +206,7 @@ def _read(path: Path) -> tuple[Any, Mapping[str, Any] | None]:
         raise _error(
             Code.PC_DEPLOYED_UNREADABLE,
             f"the configuration deployed last cannot be read: {reason}",
-            "give the path of a template or configuration; for a first deployment, leave it out",
+            "give the path of a template or configuration; for a first deployment, remove `deployed`",
             subject=str(path),
         ) from None
 

@@ -19,7 +19,7 @@ from llm_fleet.spec.people import Directory
 def read_regular_file(path: Path, *, most: int = 1024 * 1024, encoding: str = "utf-8") -> str:
     """Return the text of the file at `path`, of `most` bytes or fewer (default: 1 MiB).
 
-    A device or a pipe is refused before it is opened: reading `/dev/zero` or waiting at a pipe never ends.
+    A device or a pipe is rejected before it is opened: reading `/dev/zero` or waiting at a pipe never ends.
     Raises `OSError` and `ValueError`, of which the text is the reason.
     """
     state = path.stat()
@@ -143,7 +143,7 @@ def _read_lock_file(path: Path) -> Any:
 
 
 def check_own_folder(scripts: NodeScripts, *, start: str) -> list[Problem]:
-    """Return what is wrong with the scripts of own steps; `start`: where relative paths begin, in words."""
+    """Return what is wrong with the scripts of custom steps; `start`: where relative paths begin, in words."""
     own = scripts.own
     if own is None:
         return []

@@ -106,7 +106,7 @@ def let_through(
     """Let `source` open connections to `target`, on a TCP `port` or on all ports, and return the rules.
 
     The rules are in the stack of `home`, so that the CDK's own choice causes no circular dependency. Clusters that
-    need the same rules share them: EC2 refuses a rule that is there already. What an existing `source` lets out
+    need the same rules share them: EC2 rejects a rule that exists already. What an existing `source` lets out
     stays as it is; see `takes_rules_outward`.
     """
     stack = cdk.Stack.of(home)

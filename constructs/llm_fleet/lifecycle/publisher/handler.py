@@ -40,7 +40,7 @@ class PublishError(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be published, and where."""
+    """The files to publish, and their destination."""
 
     source_bucket: str
     source_key: str
@@ -170,7 +170,7 @@ def _put(s3: "S3Client", request: Request, key: str, data: bytes) -> None:
     digest = base64.b64encode(hashlib.sha256(data).digest()).decode()
     _patiently(
         f"cannot write s3://{request.bucket}/{key}",
-        # S3 compares what arrived with the checksum and refuses what differs.
+        # S3 compares what arrived with the checksum and rejects what differs.
         lambda: s3.put_object(Bucket=request.bucket, Key=key, Body=data, ChecksumSHA256=digest),
     )
 
