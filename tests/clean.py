@@ -99,8 +99,8 @@ def _quicken_cfn_lint() -> None:
     made: dict[Any, Any] = {}
 
     def remember_class(**given: Any) -> Any:
-        functions, calls, reported = given["validators"], given["fn_resolvers"], given["function_filter"]
-        flags = (reported.add_cfn_lint_keyword, reported.validate_dynamic_references)
+        functions, calls, filters = given["validators"], given["fn_resolvers"], given["function_filter"]
+        flags = (filters.add_cfn_lint_keyword, filters.validate_dynamic_references)
         key = (frozenset(functions.items()), frozenset(calls.items()), flags)
         if key not in made:
             made[key] = make(**given)
@@ -157,8 +157,8 @@ def all_findings(app: cdk.App) -> list[str]:
 def _descriptions(properties: dict[str, Any]) -> Iterator[str]:
     """What is said of a group or of a rule, and of the rules within a group."""
     rules: list[Any] = [*properties.get("SecurityGroupIngress", ()), *properties.get("SecurityGroupEgress", ())]
-    for reported in (properties, *rules):
-        for text in (reported.get("GroupDescription"), reported.get("Description")):
+    for described in (properties, *rules):
+        for text in (described.get("GroupDescription"), described.get("Description")):
             if isinstance(text, str):
                 yield text
 

@@ -38,54 +38,54 @@ class Bad:
     code: str
     keys: str
     where: str
-    reported: dict[str, Any] = field(default_factory=dict[str, Any])
+    arguments: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 BAD = {
     "TP 3 on 32 cores": Bad(
-        code="LF856", keys="tensor_parallel: 3", where="tensor_parallel", reported={"tensor_parallel": 3}
+        code="LF856", keys="tensor_parallel: 3", where="tensor_parallel", arguments={"tensor_parallel": 3}
     ),
     "world size": Bad(
         code="LF858",
         keys="backend: nemo-megatron\nnodes: 3\ntensor_parallel: 32\npipeline_parallel: 8",
         where="nodes",
-        reported={"backend": Backend.NEMO_MEGATRON, "nodes": 3, "tensor_parallel": 32, "pipeline_parallel": 8},
+        arguments={"backend": Backend.NEMO_MEGATRON, "nodes": 3, "tensor_parallel": 32, "pipeline_parallel": 8},
     ),
-    "global batch": Bad(code="LF859", keys="global_batch: 250", where="global_batch", reported={"global_batch": 250}),
+    "global batch": Bad(code="LF859", keys="global_batch: 250", where="global_batch", arguments={"global_batch": 250}),
     "context": Bad(
-        code="LF855", keys="context_parallel: 2", where="context_parallel", reported={"context_parallel": 2}
+        code="LF855", keys="context_parallel: 2", where="context_parallel", arguments={"context_parallel": 2}
     ),
-    "more nodes": Bad(code="LF852", keys="nodes: 5", where="nodes", reported={"nodes": 5}),
+    "more nodes": Bad(code="LF852", keys="nodes: 5", where="nodes", arguments={"nodes": 5}),
     "too long": Bad(
-        code="LF860", keys="sequence_length: 8192", where="sequence_length", reported={"sequence_length": 8192}
+        code="LF860", keys="sequence_length: 8192", where="sequence_length", arguments={"sequence_length": 8192}
     ),
-    "memory": Bad(code="LF868", keys="tensor_parallel: 2", where="tensor_parallel", reported={"tensor_parallel": 2}),
-    "backend": Bad(code="LF854", keys="backend: smp", where="backend", reported={"backend": Backend.SMP}),
-    "folder": Bad(code="LF863", keys="folder: /tmp/x", where="folder", reported={"folder": "/tmp/x"}),
+    "memory": Bad(code="LF868", keys="tensor_parallel: 2", where="tensor_parallel", arguments={"tensor_parallel": 2}),
+    "backend": Bad(code="LF854", keys="backend: smp", where="backend", arguments={"backend": Backend.SMP}),
+    "folder": Bad(code="LF863", keys="folder: /tmp/x", where="folder", arguments={"folder": "/tmp/x"}),
     "mirror": Bad(
         code="LF866",
         keys="checkpoint: {mirror: 's3://theirs/x'}",
         where="checkpoint.mirror",
-        reported={"checkpoint": Checkpoint(mirror="s3://theirs/x")},
+        arguments={"checkpoint": Checkpoint(mirror="s3://theirs/x")},
     ),
     "room": Bad(
         code="LF867",
         keys="checkpoint: {keep: 100}",
         where="checkpoint.keep",
-        reported={"checkpoint": Checkpoint(keep=100)},
+        arguments={"checkpoint": Checkpoint(keep=100)},
     ),
-    "steps": Bad(code="LF870", keys="steps: 0", where="steps", reported={"steps": 0}),
+    "steps": Bad(code="LF870", keys="steps: 0", where="steps", arguments={"steps": 0}),
     "an export that nothing compiles": Bad(
         code="LF873",
         keys="export: {to: 's3://our-models/x'}",
         where="export.environment",
-        reported={"export": ServedExport(to="s3://our-models/x")},
+        arguments={"export": ServedExport(to="s3://our-models/x")},
     ),
     "export": Bad(
         code="LF703",
         keys="export: {to: 's3://our-models/x', tensor_parallel: 3}",
         where="export.tensor_parallel",
-        reported={"export": ServedExport(to="s3://our-models/x", tensor_parallel=3)},
+        arguments={"export": ServedExport(to="s3://our-models/x", tensor_parallel=3)},
     ),
 }
 
@@ -105,7 +105,7 @@ def test_both_ways_report_the_same(name: str):
     bad = BAD[name]
     of_file = good_job.problems(*with_keys(bad.keys))
     with pytest.raises(FleetError) as error:
-        TrainingRun(**values(**bad.reported))
+        TrainingRun(**values(**bad.arguments))
     of_run = error.value.problems
     assert [(each.code.value, each.where) for each in of_file] == [(bad.code, f"jobs.llama.{bad.where}")]
     assert [(each.code.value, each.where) for each in of_run] == [(bad.code, bad.where)]
@@ -133,7 +133,7 @@ seed: 7
 checkpoint: {every: 50, keep: 3, mirror: "s3://our-checkpoints/llama"}
 max_restarts: 3
 export: {to: "s3://our-models/llama", batch_size: 1, environment: any}"""
-    reported = TrainingRun(
+    expected = TrainingRun(
         **values(
             nodes=2,
             backend=Backend.NEURON,
@@ -156,7 +156,7 @@ export: {to: "s3://our-models/llama", batch_size: 1, environment: any}"""
             export=ServedExport(to="s3://our-models/llama", batch_size=1, environment="any"),
         )
     )
-    assert good_job.run(*with_keys(keys)) == reported
+    assert good_job.run(*with_keys(keys)) == expected
 
 
 def test_defaults_of_both_ways_are_one():

@@ -78,8 +78,8 @@ def drawn(backend: Backend) -> Iterator[dict[str, Any]]:
     """Runs of all kinds, most of them wrong in one or two ways; the same at each time."""
     dice = Random(backend.value)
     for _ in range(140):
-        reported = {name: dice.choice(values) for name, values in CHOICES.items()}
-        yield {name: value for name, value in reported.items() if value is not None} | {
+        drawn_values = {name: dice.choice(values) for name, values in CHOICES.items()}
+        yield {name: value for name, value in drawn_values.items() if value is not None} | {
             "backend": backend,
             "nodes": dice.choice((1, 2, 3)),
         }
@@ -89,14 +89,14 @@ def drawn(backend: Backend) -> Iterator[dict[str, Any]]:
 def test_what_synth_takes_the_program_takes(backend: Backend, tmp_path: Path):
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     taken = 0
-    for reported in drawn(backend):
+    for values in drawn(backend):
         try:
-            made = run(**reported, model="/fsx/x", shape=SHAPE, partition=partition(INSTANCES[backend], 4), steps=10)
+            made = run(**values, model="/fsx/x", shape=SHAPE, partition=partition(INSTANCES[backend], 4), steps=10)
         except FleetError:
             continue
         taken += 1
         settings = as_settings(made, tmp_path)
-        assert refusals(settings, made.plan.world) == [], reported
+        assert refusals(settings, made.plan.world) == [], values
     assert taken > 5, "too few of them are right for this to prove anything"
 
 
@@ -105,17 +105,17 @@ def test_what_synth_refuses_the_program_refuses(backend: Backend, tmp_path: Path
     """An edited batch file was not checked during synthesis."""
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     place = partition(INSTANCES[backend], 4)
-    for reported in drawn(backend):
+    for choices in drawn(backend):
         try:
-            run(**reported, model="/fsx/x", shape=SHAPE, partition=place, steps=10)
+            run(**choices, model="/fsx/x", shape=SHAPE, partition=place, steps=10)
         except FleetError as error:
             codes = {problem.code.value for problem in error.problems}
             if codes & STRICTER:
                 continue
-            degrees = {name: value for name, value in reported.items() if isinstance(value, int) and name != "nodes"}
-            good = run(backend=backend, nodes=reported["nodes"], model="/fsx/x", shape=SHAPE, partition=place, steps=10)
+            degrees = {name: value for name, value in choices.items() if isinstance(value, int) and name != "nodes"}
+            good = run(backend=backend, nodes=choices["nodes"], model="/fsx/x", shape=SHAPE, partition=place, steps=10)
             settings = as_settings(good, tmp_path, **degrees)
-            assert refusals(settings, good.plan.world), (reported, codes)
+            assert refusals(settings, good.plan.world), (choices, codes)
 
 
 def test_degrees_of_backends_are_those_of_the_catalog():
@@ -131,11 +131,11 @@ def test_keys_of_smp_are_those_of_the_catalog():
 
 def as_settings(made: Any, folder: Path, **changes: Any) -> Settings:
     """Return the settings of the batch file; only graphs are compiled, so that no tokens are needed."""
-    reported = {name.lower(): text for name, text in {**run_settings(made), **stage_settings(made, "train")}.items()}
+    texts = {name.lower(): text for name, text in {**run_settings(made), **stage_settings(made, "train")}.items()}
     names = ("sequence_length", "global_batch", "micro_batch", "steps", "warmup_steps", "tensor_parallel")
     names += ("pipeline_parallel", "context_parallel", "shard_degree", "checkpoint_every", "checkpoints_kept")
-    values: dict[str, Any] = {name: int(reported[name]) for name in names} | changes
-    values |= {name: reported[name] for name in ("backend", "activation_checkpointing")}
+    values: dict[str, Any] = {name: int(texts[name]) for name in names} | changes
+    values |= {name: texts[name] for name in ("backend", "activation_checkpointing")}
     return Settings(run_folder=folder, model=folder, compile_only=1, **values)
 
 

@@ -102,8 +102,8 @@ class Assembly:
         """Return the stack and the unresolved value of the output that `value` takes from another stack, if any."""
         weak = value.get("Fn::GetStackOutput")
         if isinstance(weak, dict):
-            reported = cast("dict[str, str]", weak)
-            return reported["StackName"], self.templates[reported["StackName"]]["Outputs"][reported["OutputName"]][
+            reference = cast("dict[str, str]", weak)
+            return reference["StackName"], self.templates[reference["StackName"]]["Outputs"][reference["OutputName"]][
                 "Value"
             ]
         strong = value.get("Fn::ImportValue")

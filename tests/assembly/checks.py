@@ -34,18 +34,18 @@ def rules_twice(assembly: Assembly) -> list[str]:
 
 
 def _rules(assembly: Assembly, resource: Resource) -> Iterator[str]:
-    reported = resource.properties
+    properties = resource.properties
     match resource.type:
         case "AWS::EC2::SecurityGroupIngress":
-            yield _rule(assembly, resource.stack, reported["GroupId"], _INWARD, reported)
+            yield _rule(assembly, resource.stack, properties["GroupId"], _INWARD, properties)
         case "AWS::EC2::SecurityGroupEgress":
-            yield _rule(assembly, resource.stack, reported["GroupId"], _OUTWARD, reported)
+            yield _rule(assembly, resource.stack, properties["GroupId"], _OUTWARD, properties)
         case "AWS::EC2::SecurityGroup":
             own = {"Ref": resource.logical_id}
-            for inward in reported.get("SecurityGroupIngress", []):
+            for inward in properties.get("SecurityGroupIngress", []):
                 yield _rule(assembly, resource.stack, own, _INWARD, inward)
             # A security group without outbound rules in the template allows all outbound traffic.
-            for outward in reported.get("SecurityGroupEgress", [_ANYWHERE]):
+            for outward in properties.get("SecurityGroupEgress", [_ANYWHERE]):
                 yield _rule(assembly, resource.stack, own, _OUTWARD, outward)
         case _:
             pass
@@ -107,10 +107,10 @@ def _name(assembly: Assembly, resource: Resource) -> str | None:
         return None
     schema = schema_of(resource.type) or {}
     identity = [pointer.rsplit("/", 1)[-1] for pointer in schema.get("primaryIdentifier", ())]
-    reported = resource.properties
-    if not identity or any(part not in reported for part in identity):
-        identity = [one for one in ("Name", f"{resource.type.rsplit(':', 1)[-1]}Name") if one in reported]
-    return json.dumps([assembly.resolve(reported[part], resource.stack) for part in identity]) if identity else None
+    properties = resource.properties
+    if not identity or any(part not in properties for part in identity):
+        identity = [one for one in ("Name", f"{resource.type.rsplit(':', 1)[-1]}Name") if one in properties]
+    return json.dumps([assembly.resolve(properties[part], resource.stack) for part in identity]) if identity else None
 
 
 _HELD = frozenset(

@@ -59,8 +59,8 @@ def outward(group: Any, **more: Any) -> Json:
 
 
 def alarm(**dimensions: Json) -> Json:
-    reported = [{"Name": name, "Value": value} for name, value in dimensions.items()]
-    metric = {"Namespace": "AWS/ApplicationELB", "MetricName": "UnHealthyHostCount", "Dimensions": reported}
+    listed = [{"Name": name, "Value": value} for name, value in dimensions.items()]
+    metric = {"Namespace": "AWS/ApplicationELB", "MetricName": "UnHealthyHostCount", "Dimensions": listed}
     return {"Alarm": resource("CloudWatch::Alarm", Metrics=[{"Id": "m", "MetricStat": {"Metric": metric}}])}
 
 

@@ -21,14 +21,14 @@ def test_the_stacks_of_a_fleet_fit_together(name: str, tmp_path: Path) -> None:
     text = text_of(name)
     assembly = synthesize(text, tmp_path)
     assert {check.__name__: found for check in EVERY_CHECK if (found := check(assembly))} == {}
-    requested = {(rule.group_id, rule.peer_id, rule.protocol, rule.ports) for rule in new_rules(parse_fleet(text))}
-    assert requested == set(_rules_between_existing_groups(assembly)), "what `llm-fleet check` asks EC2 for"
+    queried = {(rule.group_id, rule.peer_id, rule.protocol, rule.ports) for rule in new_rules(parse_fleet(text))}
+    assert queried == set(_rules_between_existing_groups(assembly)), "what `llm-fleet check` asks EC2 for"
 
 
 def _rules_between_existing_groups(assembly: Assembly) -> Iterator[tuple[str, str, str, tuple[int, int] | None]]:
     for rule in assembly.resources:
-        reported = rule.properties
-        group, peer = reported.get("GroupId"), reported.get("SourceSecurityGroupId")
+        properties = rule.properties
+        group, peer = properties.get("GroupId"), properties.get("SourceSecurityGroupId")
         if rule.type == "AWS::EC2::SecurityGroupIngress" and isinstance(group, str) and isinstance(peer, str):
-            ports = (reported["FromPort"], reported["ToPort"]) if "FromPort" in reported else None
-            yield group, peer, reported["IpProtocol"], ports
+            ports = (properties["FromPort"], properties["ToPort"]) if "FromPort" in properties else None
+            yield group, peer, properties["IpProtocol"], ports

@@ -95,6 +95,6 @@ def test_every_data_file_matches_its_type() -> None:
     """Call all functions of the catalog without arguments; invalid data raises an error with its file and key."""
     modules = [import_module(info.name) for info in pkgutil.iter_modules(catalog.__path__, f"{catalog.__name__}.")]
     getters = {value for module in modules for value in vars(module).values() if hasattr(value, "cache_info")}
-    requested = [each for each in getters if not signature(each).parameters]
-    assert len(requested) > 100
-    assert all(each() is not None for each in requested)
+    without_parameters = [each for each in getters if not signature(each).parameters]
+    assert len(without_parameters) > 100
+    assert all(each() is not None for each in without_parameters)

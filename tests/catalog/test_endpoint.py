@@ -73,8 +73,8 @@ def test_every_accelerator_has_a_memory() -> None:
 
 def test_the_host_images_are_those_of_the_api_with_the_drivers_that_it_reports() -> None:
     assert set(inference_amis()) == set(member_of_request("ProductionVariantInferenceAmiVersion").enum)
-    reported = member_of_request("ProductionVariant").members["InferenceAmiVersion"].documentation
-    parts = re.split(r"(?=<dt>)", reported)[1:]
+    text = member_of_request("ProductionVariant").members["InferenceAmiVersion"].documentation
+    parts = re.split(r"(?=<dt>)", text)[1:]
     found = {match["name"]: (match["driver"], match["cuda"]) for part in parts if (match := _DRIVER.search(part))}
     assert found == {name: (ami.driver, ami.cuda) for name, ami in inference_amis().items()}
 

@@ -156,8 +156,8 @@ def test_of_keeps_its_arguments() -> None:
 
 
 def test_of_replaces_the_catalogs_facts() -> None:
-    reported = InstanceType.of("ml.p6e-gb200.36xlarge", network_cards=17, architecture="arm64")
-    facts = facts_of(reported)
+    instance_type = InstanceType.of("ml.p6e-gb200.36xlarge", network_cards=17, architecture="arm64")
+    facts = facts_of(instance_type)
     assert facts is not None
     assert facts.network_cards == 17
     assert instances()["ml.p6e-gb200.36xlarge"].network_cards is None

@@ -19,9 +19,9 @@ def members() -> Any:
 
 def test_instance_types_are_those_of_the_service_without_retired_families(members: Any):
     facts = notebook_facts()
-    reported = set(members["InstanceType"].enum)
-    retired = {name for name in reported if name.split(".")[1] in facts.retired_families}
-    assert set(facts.instance_type_names) == reported - retired
+    names = set(members["InstanceType"].enum)
+    retired = {name for name in names if name.split(".")[1] in facts.retired_families}
+    assert set(facts.instance_type_names) == names - retired
     assert {name.split(".")[1] for name in retired} == set(facts.retired_families) - {"g3"}, "g3 was never in the model"
     assert set(facts.retired_families.values()) <= set(facts.instance_type_names), "successors live"
     assert facts.default_instance_type in facts.instance_type_names
@@ -29,8 +29,8 @@ def test_instance_types_are_those_of_the_service_without_retired_families(member
 
 def test_platforms_are_those_of_the_service(members: Any):
     facts = notebook_facts()
-    reported = set(re.findall(r"notebook-[a-z0-9-]+", members["PlatformIdentifier"].metadata["pattern"]))
-    assert reported == set(facts.platforms) | set(facts.undocumented_platforms)
+    platforms = set(re.findall(r"notebook-[a-z0-9-]+", members["PlatformIdentifier"].metadata["pattern"]))
+    assert platforms == set(facts.platforms) | set(facts.undocumented_platforms)
     schema = schema_of("AWS::SageMaker::NotebookInstance") or {}
     known = set(re.findall(r"notebook-[a-z0-9-]+", schema["properties"]["PlatformIdentifier"]["pattern"]))
     assert known == set(facts.platforms), "platforms that CloudFormation's schema has added may be documented by now"
@@ -73,8 +73,8 @@ def test_instances_are_those_of_the_api():
     ],
 )
 def test_bounds_are_those_of_the_api(name: str, shape: str):
-    limit, reported = getattr(studio_facts(), name), model().shape_for(shape).metadata
-    assert (limit.minimum, limit.maximum) == (reported["min"], reported["max"])
+    limit, metadata = getattr(studio_facts(), name), model().shape_for(shape).metadata
+    assert (limit.minimum, limit.maximum) == (metadata["min"], metadata["max"])
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_bounds_are_those_of_the_api(name: str, shape: str):
     ],
 )
 def test_forms_are_those_of_the_api(name: str, shape: str):
-    limit, reported = getattr(studio_facts(), name), model().shape_for(shape).metadata
-    assert (limit.maximum, limit.pattern) == (reported["max"], reported["pattern"])
+    limit, metadata = getattr(studio_facts(), name), model().shape_for(shape).metadata
+    assert (limit.maximum, limit.pattern) == (metadata["max"], metadata["pattern"])
 
 
 def test_families_missing_in_cloudformation_are_listed():

@@ -110,9 +110,9 @@ def test_ecs_supports_the_detectors_capability():
 
 
 def test_restart_of_a_container_is_within_ecs_limits():
-    reported = documentation("ecs", "ContainerRestartPolicy", "restartAttemptPeriod")
-    assert "60 seconds" in reported
-    assert "1800 seconds" in reported
+    text = documentation("ecs", "ContainerRestartPolicy", "restartAttemptPeriod")
+    assert "60 seconds" in text
+    assert "1800 seconds" in text
     assert 60 <= collector_facts().restart_attempt_seconds <= 1800
 
 

@@ -45,8 +45,8 @@ def test_the_cdk_has_the_default_version(engine: str) -> None:
 
 @pytest.mark.parametrize(("engine", "name"), [("aurora-mysql", "Aurora MySQL"), ("mysql", "RDS for MySQL")])
 def test_logs_exist(model: Any, engine: str, name: str) -> None:
-    reported = documentation(model, "CreateDBCluster", "EnableCloudwatchLogsExports")
-    (words,) = re.findall(rf"{name} - ([a-z |-]+)", reported)
+    text = documentation(model, "CreateDBCluster", "EnableCloudwatchLogsExports")
+    (words,) = re.findall(rf"{name} - ([a-z |-]+)", text)
     assert set(FACTS.engines[engine].logs) <= set(words.split(" | "))
 
 
@@ -69,11 +69,9 @@ def test_the_password_is_within_the_limit_of_rds(model: Any) -> None:
 
 
 def test_storage(model: Any) -> None:
-    reported = documentation(model, "CreateDBInstance", "AllocatedStorage")
+    text = documentation(model, "CreateDBInstance", "AllocatedStorage")
     for name in ("MariaDB", "MySQL"):
-        (least, most) = re.search(
-            rf"RDS for {name} .*?gp3\): Must be an integer from (\d+) to (\d+)", reported
-        ).groups()  # pyright: ignore[reportOptionalMemberAccess]
+        (least, most) = re.search(rf"RDS for {name} .*?gp3\): Must be an integer from (\d+) to (\d+)", text).groups()  # pyright: ignore[reportOptionalMemberAccess]
         assert FACTS.storage_gib == (int(least), int(most))
 
 

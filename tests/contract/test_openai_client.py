@@ -203,7 +203,7 @@ def test_the_collector_keeps_only_metrics_that_the_server_has(served: LocalServi
     client(served).chat.completions.create(model=served.service.name, messages=user("count to 2"))
     scrape = collector_scrape(template, served.service.name)
     assert scrape["static_configs"][0]["targets"] == [f"127.0.0.1:{served.service.container.port}"]
-    reported = [line.partition(" ")[0].partition("{")[0] for line in ask_task(served.tasks[0], scrape["metrics_path"])]
+    names = [line.partition(" ")[0].partition("{")[0] for line in ask_task(served.tasks[0], scrape["metrics_path"])]
     kept = scrape["metric_relabel_configs"][0]["regex"].split("|")
     assert len(kept) > 5
-    assert [name for name in kept if not any(re.fullmatch(name, series) for series in reported)] == []
+    assert [name for name in kept if not any(re.fullmatch(name, series) for series in names)] == []

@@ -181,7 +181,7 @@ def test_one_slip_one_report(slip: str):
 def test_remedies_speak_the_files_words():
     """No remedy names an attribute, or a class method, of the construct that has another key in the file."""
     attributes = {name for name in ServiceConfig.model_fields if ServiceConfig.key_of(name) != name and "_" in name}
-    reported = " ".join(str(problem) for edits, *_ in BAD.values() for problem in problems(*edits))
+    texts = " ".join(str(problem) for edits, *_ in BAD.values() for problem in problems(*edits))
     for word in (
         *attributes,
         "runtime_version",
@@ -192,7 +192,7 @@ def test_remedies_speak_the_files_words():
         "Ec2Hosts",
         "key_arn",
     ):
-        assert word not in reported, word
+        assert word not in texts, word
 
 
 @pytest.mark.parametrize(("region", "zones"), [("us-west-2", "usw2"), ("eu-north-1", "eun1"), ("mars-1", "usw2")])

@@ -28,9 +28,9 @@ def test_short_forms_are_long_ones(short: str, long: str) -> None:
 
 
 def test_units() -> None:
-    reported = endpoint(*more("time_to_live: 2 days\n    alarms: {model_latency: 800 ms, idle: 12 hours}"))
-    assert reported.time_to_live_seconds == 2 * 86400
-    assert (reported.alarms.model_latency_seconds, reported.alarms.idle_hours) == (0.8, 12)
+    parsed = endpoint(*more("time_to_live: 2 days\n    alarms: {model_latency: 800 ms, idle: 12 hours}"))
+    assert parsed.time_to_live_seconds == 2 * 86400
+    assert (parsed.alarms.model_latency_seconds, parsed.alarms.idle_hours) == (0.8, 12)
 
 
 @pytest.mark.parametrize(

@@ -43,16 +43,16 @@ def test_where_the_model_is() -> None:
 
 
 def test_units_and_kinds() -> None:
-    reported = endpoint(
+    parsed = endpoint(
         *(MODEL, "model: {s3: s3://my-models/gpt-j/, parameters: 6 B}"),
         *(INSTANCE, f"{INF2}\n    volume: 100 GiB\n    start_time: 900 s\n    logs: 7 days\n    image: tgi"),
     )
-    assert (reported.model.parameters, reported.volume_gib, reported.startup_timeout_seconds) == (
+    assert (parsed.model.parameters, parsed.volume_gib, parsed.startup_timeout_seconds) == (
         6_000_000_000,
         100,
         900,
     )
-    assert (reported.log_retention_days, reported.image.kind) == (7, EndpointImageKind.TGI)
+    assert (parsed.log_retention_days, parsed.image.kind) == (7, EndpointImageKind.TGI)
 
 
 @pytest.mark.parametrize(

@@ -181,36 +181,36 @@ def test_remedies_of_the_file_pass_when_they_are_followed():
 
 def test_where_an_export_is_compiled():
     own = "environments: {mine: {kind: container, image: 'me/mine:1', use: export}, any"
-    reported = run(*with_keys("export: {service: chat}"), "environments: {any", own)
-    assert (reported.partition.exports_for, reported.partition.environments) == (None, ("mine", "any"))
+    parsed = run(*with_keys("export: {service: chat}"), "environments: {any", own)
+    assert (parsed.partition.exports_for, parsed.partition.environments) == (None, ("mine", "any"))
     assert run().partition.exports_for == ()
 
 
 def test_a_good_file_has_no_problems_and_its_run_all_defaults():
     assert problems() == ()
-    reported = run(
+    parsed = run(
         *with_keys("export: {service: chat, environment: any}\ncheckpoint: {mirror: 's3://our-checkpoints/x'}")
     )
-    assert reported.partition.cluster == "ml"
-    assert (reported.partition.name, reported.partition.nodes) == ("trn1", 4)
-    assert reported.partition.training_folder == "/fsx/llm-fleet"
-    assert reported.partition.environments == ("any",)
-    assert reported.partition.file_system_gib == 4800
-    assert reported.partition.writes == ("our-models", "our-checkpoints")
-    assert reported.partition.reads == ()
-    assert reported.plan.folder == "/fsx/runs/llama"
-    assert reported.export is not None
-    assert reported.export.to == "s3://our-models/llama-2-7b"
-    assert (reported.export.server, reported.export.instance_type) == ("hugging-face-vllm", "inf2.xlarge")
-    assert (reported.export.batch_size, reported.export.sequence_length) == (4, 4096)
-    assert reported.export.environment == "any"
+    assert parsed.partition.cluster == "ml"
+    assert (parsed.partition.name, parsed.partition.nodes) == ("trn1", 4)
+    assert parsed.partition.training_folder == "/fsx/llm-fleet"
+    assert parsed.partition.environments == ("any",)
+    assert parsed.partition.file_system_gib == 4800
+    assert parsed.partition.writes == ("our-models", "our-checkpoints")
+    assert parsed.partition.reads == ()
+    assert parsed.plan.folder == "/fsx/runs/llama"
+    assert parsed.export is not None
+    assert parsed.export.to == "s3://our-models/llama-2-7b"
+    assert (parsed.export.server, parsed.export.instance_type) == ("hugging-face-vllm", "inf2.xlarge")
+    assert (parsed.export.batch_size, parsed.export.sequence_length) == (4, 4096)
+    assert parsed.export.environment == "any"
 
 
 def test_an_export_without_a_service_has_a_services_defaults():
     own = "to: 's3://our-models/mine', instance: inf2.8xlarge, batch_size: 2, environment: any"
-    reported = run(*with_keys(f"export: {{{own}}}")).export
-    assert reported is not None
-    assert (reported.server, reported.instance_type, reported.batch_size, reported.sequence_length) == (
+    parsed = run(*with_keys(f"export: {{{own}}}")).export
+    assert parsed is not None
+    assert (parsed.server, parsed.instance_type, parsed.batch_size, parsed.sequence_length) == (
         "tgi",
         "inf2.8xlarge",
         2,
@@ -222,8 +222,8 @@ def test_a_queue_is_a_partition():
     two = ("clusters:\n", f"clusters:\n{TALK}{TRAINING}\n")
     (problem,) = problems(*two)
     assert (problem.code, problem.where) == ("LF111", "jobs.llama.cluster")
-    reported = run(*two, *with_keys("cluster: trn1\npartition: wide"))
-    assert (reported.partition.name, reported.partition.instance_type, reported.partition.nodes) == (
+    parsed = run(*two, *with_keys("cluster: trn1\npartition: wide"))
+    assert (parsed.partition.name, parsed.partition.instance_type, parsed.partition.nodes) == (
         "wide",
         "trn1.32xlarge",
         2,
@@ -254,9 +254,9 @@ def test_the_size_may_be_in_a_file(tmp_path: Path):
     (tmp_path / "config.json").write_text(json.dumps(config))
     text = GOOD.replace("meta-llama/Llama-2-7b-hf", "me/mine").replace(DATA, f"{DATA}\n    config: config.json")
     (tmp_path / "fleet.yaml").write_text(text)
-    reported = training_runs(load_fleet(tmp_path / "fleet.yaml"))["llama"]
-    assert reported.shape is not None
-    assert (reported.shape.hidden, reported.shape.max_sequence, reported.plan.sequence_length) == (2048, 2048, 2048)
+    parsed = training_runs(load_fleet(tmp_path / "fleet.yaml"))["llama"]
+    assert parsed.shape is not None
+    assert (parsed.shape.hidden, parsed.shape.max_sequence, parsed.plan.sequence_length) == (2048, 2048, 2048)
     (tmp_path / "config.json").write_text(json.dumps({**config, "model_type": "qwen2"}))
     found = problems("meta-llama/Llama-2-7b-hf", "me/mine", *with_keys("config: config.json"), directory=tmp_path)
     assert [(problem.code.value, problem.where) for problem in found] == [("LF718", "jobs.llama.config")]

@@ -140,7 +140,7 @@ def test_clusters_are_watched_unless_left_out_and_only_for_what_they_have(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("monitoring", "watch", "reported"),
+    ("monitoring", "watch", "watched"),
     [
         ({}, None, ("train",)),
         ({"alarms": {"events": False}}, None, None),
@@ -149,8 +149,8 @@ def test_clusters_are_watched_unless_left_out_and_only_for_what_they_have(tmp_pa
         ({}, {"clusters": ["train"], "restart": 1}, ("train",)),
     ],
 )
-def test_events_of_clusters_are_reported_once(tmp_path: Path, monitoring: Any, watch: Any, reported: Any) -> None:
+def test_events_of_clusters_are_reported_once(tmp_path: Path, monitoring: Any, watch: Any, watched: Any) -> None:
     fleet = load(tmp_path, monitoring, **({"watch": watch} if watch else {}))
     made = watch_of(fleet)
-    assert (made.clusters if made else None) == reported
+    assert (made.clusters if made else None) == watched
     assert watch is None or made is fleet.watch

@@ -67,11 +67,11 @@ def test_a_number_out_of_range_is_reported_in_the_units_of_the_file() -> None:
 def test_refused_with_the_right_form(quantity: Quantity, written: Any, remedy: str) -> None:
     with pytest.raises(PydanticCustomError) as caught:
         quantity.parse(written)
-    reported = caught.value.context
-    assert reported is not None
-    assert reported["code"] == "LF115"
-    assert remedy in reported["remedy"]
-    assert reported["allowed"]
+    context = caught.value.context
+    assert context is not None
+    assert context["code"] == "LF115"
+    assert remedy in context["remedy"]
+    assert context["allowed"]
 
 
 def test_throughput_is_per_tib_or_of_the_whole() -> None:

@@ -22,9 +22,9 @@ def the_problem(text: str) -> Problem:
 
 @pytest.mark.parametrize("key", ["t" * 40, "my_text"])
 def test_the_key_that_is_suggested_for_a_name_is_valid(key: str) -> None:
-    reported = re.search(r"as the job's key, write '([^']+)'", the_problem(JOB.replace("  text:", f"  {key}:")).remedy)
-    assert reported
-    parse_fleet(JOB.replace("  text:", f"  {reported[1]}:"), directory=EXAMPLES)
+    suggested = re.search(r"as the job's key, write '([^']+)'", the_problem(JOB.replace("  text:", f"  {key}:")).remedy)
+    assert suggested
+    parse_fleet(JOB.replace("  text:", f"  {suggested[1]}:"), directory=EXAMPLES)
 
 
 def test_a_fleets_name_that_is_too_long_is_reported_of_the_fleet() -> None:

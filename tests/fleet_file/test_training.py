@@ -30,12 +30,12 @@ def problems(text: str, directory: Path | None = None) -> list[tuple[str, str]]:
 def test_everything_is_read(tmp_path: Path) -> None:
     training = load_fleet(GOOD / "training.yaml").clusters["train"].training
     assert training is not None
-    reported = {each.name: each for each in training.environments}
-    nxd = reported["nxd"]
+    environments = {each.name: each for each in training.environments}
+    nxd = environments["nxd"]
     assert isinstance(nxd, NeuronEnvironment)
     assert (nxd.stack, nxd.release, nxd.python, nxd.packages) == ("nxd", "2.28.1", "3.10", ("datasets",))
-    assert reported["conda"].model_dump(include={"program"}) == {"program": "/opt/conda/bin/conda"}
-    assert reported["cpu"].model_dump(include={"packages"}) == {"packages": ("transformers",)}
+    assert environments["conda"].model_dump(include={"program"}) == {"program": "/opt/conda/bin/conda"}
+    assert environments["cpu"].model_dump(include={"packages"}) == {"packages": ("transformers",)}
 
 
 @pytest.mark.parametrize("written", ["smp", "{environments: {smp: smp}}", "{environments: {smp: {kind: smp}}}"])

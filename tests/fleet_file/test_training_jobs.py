@@ -88,15 +88,15 @@ def test_the_folder_begins_where_the_file_is(directory: Path):
 
 
 def test_channels_on_the_fleets_own_storage(directory: Path):
-    reported = made(
+    job = made(
         directory, TRAIN, "{a: {fsx: data/x, read_only: false}, b: {bucket: models, prefix: gpt2/}, c: {fsx: /}}"
     )
-    lustre, bucket, whole = reported.channels.values()
+    lustre, bucket, whole = job.channels.values()
     assert (lustre.file_system_id, lustre.directory) == ("fs-0123456789abcdef0", "/abcdef12/data/x")
     assert not lustre.read_only
     assert (bucket.uri, bucket.key_arn) == ("s3://our-models/gpt2", KEY)
     assert whole.directory == "/abcdef12"
-    assert reported.needs_network
+    assert job.needs_network
 
 
 @pytest.mark.parametrize("word", OF_TRAINING_JOB)

@@ -67,10 +67,10 @@ def test_a_mistake_is_reported_at_its_key(watch: str, where: str, code: str) -> 
     if not where:
         parse_fleet(fleet_of(watch, JOB))
         return
-    with pytest.raises(FleetError) as reported:
+    with pytest.raises(FleetError) as error:
         parse_fleet(fleet_of(watch, JOB))
-    assert (where, code) in [(problem.where, problem.code.value) for problem in reported.value.problems]
-    assert all(problem.remedy for problem in reported.value.problems)
+    assert (where, code) in [(problem.where, problem.code.value) for problem in error.value.problems]
+    assert all(problem.remedy for problem in error.value.problems)
 
 
 @pytest.mark.parametrize(
@@ -85,11 +85,11 @@ def test_a_mistake_is_reported_at_its_key(watch: str, where: str, code: str) -> 
     ],
 )
 def test_what_a_job_lacks(watch: str | None, job: str, where: str, code: str) -> None:
-    with pytest.raises(FleetError) as reported:
+    with pytest.raises(FleetError) as error:
         parse_fleet(fleet_of(watch, job))
-    assert (where, code) in [(problem.where, problem.code.value) for problem in reported.value.problems]
+    assert (where, code) in [(problem.where, problem.code.value) for problem in error.value.problems]
     unwatched = "watched: false\n" in job  # then nothing else is watched, which is also reported
-    assert len(reported.value.problems) == (2 if unwatched else 1)
+    assert len(error.value.problems) == (2 if unwatched else 1)
 
 
 def test_a_job_without_restarts_needs_no_checkpoints() -> None:

@@ -76,8 +76,8 @@ def test_two_clusters_share_the_rules_of_a_security_group(stack: cdk.Stack, netw
     for name in ("One", "Two"):
         HyperPodCluster(stack, name, HyperPodClusterSpec(groups=[*GROUPS, workers]), network=network)
     rules = Template.from_stack(stack).find_resources("AWS::EC2::SecurityGroupIngress")
-    reported = [str(rule["Properties"]) for rule in rules.values()]
-    assert len(reported) == len(set(reported))
+    properties = [str(rule["Properties"]) for rule in rules.values()]
+    assert len(properties) == len(set(properties))
 
 
 def test_a_stack_without_account_and_region(app: cdk.App) -> None:
@@ -108,9 +108,11 @@ def test_a_database_lets_in_a_group_of_the_clusters_own_stack(
     assert not stack.dependencies
     for where in (stack, short_lived):
         rules = Template.from_stack(where).find_resources("AWS::EC2::SecurityGroupIngress").values()
-        reported = [rule["Properties"]["Description"] for rule in rules if rule["Properties"].get("FromPort") == 3306]
-        assert reported == ["slurmdbd on the controller of a cluster"]
-        assert reported == list(map(rule_description, reported)), "EC2 refuses other characters"
+        descriptions = [
+            rule["Properties"]["Description"] for rule in rules if rule["Properties"].get("FromPort") == 3306
+        ]
+        assert descriptions == ["slurmdbd on the controller of a cluster"]
+        assert descriptions == list(map(rule_description, descriptions)), "EC2 refuses other characters"
 
 
 def test_a_group_that_is_imported_twice_is_one(app: cdk.App, stack: cdk.Stack, network: FleetNetwork) -> None:

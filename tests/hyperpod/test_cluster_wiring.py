@@ -179,8 +179,8 @@ def test_role_grows_with_what_is_in_use(make: Make, stack: cdk.Stack, network: N
         make(InstanceGroup.login("ml.m5.xlarge", scheduled_update=update), id=watched),
     ]
     found = {cluster.node.id: actions(cluster) for cluster in clusters}
-    assert {name for name, reported in found.items() if "fsx:DescribeFileSystems" in reported} == {fast}
-    assert {name for name, reported in found.items() if "cloudwatch:DescribeAlarms" in reported} == {watched}
+    assert {name for name, allowed in found.items() if "fsx:DescribeFileSystems" in allowed} == {fast}
+    assert {name for name, allowed in found.items() if "cloudwatch:DescribeAlarms" in allowed} == {watched}
 
 
 def test_subnets_that_exist_may_be_another_accounts(

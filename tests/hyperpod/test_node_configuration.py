@@ -62,11 +62,11 @@ def problems(make: Make, **options: Any) -> list[tuple[str, str]]:
 
 def test_by_default_accounting_is_local_and_reports_go_to_the_scripts_bucket(make: Make, stack: cdk.Stack) -> None:
     make(cluster_name="train", fleet_name="demo")
-    reported = written_manifest(stack)
-    assert reported["accounting"]["kind"] == "local"
-    assert reported["downloads"]["source"] == "none"
-    assert reported["reports"]["s3_uri"].endswith("/reports/demo/train/")
-    assert (reported["reports"]["metric_namespace"], reported["reports"]["event_bus"]) == ("LlmFleet/Nodes", "default")
+    manifest = written_manifest(stack)
+    assert manifest["accounting"]["kind"] == "local"
+    assert manifest["downloads"]["source"] == "none"
+    assert manifest["reports"]["s3_uri"].endswith("/reports/demo/train/")
+    assert (manifest["reports"]["metric_namespace"], manifest["reports"]["event_bus"]) == ("LlmFleet/Nodes", "default")
     granted = statements(stack)
     assert granted["ReportsObjects"]["Action"] == "s3:PutObject"
     assert str(granted["ReportsObjects"]["Resource"]).endswith("/reports/demo/train/*']]}")
@@ -91,10 +91,10 @@ def test_the_manifest_s_bucket_is_the_one_that_the_role_may_write(make: Make, st
 def test_reports_can_be_cut_down(make: Make, stack: cdk.Stack, reports: NodeReports, granted: set[str]) -> None:
     make(reports=reports)
     assert {name for name in statements(stack) if name.startswith(("Report", "Failure"))} == granted
-    reported = written_manifest(stack)["reports"]
-    assert (reported is None) == (not granted)
+    settings = written_manifest(stack)["reports"]
+    assert (settings is None) == (not granted)
     on_failure = ("LlmFleet/Nodes", "default") if "FailureMetric" in granted else (None, None)
-    assert reported is None or (reported["metric_namespace"], reported["event_bus"]) == on_failure
+    assert settings is None or (settings["metric_namespace"], settings["event_bus"]) == on_failure
 
 
 def test_nodes_are_reported_of_an_external_database_as_hyperpod_is(
@@ -102,12 +102,12 @@ def test_nodes_are_reported_of_an_external_database_as_hyperpod_is(
 ) -> None:
     secret = secretsmanager.Secret.from_secret_complete_arn(stack, "Secret", SECRET)
     make(lifecycle=Lifecycle.ON_CREATE, accounting_database=AccountingDatabase(endpoint="db.example", secret=secret))
-    reported = written_manifest(stack)["accounting"]
-    assert (reported["kind"], reported["endpoint"], reported["port"], reported["secret_arn"]) == (
+    accounting = written_manifest(stack)["accounting"]
+    assert (accounting["kind"], accounting["endpoint"], accounting["port"], accounting["secret_arn"]) == (
         "external", "db.example", 3306, SECRET,
     )  # fmt: skip
     name = properties()["Orchestrator"]["Slurm"]["AccountingDatabase"]["Name"]
-    assert reported["database"].startswith("slurm_acct_db_")
+    assert accounting["database"].startswith("slurm_acct_db_")
     assert name["Fn::Join"][1][0] == "slurm_acct_db_", "both are the stack's own schema"
     assert statements(stack)["AccountingSecret"]["Resource"] == SECRET
 
@@ -240,6 +240,6 @@ def test_facts_of_a_newer_instance_type_reach_the_nodes(make: Callable[..., Hype
     make(InstanceGroup.workers("new", NEWER_TYPE, count=1, threads_per_core=1))
     manifest = written_manifest(stack)
     (group,) = (group for group in manifest["groups"] if group["name"] == "new")
-    reported = {"name": "ml.trn9.48xlarge", "accelerator": "neuron", "accelerators": 64, "efa_interfaces": 16}
-    reported["lustre_efa_interfaces"] = 2
-    assert group["instance_types"] == [reported]
+    expected = {"name": "ml.trn9.48xlarge", "accelerator": "neuron", "accelerators": 64, "efa_interfaces": 16}
+    expected["lustre_efa_interfaces"] = 2
+    assert group["instance_types"] == [expected]

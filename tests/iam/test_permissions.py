@@ -114,10 +114,10 @@ def test_network_statements_name_the_resources_that_ec2_asks_for(sid: str, kinds
     one = next(one for one in permissions(FEATURE_SETS["vpc"], PLACE) if one.sid == sid)
     named = {resource.rsplit(":", 1)[1].removesuffix("/*") for resource in one.resources}
     assert named == kinds
-    requested = {kind for action in one.actions for kind in _known_resources(action)}
-    assert named <= requested
+    required = {kind for action in one.actions for kind in _known_resources(action)}
+    assert named <= required
     if sid != "NetworkInterfaceTags":  # CreateTags knows every kind; only interfaces are meant
-        assert named == requested
+        assert named == required
 
 
 def test_nothing_reads_a_bucket_that_no_feature_names() -> None:
@@ -157,11 +157,11 @@ def test_the_directorys_reader_is_one_secret_and_every_feature_is_among_all() ->
     unset = NodeFeatures()
     same = [one.name for one in fields(unset) if getattr(FEATURE_SETS["all"], one.name) == getattr(unset, one.name)]
     assert not same, "golden/all.json and the page about the role do not cover these"
-    reported = {one.sid: one for one in MADE["all"]}
-    assert reported["DirectorySecret"].resources == (
+    statements = {one.sid: one for one in MADE["all"]}
+    assert statements["DirectorySecret"].resources == (
         "arn:aws:secretsmanager:us-west-2:111122223333:secret:reader-AbCdEf",
     )
-    assert reported["DirectorySecretKey"].actions == ("kms:Decrypt",)
+    assert statements["DirectorySecretKey"].actions == ("kms:Decrypt",)
 
 
 def test_nodes_write_the_logs_of_sessions_and_read_none() -> None:

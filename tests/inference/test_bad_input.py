@@ -140,7 +140,7 @@ def test_what_is_no_description_is_one_problem_with_an_example(stack: cdk.Stack)
 
 # Once the fleet file rejected these, with a number that the user did not write, and Python accepted them.
 @pytest.mark.parametrize(
-    ("reported", "count"),
+    ("settings", "count"),
     [
         ({"minimum": 3, "maximum": 6}, (3, 3, 6)),
         ({"minimum": 3}, (3, 3, 3)),
@@ -152,12 +152,12 @@ def test_what_is_no_description_is_one_problem_with_an_example(stack: cdk.Stack)
     ],
 )
 def test_how_many_tasks_there_are_is_the_same_in_both(
-    make: MakeService, reported: dict[str, int], count: tuple[int, ...]
+    make: MakeService, settings: dict[str, int], count: tuple[int, ...]
 ):
-    keys = "".join(f", {ServiceSpec.key_of(name)}: {number}" for name, number in reported.items())
+    keys = "".join(f", {ServiceSpec.key_of(name)}: {number}" for name, number in settings.items())
     text = "fleet: test\nregion: us-west-2\nnetwork: {azs: [usw2-az1, usw2-az4]}\nservices:\n  chat: "
     model = "{model: s3://my-models/tanuki-8b, instance: inf2.xlarge, front: {http: true}"
-    for tasks in (parse_fleet(f"{text}{model}{keys}}}\n").services["chat"].tasks, _spec_of(make(**reported)).tasks):
+    for tasks in (parse_fleet(f"{text}{model}{keys}}}\n").services["chat"].tasks, _spec_of(make(**settings)).tasks):
         assert (tasks.desired, tasks.minimum, tasks.maximum) == count
 
 

@@ -83,7 +83,7 @@ def test_every_parameter_is_named() -> None:
 def test_numbers_are_the_catalogs() -> None:
     facts = front_facts()
     check = facts.health_check
-    for reported in (
+    for text in (
         facts.tls_policy,
         f"| {facts.default_longest_answer_seconds} s, the timeout of OpenAI clients; up to "
         f"{facts.longest_answer_seconds.maximum} s",
@@ -93,7 +93,7 @@ def test_numbers_are_the_catalogs() -> None:
         f"successes, unhealthy after {check.unhealthy_threshold} failures",
         f"{facts.client_keep_alive_seconds} s, the load balancer's default",
     ):
-        assert reported in FRONT
+        assert text in FRONT
 
 
 HOSTS_PAGE = CONSTRUCTS / "inference-hosts.md"
@@ -125,13 +125,13 @@ def test_generated_table_of_permissions_is_that_of_the_code():
 
 def test_the_numbers_are_the_catalogs(hosts_page: str):
     facts = host_facts()
-    for reported in (
+    for text in (
         f"{facts.os_gib} GiB for the system",
         f"{facts.throughput_mib_s} MiB/s",
         f"{facts.boot_minutes} minutes for a host's signal",
         f"{ami_for('2.28.0.0')} for all servers for inf2",
     ):
-        assert reported in hosts_page
+        assert text in hosts_page
 
 
 def test_every_code_of_hosts_is_named(hosts_page: str):
@@ -149,12 +149,12 @@ SERVICE = (CONSTRUCTS / "inference-service.md").read_text(encoding="utf-8")
 
 
 def test_every_parameter_has_its_default_and_its_why():
-    reported = {
+    documented = {
         name: cells for first, cells in table(SERVICE, "Parameters").items() for name in re.findall(r"`(\w+)`", first)
     }
     wanted = set(inspect.signature(InferenceService.__init__).parameters) - {"self", "scope", "id"}
-    assert set(reported) == wanted | set(ServiceSpec.model_fields) | {"field"} & set(reported)
-    assert all(len(cells) == 2 and all(cells) for cells in reported.values())
+    assert set(documented) == wanted | set(ServiceSpec.model_fields) | {"field"} & set(documented)
+    assert all(len(cells) == 2 and all(cells) for cells in documented.values())
 
 
 def test_each_row_of_the_task_and_the_service_has_its_why():

@@ -84,10 +84,10 @@ def test_ecs_may_pull_the_servers_image(template: dict[str, Any]):
 
 
 def test_it_is_compiled_for_what_the_server_asks_for(template: dict[str, Any]):
-    reported = json.loads(_environment(_definition(template, "on-host"), "export")["LLM_FLEET_EXPORT"])
+    export = json.loads(_environment(_definition(template, "on-host"), "export")["LLM_FLEET_EXPORT"])
     sizes = ["--task", "text-generation", "--batch_size", "4", "--sequence_length", "4096"]
-    assert reported["arguments"] == [*sizes, "--num_cores", "2", "--auto_cast_type", "bf16"]
-    assert (reported["hub_id"], reported["revision"]) == ("weblab-GENIAC/Tanuki-8B-dpo-v1.0", "a1b2c3")
+    assert export["arguments"] == [*sizes, "--num_cores", "2", "--auto_cast_type", "bf16"]
+    assert (export["hub_id"], export["revision"]) == ("weblab-GENIAC/Tanuki-8B-dpo-v1.0", "a1b2c3")
     vllm = json.loads(_environment(_definition(template, "on-fargate"), "export")["LLM_FLEET_EXPORT"])
     assert vllm["arguments"] == [*sizes, "--tensor_parallel_size", "2", "--instance_type", "inf2"]
     assert vllm["hub_id"] is None
@@ -180,18 +180,18 @@ def test_it_is_clean(stack: cdk.Stack, app: cdk.App):
 def test_what_cannot_be_is_reported_before_anything_is_made(
     stack: cdk.Stack, service: dict[str, Any], export: dict[str, Any], codes: set[Code]
 ):
-    requested = ExportSpec(**cast("dict[str, Any]", {"source": RAW, **export}))
+    spec = ExportSpec(**cast("dict[str, Any]", {"source": RAW, **export}))
     with pytest.raises(FleetError) as raised:
-        ModelExport(stack, "Export", requested, service=TGI.narrowed(ServiceSpec, **service), network=NETWORK)
+        ModelExport(stack, "Export", spec, service=TGI.narrowed(ServiceSpec, **service), network=NETWORK)
     assert {problem.code for problem in raised.value.problems} >= codes
     assert stack.node.try_find_child("Export") is None
 
 
 @pytest.mark.parametrize("part", ["export", "service"])
 def test_a_part_of_another_class_is_one_problem_with_an_example(stack: cdk.Stack, part: str):
-    reported: dict[str, Any] = {"export": ExportSpec(source=RAW), "service": TGI, part: "tgi"}
+    arguments: dict[str, Any] = {"export": ExportSpec(source=RAW), "service": TGI, part: "tgi"}
     with pytest.raises(FleetError) as raised:
-        ModelExport(stack, "Export", reported["export"], service=reported["service"], network=NETWORK)
+        ModelExport(stack, "Export", arguments["export"], service=arguments["service"], network=NETWORK)
     assert [(problem.code, problem.where) for problem in raised.value.problems] == [(Code.WRONG_TYPE, part)]
 
 

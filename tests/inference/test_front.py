@@ -80,9 +80,9 @@ def test_what_no_rule_fits_is_not_found(fronts: Fronts, front: str) -> None:
 
 @pytest.mark.parametrize("front", FRONTS)
 def test_rules_are_the_routes(fronts: Fronts, front: str) -> None:
-    reported = FRONTS[front]
+    front_settings = FRONTS[front]
     rules = {rule["Priority"]: rule for rule in fronts.all(front, "ListenerRule")}
-    wanted = routes(reported.authentication, server=ServerKind.TGI, served_name="tanuki")
+    wanted = routes(front_settings.authentication, server=ServerKind.TGI, served_name="tanuki")
     assert set(rules) == {route.priority for route in wanted}
     for route in wanted:
         conditions = {condition["Field"]: condition for condition in rules[route.priority]["Conditions"]}
@@ -157,8 +157,8 @@ def test_exactly_the_allowed_are_let_in(fronts: Fronts) -> None:
 
 def test_that_everybody_is_let_in_is_said_plainly(fronts: Fronts) -> None:
     rules = fronts.only("Tokens", "SecurityGroup")["SecurityGroupIngress"]
-    reported = {rule["Description"] for rule in rules if rule["CidrIp"] == "0.0.0.0/0"}
-    assert reported == {"the whole internet, as set"}
+    descriptions = {rule["Description"] for rule in rules if rule["CidrIp"] == "0.0.0.0/0"}
+    assert descriptions == {"the whole internet, as set"}
 
 
 def test_it_reaches_its_targets_and_nothing_else(fronts: Fronts) -> None:
@@ -198,9 +198,9 @@ def test_times_follow_from_the_longest_answer(fronts: Fronts, front: str, idle: 
 
 def test_targets_fit_long_answers(fronts: Fronts) -> None:
     group = fronts.only("Plain", "TargetGroup")
-    reported = attributes(group, "TargetGroupAttributes")
-    assert reported["load_balancing.algorithm.type"] == "least_outstanding_requests"
-    assert reported["slow_start.duration_seconds"] == "0"
+    values = attributes(group, "TargetGroupAttributes")
+    assert values["load_balancing.algorithm.type"] == "least_outstanding_requests"
+    assert values["slow_start.duration_seconds"] == "0"
     assert (group["TargetType"], group["Protocol"], group["Port"]) == ("ip", "HTTP", 8080)
     assert (group["HealthCheckPath"], group["Matcher"]) == ("/health", {"HttpCode": "200"})
     assert group["HealthCheckTimeoutSeconds"] < group["HealthCheckIntervalSeconds"]
@@ -208,11 +208,11 @@ def test_targets_fit_long_answers(fronts: Fronts) -> None:
 
 
 def test_requests_that_are_not_clean_are_refused(fronts: Fronts) -> None:
-    reported = attributes(fronts.only("Plain", "LoadBalancer"), "LoadBalancerAttributes")
-    assert reported["routing.http.drop_invalid_header_fields.enabled"] == "true"
-    assert reported["routing.http.desync_mitigation_mode"] == "strictest"
-    assert reported["waf.fail_open.enabled"] == "false"
-    assert reported["deletion_protection.enabled"] == "false"
+    values = attributes(fronts.only("Plain", "LoadBalancer"), "LoadBalancerAttributes")
+    assert values["routing.http.drop_invalid_header_fields.enabled"] == "true"
+    assert values["routing.http.desync_mitigation_mode"] == "strictest"
+    assert values["waf.fail_open.enabled"] == "false"
+    assert values["deletion_protection.enabled"] == "false"
 
 
 def test_the_base_url_is_what_clients_take(fronts: Fronts) -> None:
@@ -250,7 +250,7 @@ def test_where_no_key_is_requested_for_there_is_none(fronts: Fronts, front: str)
     assert fronts.made[front].key_command is None
 
 
-def make(stack: cdk.Stack, network: Network, front: Front | None = None, **reported: Any) -> LoadBalancerFront:
+def make(stack: cdk.Stack, network: Network, front: Front | None = None, **settings: Any) -> LoadBalancerFront:
     return LoadBalancerFront(
         stack,
         "Front",
@@ -260,7 +260,7 @@ def make(stack: cdk.Stack, network: Network, front: Front | None = None, **repor
         served_name="tanuki",
         target_port=8080,
         service_name="chat",
-        **reported,
+        **settings,
     )
 
 
@@ -318,12 +318,12 @@ def rules(fronts: Fronts, front: str = "Plain") -> dict[str, Any]:
 
 
 def test_access_and_connections_are_logged_below_one_prefix(fronts: Fronts) -> None:
-    reported = {each["Key"]: each["Value"] for each in fronts.only("Plain", "LoadBalancer")["LoadBalancerAttributes"]}
+    values = {each["Key"]: each["Value"] for each in fronts.only("Plain", "LoadBalancer")["LoadBalancerAttributes"]}
     bucket = {"Ref": fronts.id_of("Plain", "Bucket")}
     for kind in ("access_logs", "connection_logs"):
-        assert reported[f"{kind}.s3.enabled"] == "true"
-        assert reported[f"{kind}.s3.bucket"] == bucket
-        assert reported[f"{kind}.s3.prefix"] == "load-balancer/plain"
+        assert values[f"{kind}.s3.enabled"] == "true"
+        assert values[f"{kind}.s3.bucket"] == bucket
+        assert values[f"{kind}.s3.prefix"] == "load-balancer/plain"
 
 
 def test_elastic_load_balancing_may_write_its_logs_and_nothing_else(fronts: Fronts) -> None:

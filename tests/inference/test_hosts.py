@@ -321,8 +321,8 @@ def test_elsewhere_cloudformation_names_it_and_may_replace_it():
 def test_what_is_refused_is_what_ecs_documents():
     shape = botocore.session.get_session().get_service_model("ecs").shape_for("CreateCapacityProviderRequest")
     assert isinstance(shape, StructureShape)
-    reported = str(shape.members["name"].documentation)
-    refused = re.findall("<code>(\\w+)</code>", reported.split("can't be prefixed with")[1])
+    text = str(shape.members["name"].documentation)
+    refused = re.findall("<code>(\\w+)</code>", text.split("can't be prefixed with")[1])
     assert refused
     for beginning in refused:
         assert name_in(f"{beginning}-chat") is not None

@@ -233,23 +233,23 @@ def test_of_tgi_only_prefill_counts_towards_the_first_token():
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_pipelines_name_what_is_there(server: str):
-    reported = configuration(server)
-    (pipeline,) = reported["service"]["pipelines"].values()
+    collector = configuration(server)
+    (pipeline,) = collector["service"]["pipelines"].values()
     for kind in ("receivers", "processors", "exporters"):
-        assert set(pipeline[kind]) == set(reported[kind])
+        assert set(pipeline[kind]) == set(collector[kind])
 
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_components_and_keys_are_documented_ones(server: str):
-    reported = configuration(server)
-    assert set(reported["receivers"]) == RECEIVERS
-    assert {name: set(settings) <= PROCESSORS[name] for name, settings in reported["processors"].items()} == {
+    collector = configuration(server)
+    assert set(collector["receivers"]) == RECEIVERS
+    assert {name: set(settings) <= PROCESSORS[name] for name, settings in collector["processors"].items()} == {
         "memory_limiter": True,
         "cumulativetodelta": True,
     }
-    assert set(reported["exporters"]) == {"awsemf"}
-    assert set(reported["exporters"]["awsemf"]) == EXPORTER
-    (scrape,) = reported["receivers"]["prometheus"]["config"]["scrape_configs"]
+    assert set(collector["exporters"]) == {"awsemf"}
+    assert set(collector["exporters"]["awsemf"]) == EXPORTER
+    (scrape,) = collector["receivers"]["prometheus"]["config"]["scrape_configs"]
     assert set(scrape) == SCRAPE
 
 
@@ -272,6 +272,6 @@ def test_a_scrape_ends_before_the_next_and_memory_is_limited_below_the_container
 @pytest.mark.parametrize("server", SERVERS)
 def test_nothing_in_it_is_taken_for_a_variable(server: str):
     """The collector replaces `${name}`, and Prometheus' own part of the configuration takes `$1` for a group."""
-    reported = configuration(server)
-    assert "${" not in json.dumps(reported)
-    assert "$" not in json.dumps(reported["receivers"])
+    collector = configuration(server)
+    assert "${" not in json.dumps(collector)
+    assert "$" not in json.dumps(collector["receivers"])

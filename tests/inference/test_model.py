@@ -175,9 +175,9 @@ def test_the_container_runs_the_same_file_as_no_one():
     assert (container.entry_point, container.command) == (["python3", "-c"], [check_source()])
     assert (container.essential, container.user, container.readonly_root_filesystem) == (False, "65534:65534", True)
     environment: Any = container.environment
-    reported = {each.name: each.value for each in environment}
-    assert json.loads(reported["LLM_FLEET_MODEL_REQUESTED"]) == REQUESTED
-    assert reported["LLM_FLEET_MODEL_PATH"] == "/model"
+    variables = {each.name: each.value for each in environment}
+    assert json.loads(variables["LLM_FLEET_MODEL_REQUESTED"]) == REQUESTED
+    assert variables["LLM_FLEET_MODEL_PATH"] == "/model"
 
 
 def test_there_is_nothing_to_look_at_of_a_model_on_the_hub():

@@ -41,11 +41,11 @@ def test_the_target_waits_for_its_service(templates: dict[str, Any]):
 
 def test_requests_in_a_task_are_followed(find: Find):
     policy = only(find("AWS::ApplicationAutoScaling::ScalingPolicy"))
-    reported = policy["TargetTrackingScalingPolicyConfiguration"]
-    assert reported["TargetValue"] == 5  # a batch of 4, and 1 that may wait
-    assert reported["ScaleInCooldown"] > reported["ScaleOutCooldown"] >= 900
-    assert "PredefinedMetricSpecification" not in reported
-    queries = {query["Id"]: query for query in reported["CustomizedMetricSpecification"]["Metrics"]}
+    target = policy["TargetTrackingScalingPolicyConfiguration"]
+    assert target["TargetValue"] == 5  # a batch of 4, and 1 that may wait
+    assert target["ScaleInCooldown"] > target["ScaleOutCooldown"] >= 900
+    assert "PredefinedMetricSpecification" not in target
+    queries = {query["Id"]: query for query in target["CustomizedMetricSpecification"]["Metrics"]}
     assert [id for id, query in queries.items() if query["ReturnData"]] == ["total"]
     assert queries["total"]["Expression"] == "waiting + running"
     stat = queries["waiting"]["MetricStat"]
@@ -66,13 +66,13 @@ def test_requests_a_minute_as_the_fallback(stack: cdk.Stack):
     spec = SPEC.narrowed(ServiceSpec, minimum=1, maximum=3, scaling=Scaling(requests_per_minute_target=40))
     policy = ServiceScaling(stack, "Scaling", spec=spec, metrics=METRICS, service=service).policy
     assert policy is not None
-    reported = stack.resolve(policy.target_tracking_scaling_policy_configuration)
-    assert reported["targetValue"] == 40
-    assert reported["predefinedMetricSpecification"] == {
+    target = stack.resolve(policy.target_tracking_scaling_policy_configuration)
+    assert target["targetValue"] == 40
+    assert target["predefinedMetricSpecification"] == {
         "predefinedMetricType": "ALBRequestCountPerTarget",
         "resourceLabel": "app/chat/50dc6c495c0c9188/targetgroup/chat/73e2d6bc24d8a067",
     }
-    assert "customizedMetricSpecification" not in reported
+    assert "customizedMetricSpecification" not in target
 
 
 def test_every_alarm_calls_someone_when_someone_was_named(find: Find):
@@ -145,8 +145,8 @@ def test_the_collector_is_no_reason_to_stop_and_is_reported_all(find: Find):
     assert ":latest" not in container["Image"]
     (variable,) = container["Environment"]
     assert variable["Name"] == "AOT_CONFIG_CONTENT"
-    reported = json.loads(text(variable["Value"]))
-    assert reported["exporters"]["awsemf"]["log_group_name"] == "{'Ref': 'Logs'}"
+    configuration = json.loads(text(variable["Value"]))
+    assert configuration["exporters"]["awsemf"]["log_group_name"] == "{'Ref': 'Logs'}"
     # ECS's limit for a whole task definition; the server's container needs room next to it.
     assert len(variable["Value"]["Fn::Join"][1][0]) < 16 * 1024
 

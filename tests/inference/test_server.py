@@ -191,9 +191,9 @@ def test_only_a_model_of_the_hub_makes_the_server_ask_the_hub() -> None:
 def test_all_that_is_wrong_is_reported_at_once() -> None:
     problems = check_server(TgiServer(batch_size=0, max_best_of=0, image="tgi"))
     assert [problem.code.value for problem in problems] == ["LF700", "LF701", "LF704", "LF704"]
-    with pytest.raises(FleetError) as reported:
+    with pytest.raises(FleetError) as error:
         TgiServer(usage_stats=cast(Any, "of"))
-    assert [(problem.code.value, problem.where) for problem in reported.value.problems] == [("LF114", "usage_stats")]
+    assert [(problem.code.value, problem.where) for problem in error.value.problems] == [("LF114", "usage_stats")]
 
 
 @pytest.mark.parametrize("kind", ServerKind)

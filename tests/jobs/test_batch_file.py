@@ -77,8 +77,8 @@ def test_rendering_nothing_changes_nothing() -> None:
 
 def test_options_of_sbatch_are_replaced_or_added_before_the_first_command() -> None:
     text = render_batch_file(template("train"), directives={"nodes": 8, "partition": "trn1", "hold": None})
-    reported = {one.name: one.value for one in BatchFile.parse(text).directives}
-    assert (reported["nodes"], reported["partition"], reported["hold"]) == ("8", "trn1", None)
+    options = {one.name: one.value for one in BatchFile.parse(text).directives}
+    assert (options["nodes"], options["partition"], options["hold"]) == ("8", "trn1", None)
     assert text.count("--nodes") == 1
     assert BatchFile.parse(text).late_directives == ()
 

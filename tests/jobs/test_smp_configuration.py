@@ -58,15 +58,15 @@ def test_all_that_is_wrong_is_reported_together() -> None:
 
 
 def test_values_of_the_job_are_filled_in() -> None:
-    reported = SmpConfiguration(tensor_parallel_degree=4, sm_activation_offloading=True)
-    assert json.loads(render_smp(reported, RUN)) == {
+    configuration = SmpConfiguration(tensor_parallel_degree=4, sm_activation_offloading=True)
+    assert json.loads(render_smp(configuration, RUN)) == {
         "hybrid_shard_degree": 16,
         "sm_activation_offloading": True,
         "tensor_parallel_degree": 4,
         "context_parallel_degree": 2,
         "random_seed": 42,
     }
-    assert reported.for_library == {"sm_activation_offloading": True, "tensor_parallel_degree": 4}
+    assert configuration.for_library == {"sm_activation_offloading": True, "tensor_parallel_degree": 4}
 
 
 def test_the_old_name_of_the_seed_wins_over_the_jobs() -> None:

@@ -85,9 +85,9 @@ def _on_parallelcluster() -> NodeManifest:
 def test_on_parallelcluster_entry_and_pointer_have_keys_of_their_own(stack: cdk.Stack) -> None:
     bundle = _bundle(stack, manifest=_on_parallelcluster())
     (logical_id,) = Template.from_stack(stack).find_resources("Custom::LlmFleetBundle")
-    reported = [bundle.entry_s3_uri, bundle.pointer_s3_uri, bundle.checksums_sha256]
+    tokens = [bundle.entry_s3_uri, bundle.pointer_s3_uri, bundle.checksums_sha256]
     attributes = ["EntryS3Uri", "PointerS3Uri", "ChecksumsSha256"]
-    assert stack.resolve(reported) == [{"Fn::GetAtt": [logical_id, name]} for name in attributes]
+    assert stack.resolve(tokens) == [{"Fn::GetAtt": [logical_id, name]} for name in attributes]
     assert _properties(stack)["Entry"] == "on_node_configured.sh"
 
 

@@ -91,7 +91,7 @@ def test_rendered_manifest_meets_the_schema_and_reports_what_nodes_must_find() -
 
 
 @pytest.mark.parametrize(
-    ("name", "platform", "efa", "reported"),
+    ("name", "platform", "efa", "expected"),
     [
         ("ml.trn2.48xlarge", NodePlatform.HYPERPOD, True, (16, 0)),
         ("p5.48xlarge", NodePlatform.PARALLELCLUSTER, True, (32, 8)),
@@ -100,10 +100,10 @@ def test_rendered_manifest_meets_the_schema_and_reports_what_nodes_must_find() -
     ],
 )
 def test_the_manifest_has_the_efa_interfaces_of_nodes_and_of_lustre(
-    name: str, platform: NodePlatform, efa: bool, reported: tuple[int | None, int | None]
+    name: str, platform: NodePlatform, efa: bool, expected: tuple[int | None, int | None]
 ) -> None:
     rendered = render_instance_type(name, platform, efa=efa)
-    assert (rendered["efa_interfaces"], rendered["lustre_efa_interfaces"]) == reported
+    assert (rendered["efa_interfaces"], rendered["lustre_efa_interfaces"]) == expected
 
 
 def test_whatever_nodes_can_be_reported_is_rendered_as_the_schema_has_it(stack: cdk.Stack, tmp_path: Path) -> None:
@@ -310,17 +310,17 @@ def test_nodes_of_a_fleet_without_metrics_are_reported_what_they_always_were() -
 
 
 @pytest.mark.parametrize(
-    ("metrics", "reported"),
+    ("metrics", "expected"),
     [
         (ClusterMetrics.cloudwatch(), {"log_group": "/llm-fleet/metrics/train-0a1b2c3d", "remote_write_url": None}),
         (ClusterMetrics.prometheus(workspace_arn=ARN), {"log_group": None, "remote_write_url": URL}),
     ],
 )
-def test_both_sides_understand_what_nodes_are_reported(metrics: ClusterMetrics, reported: dict[str, Any]) -> None:
+def test_both_sides_understand_what_nodes_are_reported(metrics: ClusterMetrics, expected: dict[str, Any]) -> None:
     document = rendered(metrics)
     VALIDATOR.validate(document)
     check(document, SCHEMA)
-    assert document["metrics"].items() >= {**reported, "namespace": "LlmFleet/Nodes", "seconds": 60}.items()
+    assert document["metrics"].items() >= {**expected, "namespace": "LlmFleet/Nodes", "seconds": 60}.items()
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_generated_list_of_steps_is_that_of_the_step_files() -> None:
 
 
 def test_the_catalog_reads_every_step_with_all_that_is_reported_of_it() -> None:
-    reported = json.loads(make_node_steps.PLACE.read_text(encoding="utf-8"))["facts"]
+    facts = json.loads(make_node_steps.PLACE.read_text(encoding="utf-8"))["facts"]
     read = {
         name: {
             "summary": step.summary,
@@ -359,4 +359,4 @@ def test_the_catalog_reads_every_step_with_all_that_is_reported_of_it() -> None:
         }
         for name, step in node_steps().items()
     }
-    assert read == reported
+    assert read == facts

@@ -171,8 +171,8 @@ def test_the_compile_cache_is_there_where_something_compiles() -> None:
         "max_age_days": 30,
         "max_gib": None,
     }
-    reported = rendered(compile_cache=CompileCache(max_age_days=7, max_gib=100), folder="/fsx/t")["compile_cache"]
-    assert reported == {"folder": "/fsx/t/compile-cache", "max_age_days": 7, "max_gib": 100}
+    cache = rendered(compile_cache=CompileCache(max_age_days=7, max_gib=100), folder="/fsx/t")["compile_cache"]
+    assert cache == {"folder": "/fsx/t/compile-cache", "max_age_days": 7, "max_gib": 100}
     assert rendered(where=place(group("g", GPU)))["compile_cache"] is None
 
 

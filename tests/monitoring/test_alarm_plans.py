@@ -185,8 +185,8 @@ def test_every_metric_is_published() -> None:
         "AWS/RDS": {"FreeStorageSpace", "DatabaseConnections"},
         "AWS/Lambda": {"Errors", "Invocations"},
     }
-    requested = {(metric.namespace, metric.name) for metric in _metrics(every())}
-    assert {(space, name) for space, name in requested if name not in published[space]} == set()
+    used = {(metric.namespace, metric.name) for metric in _metrics(every())}
+    assert {(space, name) for space, name in used if name not in published[space]} == set()
     assert counted == set(account_metrics().metrics.values())
 
 

@@ -89,8 +89,8 @@ def _the_chats_can_only_look(stack: cdk.Stack) -> None:
 def _the_budget_takes_the_right_to_start_from_the_roles(stack: cdk.Stack) -> None:
     (budget,) = resources(stack, "AWS::Budgets::Budget")
     assert budget["Budget"]["CostFilters"] == {"TagKeyValue": ["user:team$research"]}
-    reported = [one["Notification"] for one in budget["NotificationsWithSubscribers"]]
-    assert [(one["NotificationType"], one["Threshold"]) for one in reported] == [
+    notifications = [one["Notification"] for one in budget["NotificationsWithSubscribers"]]
+    assert [(one["NotificationType"], one["Threshold"]) for one in notifications] == [
         *(("ACTUAL", share) for share in (50, 80, 100)),
         ("FORECASTED", 100),
     ]
@@ -116,9 +116,9 @@ def _the_budget_comes_after_its_right_to_report(stack: cdk.Stack) -> None:
 
 def _the_function_knows_clusters_and_days(stack: cdk.Stack) -> None:
     (function,) = resources(stack, "AWS::Lambda::Function")
-    reported = function["Environment"]["Variables"]
-    assert json.loads(reported["CLUSTERS"]) == {"train": "hyperpod", "lab-0123abcd": "parallelcluster"}
-    assert reported["RETENTION_DAYS"] == "30"
+    variables = function["Environment"]["Variables"]
+    assert json.loads(variables["CLUSTERS"]) == {"train": "hyperpod", "lab-0123abcd": "parallelcluster"}
+    assert variables["RETENTION_DAYS"] == "30"
     rules = resources(stack, "AWS::Events::Rule")
     (pattern,) = [one["EventPattern"] for one in rules if "EventPattern" in one]
     assert pattern["detail"] == {"ClusterName": ["train"]}

@@ -31,14 +31,12 @@ class Logs:
     """The used calls of CloudWatch Logs. `races`: HyperPod creates the log group just before the function."""
 
     def __init__(self, groups: Mapping[str, dict[str, Any]] | None = None, *, races: bool = False) -> None:
-        self.groups = {name: {"logGroupName": name, **reported} for name, reported in (groups or {}).items()}
+        self.groups = {name: {"logGroupName": name, **settings} for name, settings in (groups or {}).items()}
         self.races = races
         self.writes = 0
 
     def describe_log_groups(self, *, logGroupNamePrefix: str) -> dict[str, Any]:
-        return {
-            "logGroups": [reported for name, reported in self.groups.items() if name.startswith(logGroupNamePrefix)]
-        }
+        return {"logGroups": [group for name, group in self.groups.items() if name.startswith(logGroupNamePrefix)]}
 
     def create_log_group(self, *, logGroupName: str) -> None:
         self.writes += 1
@@ -63,10 +61,10 @@ class SageMaker:
         self.calls = 0
 
     def describe_cluster(self, *, ClusterName: str) -> dict[str, Any]:
-        reported = self.clusters.get(ClusterName, refusal("ResourceNotFound"))
-        if isinstance(reported, Exception):
-            raise reported
-        return {"ClusterArn": ARN, "InstanceGroups": [{"TargetCount": 6, "CurrentCount": len(reported) % 7}]}
+        nodes = self.clusters.get(ClusterName, refusal("ResourceNotFound"))
+        if isinstance(nodes, Exception):
+            raise nodes
+        return {"ClusterArn": ARN, "InstanceGroups": [{"TargetCount": 6, "CurrentCount": len(nodes) % 7}]}
 
     def get_paginator(self, _: str) -> Any:
         return SimpleNamespace(paginate=self._pages)

@@ -54,10 +54,10 @@ def read(tmp_path: Path, content: Any, cluster: str | None = None) -> DeployedCo
 
 
 def refused(tmp_path: Path, content: Any, cluster: str | None = None) -> Any:
-    with pytest.raises(FleetError) as reported:
+    with pytest.raises(FleetError) as error:
         read(tmp_path, content, cluster)
-    (problem,) = reported.value.problems
-    assert str(tmp_path) in str(reported.value)
+    (problem,) = error.value.problems
+    assert str(tmp_path) in str(error.value)
     return problem
 
 
@@ -69,10 +69,10 @@ def test_a_template(tmp_path: Path, wrap: str) -> None:
         "get-template": {"TemplateBody": plain, "StagesAvailable": ["Original"]},
         "get-template of YAML": {"TemplateBody": yaml.safe_dump(plain), "StagesAvailable": ["Original"]},
     }[wrap]
-    reported = read(tmp_path, content)
-    assert reported.configuration == _CONFIGURATION
-    assert (reported.cluster_name, reported.version) == ("train-12345678", "3.16.1")
-    assert reported.source == str(tmp_path / "deployed")
+    deployed = read(tmp_path, content)
+    assert deployed.configuration == _CONFIGURATION
+    assert (deployed.cluster_name, deployed.version) == ("train-12345678", "3.16.1")
+    assert deployed.source == str(tmp_path / "deployed")
 
 
 def test_the_version_in_an_address_that_cloudformation_joins(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_the_version_in_an_address_that_cloudformation_joins(tmp_path: Path) -> 
 
 
 def test_short_forms_of_functions(tmp_path: Path) -> None:
-    reported = read(
+    deployed = read(
         tmp_path,
         """
         Resources:
@@ -100,7 +100,7 @@ def test_short_forms_of_functions(tmp_path: Path) -> None:
                   Map: !FindInMap [A, B, C]
         """,
     )
-    assert reported.configuration["HeadNode"] == {
+    assert deployed.configuration["HeadNode"] == {
         "Networking": {"SubnetId": {"Ref": "Subnet"}},
         "Image": {"Fn::If": ["Own", {"Fn::Sub": "ami-${Id}"}, {"Fn::GetAtt": ["Image", "Id"]}]},
         "Since": "2026-01-01",
@@ -113,9 +113,9 @@ def test_an_attribute_of_a_nested_stack_keeps_its_dots() -> None:
 
 
 def test_parallelclusters_own_yaml(tmp_path: Path) -> None:
-    reported = read(tmp_path, yaml.safe_dump(_CONFIGURATION))
-    assert reported.configuration == _CONFIGURATION
-    assert (reported.cluster_name, reported.version) == (None, None)
+    deployed = read(tmp_path, yaml.safe_dump(_CONFIGURATION))
+    assert deployed.configuration == _CONFIGURATION
+    assert (deployed.cluster_name, deployed.version) == (None, None)
 
 
 @pytest.mark.parametrize("name", ["train-12345678", "train", "Cluster"])
@@ -165,9 +165,9 @@ def test_what_is_no_configuration(tmp_path: Path, content: str, code: Code) -> N
 
 def test_what_is_no_file(tmp_path: Path) -> None:
     for place in (tmp_path / "missing", tmp_path):
-        with pytest.raises(FleetError) as reported:
+        with pytest.raises(FleetError) as error:
             DeployedConfiguration.from_file(place)
-        assert reported.value.problems[0].code is Code.PC_DEPLOYED_UNREADABLE
+        assert error.value.problems[0].code is Code.PC_DEPLOYED_UNREADABLE
     large = tmp_path / "large"
     large.write_bytes(b" " * (8 * 1024 * 1024 + 1))
     with pytest.raises(FleetError, match="more than 8,388,608 bytes"):
@@ -176,7 +176,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 
 def test_digests_report_published_scripts_apart(tmp_path: Path) -> None:
     one, same, two = (read(tmp_path, template(scripts=scripts, Cluster=cluster())) for scripts in ("one", "one", "two"))
-    marked = [with_digests(reported.configuration, reported.script_digests) for reported in (one, same, two)]
+    marked = [with_digests(deployed.configuration, deployed.script_digests) for deployed in (one, same, two)]
     assert marked[0] == marked[1] != marked[2]
     assert one.configuration == two.configuration
     script = marked[0]["Scheduling"]["SlurmQueues"][0]["CustomActions"]["OnNodeConfigured"]["Script"]["Fn::GetAtt"]

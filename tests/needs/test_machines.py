@@ -42,7 +42,7 @@ def test_a_type_that_the_catalog_does_not_have():
 def test_bandwidths_are_those_of_ec2():
     with gzip.open(str(files("moto.ec2").joinpath("resources", "instance_types.json.gz"))) as file:
         types = json.load(file)
-    reported = {
+    bandwidths = {
         name: sum(
             card["PeakBandwidthInGbps"]
             for card in one["NetworkInfo"]["NetworkCards"]
@@ -51,7 +51,7 @@ def test_bandwidths_are_those_of_ec2():
         for name, one in types.items()
         if one["NetworkInfo"].get("EfaSupported")
     }
-    assert load("efa_bandwidth")["efa_gbps"] == reported
+    assert load("efa_bandwidth")["efa_gbps"] == bandwidths
     assert efa_gbps("m5.xlarge") is None
 
 

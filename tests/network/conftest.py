@@ -33,9 +33,9 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
     def new(changes: dict[str, Any]) -> Template:
         app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("network")))
         stack = cdk.Stack(app, "Test", env=ENVIRONMENT)
-        reported: dict[str, Any] = {"availability_zone_ids": ["usw2-az4"], **changes}
-        features = reported.pop("endpoint_features", ())
-        FleetNetwork(stack, "Network", NetworkSpec(**reported), endpoint_features=features)
+        settings: dict[str, Any] = {"availability_zone_ids": ["usw2-az4"], **changes}
+        features = settings.pop("endpoint_features", ())
+        FleetNetwork(stack, "Network", NetworkSpec(**settings), endpoint_features=features)
         return Template.from_stack(stack)
 
     return made

@@ -19,10 +19,10 @@ ONE_ZONE = ["usw2-az4"]
 SUBNET = "AWS::EC2::Subnet"
 
 
-def resources(**reported: Any) -> dict[str, Any]:
+def resources(**changes: Any) -> dict[str, Any]:
     stack = cdk.Stack(cdk.App(), "Test", env=ENVIRONMENT)
     good: dict[str, Any] = {"availability_zone_ids": ONE_ZONE}
-    FleetNetwork(stack, "Network", NetworkSpec(**{**good, **reported}))
+    FleetNetwork(stack, "Network", NetworkSpec(**{**good, **changes}))
     return Template.from_stack(stack).to_json()["Resources"]
 
 
@@ -95,11 +95,11 @@ def test_a_small_network_has_no_room(stack: cdk.Stack) -> None:
 
 
 def test_an_existing_network_gives_what_it_was_reported(stack: cdk.Stack) -> None:
-    reported: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "vpc": "vpc-0123456789abcdef0",
         "subnets": {"usw2-az4": "subnet-0123456789abcdef0"},
     }
-    bare = FleetNetwork.from_attributes(stack, "Bare", ExistingNetworkSpec(**reported))
+    bare = FleetNetwork.from_attributes(stack, "Bare", ExistingNetworkSpec(**settings))
     assert [subnet.subnet_id for subnet in bare.load_balancer_subnets(public=False).values()] == [
         "subnet-0123456789abcdef0"
     ]
@@ -109,7 +109,7 @@ def test_an_existing_network_gives_what_it_was_reported(stack: cdk.Stack) -> Non
         stack,
         "Whole",
         ExistingNetworkSpec(
-            **reported,
+            **settings,
             private_subnets={"usw2-az4": "subnet-0123456789abcdef1", "usw2-az1": "subnet-0123456789abcdef2"},
             public_subnets={"usw2-az4": "subnet-0123456789abcdef3", "usw2-az1": "subnet-0123456789abcdef4"},
             vpc_cidrs=["10.20.0.0/16"],

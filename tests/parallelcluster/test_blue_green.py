@@ -139,16 +139,16 @@ def test_synth_refuses_what_the_update_would(build: Build, deployed: DeployedCon
 
 
 def test_synth_takes_what_the_update_can_and_reports_the_plan(build: Build, deployed: DeployedConfiguration):
-    (reported,) = synth(build(deployed=deployed, queues=[Queue.trainium("trn1", max_count=8)]))
-    assert reported.startswith(f"an update of {deployed.cluster_name};")
-    assert "4 -> 8" in reported
-    assert "the update passes" in reported
+    (message,) = synth(build(deployed=deployed, queues=[Queue.trainium("trn1", max_count=8)]))
+    assert message.startswith(f"an update of {deployed.cluster_name};")
+    assert "4 -> 8" in message
+    assert "the update passes" in message
 
 
 def test_a_new_cluster_that_is_meant(build: Build, deployed: DeployedConfiguration):
     change = {"head_node": HeadNode(instance_type="m5.4xlarge"), "immutable_changes": ImmutableChanges.NEW_CLUSTER}
-    (reported,) = synth(build(deployed=deployed, **change))
-    assert f"in addition to {deployed.cluster_name};" in reported
+    (message,) = synth(build(deployed=deployed, **change))
+    assert f"in addition to {deployed.cluster_name};" in message
 
 
 def test_a_change_that_needs_a_stopped_fleet(build: Build, deployed: DeployedConfiguration):

@@ -122,8 +122,8 @@ def test_the_cluster_depends_on_what_outlives_it_and_is_compared_as_it_was_deplo
     subnet = deployed.configuration["HeadNode"]["Networking"]["SubnetId"]
     assert list(subnet) == ["Fn::ImportValue"], "no Ref, as it would be before the references are resolved"
     stacks = fleet(tmp_path, max_count=8, deployed=deployed).synth().stacks
-    (reported,) = [str(message.entry.data) for stack in stacks for message in stack.messages]
-    assert "1 change (free: 1); the update passes" in reported
+    (text,) = [str(message.entry.data) for stack in stacks for message in stack.messages]
+    assert "1 change (free: 1); the update passes" in text
 
 
 def test_two_clusters_share_a_network_and_its_files(tmp_path: Path):

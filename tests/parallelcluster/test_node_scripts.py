@@ -54,14 +54,14 @@ def test_groups_by_what_they_are_for(stack: cdk.Stack, make: Make):
         ],
         login_pools=[LoginPool(name="cpu", instance_type="m5.large")],
     )
-    reported = written_manifest(stack)
-    assert (reported["platform"], reported["fleet"], reported["cluster"]) == (
+    manifest = written_manifest(stack)
+    assert (manifest["platform"], manifest["fleet"], manifest["cluster"]) == (
         "parallelcluster",
         "train",
         cluster.cluster_name,
     )
-    assert reported["accounting"] is None, "ParallelCluster sets it up itself"
-    groups = [(group["name"], group["role"], group["partition"], group["hook"]) for group in reported["groups"]]
+    assert manifest["accounting"] is None, "ParallelCluster sets it up itself"
+    groups = [(group["name"], group["role"], group["partition"], group["hook"]) for group in manifest["groups"]]
     assert groups == [
         ("HeadNode", "Controller", None, "OnNodeConfigured"),
         ("trn1", "Compute", "trn1", "OnNodeConfigured"),
@@ -111,11 +111,11 @@ def test_users_buckets_and_steps(stack: cdk.Stack, make: Make, tmp_path: Path):
         s3_mounts=[S3Mount(bucket=corpus, mount_path="/s3/c", groups=["HeadNode"])],
         scripts=NodeScripts(own=OwnSteps(folder=tmp_path, steps=[OwnStep(name="tools", script="tools.sh")])),
     )
-    reported = written_manifest(stack)
-    assert reported["users"][0]["name"] == "ada"
-    assert reported["s3_mounts"][0]["groups"] == ["HeadNode"]
-    assert [step["name"] for step in reported["steps"]["own"]] == ["tools"]
-    assert reported["reports"]["s3_uri"].endswith(f"/reports/train/{reported['cluster']}/")
+    manifest = written_manifest(stack)
+    assert manifest["users"][0]["name"] == "ada"
+    assert manifest["s3_mounts"][0]["groups"] == ["HeadNode"]
+    assert [step["name"] for step in manifest["steps"]["own"]] == ["tools"]
+    assert manifest["reports"]["s3_uri"].endswith(f"/reports/train/{manifest['cluster']}/")
 
 
 def test_a_bucket_for_a_group_that_is_not_there(stack: cdk.Stack, make: Make):
@@ -143,10 +143,10 @@ def test_own_step_without_its_script(make: Make, tmp_path: Path):
 def test_names_that_are_tokens_name_no_place_in_the_bucket(stack: cdk.Stack, make: Make):
     fleet = cdk.CfnParameter(stack, "Fleet").value_as_string
     cluster = make(fleet_name=fleet, head_node=HeadNode(instance_type="m5.2xlarge"))
-    reported = written_manifest(stack)
-    assert reported["fleet"] == "<Fleet>"
-    assert reported["reports"]["s3_uri"].endswith(f"/{cluster.cluster_name}/")
-    assert "<Fleet>" not in reported["reports"]["s3_uri"]
+    manifest = written_manifest(stack)
+    assert manifest["fleet"] == "<Fleet>"
+    assert manifest["reports"]["s3_uri"].endswith(f"/{cluster.cluster_name}/")
+    assert "<Fleet>" not in manifest["reports"]["s3_uri"]
 
 
 def test_nodes_of_a_type_that_only_the_reservation_knows(stack: cdk.Stack, make: Make):
@@ -269,9 +269,9 @@ def test_what_each_node_starts_with(deployed: dict[str, Any]):
         root = first["Script"].removesuffix("/on_node_configured.sh")
         assert first["Args"] == [f"{root}/current", group]
         later = node["CustomActions"]["OnNodeUpdated"]
-        prefix, digest, reported = later["Args"]
+        prefix, digest, group_name = later["Args"]
         assert later["Script"] == f"{prefix}on_node_configured.sh"
-        assert (prefix.startswith(f"{root}/"), len(digest), reported) == (True, 64, group)
+        assert (prefix.startswith(f"{root}/"), len(digest), group_name) == (True, 64, group)
     queue = deployed["Scheduling"]["SlurmQueues"][0]["CustomActions"]
     assert queue["OnNodeConfigured"]["Args"][-1] == "trn1"
     assert "OnNodeUpdated" not in queue, "ParallelCluster replaces compute nodes instead"

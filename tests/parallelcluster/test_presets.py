@@ -82,10 +82,10 @@ def around(*queues: Queue, region: str) -> Any:
 @pytest.mark.parametrize("name", PRESETS)
 def test_our_rules_and_parallelclusters_schema_take_it(name: str, oracle: Oracle) -> None:
     whole = around(PRESETS[name](), region="us-east-2")
-    reported = render_configuration(whole, HOOKS, POLICIES)
+    rendered = render_configuration(whole, HOOKS, POLICIES)
     assert check_parallelcluster(whole) == []
-    assert check_configuration(reported) == []
-    assert oracle.schema(reported) == []
+    assert check_configuration(rendered) == []
+    assert oracle.schema(rendered) == []
 
 
 @pytest.mark.parametrize("second_trainium", [False, True])

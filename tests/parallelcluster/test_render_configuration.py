@@ -82,8 +82,8 @@ def short(place: str) -> str:
 
 def typed_places() -> set[str]:
     """All typed keys as the schema places them, without those that only point to other places of overrides."""
-    reported = {f"{place}/{key}" if place else key for place, keys in TYPED_KEYS.items() for key in keys}
-    return {key for key in reported if not any(place and short(place).startswith(short(key)) for place in Place)}
+    typed = {f"{place}/{key}" if place else key for place, keys in TYPED_KEYS.items() for key in keys}
+    return {key for key in typed if not any(place and short(place).startswith(short(key)) for place in Place)}
 
 
 def empties(value: Any, path: str = "") -> Iterator[str]:
@@ -98,8 +98,8 @@ def empties(value: Any, path: str = "") -> Iterator[str]:
 
 
 def test_the_cluster_of_the_talk(trainium: Queue) -> None:
-    reported = render_configuration(cluster(trainium, head_node=HeadNode(instance_type="c5.4xlarge", subnet=subnet())))
-    assert reported == {
+    rendered = render_configuration(cluster(trainium, head_node=HeadNode(instance_type="c5.4xlarge", subnet=subnet())))
+    assert rendered == {
         "Region": "us-west-2",
         "Image": {"Os": "alinux2023"},
         "HeadNode": {
@@ -146,10 +146,10 @@ def test_the_cluster_of_the_talk(trainium: Queue) -> None:
 
 def test_every_attribute_is_rendered_and_every_rendered_key_is_known_to_the_overrides() -> None:
     """`TYPED_KEYS` is what the rendering writes, neither less nor more, so that no override passes by an attribute."""
-    reported = render_configuration(cluster_of_everything(accounting=DATABASE), HOOKS, POLICIES)
-    rendered = set(places(reported))
+    written = render_configuration(cluster_of_everything(accounting=DATABASE), HOOKS, POLICIES)
+    rendered = set(places(written))
     typed = typed_places()
-    assert check_configuration(reported) == []
+    assert check_configuration(written) == []
     unknown = [
         place
         for place in rendered
@@ -166,9 +166,9 @@ def test_every_typed_key_is_one_of_parallelcluster() -> None:
 
 @pytest.mark.parametrize("accounting", [None, DATABASE])
 def test_parallelcluster_reads_a_cluster_of_everything(oracle: Oracle, accounting: Accounting | None) -> None:
-    reported = render_configuration(cluster_of_everything(accounting=accounting), HOOKS, POLICIES)
-    assert oracle.schema(reported) == []
-    assert list(empties(reported)) == []
+    rendered = render_configuration(cluster_of_everything(accounting=accounting), HOOKS, POLICIES)
+    assert oracle.schema(rendered) == []
+    assert list(empties(rendered)) == []
 
 
 def as_cloudformation_hands_over(value: Any) -> Any:
@@ -181,14 +181,14 @@ def as_cloudformation_hands_over(value: Any) -> Any:
 
 
 def test_parallelcluster_reads_it_as_cloudformation_hands_it_over(oracle: Oracle) -> None:
-    reported = as_cloudformation_hands_over(render_configuration(cluster_of_everything(), HOOKS, POLICIES))
-    assert oracle.schema(reported) == []
-    assert check_configuration(reported) == []
+    rendered = as_cloudformation_hands_over(render_configuration(cluster_of_everything(), HOOKS, POLICIES))
+    assert oracle.schema(rendered) == []
+    assert check_configuration(rendered) == []
 
 
 def test_hooks_and_policies_go_to_their_nodes() -> None:
-    reported = render_configuration(cluster_of_everything(), HOOKS, POLICIES)
-    nodes = [reported["HeadNode"], reported["Scheduling"]["SlurmQueues"][0], reported["LoginNodes"]["Pools"][0]]
+    rendered = render_configuration(cluster_of_everything(), HOOKS, POLICIES)
+    nodes = [rendered["HeadNode"], rendered["Scheduling"]["SlurmQueues"][0], rendered["LoginNodes"]["Pools"][0]]
     assert [node["Iam"] for node in nodes] == [{"AdditionalIamPolicies": [{"Policy": POLICY}]}] * 3
     assert [list(node["CustomActions"]) for node in nodes] == [
         ["OnNodeConfigured", "OnNodeUpdated"],
@@ -204,8 +204,8 @@ def test_hooks_and_policies_go_to_their_nodes() -> None:
 def test_an_external_slurmdbd(trainium: Queue) -> None:
     secret = "arn:aws:secretsmanager:us-west-2:111122223333:secret:munge-AbCdEf"
     outside = Accounting(slurmdbd_host="10.0.0.10", port=6819, munge_key_secret=secret)
-    reported = render_configuration(cluster(trainium, accounting=outside))
-    assert reported["Scheduling"]["SlurmSettings"] == {
+    rendered = render_configuration(cluster(trainium, accounting=outside))
+    assert rendered["Scheduling"]["SlurmSettings"] == {
         "QueueUpdateStrategy": "DRAIN",
         "ExternalSlurmdbd": {"Host": "10.0.0.10", "Port": 6819},
         "MungeKeySecretArn": secret,
@@ -223,15 +223,15 @@ def test_a_home_of_its_own_leaves_the_default_user_a_local_one(trainium: Queue) 
 
 def test_a_login_pool_without_a_subnet_is_in_the_head_nodes(trainium: Queue) -> None:
     pool = LoginPool(name="users", instance_type="m5.large")
-    (reported,) = render_configuration(cluster(trainium, login_pools=[pool]))["LoginNodes"]["Pools"]
-    assert reported["Networking"] == {"SubnetIds": [SUBNET]}
+    (rendered,) = render_configuration(cluster(trainium, login_pools=[pool]))["LoginNodes"]["Pools"]
+    assert rendered["Networking"] == {"SubnetIds": [SUBNET]}
 
 
 def test_overrides_are_laid_in_at_their_places(trainium: Queue, oracle: Oracle) -> None:
     policy = {"Policy": "arn:aws:iam::111122223333:policy/parallelcluster-mine"}
     proxy = {"Networking": {"Proxy": {"HttpProxyAddress": "https://proxy.example.com:3128"}}}
     template = {"LaunchTemplateOverrides": {"LaunchTemplateId": "lt-0123456789abcdef0", "Version": 1}}
-    reported = render_configuration(
+    rendered = render_configuration(
         cluster(
             Queue(
                 name="work",
@@ -253,20 +253,20 @@ def test_overrides_are_laid_in_at_their_places(trainium: Queue, oracle: Oracle) 
         ),
         policies=POLICIES,
     )
-    queue = reported["Scheduling"]["SlurmQueues"][0]
+    queue = rendered["Scheduling"]["SlurmQueues"][0]
     assert queue["Networking"] == {"SubnetIds": [SUBNET], **proxy["Networking"]}
     assert queue["ComputeResources"][0]["LaunchTemplateOverrides"]["Version"] == 1
-    assert reported["HeadNode"]["Iam"]["AdditionalIamPolicies"] == [{"Policy": POLICY}, policy]
-    assert reported["LoginNodes"]["Pools"][0]["Networking"]["Proxy"] == proxy["Networking"]["Proxy"]
-    assert reported["Scheduling"]["SlurmSettings"]["Dns"] == {"DisableManagedDns": True}
-    assert reported["Imds"] == {"ImdsSupport": "v1.0"}
-    assert oracle.schema(reported) == []
+    assert rendered["HeadNode"]["Iam"]["AdditionalIamPolicies"] == [{"Policy": POLICY}, policy]
+    assert rendered["LoginNodes"]["Pools"][0]["Networking"]["Proxy"] == proxy["Networking"]["Proxy"]
+    assert rendered["Scheduling"]["SlurmSettings"]["Dns"] == {"DisableManagedDns": True}
+    assert rendered["Imds"] == {"ImdsSupport": "v1.0"}
+    assert oracle.schema(rendered) == []
 
 
 def nodes_with(**overrides: Any) -> list[dict[str, Any]]:
     """Head node, queue and login pool, each with security groups, policies and `overrides`."""
     shared: dict[str, Any] = {"security_groups": [group()], "overrides": overrides}
-    reported = render_configuration(
+    rendered = render_configuration(
         cluster(
             Queue.cpu("work", instance_type="c5.4xlarge", max_count=1, subnets=[subnet()], **shared),
             head_node=HeadNode(instance_type="m5.2xlarge", subnet=subnet(), **shared),
@@ -274,8 +274,8 @@ def nodes_with(**overrides: Any) -> list[dict[str, Any]]:
         ),
         policies=POLICIES,
     )
-    assert check_configuration(reported) == []
-    return [reported["HeadNode"], reported["Scheduling"]["SlurmQueues"][0], reported["LoginNodes"]["Pools"][0]]
+    assert check_configuration(rendered) == []
+    return [rendered["HeadNode"], rendered["Scheduling"]["SlurmQueues"][0], rendered["LoginNodes"]["Pools"][0]]
 
 
 def test_security_groups_in_place_of_parallelclusters_are_joined_by_ours() -> None:
@@ -298,9 +298,9 @@ def test_tokens_stay_tokens(trainium: Queue) -> None:
     stack = cdk.Stack()
     bucket = cdk.CfnParameter(stack, "Size", type="Number")
     storage = SharedStorage.lustre("fsx", file_system_id=bucket.value_as_string)
-    reported = render_configuration(cluster(trainium, shared_storage=[storage]))
-    assert stack.resolve(reported)["SharedStorage"][0]["FsxLustreSettings"] == {"FileSystemId": {"Ref": "Size"}}
-    assert check_configuration(reported) == []
+    rendered = render_configuration(cluster(trainium, shared_storage=[storage]))
+    assert stack.resolve(rendered)["SharedStorage"][0]["FsxLustreSettings"] == {"FileSystemId": {"Ref": "Size"}}
+    assert check_configuration(rendered) == []
 
 
 @pytest.mark.parametrize(
@@ -311,5 +311,5 @@ def test_whether_a_job_has_its_nodes_to_itself_is_written_where_it_is_set(
     given: bool | None, rendered: bool | None
 ) -> None:
     nodes = ComputeResource(name="nodes", instance_types=["c5.4xlarge"])
-    reported = render_configuration(cluster(Queue(name="work", resources=[nodes], exclusive=given)))
-    assert reported["Scheduling"]["SlurmQueues"][0].get("JobExclusiveAllocation") is rendered
+    configuration = render_configuration(cluster(Queue(name="work", resources=[nodes], exclusive=given)))
+    assert configuration["Scheduling"]["SlurmQueues"][0].get("JobExclusiveAllocation") is rendered

@@ -83,12 +83,12 @@ def test_references_of_the_cdk_are_reported_by_their_ids() -> None:
     ],
 )
 def test_storage(storage: SharedStorage, rendered: dict[str, Any]) -> None:
-    reported = render_storage(storage)
-    (section,) = set(reported) - {"MountDir", "Name", "StorageType"}
-    assert reported == {
+    configuration = render_storage(storage)
+    (section,) = set(configuration) - {"MountDir", "Name", "StorageType"}
+    assert configuration == {
         "MountDir": storage.mount_dir, "Name": storage.name, "StorageType": storage.kind.value, section: rendered,
     }  # fmt: skip
-    assert check_section(reported, "SharedStorage[]") == []
+    assert check_section(configuration, "SharedStorage[]") == []
     assert check_shared_storage(storage) == []
 
 

@@ -108,9 +108,9 @@ def made() -> Made:
     stack = cdk.Stack(app, "People", env=cdk.Environment(account="111122223333", region="us-west-2"))
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE]))
     lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=4800), network=network)
-    requested = directory(stack)
+    ldap = directory(stack)
     munge: Any = secretsmanager.Secret.from_secret_complete_arn(stack, "Munge", SECRET.replace("reader", "munge"))
-    train = hyperpod(stack, "Train", network, lustre=lustre, users=[ADA], slurm_accounts=ACCOUNTS, directory=requested)
+    train = hyperpod(stack, "Train", network, lustre=lustre, users=[ADA], slurm_accounts=ACCOUNTS, directory=ldap)
     batch = ParallelCluster(
         stack,
         "Batch",
@@ -119,7 +119,7 @@ def made() -> Made:
             queues=[Queue.cpu("cpu", instance_type="c6i.8xlarge", max_count=2)],
             users=[ADA],
             slurm_accounts=ACCOUNTS,
-            directory=requested,
+            directory=ldap,
             accounting=Accounting(slurmdbd_host="db.example", munge_key_secret=munge),
         ),
         network=network,
@@ -246,9 +246,7 @@ def test_clusters_on_one_file_system_cannot_contradict_each_other(made: Made) ->
 
 
 def test_everything_that_is_wrong_is_reported_by_the_construct_too(made: Made) -> None:
-    requested = directory(
-        cdk.Stack(), uris=["ldap://one.corp.example.com"], certificate=Path("missing.pem"), first_id=2000
-    )
+    ldap = directory(cdk.Stack(), uris=["ldap://one.corp.example.com"], certificate=Path("missing.pem"), first_id=2000)
     with pytest.raises(FleetError) as error:
         hyperpod(
             made.stack,
@@ -256,7 +254,7 @@ def test_everything_that_is_wrong_is_reported_by_the_construct_too(made: Made) -
             made.network,
             users=[ADA, ClusterUser(name="bob", uid=2002)],
             slurm_accounts=[SlurmAccount(name="research", parent="top", max_jobs=-1)],
-            directory=requested,
+            directory=ldap,
         )
     assert sorted((problem.where, problem.code.value) for problem in error.value.problems) == [
         ("directory.certificate", "LF1214"),
@@ -290,17 +288,17 @@ def test_sessions_refuse_what_is_of_another_kind_in_words(made: Made, given: Any
 
 
 def test_a_password_in_place_of_its_directory_is_not_repeated() -> None:
-    reported: Any = "hunter2"
+    password: Any = "hunter2"
     with pytest.raises(FleetError, match="LF113") as error:
-        ClusterSpec(directory=reported)
+        ClusterSpec(directory=password)
     assert "hunter2" not in str(error.value)
 
 
 @pytest.mark.parametrize(("attribute", "most"), [("max_jobs", 2147483647), ("fairshare", 2147483646)])
 def test_slurmdbd_keeps_no_larger_number(attribute: str, most: int) -> None:
     def found(number: int) -> list[str]:
-        reported: dict[str, Any] = {"name": "research", attribute: number}
-        account = SlurmAccount(**reported)
+        arguments: dict[str, Any] = {"name": "research", attribute: number}
+        account = SlurmAccount(**arguments)
         return [problem.code.value for problem in check_slurm_accounts([account], [], has_accounting=True)]
 
     assert (found(most), found(most + 1)) == ([], ["LF1207"])
@@ -314,13 +312,13 @@ def test_resources_that_are_tokens_are_refused() -> None:
 
 def test_an_account_below_one_that_is_a_token_is_written_all_the_same() -> None:
     above = cdk.Fn.import_value("account")
-    reported = render_people([SlurmAccount(name="research", parent=above)], None)
-    assert reported["slurm_accounts"]["tree"][0]["parent"] == above
+    rendered = render_people([SlurmAccount(name="research", parent=above)], None)
+    assert rendered["slurm_accounts"]["tree"][0]["parent"] == above
 
 
 def test_nodes_read_what_is_written_for_them(tmp_path: Path) -> None:
     group = NodeGroup(name="head", role=NodeType.CONTROLLER, instance_types=["ml.m5.xlarge"])
-    reported = NodeManifest(
+    written = NodeManifest(
         fleet_name="people",
         region="us-west-2",
         groups=[group],
@@ -330,7 +328,7 @@ def test_nodes_read_what_is_written_for_them(tmp_path: Path) -> None:
             directory=directory(cdk.Stack()),
         ),
     )
-    document = json.loads(json.dumps(render(reported, content_hash="0" * 64, scripts_sha256="0" * 64)))
+    document = json.loads(json.dumps(render(written, content_hash="0" * 64, scripts_sha256="0" * 64)))
     (tmp_path / "fleet.json").write_text(json.dumps(document))
     scripts = Path(node_side.__file__).parents[1]
     (tmp_path / "fleet.schema.json").write_text((scripts / "fleet.schema.json").read_text())

@@ -100,6 +100,6 @@ def test_what_is_not_for_clients_ends_at_the_load_balancer(served: LocalService,
 def test_it_has_the_metrics_that_the_collector_keeps(served: LocalService, template: str):
     client(served).chat.completions.create(model=NAME, messages=user("hi"), max_tokens=3)
     scrape = collector_scrape(template, NAME)
-    reported = [line.partition(" ")[0].partition("{")[0] for line in ask_task(served.tasks[0], scrape["metrics_path"])]
+    names = [line.partition(" ")[0].partition("{")[0] for line in ask_task(served.tasks[0], scrape["metrics_path"])]
     kept = scrape["metric_relabel_configs"][0]["regex"].split("|")
-    assert [name for name in kept if not any(re.fullmatch(name, series) for series in reported)] == []
+    assert [name for name in kept if not any(re.fullmatch(name, series) for series in names)] == []

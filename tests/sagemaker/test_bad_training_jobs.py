@@ -285,7 +285,7 @@ def test_an_image_of_aws_needs_a_region_that_is_known(directory: Path):
 
 def test_a_file_system_needs_a_network(directory: Path):
     channels = {"a": Channel(uri="s3://abc/d"), "b": Channel(file_system_id="fs-0123456789abcdef0", directory="/fsx")}
-    requested = in_python.spec(directory, channels=channels)
-    (problem,) = check_training_job_place(requested, region="us-west-2", has_network=False)
+    job = in_python.spec(directory, channels=channels)
+    (problem,) = check_training_job_place(job, region="us-west-2", has_network=False)
     assert (problem.where, problem.code) == ("channels.b", "LF903")
-    assert check_training_job_place(requested, region="us-west-2", has_network=True) == []
+    assert check_training_job_place(job, region="us-west-2", has_network=True) == []

@@ -50,8 +50,8 @@ FAILURES = ROOT / "constructs" / "llm_fleet" / "functions" / "training_watch" / 
 
 
 def test_every_parameter_of_the_watch_has_its_default_and_its_why() -> None:
-    reported = {name.strip("`"): cells for name, cells in table(WATCH_PAGE, "Parameters").items()}
-    assert set(reported) == (
+    parameters = {name.strip("`"): cells for name, cells in table(WATCH_PAGE, "Parameters").items()}
+    assert set(parameters) == (
         set(inspect.signature(TrainingWatch.__init__).parameters) | set(WatchSpec.model_fields)
     ) - {
         "self",
@@ -59,18 +59,18 @@ def test_every_parameter_of_the_watch_has_its_default_and_its_why() -> None:
         "id",
         "watch",
     }
-    assert all(len(cells) == 2 and all(cells) for cells in reported.values())
+    assert all(len(cells) == 2 and all(cells) for cells in parameters.values())
 
 
 def test_defaults_are_those_of_the_code() -> None:
-    facts, reported = training_watch_facts(), table(WATCH_PAGE, "Parameters")
+    facts, parameters = training_watch_facts(), table(WATCH_PAGE, "Parameters")
     first = facts.restart.back_off_seconds
     waits = [first * 2**n for n in range(facts.restart.maximum)]
-    assert reported["`restart`"][0].startswith(
+    assert parameters["`restart`"][0].startswith(
         f"{facts.restart.maximum} restarts, after {waits[0]}, {waits[1]} and {waits[2]} s"
     )
-    assert f"more than {facts.restart.longest_back_off_seconds} s" in reported["`restart`"][0]
-    assert reported["`grace_minutes`"][0] == str(facts.grace_minutes)
+    assert f"more than {facts.restart.longest_back_off_seconds} s" in parameters["`restart`"][0]
+    assert parameters["`grace_minutes`"][0] == str(facts.grace_minutes)
     conditions = {name.split("(")[0].strip("`"): cells[-1] for name, cells in table(WATCH_PAGE, "Conditions").items()}
     assert set(conditions) == {condition.__name__ for condition in CONDITIONS}
     spike, drop = facts.loss_spike, facts.throughput_drop
@@ -80,8 +80,10 @@ def test_defaults_are_those_of_the_code() -> None:
 
 
 def test_each_condition_is_reported_with_its_fields() -> None:
-    reported = {name.split("(")[0].strip("`"): re.findall(r"\w+", name)[1:] for name in table(WATCH_PAGE, "Conditions")}
-    assert reported == {condition.__name__: list(condition.model_fields) for condition in CONDITIONS}
+    conditions = {
+        name.split("(")[0].strip("`"): re.findall(r"\w+", name)[1:] for name in table(WATCH_PAGE, "Conditions")
+    }
+    assert conditions == {condition.__name__: list(condition.model_fields) for condition in CONDITIONS}
 
 
 def test_figures_of_events() -> None:
@@ -96,8 +98,8 @@ def test_figures_of_events() -> None:
 
 def test_each_alarm_is_reported_with_what_to_do(watched: Watched) -> None:
     alarms = [re.split(r"WatchAlarms", name)[1] for name in watched.of_type("AWS::CloudWatch::Alarm")]
-    reported = [name.strip("`") for name in table(WATCH_PAGE, "Troubleshooting")]
-    assert sorted(name[: len(name) - 8] for name in alarms) == sorted(reported)
+    documented = [name.strip("`") for name in table(WATCH_PAGE, "Troubleshooting")]
+    assert sorted(name[: len(name) - 8] for name in alarms) == sorted(documented)
 
 
 def test_what_restarts_is_what_the_function_restarts() -> None:
@@ -127,14 +129,14 @@ def test_the_numbers_of_the_page_are_the_catalogs():
 
 
 def test_images_are_those_of_the_catalog():
-    reported = {cells[0]: cells[1:] for cells in rows(TRAINING_JOB_PAGE, "Images")}
+    images = {cells[0]: cells[1:] for cells in rows(TRAINING_JOB_PAGE, "Images")}
     for family in training_image_families().values():
-        default, others, _ = reported[f"`{family.maker}()`"]
+        default, others, _ = images[f"`{family.maker}()`"]
         assert default == family.default
         assert {default, *others.split(", ")} - {"none"} == set(family.versions)
-    default, others, _ = reported["`TrainingImage.smp()`"]
+    default, others, _ = images["`TrainingImage.smp()`"]
     assert (default, *others.split(", ")) == smp_versions()
-    assert {re.findall(r"\.(\w+)\(", first)[0] for first in reported} == makers_of(TrainingImage)
+    assert {re.findall(r"\.(\w+)\(", first)[0] for first in images} == makers_of(TrainingImage)
     until = training_image_families()["pytorch"].versions[training_image_families()["pytorch"].default].until
     assert f"patched until {until}" in " ".join(TRAINING_JOB_PAGE.split())
 
@@ -240,10 +242,10 @@ TIMER = (ROOT / "lifecycle_scripts/notebook_instance/systemd/llm-fleet-auto-stop
 
 
 def test_every_parameter_of_a_notebook_has_its_default_and_its_why():
-    reported = {name.strip("`"): cells for name, cells in table(NOTEBOOK_PAGE, "Parameters").items()}
+    documented = {name.strip("`"): cells for name, cells in table(NOTEBOOK_PAGE, "Parameters").items()}
     parameters = inspect.signature(TrainingNotebook.__init__).parameters
-    assert set(reported) == set(parameters) - {"self", "scope", "id"}
-    assert all(len(cells) == 2 and all(cells) for cells in reported.values())
+    assert set(documented) == set(parameters) - {"self", "scope", "id"}
+    assert all(len(cells) == 2 and all(cells) for cells in documented.values())
 
 
 def test_its_figures_are_the_catalogs():
@@ -259,10 +261,10 @@ STUDIO_PAGE = (CONSTRUCTS / "studio.md").read_text(encoding="utf-8")
 
 
 def test_every_parameter_of_studio_has_its_default_and_its_why():
-    reported = {name.strip("`"): cells for name, cells in table(STUDIO_PAGE, "Parameters").items()}
+    documented = {name.strip("`"): cells for name, cells in table(STUDIO_PAGE, "Parameters").items()}
     parameters = inspect.signature(StudioDomain.__init__).parameters
-    assert list(reported) == [name for name in parameters if name not in ("self", "scope", "id")]
-    assert all(len(cells) == 2 and all(cells) for cells in reported.values())
+    assert list(documented) == [name for name in parameters if name not in ("self", "scope", "id")]
+    assert all(len(cells) == 2 and all(cells) for cells in documented.values())
 
 
 def test_every_code_is_reported():

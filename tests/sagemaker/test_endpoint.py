@@ -165,9 +165,9 @@ def test_without_a_network_there_is_nothing_of_one() -> None:
 def test_more_instances_than_addresses_are_reported() -> None:
     stack = new_stack()
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
-    with pytest.raises(FleetError) as reported:
+    with pytest.raises(FleetError) as error:
         made(stack, network=network, instance_count=50_000)
-    assert {problem.path[0] for problem in reported.value.problems} == {"network"}
+    assert {problem.path[0] for problem in error.value.problems} == {"network"}
 
 
 def test_a_key_encrypts_what_it_can() -> None:
@@ -261,7 +261,7 @@ def test_the_outputs_say_how_to_ask() -> None:
 
 def test_all_is_reported_at_once_and_nothing_is_made() -> None:
     stack = new_stack()
-    with pytest.raises(FleetError) as reported:
+    with pytest.raises(FleetError) as error:
         made(
             stack,
             model=EndpointModel.from_hub("owner/huge", parameters=70_000_000_000),
@@ -269,7 +269,7 @@ def test_all_is_reported_at_once_and_nothing_is_made() -> None:
             network_isolation=True,
             log_retention_days=31,
         )
-    assert {problem.code for problem in reported.value.problems} == {
+    assert {problem.code for problem in error.value.problems} == {
         SageMakerCode.ENDPOINT_FIT,
         SageMakerCode.ENDPOINT_VOLUME,
         SageMakerCode.ENDPOINT_ISOLATED,
@@ -286,9 +286,9 @@ def test_all_is_reported_at_once_and_nothing_is_made() -> None:
     ],
 )
 def test_values_of_another_class_are_reported(changes: dict[str, Any]) -> None:
-    with pytest.raises(FleetError) as reported:
+    with pytest.raises(FleetError) as error:
         made(**changes)
-    (problem,) = reported.value.problems
+    (problem,) = error.value.problems
     assert (problem.code, problem.path[:1]) == (Code.WRONG_TYPE, tuple(changes))
     assert problem.remedy
 
@@ -303,7 +303,7 @@ def test_what_was_reported_of_an_image_is_a_warning() -> None:
 def test_a_uri_that_only_the_deployment_knows_needs_its_repository() -> None:
     stack = new_stack()
     uri = cdk.Fn.import_value("image")
-    with pytest.raises(FleetError) as reported:
+    with pytest.raises(FleetError) as error:
         made(stack, image=EndpointImage.of(uri))
-    assert "from_ecr" in reported.value.problems[0].remedy
+    assert "from_ecr" in error.value.problems[0].remedy
     assert GPT_J.location == "EleutherAI/gpt-j-6b"

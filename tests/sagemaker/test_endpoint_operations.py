@@ -80,9 +80,9 @@ def test_another_bucket_is_written_to_below_its_prefix_only() -> None:
     key = "arn:aws:kms:us-west-2:111122223333:key/1"
     capture = DataCapture(uri="s3://my-bucket/kept/", inputs=False, encryption_key_arn=key)
     endpoint = made(name="chat", data_capture=capture)
-    reported = properties(endpoint, "AWS::SageMaker::EndpointConfig")["DataCaptureConfig"]
-    assert (reported["DestinationS3Uri"], reported["KmsKeyId"]) == ("s3://my-bucket/kept/", key)
-    assert reported["CaptureOptions"] == [{"CaptureMode": "Output"}]
+    configuration = properties(endpoint, "AWS::SageMaker::EndpointConfig")["DataCaptureConfig"]
+    assert (configuration["DestinationS3Uri"], configuration["KmsKeyId"]) == ("s3://my-bucket/kept/", key)
+    assert configuration["CaptureOptions"] == [{"CaptureMode": "Output"}]
     assert resources(endpoint, "AWS::S3::Bucket") == []
     assert ":s3:::my-bucket/kept/chat/*" in json.dumps(role_statements(endpoint)["Capture"])
     assert role_statements(endpoint)["CaptureKey"]["Resource"] == key
@@ -167,8 +167,8 @@ def test_the_number_follows_the_load_and_no_update_puts_it_back() -> None:
     assert endpoint["RetainAllVariantProperties"] is True
     assert endpoint["ExcludeRetainedVariantProperties"] == [{"VariantPropertyType": "DataCaptureConfig"}]
     by_minute = made(scaling=EndpointScaling(maximum=2, invocations_per_minute=60, scale_in_seconds=0))
-    reported = properties(by_minute, "AWS::ApplicationAutoScaling::ScalingPolicy")
-    configuration = reported["TargetTrackingScalingPolicyConfiguration"]
+    scaling_policy = properties(by_minute, "AWS::ApplicationAutoScaling::ScalingPolicy")
+    configuration = scaling_policy["TargetTrackingScalingPolicyConfiguration"]
     assert (configuration["TargetValue"], configuration["ScaleInCooldown"]) == (60, 0)
     assert configuration["PredefinedMetricSpecification"]["PredefinedMetricType"].endswith("InvocationsPerInstance")
 
@@ -219,11 +219,11 @@ def test_a_budget_reports_topic_and_people_in_the_dollars_requested_for() -> Non
     assert budget["Budget"]["BudgetLimit"] == {"Amount": 200, "Unit": "USD"}
     assert budget["Budget"]["CostFilters"] == {"Service": ["Amazon SageMaker"]}
     assert "BudgetName" not in budget["Budget"]  # so that a changed notification can replace it
-    reported = [
+    notifications = [
         (one["Notification"]["NotificationType"], one["Notification"]["Threshold"], len(one["Subscribers"]))
         for one in budget["NotificationsWithSubscribers"]
     ]
-    assert reported == [("ACTUAL", 80, 2), ("ACTUAL", 100, 2), ("FORECASTED", 100, 2)]
+    assert notifications == [("ACTUAL", 80, 2), ("ACTUAL", 100, 2), ("FORECASTED", 100, 2)]
     policy = json.dumps(properties(operated(), "AWS::SNS::TopicPolicy"))
     assert "budgets.amazonaws.com" in policy
     alone = made(name="chat", budget=EndpointBudget(monthly_usd=9, emails=["a@example.com"], tagged_only=True))

@@ -41,11 +41,11 @@ def statements(stack: cdk.Stack) -> dict[str, dict[str, Any]]:
 
 def test_defaults_are_private_encrypted_and_stopped_when_idle(stack: cdk.Stack):
     made(stack)
-    reported = properties(stack)
-    assert (reported["DirectInternetAccess"], reported["RootAccess"]) == ("Disabled", "Disabled")
-    assert (reported["InstanceType"], reported["PlatformIdentifier"]) == ("ml.t3.medium", "notebook-al2023-v1")
-    assert reported["InstanceMetadataServiceConfiguration"] == {"MinimumInstanceMetadataServiceVersion": "2"}
-    assert {"KmsKeyId", "SubnetId", "SecurityGroupIds", "LifecycleConfigName", "NotebookInstanceName"} <= set(reported)
+    notebook = properties(stack)
+    assert (notebook["DirectInternetAccess"], notebook["RootAccess"]) == ("Disabled", "Disabled")
+    assert (notebook["InstanceType"], notebook["PlatformIdentifier"]) == ("ml.t3.medium", "notebook-al2023-v1")
+    assert notebook["InstanceMetadataServiceConfiguration"] == {"MinimumInstanceMetadataServiceVersion": "2"}
+    assert {"KmsKeyId", "SubnetId", "SecurityGroupIds", "LifecycleConfigName", "NotebookInstanceName"} <= set(notebook)
     (bucket,) = Template.from_stack(stack).find_resources("AWS::S3::Bucket").values()
     assert bucket["UpdateReplacePolicy"] == "Retain"
     assert {"Itself", "TrainingJobs", "Endpoints", "PassItself"} <= set(statements(stack))
@@ -105,9 +105,9 @@ def test_a_repository_with_a_secret_is_made_for_it(stack: cdk.Stack):
             GitRepository(url="https://github.com/a/ours.git", branch="main", secret_arn=secret),
         ],
     )
-    reported = properties(stack)
-    assert reported["DefaultCodeRepository"] == "https://github.com/a/open.git"
-    assert "CodeRepositoryName" in str(reported["AdditionalCodeRepositories"])
+    notebook = properties(stack)
+    assert notebook["DefaultCodeRepository"] == "https://github.com/a/open.git"
+    assert "CodeRepositoryName" in str(notebook["AdditionalCodeRepositories"])
     (repository,) = Template.from_stack(stack).find_resources("AWS::SageMaker::CodeRepository").values()
     assert repository["Properties"]["GitConfig"]["SecretArn"] == secret
     assert statements(stack)["RepositorySecrets"]["Resource"] == secret
@@ -151,9 +151,9 @@ def test_without_a_network_the_internet_is_requested_for(stack: cdk.Stack):
     with pytest.raises(FleetError, match="LF912"):
         TrainingNotebook(stack, "Private")
     described(stack, internet=True)
-    reported = properties(stack)
-    assert reported["DirectInternetAccess"] == "Enabled"
-    assert "SubnetId" not in reported
+    notebook = properties(stack)
+    assert notebook["DirectInternetAccess"] == "Enabled"
+    assert "SubnetId" not in notebook
 
 
 def test_checkers_are_reported_why_a_notebook_is_on_the_internet(app: cdk.App, stack: cdk.Stack):
@@ -178,6 +178,6 @@ def test_checkers_are_reported_why_a_notebook_is_on_the_internet(app: cdk.App, s
 def test_what_is_of_another_class_is_reported_before_the_cdk_sees_it(
     stack: cdk.Stack, arguments: dict[str, Any], where: str
 ):
-    with pytest.raises(FleetError) as reported:
+    with pytest.raises(FleetError) as error:
         described(stack, **arguments)
-    assert where in [problem.where for problem in reported.value.problems]
+    assert where in [problem.where for problem in error.value.problems]

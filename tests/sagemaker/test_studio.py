@@ -257,16 +257,16 @@ def problems(stack: cdk.Stack, **arguments: Any) -> dict[str, tuple[str, str]]:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_it_is_refused(stack: cdk.Stack, arguments: dict[str, Any], where: str, code: str):
-    reported = problems(stack, **arguments)
-    assert reported[where][0] == code
-    assert len(reported) == 1
-    assert reported[where][1]
+    found = problems(stack, **arguments)
+    assert found[where][0] == code
+    assert len(found) == 1
+    assert found[where][1]
 
 
 def test_all_is_reported_at_once(stack: cdk.Stack):
     users = {"a b": StudioUser(uid=1), "c": StudioUser(identity="c")}
-    reported = problems(stack, users=users, idle_minutes=1, volume_gib=1, instance_type="ml.x")
-    assert set(reported) == {
+    found = problems(stack, users=users, idle_minutes=1, volume_gib=1, instance_type="ml.x")
+    assert set(found) == {
         "users.a b",
         "users.a b.uid",
         "users.c.identity",
@@ -293,8 +293,8 @@ def test_a_file_system_must_be_in_an_az_of_the_domain(stack: cdk.Stack, lustre: 
 
 
 def test_sagemakers_own_internet_leads_to_no_file_system(stack: cdk.Stack, lustre: Callable[..., Any]):
-    reported = problems(stack, lustre=lustre(None), internet=True, lustre_directory="data files")
-    assert {where: code for where, (code, _) in reported.items()} == {"internet": "LF926", "lustre_directory": "LF926"}
+    found = problems(stack, lustre=lustre(None), internet=True, lustre_directory="data files")
+    assert {where: code for where, (code, _) in found.items()} == {"internet": "LF926", "lustre_directory": "LF926"}
 
 
 def test_studio_is_no_way_around_a_closed_network(stack: cdk.Stack):
@@ -306,8 +306,8 @@ def test_addresses_must_suffice_for_the_people(stack: cdk.Stack):
     network = FleetNetwork(
         stack, "Network", NetworkSpec(availability_zone_ids=ZONES, cidr="10.0.0.0/24", compute_cidr="10.1.0.0/26")
     )
-    reported = problems(stack, network=network, users={f"user{n}": StudioUser() for n in range(10)})
-    assert {code for code, _ in reported.values()} == {"LF220"}
+    found = problems(stack, network=network, users={f"user{n}": StudioUser() for n in range(10)})
+    assert {code for code, _ in found.values()} == {"LF220"}
 
 
 def test_a_file_system_of_no_one_knows_where_is_mounted_from_all_subnets(stack: cdk.Stack, lustre: Callable[..., Any]):

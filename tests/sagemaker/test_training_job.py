@@ -91,12 +91,12 @@ def test_nag_finds_nothing(stack: cdk.Stack, app: cdk.App, tmp_path: Path) -> No
 def test_the_machine_has_the_request_and_the_jobs_alarm(stack: cdk.Stack, tmp_path: Path) -> None:
     TrainingJob(stack, "Job", job=spec(tmp_path), alarm_topic=AlarmTopic(stack, "Topic"))
     states = machine(Template.from_stack(stack))["States"]
-    requested = states["CreateJob"]["Parameters"]
-    assert requested["ResourceConfig"]["KeepAlivePeriodInSeconds"] == 600
-    assert requested["CheckpointConfig"] == {"LocalPath": "/opt/ml/checkpoints", "S3Uri.$": "$.checkpoints.uri"}
-    assert "TrainingJobName" not in requested
-    (reported,) = states["PutAlarm0"]["Parameters"]["AlarmActions"]
-    assert reported.startswith("<Topic")
+    create_job = states["CreateJob"]["Parameters"]
+    assert create_job["ResourceConfig"]["KeepAlivePeriodInSeconds"] == 600
+    assert create_job["CheckpointConfig"] == {"LocalPath": "/opt/ml/checkpoints", "S3Uri.$": "$.checkpoints.uri"}
+    assert "TrainingJobName" not in create_job
+    (topic,) = states["PutAlarm0"]["Parameters"]["AlarmActions"]
+    assert topic.startswith("<Topic")
     assert states["ReadInput"]["Parameters"]["place"]["waits"] == [300, 600, 1200, 2400, 3600]
 
 
@@ -171,9 +171,9 @@ def test_a_shell_in_a_job_that_has_none_is_reported(stack: cdk.Stack, tmp_path: 
 
 def test_arguments_of_the_wrong_class_are_reported_together(stack: cdk.Stack) -> None:
     wrong: Any = {"job": "llama", "network": "vpc-1"}
-    with pytest.raises(FleetError) as reported:
+    with pytest.raises(FleetError) as error:
         TrainingJob(stack, "Job", **wrong)
-    assert {problem.path[0] for problem in reported.value.problems} == set(wrong)
+    assert {problem.path[0] for problem in error.value.problems} == set(wrong)
 
 
 def test_a_channel_on_lustre_needs_a_network(stack: cdk.Stack, tmp_path: Path) -> None:

@@ -45,25 +45,25 @@ def watched(aws: LocalAws) -> MachineOnAws:
 
 def failure(machine: MachineOnAws, execution: str, error: str, *words: str) -> dict[str, Any]:
     """Wait for the end of a run that must fail with `error`, and leave no alarm behind."""
-    reported = machine.end(execution)
-    assert (reported["status"], reported["error"]) == ("FAILED", error), reported
+    ended = machine.end(execution)
+    assert (ended["status"], ended["error"]) == ("FAILED", error), ended
     for word in words:
-        assert word in reported["cause"]
+        assert word in ended["cause"]
     assert machine.alarms() == []
-    return reported
+    return ended
 
 
 def test_a_job_runs_from_start_to_end(aws: LocalAws, plain: MachineOnAws) -> None:
     execution = plain.start()
     job = plain.job()
     assert re.fullmatch(r"plain-\d{8}-\d{6}-[0-9a-f]{4}", job)
-    reported = plain.described(job)
-    assert reported["CheckpointConfig"] == {
+    described = plain.described(job)
+    assert described["CheckpointConfig"] == {
         "S3Uri": f"s3://bucket/checkpoints/{job}/",
         "LocalPath": "/opt/ml/checkpoints",
     }
-    assert reported["HyperParameters"] == {"epochs": "1", "rate": "0.1"}
-    assert reported["Environment"] == {"LEVEL": "info", "LLM_FLEET_EXECUTION": execution}
+    assert described["HyperParameters"] == {"epochs": "1", "rate": "0.1"}
+    assert described["Environment"] == {"LEVEL": "info", "LLM_FLEET_EXECUTION": execution}
     (alarm,) = aws.client("cloudwatch").describe_alarms(AlarmNamePrefix=job)["MetricAlarms"]
     assert alarm["AlarmName"] == f"{job}-train:loss-above"
     assert alarm["Dimensions"] == [{"Name": "TrainingJobName", "Value": job}]
@@ -86,9 +86,9 @@ def test_an_input_says_otherwise(plain: MachineOnAws) -> None:
     execution = plain.start(given)
     job = plain.job("trial")
     assert job == "plain-trial"
-    reported = plain.described(job)
-    assert reported["HyperParameters"] == {"epochs": "1", "rate": "0.5", "new": "x"}
-    assert reported["CheckpointConfig"]["S3Uri"] == "s3://other/run/"
+    described = plain.described(job)
+    assert described["HyperParameters"] == {"epochs": "1", "rate": "0.5", "new": "x"}
+    assert described["CheckpointConfig"]["S3Uri"] == "s3://other/run/"
     plain.move(job, "Completed")
     assert plain.end(execution)["output"]["checkpoints"] == "s3://other/run/"
 
@@ -118,12 +118,12 @@ def test_a_failed_job_fails_the_run_in_its_words(plain: MachineOnAws) -> None:
 
 def test_an_image_of_another_region_is_refused(aws: LocalAws) -> None:
     image = REQUEST["AlgorithmSpecification"]["TrainingImage"].replace("us-west-2", "us-east-1")
-    requested = {**REQUEST["AlgorithmSpecification"], "TrainingImage": image}
+    algorithm = {**REQUEST["AlgorithmSpecification"], "TrainingImage": image}
     role_arn = role(aws, "far-training", "sagemaker")
-    far = MachineOnAws(aws, "far", request={**REQUEST, "RoleArn": role_arn, "AlgorithmSpecification": requested})
-    reported = far.end(far.start())
-    assert reported["status"] == "FAILED"
-    assert "provide the valid <region>.<dns-suffix>: 'us-west-2.amazonaws.com'" in reported["cause"]
+    far = MachineOnAws(aws, "far", request={**REQUEST, "RoleArn": role_arn, "AlgorithmSpecification": algorithm})
+    ended = far.end(far.start())
+    assert ended["status"] == "FAILED"
+    assert "provide the valid <region>.<dns-suffix>: 'us-west-2.amazonaws.com'" in ended["cause"]
     assert far.jobs() == []
 
 
@@ -165,9 +165,9 @@ def test_a_lost_answer_makes_no_second_job_and_takes_nobodys(aws: LocalAws, plai
     aws.refuse_training_jobs("ThrottlingException", made=True)
     execution = plain.start({"name_suffix": "l-lost"})
     job = plain.job("l-lost")
-    reported = plain.end(plain.start({"name_suffix": "l-lost"}))  # another run's job is left alone
-    assert reported["error"] == "NameTaken"
-    assert "plain-l-lost" in reported["cause"]
+    ended = plain.end(plain.start({"name_suffix": "l-lost"}))  # another run's job is left alone
+    assert ended["error"] == "NameTaken"
+    assert "plain-l-lost" in ended["cause"]
     plain.move(job, "Completed")
     assert plain.end(execution)["output"]["job"] == "plain-l-lost"
 
@@ -181,10 +181,10 @@ def decide(aws: LocalAws, job: str, **item: str) -> None:
 
 def succeed(aws: LocalAws, machine: MachineOnAws, job: str, successor: str) -> None:
     """Do as the watch: start another job with the same settings."""
-    reported = machine.described(job)
+    described = machine.described(job)
     kept = ("AlgorithmSpecification", "RoleArn", "OutputDataConfig", "ResourceConfig", "StoppingCondition")
-    requested = {key: reported[key] for key in (*kept, "Environment", "HyperParameters", "CheckpointConfig")}
-    aws.client("sagemaker").create_training_job(TrainingJobName=successor, **requested)
+    request = {key: described[key] for key in (*kept, "Environment", "HyperParameters", "CheckpointConfig")}
+    aws.client("sagemaker").create_training_job(TrainingJobName=successor, **request)
     decide(aws, job, decision="restart", successor=successor, reason="it lost its node", created="1")
 
 
@@ -212,8 +212,8 @@ def test_a_decision_whose_job_never_comes_is_not_waited_for_forever(aws: LocalAw
     execution = watched.start({"name_suffix": "c"})
     watched.move(watched.job("c"), "Stopped")
     decide(aws, "watched-c", decision="restart", successor="watched-c-r1")
-    reported = failure(watched, execution, "WatchSilent", "watched-c was stopped")
-    assert "capacity" not in reported["cause"]
+    ended = failure(watched, execution, "WatchSilent", "watched-c was stopped")
+    assert "capacity" not in ended["cause"]
 
 
 def test_a_silent_watch_fails_the_run(watched: MachineOnAws) -> None:

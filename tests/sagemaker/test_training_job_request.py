@@ -85,7 +85,7 @@ def test_a_request_in_full(directory: Path):
 
 
 def test_everything_that_can_be_requested_for(directory: Path):
-    requested = spec(
+    job = spec(
         directory,
         image=TrainingImage.smp(),
         instance_type="ml.p4d.24xlarge",
@@ -107,7 +107,7 @@ def test_everything_that_can_be_requested_for(directory: Path):
         encrypt_between_nodes=False,
         tags={"team": "nlp"},
     )
-    request = render_request(requested, replace(IN_VPC, tags={"fleet": "test", "team": "all"}))
+    request = render_request(job, replace(IN_VPC, tags={"fleet": "test", "team": "all"}))
     assert faults(request) == ""
     assert set(request) == set(SHAPE.members) - {
         "DebugHookConfig", "DebugRuleConfigurations", "ExperimentConfig", "ProfilerConfig",
@@ -140,7 +140,7 @@ def test_everything_that_can_be_requested_for(directory: Path):
 
 
 @pytest.mark.parametrize(
-    ("distribution", "reported"),
+    ("distribution", "expected"),
     [
         (Distribution.none(), {}),
         (
@@ -154,34 +154,34 @@ def test_everything_that_can_be_requested_for(directory: Path):
     ],
 )
 def test_launchers_are_reported_as_the_sdk_reports_them(
-    directory: Path, distribution: Distribution, reported: dict[str, str]
+    directory: Path, distribution: Distribution, expected: dict[str, str]
 ):
     """Against sagemaker 2.257.7, `Framework._distribution_configuration`, as it was read; torchrun and SMP above."""
     request = render_request(spec(directory, distribution=distribution, hyperparameters={}), PLACE)
     own = {"sagemaker_program", "sagemaker_submit_directory", "sagemaker_container_log_level", "sagemaker_region"}
-    assert {name: text for name, text in request["HyperParameters"].items() if name not in own} == reported
+    assert {name: text for name, text in request["HyperParameters"].items() if name not in own} == expected
 
 
 def test_smddp_is_reported_its_instance(directory: Path):
-    requested = spec(
+    job = spec(
         directory,
         image=TrainingImage.smp(),
         instance_type="ml.p4d.24xlarge",
         distribution=Distribution.smddp(),
         hyperparameters={},
     )
-    reported = render_request(requested, PLACE)["HyperParameters"]
-    assert reported["sagemaker_distributed_dataparallel_enabled"] == "true"
-    assert reported["sagemaker_instance_type"] == '"ml.p4d.24xlarge"'
-    assert reported["sagemaker_distributed_dataparallel_custom_mpi_options"] == '""'
+    hyperparameters = render_request(job, PLACE)["HyperParameters"]
+    assert hyperparameters["sagemaker_distributed_dataparallel_enabled"] == "true"
+    assert hyperparameters["sagemaker_instance_type"] == '"ml.p4d.24xlarge"'
+    assert hyperparameters["sagemaker_distributed_dataparallel_custom_mpi_options"] == '""'
 
 
 def test_an_image_of_ones_own_without_a_script_gets_texts_as_they_are(directory: Path):
     own = TrainingImage.of("111122223333.dkr.ecr.us-west-2.amazonaws.com/train:1.0")
-    requested = spec(
+    job = spec(
         directory, image=own, source=None, distribution=Distribution.none(), hyperparameters={"a": "b", "c": [1, 2]}
     )
-    request = render_request(requested, replace(PLACE, source_uri=None))
+    request = render_request(job, replace(PLACE, source_uri=None))
     assert request["HyperParameters"] == {"a": "b", "c": "[1, 2]"}
     assert faults(request) == ""
 
@@ -193,8 +193,8 @@ def test_every_image_on_an_instance_for_it_in_every_region_is_valid(directory: P
         for version, facts in family.versions.items():
             for processor, region in itertools.product(facts.tags, (family.regions[0], family.regions[-1])):
                 image = TrainingImage(kind=TrainingImageKind(family.name), version=version)
-                requested = spec(directory, image=image, instance_type=instance[processor], instance_count=1)
-                request = render_request(requested, replace(PLACE, region=region))
+                job = spec(directory, image=image, instance_type=instance[processor], instance_count=1)
+                request = render_request(job, replace(PLACE, region=region))
                 address = request["AlgorithmSpecification"]["TrainingImage"]
                 assert faults(request) == ""
                 assert region in address
@@ -208,8 +208,8 @@ def test_every_instance_that_is_offered_can_be_requested_for(directory: Path):
     for name, facts in training_instances().items():
         if facts.successor is not None:
             continue
-        requested = spec(directory, image=own, instance_type=name, instance_count=1, distribution=Distribution.none())
-        request = render_request(requested, IN_VPC)
+        job = spec(directory, image=own, instance_type=name, instance_count=1, distribution=Distribution.none())
+        request = render_request(job, IN_VPC)
         assert faults(request) == ""
         assert ("VolumeKmsKeyId" in request["ResourceConfig"]) == (not facts.has_local_disks), name
         assert request["EnableInterContainerTrafficEncryption"] is False
@@ -232,16 +232,16 @@ def test_optional_parts_in_all_combinations(directory: Path, count: int):
         for names in itertools.combinations(parts, size):
             if {"spot", "warm_pool"} <= set(names):
                 continue
-            requested = spec(directory, instance_count=count, **{name: parts[name] for name in names})
-            request = render_request(requested, IN_VPC)
+            job = spec(directory, instance_count=count, **{name: parts[name] for name in names})
+            request = render_request(job, IN_VPC)
             assert faults(request) == ""
             assert ("CheckpointConfig" in request) == ("checkpoints" not in names)
             assert ("InputDataConfig" in request) == ("channels" not in names)
 
 
 def test_a_file_system_is_only_read_unless_reported(directory: Path):
-    requested = spec(directory, channels={"a": Channel(file_system_id="fs-0123456789abcdef0", directory="/fsx")})
-    (channel,) = render_request(requested, IN_VPC)["InputDataConfig"]
+    job = spec(directory, channels={"a": Channel(file_system_id="fs-0123456789abcdef0", directory="/fsx")})
+    (channel,) = render_request(job, IN_VPC)["InputDataConfig"]
     assert channel["DataSource"]["FileSystemDataSource"]["FileSystemAccessMode"] == "ro"
 
 
@@ -256,16 +256,16 @@ def test_checkpoints_need_a_place(directory: Path):
 
 
 def test_what_is_read_and_written_elsewhere_is_known(directory: Path):
-    requested = spec(
+    job = spec(
         directory,
         channels={"a": Channel(uri="s3://abc/d/", key_arn=KEY)},
         checkpoints=Checkpoints(uri="s3://def", key_arn=KEY),
         output=JobOutput(uri="s3://ghi/o"),
         tracking=Tracking(tensorboard_uri="s3://jkl/t"),
     )
-    assert requested.s3_read == (("s3://abc/d/", KEY),)
-    assert [uri for uri, _ in requested.s3_written] == ["s3://ghi/o", "s3://def", "s3://jkl/t"]
-    assert not requested.needs_network
+    assert job.s3_read == (("s3://abc/d/", KEY),)
+    assert [uri for uri, _ in job.s3_written] == ["s3://ghi/o", "s3://def", "s3://jkl/t"]
+    assert not job.needs_network
     assert spec(
         directory, channels={"a": Channel(file_system_id="fs-0123456789abcdef0", directory="/fsx")}
     ).needs_network
@@ -274,7 +274,7 @@ def test_what_is_read_and_written_elsewhere_is_known(directory: Path):
 
 def test_tokens_pass(directory: Path):
     token = "${Token[TOKEN.1]}"
-    requested = spec(
+    job = spec(
         directory,
         channels={"a": Channel(uri=f"s3://{token}/x"), "b": Channel(file_system_id=token, directory=f"/{token}/d")},
         checkpoints=Checkpoints(uri=token),
@@ -284,7 +284,7 @@ def test_tokens_pass(directory: Path):
         tracking=Tracking(mlflow_arn=token),
         training_plan_arn=token,
     )
-    assert render_request(requested, PLACE)["HyperParameters"]["a"] == f'"{token}"'
+    assert render_request(job, PLACE)["HyperParameters"]["a"] == f'"{token}"'
 
 
 def test_repositories_are_known_for_the_role(directory: Path):

@@ -95,10 +95,10 @@ def test_only_what_is_watched_comes_through(watched: Watched) -> None:
 )
 def test_an_event_may_name_the_cluster_in_any_place(watched: Watched, event: Body) -> None:
     pattern = watched.only("AWS::Events::Rule", "Clusters")["EventPattern"]
-    reported = {"source": "aws.sagemaker", "detail-type": "SageMaker HyperPod Cluster Event"}
+    changed = {"source": "aws.sagemaker", "detail-type": "SageMaker HyperPod Cluster Event"}
     matches: Any = EventPattern(None, pattern).matches_event
-    assert matches({**reported, **event})
-    assert not matches({**reported, "resources": ["cluster/x"], "detail": {}})
+    assert matches({**changed, **event})
+    assert not matches({**changed, "resources": ["cluster/x"], "detail": {}})
 
 
 def test_the_sweep_comes_by_the_queue_too(watched: Watched) -> None:
@@ -248,9 +248,9 @@ KEY = "arn:aws:kms:us-west-2:111122223333:key/01234567-89ab-cdef-0123-456789abcd
     ],
 )
 def test_arguments(stack: cdk.Stack, arguments: dict[str, Any], codes: list[str]) -> None:
-    with pytest.raises(FleetError) as reported:
+    with pytest.raises(FleetError) as error:
         make({"name": "fleet"} | arguments, stack)
-    assert [problem.code.value for problem in reported.value.problems] == codes
+    assert [problem.code.value for problem in error.value.problems] == codes
 
 
 def make(arguments: Any, stack: cdk.Stack) -> TrainingWatch:
@@ -272,9 +272,9 @@ def follow(
 
 
 def refused(watch: TrainingWatch, name: str, **more: Any) -> list[str]:
-    with pytest.raises(FleetError) as reported:
+    with pytest.raises(FleetError) as error:
         follow(watch, name, **more)
-    return [problem.code.value for problem in reported.value.problems]
+    return [problem.code.value for problem in error.value.problems]
 
 
 def test_jobs(watch: TrainingWatch) -> None:
@@ -285,8 +285,8 @@ def test_jobs(watch: TrainingWatch) -> None:
         "LF990",
     ]
     assert refused(watch, "c", uri="${Token[Uri.1]}") == ["LF993"]
-    reported = JobWatch(restart=RestartPolicy(maximum=0), conditions=WatchConditions())
-    tags = follow(watch, "d", job=job_spec("d", checkpoints=False), settings=reported)
+    settings = JobWatch(restart=RestartPolicy(maximum=0), conditions=WatchConditions())
+    tags = follow(watch, "d", job=job_spec("d", checkpoints=False), settings=settings)
     assert tags == {"llm-fleet:watch": "fleet"}
     for number in range(8):
         follow(watch, f"e{number}")
@@ -303,5 +303,5 @@ def test_who_brings_a_key_from_elsewhere_is_reported_what_it_must_let(stack: cdk
     key = kms.Key.from_key_arn(stack, "Key", KEY)
     cluster = "arn:aws:sagemaker:us-west-2:111122223333:cluster/0123456789ab"
     TrainingWatch(stack, "Watch", name="fleet", clusters=[cluster], encryption_key=key)
-    reported = Match.string_like_regexp("must allow events.amazonaws.com kms:Decrypt")
-    assert len(Annotations.from_stack(stack).find_warning("*", reported)) == 1
+    pattern = Match.string_like_regexp("must allow events.amazonaws.com kms:Decrypt")
+    assert len(Annotations.from_stack(stack).find_warning("*", pattern)) == 1

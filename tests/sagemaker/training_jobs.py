@@ -131,11 +131,11 @@ class MachineOnAws:
         """Wait for the end of an execution, and return it; its `output` as an object."""
 
         def over() -> dict[str, Any] | None:
-            reported = self._aws.client("stepfunctions").describe_execution(executionArn=execution)
-            return None if reported["status"] == "RUNNING" else reported
+            described = self._aws.client("stepfunctions").describe_execution(executionArn=execution)
+            return None if described["status"] == "RUNNING" else described
 
-        reported = self.until(over)
-        return reported | {"output": json.loads(reported.get("output") or "null")}
+        ended = self.until(over)
+        return ended | {"output": json.loads(ended.get("output") or "null")}
 
     def states(self, execution: str) -> list[str]:
         """Names of the states that an execution entered, in order."""

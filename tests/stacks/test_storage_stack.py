@@ -36,9 +36,9 @@ def test_only_a_fleet_of_services_alone_has_none(parts: str, made: bool, monkeyp
 
     monkeypatch.setattr(fleet_stacks, "StorageStack", storage)
     monkeypatch.setattr(fleet_stacks, "_network", network)
-    with pytest.raises(_Reported) as reported:
+    with pytest.raises(_Reported) as stopped:
         FleetStacks.make(None, parse_fleet(HEAD + parts))  # pyright: ignore[reportArgumentType]
-    assert reported.value.args == (made,)
+    assert stopped.value.args == (made,)
 
 
 FLEET = """

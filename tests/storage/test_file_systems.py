@@ -210,14 +210,14 @@ def test_an_existing_file_system_in_the_group_of_its_clients_needs_no_rules(stac
 
 def test_descriptions_name_the_owner_in_characters_that_ec2_accepts(stack: cdk.Stack, network: Network):
     LustreFileSystem(stack, "Bob's <data>", network=network)
-    reported = {
+    descriptions = {
         resource["Properties"].get("Description", resource["Properties"].get("GroupDescription"))
         for resource in json_of(stack)["Resources"].values()
         if resource["Type"].startswith("AWS::EC2::SecurityGroup")
     }
-    assert "FSx for Lustre: from clients to Bob-s -data-" in reported
-    assert "FSx for Lustre: Bob-s -data-" in reported
-    assert not [text for text in reported if rule_description(text) != text]
+    assert "FSx for Lustre: from clients to Bob-s -data-" in descriptions
+    assert "FSx for Lustre: Bob-s -data-" in descriptions
+    assert not [text for text in descriptions if rule_description(text) != text]
 
 
 def rule_ports(stack: cdk.Stack) -> list[tuple[Any, ...]]:

@@ -73,8 +73,8 @@ def test_efa_is_on_every_operating_system():
 
 
 def test_regions():
-    reported = (folder() / "resources" / "supported-regions").read_text(encoding="utf-8").split()
-    assert list(parallelcluster_regions()) == reported
+    regions = (folder() / "resources" / "supported-regions").read_text(encoding="utf-8").split()
+    assert list(parallelcluster_regions()) == regions
 
 
 def test_limits():
@@ -95,11 +95,11 @@ def test_limits():
 
 
 def test_storage_numbers():
-    reported = parallelcluster_limits().storage
-    assert reported["Ebs"]["any"] == CONSTANTS["MAX_EBS_COUNT"]
+    limits = parallelcluster_limits().storage
+    assert limits["Ebs"]["any"] == CONSTANTS["MAX_EBS_COUNT"]
     for ours, theirs in {"Efs": "efs", "fsx": "fsx", "raid": "raid"}.items():
-        assert reported[ours]["new"] == CONSTANTS["MAX_NEW_STORAGE_COUNT"][theirs]
-        assert reported[ours].get("existing", 0) == CONSTANTS["MAX_EXISTING_STORAGE_COUNT"][theirs]
+        assert limits[ours]["new"] == CONSTANTS["MAX_NEW_STORAGE_COUNT"][theirs]
+        assert limits[ours].get("existing", 0) == CONSTANTS["MAX_EXISTING_STORAGE_COUNT"][theirs]
 
 
 def test_denied_settings():
@@ -167,8 +167,8 @@ def test_instances():
     assert sorted(families_without_drivers()) == sorted(CONSTANTS["NVIDIA_OPENRM_UNSUPPORTED_INSTANCE_TYPES"])
     without = {
         name.partition(".")[0]
-        for name, reported in ec2_types().items()
-        if "cluster" not in reported.get("PlacementGroupInfo", {}).get("SupportedStrategies", [])
+        for name, described in ec2_types().items()
+        if "cluster" not in described.get("PlacementGroupInfo", {}).get("SupportedStrategies", [])
     }
     assert families_without_placement_group() == without
     facts = [ec2_instance(name) for name in ec2_instance_names()]

@@ -50,8 +50,8 @@ def test_theirs_takes_the_neighbors(oracle: Oracle):
 
 def unlike_good(cluster: PlacedParallelCluster) -> dict[str, Any]:
     """The attributes in which `cluster` is not the good one."""
-    reported = {field.name: getattr(cluster, field.name) for field in fields(cluster)}
-    return {name: value for name, value in reported.items() if value != getattr(GOOD, name)}
+    values = {field.name: getattr(cluster, field.name) for field in fields(cluster)}
+    return {name: value for name, value in values.items() if value != getattr(GOOD, name)}
 
 
 def merged(clusters: Sequence[PlacedParallelCluster]) -> Iterator[PlacedParallelCluster]:

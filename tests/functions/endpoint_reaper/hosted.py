@@ -111,11 +111,11 @@ class _Watched:
         self._hosted, self._client = hosted, client
 
     def __getattr__(self, name: str) -> Any:
-        def call(**requested: Any) -> Any:
+        def call(**parameters: Any) -> Any:
             hosted = self._hosted
             hosted.calls.append(name)
             try:
-                return getattr(self._client, name)(**requested)
+                return getattr(self._client, name)(**parameters)
             finally:
                 if len(hosted.calls) - 1 == hosted.crash_at:
                     raise Crash

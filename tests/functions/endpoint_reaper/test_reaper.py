@@ -85,7 +85,7 @@ def test_a_deletion_that_takes_long_is_finished_by_a_later_run(hosted: Hosted, m
         def client(self, service: str) -> Any:
             client = super().client(service)
             if service == "sagemaker":
-                monkeypatch.setattr(client, "delete_endpoint", lambda **requested: status(self, "Deleting"))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+                monkeypatch.setattr(client, "delete_endpoint", lambda **parameters: status(self, "Deleting"))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
             return client
 
     outcome = Slow().run(patience=lambda: next(left))
@@ -114,7 +114,7 @@ def test_a_denied_resource_does_not_count_as_deleted(hosted: Hosted, monkeypatch
 
 
 def _raising(error: Exception) -> Any:
-    def call(**requested: Any) -> Any:
+    def call(**parameters: Any) -> Any:
         raise error
 
     return call

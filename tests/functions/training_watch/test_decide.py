@@ -15,9 +15,9 @@ INTERNAL = "InternalServerError: We encountered an internal error. Please try ag
 
 
 def _facts(status: str, secondary: str = "", failure: str = "", *, attempt: int = 0, **words: Any) -> JobFacts:
-    reported = {"TrainingJobStatus": status, "SecondaryStatus": secondary or status, "FailureReason": failure}
+    described = {"TrainingJobStatus": status, "SecondaryStatus": secondary or status, "FailureReason": failure}
     tags = {"llm-fleet:attempt": str(attempt), "llm-fleet:root": "job"} if attempt else {}
-    return JobFacts(description={"TrainingJobName": "job", **reported, **words}, tags=tags)
+    return JobFacts(description={"TrainingJobName": "job", **described, **words}, tags=tags)
 
 
 @pytest.mark.parametrize(

@@ -101,9 +101,9 @@ def test_alarms_of_different_jobs_are_separate() -> None:
 
 
 def _alarm(**words: Any) -> dict[str, Any]:
-    requested = {"Period": 60, "EvaluationPeriods": 15, "DatapointsToAlarm": 3, "Threshold": 2.0}
+    alarm = {"Period": 60, "EvaluationPeriods": 15, "DatapointsToAlarm": 3, "Threshold": 2.0}
     state = {"StateUpdatedTimestamp": moment(10_000.0), "ComparisonOperator": "GreaterThanThreshold"}
-    return {**requested, **state, **words}
+    return {**alarm, **state, **words}
 
 
 def _data(*points: tuple[float, float]) -> str:

@@ -311,8 +311,14 @@ def test_only_the_failed_message_of_a_batch_is_redelivered(watch: Watch) -> None
 def test_a_run_without_a_handled_message_is_an_error_that_lambda_counts(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reported = {"WATCH": "day", "TABLE": "record", "QUEUE_URL": "https://queue", "TOPIC_ARN": "topic", "SETTINGS": "{}"}
-    for name, value in reported.items():
+    variables = {
+        "WATCH": "day",
+        "TABLE": "record",
+        "QUEUE_URL": "https://queue",
+        "TOPIC_ARN": "topic",
+        "SETTINGS": "{}",
+    }
+    for name, value in variables.items():
         monkeypatch.setenv(name, value)
     misfortune = Misfortune(random.Random(0), 0, at=0, kind="throttled")
     monkeypatch.setattr(Clients, "make", lambda: watch.parts(misfortune).clients)

@@ -71,7 +71,7 @@ def _day_of_half(raw: Any, clock: Clock) -> tuple[Any, ...]:
     return (
         dict(raw.items()),
         day.world.found,
-        [(reported["Subject"], reported["Message"]) for reported in raw.published()],
+        [(message["Subject"], message["Message"]) for message in raw.published()],
     )
 
 

@@ -36,13 +36,13 @@ def s3() -> Iterator[S3Client]:
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What CloudFormation was reported."""
-    reported: list[Any] = []
+    received: list[Any] = []
 
     def send(event: dict[str, Any], answer: Any) -> None:
-        reported.append(answer)
+        received.append(answer)
 
     monkeypatch.setattr(module, "send", send)
-    return reported
+    return received
 
 
 def _stubbed(monkeypatch: pytest.MonkeyPatch, client: Any) -> list[float]:

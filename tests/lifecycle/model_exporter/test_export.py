@@ -108,7 +108,7 @@ def _run(
     log = str(work / "optimum.json")
     command.write_text(OPTIMUM_CLI.format(python=sys.executable, log=log, config=json.dumps(config), fails=fails))
     command.chmod(0o755)
-    reported = {
+    variables = {
         "hub_id": hub_id,
         "revision": revision,
         "checkpoint": f"{work}/checkpoint",
@@ -123,7 +123,7 @@ def _run(
         env={
             "PATH": f"{programs}:{os.environ['PATH']}",
             "PYTHONPATH": str(work),
-            "LLM_FLEET_EXPORT": json.dumps(reported),
+            "LLM_FLEET_EXPORT": json.dumps(variables),
         },
         capture_output=True,
         text=True,

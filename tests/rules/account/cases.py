@@ -283,7 +283,7 @@ BUCKETS = [
 ]
 
 
-def file_system(reported: dict[str, Any] | None = None, **real: Any) -> list[Problem]:
+def file_system(differences: dict[str, Any] | None = None, **real: Any) -> list[Problem]:
     is_so: dict[str, Any] = {
         "file_system_id": "fs-1",
         "kind": "LUSTRE",
@@ -294,7 +294,7 @@ def file_system(reported: dict[str, Any] | None = None, **real: Any) -> list[Pro
         "mount_name": "abcd1234",
         "efa": True,
     }
-    says: dict[str, Any] = {"kind": "LUSTRE", "path": ("storage", "fsx", "existing"), **(reported or {})}
+    says: dict[str, Any] = {"kind": "LUSTRE", "path": ("storage", "fsx", "existing"), **(differences or {})}
     return check_file_system(ExistingFileSystem(**{**is_so, **real}), ReportedFileSystem(**says))
 
 
@@ -351,8 +351,8 @@ def image(real: dict[str, Any] | None, *, for_hyperpod: bool = True) -> list[Pro
 
 
 def age(created: date | None, *features: str) -> list[Problem]:
-    requested = [image_feature(name) for name in features]
-    return check_image_age(created, requested, image="the image ami-1", owner="train/trn1", remedy="build it again")
+    used = [image_feature(name) for name in features]
+    return check_image_age(created, used, image="the image ami-1", owner="train/trn1", remedy="build it again")
 
 
 IMAGES = [

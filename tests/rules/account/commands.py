@@ -27,8 +27,8 @@ def why_not(command: str) -> str:
     if operation not in names:
         return f"{service} has no operation {operation}"
     shape = model.operation_model(names[operation]).input_shape
-    reported: dict[str, Any] = dict(shape.members) if shape else {}
-    members = {_dashed(name) for name in reported}
+    arguments: dict[str, Any] = dict(shape.members) if shape else {}
+    members = {_dashed(name) for name in arguments}
     given = {word[2:] for word in options if word.startswith("--")}
     unknown = {name for name in given - _GLOBAL if name not in members and name.removeprefix("no-") not in members}
     if unknown:

@@ -24,9 +24,9 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_rule_reports_one_thing_or_nothing(case: Case):
     assert [problem.code for problem in case.found] == ([] if case.code is None else [case.code])
-    reported = "\n".join(map(str, case.found))
+    text = "\n".join(map(str, case.found))
     for words in case.words:
-        assert words in reported
+        assert words in text
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.found], ids=lambda case: case.name)

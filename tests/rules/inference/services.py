@@ -20,9 +20,9 @@ def with_(spec: S, **changes: Any) -> S:
     return spec.narrowed(type(spec), **changes)
 
 
-def a_server(kind: ServerKind = ServerKind.TGI, settings: dict[str, Any] | None = None, **reported: Any) -> ModelServer:
+def a_server(kind: ServerKind = ServerKind.TGI, settings: dict[str, Any] | None = None, **changes: Any) -> ModelServer:
     """Return any model server, right or wrong."""
-    return SERVERS[kind].model_construct(**reported, **(settings or {}))
+    return SERVERS[kind].model_construct(**changes, **(settings or {}))
 
 
 def a_model(
@@ -31,11 +31,11 @@ def a_model(
     source: ModelSource = ModelSource.S3,
     compiled: bool = True,
     shape: ModelShape | None = TANUKI,
-    **reported: Any,
+    **changes: Any,
 ) -> Model:
     """Return any model, right or wrong."""
     place: dict[str, Any] = {_PLACES[source]: location}
-    return Model.model_construct(compiled=compiled, shape=shape, **place, **reported)
+    return Model.model_construct(compiled=compiled, shape=shape, **place, **changes)
 
 
 def named(name: str, *, compiled: bool = True) -> Model:
@@ -52,7 +52,7 @@ def service(
     front: dict[str, Any] | None = None,
     scaling: dict[str, Any] | None = None,
     instance_type: str = "inf2.xlarge",
-    **reported: Any,
+    **changes: Any,
 ) -> ServiceSpec:
     """Return a good service with some of it replaced, by attributes."""
     return ServiceSpec.model_construct(
@@ -63,4 +63,4 @@ def service(
         front=Front.model_construct(**cast("dict[str, Any]", {"plain_http": True, **(front or {})})),
         scaling=Scaling.model_construct(**(scaling or {})),
         instance_type=instance_type,
-    ).model_copy(update=reported)
+    ).model_copy(update=changes)

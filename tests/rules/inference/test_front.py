@@ -20,24 +20,24 @@ NAMED: dict[str, Any] = {"certificate_arn": CERTIFICATE}
 HTTP: dict[str, Any] = {"plain_http": True}
 
 
-def problems(**reported: Any) -> list[Problem]:
+def problems(**settings: Any) -> list[Problem]:
     """The problems of a front with these settings."""
-    return check_front(Front.model_construct(**reported))
+    return check_front(Front.model_construct(**settings))
 
 
-def refused(make: type[Spec], **reported: Any) -> list[Problem]:
+def refused(make: type[Spec], **settings: Any) -> list[Problem]:
     """The problems of a front when it is constructed in Python."""
     with pytest.raises(FleetError) as raised:
-        make(**reported)
+        make(**settings)
     return list(raised.value.problems)
 
 
-def found(**reported: Any) -> list[tuple[AnyCode, str]]:
-    return [(problem.code, problem.where) for problem in problems(**reported)]
+def found(**settings: Any) -> list[tuple[AnyCode, str]]:
+    return [(problem.code, problem.where) for problem in problems(**settings)]
 
 
 @pytest.mark.parametrize(
-    "reported",
+    "settings",
     [
         HTTP,
         NAMED,
@@ -50,12 +50,12 @@ def found(**reported: Any) -> list[tuple[AnyCode, str]]:
         {**NAMED, "api_key_secret_arn": SECRET, "longest_answer_seconds": 3600, "domain_name": "chat.example.com"},
     ],
 )
-def test_what_may_be(reported: dict[str, Any]) -> None:
-    assert check_front(Front(**reported), region="us-west-2") == []
+def test_what_may_be(settings: dict[str, Any]) -> None:
+    assert check_front(Front(**settings), region="us-west-2") == []
 
 
 @pytest.mark.parametrize(
-    ("reported", "code", "where"),
+    ("settings", "code", "where"),
     [
         ({}, Code.FRONT_PLAIN_HTTP, "certificate_arn"),
         ({**NAMED, **HTTP}, Code.FRONT_PLAIN_HTTP, "plain_http"),
@@ -84,27 +84,27 @@ def test_what_may_be(reported: dict[str, Any]) -> None:
         ({**NAMED, "domain_name": "localhost"}, Code.FRONT_DOMAIN_NAME, "domain_name"),
     ],
 )
-def test_what_may_not_be(reported: dict[str, Any], code: Code, where: str) -> None:
-    assert found(**reported) == [(code, where)]
+def test_what_may_not_be(settings: dict[str, Any], code: Code, where: str) -> None:
+    assert found(**settings) == [(code, where)]
 
 
 @pytest.mark.parametrize(
-    ("reported", "code"),
+    ("settings", "code"),
     [
         ({"certificate_arn": CERTIFICATE.replace("us-west-2", "us-east-1")}, Code.FRONT_CERTIFICATE_REGION),
         ({**NAMED, "api_key_secret_arn": SECRET.replace("us-west-2", "eu-west-1")}, Code.FRONT_API_KEY),
     ],
 )
-def test_what_is_of_another_region(reported: dict[str, Any], code: Code) -> None:
-    front = Front(**reported)
+def test_what_is_of_another_region(settings: dict[str, Any], code: Code) -> None:
+    front = Front(**settings)
     assert [problem.code for problem in check_front(front, region="us-west-2")] == [code]
     # The region is unknown: an app without an environment.
     assert check_front(front, region=cdk.Aws.REGION) == check_front(front) == []
 
 
 def test_everything_is_reported_at_once() -> None:
-    reported = {"public": True, "allowed_cidrs": ("10.0.0.0",), "longest_answer_seconds": 5000, "jwt": ISSUER}
-    assert {code for code, _ in found(**reported)} == {
+    settings = {"public": True, "allowed_cidrs": ("10.0.0.0",), "longest_answer_seconds": 5000, "jwt": ISSUER}
+    assert {code for code, _ in found(**settings)} == {
         Code.FRONT_PLAIN_HTTP,
         Code.FRONT_CIDR,
         Code.FRONT_LONGEST_ANSWER,
@@ -126,7 +126,7 @@ def test_tokens_of_the_cdk_pass() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reported", "code", "where"),
+    ("settings", "code", "where"),
     [
         ({"issuer": "http://issuer.example.com"}, Code.FRONT_JWT_URL, "issuer"),
         ({"issuer": "issuer.example.com"}, Code.FRONT_JWT_URL, "issuer"),
@@ -145,9 +145,9 @@ def test_tokens_of_the_cdk_pass() -> None:
         ({"claims": (JwtClaim(name="aud", values=("x",)),) * 11}, Code.FRONT_JWT_CLAIM, "claims"),
     ],
 )
-def test_issuers_that_a_load_balancer_cannot_ask(reported: dict[str, Any], code: Code, where: str) -> None:
+def test_issuers_that_a_load_balancer_cannot_ask(settings: dict[str, Any], code: Code, where: str) -> None:
     good: dict[str, Any] = {"issuer": ISSUER.issuer, "jwks_endpoint": ISSUER.jwks_endpoint}
-    assert [(problem.code, problem.where) for problem in check_jwt_fields(Jwt(**{**good, **reported}))] == [
+    assert [(problem.code, problem.where) for problem in check_jwt_fields(Jwt(**{**good, **settings}))] == [
         (code, where)
     ]
 

@@ -225,8 +225,8 @@ def test_a_service_that_needs_the_internet_is_reported_all_of_it() -> None:
         model=a_model("weblab/tanuki", source=ModelSource.HUB),
         front={"public": True, "authentication": Authentication.JWT},
     )
-    reported = {problem.where for problem in check_closed_network(asking, region=REGION, internet=NONE)}
-    assert reported == {"server.image", "model.hub_id", "front.public", "front.jwt.jwks_endpoint"}
+    paths = {problem.where for problem in check_closed_network(asking, region=REGION, internet=NONE)}
+    assert paths == {"server.image", "model.hub_id", "front.public", "front.jwt.jwks_endpoint"}
     assert (
         check_closed_network(asking, region=REGION, internet=InternetAccess.NAT)
         == check_closed_network(asking, region=REGION, internet=None)

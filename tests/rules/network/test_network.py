@@ -36,9 +36,9 @@ def check(**changes: Any) -> list[Problem]:
         "availability_zone_ids": ["usw2-az4"],
         "region": "us-west-2",
     }
-    reported = {**good, **changes}
-    around = {name: reported.pop(name) for name in ("endpoint_features", "region") if name in reported}
-    return check_network(NetworkSpec(**reported), **around)
+    values = {**good, **changes}
+    around = {name: values.pop(name) for name in ("endpoint_features", "region") if name in values}
+    return check_network(NetworkSpec(**values), **around)
 
 
 @pytest.mark.parametrize(
@@ -216,9 +216,9 @@ def existing(**changes: Any) -> list[Problem]:
         "security_group": "sg-01234567",
         "region": "us-west-2",
     }
-    reported = {**good, **changes}
-    region = reported.pop("region")
-    return check_existing_network(ExistingNetworkSpec(**reported), region=region)
+    values = {**good, **changes}
+    region = values.pop("region")
+    return check_existing_network(ExistingNetworkSpec(**values), region=region)
 
 
 @pytest.mark.parametrize(

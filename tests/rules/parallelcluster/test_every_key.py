@@ -79,12 +79,12 @@ def test_both_find_the_same(making: Making, extra: Mapping[str, Any], least: int
 def by_position(path: tuple[PathPart, ...]) -> str:
     """`path` with the items of lists by their position, which is always the first here."""
     key = parallelcluster_schema()
-    reported: list[str] = []
+    parts: list[str] = []
     for part in path:
-        item = key.many and reported[-1] == key.name
-        reported.append("0" if item else str(part))
+        item = key.many and parts[-1] == key.name
+        parts.append("0" if item else str(part))
         key = key if item else key.keys.get(str(part), key)
-    return "/".join(reported)
+    return "/".join(parts)
 
 
 def follows(one: str, others: set[str]) -> bool:

@@ -102,13 +102,13 @@ def _value(key: Key, number: int) -> Any:
 
 
 def _full(keys: dict[str, Key], number: int) -> dict[str, Any]:
-    reported: dict[str, Any] = {}
+    section: dict[str, Any] = {}
     for key in keys.values():
         if key.has_items:
-            reported[key.name] = [{**_full(dict(key.children), number), str(key.item_key): "item"}]
+            section[key.name] = [{**_full(dict(key.children), number), str(key.item_key): "item"}]
         else:
-            reported[key.name] = _full(dict(key.children), number) if key.is_section else _value(key, number)
-    return reported
+            section[key.name] = _full(dict(key.children), number) if key.is_section else _value(key, number)
+    return section
 
 
 def _leaves(keys: dict[str, Key], place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Key]]:

@@ -99,8 +99,8 @@ def test_the_oldest_driver_that_knows_the_images_cuda(name: str, image: Endpoint
     ],
 )
 def test_the_image_is_reported_in_its_own_words(changes: dict[str, Any], expected: dict[str, str]) -> None:
-    requested = endpoint(**changes)
-    assert variables(requested, instance(requested.instance_type)) == expected
+    changed = endpoint(**changes)
+    assert variables(changed, instance(changed.instance_type)) == expected
 
 
 def test_waits_follow_the_size_within_the_services_bounds() -> None:
@@ -129,5 +129,5 @@ def test_a_model_of_unknown_size_is_taken_as_large_as_the_memory() -> None:
     ],
 )
 def test_a_volume_only_where_there_are_no_disks(changes: dict[str, Any], expected: int | None) -> None:
-    requested = endpoint(**changes)
-    assert volume_gib(requested, instance(requested.instance_type)) == expected
+    changed = endpoint(**changes)
+    assert volume_gib(changed, instance(changed.instance_type)) == expected

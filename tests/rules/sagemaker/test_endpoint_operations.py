@@ -178,7 +178,7 @@ def test_tokens_pass() -> None:
     number: Any = cdk.Token.as_number({"Ref": "Number"})
     text = cdk.Token.as_string({"Ref": "Text"})
     names = cdk.Token.as_list({"Ref": "Names"})
-    requested: dict[str, Any] = {
+    operations: dict[str, Any] = {
         "instance_count": number,
         "data_capture": DataCapture(percent=number, uri=text),
         "scaling": EndpointScaling(maximum=number, minimum=number, concurrent_requests=number, scale_in_seconds=number),
@@ -189,5 +189,5 @@ def test_tokens_pass() -> None:
         "budget": EndpointBudget(monthly_usd=number, emails=[text]),
         "alarms": EndpointAlarms(server_error_percent=number, model_latency_ms=number, idle_hours=number),
     }
-    assert reported(**requested) == []
+    assert reported(**operations) == []
     assert endpoint(instance_count=number, scaling=EndpointScaling(maximum=number)).first_instance_count == number

@@ -101,9 +101,9 @@ def test_efa_that_no_node_can_use_is_reported(group: EfaClients, unused: bool) -
 )
 def test_efa_on_a_system_that_fsx_does_not_serve_over_it_is_reported(system: str | None, unused: bool) -> None:
     group = EfaClients(name="q", instance_types=["trn1.32xlarge"], nodes=4, system=system)
-    reported = why_efa_is_unused([group]) or ""
+    reason = why_efa_is_unused([group]) or ""
     why = f"It supports only TCP with {system}; EFA requires one of alinux2023, rhel9, ubuntu2204, ubuntu2404"
-    assert (why in reported) is unused
+    assert (why in reason) is unused
     assert connections([group]) == (0 if unused else 8)
 
 
@@ -117,10 +117,10 @@ def test_the_limit_of_connections_counts_all_groups_and_clusters() -> None:
     most = lustre_efa().connections
     assert connections([CONTROLLER, workers("ml.p5.48xlarge", 128)]) == most
     assert why_too_many_connections([workers("ml.p5.48xlarge", 128)], elsewhere=0) is None
-    reported = why_too_many_connections([workers("ml.p5.48xlarge", 128)], elsewhere=2) or ""
-    assert "up to 1024 EFA connections" in reported
-    assert "in addition to 2 from other clusters" in reported
-    assert "workers 8 on each of 128 nodes" in reported
+    reason = why_too_many_connections([workers("ml.p5.48xlarge", 128)], elsewhere=2) or ""
+    assert "up to 1024 EFA connections" in reason
+    assert "in addition to 2 from other clusters" in reason
+    assert "workers 8 on each of 128 nodes" in reason
     assert connections([workers("ml.p5.48xlarge", int(cdk.Token.as_number(cdk.Fn.ref("Count"))))]) == 0
 
 

@@ -20,8 +20,8 @@ def check(**wishes: Any) -> list[Problem]:
 
 
 def volume(name: str = "apps", quota_gib: Any = None, capacity_gib: Any = 512) -> list[Problem]:
-    requested = OpenZfsVolumeSpec(quota_gib=quota_gib)
-    return check_volume(requested, name, capacity_gib=capacity_gib, taken={"home": "it is the home"})
+    spec = OpenZfsVolumeSpec(quota_gib=quota_gib)
+    return check_volume(spec, name, capacity_gib=capacity_gib, taken={"home": "it is the home"})
 
 
 @pytest.mark.parametrize("deployment_type", open_zfs_limits().throughputs)

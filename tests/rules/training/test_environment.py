@@ -229,8 +229,8 @@ def test_a_whole_runtime_is_good() -> None:
 
 
 def names(*wanted: str) -> list[str]:
-    requested = [Wanted(name=each.partition("==")[0], version=each.partition("==")[2] or None) for each in wanted]
-    return [name for name, _ in find(requested, NXD, kind="wheel").packages]
+    wanted_packages = [Wanted(name=each.partition("==")[0], version=each.partition("==")[2] or None) for each in wanted]
+    return [name for name, _ in find(wanted_packages, NXD, kind="wheel").packages]
 
 
 def test_what_is_needed_comes_with_it() -> None:

@@ -156,14 +156,14 @@ def test_variables_that_a_release_has_no_more_are_left_out() -> None:
 
 def test_groups_that_are_alike_share_a_fabric_and_others_have_their_own() -> None:
     where = place(group("a", TRN1), group("b", TRN1), group("c", TRN2))
-    reported = fabrics(where, processes={"b": 2}, variables={"NCCL_DEBUG": "INFO", "FI_PROVIDER": "tcp"})
-    assert {name: (fabric.groups, fabric.processes) for name, fabric in reported.items()} == {
+    found = fabrics(where, processes={"b": 2}, variables={"NCCL_DEBUG": "INFO", "FI_PROVIDER": "tcp"})
+    assert {name: (fabric.groups, fabric.processes) for name, fabric in found.items()} == {
         "neuron-efa": (("a",), 32),
         "neuron-efa-2": (("b",), 2),
         "neuron-efa-3": (("c",), 64),
     }
-    assert all(fabric.variables["FI_PROVIDER"] == "tcp" for fabric in reported.values())
-    assert all(fabric.variables["NCCL_DEBUG"] == "INFO" for fabric in reported.values())
+    assert all(fabric.variables["FI_PROVIDER"] == "tcp" for fabric in found.values())
+    assert all(fabric.variables["NCCL_DEBUG"] == "INFO" for fabric in found.values())
     assert [each.groups for each in fabrics(place(group("a", TRN1), group("b", TRN1))).values()] == [("a", "b")]
 
 

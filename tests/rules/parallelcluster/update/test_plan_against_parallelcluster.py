@@ -31,8 +31,8 @@ def test_the_verdict_is_parallelclusters(oracle: Oracle, name: str) -> None:
         new = edited(old, *change)
         word = ParallelClustersWord(oracle, old, new)
         for stopped in (False, True):
-            reported = ours(plan_update(old, new, fleet_is_stopped=stopped).changes)
-            assert reported == word.reported(stopped=stopped, login_nodes=True), (strategy, stopped)
+            planned = ours(plan_update(old, new, fleet_is_stopped=stopped).changes)
+            assert planned == word.reported(stopped=stopped, login_nodes=True), (strategy, stopped)
         if not _minds_strategy(old, new):
             break
 
@@ -44,8 +44,8 @@ def test_the_verdict_is_parallelclusters_with_login_nodes_stopped(oracle: Oracle
     new = edited(old, *change)
     word = ParallelClustersWord(oracle, old, new)
     for stopped in (False, True):
-        reported = ours(plan_update(old, new, fleet_is_stopped=stopped).changes)
-        assert reported == word.reported(stopped=stopped, login_nodes=False), stopped
+        planned = ours(plan_update(old, new, fleet_is_stopped=stopped).changes)
+        assert planned == word.reported(stopped=stopped, login_nodes=False), stopped
 
 
 def _minds_strategy(old: Configuration, new: Configuration) -> bool:

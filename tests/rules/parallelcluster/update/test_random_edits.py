@@ -72,8 +72,8 @@ def test_parallelcluster_agrees(oracle: Oracle, seed: int) -> None:
     login_nodes = any(pool["Count"] for pool in old.get("LoginNodes", {}).get("Pools", []))
     word = ParallelClustersWord(oracle, old, new)
     for stopped in (False, True):
-        reported = ours(plan_update(old, new, fleet_is_stopped=stopped).changes)
-        assert reported == word.reported(stopped=stopped, login_nodes=login_nodes), stopped
+        planned = ours(plan_update(old, new, fleet_is_stopped=stopped).changes)
+        assert planned == word.reported(stopped=stopped, login_nodes=login_nodes), stopped
 
 
 def test_the_edits_come_to_something() -> None:

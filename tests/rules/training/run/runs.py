@@ -10,27 +10,27 @@ SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf"
 LLAMA_2_7B, LLAMA_3_8B, LLAMA_3_70B = "meta-llama/Llama-2-7b-hf", "meta-llama/Meta-Llama-3-8B", "meta-llama/Llama-3-70B"
 
 
-def partition(instance_type: str = "ml.trn1.32xlarge", nodes: int = 4, **reported: Any) -> TrainingPartition:
+def partition(instance_type: str = "ml.trn1.32xlarge", nodes: int = 4, **changes: Any) -> TrainingPartition:
     """Return a partition with everything that a run needs."""
-    good: dict[str, Any] = {"hub_token_secret_arn": SECRET, **reported}
+    good: dict[str, Any] = {"hub_token_secret_arn": SECRET, **changes}
     return TrainingPartition(cluster="ml", name="nodes", instance_type=instance_type, nodes=nodes, **good)
 
 
-def values(**reported: Any) -> dict[str, Any]:
+def values(**changes: Any) -> dict[str, Any]:
     """Return the arguments of a good run, with `reported` in place of its own."""
     good = {"name": "llama", "partition": partition(), "model": LLAMA_2_7B, "data": TrainingData(place="me/corpus")}
-    return {**good, **reported}
+    return {**good, **changes}
 
 
-def run(**reported: Any) -> TrainingRun:
+def run(**changes: Any) -> TrainingRun:
     """Return a good run, with `reported` in place of its own."""
-    return TrainingRun(**values(**reported))
+    return TrainingRun(**values(**changes))
 
 
-def problems(**reported: Any) -> tuple[Problem, ...]:
+def problems(**changes: Any) -> tuple[Problem, ...]:
     """Return the problems of the run; nothing of a good one."""
     try:
-        run(**reported)
+        run(**changes)
     except FleetError as error:
         return error.problems
     return ()

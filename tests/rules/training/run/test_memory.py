@@ -15,8 +15,8 @@ GIB = 1024**3
 PARAMETERS = 6_738_415_616
 
 
-def memory(**reported: object) -> MemoryEstimate:
-    found = run(**reported).memory
+def memory(**changes: object) -> MemoryEstimate:
+    found = run(**changes).memory
     assert found is not None
     return found
 
@@ -27,8 +27,8 @@ def test_the_talks_and_the_posts_run_fits():
 
 
 def test_awss_70b_on_16_nodes_fits():
-    reported = {"partition": partition(nodes=16), "model": LLAMA_3_70B, "backend": Backend.NEMO_MEGATRON}
-    assert memory(**reported, tensor_parallel=32, pipeline_parallel=8).fits
+    arguments = {"partition": partition(nodes=16), "model": LLAMA_3_70B, "backend": Backend.NEMO_MEGATRON}
+    assert memory(**arguments, tensor_parallel=32, pipeline_parallel=8).fits
 
 
 def test_7b_on_one_core_of_16_gib_does_not():
@@ -88,24 +88,24 @@ def test_more_takes_more(less: dict[str, object], more: dict[str, object]):
 
 
 def test_context_parallel_takes_its_share_of_the_activations():
-    reported = {
+    arguments = {
         "partition": partition("p5.48xlarge", 2),
         "model": LLAMA_3_8B,
         "backend": Backend.SMP,
         "tensor_parallel": 1,
     }
-    whole, half = memory(**reported), memory(**reported, context_parallel=2)
+    whole, half = memory(**arguments), memory(**arguments, context_parallel=2)
     assert half.activations == whole.activations / 2
     assert half.logits == whole.logits / 2
 
 
 def test_words_have_all_parts():
-    reported: TrainingRun = run(tensor_parallel=8)
+    good: TrainingRun = run(tensor_parallel=8)
     found = memory(tensor_parallel=8)
     assert breakdown(found) == (
         "weights 1.6 GiB, gradients 3.1 GiB, optimizer 0.6 GiB, activations 1.6 GiB, logits 0.1 GiB"
     )
-    assert spread(reported.plan) == "4 nodes x 32 processes, tensor parallel 8, data parallel 16"
+    assert spread(good.plan) == "4 nodes x 32 processes, tensor parallel 8, data parallel 16"
 
 
 def test_memory_of_gpus_is_ec2s_answer():

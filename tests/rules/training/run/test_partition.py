@@ -35,8 +35,8 @@ BAD: dict[str, tuple[str, Any, str]] = {
 @pytest.mark.parametrize("name", BAD)
 def test_each_is_a_problem_at_its_place(name: str):
     attribute, value, where = BAD[name]
-    reported = {**_good(), attribute: value}
-    (problem,) = problems(partition=type(partition())(**reported))
+    arguments = {**_good(), attribute: value}
+    (problem,) = problems(partition=type(partition())(**arguments))
     assert (problem.code.value, problem.where) == ("LF851", where)
     assert problem.remedy.startswith("write ")
 

@@ -95,8 +95,8 @@ BAD: dict[str, tuple[dict[str, Any], str, str, str]] = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_each_is_reported_once_with_a_remedy(name: str):
-    reported, code, where, remedy = BAD[name]
-    found = problems(**reported)
+    arguments, code, where, remedy = BAD[name]
+    found = problems(**arguments)
     assert [(problem.code.value, problem.where) for problem in found] == [(code, where)], found
     assert remedy in found[0].remedy
     assert found[0].message
@@ -119,8 +119,8 @@ _ALL: dict[str, Any] = {
 
 def test_what_is_left_out_of_a_run_is_no_problem():
     assert run().memory is not None
-    reported = partition(reads=("ours",), writes=("theirs",), environments=("neuron",), file_system_gib=1200)
-    good = {"partition": reported, "data": TrainingData(place="s3://ours/x"), "folder": "/fsx/me/llama"}
+    given = partition(reads=("ours",), writes=("theirs",), environments=("neuron",), file_system_gib=1200)
+    good = {"partition": given, "data": TrainingData(place="s3://ours/x"), "folder": "/fsx/me/llama"}
     export = ServedExport(to="s3://theirs/y", environment="neuron")
     assert run(**good, checkpoint=Checkpoint(mirror="s3://theirs/x"), export=export)
 

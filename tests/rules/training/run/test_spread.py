@@ -98,12 +98,12 @@ BAD: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_each_is_reported_and_its_remedies_pass_when_followed(name: str):
-    reported, expected = BAD[name]
-    found = problems(**reported)
+    arguments, expected = BAD[name]
+    found = problems(**arguments)
     assert [(problem.code.value, problem.where) for problem in found] == expected
     changes = dict(each for problem in found for each in followed(problem.remedy))
     assert changes, [problem.remedy for problem in found]
-    assert problems(**{**reported, **changes}) == ()
+    assert problems(**{**arguments, **changes}) == ()
 
 
 def followed(remedy: str) -> list[tuple[str, Any]]:
@@ -148,10 +148,10 @@ def test_where_the_partition_is_too_small_it_is_said_how_large_it_must_be():
 
 
 def test_degrees_reported_to_smp_are_the_runs():
-    reported = SmpConfiguration(tensor_parallel_degree=2, hybrid_shard_degree=4)
-    plan = run(partition=P5, model=LLAMA_3_8B, backend=Backend.SMP, smp=reported).plan
+    smp = SmpConfiguration(tensor_parallel_degree=2, hybrid_shard_degree=4)
+    plan = run(partition=P5, model=LLAMA_3_8B, backend=Backend.SMP, smp=smp).plan
     assert (plan.tensor_parallel, plan.shard_degree, plan.data_parallel) == (2, 4, 8)
-    (problem,) = problems(smp=reported)
+    (problem,) = problems(smp=smp)
     assert (problem.code, problem.where) == ("LF872", "smp")
     (problem,) = problems(partition=partition("ml.g4dn.12xlarge", 2), model="/fsx/x", shape=TrainedShape(**SMALL),
                           backend=Backend.SMP)  # fmt: skip
