@@ -132,7 +132,7 @@ def cloudformation_validate_findings(app: cdk.App) -> list[str]:
 
 
 def description_findings(app: cdk.App) -> list[str]:
-    """Descriptions of security groups and of their rules that EC2 refuses; no checker of templates looks at them."""
+    """Descriptions of security groups and of their rules that EC2 rejects; no checker of templates looks at them."""
     return [
         f"{name}: EC2 does not take {text!r}"
         for path in _templates(app)

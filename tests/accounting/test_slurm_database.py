@@ -1,4 +1,4 @@
-"""A database for accounting: what it is made of, what it keeps, and what it refuses."""
+"""A database for accounting: what it is made of, what it keeps, and what it rejects."""
 
 import json
 from typing import Any
@@ -109,7 +109,7 @@ def test_the_password_is_in_no_template_and_the_same_in_both_forms(
     generated = credentials["GenerateSecretString"]
     assert json.loads(generated["SecretStringTemplate"]) == {"username": "slurm"}
     assert generated["GenerateStringKey"] == "password"
-    assert generated["ExcludePunctuation"] is True  # slurmdbd.conf ends a value at `#`; RDS refuses `/`, `"` and `@`
+    assert generated["ExcludePunctuation"] is True  # slurmdbd.conf ends a value at `#`; RDS rejects `/`, `"` and `@`
     reference = ["{{resolve:secretsmanager:", ":SecretString:password::}}"]
     for place in (password["SecretString"], only(find("AWS::RDS::DBCluster"))["Properties"]["MasterUserPassword"]):
         assert [part for part in place["Fn::Join"][1] if isinstance(part, str)] == reference

@@ -382,7 +382,7 @@ def test_the_cluster_of_these_tests_is_good(stack: cdk.Stack) -> None:
 
 
 @pytest.mark.parametrize("count", ["4", 4.5, True], ids=repr)
-def test_a_number_that_is_none_is_refused_where_it_is_written(count: Any) -> None:
+def test_a_number_that_is_none_is_rejected_where_it_is_written(count: Any) -> None:
     with pytest.raises(FleetError) as caught:
         workers(count=count)
     assert [(problem.code.value, problem.path) for problem in caught.value.problems] == [("LF113", ("count",))]

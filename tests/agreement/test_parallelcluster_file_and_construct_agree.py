@@ -287,8 +287,8 @@ def test_efa_always_has_a_placement_group_setting(stack: cdk.Stack, oracle: Orac
         assert resource["Efa"] == {"Enabled": True}
         assert resource["Networking"] == {"PlacementGroup": {"Enabled": True}}
         del resource["Networking"]
-        refused = [finding.validator for finding in oracle.validate(configuration) if finding.level == "ERROR"]
-        assert refused == ["EfaPlacementGroupValidator"]
+        rejected = [finding.validator for finding in oracle.validate(configuration) if finding.level == "ERROR"]
+        assert rejected == ["EfaPlacementGroupValidator"]
 
 
 CHANGED = "[LF683]"

@@ -96,12 +96,12 @@ def test_what_synth_takes_the_program_takes(backend: Backend, tmp_path: Path):
             continue
         taken += 1
         settings = as_settings(made, tmp_path)
-        assert refusals(settings, made.plan.world) == [], values
+        assert rejections(settings, made.plan.world) == [], values
     assert taken > 5, "too few of them are right for this to prove anything"
 
 
 @pytest.mark.parametrize("backend", [Backend.CPU, Backend.FSDP])
-def test_what_synth_refuses_the_program_refuses(backend: Backend, tmp_path: Path):
+def test_what_synth_rejects_the_program_rejects(backend: Backend, tmp_path: Path):
     """An edited batch file was not checked during synthesis."""
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     place = partition(INSTANCES[backend], 4)
@@ -115,7 +115,7 @@ def test_what_synth_refuses_the_program_refuses(backend: Backend, tmp_path: Path
             degrees = {name: value for name, value in choices.items() if isinstance(value, int) and name != "nodes"}
             good = run(backend=backend, nodes=choices["nodes"], model="/fsx/x", shape=SHAPE, partition=place, steps=10)
             settings = as_settings(good, tmp_path, **degrees)
-            assert refusals(settings, good.plan.world), (choices, codes)
+            assert rejections(settings, good.plan.world), (choices, codes)
 
 
 def test_degrees_of_backends_are_those_of_the_catalog():
@@ -139,7 +139,7 @@ def as_settings(made: Any, folder: Path, **changes: Any) -> Settings:
     return Settings(run_folder=folder, model=folder, compile_only=1, **values)
 
 
-def refusals(settings: Settings, world: int) -> list[Failure]:
+def rejections(settings: Settings, world: int) -> list[Failure]:
     """What the program says before its processes begin, and its backend before it needs the vendor's libraries."""
     found = preflight.problems(settings, world)
     assert settings.backend in choose.names()

@@ -157,7 +157,7 @@ def weak_references(assembly: Assembly) -> list[str]:
     """Return references to another stack by `Fn::GetStackOutput`, which can keep an old value.
 
     The CDK's command line skips a stack whose template is the same, and this is the same text whatever the output's
-    value is. With `Fn::ImportValue` CloudFormation refuses to change an export in use: the update fails instead.
+    value is. With `Fn::ImportValue` CloudFormation rejects to change an export in use: the update fails instead.
     Source: document
     https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-getstackoutput.html
     (2026-07)

@@ -44,9 +44,9 @@ def test_every_field_of_a_group_is_listed() -> None:
         for path in load("hyperpod_limits")
         if path.startswith("InstanceGroups[].")
     }
-    refused = {path.split(".")[1] for path in NOT_OFFERED if path.startswith("InstanceGroups[].")}
+    rejected = {path.split(".")[1] for path in NOT_OFFERED if path.startswith("InstanceGroups[].")}
     unlimited = {"InstanceType", "CapacityRequirements", "NetworkInterface"}
-    assert set(shape.members) == offered | refused | unlimited
+    assert set(shape.members) == offered | rejected | unlimited
 
 
 @pytest.mark.parametrize(

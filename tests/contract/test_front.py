@@ -160,8 +160,8 @@ def test_each_rule_is_needed(template: str, service: str, probes: tuple[Probe, .
         assert [outcome(less, probe) for probe in probes] != wanted, name
 
 
-def test_without_its_rule_a_chat_is_refused(template: str, serve: Serve):
-    """The same, for real: the rule that forwards is taken out of the template, and the client is refused."""
+def test_without_its_rule_a_chat_is_rejected(template: str, serve: Serve):
+    """The same, for real: the rule that forwards is taken out of the template, and the client is rejected."""
     body: dict[str, Any] = json.loads(template)
     del body["Resources"][met(serving_listener(template, "tgi"), Probe("POST", CHAT, True, SERVER)).name]
     with serve("tgi", 1, body=json.dumps(body)) as service, pytest.raises(openai.AuthenticationError):

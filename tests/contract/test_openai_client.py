@@ -87,7 +87,7 @@ def test_streams_side_by_side_are_spread_over_the_tasks(tgi: LocalService):
     assert {entry.target for entry in tgi.log[before:]} == {"task-1", "task-2"}
 
 
-def test_a_wrong_key_is_refused_by_the_server_and_none_by_the_load_balancer(served: LocalService):
+def test_a_wrong_key_is_rejected_by_the_server_and_none_by_the_load_balancer(served: LocalService):
     with pytest.raises(openai.AuthenticationError):
         client(served, "wrong").chat.completions.create(model=served.service.name, messages=user("x"))
     assert served.log[-1].status == 401
@@ -111,9 +111,9 @@ def test_other_ways_to_generate_are_404_with_the_key(served: LocalService, path:
 
 
 def test_a_prompt_that_is_too_long_is_reported_and_not_retried(tgi: LocalService, vllm: LocalService):
-    with pytest.raises(openai.UnprocessableEntityError) as refused:
+    with pytest.raises(openai.UnprocessableEntityError) as rejected:
         client(tgi).chat.completions.create(model="tgi", messages=user("word " * 300))
-    assert "must have less than 256 tokens" in refused.value.response.text
+    assert "must have less than 256 tokens" in rejected.value.response.text
     with pytest.raises(openai.BadRequestError, match="maximum context length is 512 tokens"):
         client(vllm).chat.completions.create(model="vllm", messages=user("word " * 600))
 
@@ -130,9 +130,9 @@ def test_an_overloaded_tgi_is_a_rate_limit_error_and_an_error_in_a_stream(tgi: L
     chats = client(tgi).chat.completions
     busy = [chats.create(model="tgi", messages=user("count to 400"), stream=True) for _ in range(6)]
     assert [tgi.under_way(task) for task in tgi.tasks] == [3, 3]
-    with pytest.raises(openai.RateLimitError) as refused:
+    with pytest.raises(openai.RateLimitError) as rejected:
         chats.create(model="tgi", messages=user("count to 2"))
-    assert refused.value.response.json() == {"error": "Model is overloaded", "error_type": "overloaded"}
+    assert rejected.value.response.json() == {"error": "Model is overloaded", "error_type": "overloaded"}
     with pytest.raises(openai.APIError, match="Model is overloaded") as streamed:
         list(chats.create(model="tgi", messages=user("count to 2"), stream=True))
     assert not isinstance(streamed.value, openai.RateLimitError), "its status was 200, and no client retries it"
@@ -178,7 +178,7 @@ def test_a_good_token_passes(tokens: LocalService, issuer: LocalIssuer):
 
 
 @pytest.mark.parametrize("fault", ["expired", "issuer", "signature", "claim", "garbage"])
-def test_any_other_token_is_refused_by_the_load_balancer(tokens: LocalService, issuer: LocalIssuer, fault: str):
+def test_any_other_token_is_rejected_by_the_load_balancer(tokens: LocalService, issuer: LocalIssuer, fault: str):
     token = {
         "expired": lambda: issuer.token(GOOD, seconds=-1),
         "issuer": lambda: issuer.token({**GOOD, "iss": "https://other.example.com"}),
@@ -191,7 +191,7 @@ def test_any_other_token_is_refused_by_the_load_balancer(tokens: LocalService, i
     assert tokens.log[-1].target is None
 
 
-def test_without_a_token_the_load_balancer_refuses(tokens: LocalService):
+def test_without_a_token_the_load_balancer_rejects(tokens: LocalService):
     status, _ = send(tokens.url, "POST", "/v1/chat/completions", body={"messages": user("x")})
     assert (status, tokens.log[-1].target) == (401, None)
 

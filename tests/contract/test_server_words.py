@@ -91,6 +91,6 @@ def test_settings_arrive_with_their_values():
     assert settings.max_client_batch_size == 7
 
 
-def test_words_that_the_program_has_not_are_refused_when_it_starts():
+def test_words_that_the_program_has_not_are_rejected_when_it_starts():
     with pytest.raises(SettingRefused, match="--tensor-parallelism"):
         read(process(ServerKind.AWS_VLLM, extra_arguments=["--tensor-parallelism", "2"]))

@@ -115,7 +115,7 @@ BAD: dict[str, Bad] = {
         where="services.chat.front.certificate",
         edits=(FRONT, "{}"),
     ),
-    "a driver that the runtime refuses": Bad(
+    "a driver that the runtime rejects": Bad(
         code="LF706",
         where="services.chat.hosts.driver",
         edits=("hosts: ec2", 'hosts: {driver: "2.31.7.0"}'),
@@ -190,12 +190,12 @@ BAD: dict[str, Bad] = {
 @pytest.mark.parametrize("what", BAD)
 def test_one_error(what: str) -> None:
     bad = BAD[what]
-    with pytest.raises(FleetError) as refused:
+    with pytest.raises(FleetError) as rejected:
         parse_fleet(edited_text(GOOD, *bad.edits))
-    (problem,) = refused.value.problems
+    (problem,) = rejected.value.problems
     assert (problem.code.value, problem.where) == (bad.code, bad.where)
     assert problem.remedy
-    assert refused.value.subject
+    assert rejected.value.subject
 
 
 def test_the_service_of_these_tests_is_good() -> None:

@@ -139,7 +139,7 @@ def test_a_cluster_whose_nodes_run_nothing_cannot_have_the_fleets_people() -> No
         ({"lab": {"max_nodes": 4}}, "slurm_accounts.lab.max_nodes", "LF1"),
     ],
 )
-def test_accounts_that_slurm_would_refuse(accounts: dict[str, Any], place: str, code: str) -> None:
+def test_accounts_that_slurm_would_reject(accounts: dict[str, Any], place: str, code: str) -> None:
     found = reported(clusters={"a": hyperpod(slurm_accounts=accounts)})
     where = {key.removesuffix(".name"): value for key, value in found.items()}
     assert where.get(f"clusters.a.{place}", "").startswith(code), found

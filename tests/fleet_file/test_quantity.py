@@ -64,7 +64,7 @@ def test_a_number_out_of_range_is_reported_in_the_units_of_the_file() -> None:
         (SECONDS, "5 fortnights", "`30 min`"),
     ],
 )
-def test_refused_with_the_right_form(quantity: Quantity, written: Any, remedy: str) -> None:
+def test_rejected_with_the_right_form(quantity: Quantity, written: Any, remedy: str) -> None:
     with pytest.raises(PydanticCustomError) as caught:
         quantity.parse(written)
     context = caught.value.context

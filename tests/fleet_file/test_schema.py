@@ -64,7 +64,7 @@ def test_examples_name_the_schema(path: Path) -> None:
         {"clusters": {"ml": {"kind": "hyperpod", "groups": {"c": {"role": "compute", "type": "trn1", "count": 1}}}}},
     ],
 )
-def test_schema_refuses(change: dict[str, Any]) -> None:
+def test_schema_rejects(change: dict[str, Any]) -> None:
     good = values_of(ROOT / "examples/hyperpod-trn1.yaml")
     assert not jsonschema.Draft202012Validator(schema()).is_valid({**good, **change})  # pyright: ignore[reportUnknownMemberType]
 

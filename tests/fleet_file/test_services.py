@@ -63,7 +63,7 @@ def test_a_server_without_a_kind_is_tgi():
 def test_bounds_without_a_count_mean_the_same_in_the_file_and_in_python(
     written: str, arguments: dict[str, Any], tasks: tuple[int, int, int]
 ):
-    """`min: 3, max: 6` was refused in the file alone, for a `count` of 2 that no one had written (LF771)."""
+    """`min: 3, max: 6` was rejected in the file alone, for a `count` of 2 that no one had written (LF771)."""
     of_file = service(COUNT, written)
     in_python = ServiceSpec(model=Model(s3_uri=MODEL), instance_type="inf2.xlarge", **arguments)
     for spec in (of_file, in_python):

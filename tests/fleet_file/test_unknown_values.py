@@ -32,7 +32,7 @@ def test_nothing_can_be_missed_or_too_much_in_it() -> None:
     assert not UNKNOWN > 1
 
 
-def test_an_incomplete_mapping_has_what_is_known_and_holds_what_may_have_been_refused() -> None:
+def test_an_incomplete_mapping_has_what_is_known_and_holds_what_may_have_been_rejected() -> None:
     buckets = Incomplete({"data": 1})
     assert list(buckets) == ["data"]
     assert buckets["data"] == 1
@@ -46,7 +46,7 @@ NEXT_TO = {
         ("type: ml.trn1", "typ_: ml.trn1"),
         {("LF110", f"{WORKERS}.typ_")},
     ),
-    "the bucket that is named was refused": (
+    "the bucket that is named was rejected": (
         ("{data: {}}", "{data: 1}", "kind: hyperpod", "kind: hyperpod\n    reads: [data]"),
         {("LF113", "storage.buckets.data")},
     ),

@@ -51,15 +51,15 @@ def test_name_that_no_file_can_have() -> None:
     assert problem_of(Path("a\0b")).code.value == "LF101"
 
 
-def refuse_to_open(*_: object) -> None:
+def reject_to_open(*_: object) -> None:
     pytest.fail("the file was opened")
 
 
-def test_huge_file_is_refused_by_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_huge_file_is_rejected_by_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "huge.yaml"
     with path.open("wb") as file:
         file.truncate(50 * 1024 * 1024)
-    monkeypatch.setattr(Path, "open", refuse_to_open)
+    monkeypatch.setattr(Path, "open", reject_to_open)
     problem = problem_of(path)
     assert problem.code.value == "LF102"
     assert "52,428,800" in problem.message

@@ -70,7 +70,7 @@ def test_two_clusters_share_a_network_and_its_files(
 
 
 def test_two_clusters_share_the_rules_of_a_security_group(stack: cdk.Stack, network: FleetNetwork) -> None:
-    """EC2 refuses a rule that is there already."""
+    """EC2 rejects a rule that is there already."""
     own = EfaSecurityGroup(stack, "Own", vpc=network.vpc)
     workers = InstanceGroup.workers("own", "ml.trn1.32xlarge", count=1, security_groups=[own])
     for name in ("One", "Two"):
@@ -112,11 +112,11 @@ def test_a_database_lets_in_a_group_of_the_clusters_own_stack(
             rule["Properties"]["Description"] for rule in rules if rule["Properties"].get("FromPort") == 3306
         ]
         assert descriptions == ["slurmdbd on the controller of a cluster"]
-        assert descriptions == list(map(rule_description, descriptions)), "EC2 refuses other characters"
+        assert descriptions == list(map(rule_description, descriptions)), "EC2 rejects other characters"
 
 
 def test_a_group_that_is_imported_twice_is_one(app: cdk.App, stack: cdk.Stack, network: FleetNetwork) -> None:
-    """EC2 refuses a rule that is there already, whichever group or cluster asks for it."""
+    """EC2 rejects a rule that is there already, whichever group or cluster asks for it."""
     places = [
         cdk.Stack(app, name, env=cdk.Environment(account=stack.account, region=stack.region)) for name in ("One", "Two")
     ]

@@ -85,7 +85,7 @@ def test_types_that_the_validator_lacks(app: cdk.App, make: Callable[..., HyperP
     assert validator_findings(app) == []
 
 
-def test_that_validator_would_have_refused_them(app: cdk.App, stack: cdk.Stack) -> None:
+def test_that_validator_would_have_rejected_them(app: cdk.App, stack: cdk.Stack) -> None:
     group = {"executionRole": "arn:aws:iam::111122223333:role/x", "instanceCount": 1, "instanceGroupName": "a"}
     sagemaker.CfnCluster(stack, "Bare", instance_groups=[{**group, "instanceType": LAGGING[0]}])
     assert validator_findings(app) != []

@@ -1,4 +1,4 @@
-"""Every field of the API is either emitted by the construct, refused by it, or named here as not Slurm's.
+"""Every field of the API is either emitted by the construct, rejected by it, or named here as not Slurm's.
 
 Compares botocore's CreateCluster with CloudFormation's resource schema, so that a gap that closes, or a new one,
 fails the test.
@@ -62,7 +62,7 @@ def test_what_cloudformation_cannot_express() -> None:
         for path in api_paths(service_model(), "CreateClusterRequest")
         if path.startswith(group) and path not in known
     }
-    # Types and batch units are free text in the schema; the rest is what `check_cloudformation` refuses.
+    # Types and batch units are free text in the schema; the rest is what `check_cloudformation` rejects.
     free_text = ("InstanceType=", "InstanceRequirements.InstanceTypes=")
     gaps = {gap for gap in gaps if not gap.startswith(free_text) and "BatchSize.Type=" not in gap}
     assert gaps == {

@@ -77,7 +77,7 @@ def test_full_custom_nodes_of_a_cluster_that_the_api_describes(
 def test_legacy_file_takes_the_place_of_the_api(
     make: Make, properties: Properties, lustre: LustreFileSystem, tmp_path: Path
 ) -> None:
-    """HyperPod refuses `provisioning_parameters.json` and `SlurmConfig` together."""
+    """HyperPod rejects `provisioning_parameters.json` and `SlurmConfig` together."""
     (tmp_path / "provisioning_parameters.json").write_text("{}")
     script = tmp_path / "on_create.sh"
     script.write_text("#!/bin/bash\ntrue\n")

@@ -191,7 +191,7 @@ def test_everything_wrong_is_reported_together_by_the_cluster_s_parameters(
     ]
 
 
-def test_what_no_node_would_be_reported_is_refused(
+def test_what_no_node_would_be_reported_is_rejected(
     make: Make, stack: cdk.Stack, bucket: s3.IBucket, lock: Path
 ) -> None:
     everything: dict[str, Any] = {

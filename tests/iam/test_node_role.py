@@ -57,7 +57,7 @@ def test_name_and_boundary_are_passed_on(stack: cdk.Stack) -> None:
     assert "policy/ours" in str(role["Properties"]["PermissionsBoundary"])
 
 
-def test_features_too_many_for_a_policy_are_refused_before_anything_is_made(stack: cdk.Stack) -> None:
+def test_features_too_many_for_a_policy_are_rejected_before_anything_is_made(stack: cdk.Stack) -> None:
     buckets = tuple(BucketAccess(bucket_arn=f"arn:aws:s3:::bucket-number-{number}") for number in range(40))
     with pytest.raises(FleetError, match="LF420") as caught:
         NodeRole(stack, "Role", features=NodeFeatures(read_buckets=buckets))

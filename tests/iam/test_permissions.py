@@ -170,7 +170,7 @@ def test_nodes_write_the_logs_of_sessions_and_read_none() -> None:
         "kms:Decrypt", "kms:GenerateDataKey", "s3:GetEncryptionConfiguration", "s3:PutObject"
     }  # fmt: skip
     assert made["SessionBucket"].resources == ("arn:aws:s3:::demo-sessions/sessions/*",)
-    # A bucket with a key of its own would refuse the log, long after the session that it is of.
+    # A bucket with a key of its own would reject the log, long after the session that it is of.
     assert made["SessionBucketKey"].resources == (f"{_KEY}log",)
     assert keep_sessions(key_arn=None, log_group_arn=None, bucket=None) == ()
 
@@ -188,7 +188,7 @@ def test_arns_follow_the_partition() -> None:
     assert all(arn.startswith("arn:aws-cn:") and ":cn-north-1:" in arn for arn in arns)
 
 
-def test_a_policy_too_long_for_iam_is_refused() -> None:
+def test_a_policy_too_long_for_iam_is_rejected() -> None:
     assert policy_size(6144) == []
     (problem,) = policy_size(6145)
     assert problem.code.value == "LF420"

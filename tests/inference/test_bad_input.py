@@ -28,15 +28,15 @@ ELSEWHERE = "arn:aws:acm:eu-west-1:111122223333:certificate/12345678-1234-1234-1
 
 
 # What is wrong with the description itself is in tests/rules/inference/test_service.py.
-def test_an_instance_type_that_is_not_known_yet_is_refused(make: MakeService):
-    with pytest.raises(FleetError) as refused:
+def test_an_instance_type_that_is_not_known_yet_is_rejected(make: MakeService):
+    with pytest.raises(FleetError) as rejected:
         make(instance_type=cdk.Fn.ref("Type"))
-    assert [problem.code for problem in refused.value.problems] == [Code.HOST_WITHOUT_NEURON]
+    assert [problem.code for problem in rejected.value.problems] == [Code.HOST_WITHOUT_NEURON]
 
 
 def test_all_at_once_and_before_any_resource(make: MakeService, stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES[:1]))
-    with pytest.raises(FleetError) as refused:
+    with pytest.raises(FleetError) as rejected:
         make(
             network=network,
             name="ecs-chat",
@@ -47,8 +47,8 @@ def test_all_at_once_and_before_any_resource(make: MakeService, stack: cdk.Stack
             neuron_health=False,
             replace_sick_hosts=True,
         )
-    assert [problem.where for problem in refused.value.problems][:1] == ["name"]
-    assert {problem.code for problem in refused.value.problems} == {
+    assert [problem.where for problem in rejected.value.problems][:1] == ["name"]
+    assert {problem.code for problem in rejected.value.problems} == {
         Code.SERVICE_NAME,
         Code.MODEL_MEMORY,
         Code.FRONT_CERTIFICATE_REGION,
@@ -57,7 +57,7 @@ def test_all_at_once_and_before_any_resource(make: MakeService, stack: cdk.Stack
         Code.SERVICE_GRACE,
         Code.SERVICE_SICK_HOSTS,
     }
-    assert refused.value.subject == "Test/Chat"
+    assert rejected.value.subject == "Test/Chat"
     assert Template.from_stack(stack).find_resources("AWS::ECS::*") == {}
 
 
@@ -69,18 +69,18 @@ def test_a_catalog_image_needs_the_region(app: cdk.App):
         "instance_type": "inf2.xlarge",
         "front": Front(plain_http=True),
     }
-    with pytest.raises(FleetError) as refused:
+    with pytest.raises(FleetError) as rejected:
         InferenceService(stack, "Chat", ServiceSpec(**options), network=network)
-    assert [problem.code for problem in refused.value.problems] == [Code.SERVICE_REGION]
+    assert [problem.code for problem in rejected.value.problems] == [Code.SERVICE_REGION]
     # An image in a public registry needs no region.
     InferenceService(stack, "Everywhere", ServiceSpec(**options, server=AwsVllmServer()), network=network)
 
 
 def test_a_closed_network_is_reported_of_all_that_it_cannot_fetch(make: MakeService, stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES, internet=InternetAccess.NONE))
-    with pytest.raises(FleetError) as refused:
+    with pytest.raises(FleetError) as rejected:
         make(network=network, model=Model(hub_id=HUB, compiled=True), instance_type="inf2.8xlarge")
-    assert [problem.where for problem in refused.value.problems] == [
+    assert [problem.where for problem in rejected.value.problems] == [
         "model.hub_id",
         "sidecar_images.collector",
         "sidecar_images.problem_detector",
@@ -89,9 +89,9 @@ def test_a_closed_network_is_reported_of_all_that_it_cannot_fetch(make: MakeServ
 
 def test_a_public_front_in_a_closed_network_is_one_mistake(make: MakeService, stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES, internet=InternetAccess.NONE))
-    with pytest.raises(FleetError) as refused:
+    with pytest.raises(FleetError) as rejected:
         make(network=network, front=Front(plain_http=True, public=True, allowed_cidrs=("203.0.113.0/24",)))
-    assert [problem.where for problem in refused.value.problems if problem.where.startswith("front")] == [
+    assert [problem.where for problem in rejected.value.problems if problem.where.startswith("front")] == [
         "front.public"
     ]
 
@@ -114,15 +114,15 @@ def test_hosts_take_addresses_of_their_subnets_and_may_not_take_more_than_there_
 ):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES, compute_cidr="10.1.0.0/26"))
     make(id="Small", network=network, desired=2)
-    with pytest.raises(FleetError) as refused:
+    with pytest.raises(FleetError) as rejected:
         make(network=network, desired=40)
-    assert Code.SUBNET_TOO_SMALL in {problem.code for problem in refused.value.problems}
+    assert Code.SUBNET_TOO_SMALL in {problem.code for problem in rejected.value.problems}
 
 
 def test_a_network_of_another_class_is_one_problem_with_an_example(make: MakeService, stack: cdk.Stack):
-    with pytest.raises(FleetError) as refused:
+    with pytest.raises(FleetError) as rejected:
         make(network=None)
-    (problem,) = refused.value.problems
+    (problem,) = rejected.value.problems
     assert (problem.code, problem.where) == (Code.WRONG_TYPE, "network")
     assert "write FleetNetwork(" in problem.remedy
     assert Template.from_stack(stack).find_resources("AWS::ECS::*") == {}
@@ -131,9 +131,9 @@ def test_a_network_of_another_class_is_one_problem_with_an_example(make: MakeSer
 def test_what_is_no_description_is_one_problem_with_an_example(stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
     nothing: Any = "chat"
-    with pytest.raises(FleetError) as refused:
+    with pytest.raises(FleetError) as rejected:
         InferenceService(stack, "Chat", nothing, network=network)
-    (problem,) = refused.value.problems
+    (problem,) = rejected.value.problems
     assert (problem.code, problem.where) == (Code.WRONG_TYPE, "service")
     assert "write ServiceSpec(" in problem.remedy
 

@@ -207,7 +207,7 @@ def test_targets_fit_long_answers(fronts: Fronts) -> None:
     assert group["UnhealthyThresholdCount"] > group["HealthyThresholdCount"]
 
 
-def test_requests_that_are_not_clean_are_refused(fronts: Fronts) -> None:
+def test_requests_that_are_not_clean_are_rejected(fronts: Fronts) -> None:
     values = attributes(fronts.only("Plain", "LoadBalancer"), "LoadBalancerAttributes")
     assert values["routing.http.drop_invalid_header_fields.enabled"] == "true"
     assert values["routing.http.desync_mitigation_mode"] == "strictest"
@@ -272,7 +272,7 @@ def test_a_key_that_exists_is_taken(stack: cdk.Stack) -> None:
     Template.from_stack(stack).resource_count_is("AWS::SecretsManager::Secret", 0)
 
 
-def test_a_network_of_one_az_is_refused_with_the_way_out(stack: cdk.Stack) -> None:
+def test_a_network_of_one_az_is_rejected_with_the_way_out(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     with pytest.raises(FleetError) as raised:
         make(stack, network)
@@ -280,7 +280,7 @@ def test_a_network_of_one_az_is_refused_with_the_way_out(stack: cdk.Stack) -> No
     assert "load_balancer_zone_ids" in str(raised.value)
 
 
-def test_a_certificate_of_another_region_is_refused(stack: cdk.Stack) -> None:
+def test_a_certificate_of_another_region_is_rejected(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     front = Front(certificate_arn=CERTIFICATE.replace("us-west-2", "us-east-1"))
     with pytest.raises(FleetError) as raised:

@@ -62,7 +62,7 @@ def test_the_longest_of_all_names_together_fit(prefix: str):
 
 
 @pytest.mark.parametrize("prefix", LONGEST, ids=["plain", "two bytes", "quotes", "backslashes", "control"])
-def test_one_character_more_is_refused(prefix: str):
+def test_one_character_more_is_rejected(prefix: str):
     model = Model(s3_uri=f"s3://{'b' * 63}/{prefix + 6 * prefix[:1]}", shape=SHAPE)
     (problem,) = check_model(model)
     assert (problem.code, problem.path) == (Code.MODEL_PLACE, ("s3_uri",))
@@ -137,7 +137,7 @@ def test_no_host_is_started_before_its_provider_is_there(capacities: Both, group
 def test_an_update_waits_for_the_signal_of_each_host(group: dict[str, Any]):
     rolling = group["UpdatePolicy"]["AutoScalingRollingUpdate"]
     assert (rolling["WaitOnResourceSignals"], rolling["MaxBatchSize"], rolling["MinInstancesInService"]) == (True, 1, 1)
-    assert rolling["MinInstancesInService"] < int(group["Properties"]["MaxSize"]), "else CloudFormation refuses it"
+    assert rolling["MinInstancesInService"] < int(group["Properties"]["MaxSize"]), "else CloudFormation rejects it"
     assert {"AZRebalance", "ReplaceUnhealthy"} <= set(rolling["SuspendProcesses"])
 
 
@@ -253,9 +253,9 @@ def test_an_export_waits_for_no_host():
 def test_a_driver_that_hosts_cannot_have_is_reported_at_synth(
     hosts: dict[str, Any], internet: InternetAccess, code: Code
 ):
-    with pytest.raises(FleetError) as refused:
+    with pytest.raises(FleetError) as rejected:
         capacity(internet=internet, **hosts)
-    (problem,) = refused.value.problems
+    (problem,) = rejected.value.problems
     assert (problem.code, problem.where) == (code, "hosts.ami")
     assert "2.30.2.0" in problem.message
     assert "2.28.0.0" in problem.message
@@ -277,7 +277,7 @@ def test_the_provider_asks_for_one_type_and_repairs_it(capacities: Both):
 
 
 def test_it_is_made_in_its_cluster_and_never_associated_again(capacities: Both):
-    """ECS refuses PutClusterCapacityProviders for such a provider."""
+    """ECS rejects PutClusterCapacityProviders for such a provider."""
     provider = capacities.of("AWS::ECS::CapacityProvider", below="Managed")["Properties"]
     assert provider["ClusterName"] == {"Ref": "ManagedCluster"}
     associated = capacities.of("AWS::ECS::ClusterCapacityProviderAssociations")["Properties"]
@@ -304,7 +304,7 @@ def name_in(stack_name: str, *, construct: str = "Capacity") -> str | None:
 
 
 @pytest.mark.parametrize("stack_name", ["aws-chat", "ecs-services", "ECS-services", "fargate"])
-def test_a_name_is_given_where_the_stacks_would_be_refused(stack_name: str):
+def test_a_name_is_given_where_the_stacks_would_be_rejected(stack_name: str):
     name = name_in(stack_name)
     assert name is not None
     assert re.fullmatch("cp-[A-Za-z0-9_-]{1,252}", name)
@@ -318,11 +318,11 @@ def test_elsewhere_cloudformation_names_it_and_may_replace_it():
     assert capacity_provider_name(nested) is None, "the name is a CDK token"
 
 
-def test_what_is_refused_is_what_ecs_documents():
+def test_what_is_rejected_is_what_ecs_documents():
     shape = botocore.session.get_session().get_service_model("ecs").shape_for("CreateCapacityProviderRequest")
     assert isinstance(shape, StructureShape)
     text = str(shape.members["name"].documentation)
-    refused = re.findall("<code>(\\w+)</code>", text.split("can't be prefixed with")[1])
-    assert refused
-    for beginning in refused:
+    rejected = re.findall("<code>(\\w+)</code>", text.split("can't be prefixed with")[1])
+    assert rejected
+    for beginning in rejected:
         assert name_in(f"{beginning}-chat") is not None

@@ -180,7 +180,7 @@ def test_recovery_may_give_up_hosts_of_its_own_group_alone(find: Find):
     assert by_sid["TellNeuronHealth"]["Condition"] == {"StringEquals": {"cloudwatch:namespace": "NeuronHealthCheck"}}
 
 
-def test_recovery_without_a_group_is_refused(stack: cdk.Stack):
+def test_recovery_without_a_group_is_rejected(stack: cdk.Stack):
     log = cdk.aws_ecs.CfnTaskDefinition.LogConfigurationProperty(log_driver="awslogs")
     with pytest.raises(ValueError, match="auto_scaling_group_name"):
         NeuronHealth(

@@ -205,9 +205,9 @@ def test_reading_the_key(stack: cdk.Stack, service: InferenceService, role: iam.
 def test_there_may_be_no_key_to_read(make: MakeService, role: iam.Role):
     service = make(front=Front(plain_http=True, authentication=Authentication.NONE))
     assert service.api_key_secret is None
-    with pytest.raises(FleetError) as refused:
+    with pytest.raises(FleetError) as rejected:
         service.grants.read_api_key(role)
-    assert [problem.code for problem in refused.value.problems] == [Code.SERVICE_WITHOUT_KEY]
+    assert [problem.code for problem in rejected.value.problems] == [Code.SERVICE_WITHOUT_KEY]
 
 
 def test_seeing_and_replacing(stack: cdk.Stack, service: InferenceService, role: iam.Role):

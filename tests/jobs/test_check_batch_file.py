@@ -73,7 +73,7 @@ def test_what_is_after_a_command_is_no_option_of_the_job() -> None:
 
 
 @pytest.mark.parametrize(("requested", "wrong"), [("4", False), ("5", True), ("2-8", False), ("5-8", True)])
-def test_more_nodes_than_the_partition_has_are_refused(requested: str, wrong: bool) -> None:
+def test_more_nodes_than_the_partition_has_are_rejected(requested: str, wrong: bool) -> None:
     file = BatchFile.parse(TRAIN.replace("--nodes=4", f"--nodes={requested}"))
     assert [one.code.value for one in check_nodes(file, partition="trn1", nodes=4)] == ["LF883"] * wrong
 

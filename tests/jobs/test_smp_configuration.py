@@ -73,6 +73,6 @@ def test_the_old_name_of_the_seed_wins_over_the_jobs() -> None:
     assert json.loads(render_smp(SmpConfiguration(tensor_parallel_seed=3), RUN))["random_seed"] == 3
 
 
-def test_degrees_that_differ_are_refused() -> None:
+def test_degrees_that_differ_are_rejected() -> None:
     with pytest.raises(FleetError, match="LF841"):
         render_smp(SmpConfiguration(hybrid_shard_degree=8), RUN)

@@ -1,4 +1,4 @@
-"""What the bundle and its bucket are refused for."""
+"""What the bundle and its bucket are rejected for."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def test_a_sound_bundle_passes() -> None:
         (ScriptFile(path="a b.sh", data=b"", executable=True), "LF408", "letters, digits"),
     ],
 )
-def test_a_file_is_refused(file: ScriptFile, code: str, remedy: str) -> None:
+def test_a_file_is_rejected(file: ScriptFile, code: str, remedy: str) -> None:
     (problem,) = _check(ENTRY, file)
     assert problem.code.value == code
     assert problem.path == (file.path,)
@@ -66,7 +66,7 @@ def test_binary_files_may_hold_any_bytes() -> None:
     assert _check(ENTRY, ScriptFile(path="a.bin", data=b"\r\n", executable=False)) == []
 
 
-def test_a_bundle_without_its_entry_is_refused() -> None:
+def test_a_bundle_without_its_entry_is_rejected() -> None:
     (problem,) = _check()
     assert problem.code.value == "LF403"
     assert "on_init_complete.sh" in problem.message

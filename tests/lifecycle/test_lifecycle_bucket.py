@@ -40,7 +40,7 @@ def test_a_long_name_is_cut_with_a_hash_and_stays_apart_from_its_like(app: cdk.A
         assert bucket_name(name) == []
 
 
-def test_a_name_that_s3_refuses_is_reported_before_anything_is_made(stack: cdk.Stack) -> None:
+def test_a_name_that_s3_rejects_is_reported_before_anything_is_made(stack: cdk.Stack) -> None:
     with pytest.raises(FleetError, match="LF402") as caught:
         LifecycleBucket(stack, "Bucket", name_part="My_Fleet")
     assert caught.value.problems[0].path == ("name_part",)

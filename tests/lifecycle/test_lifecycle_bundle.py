@@ -183,7 +183,7 @@ def test_own_scripts_are_looked_at(stack: cdk.Stack, own: Path, text: str | None
         _bundle(stack, manifest=_with_tools(own))
 
 
-def test_a_manifest_too_long_for_its_request_is_refused(stack: cdk.Stack) -> None:
+def test_a_manifest_too_long_for_its_request_is_rejected(stack: cdk.Stack) -> None:
     users = [ClusterUser(name=f"u{number}", uid=2000 + number) for number in range(2, 3000)]
     with raises_codes([]):
         _bundle(stack, "Small", manifest=replace(_manifest(), spec=ClusterSpec(users=users[:1000])))

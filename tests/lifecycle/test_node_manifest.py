@@ -228,7 +228,7 @@ def test_a_type_that_the_catalog_lacks_is_rendered_without_expectations() -> Non
         ({"downloads": Downloads(lock="nowhere.json")}, "LF427", "llm-fleet mirror lock"),
     ],
 )
-def test_a_manifest_that_nodes_could_not_use_is_refused(changed: dict[str, Any], code: str, remedy: str) -> None:
+def test_a_manifest_that_nodes_could_not_use_is_rejected(changed: dict[str, Any], code: str, remedy: str) -> None:
     with pytest.raises(FleetError) as caught:
         _manifest(**changed)
     assert [problem.code.value for problem in caught.value.problems] == [code]
@@ -327,7 +327,7 @@ def test_both_sides_understand_what_nodes_are_reported(metrics: ClusterMetrics, 
     "change",
     [{"destination": "datadog"}, {"remote_write_url": "http://x"}, {"seconds": 1}, {"extra": 1}, {"cluster": ""}],
 )
-def test_both_sides_refuse_alike(change: dict[str, Any]) -> None:
+def test_both_sides_reject_alike(change: dict[str, Any]) -> None:
     document = rendered(ClusterMetrics.cloudwatch())
     document["metrics"] |= change
     with pytest.raises(jsonschema.ValidationError):

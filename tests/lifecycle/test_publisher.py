@@ -230,14 +230,14 @@ def test_a_policy_that_is_still_on_its_way_to_the_key_is_waited_for(
 ) -> None:
     waited = _without_waiting(monkeypatch)
     denied = ClientError({"Error": {"Code": "AccessDenied", "Message": "kms:GenerateDataKey"}}, "PutObject")
-    put, refusals = s3.put_object, [denied, denied]
+    put, rejections = s3.put_object, [denied, denied]
 
-    def refuse_at_first(**params: Any) -> Any:
-        if refusals and params["Key"].endswith("/SHA256SUMS"):
-            raise refusals.pop()
+    def reject_at_first(**params: Any) -> Any:
+        if rejections and params["Key"].endswith("/SHA256SUMS"):
+            raise rejections.pop()
         return put(**params)
 
-    monkeypatch.setattr(s3, "put_object", refuse_at_first)
+    monkeypatch.setattr(s3, "put_object", reject_at_first)
     publish(s3, _request())
     assert waited == [1, 2]
 
@@ -285,7 +285,7 @@ class _CloudFormation:
 
         class Put(BaseHTTPRequestHandler):
             def do_PUT(self) -> None:
-                # The address that CloudFormation signs is for an empty content type; S3 refuses any other.
+                # The address that CloudFormation signs is for an empty content type; S3 rejects any other.
                 assert self.headers["Content-Type"] == ""
                 answers.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
                 self.send_response(200)

@@ -23,7 +23,7 @@ METRICS = {
 }
 
 
-def refusal(code: str, message: str = "") -> ClientError:
+def rejection(code: str, message: str = "") -> ClientError:
     return ClientError({"Error": {"Code": code, "Message": message}}, "Any")
 
 
@@ -42,7 +42,7 @@ class Logs:
         self.writes += 1
         self.groups.setdefault(logGroupName, {"logGroupName": logGroupName})
         if self.races:
-            raise refusal("ResourceAlreadyExistsException")
+            raise rejection("ResourceAlreadyExistsException")
 
     def put_retention_policy(self, *, logGroupName: str, retentionInDays: int) -> None:
         self.writes += 1
@@ -61,7 +61,7 @@ class SageMaker:
         self.calls = 0
 
     def describe_cluster(self, *, ClusterName: str) -> dict[str, Any]:
-        nodes = self.clusters.get(ClusterName, refusal("ResourceNotFound"))
+        nodes = self.clusters.get(ClusterName, rejection("ResourceNotFound"))
         if isinstance(nodes, Exception):
             raise nodes
         return {"ClusterArn": ARN, "InstanceGroups": [{"TargetCount": 6, "CurrentCount": len(nodes) % 7}]}
@@ -135,7 +135,7 @@ def test_a_missing_cluster_is_skipped_and_publishes_nothing() -> None:
 
 
 def test_an_error_of_one_cluster_does_not_affect_the_others() -> None:
-    sagemaker = SageMaker({"shut": refusal("AccessDeniedException", "no"), "train": ["Running"]})
+    sagemaker = SageMaker({"shut": rejection("AccessDeniedException", "no"), "train": ["Running"]})
     cloudwatch = CloudWatch()
     with pytest.raises(NotAllSeen, match=r"^shut$"):
         observer(

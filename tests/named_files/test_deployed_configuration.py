@@ -53,7 +53,7 @@ def read(tmp_path: Path, content: Any, cluster: str | None = None) -> DeployedCo
     return DeployedConfiguration.from_file(file, cluster=cluster)
 
 
-def refused(tmp_path: Path, content: Any, cluster: str | None = None) -> Any:
+def rejected(tmp_path: Path, content: Any, cluster: str | None = None) -> Any:
     with pytest.raises(FleetError) as error:
         read(tmp_path, content, cluster)
     (problem,) = error.value.problems
@@ -125,15 +125,15 @@ def test_one_of_several_clusters(tmp_path: Path, name: str) -> None:
 
 
 def test_several_clusters_without_a_word_which(tmp_path: Path) -> None:
-    problem = refused(tmp_path, template(Cluster=cluster(), Other=cluster("other-87654321")))
+    problem = rejected(tmp_path, template(Cluster=cluster(), Other=cluster("other-87654321")))
     assert problem.code is Code.PC_DEPLOYED_CLUSTER
     assert problem.allowed == "train-12345678, other-87654321"
 
 
 def test_no_such_cluster(tmp_path: Path) -> None:
-    problem = refused(tmp_path, template(Cluster=cluster()), "trian")
+    problem = rejected(tmp_path, template(Cluster=cluster()), "trian")
     assert (problem.code, problem.value) == (Code.PC_DEPLOYED_CLUSTER, "trian")
-    assert refused(tmp_path, template()).code is Code.PC_DEPLOYED_CLUSTER
+    assert rejected(tmp_path, template()).code is Code.PC_DEPLOYED_CLUSTER
 
 
 def test_a_cluster_that_is_not_deployed_yet(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_cluster_that_is_not_deployed_yet(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_configuration(tmp_path: Path, content: str, code: Code) -> None:
-    assert refused(tmp_path, content).code is code
+    assert rejected(tmp_path, content).code is code
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_constructs_without_an_az_are_reported(stack: cdk.Stack):
         FleetNetwork.from_attributes(stack, "Network", ExistingNetworkSpec(vpc=made.vpc, subnets={}))
 
 
-def test_blocks_that_are_none_are_refused_by_constructs_too(stack: cdk.Stack):
+def test_blocks_that_are_none_are_rejected_by_constructs_too(stack: cdk.Stack):
     vpc = ec2.Vpc(stack, "Vpc")
     subnets = {"usw2-az4": vpc.private_subnets[0]}
     with pytest.raises(FleetError) as error:

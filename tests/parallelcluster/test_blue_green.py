@@ -133,7 +133,7 @@ def synth(stack: cdk.Stack) -> list[str]:
     return [str(message.entry.data) for message in artifact.messages]
 
 
-def test_synth_refuses_what_the_update_would(build: Build, deployed: DeployedConfiguration):
+def test_synth_rejects_what_the_update_would(build: Build, deployed: DeployedConfiguration):
     with pytest.raises(RuntimeError, match="LF683"):
         synth(build(deployed=deployed, head_node=HeadNode(instance_type="m5.4xlarge")))
 

@@ -187,7 +187,7 @@ def test_the_operating_system_is_looked_at(make: Make) -> None:
     ]
 
 
-def test_without_shared_storage_it_is_refused(make: Make) -> None:
+def test_without_shared_storage_it_is_rejected(make: Make) -> None:
     with pytest.raises(FleetError) as caught:
         make(training=TrainingRuntime(), queues=[Queue.trainium("trn1", max_count=4)])
     assert [(each.code.value, each.where) for each in caught.value.problems] == [("LF800", "training.folder")]

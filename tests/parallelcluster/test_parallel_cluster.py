@@ -1,4 +1,4 @@
-"""The cluster: what is in the template, and what is refused before anything does."""
+"""The cluster: what is in the template, and what is rejected before anything does."""
 
 import re
 from datetime import date
@@ -225,7 +225,7 @@ def test_more_nodes_than_the_subnet_has_addresses(stack: cdk.Stack, make: Make):
     assert "network" in codes(error)[0][1]
 
 
-def test_closed_network_is_refused(stack: cdk.Stack, make: Make):
+def test_closed_network_is_rejected(stack: cdk.Stack, make: Make):
     closed = FleetNetwork(stack, "Closed", NetworkSpec(availability_zone_ids=[ZONE], internet=InternetAccess.NONE))
     with pytest.raises(FleetError) as error:
         make(network=closed)

@@ -1,4 +1,4 @@
-"""Queues that know their machines: what they fill in, what they refuse, and that ParallelCluster takes them."""
+"""Queues that know their machines: what they fill in, what they reject, and that ParallelCluster takes them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -247,7 +247,7 @@ def test_what_cannot_be_is_reported_by_its_cluster(made: Any, code: Code) -> Non
     assert code in {problem.code for problem in check_queue(made())}
 
 
-def test_an_option_that_there_is_not_is_refused() -> None:
+def test_an_option_that_there_is_not_is_rejected() -> None:
     with pytest.raises(FleetError, match="min_cuont"):
         Queue.trainium("work", max_count=1, min_cuont=1)
 

@@ -1,4 +1,4 @@
-"""The values of a cluster: what the rules ask of them, what they refuse by themselves."""
+"""The values of a cluster: what the rules ask of them, what they reject by themselves."""
 
 from inspect import signature
 from typing import Any

@@ -1,4 +1,4 @@
-"""People of clusters made in Python: what nodes are reported, what they may read, and what is refused."""
+"""People of clusters made in Python: what nodes are reported, what they may read, and what is rejected."""
 
 import json
 from collections.abc import Mapping
@@ -205,7 +205,7 @@ def test_a_session_runs_as_the_user_in_the_roles_tag_and_by_this_document_alone(
     ("user", "remedy"),
     [("adda", "write 'ada'"), ("root", "who can become root"), ("Ada", "a name of `users`")],
 )
-def test_a_session_as_no_one_is_refused(made: Made, user: str, remedy: str) -> None:
+def test_a_session_as_no_one_is_rejected(made: Made, user: str, remedy: str) -> None:
     role = iam.Role(made.stack, f"As-{user}", assumed_by=PRINCIPAL)
     batch = ParallelCluster.from_cluster_name(made.stack, f"Old-{user}", "train-12345678")
     with pytest.raises(FleetError, match="LF1219") as error:
@@ -269,7 +269,7 @@ def test_everything_that_is_wrong_is_reported_by_the_construct_too(made: Made) -
 @pytest.mark.parametrize(
     "given", [5, "x", True, 1.5, b"x", object(), ("a",), {"a": "b"}, [1]], ids=lambda given: type(given).__name__
 )
-def test_sessions_refuse_what_is_of_another_kind_in_words(made: Made, given: Any) -> None:
+def test_sessions_reject_what_is_of_another_kind_in_words(made: Made, given: Any) -> None:
     word = repr(given)
     for name in ("log_group", "log_bucket", "log_prefix", "key", "max_minutes"):
         if (name, word) not in (("log_prefix", "'x'"), ("max_minutes", "5")):
@@ -304,7 +304,7 @@ def test_slurmdbd_keeps_no_larger_number(attribute: str, most: int) -> None:
     assert (found(most), found(most + 1)) == ([], ["LF1207"])
 
 
-def test_resources_that_are_tokens_are_refused() -> None:
+def test_resources_that_are_tokens_are_rejected() -> None:
     later: Any = cdk.Lazy.any(PRODUCER)
     (problem,) = check_slurm_accounts([SlurmAccount(name="research", grp_tres=later)], [], has_accounting=True)
     assert (problem.code.value, problem.path) == ("LF1208", ("slurm_accounts", 0, "grp_tres"))

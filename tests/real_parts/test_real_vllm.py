@@ -83,7 +83,7 @@ def test_it_streams_token_by_token(served: LocalService):
     assert sum(bool(chunk.choices) for chunk in chunks) > 1
 
 
-def test_it_refuses_another_key_another_model_and_a_prompt_that_is_too_long(served: LocalService):
+def test_it_rejects_another_key_another_model_and_a_prompt_that_is_too_long(served: LocalService):
     with pytest.raises(openai.AuthenticationError):
         client(served, "another key").chat.completions.create(model=NAME, messages=user("hi"))
     with pytest.raises(openai.NotFoundError):

@@ -256,7 +256,7 @@ def test_a_folder_that_is_missing_or_empty_is_a_problem(tmp_path: Path):
         assert (problem.where, problem.message) == ("source.folder", message)
 
 
-def test_an_alias_of_a_key_is_refused_in_python_as_in_the_file(directory: Path):
+def test_an_alias_of_a_key_is_rejected_in_python_as_in_the_file(directory: Path):
     """IAM policies do not support aliases of keys."""
     (of_file,) = in_file.problems("checkpoints: true", "checkpoints: {key: alias/mine}", directory=directory)
     with pytest.raises(FleetError) as raised:

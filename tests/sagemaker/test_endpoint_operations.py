@@ -284,9 +284,9 @@ def test_without_operations_there_are_alarms_and_a_rollback_only() -> None:
 
 
 def test_a_topic_of_another_class_is_reported_by_name() -> None:
-    with pytest.raises(FleetError) as refused:
+    with pytest.raises(FleetError) as rejected:
         made(alarm_topic="arn:aws:sns:x")
-    assert [problem.where for problem in refused.value.problems] == ["alarm_topic"]
+    assert [problem.where for problem in rejected.value.problems] == ["alarm_topic"]
 
 
 def test_a_topic_by_its_arn_is_the_same_as_one_of_the_app() -> None:
@@ -295,9 +295,9 @@ def test_a_topic_by_its_arn_is_the_same_as_one_of_the_app() -> None:
     actions = [one["Properties"]["AlarmActions"] for one in resources(endpoint, "AWS::CloudWatch::Alarm")]
     assert actions == [[arn]] * 3
     stack = new_stack()
-    with pytest.raises(FleetError) as refused:
+    with pytest.raises(FleetError) as rejected:
         made(stack, alarms=EndpointAlarms(topic_arn=arn), alarm_topic=AlarmTopic(stack, "Pager"))
-    assert [problem.where for problem in refused.value.problems] == ["alarms.topic_arn"]
+    assert [problem.where for problem in rejected.value.problems] == ["alarms.topic_arn"]
 
 
 def test_a_life_that_only_the_deployment_knows_reaches_the_function() -> None:
@@ -309,9 +309,9 @@ def test_a_life_that_only_the_deployment_knows_reaches_the_function() -> None:
 
 
 def test_what_does_not_fit_is_reported_by_the_construct_too() -> None:
-    with pytest.raises(FleetError) as refused:
+    with pytest.raises(FleetError) as rejected:
         made(rollout=EndpointRollout(kind=RolloutKind.CANARY), budget=EndpointBudget(monthly_usd=200))
-    assert [problem.where for problem in refused.value.problems] == ["rollout.kind", "budget.emails"]
+    assert [problem.where for problem in rejected.value.problems] == ["rollout.kind", "budget.emails"]
 
 
 def test_nag_is_content_with_what_no_example_has() -> None:

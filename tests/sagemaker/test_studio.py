@@ -172,7 +172,7 @@ def test_applications_write_the_log_that_says_why_one_did_not_start(plain: Synth
     assert "DomainId" in text(streams["Resource"])
 
 
-def test_instances_beyond_those_allowed_are_refused_by_the_role(plain: Synthesized, full: Synthesized):
+def test_instances_beyond_those_allowed_are_rejected_by_the_role(plain: Synthesized, full: Synthesized):
     for sid in ("OwnAppsStart", "SharedAppsStart"):
         condition = full.statements()[sid]["Condition"]
         assert condition["ForAllValues:StringEquals"] == {"sagemaker:InstanceTypes": TYPES}
@@ -256,7 +256,7 @@ def problems(stack: cdk.Stack, **arguments: Any) -> dict[str, tuple[str, str]]:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_it_is_refused(stack: cdk.Stack, arguments: dict[str, Any], where: str, code: str):
+def test_it_is_rejected(stack: cdk.Stack, arguments: dict[str, Any], where: str, code: str):
     found = problems(stack, **arguments)
     assert found[where][0] == code
     assert len(found) == 1

@@ -116,7 +116,7 @@ def test_a_failed_job_fails_the_run_in_its_words(plain: MachineOnAws) -> None:
     failure(plain, execution, "JobFailed", "plain-failed: AlgorithmError: ExecuteUserScriptError")
 
 
-def test_an_image_of_another_region_is_refused(aws: LocalAws) -> None:
+def test_an_image_of_another_region_is_rejected(aws: LocalAws) -> None:
     image = REQUEST["AlgorithmSpecification"]["TrainingImage"].replace("us-west-2", "us-east-1")
     algorithm = {**REQUEST["AlgorithmSpecification"], "TrainingImage": image}
     role_arn = role(aws, "far-training", "sagemaker")

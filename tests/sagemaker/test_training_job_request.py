@@ -124,7 +124,7 @@ def test_everything_that_can_be_requested_for(directory: Path):
         "InstanceCount": 2,
         "VolumeSizeInGB": 30,
         "TrainingPlanArn": PLAN,
-    }, "a key of a volume on an instance that has none is refused by the service"
+    }, "a key of a volume on an instance that has none is rejected by the service"
     assert request["InputDataConfig"][1]["DataSource"]["FileSystemDataSource"] == {
         "FileSystemId": "fs-0123456789abcdef0",
         "FileSystemAccessMode": "rw",

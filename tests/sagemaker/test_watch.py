@@ -271,26 +271,26 @@ def follow(
     return watch.follow(scope, job or job_spec(name, "loss"), role=make_role(scope), checkpoint_uri=uri, **more)
 
 
-def refused(watch: TrainingWatch, name: str, **more: Any) -> list[str]:
+def rejected(watch: TrainingWatch, name: str, **more: Any) -> list[str]:
     with pytest.raises(FleetError) as error:
         follow(watch, name, **more)
     return [problem.code.value for problem in error.value.problems]
 
 
 def test_jobs(watch: TrainingWatch) -> None:
-    assert refused(watch, "a", job=job_spec("a", checkpoints=False)) == ["LF988", "LF987"]
-    assert refused(watch, "b", settings="none") == ["LF113"]
-    assert refused(watch, "b", settings=JobWatch(grace_minutes=-1, checkpoints=CheckpointLayout())) == [
+    assert rejected(watch, "a", job=job_spec("a", checkpoints=False)) == ["LF988", "LF987"]
+    assert rejected(watch, "b", settings="none") == ["LF113"]
+    assert rejected(watch, "b", settings=JobWatch(grace_minutes=-1, checkpoints=CheckpointLayout())) == [
         "LF986",
         "LF990",
     ]
-    assert refused(watch, "c", uri="${Token[Uri.1]}") == ["LF993"]
+    assert rejected(watch, "c", uri="${Token[Uri.1]}") == ["LF993"]
     settings = JobWatch(restart=RestartPolicy(maximum=0), conditions=WatchConditions())
     tags = follow(watch, "d", job=job_spec("d", checkpoints=False), settings=settings)
     assert tags == {"llm-fleet:watch": "fleet"}
     for number in range(8):
         follow(watch, f"e{number}")
-    assert refused(watch, "f") == ["LF992"]
+    assert rejected(watch, "f") == ["LF992"]
     assert watch.answer_within_seconds == 3600 + 7200
 
 

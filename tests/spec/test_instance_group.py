@@ -54,7 +54,7 @@ def test_objects_of_the_cdk_and_their_names_are_one_field(stack: cdk.Stack) -> N
         ({"thread_per_core": 1}, "LF110", ("thread_per_core",), "threads_per_core"),
     ],
 )
-def test_wrong_values_are_refused_where_they_are_written(
+def test_wrong_values_are_rejected_where_they_are_written(
     options: dict[str, Any], code: str, path: tuple[str | int, ...], in_remedy: str
 ) -> None:
     found, where, remedy = problem_of(**options)

@@ -78,7 +78,7 @@ def read(written: Mapping[str, Any]) -> Task:
     return Tasks.model_validate_json(json.dumps(in_long_form(Tasks, {"tasks": {"a": written}}))).tasks["a"]
 
 
-def refused(spec: type[Spec], **given: Any) -> tuple[Problem, ...]:
+def rejected(spec: type[Spec], **given: Any) -> tuple[Problem, ...]:
     with pytest.raises(FleetError) as raised:
         spec(**given)
     return raised.value.problems
@@ -147,21 +147,21 @@ def test_a_token_is_for_a_value_of_a_mapping() -> None:
         ({"how": Mode.SLOW}, "how", "LF110", "allowed arguments"),
     ],
 )
-def test_a_wrong_value_in_python_is_refused_with_its_place(
+def test_a_wrong_value_in_python_is_rejected_with_its_place(
     given: dict[str, Any], where: str, code: str, remedy: str
 ) -> None:
-    (problem,) = refused(Task, name="a", **given)
+    (problem,) = rejected(Task, name="a", **given)
     assert (problem.where, problem.code) == (where, code)
     assert remedy in problem.remedy
 
 
 def test_a_number_in_python_is_in_the_unit_of_the_api() -> None:
-    (problem,) = refused(Pause, seconds="30 min")
+    (problem,) = rejected(Pause, seconds="30 min")
     assert (problem.where, problem.code, problem.remedy) == ("seconds", "LF113", "write a whole number of s")
 
 
 def test_everything_that_is_missing_is_named() -> None:
-    assert [problem.where for problem in refused(Task, pause=3)] == ["name", "pause"]
+    assert [problem.where for problem in rejected(Task, pause=3)] == ["name", "pause"]
 
 
 def test_a_range_is_checked_wherever_the_field_is() -> None:
@@ -191,7 +191,7 @@ def test_a_path_is_kept_as_text() -> None:
         folder: Annotated[Any, PATH]
 
     assert Source(folder=Path("a/b")).folder == "a/b"
-    assert refused(Source, folder=3)[0].where == "folder"
+    assert rejected(Source, folder=3)[0].where == "folder"
 
 
 def machine(written: Mapping[str, Any]) -> Machine:
@@ -232,8 +232,8 @@ def test_a_name_is_for_an_object_that_has_it() -> None:
         ({"key": "alias/mine"}, "key", "LF116", "arn:aws:kms"),
     ],
 )
-def test_such_a_value_is_refused_with_its_place(given: dict[str, Any], where: str, code: str, remedy: str) -> None:
-    (problem,) = refused(Machine, **given)
+def test_such_a_value_is_rejected_with_its_place(given: dict[str, Any], where: str, code: str, remedy: str) -> None:
+    (problem,) = rejected(Machine, **given)
     assert (problem.where, problem.code) == (where, code)
     assert remedy in problem.remedy
 
@@ -262,7 +262,7 @@ def test_what_exists_elsewhere_is_an_object_or_its_text_in_python(name: str) -> 
     texts = {"key": KEY, "group": "sg-0123456789abcdef0", "log": "/fleet", "bucket": "s3://corpus"}
     for given in (thing, texts[name], TEXT_TOKEN, None):
         assert getattr(Standing(**{name: given}), name) is given
-    (problem,) = refused(Standing, **{name: 5})
+    (problem,) = rejected(Standing, **{name: 5})
     assert (problem.where, problem.code) == (name, "LF113")
     with pytest.raises(ValidationError):
         Standing.model_validate_json(json.dumps({name: {"key_arn": KEY}}))
@@ -270,7 +270,7 @@ def test_what_exists_elsewhere_is_an_object_or_its_text_in_python(name: str) -> 
 
 @pytest.mark.parametrize(("name", "wrong"), [("key", "alias/mine"), ("group", "my-group")])
 def test_its_text_has_one_form_in_a_file_and_in_python(name: str, wrong: str) -> None:
-    (problem,) = refused(Standing, **{name: wrong})
+    (problem,) = rejected(Standing, **{name: wrong})
     assert problem.code == "LF116"
     with pytest.raises(ValidationError, match="this is not"):
         Standing.model_validate_json(json.dumps({name: wrong}))

@@ -53,9 +53,9 @@ def taken(annotation: Any) -> set[Any]:
 
 def problems_of(spec: type[Spec], name: str, value: Any) -> list[Problem]:
     """Return the problems of the field with `value`; the other fields are reported as missing."""
-    with pytest.raises(FleetError) as refused:
+    with pytest.raises(FleetError) as rejected:
         spec(**{name: value})
-    return [problem for problem in refused.value.problems if problem.path[:1] == (name,)]
+    return [problem for problem in rejected.value.problems if problem.path[:1] == (name,)]
 
 
 @pytest.mark.parametrize(("spec", "name"), FIELDS)
@@ -78,8 +78,8 @@ def test_a_value_of_another_type_is_one_problem_of_its_field(spec: type[Spec], n
 
 @pytest.mark.parametrize(("spec", "name"), SECRETS)
 def test_what_is_given_in_place_of_a_secret_is_not_repeated(spec: type[Spec], name: str) -> None:
-    with pytest.raises(FleetError) as refused:
+    with pytest.raises(FleetError) as rejected:
         spec(**{name: "hunter2"})
-    assert "hunter2" not in str(refused.value)
-    (problem,) = [problem for problem in refused.value.problems if problem.path == (name,)]
+    assert "hunter2" not in str(rejected.value)
+    (problem,) = [problem for problem in rejected.value.problems if problem.path == (name,)]
     assert (problem.code, problem.value) == (Code.TEXT_FORM, None)

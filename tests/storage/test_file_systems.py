@@ -190,7 +190,7 @@ def test_a_client_next_to_the_network_has_its_rules_next_to_the_file_system(
 def test_a_group_known_by_its_id_is_allowed_once_if_imported_several_times(
     app: cdk.App, stack: cdk.Stack, network: Network
 ):
-    """EC2 refuses a rule that is there already, whichever stack asks for it."""
+    """EC2 rejects a rule that is there already, whichever stack asks for it."""
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     others = [cdk.Stack(app, name, env=cdk.Environment(region="us-west-2")) for name in ("One", "Two")]
     for other in others:

@@ -144,7 +144,7 @@ def test_a_volume_is_exported_as_the_root_volume_is(aws: LocalAws):
     assert found["/fsx/apps"]["StorageCapacityQuotaGiB"] == 200
 
 
-def test_the_bucket_refuses_plain_http_and_is_linked(aws: LocalAws):
+def test_the_bucket_rejects_plain_http_and_is_linked(aws: LocalAws):
     s3 = aws.client("s3")
     (name,) = (b["Name"] for b in s3.list_buckets()["Buckets"] if "corpus" in b["Name"])
     rule = s3.get_bucket_encryption(Bucket=name)["ServerSideEncryptionConfiguration"]["Rules"][0]

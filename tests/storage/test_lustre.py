@@ -35,7 +35,7 @@ def properties(stack: cdk.Stack) -> dict[str, Any]:
     return only(stack, "AWS::FSx::FileSystem")
 
 
-def refused(stack: cdk.Stack, network: Network, **wishes: Any) -> FleetError:
+def rejected(stack: cdk.Stack, network: Network, **wishes: Any) -> FleetError:
     """Return the error for these wishes, which must come before any resource."""
     before = len(stack.node.find_all())
     with pytest.raises(FleetError) as caught:
@@ -195,22 +195,22 @@ def test_a_log_group_of_ones_own(stack: cdk.Stack, network: Network):
     assert arn == f"arn:aws:logs:us-west-2:111122223333:log-group:{stack.get_logical_id(resource)}"
 
 
-def test_log_groups_that_fsx_refuses(stack: cdk.Stack, network: Network):
+def test_log_groups_that_fsx_rejects(stack: cdk.Stack, network: Network):
     unnamed = logs.LogGroup(stack, "Unnamed")
     elsewhere = logs.LogGroup(stack, "Elsewhere", log_group_name="/fleet")
     imported = logs.LogGroup.from_log_group_name(stack, "Imported", "/fleet")
     remedies = ["use the name /aws/fsx/lustre-events", "use the name /aws/fsx/fleet", "use the name /aws/fsx/fleet"]
     for group, remedy in zip((unnamed, elsewhere, imported), remedies, strict=True):
-        (problem,) = refused(stack, network, log_group=group).problems
+        (problem,) = rejected(stack, network, log_group=group).problems
         assert (problem.code, problem.path, problem.remedy) == (Code.FILE_SYSTEM_LOG, ("log_group",), remedy)
     fine = logs.LogGroup.from_log_group_name(stack, "Fine", "/aws/fsx/fine")
-    (problem,) = refused(stack, network, log_group=fine, log_level="DISABLED").problems
+    (problem,) = rejected(stack, network, log_group=fine, log_level="DISABLED").problems
     assert problem.remedy == "remove one of the two"
 
 
 def test_all_that_is_wrong_is_reported_together(stack: cdk.Stack, network: Network):
     key = kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/abc")
-    error = refused(
+    error = rejected(
         stack,
         network,
         deployment_type=LustreDeploymentType.SCRATCH_2,
@@ -233,7 +233,7 @@ def test_all_that_is_wrong_is_reported_together(stack: cdk.Stack, network: Netwo
 
 
 def test_a_zone_without_a_compute_subnet(stack: cdk.Stack, network: Network):
-    error = refused(stack, network, availability_zone_id="usw2-az3")
+    error = rejected(stack, network, availability_zone_id="usw2-az3")
     assert "usw2-az3" in str(error)
 
 
@@ -249,7 +249,7 @@ def test_its_servers_take_addresses_of_the_compute_subnet(stack: cdk.Stack):
     network = FleetNetwork(
         stack, "Small", NetworkSpec(availability_zone_ids=["usw2-az4"], cidr="10.0.0.0/24", compute_cidr="10.1.0.0/27")
     )
-    error = refused(stack, network, storage_capacity_gib=48000, efa_enabled=False)
+    error = rejected(stack, network, storage_capacity_gib=48000, efa_enabled=False)
     (problem,) = error.problems
     assert "FSx for Lustre" in str(problem)
     assert problem.path[0] == "network"

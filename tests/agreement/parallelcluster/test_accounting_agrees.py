@@ -10,7 +10,7 @@ from tests.agreement.parallelcluster.test_rules_agree import alone, errors_of_th
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=str)
-def test_both_refuse_the_accounting(defect: Defect, oracle: Oracle):
+def test_both_reject_the_accounting(defect: Defect, oracle: Oracle):
     assert {problem.code for problem in check_parallelcluster(defect.cluster)} == {defect.code}
     theirs = errors_of_theirs(oracle, defect.cluster) if not defect.alone else alone(oracle, defect)
     assert any(validator == defect.validator and defect.said in message for validator, message in theirs), theirs

@@ -35,7 +35,7 @@ def alone(oracle: Oracle, defect: Defect) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=str)
-def test_both_refuse(defect: Defect, oracle: Oracle):
+def test_both_reject(defect: Defect, oracle: Oracle):
     assert {problem.code for problem in check_parallelcluster(defect.cluster)} == {defect.code}
     theirs = errors_of_theirs(oracle, defect.cluster) if not defect.alone else alone(oracle, defect)
     assert any(validator == defect.validator and defect.said in message for validator, message in theirs), theirs
@@ -44,8 +44,10 @@ def test_both_refuse(defect: Defect, oracle: Oracle):
 def test_theirs_takes_the_neighbors(oracle: Oracle):
     """tests/rules/parallelcluster/test_remedies.py checks that llm-fleet accepts them as well."""
     neighbors = {repr(cluster): cluster for cluster in merged([defect.good for defect in DEFECTS])}.values()
-    refused = [(unlike_good(cluster), errors) for cluster in neighbors if (errors := errors_of_theirs(oracle, cluster))]
-    assert refused == []
+    rejected = [
+        (unlike_good(cluster), errors) for cluster in neighbors if (errors := errors_of_theirs(oracle, cluster))
+    ]
+    assert rejected == []
 
 
 def unlike_good(cluster: PlacedParallelCluster) -> dict[str, Any]:

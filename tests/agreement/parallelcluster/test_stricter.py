@@ -21,7 +21,7 @@ ONLY_EC2_KNOWS = {
 
 
 @pytest.mark.parametrize("stricter", STRICTER, ids=str)
-def test_only_we_refuse(stricter: Stricter, oracle: Oracle):
+def test_only_we_reject(stricter: Stricter, oracle: Oracle):
     assert {problem.code for problem in check_parallelcluster(stricter.cluster)} == {stricter.code}
     assert stricter.why
     if stricter.name not in ONLY_EC2_KNOWS:
@@ -40,8 +40,8 @@ def test_efa_is_always_rendered_with_a_placement_group_setting(oracle: Oracle):
         assert resource["Efa"] == {"Enabled": True}
         assert "Enabled" in resource["Networking"]["PlacementGroup"]
         del resource["Networking"]
-        refused = {finding.validator for finding in oracle.validate(rendered) if finding.level == "ERROR"}
-        assert refused == {"EfaPlacementGroupValidator"}
+        rejected = {finding.validator for finding in oracle.validate(rendered) if finding.level == "ERROR"}
+        assert rejected == {"EfaPlacementGroupValidator"}
 
 
 def test_old_systems_of_gb200(oracle: Oracle):
@@ -64,7 +64,7 @@ FALLEN_OVER = {
 
 
 @pytest.mark.parametrize("part", FALLEN_OVER)
-def test_theirs_falls_over_what_we_refuse(part: str, oracle: Oracle):
+def test_theirs_falls_over_what_we_reject(part: str, oracle: Oracle):
     cluster, code = FALLEN_OVER[part]
     assert {problem.code for problem in check_parallelcluster(cluster)} == {code}
     with pytest.raises(RuntimeError, match="missing 1 required"):

@@ -19,7 +19,7 @@ EVER = datetime.fromtimestamp(0, UTC)
 Clock = Callable[[], float]
 
 
-def refused(code: str, words: str = "") -> ClientError:
+def rejected(code: str, words: str = "") -> ClientError:
     """Return the error that boto3 raises."""
     return ClientError({"Error": {"Code": code, "Message": words or code}}, "Operation")
 
@@ -97,7 +97,7 @@ class MemoryDynamoDB(Paged):
                 name, value = condition.split(" = ")
                 holds = item.get(names[name]) == values[value]
             if not holds:
-                raise refused("ConditionalCheckFailedException")
+                raise rejected("ConditionalCheckFailedException")
 
 
 @dataclass
@@ -109,7 +109,7 @@ class MemorySageMaker(Paged):
     def create_training_job(self, **request: Any) -> Mapping[str, Any]:
         name = request["TrainingJobName"]
         if name in self.jobs:
-            raise refused("ResourceInUse")
+            raise rejected("ResourceInUse")
         self.jobs[name] = TrainingJob(request, f"arn:aws:sagemaker:us-west-2:111122223333:training-job/{name}")
         return {"TrainingJobArn": self.jobs[name].arn}
 
@@ -122,7 +122,7 @@ class MemorySageMaker(Paged):
     def stop_training_job(self, *, TrainingJobName: str) -> None:
         job = self._job(TrainingJobName)
         if job.reported["TrainingJobStatus"] in ("Completed", "Failed", "Stopped"):
-            raise refused("ValidationException", "The request was rejected")
+            raise rejected("ValidationException", "The request was rejected")
         job.move("Stopping", "Stopping", "")
 
     def list_training_jobs(
@@ -134,7 +134,7 @@ class MemorySageMaker(Paged):
 
     def _job(self, name: str) -> TrainingJob:
         if name not in self.jobs:
-            raise refused("ValidationException", "Requested resource not found.")
+            raise rejected("ValidationException", "Requested resource not found.")
         return self.jobs[name]
 
 
@@ -188,7 +188,7 @@ class MemoryS3(Paged):
 
     def copy(self, source: Mapping[str, str], bucket: str, key: str, **_: Any) -> None:
         if (source["Bucket"], source["Key"]) not in self.objects:
-            raise refused("404", "Not Found")
+            raise rejected("404", "Not Found")
         self.objects[bucket, key] = self.objects[source["Bucket"], source["Key"]][0], self.now()
 
     def list_objects_v2(self, *, Bucket: str, Prefix: str) -> Mapping[str, Any]:

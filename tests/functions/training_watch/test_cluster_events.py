@@ -9,7 +9,7 @@ from llm_fleet.functions.training_watch.clusters import ClusterEvent, Parts
 from llm_fleet.functions.training_watch.handler import parse_event, serve
 from llm_fleet.functions.training_watch.settings import DeployedEnvironment, Settings
 from tests.functions.training_watch.day.crashes import Crash, Misfortune, Mortal
-from tests.functions.training_watch.memory_aws import memory_aws, refused
+from tests.functions.training_watch.memory_aws import memory_aws, rejected
 
 EVENT_ID = "83ea0bb5-be77-45e8-a458-0a87f778a205"
 ARN = "arn:aws:sagemaker:us-west-2:111122223333:cluster/abcdefghijkl"
@@ -22,14 +22,14 @@ class Cluster:
     def __init__(self) -> None:
         self.raw = memory_aws(lambda: 0.0)
         self.scaling: dict[str, Any] | None = None
-        self.refusal: Exception | None = None
+        self.rejection: Exception | None = None
         self.raw.sagemaker.describe_cluster_event = self._describe_event
         self.raw.sagemaker.describe_cluster = lambda ClusterName: {"FailureMessage": f"{ClusterName} {FAILURE}"}  # type: ignore[assignment] # pyright: ignore[reportUnknownLambdaType]
 
     def _describe_event(self, **request: Any) -> Any:
         assert request == {"ClusterName": ARN, "EventId": EVENT_ID}
-        if self.refusal:
-            raise self.refusal
+        if self.rejection:
+            raise self.rejection
         metadata = {"InstanceGroupScaling": self.scaling} if self.scaling else {"Instance": {"FailureMessage": FAILURE}}
         return {"EventDetails": {"EventId": EVENT_ID, "EventDetails": {"EventMetadata": metadata}}}
 
@@ -118,13 +118,13 @@ def test_scale_in_is_recorded_and_not_reported(
 
 
 def test_an_event_that_cannot_be_described_is_reported_as_it_is(cluster: Cluster) -> None:
-    cluster.refusal = refused("ValidationException", "only with continuous provisioning")
+    cluster.rejection = rejected("ValidationException", "only with continuous provisioning")
     cluster.serve(_event())
     assert "Instance creation failed" in cluster.reported()[0]
 
 
 def test_a_throttled_description_is_requested_again(cluster: Cluster) -> None:
-    cluster.refusal = refused("ThrottlingException")
+    cluster.rejection = rejected("ThrottlingException")
     with pytest.raises(Exception, match="Throttling"):
         cluster.serve(_event())
     assert not cluster.reported()

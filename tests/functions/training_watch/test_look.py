@@ -16,7 +16,7 @@ from tests.functions.training_watch.day.clock_and_queue import Clock, Queue, as_
 from tests.functions.training_watch.day.crashes import Crash, Misfortune, Mortal
 from tests.functions.training_watch.day.run_day import DAWN, Day, new_day
 from tests.functions.training_watch.day.script import Fate, Line
-from tests.functions.training_watch.memory_aws import memory_aws, refused
+from tests.functions.training_watch.memory_aws import memory_aws, rejected
 
 JOB = "llama-job"
 
@@ -231,7 +231,7 @@ def test_a_job_that_the_watch_no_longer_has_is_closed(
 
 
 def _denied(*_: Any, **__: Any) -> None:
-    raise refused("AccessDeniedException")
+    raise rejected("AccessDeniedException")
 
 
 def test_an_unreadable_job_does_not_end_the_sweep(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,19 +257,19 @@ def test_the_queue_delays_a_back_off(watch: Watch) -> None:
     assert json.loads(message.body) == {"kind": "look", "job": JOB, "again": True}
 
 
-def _refuse(watch: Watch, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def _reject(watch: Watch, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     watch.job.move("Failed", "Failed", "InternalServerError")
     watch.look()
     watch.clock.now += 60
 
     def create(**_: Any) -> None:
-        raise refused(code)
+        raise rejected(code)
 
     monkeypatch.setattr(watch.raw.sagemaker, "create_training_job", create)
 
 
 def test_a_quota_error_is_retried_and_finally_given_up(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    _refuse(watch, "ResourceLimitExceeded", monkeypatch)
+    _reject(watch, "ResourceLimitExceeded", monkeypatch)
     due: list[int] = []
     while watch.item()["decision"] == "restart":
         watch.look()
@@ -281,7 +281,7 @@ def test_a_quota_error_is_retried_and_finally_given_up(watch: Watch, monkeypatch
 
 
 def test_a_permanent_error_is_given_up_immediately(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    _refuse(watch, "ValidationException", monkeypatch)
+    _reject(watch, "ValidationException", monkeypatch)
     watch.look()
     assert watch.item()["decision"] == "give_up"
     assert "ValidationException" in watch.item()["reason"]
@@ -289,7 +289,7 @@ def test_a_permanent_error_is_given_up_immediately(watch: Watch, monkeypatch: py
 
 
 def test_a_missing_permission_is_retried(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    _refuse(watch, "AccessDeniedException", monkeypatch)
+    _reject(watch, "AccessDeniedException", monkeypatch)
     for _ in range(5):
         watch.look()
         assert watch.item()["decision"] == "restart"

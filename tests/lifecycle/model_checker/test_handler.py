@@ -85,7 +85,7 @@ def test_an_update_keeps_its_id(s3: S3Client, answers: list[Any]):
     ],
     ids=["next to it", "mismatch", "no bucket", "no JSON", "no bucket named"],
 )
-def test_a_refusal_reports_why(s3: S3Client, answers: list[Any], properties: dict[str, Any], words: str):
+def test_a_rejection_reports_why(s3: S3Client, answers: list[Any], properties: dict[str, Any], words: str):
     handler(_event("Create", **properties), None)
     (answer,) = answers
     assert answer.failure is not None

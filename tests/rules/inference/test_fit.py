@@ -17,7 +17,7 @@ def test_the_talks_model_fits_the_talks_instance():
     assert check_fit(TGI, named("tanuki-8b"), "inf2.xlarge") == []
 
 
-def test_a_70b_model_on_inf2_xlarge_is_refused_with_the_numbers_and_the_size_that_fits():
+def test_a_70b_model_on_inf2_xlarge_is_rejected_with_the_numbers_and_the_size_that_fits():
     (problem,) = check_fit(TGI, named("Llama-2-70b-hf"), "inf2.xlarge")
     assert (problem.code, problem.path, problem.value) == (Code.MODEL_MEMORY, ("instance_type",), "inf2.xlarge")
     # 68,976,648,192 weights of 2 bytes over 2 cores; 2 x 80 layers x 4 heads x 128 x 2 bytes x 4 x 4096.
@@ -98,7 +98,7 @@ def test_sizes_are_those_of_the_servers_families():
     ],
     ids=["unknown size", "no Neuron device", "token", "batch of 0", "more cores than there are"],
 )
-def test_what_other_rules_refuse_is_passed_over(server: ModelServer, model: Model, instance: str):
+def test_what_other_rules_reject_is_passed_over(server: ModelServer, model: Model, instance: str):
     assert check_fit(server, model, instance) == []
 
 

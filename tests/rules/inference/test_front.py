@@ -25,7 +25,7 @@ def problems(**settings: Any) -> list[Problem]:
     return check_front(Front.model_construct(**settings))
 
 
-def refused(make: type[Spec], **settings: Any) -> list[Problem]:
+def rejected(make: type[Spec], **settings: Any) -> list[Problem]:
     """The problems of a front when it is constructed in Python."""
     with pytest.raises(FleetError) as raised:
         make(**settings)

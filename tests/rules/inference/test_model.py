@@ -110,7 +110,7 @@ def test_a_name_that_clients_cannot_write(name: str):
     assert [problem.code for problem in check_model(a_model(served_name=name))] == [Code.MODEL_NAME]
 
 
-def test_a_model_of_unknown_size_is_refused_with_the_ways_to_report_it():
+def test_a_model_of_unknown_size_is_rejected_with_the_ways_to_report_it():
     (problem,) = check_model(a_model(location="s3://my-models/ours", shape=None))
     assert (problem.code, problem.path) == (Code.MODEL_SHAPE_UNKNOWN, ("shape",))
     assert "config.json" in problem.remedy
@@ -246,7 +246,7 @@ VLLM = ServerKind.HUGGING_FACE_VLLM
 
 @pytest.mark.parametrize("source", [ModelSource.S3, ModelSource.IMAGE])
 @pytest.mark.parametrize("kind", [ServerKind.TGI, VLLM])
-def test_it_is_refused_with_the_export_as_the_way_out(kind: ServerKind, source: ModelSource):
+def test_it_is_rejected_with_the_export_as_the_way_out(kind: ServerKind, source: ModelSource):
     (problem,) = check_compiled(a_server(kind=kind), a_model("x/y", source=source, compiled=False))
     assert (problem.code, problem.path) == (Code.MODEL_NOT_COMPILED, ("compiled",))
     assert "export it first" in problem.remedy

@@ -76,7 +76,7 @@ def test_health_is_read_and_nothing_else(authentication: Authentication, server:
 
 
 @pytest.mark.parametrize("server", ServerKind)
-def test_who_sends_no_credentials_is_refused_where_some_are_requested_for(server: ServerKind) -> None:
+def test_who_sends_no_credentials_is_rejected_where_some_are_requested_for(server: ServerKind) -> None:
     for request in (CHAT, Request(path="/v1/models"), Request(path="/v1/anything", headers={"authorization": "abc"})):
         assert outcome(request, Authentication.API_KEY, server) == UNAUTHORIZED
         assert outcome(request, Authentication.JWT, server) == UNAUTHORIZED

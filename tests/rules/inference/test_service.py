@@ -62,7 +62,7 @@ BAD: dict[str, tuple[dict[str, Any], Code, str]] = {
         Code.MODEL_NOT_COMPILED,
         "model.compiled",
     ),
-    "a driver that the runtime refuses": (
+    "a driver that the runtime rejects": (
         {"hosts": {"driver_version": "2.29.0.0"}},
         Code.DRIVER_EDGE,
         "hosts.driver_version",
@@ -129,7 +129,7 @@ def test_good_names(name: str):
 
 
 @pytest.mark.parametrize("name", ["", "1chat", "-chat", "chat_1", "chat.example", "x" * 64, "ecs-chat", "AWSchat"])
-def test_names_that_ecs_refuses(name: str):
+def test_names_that_ecs_rejects(name: str):
     (problem,) = check_service_name(name)
     assert (problem.code, problem.path, problem.value) == (Code.SERVICE_NAME, ("name",), name)
 

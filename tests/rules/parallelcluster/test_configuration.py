@@ -1,4 +1,4 @@
-"""A configuration against ParallelCluster's schema: ours refuses what theirs refuses, and takes what theirs takes."""
+"""A configuration against ParallelCluster's schema: ours rejects what theirs rejects, and takes what theirs takes."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -62,7 +62,7 @@ def efs(configuration: dict[str, Any]) -> dict[str, Any]:
     return configuration["SharedStorage"][1]["EfsSettings"]
 
 
-REFUSED: dict[str, tuple[Change, Code, str]] = {
+REJECTED: dict[str, tuple[Change, Code, str]] = {
     "misspelt": (
         lambda c: queue(c).update(JobExclusiveAlocation=True),
         Code.PC_KEY_UNKNOWN,
@@ -240,9 +240,9 @@ def changed(change: Change) -> dict[str, Any]:
     return configuration
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_is_refused_parallelcluster_refuses(name: str, oracle: Oracle) -> None:
-    change, code, where = REFUSED[name]
+@pytest.mark.parametrize("name", REJECTED)
+def test_what_is_rejected_parallelcluster_rejects(name: str, oracle: Oracle) -> None:
+    change, code, where = REJECTED[name]
     configuration = changed(change)
     reported = [(problem.code, problem.where) for problem in check_configuration(configuration)]
     assert (code, where) in reported
@@ -258,7 +258,7 @@ def test_what_passes_parallelcluster_takes(name: str, oracle: Oracle) -> None:
 
 def test_all_at_once() -> None:
     configuration = changed(
-        lambda c: [change(c) for name in ("misspelt", "no truth", "no id") for change in REFUSED[name][:1]]
+        lambda c: [change(c) for name in ("misspelt", "no truth", "no id") for change in REJECTED[name][:1]]
     )
     assert {problem.code for problem in check_configuration(configuration)} == {
         Code.PC_KEY_UNKNOWN, Code.PC_KEY_TYPE, Code.PC_KEY_VALUE,
@@ -280,7 +280,7 @@ def test_all_at_once() -> None:
     ],
 )  # fmt: skip
 def test_the_remedy_says_what_was_meant(name: str, remedy: str) -> None:
-    change, code, _ = REFUSED[name]
+    change, code, _ = REJECTED[name]
     (problem,) = check_configuration(changed(change))
     assert (problem.code, problem.remedy) == (code, remedy)
 

@@ -44,7 +44,7 @@ def wrong_type(key: SchemaKey) -> Any:
 
 
 def wrong_value(key: SchemaKey) -> Any:
-    """A value of the right type that the key refuses, where it refuses any."""
+    """A value of the right type that the key rejects, where it rejects any."""
     if key.one_of:
         return 77 if key.kind == "int" else ANY_TEXT
     if key.range is not None:

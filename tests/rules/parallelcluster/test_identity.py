@@ -84,7 +84,7 @@ def test_what_stays_for_good_counts(edit: Any) -> None:
     assert digits(edited(base(), edit)) != digits(base())
 
 
-def test_a_reference_counts_as_it_is_and_a_token_is_refused() -> None:
+def test_a_reference_counts_as_it_is_and_a_token_is_rejected() -> None:
     reference = edited(base(), put("HeadNode/Networking/SubnetId", {"Ref": "Subnet"}))
     other = edited(base(), put("HeadNode/Networking/SubnetId", {"Ref": "Other"}))
     assert len({digits(reference), digits(other), digits(base())}) == 3

@@ -116,7 +116,7 @@ def test_placement(of_queue: dict[str, Any], of_nodes: dict[str, Any], placed: t
 
 
 def test_over_several_subnets_there_is_no_placement() -> None:
-    """EFA is refused there; that the default were a group would be another mistake that no one made."""
+    """EFA is rejected there; that the default were a group would be another mistake that no one made."""
     resource = Resource(instance_types=("trn1.32xlarge",))
     several = Partition(resources=(resource,), subnets=(SUBNET, OTHER_SUBNET))
     found = placement_group_of(several, resource)

@@ -62,8 +62,8 @@ def test_every_key_is_reached_in_exactly_one_way() -> None:
     for leaf in SCHEMA_LEAVES:
         place = place_of(leaf)
         found = check_overrides(nested(leaf.removeprefix(f"{place}/"), None), place)
-        refusals = (Code.PC_OVERRIDE_TYPED, Code.PC_OVERRIDE_SCRIPT, Code.PC_KEY_UNKNOWN)
-        ways[leaf] = [problem.code for problem in found if problem.code in refusals]
+        rejections = (Code.PC_OVERRIDE_TYPED, Code.PC_OVERRIDE_SCRIPT, Code.PC_KEY_UNKNOWN)
+        ways[leaf] = [problem.code for problem in found if problem.code in rejections]
     assert [leaf for leaf, way in ways.items() if len(way) > 1 or Code.PC_KEY_UNKNOWN in way] == []
     scripts = {leaf for leaf, way in ways.items() if way == [Code.PC_OVERRIDE_SCRIPT]}
     assert scripts == {leaf for leaf in SCHEMA_LEAVES if "CustomActions" in leaf}

@@ -30,7 +30,7 @@ def test_names_that_are_fine(name: str | None):
         "",
     ],
 )
-def test_names_that_are_refused(name: str):
+def test_names_that_are_rejected(name: str):
     (problem,) = check_bucket_name(name)
     assert (problem.code, problem.path, problem.value) == (Code.BUCKET_NAME, ("bucket_name",), name)
 

@@ -97,9 +97,9 @@ def test_a_directory_without_its_slash():
 @pytest.mark.parametrize("name", ["auto_import", "auto_export"])
 def test_an_event_that_is_misspelt(name: str):
     options: dict[str, Any] = {name: ("NEW", "DELETE")}
-    with pytest.raises(FleetError) as refused:
+    with pytest.raises(FleetError) as rejected:
         link(**options)
-    (problem,) = refused.value.problems
+    (problem,) = rejected.value.problems
     assert (problem.code, problem.where, problem.value) == (Code.NOT_A_CHOICE, f"{name}[1]", "DELETE")
     assert problem.allowed == "'NEW' or 'CHANGED' or 'DELETED'"
 

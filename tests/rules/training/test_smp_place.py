@@ -50,7 +50,7 @@ def test_region_and_instance_are_reported_at_once() -> None:
 
 
 @pytest.mark.parametrize("instance", ["ml.p5.48xlarge", "p5en.48xlarge", "ml.g5.48xlarge"])
-def test_smddp_where_it_does_not_run_is_refused(instance: str) -> None:
+def test_smddp_where_it_does_not_run_is_rejected(instance: str) -> None:
     (problem,) = check_smp_backend("smddp", instance)
     assert (problem.code, problem.remedy) == (Code.SMP_BACKEND, "write nccl, or remove it")
 

@@ -1,4 +1,4 @@
-"""What is refused at synth, by whether the name changes and what the user allows."""
+"""What is rejected at synth, by whether the name changes and what the user allows."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +46,7 @@ def test_what_passes_is_no_problem() -> None:
     assert found(_FREE, _DRAINS) == []
 
 
-def test_a_change_of_the_head_nodes_type_in_place_is_refused_with_the_way_out() -> None:
+def test_a_change_of_the_head_nodes_type_in_place_is_rejected_with_the_way_out() -> None:
     (problem,) = found(_HEAD_TYPE)
     assert problem.code is Code.PC_UPDATE_NEW_CLUSTER
     assert problem.where == "HeadNode.InstanceType"
@@ -55,7 +55,7 @@ def test_a_change_of_the_head_nodes_type_in_place_is_refused_with_the_way_out() 
     assert "new-cluster" in problem.remedy
 
 
-def test_everything_refused_is_reported_at_once() -> None:
+def test_everything_rejected_is_reported_at_once() -> None:
     problems = found(_LOGIN_TYPE, _WORKER_TYPE, _PUBLIC, _FREE)
     assert codes(problems) == [Code.PC_UPDATE_NEW_NAME, Code.PC_UPDATE_FLEET, Code.PC_UPDATE_LOGIN_NODES]
     assert "STOP_REQUESTED" in problems[1].remedy
@@ -118,7 +118,7 @@ def test_without_the_old_name_the_hash_is_worked_out() -> None:
     assert codes(found(_OWN_HOOK, name_known=False, immutable_changes=allowed)) == [Code.PC_UPDATE_RENAMED]
 
 
-def test_a_literal_against_a_reference_is_not_refused() -> None:
+def test_a_literal_against_a_reference_is_not_rejected() -> None:
     old = base()
     new = edited(old, put("HeadNode/Networking/SubnetId", {"Ref": "Subnet"}))
     deployed = Deployed(configuration=old, cluster_name=None, version=None)

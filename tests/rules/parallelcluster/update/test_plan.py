@@ -163,7 +163,7 @@ def test_the_home_has_no_other_name() -> None:
 # Where ParallelCluster's own check is wrong or breaks off.
 
 
-def test_a_mount_that_moves_is_refused_where_their_check_breaks_off(oracle: Oracle) -> None:
+def test_a_mount_that_moves_is_rejected_where_their_check_breaks_off(oracle: Oracle) -> None:
     move = put("SharedStorage/fsx/MountDir", "/data")
     with pytest.raises(RuntimeError, match="AttributeError"):
         oracle.update(base(), edited(base(), move))
