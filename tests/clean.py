@@ -1,4 +1,4 @@
-"""Every checker that a careful user would run on a synthesized app, requested what it finds."""
+"""The checkers that a careful user would run on a synthesized app; each function returns the findings."""
 
 import bisect
 import dataclasses
@@ -21,27 +21,27 @@ Finder = Callable[[cdk.App], list[str]]
 
 # The CDK itself writes DependsOn next to GetAtt, for roles of functions and for every explicit dependency.
 _DEPENDENCY_SAID_TWICE = "W3005"
-# A user's file names what exists by its ARN, and that has an account in it.
+# A user's file names existing resources by ARN, and an ARN contains an account.
 _ACCOUNT_IN_ARN = "W9013"
-# Outputs are read by people and programs, stack by stack; what a stack took from another one is among them.
+# Outputs are for people and programs that read one stack; a stack's outputs can repeat values that it imports.
 _OUTPUT_OF_IMPORT = "W6001"
 _IGNORED = (_DEPENDENCY_SAID_TWICE, _ACCOUNT_IN_ARN, _OUTPUT_OF_IMPORT)
 
 
 def nag_findings(app: cdk.App) -> list[str]:
-    """What cdk-nag's packs AwsSolutions and NIST 800-53 R5 find and no one has acknowledged."""
+    """Findings of cdk-nag's packs AwsSolutions and NIST 800-53 R5 that are not acknowledged."""
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), NIST80053R5Checks(app))
     return _reported(app)
 
 
 def validator_findings(app: cdk.App) -> list[str]:
-    """What the CDK's own validator finds. Added outright: the tests switch it off in the environment."""
+    """Findings of the CDK's own validator. It is added here because the tests switch it off in the environment."""
     cdk.Validations.of(app).add_plugins(_validator())
     return _reported(app)
 
 
 def annotation_findings(app: cdk.App) -> list[str]:
-    """Warnings and errors that constructs have left on themselves."""
+    """Warnings and errors in the annotations of constructs."""
     assembly = app.synth()
     return [
         f"{message.id}: {message.entry.data}"
@@ -52,7 +52,7 @@ def annotation_findings(app: cdk.App) -> list[str]:
 
 
 def cfn_lint_findings(app: cdk.App) -> list[str]:
-    """What cfn-lint finds in the templates, warnings among it."""
+    """Findings of cfn-lint in the templates, with warnings."""
     return [str(match) for path in _templates(app) for match in _lint(path.read_text(encoding="utf-8"))]
 
 
@@ -65,7 +65,7 @@ def _lint(text: str) -> list[Any]:
 
 @cache
 def _linter() -> Any:
-    """One a process: to load its rules takes longer than to lint a small template."""
+    """One per process: loading its rules takes longer than checking a small template."""
     from cfnlint.config import ConfigMixIn
     from cfnlint.runner import Runner
 
@@ -74,26 +74,26 @@ def _linter() -> Any:
     asks: Any = type(linter.rules["E1101"])  # pyright: ignore
     ask, words = asks.cfnLint, set[str]()
 
-    def ask_if_some_rule_does(self: Any, validator: Any, keywords: list[str], *more: Any) -> Iterator[Any]:
-        """It is called for every value, and one of twenty has a rule that asks about it."""
+    def call_if_a_rule_applies(self: Any, validator: Any, keywords: list[str], *more: Any) -> Iterator[Any]:
+        """It is called for every value, and only one value in twenty has a rule for it."""
         if not words:
             words.update(word for rule in self.child_rules.values() if rule is not None for word in rule.keywords)
         if not words.isdisjoint(keywords):
             yield from ask(self, validator, keywords, *more)
 
-    asks.cfnLint = ask_if_some_rule_does
+    asks.cfnLint = call_if_a_rule_applies
     return linter
 
 
 def _quicken_cfn_lint() -> None:
-    """Let cfn-lint remember what it finds again for each value that it looks at; that takes two fifths of its time."""
+    """Cache what cfn-lint computes again for each value; computing it takes two fifths of its time."""
     from cfnlint.context import context
     from cfnlint.decode import cfn_json
     from cfnlint.jsonschema import _filter, validators
     from cfnlint.schema.resolver import _resolver
 
     for module in (context, _filter, validators):
-        # They copy themselves at each step, and ask each time which fields they have.
+        # They copy themselves at each step, and each time read their list of fields.
         module.fields = cache(dataclasses.fields)  # pyright: ignore
     make: Any = validators.create
     made: dict[Any, Any] = {}
@@ -122,7 +122,7 @@ def _quicken_cfn_lint() -> None:
 
 
 def cloudformation_validate_findings(app: cdk.App) -> list[str]:
-    """What AWS's cloudformation-validate finds in the templates, warnings among it."""
+    """Findings of AWS's cloudformation-validate in the templates, with warnings."""
     return [
         f"{found.rule_id} {found.message}"
         for path in _templates(app)
@@ -132,7 +132,7 @@ def cloudformation_validate_findings(app: cdk.App) -> list[str]:
 
 
 def description_findings(app: cdk.App) -> list[str]:
-    """Descriptions of security groups and of their rules that EC2 rejects; no checker of templates looks at them."""
+    """Descriptions of security groups and of their rules that EC2 rejects; no checker of templates checks them."""
     return [
         f"{name}: EC2 does not take {text!r}"
         for path in _templates(app)
@@ -144,7 +144,7 @@ def description_findings(app: cdk.App) -> list[str]:
 
 
 def all_findings(app: cdk.App) -> list[str]:
-    """What all of them find, of one synthesis: packs and validator first, which have their say when it ends."""
+    """Findings of all checkers in one synthesis; the packs and the validator come first, as they report at its end."""
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), NIST80053R5Checks(app), _validator())
     return _reported(app) or [
         *annotation_findings(app),
@@ -155,7 +155,7 @@ def all_findings(app: cdk.App) -> list[str]:
 
 
 def _descriptions(properties: dict[str, Any]) -> Iterator[str]:
-    """What is said of a group or of a rule, and of the rules within a group."""
+    """Descriptions of a group or of a rule, and of the rules within a group."""
     rules: list[Any] = [*properties.get("SecurityGroupIngress", ()), *properties.get("SecurityGroupEgress", ())]
     for described in (properties, *rules):
         for text in (described.get("GroupDescription"), described.get("Description")):
@@ -165,7 +165,7 @@ def _descriptions(properties: dict[str, Any]) -> Iterator[str]:
 
 @cache
 def _validator() -> cdk.CloudFormationValidatePlugin:
-    """One a process: Node keeps the engine of each, and after a dozen collected garbage for two minutes."""
+    """One per process: Node keeps the engine of each, and with a dozen of them it collected garbage for two minutes."""
     return cdk.CloudFormationValidatePlugin()
 
 
@@ -179,7 +179,7 @@ def _templates(app: cdk.App) -> list[Path]:
 
 
 def _reported(app: cdk.App) -> list[str]:
-    """Synthesize and return the findings of the report; synth raises when there is one."""
+    """Synthesize and return the findings of the validation report; synth raises an error if it has findings."""
     with suppress(RuntimeError):
         app.synth()
     report = json.loads(Path(app.outdir, "validation-report.json").read_text(encoding="utf-8"))
@@ -200,4 +200,4 @@ FINDERS: list[Finder] = [
 ]
 
 every_checker = pytest.mark.parametrize("finder", FINDERS, ids=lambda finder: finder.__name__.removesuffix("_findings"))
-"""Runs a test once for each checker, as its argument `finder`. tests/stacks shows that each can find something."""
+"""Runs a test once for each checker, its argument `finder`. tests/stacks tests that each finds a mistake."""

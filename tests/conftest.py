@@ -13,7 +13,7 @@ import gc
 import shutil
 from collections.abc import Generator
 
-# Constructs live as long as their test: looking through all of them at each 700th object took a tenth of the time.
+# Constructs live as long as their test: to search all of them after every 700 objects took a tenth of the time.
 gc.set_threshold(100_000, 50, 1000)
 
 from pathlib import Path
@@ -33,12 +33,12 @@ LONGEST_FIRST = (
     "tests/local/aws/",
     "tests/house/",
 )
-"""Files of few tests that take long; begun last, they would leave one of two processes without work."""
+"""Files with few but long tests; if they began last, one of two processes would have no work."""
 ENVIRONMENT = cdk.Environment(account="111122223333", region="us-west-2")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what takes long first, which the Makefile keeps xdist from changing; leave out what is root's."""
+    """Put long tests first (the Makefile keeps xdist from changing the order); deselect tests that need root."""
 
     def place(item: pytest.Item) -> int:
         return next((n for n, folder in enumerate(LONGEST_FIRST) if item.nodeid.startswith(folder)), len(LONGEST_FIRST))
@@ -51,14 +51,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep what all tests have imported out of searches for garbage; pytest makes five whole ones at its end."""
+    """Exclude what all tests have imported from garbage collection; pytest makes five full collections at its end."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def app(tmp_path: Path) -> cdk.App:
-    """An app with the project's feature flags that writes its assembly into the test's own folder."""
+    """An app with the project's feature flags, whose assembly is written into the test's own folder."""
     return cdk.App(context=cdk_context(), outdir=str(tmp_path / "cdk.out"))
 
 
@@ -70,9 +70,9 @@ def stack(app: cdk.App) -> cdk.Stack:
 
 @pytest.fixture(scope="module")
 def few_scripts(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
-    """Bundles of the scripts that nodes begin with, for tests of what else is deployed.
+    """Bundles with only the scripts that nodes run first, for tests of other resources.
 
-    The other 340 files of a bundle take half of the time in which a cluster is deployed to the emulation.
+    The other 340 files of a bundle take half of the time of a deployment to the AWS emulator.
     """
     folder = tmp_path_factory.mktemp("few-scripts")
     for file in script_folder.default_folder().iterdir():

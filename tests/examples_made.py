@@ -1,4 +1,4 @@
-"""The cloud assemblies of the examples, each made once in a run of the tests, whichever process needs it first."""
+"""The cloud assemblies of the examples; each is synthesized once per test run, by the process that needs it first."""
 
 import fcntl
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from tools.synth_examples import synth_example
 
 @dataclass(frozen=True, kw_only=True)
 class ExamplesMade:
-    """A folder of this run that all its processes share. What is in it is read, never changed."""
+    """A folder of this test run that all its processes share. Its files are never changed."""
 
     folder: Path
 
@@ -23,7 +23,7 @@ class ExamplesMade:
             return made
 
     def keep(self, name: str, assembly: Path) -> None:
-        """Let the others have `assembly`, which the caller has synthesized of example `name`."""
+        """Share `assembly`, which the caller has synthesized from example `name`, with the other processes."""
         with (self.folder / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not (self.folder / name).exists():

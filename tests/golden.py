@@ -1,7 +1,8 @@
 """Golden templates of the examples: `tests/stacks/golden` says what each template was at the last commit.
 
-The fleets of `WHOLE` are kept as they are synthesized, to be read. Of every other fleet one file lists, stack by stack
-and in the template's order, each entry of each section: its logical id, its type and the hash of all that it holds. A
+The templates of the fleets of `WHOLE` are stored as a whole, so that people can read them. Of every other fleet one
+file lists, stack by stack
+and in the template's order, each entry of each section: its logical id, its type and the hash of its content. A
 difference names the resource; `python -m tools.golden_diff COMMIT EXAMPLE` shows it in full.
 """
 
@@ -27,16 +28,16 @@ WHOLE = frozenset(
         "sagemaker-training",
     }
 )
-"""The example of the README, and the smallest of each kind."""
+"""The example of the README, and the smallest example of each kind."""
 HASH = re.compile(r"\b[0-9a-f]{64}\b")
-"""Of what a node script or a handler holds; the files themselves have tests of their own."""
+"""The hash of a node script or of a handler; these files have their own tests."""
 _ENTRY = re.compile(r" +Resources (?P<id>\S+) (?P<type>\S+) [0-9a-f]{16}")
 
 
 def differences(example: str, templates: Mapping[str, Any], *, golden: Path = GOLDEN) -> list[str]:
-    """Return how `templates`, by name of stack, differ from those that are kept, as a unified diff.
+    """Return how `templates`, by name of stack, differ from the stored ones, as a unified diff.
 
-    With `UPDATE_GOLDEN` in the environment they are written again first.
+    With `UPDATE_GOLDEN` in the environment, the stored templates are first replaced.
     """
     made = _whole(example, templates) if example in WHOLE else {f"{example}.txt": _listed(templates)}
     if os.environ.get("UPDATE_GOLDEN"):

@@ -1,4 +1,4 @@
-"""Clusters by one flat set of keywords: tests change a field of the description as they change what it is on."""
+"""Clusters made from one flat set of keywords: the fields of the spec and the parameters of the construct."""
 
 from typing import Any
 
@@ -13,10 +13,10 @@ def _of_spec(spec: type[Spec], options: dict[str, Any]) -> dict[str, Any]:
 
 
 def parallel_cluster(scope: Construct, id: str, **options: Any) -> ParallelCluster:
-    """Make a ParallelCluster of the fields of `ParallelClusterSpec`, and of its own parameters."""
+    """Create a ParallelCluster from fields of `ParallelClusterSpec` and parameters of the construct."""
     return ParallelCluster(scope, id, ParallelClusterSpec(**_of_spec(ParallelClusterSpec, options)), **options)
 
 
 def hyperpod_cluster(scope: Construct, id: str, **options: Any) -> HyperPodCluster:
-    """Make a HyperPod cluster of the fields of `HyperPodClusterSpec`, and of its own parameters."""
+    """Create a HyperPod cluster from fields of `HyperPodClusterSpec` and parameters of the construct."""
     return HyperPodCluster(scope, id, HyperPodClusterSpec(**_of_spec(HyperPodClusterSpec, options)), **options)

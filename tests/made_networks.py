@@ -1,4 +1,4 @@
-"""A network to are in, for tests of something else."""
+"""A network for tests of other resources."""
 
 from constructs import Construct
 
@@ -9,5 +9,5 @@ SUBNETS = {"usw2-az4": "subnet-0123456789abcdef4", "usw2-az1": "subnet-012345678
 
 
 def existing_network(scope: Construct) -> Network:
-    """Return a network with a security group that is made here: far fewer constructs than one that is made whole."""
+    """Return an existing VPC with a new security group: far fewer constructs than a new network."""
     return ExistingNetwork(scope, "Network", ExistingNetworkSpec(vpc="vpc-0123456789abcdef0", subnets=SUBNETS))

@@ -1,4 +1,4 @@
-"""Contents of a page in `docs/`: generated parts, tables, and examples that run."""
+"""Contents of a page in `docs/`: generated parts, tables and examples."""
 
 import os
 import re
@@ -26,7 +26,7 @@ def check_made(page: Path, **parts: str) -> None:
 
 
 def rows(page: str, heading: str) -> list[list[str]]:
-    """Return the rows of the table below `heading`, without its head."""
+    """Return the rows of the table below `heading`, without the header."""
     section = page.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
@@ -38,7 +38,7 @@ def table(page: str, heading: str) -> dict[str, list[str]]:
 
 
 def examples(page: str, language: str = "python") -> list[str]:
-    """Return the blocks of `language`."""
+    """Return the code blocks in `language`."""
     return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
 
 

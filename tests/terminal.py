@@ -15,7 +15,7 @@ import pyte
 _COMMAND = ("-c", "import sys; from llm_fleet.cli.main import main; sys.exit(main())")
 _SECONDS = 60
 _ROWS = 500
-"""A terminal that scrolls nothing away that a test wants to read."""
+"""A terminal with enough rows for all that a test reads."""
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV")
 
 
@@ -24,12 +24,12 @@ class Ran:
     """How a command ended."""
 
     code: int
-    """As the shell sees it; below zero when a signal killed it."""
+    """The exit status; negative if a signal killed the command."""
     out: str
     """Standard output; in a terminal, what the screen showed at the end, standard error included."""
     err: str = ""
     raw: str = ""
-    """In a terminal: everything that was sent to it, colors and all."""
+    """In a terminal: everything that was sent to it, with color codes."""
 
     @property
     def lines(self) -> list[str]:
@@ -40,7 +40,7 @@ class Ran:
 def run(
     *words: str, environment: Mapping[str, str] | None = None, folder: Path | None = None, given: str | None = None
 ) -> Ran:
-    """Run `llm-fleet` into pipes, as CI does. `environment` is added to a bare one without AWS settings."""
+    """Run `llm-fleet` with pipes, as in CI. `environment` is added to a minimal one without AWS settings."""
     ended = subprocess.run(
         [sys.executable, *_COMMAND, *words],
         env=_environment(environment),
@@ -62,7 +62,7 @@ def run_in_terminal(
     interrupt_at: str | None = None,
     typed: Sequence[tuple[str, str]] = (),
 ) -> Ran:
-    """Run `llm-fleet` in a terminal of so many `columns`.
+    """Run `llm-fleet` in a terminal with this number of `columns`.
 
     `interrupt_at`: a pattern; Ctrl-C is typed as soon as the terminal shows it. `typed`: what is typed when a pattern
     is shown, in this order. Raises `AssertionError` when a pattern is never shown, or the command does not end.
@@ -76,7 +76,7 @@ def run_in_terminal(
         encoding="utf-8",
         timeout=_SECONDS,
         echo=False,
-        preexec_fn=_hear_ctrl_c,
+        preexec_fn=_accept_ctrl_c,
     )
     sent = ""
     try:
@@ -95,12 +95,12 @@ def run_in_terminal(
 
 
 def type_ctrl_c() -> None:
-    """Type Ctrl-C to this process; also where it was started in the background, in which shells let it hear none."""
+    """Send Ctrl-C to this process, even if a shell started it in the background, where it would ignore SIGINT."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def _hear_ctrl_c() -> None:
+def _accept_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -114,7 +114,7 @@ def _text(part: object) -> str:
 
 
 def _shown(sent: str, columns: int) -> str:
-    """Return what a terminal shows in the end, without the blank below."""
+    """Return what a terminal shows at the end, without the empty lines below."""
     screen = pyte.Screen(columns, _ROWS)
     pyte.Stream(screen).feed(sent)
     return "\n".join(line.rstrip() for line in screen.display).rstrip()

@@ -1,4 +1,4 @@
-"""A network and a database to look at."""
+"""Networks, and a function that reads the stack's template."""
 
 from collections.abc import Callable
 from typing import Any

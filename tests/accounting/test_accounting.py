@@ -1,4 +1,4 @@
-"""Accounting of a ParallelCluster: what it is reported, what it must be allowed, and the name of its schema."""
+"""Accounting of a ParallelCluster: its configuration, permissions, security group rules, and the schema's name."""
 
 import re
 
@@ -31,7 +31,7 @@ def database(stack: cdk.Stack, network: Network) -> SlurmDatabase:
     return SlurmDatabase(stack, "Database", SlurmDatabaseSpec(encryption_key=FleetKey(stack, "Key")), network=network)
 
 
-def test_a_database(stack: cdk.Stack, database: SlurmDatabase) -> None:
+def test_a_database_gives_the_accounting_of_a_parallelcluster(stack: cdk.Stack, database: SlurmDatabase) -> None:
     accounting = database.for_parallelcluster()
     assert check_accounting_fields(accounting) == []
     assert stack.resolve(accounting.database_uri)["Fn::Join"][1] == [stack.resolve(database.endpoint), ":3306"]
@@ -40,7 +40,9 @@ def test_a_database(stack: cdk.Stack, database: SlurmDatabase) -> None:
     assert accounting.munge_key_secret is None
 
 
-def test_a_schema_is_of_the_cluster_s_hash_and_of_its_stack(stack: cdk.Stack, database: SlurmDatabase) -> None:
+def test_the_schema_name_has_the_cluster_name_with_its_hash_and_the_stack_guid(
+    stack: cdk.Stack, database: SlurmDatabase
+) -> None:
     name = with_schema(database.for_parallelcluster(), stack, cluster_name="Train-0123abcd").database_name
     assert name is not None
     (prefix, guid) = stack.resolve(name)["Fn::Join"][1]
@@ -49,39 +51,40 @@ def test_a_schema_is_of_the_cluster_s_hash_and_of_its_stack(stack: cdk.Stack, da
     assert re.fullmatch("[0-9a-z_]+", prefix)
 
 
-def test_a_schema_of_the_longest_name_fits(stack: cdk.Stack) -> None:
+def test_the_longest_schema_name_fits(stack: cdk.Stack) -> None:
     name = parallelcluster_schema(stack, "A" * 31 + "-0123abcd")
     fixed = "".join(part for part in stack.resolve(name)["Fn::Join"][1] if isinstance(part, str))
     assert len(fixed) + len("62dd2436") <= 64
 
 
-def test_a_schema_of_a_name_that_are_tokens(stack: cdk.Stack) -> None:
+def test_clusters_whose_names_are_tokens_have_different_schemas(stack: cdk.Stack) -> None:
     one, other = (parallelcluster_schema(Construct(stack, id), cdk.Aws.STACK_NAME) for id in ("One", "Other"))
     names = [stack.resolve(name)["Fn::Join"][1][0] for name in (one, other)]
     assert names[0] != names[1]
     assert all(re.fullmatch("slurm_acct_db_[0-9a-f]{8}_", name) for name in names)
 
 
-def test_a_schema_of_yours_is_left_alone(stack: cdk.Stack, database: SlurmDatabase) -> None:
+def test_a_given_schema_name_is_kept(stack: cdk.Stack, database: SlurmDatabase) -> None:
     accounting = database.for_parallelcluster(database_name="ours")
     assert with_schema(accounting, stack, cluster_name="train-0123abcd") is accounting
 
 
-def test_the_cluster_is_let_in_and_the_database_s_stack_needs_no_cluster(
+def test_clusters_are_allowed_and_the_database_stack_does_not_depend_on_them(
     app: cdk.App, stack: cdk.Stack, network: Network, database: SlurmDatabase
 ) -> None:
     theirs = cdk.Stack(app, "Cluster", env=cdk.Environment(account=stack.account, region=stack.region))
     own = ec2.SecurityGroup(theirs, "Own", vpc=network.vpc)
     accounting = database.for_parallelcluster()
     rules = open_accounting_ports(accounting, theirs, [network.security_group, own])
-    # The network's group is every cluster's: its rules are next to the database, once. The cluster's own go with it.
+    # All clusters share the network's group: its rule is created once, in the database's stack. The rule of the
+    # cluster's own group is in the cluster's stack.
     assert [cdk.Stack.of(rule) for rule in rules] == [stack, theirs]
     assert open_accounting_ports(accounting, theirs, [network.security_group])[0] is rules[0]
     app.synth()
     assert stack.dependencies == []
 
 
-def test_what_must_be_allowed_next_to_what_parallelcluster_allows(stack: cdk.Stack, database: SlurmDatabase) -> None:
+def test_permissions_in_addition_to_those_of_parallelcluster(stack: cdk.Stack, database: SlurmDatabase) -> None:
     accounting = database.for_parallelcluster()
     (decrypt,) = (stack.resolve(one.to_statement_json()) for one in head_node_statements(accounting))
     assert decrypt["Action"] == "kms:Decrypt"
@@ -92,7 +95,7 @@ def test_what_must_be_allowed_next_to_what_parallelcluster_allows(stack: cdk.Sta
     assert look_up["Resource"] == stack.resolve(database.password_secret.secret_arn)
 
 
-def test_a_slurmdbd_elsewhere(stack: cdk.Stack, network: Network, find: Find) -> None:
+def test_an_external_slurmdbd(stack: cdk.Stack, network: Network, find: Find) -> None:
     key = kms.Key.from_key_arn(stack, "Key", KEY)
     munge = secretsmanager.Secret.from_secret_attributes(stack, "Munge", secret_complete_arn=SECRET, encryption_key=key)
     accounting = Accounting(
@@ -110,7 +113,7 @@ def test_a_slurmdbd_elsewhere(stack: cdk.Stack, network: Network, find: Find) ->
     assert 6819 in ports
 
 
-def test_without_a_guard_and_a_key_there_is_nothing_to_do(stack: cdk.Stack, network: Network) -> None:
+def test_without_connections_and_key_there_are_no_rules_and_statements(stack: cdk.Stack, network: Network) -> None:
     secret = secretsmanager.Secret.from_secret_complete_arn(stack, "Password", SECRET)
     accounting = Accounting(endpoint="db.example.com", password_secret=secret)
     assert accounting.database_uri == "db.example.com:3306"

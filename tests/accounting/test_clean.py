@@ -1,4 +1,4 @@
-"""What accounting synthesizes passes every checker that a careful user would run."""
+"""No checker finds anything in the templates of databases for accounting."""
 
 import aws_cdk as cdk
 import pytest
@@ -9,7 +9,7 @@ from tests.clean import all_findings
 
 @pytest.fixture
 def everything(stack: cdk.Stack) -> cdk.Stack:
-    """A database of each engine next to the network that it is in."""
+    """A database of each engine, with its network."""
     key = FleetKey(stack, "Key")
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]), encryption_key=key)
     SlurmDatabase(stack, "Aurora", SlurmDatabaseSpec(encryption_key=key), network=network)

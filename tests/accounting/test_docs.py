@@ -20,11 +20,11 @@ def engines_table() -> str:
     return "\n".join(rows)
 
 
-def test_generated_table_of_engines_is_that_of_the_catalog():
+def test_the_generated_table_of_engines_is_up_to_date():
     check_made(PAGE, engines=engines_table())
 
 
-def test_examples_run(stack: cdk.Stack):
+def test_the_examples_run(stack: cdk.Stack):
     run_examples(PAGE.read_text(), stack)
     template = Template.from_stack(stack)
     template.resource_count_is("AWS::RDS::DBCluster", 1)
@@ -34,12 +34,12 @@ def test_examples_run(stack: cdk.Stack):
     assert server in cluster["DependsOn"], "its address resolves only after a DB instance exists"
 
 
-def test_the_fleet_file_is_good():
+def test_the_fleet_file_is_valid():
     (text,) = examples(PAGE.read_text(), "yaml")
     assert parse_fleet(text).storage.slurm_database is not None
 
 
-def test_every_property_and_parameter_is_explained():
+def test_every_property_and_parameter_is_documented():
     page = PAGE.read_text()
     assert [name for name in SlurmDatabaseSpec.model_fields if f"`{name}`" not in page] == []
     parameters = set(database_parameters(SlurmDatabaseSpec()))

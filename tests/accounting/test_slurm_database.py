@@ -1,4 +1,4 @@
-"""A database for accounting: what it is made of, what it keeps, and what it rejects."""
+"""A database for accounting: its resources, what is retained, and invalid values."""
 
 import json
 from typing import Any
@@ -44,7 +44,7 @@ def test_by_default_it_is_a_small_serverless_aurora(stack: cdk.Stack, network: N
     assert (server["DBInstanceClass"], server["PubliclyAccessible"]) == ("db.serverless", False)
 
 
-def test_slurmdbd_gets_the_parameters_that_it_asks_for(stack: cdk.Stack, network: Network, find: Find) -> None:
+def test_the_parameter_group_has_what_slurmdbd_requires(stack: cdk.Stack, network: Network, find: Find) -> None:
     SlurmDatabase(stack, "Database", network=network)
     parameters = only(find("AWS::RDS::DBClusterParameterGroup"))["Properties"]["Parameters"]
     assert parameters["innodb_lock_wait_timeout"] == "900"
@@ -52,7 +52,9 @@ def test_slurmdbd_gets_the_parameters_that_it_asks_for(stack: cdk.Stack, network
     assert parameters["server_audit_events"] == "CONNECT"
 
 
-def test_it_is_in_two_zones_without_a_way_out(stack: cdk.Stack, fleet_network: FleetNetwork, find: Find) -> None:
+def test_its_subnets_are_in_two_azs_without_internet_access(
+    stack: cdk.Stack, fleet_network: FleetNetwork, find: Find
+) -> None:
     SlurmDatabase(stack, "Database", network=fleet_network)
     ids = [one["Ref"] for one in only(find("AWS::RDS::DBSubnetGroup"))["Properties"]["SubnetIds"]]
     subnets = find("AWS::EC2::Subnet")
@@ -68,7 +70,7 @@ def test_it_is_in_two_zones_without_a_way_out(stack: cdk.Stack, fleet_network: F
 
 
 @pytest.mark.parametrize("zones", [1, 2, 6])
-def test_its_subnets_overlap_with_no_others_and_do_not_move(stack: cdk.Stack, find: Find, zones: int) -> None:
+def test_its_subnets_overlap_with_no_others_and_keep_their_blocks(stack: cdk.Stack, find: Find, zones: int) -> None:
     ids = [f"usw2-az{n + 1}" for n in range(min(zones, 4))] if zones < 6 else [f"use1-az{n + 1}" for n in range(6)]
     home = stack if zones < 6 else cdk.Stack(cdk.App(), "East", env=cdk.Environment(region="us-east-1"))
     network = FleetNetwork(home, "Network", NetworkSpec(availability_zone_ids=ids))
@@ -81,7 +83,7 @@ def test_its_subnets_overlap_with_no_others_and_do_not_move(stack: cdk.Stack, fi
     assert {"10.0.96.0/20", "10.0.112.0/20"} <= set(blocks)
 
 
-def test_no_one_is_let_in_unrequested(stack: cdk.Stack, network: Network, find: Find) -> None:
+def test_by_default_no_client_is_allowed(stack: cdk.Stack, network: Network, find: Find) -> None:
     database = SlurmDatabase(stack, "Database", network=network)
     group = stack.resolve(database.security_group.security_group_id)
 
@@ -99,7 +101,7 @@ def test_clients_are_allowed_on_its_port(stack: cdk.Stack, network: Network, fin
     assert rule["SourceSecurityGroupId"] == stack.resolve(network.security_group.security_group_id)
 
 
-def test_the_password_is_in_no_template_and_the_same_in_both_forms(
+def test_the_password_is_in_no_template_and_the_same_in_both_secrets(
     stack: cdk.Stack, network: Network, find: Find
 ) -> None:
     database = SlurmDatabase(stack, "Database", network=network)
@@ -116,7 +118,7 @@ def test_the_password_is_in_no_template_and_the_same_in_both_forms(
         assert stack.resolve(database.credentials_secret.secret_arn) in place["Fn::Join"][1]
 
 
-STANDING = (
+RETAINED = (
     "AWS::RDS::DBCluster",
     "AWS::RDS::DBInstance",
     "AWS::RDS::DBSubnetGroup",
@@ -128,29 +130,29 @@ STANDING = (
 
 
 @pytest.mark.parametrize("engine", ["aurora-mysql", "mariadb"])
-def test_it_is_retained_with_all_that_it_is_on(
+def test_it_is_retained_with_the_resources_that_it_depends_on(
     stack: cdk.Stack, fleet_network: FleetNetwork, find: Find, engine: str
 ) -> None:
     database = SlurmDatabase(stack, "Database", SlurmDatabaseSpec(engine=engine), network=fleet_network)
-    kept = find(*STANDING, "AWS::EC2::SecurityGroup", "AWS::EC2::Subnet")
+    kept = find(*RETAINED, "AWS::EC2::SecurityGroup", "AWS::EC2::Subnet")
     own = stack.resolve(database.security_group.security_group_id)["Fn::GetAtt"][0]
     policies = {name: (found.get("DeletionPolicy"), found.get("UpdateReplacePolicy")) for name, found in kept.items()}
-    standing = {name for name, found in kept.items() if found["Type"] in STANDING or "NetworkDatabase" in name} | {own}
-    assert {policies[name] for name in standing} == {("RetainExceptOnCreate", "Retain")}
-    assert sum("NetworkDatabase" in name for name in standing) == 2
+    retained = {name for name, found in kept.items() if found["Type"] in RETAINED or "NetworkDatabase" in name} | {own}
+    assert {policies[name] for name in retained} == {("RetainExceptOnCreate", "Retain")}
+    assert sum("NetworkDatabase" in name for name in retained) == 2
 
 
-def test_one_to_be_deleted_keeps_nothing_and_is_not_protected(
+def test_with_removal_policy_destroy_nothing_is_retained_or_protected(
     stack: cdk.Stack, fleet_network: FleetNetwork, find: Find
 ) -> None:
     SlurmDatabase(stack, "Database", network=fleet_network, removal_policy=cdk.RemovalPolicy.DESTROY)
     assert only(find("AWS::RDS::DBCluster"))["Properties"]["DeletionProtection"] is False
-    assert {found.get("DeletionPolicy") for found in find(*STANDING[:-1]).values()} == {"Delete"}
+    assert {found.get("DeletionPolicy") for found in find(*RETAINED[:-1]).values()} == {"Delete"}
     assert only(find("AWS::EC2::VPC")).get("DeletionPolicy") is None
 
 
 @pytest.mark.parametrize("engine", ["aurora-mysql", "mysql"])
-def test_of_one_with_a_last_snapshot_only_the_data_is_kept(
+def test_with_removal_policy_snapshot_only_the_data_is_retained(
     stack: cdk.Stack, fleet_network: FleetNetwork, find: Find, engine: str
 ) -> None:
     database = SlurmDatabase(
@@ -160,12 +162,12 @@ def test_of_one_with_a_last_snapshot_only_the_data_is_kept(
         network=fleet_network,
         removal_policy=cdk.RemovalPolicy.SNAPSHOT,
     )
-    policies = {name: found.get("DeletionPolicy") for name, found in find(*STANDING[:-1]).items()}
+    policies = {name: found.get("DeletionPolicy") for name, found in find(*RETAINED[:-1]).items()}
     assert policies.pop(stack.get_logical_id(database.resource)) == "Snapshot"
     assert set(policies.values()) == {"Delete"}
 
 
-def test_a_standby(stack: cdk.Stack, network: Network, find: Find) -> None:
+def test_a_standby_is_a_second_server(stack: cdk.Stack, network: Network, find: Find) -> None:
     SlurmDatabase(stack, "Aurora", SlurmDatabaseSpec(standby=True), network=network)
     SlurmDatabase(stack, "Mysql", SlurmDatabaseSpec(engine="mysql", standby=True), network=network)
     servers = find("AWS::RDS::DBInstance")
@@ -200,13 +202,13 @@ def test_one_key_encrypts_storage_and_secrets(stack: cdk.Stack, network: Network
     assert [one["Properties"]["KmsKeyId"] for one in found] == [arn] * 3
 
 
-def test_clients_without_tls_may_be_let_in(stack: cdk.Stack, network: Network, find: Find) -> None:
+def test_clients_without_tls_can_be_allowed(stack: cdk.Stack, network: Network, find: Find) -> None:
     SlurmDatabase(stack, "Database", SlurmDatabaseSpec(require_tls=False), network=network)
     group = only(find("AWS::RDS::DBClusterParameterGroup"))["Properties"]
     assert group["Parameters"]["require_secure_transport"] == "OFF"
 
 
-def test_everything_wrong_is_reported_before_anything_is_made(stack: cdk.Stack, fleet_network: FleetNetwork) -> None:
+def test_all_errors_are_reported_before_anything_is_created(stack: cdk.Stack, fleet_network: FleetNetwork) -> None:
     with pytest.raises(FleetError) as error:
         SlurmDatabase(
             stack,
@@ -219,7 +221,7 @@ def test_everything_wrong_is_reported_before_anything_is_made(stack: cdk.Stack, 
     assert fleet_network.node.try_find_child("Database") is None
 
 
-def test_an_existing_network_of_one_zone_needs_subnets_of_yours(stack: cdk.Stack, find: Find) -> None:
+def test_an_existing_network_with_one_az_requires_subnets(stack: cdk.Stack, find: Find) -> None:
     network = FleetNetwork.from_attributes(
         stack, "Network", ExistingNetworkSpec(vpc="vpc-0123456789abcdef0", subnets={"usw2-az4": ONE})
     )
@@ -231,7 +233,7 @@ def test_an_existing_network_of_one_zone_needs_subnets_of_yours(stack: cdk.Stack
     assert only(find("AWS::RDS::DBSubnetGroup"))["Properties"]["SubnetIds"] == [ONE, TWO]
 
 
-def test_an_existing_network_of_two_zones_lends_its_subnets(stack: cdk.Stack, find: Find) -> None:
+def test_in_an_existing_network_with_two_azs_its_subnets_are_used(stack: cdk.Stack, find: Find) -> None:
     subnets = {"usw2-az4": ONE, "usw2-az1": TWO, "usw2-az2": THREE}
     network = FleetNetwork.from_attributes(
         stack, "Network", ExistingNetworkSpec(vpc="vpc-0123456789abcdef0", subnets=subnets)
@@ -240,7 +242,7 @@ def test_an_existing_network_of_two_zones_lends_its_subnets(stack: cdk.Stack, fi
     assert only(find("AWS::RDS::DBSubnetGroup"))["Properties"]["SubnetIds"] == [ONE, TWO]
 
 
-def test_permission_to_read_the_secret(stack: cdk.Stack, network: Network, find: Find) -> None:
+def test_grant_read_secret_covers_this_secret_only(stack: cdk.Stack, network: Network, find: Find) -> None:
     database = SlurmDatabase(stack, "Database", network=network)
     role = iam.Role(stack, "Analyst", assumed_by=iam.AccountRootPrincipal())  # pyright: ignore[reportArgumentType]
     database.grant_read_secret(role)
@@ -253,7 +255,9 @@ def test_permission_to_read_the_secret(stack: cdk.Stack, network: Network, find:
 @pytest.mark.parametrize(
     ("engine", "dimension"), [("aurora-mysql", "DBClusterIdentifier"), ("mysql", "DBInstanceIdentifier")]
 )
-def test_metrics(stack: cdk.Stack, network: Network, engine: str, dimension: str) -> None:
+def test_metrics_have_the_dimension_of_their_engine(
+    stack: cdk.Stack, network: Network, engine: str, dimension: str
+) -> None:
     database = SlurmDatabase(stack, "Database", SlurmDatabaseSpec(engine=engine), network=network)
     metric = database.metric_connections()
     assert (metric.namespace, metric.metric_name, metric.statistic) == ("AWS/RDS", "DatabaseConnections", "Maximum")

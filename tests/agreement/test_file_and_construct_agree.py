@@ -98,12 +98,12 @@ class Bad:
 
 
 def worker(code: str, old: str, new: str, **options: Any) -> Bad:
-    """A mistake in the group of workers."""
+    """An error in the group of workers."""
     return Bad(code=code, edits=(old, new), construct=cluster(CONTROLLER, workers(**options)))
 
 
 def added(code: str, lines: str, *groups: InstanceGroup) -> Bad:
-    """A mistake that more groups make."""
+    """An error that additional groups cause."""
     return Bad(
         code=code, edits=(WORKERS_LINE, f"{lines}{WORKERS_LINE}"), construct=cluster(CONTROLLER, *groups, workers())
     )
@@ -120,7 +120,7 @@ def setting(code: str, lines: str, **options: Any) -> Bad:
 
 
 def own_step(code: str, line: str, **step: Any) -> Bad:
-    """A mistake in a step of one's own."""
+    """An error in a custom step."""
     given: dict[str, Any] = {"script": "a.sh"} | step
     scripts = LifecycleScripts(own=OwnSteps(folder=HERE / "steps", steps=[OwnStep(**given)]))
     return setting(code, f"scripts: {{own: {{folder: steps, steps: {{{line}}}}}}}", scripts=scripts)
@@ -139,7 +139,7 @@ LOGINS = (InstanceGroup.login("ml.m5.large", name="a"), InstanceGroup.login("ml.
 
 
 def training(code: str, lines: str, *environments: AnyEnvironment, **runtime: Any) -> Bad:
-    """A mistake in what nodes carry for jobs, of a cluster with the Lustre file system of the file."""
+    """An error in the training settings of a cluster with the file's Lustre file system."""
 
     def make(stack: cdk.Stack) -> None:
         network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE]))
@@ -364,7 +364,7 @@ BAD: dict[str, Bad] = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_one_error_by_fleet_file_and_by_construct(stack: cdk.Stack, what: str) -> None:
+def test_fleet_file_and_construct_report_one_error_with_the_same_code(stack: cdk.Stack, what: str) -> None:
     bad = BAD[what]
     with pytest.raises(FleetError) as by_file:
         parse_fleet(edited(*bad.edits), directory=HERE)
@@ -377,12 +377,12 @@ def test_one_error_by_fleet_file_and_by_construct(stack: cdk.Stack, what: str) -
         assert error.subject
 
 
-def test_the_cluster_of_these_tests_is_good(stack: cdk.Stack) -> None:
+def test_the_cluster_of_these_tests_is_valid(stack: cdk.Stack) -> None:
     cluster()(stack)
 
 
 @pytest.mark.parametrize("count", ["4", 4.5, True], ids=repr)
-def test_a_number_that_is_none_is_rejected_where_it_is_written(count: Any) -> None:
+def test_an_invalid_number_is_rejected_at_its_field(count: Any) -> None:
     with pytest.raises(FleetError) as caught:
         workers(count=count)
     assert [(problem.code.value, problem.path) for problem in caught.value.problems] == [("LF113", ("count",))]

@@ -101,7 +101,7 @@ def values(**changed: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_both_ways_report_the_same(name: str):
+def test_fleet_file_and_run_report_the_same_error(name: str):
     bad = BAD[name]
     of_file = good_job.problems(*with_keys(bad.keys))
     with pytest.raises(FleetError) as error:
@@ -112,7 +112,7 @@ def test_both_ways_report_the_same(name: str):
     assert of_file[0].message == of_run[0].message
 
 
-def test_a_job_becomes_the_run_that_says_the_same():
+def test_a_job_of_the_file_becomes_the_equivalent_run():
     keys = """\
 nodes: 2
 backend: neuron
@@ -159,7 +159,7 @@ export: {to: "s3://our-models/llama", batch_size: 1, environment: any}"""
     assert good_job.run(*with_keys(keys)) == expected
 
 
-def test_defaults_of_both_ways_are_one():
+def test_defaults_of_fleet_file_and_run_are_the_same():
     of_file, of_run = good_job.run(), TrainingRun(**values())
     for name in TrainingRun.model_fields:
         assert getattr(of_file, name) == getattr(of_run, name), name

@@ -58,7 +58,7 @@ Construct = Callable[[cdk.Stack], Any]
 
 
 def trn1(name: str = "trn1", **options: Any) -> Queue:
-    """A queue as the fleet file has it; `options` are those of the queue, and under `resource` of its nodes."""
+    """A queue as in the fleet file; `options` are fields of the queue, and `resource` has the fields of its nodes."""
     resource: dict[str, Any] = {"instance_types": ["trn1.32xlarge"], "max_count": 4} | options.pop("resource", {})
     return Queue(name=name, resources=[ComputeResource(name=name, **resource)], **options)
 
@@ -88,7 +88,7 @@ class Bad:
 
 
 def queue(code: str, new: str, **options: Any) -> Bad:
-    """A mistake in the queue."""
+    """An error in the queue."""
     return Bad(code=code, edits=(QUEUE, new), construct=cluster(lambda: [trn1(**options)]))
 
 
@@ -98,7 +98,7 @@ def setting(code: str, lines: str, **options: Any) -> Bad:
 
 
 def stored(code: str, line: str, **options: Any) -> Bad:
-    """A mistake in a shared storage."""
+    """An error in shared storage."""
     return Bad(code=code, edits=(KIND, f"{KIND}\n    storage: {{data: {{{line}}}}}"), construct=storage(**options))
 
 
@@ -257,7 +257,7 @@ BAD: dict[str, Bad] = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_one_error_by_fleet_file_and_by_construct(stack: cdk.Stack, what: str) -> None:
+def test_fleet_file_and_construct_report_one_error_with_the_same_code(stack: cdk.Stack, what: str) -> None:
     bad = BAD[what]
     with pytest.raises(FleetError) as by_file:
         parse_fleet(edited(*bad.edits), directory=HERE)
@@ -294,7 +294,7 @@ def test_efa_always_has_a_placement_group_setting(stack: cdk.Stack, oracle: Orac
 CHANGED = "[LF683]"
 
 
-def test_a_head_node_is_not_changed_in_place(app: cdk.App, tmp_path: Path) -> None:
+def test_fleet_file_and_construct_reject_a_change_of_the_head_node_in_place(app: cdk.App, tmp_path: Path) -> None:
     """The fleet file and the Python API both compare with the last deployment, after the app is constructed."""
     first = by_file(cdk.App(outdir=str(tmp_path / "first"), context=cdk_context()))
     assembly = cast(cdk.App, first.node.root).synth()

@@ -1,7 +1,7 @@
 """The training program does not reject a run that passes synthesis, on nodes that cost money.
 
-The program has its own rules, because llm-fleet is not installed on nodes and batch files are edited by hand. Rules of
-both must agree.
+The program has its own rules, because llm-fleet is not installed on nodes and users edit batch files. The rules of both
+must agree.
 """
 
 import json
@@ -71,11 +71,11 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "activation_checkpointing": (None, None, None, ActivationCheckpointing.SELECTIVE, ActivationCheckpointing.NONE),
 }
 STRICTER = {"LF856", "LF868"}
-"""Tensor parallel within a node and in the hardware's rings, and memory, which the program does not check."""
+"""Memory, and whether tensor parallelism fits a node and the rings of its hardware: the program does not check them."""
 
 
 def drawn(backend: Backend) -> Iterator[dict[str, Any]]:
-    """Runs of all kinds, most of them wrong in one or two ways; the same at each time."""
+    """Random runs, most of them with one or two errors; the same ones in each test run."""
     dice = Random(backend.value)
     for _ in range(140):
         drawn_values = {name: dice.choice(values) for name, values in CHOICES.items()}
@@ -86,7 +86,7 @@ def drawn(backend: Backend) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("backend", INSTANCES)
-def test_what_synth_takes_the_program_takes(backend: Backend, tmp_path: Path):
+def test_the_program_accepts_what_synth_accepts(backend: Backend, tmp_path: Path):
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     taken = 0
     for values in drawn(backend):
@@ -101,7 +101,7 @@ def test_what_synth_takes_the_program_takes(backend: Backend, tmp_path: Path):
 
 
 @pytest.mark.parametrize("backend", [Backend.CPU, Backend.FSDP])
-def test_what_synth_rejects_the_program_rejects(backend: Backend, tmp_path: Path):
+def test_the_program_rejects_what_synth_rejects(backend: Backend, tmp_path: Path):
     """An edited batch file was not checked during synthesis."""
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     place = partition(INSTANCES[backend], 4)
@@ -118,12 +118,12 @@ def test_what_synth_rejects_the_program_rejects(backend: Backend, tmp_path: Path
             assert rejections(settings, good.plan.world), (choices, codes)
 
 
-def test_degrees_of_backends_are_those_of_the_catalog():
+def test_the_program_has_the_degrees_of_the_catalog():
     for backend, known in preflight.KNOWN.items():
         assert set(known) == set(backends()[Backend(backend)].degrees)
 
 
-def test_keys_of_smp_are_those_of_the_catalog():
+def test_the_program_has_the_smp_keys_of_the_catalog():
     assert {*smp_program.OF_RUN, *smp_program.OWN} == set(smp_keys())
     for name, kind in smp_program.OWN.items():
         assert smp_keys()[name].type == {bool: "boolean", int: "integer"}[kind], name
@@ -140,7 +140,7 @@ def as_settings(made: Any, folder: Path, **changes: Any) -> Settings:
 
 
 def rejections(settings: Settings, world: int) -> list[Failure]:
-    """What the program says before its processes begin, and its backend before it needs the vendor's libraries."""
+    """Errors of the program before its processes begin, and of its backend before it needs the vendor's libraries."""
     found = preflight.problems(settings, world)
     assert settings.backend in choose.names()
     try:
@@ -148,5 +148,5 @@ def rejections(settings: Settings, world: int) -> list[Failure]:
     except Failure as failure:
         found.append(failure)
     except ImportError:
-        pass  # of PyTorch, or of what the vendor adds to it: all was checked
+        pass  # PyTorch or the vendor's library is not installed; all checks have run
     return found

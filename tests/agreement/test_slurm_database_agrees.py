@@ -25,7 +25,9 @@ FLEET = "fleet: records\nregion: us-west-2\nnetwork: {{az: usw2-az4}}\nstorage: 
         ("backup_window: never, maintenance: sunday", {"backup_window": "never", "maintenance_window": "sunday"}),
     ],
 )
-def test_both_reject_the_same(stack: cdk.Stack, written: str, arguments: dict[str, Any]) -> None:
+def test_fleet_file_and_construct_reject_the_same_databases(
+    stack: cdk.Stack, written: str, arguments: dict[str, Any]
+) -> None:
     with pytest.raises(FleetError) as by_file:
         parse_fleet(FLEET.format(written))
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))

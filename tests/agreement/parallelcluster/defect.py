@@ -20,15 +20,15 @@ class Defect:
     name: str
     cluster: PlacedParallelCluster
     code: Code
-    """llm-fleet's code; no other code may be reported."""
+    """llm-fleet's error code, the only one that must be reported."""
     validator: str
-    """ParallelCluster's validator, which must report an error; others may do so as well."""
+    """ParallelCluster's validator that must report an error; others may report one as well."""
     said: str = ""
     """Expected text of that error, if the validator has several rules."""
     good: PlacedParallelCluster = GOOD
     """A similar cluster without errors, which both accept."""
     alone: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Arguments for the validator alone, if ParallelCluster's configuration passes it others than its text says."""
+    """Arguments for the validator alone, if ParallelCluster passes it other values than those in the configuration."""
 
     def __str__(self) -> str:
         return self.name

@@ -48,7 +48,7 @@ NOT_OURS: dict[str, tuple[Reason, str]] = {
     "SharedEbsVolumeIdValidator": ("queries AWS", "whether a volume is free"),
     "SubnetsValidator": ("queries AWS", "the VPC of subnets, and its DNS"),
     "UltraserverCapacityBlockSizeValidator": ("queries AWS", "the size of a Capacity Block"),
-    # Validators that only warn or inform reject no cluster. Some of these cases are errors here: see `stricter`.
+    # Validators that only warn or inform do not reject a cluster. Some of these cases are errors here: see `stricter`.
     "DeletionPolicyValidator": ("only warns", "that storage is deleted or retained"),
     "DetailedMonitoringValidator": ("only warns", "that it causes costs"),
     "DomainAddrValidator": ("only warns", "ldap instead of ldaps"),
@@ -77,7 +77,10 @@ NOT_OURS: dict[str, tuple[Reason, str]] = {
     "SingleInstanceTypeSubnetValidator": ("cannot happen", "one type in several subnets is rendered as `Instances`"),
     # Cases that another rule reports first, or as well.
     "ArnServiceAndResourceValidator": ("another rule of llm-fleet", "the type of a secret accepts only its ARN, LF116"),
-    "InstanceTypeOSCompatibleValidator": ("another rule of llm-fleet", "PC_INSTANCE_OS; see test_old_systems_of_gb200"),
+    "InstanceTypeOSCompatibleValidator": (
+        "another rule of llm-fleet",
+        "PC_INSTANCE_OS; see test_unsupported_operating_systems_of_gb200",
+    ),
     "IntelHpcArchitectureValidator": ("another rule of llm-fleet", "PC_SETTING: Intel's platform is always rejected"),
     "RootVolumeSizeValidator": ("another rule of llm-fleet", "PC_ROOT_VOLUME, by the size in the release notes"),
     "SchedulerValidator": ("another rule of llm-fleet", "PC_SCHEDULER: the schema rejects it first"),

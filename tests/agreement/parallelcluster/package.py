@@ -31,7 +31,7 @@ def assigned(module: str) -> Mapping[str, Any]:
 
 @cache
 def validators() -> Mapping[str, str]:
-    """Return every class of validators that says something, with its module."""
+    """Return every validator class that reports findings, with its module."""
     bases: dict[str, list[str]] = {}
     modules: dict[str, str] = {}
     for path in sorted(folder().glob("validators/*.py")):
@@ -57,7 +57,7 @@ def _tree(module: str) -> ast.Module:
 
 
 def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
-    """What an expression of literals, names and sums of them is."""
+    """Return the value of an expression of literals, names and sums."""
     if isinstance(node, ast.Name) and node.id in known:
         return known[node.id]
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:

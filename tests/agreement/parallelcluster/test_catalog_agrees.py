@@ -38,14 +38,14 @@ EBS = assigned("validators/ebs_validators")
 NAMES = assigned("validators/cluster_validators")
 
 
-def test_version_is_the_installed_one(oracle: Oracle):
+def test_the_default_version_is_the_installed_one(oracle: Oracle):
     assert oracle.version() == DEFAULT_VERSION
     assert DEFAULT_VERSION in versions()
     assert all(version.startswith(f"{CHECKED_LINE}.") for version in versions())
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) and slurm_of(version) for version in known_versions())
 
 
-def test_operating_systems():
+def test_operating_systems_are_those_of_parallelcluster():
     assert sorted(oses()) == sorted(CONSTANTS["SUPPORTED_OSES"])
     assert list(private_oses()) == CONSTANTS["PRIVATE_OSES"]
     assert list(schedulers()) == CONSTANTS["SUPPORTED_SCHEDULERS"]
@@ -64,7 +64,7 @@ def test_operating_systems():
         ("UNSUPPORTED_OSES_FOR_P6_B300", []),
     ],
 )
-def test_what_cannot_happen_cannot(name: str, empty: list[str]):
+def test_restrictions_without_a_rule_are_empty_in_parallelcluster(name: str, empty: list[str]):
     assert CONSTANTS[name] == empty
 
 
@@ -72,12 +72,12 @@ def test_efa_is_on_every_operating_system():
     assert NAMES["EFA_UNSUPPORTED_ARCHITECTURES_OSES"] == {"x86_64": [], "arm64": []}
 
 
-def test_regions():
+def test_regions_are_those_of_parallelcluster():
     regions = (folder() / "resources" / "supported-regions").read_text(encoding="utf-8").split()
     assert list(parallelcluster_regions()) == regions
 
 
-def test_limits():
+def test_limits_are_those_of_parallelcluster():
     limits = parallelcluster_limits()
     assert limits.cluster_name.maximum == CONSTANTS["PCLUSTER_NAME_MAX_LENGTH"]
     assert limits.cluster_name_accounting == CONSTANTS["PCLUSTER_NAME_MAX_LENGTH_SLURM_ACCOUNTING"]
@@ -94,7 +94,7 @@ def test_limits():
     assert limits.slurm_reconfigure_timeout == dev["MIN_SLURM_RECONFIGURE_TIMEOUT"]
 
 
-def test_storage_numbers():
+def test_numbers_of_file_systems_are_those_of_parallelcluster():
     limits = parallelcluster_limits().storage
     assert limits["Ebs"]["any"] == CONSTANTS["MAX_EBS_COUNT"]
     for ours, theirs in {"Efs": "efs", "fsx": "fsx", "raid": "raid"}.items():
@@ -102,7 +102,7 @@ def test_storage_numbers():
         assert limits[ours].get("existing", 0) == CONSTANTS["MAX_EXISTING_STORAGE_COUNT"][theirs]
 
 
-def test_denied_settings():
+def test_denied_slurm_settings_are_those_of_parallelcluster():
     denied = assigned("validators/slurm_settings_validator")["SLURM_SETTINGS_DENY_LIST"]
     for level, theirs in {
         "slurm_conf": denied["SlurmConf"]["Global"],
@@ -113,7 +113,7 @@ def test_denied_settings():
         assert sorted(name.lower() for name in denied_slurm_settings(level)) == sorted(theirs)
 
 
-def test_ebs():
+def test_ebs_volume_types_are_those_of_parallelcluster():
     assert CONSTANTS["EBS_VOLUME_TYPE_DEFAULT"] == DEFAULT_EBS_TYPE
     assert CONSTANTS["EBS_VOLUME_SIZE_DEFAULT"] == DEFAULT_EBS_SIZE_GIB
     assert set(ebs_volume_types()) == set(EBS["EBS_VOLUME_TYPE_TO_VOLUME_SIZE_BOUNDS"])
@@ -126,7 +126,7 @@ def test_ebs():
         assert kind.default_iops == CONSTANTS["EBS_VOLUME_TYPE_IOPS_DEFAULT"].get(name)
 
 
-def test_lustre_tables_serve_both():
+def test_lustre_throughputs_are_those_of_parallelcluster():
     """The numbers of FSx are stored once; ParallelCluster has the same."""
     for deployment, theirs in CONSTANTS["FSX_SSD_THROUGHPUT"].items():
         variant = lustre_variant(deployment, "SSD")
@@ -138,8 +138,8 @@ def test_lustre_tables_serve_both():
     assert any(variant.deployment_type == DEFAULT_LUSTRE_TYPE for variant in lustre_variants())
 
 
-def test_lustre_capacities(oracle: Oracle):
-    """Each step and what is between, as FsxStorageCapacityValidator has it."""
+def test_lustre_capacities_are_those_of_parallelcluster(oracle: Oracle):
+    """FsxStorageCapacityValidator accepts each step and rejects values between steps."""
     for variant in lustre_variants():
         for tier in variant.tiers if variant.storage_type in ("SSD", "HDD") else ():
             for capacity in (tier.capacity.smallest, tier.capacity.smallest + 1, 2400, 3600, 4800, 5000, 6000, 9000):
@@ -155,7 +155,7 @@ def test_lustre_capacities(oracle: Oracle):
                 assert tier.capacity.accepts(capacity) == (not theirs), (variant.deployment_type, capacity)
 
 
-def test_reserved_directories(oracle: Oracle):
+def test_reserved_directories_are_those_of_parallelcluster(oracle: Oracle):
     assert mount_dirs().scratch == CONSTANTS["DEFAULT_EPHEMERAL_DIR"]
     source = (folder() / "validators/cluster_validators.py").read_text(encoding="utf-8")
     listed = source.split("reserved_directories = [")[1].split("]\n")[0]
@@ -163,7 +163,7 @@ def test_reserved_directories(oracle: Oracle):
     assert oracle.execute("SharedStorageMountDirValidator", mount_dir="/usr")
 
 
-def test_instances():
+def test_families_without_drivers_or_placement_groups_are_those_of_parallelcluster_and_ec2():
     assert sorted(families_without_drivers()) == sorted(CONSTANTS["NVIDIA_OPENRM_UNSUPPORTED_INSTANCE_TYPES"])
     without = {
         name.partition(".")[0]

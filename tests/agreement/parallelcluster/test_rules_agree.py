@@ -22,7 +22,7 @@ from tests.rules.parallelcluster.shapes import changed
 HASH = "-0123abcd"
 
 
-def errors_of_theirs(oracle: Oracle, cluster: PlacedParallelCluster) -> list[tuple[str, str]]:
+def parallelcluster_errors(oracle: Oracle, cluster: PlacedParallelCluster) -> list[tuple[str, str]]:
     """Return ParallelCluster's validators that reject `cluster`, without llm-fleet's checks, and their messages."""
     found = oracle.validate(render_configuration(cluster), cluster.cluster_name + HASH)
     return [(finding.validator, finding.message) for finding in found if finding.level == "ERROR"]
@@ -35,23 +35,25 @@ def alone(oracle: Oracle, defect: Defect) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=str)
-def test_both_reject(defect: Defect, oracle: Oracle):
+def test_both_reject_each_defect(defect: Defect, oracle: Oracle):
     assert {problem.code for problem in check_parallelcluster(defect.cluster)} == {defect.code}
-    theirs = errors_of_theirs(oracle, defect.cluster) if not defect.alone else alone(oracle, defect)
+    theirs = parallelcluster_errors(oracle, defect.cluster) if not defect.alone else alone(oracle, defect)
     assert any(validator == defect.validator and defect.said in message for validator, message in theirs), theirs
 
 
-def test_theirs_takes_the_neighbors(oracle: Oracle):
+def test_parallelcluster_accepts_the_similar_valid_clusters(oracle: Oracle):
     """tests/rules/parallelcluster/test_remedies.py checks that llm-fleet accepts them as well."""
     neighbors = {repr(cluster): cluster for cluster in merged([defect.good for defect in DEFECTS])}.values()
     rejected = [
-        (unlike_good(cluster), errors) for cluster in neighbors if (errors := errors_of_theirs(oracle, cluster))
+        (differences_from_good(cluster), errors)
+        for cluster in neighbors
+        if (errors := parallelcluster_errors(oracle, cluster))
     ]
     assert rejected == []
 
 
-def unlike_good(cluster: PlacedParallelCluster) -> dict[str, Any]:
-    """The attributes in which `cluster` is not the good one."""
+def differences_from_good(cluster: PlacedParallelCluster) -> dict[str, Any]:
+    """The attributes in which `cluster` differs from the good cluster."""
     values = {field.name: getattr(cluster, field.name) for field in fields(cluster)}
     return {name: value for name, value in values.items() if value != getattr(GOOD, name)}
 
@@ -70,7 +72,7 @@ def merged(clusters: Sequence[PlacedParallelCluster]) -> Iterator[PlacedParallel
 
 
 def _differs_in_one_queue(cluster: PlacedParallelCluster) -> bool:
-    """Whether nothing but its one queue is unlike the good cluster's; a reservation would be shared with others."""
+    """Whether only the one queue differs from the good cluster; a reservation would be shared with others."""
     queue = cluster.queues[0]
     return (
         changed(cluster, queues=GOOD.queues) == GOOD
@@ -80,7 +82,7 @@ def _differs_in_one_queue(cluster: PlacedParallelCluster) -> bool:
     )
 
 
-def test_defects_have_names_of_their_own():
+def test_names_of_defects_are_unique():
     names = [defect.name for defect in DEFECTS]
     assert sorted(names) == sorted(set(names))
 
@@ -93,7 +95,7 @@ def test_every_validator_has_a_rule_or_a_reason():
     assert neither == {}
 
 
-def test_no_validator_is_both():
+def test_no_validator_has_both_a_rule_and_a_reason():
     assert sorted(OURS & set(NOT_OURS)) == []
 
 

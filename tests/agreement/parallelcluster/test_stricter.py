@@ -10,10 +10,10 @@ from llm_fleet.rules.terms import StorageKind
 from llm_fleet.spec.parallelcluster_queue import PlacementGroup
 from local.parallelcluster.client import Oracle
 from tests.agreement.parallelcluster.stricter import STRICTER, Stricter
-from tests.agreement.parallelcluster.test_rules_agree import errors_of_theirs
+from tests.agreement.parallelcluster.test_rules_agree import parallelcluster_errors
 from tests.rules.parallelcluster.shapes import TRN1, Cluster, Head, changed, with_queue, with_resource, with_storage
 
-ONLY_EC2_KNOWS = {
+REJECTED_BY_EC2 = {
     "reservation id of another form",
     "address of the head node that is no Elastic IP",
 }
@@ -21,11 +21,11 @@ ONLY_EC2_KNOWS = {
 
 
 @pytest.mark.parametrize("stricter", STRICTER, ids=str)
-def test_only_we_reject(stricter: Stricter, oracle: Oracle):
+def test_only_llm_fleet_rejects_it(stricter: Stricter, oracle: Oracle):
     assert {problem.code for problem in check_parallelcluster(stricter.cluster)} == {stricter.code}
     assert stricter.why
-    if stricter.name not in ONLY_EC2_KNOWS:
-        assert errors_of_theirs(oracle, stricter.cluster) == []
+    if stricter.name not in REJECTED_BY_EC2:
+        assert parallelcluster_errors(oracle, stricter.cluster) == []
 
 
 def test_efa_is_always_rendered_with_a_placement_group_setting(oracle: Oracle):
@@ -44,7 +44,7 @@ def test_efa_is_always_rendered_with_a_placement_group_setting(oracle: Oracle):
         assert rejected == {"EfaPlacementGroupValidator"}
 
 
-def test_old_systems_of_gb200(oracle: Oracle):
+def test_unsupported_operating_systems_of_gb200(oracle: Oracle):
     """The emulated EC2 does not have the type, so that only ParallelCluster's validator is called."""
     name = "p6e-gb200.36xlarge"
     said = oracle.execute("InstanceTypeOSCompatibleValidator", instance_type=name, os="rhel8")
@@ -56,16 +56,16 @@ def test_old_systems_of_gb200(oracle: Oracle):
     assert check_parallelcluster(good) == []
 
 
-FALLEN_OVER = {
+CRASHES = {
     kind.value: (with_storage(kind=kind), Code.PC_RESOURCE_ID)
     for kind in (StorageKind.FSX_OPEN_ZFS, StorageKind.FSX_ONTAP, StorageKind.FILE_CACHE)
 }
 """Parts with missing values; ParallelCluster ends with a TypeError instead of a message."""
 
 
-@pytest.mark.parametrize("part", FALLEN_OVER)
-def test_theirs_falls_over_what_we_reject(part: str, oracle: Oracle):
-    cluster, code = FALLEN_OVER[part]
+@pytest.mark.parametrize("part", CRASHES)
+def test_llm_fleet_rejects_what_crashes_parallelcluster(part: str, oracle: Oracle):
+    cluster, code = CRASHES[part]
     assert {problem.code for problem in check_parallelcluster(cluster)} == {code}
     with pytest.raises(RuntimeError, match="missing 1 required"):
         oracle.validate(render_configuration(cluster))
