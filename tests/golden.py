@@ -1,9 +1,8 @@
 """Golden templates of the examples: `tests/stacks/golden` says what each template was at the last commit.
 
 The templates of the fleets of `WHOLE` are stored as a whole, so that people can read them. Of every other fleet one
-file lists, stack by stack
-and in the template's order, each entry of each section: its logical id, its type and the hash of its content. A
-difference names the resource; `python -m tools.golden_diff COMMIT EXAMPLE` shows it in full.
+file lists, stack by stack and in the template's order, each entry of each section: its logical id, its type and the
+hash of its content. A difference names the resource; `python -m tools.golden_diff COMMIT EXAMPLE` shows it in full.
 """
 
 import difflib
