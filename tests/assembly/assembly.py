@@ -28,7 +28,7 @@ class Resource:
 
     @property
     def properties(self) -> Json:
-        """The properties; empty where there are none."""
+        """The properties; may be empty."""
         return self.body.get("Properties", {})
 
     @property
@@ -74,12 +74,12 @@ class Assembly:
         return {resource.place: resource for resource in self.resources}
 
     def resolve(self, value: Any, stack: str) -> Any:
-        """Return `value` of `stack` with each reference replaced by the place that it means, in whichever stack.
+        """Return `value` of `stack` with each reference, also across stacks, replaced by the place of its target.
 
         A `Ref`, and the `GroupId` of a security group, become `<stack>.<logical id>`, another attribute
-        `<stack>.<logical id>.<attribute>`. An output of another stack becomes what that stack outputs, be the reference
-        strong (`Fn::ImportValue`) or weak (`Fn::GetStackOutput`). What stays a token of CloudFormation, such as
-        `AWS::StackId`, differs by stack. Other functions stay, with their arguments resolved.
+        `<stack>.<logical id>.<attribute>`. An output of another stack becomes what that stack outputs, with a strong
+        reference (`Fn::ImportValue`) or a weak one (`Fn::GetStackOutput`). What stays a token of CloudFormation, such
+        as `AWS::StackId`, differs by stack. Other functions stay, with their arguments resolved.
         """
         if isinstance(value, list):
             return [self.resolve(one, stack) for one in cast("list[Any]", value)]
@@ -99,7 +99,7 @@ class Assembly:
         return {key: self.resolve(one, stack) for key, one in known.items()}
 
     def output(self, value: Json) -> tuple[str, Any] | None:
-        """Return the stack and the unresolved value of the output that `value` takes from another stack, if any."""
+        """Return the stack and the unresolved value of the output that `value` imports from another stack, if any."""
         weak = value.get("Fn::GetStackOutput")
         if isinstance(weak, dict):
             reference = cast("dict[str, str]", weak)
@@ -110,7 +110,7 @@ class Assembly:
         return self._exports.get(strong) if isinstance(strong, str) else None
 
     def taken(self, value: Any) -> Iterator[tuple[str, Any]]:
-        """Give the producer and the output's value of every reference across stacks within `value`."""
+        """Yield the producing stack and the output's value of every reference across stacks in `value`."""
         if isinstance(value, dict):
             if (output := self.output(cast(Json, value))) is not None:
                 yield output
@@ -121,7 +121,7 @@ class Assembly:
                 yield from self.taken(one)
 
     def used_by(self, resource: Resource) -> list[Resource]:
-        """Return the resources that `resource` refers to or is said to depend on, in whichever stack, each once."""
+        """Return the resources of all stacks that `resource` refers to or lists in DependsOn, each once."""
         needs = resource.body.get("DependsOn", [])
         named = [f"{resource.stack}.{one}" for one in ([needs] if isinstance(needs, str) else needs)]
         found = [*_places(self.resolve(resource.properties, resource.stack), self.by_place), *named]
@@ -156,7 +156,7 @@ def _joined(glue: str, parts: Any) -> Any:
 
 
 def _places(value: Any, known: Mapping[str, Any]) -> Iterator[str]:
-    """Give the places that a resolved value names: by themselves, or by an attribute."""
+    """Yield the places in a resolved value, with or without an attribute."""
     if isinstance(value, list):
         for one in cast("list[Any]", value):
             yield from _places(one, known)

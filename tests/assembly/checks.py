@@ -1,4 +1,4 @@
-"""Errors between the stacks of an assembly, which no single template shows. Each check returns its findings.
+"""Checks for errors between the stacks of an assembly, which no single template shows. Each returns its findings.
 
 `replaced` compares two assemblies, of a fleet before and after a change.
 """
@@ -11,7 +11,7 @@ from typing import Any, cast
 from llm_fleet.catalog.aws_api import create_only
 from local.aws.resources.schemas import create_only_paths, schema_of, values_at
 from tests.assembly.assembly import Assembly, Json, Resource
-from tests.assembly.taken_silently import SILENT_CHECKS
+from tests.assembly.silent_errors import SILENT_CHECKS
 
 _INWARD, _OUTWARD = "in", "out"
 _PEERS = ("CidrIp", "CidrIpv6", "SourcePrefixListId", "DestinationPrefixListId")
@@ -20,7 +20,7 @@ _ANYWHERE: Json = {"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"}
 
 
 def rules_twice(assembly: Assembly) -> list[str]:
-    """Return each security group rule that is made more than once, with the places that make it.
+    """Return each security group rule that is created more than once, with its places.
 
     EC2 compares rules by group, direction, peer, protocol and ports, not by their description.
     Source: document https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
@@ -113,7 +113,7 @@ def _name(assembly: Assembly, resource: Resource) -> str | None:
     return json.dumps([assembly.resolve(properties[part], resource.stack) for part in identity]) if identity else None
 
 
-_HELD = frozenset(
+_USED_BY_OTHERS = frozenset(
     {
         "AWS::EC2::SecurityGroup",
         "AWS::EC2::Subnet",
@@ -126,7 +126,7 @@ _HELD = frozenset(
     }
 )
 """Types that cannot be deleted while something uses them (EC2: DependencyViolation, RDS:
-InvalidDBSubnetGroupStateFault), or, keys, must not be: what is encrypted with a deleted key is lost.
+InvalidDBSubnetGroupStateFault), or, for keys, must not be deleted: data encrypted with a deleted key is lost.
 Source: document https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html (2026-07)
 Source: model botocore rds DeleteDBSubnetGroup"""
 
@@ -134,7 +134,7 @@ Source: model botocore rds DeleteDBSubnetGroup"""
 def undeletable(assembly: Assembly) -> list[str]:
     """Return the reasons why the stacks cannot be deleted one after the other, the last deployed first.
 
-    A stack that takes a value of one deployed later; a resource that is deleted while one that is retained uses it.
+    Reasons: a stack imports a value of a stack deployed later; a retained resource uses a resource that is deleted.
     """
     order = list(assembly.templates)
     late = [
@@ -148,7 +148,7 @@ def undeletable(assembly: Assembly) -> list[str]:
         for resource in assembly.resources
         if resource.kept
         for used in assembly.used_by(resource)
-        if used.type in _HELD and not used.kept
+        if used.type in _USED_BY_OTHERS and not used.kept
     ]
     return [*dict.fromkeys(late), *held]
 
@@ -178,8 +178,8 @@ EVERY_CHECK = (rules_twice, ways_out_lost, names_twice, undeletable, weak_refere
 def replaced(before: Assembly, after: Assembly) -> set[str]:
     """Return the places of the resources that an update from `before` to `after` replaces or removes.
 
-    A create-only property has another value, or names a resource of the same stack that is replaced. Values that other
-    functions work out are compared as they are written.
+    A create-only property has another value, or names a resource of the same stack that is replaced. Values with other
+    functions are compared as written.
     """
     changed = {
         place
@@ -206,7 +206,7 @@ def _create_only(resource: Resource) -> list[Any]:
 
 
 def _names_in(value: Any) -> Iterator[str]:
-    """Give the logical ids that `value` refers to in its own stack."""
+    """Yield the logical ids that `value` refers to in its own stack."""
     if isinstance(value, dict):
         known = cast(Json, value)
         named = known.get("Ref") or known.get("Fn::GetAtt") if len(known) == 1 else None

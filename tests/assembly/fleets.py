@@ -28,12 +28,12 @@ def names() -> tuple[str, ...]:
 
 
 def text_of(name: str, change: Mapping[str, Any] | None = None) -> str:
-    """Return a fleet of the table as a fleet file, with `change` merged into it as a last part."""
+    """Return a fleet of the table as a fleet file, into which `change` is merged last."""
     whole: dict[str, Any] = {"fleet": name, "region": "us-west-2"}
     for part in _table()["fleets"][name]:
         merge(whole, _table()["parts"][part])
     merge(whole, change or {})
-    return json.dumps(whole, indent=1)  # which is YAML without anchors
+    return json.dumps(whole, indent=1)  # JSON is YAML without anchors
 
 
 def merge(into: dict[str, Any], part: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from tests.assembly.checks import (
     ways_out_lost,
     weak_references,
 )
-from tests.assembly.taken_silently import (
+from tests.assembly.silent_errors import (
     images_not_pulled,
     images_of_other_regions,
     roles_of_other_services,
@@ -33,7 +33,7 @@ def resource(kind: str, /, *, policy: str = "", depends: tuple[str, ...] = (), *
 
 
 def net(**more: Json) -> Json:
-    """A stack with a VPC and a group, which it exports."""
+    """A stack with a VPC, and a group that it exports."""
     return {
         "Resources": {
             "Vpc": resource("EC2::VPC", CidrBlock="10.0.0.0/16"),
@@ -65,7 +65,7 @@ def alarm(**dimensions: Json) -> Json:
 
 
 def acting(kind: str, service: str, *actions: str, **properties: Any) -> Json:
-    """A resource of `kind` with its role, which trusts `service` and may do `actions` by a policy of its own."""
+    """A resource of `kind` with its role, which trusts `service` and has a policy that allows `actions`."""
     trust = {"Statement": [{"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}]}
     may = {"Statement": [{"Effect": "Allow", "Action": list(actions), "Resource": "*"}]}
     return {
@@ -212,16 +212,16 @@ PLANTED: dict[str, tuple[Callable[[Assembly], list[str]], Assembly, str]] = {
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_mistake_is_found(name: str) -> None:
-    check, planted, words = PLANTED[name]
+def test_each_check_finds_its_planted_mistake(name: str) -> None:
+    check, example, words = PLANTED[name]
     if "the group itself has" in name:
-        outputs = planted.templates["net"]["Outputs"]
+        outputs = example.templates["net"]["Outputs"]
         outputs["Own"] = {"Value": {"Fn::GetAtt": ["Own", "GroupId"]}, "Export": {"Name": "net:Own"}}
-    (found,) = check(planted)
+    (found,) = check(example)
     assert words in found
 
 
-def test_nothing_is_found_where_nothing_is_planted() -> None:
+def test_valid_assemblies_have_no_findings() -> None:
     good = assembly(
         net=net(),
         a=rule("sg-1", STRONG) | outward(STRONG, DestinationSecurityGroupId="sg-1"),
@@ -234,7 +234,7 @@ def test_nothing_is_found_where_nothing_is_planted() -> None:
     assert [found for check in EVERY_CHECK for found in check(good)] == []
 
 
-def test_what_an_update_replaces_goes_with_what_it_is_in() -> None:
+def test_a_resource_is_replaced_together_with_its_vpc() -> None:
     before = assembly(net=net(), a=rule("sg-1", STRONG))
     after = assembly(net=net(Vpc=resource("EC2::VPC", CidrBlock="10.9.0.0/16")), a=rule("sg-1", STRONG))
     assert replaced(before, after) == {"net.Vpc", "net.Group"}, "a group is replaced with its VPC"

@@ -12,12 +12,12 @@ from tests.assembly.checks import EVERY_CHECK
 from tests.assembly.fleets import names, synthesize, text_of
 
 
-def test_there_are_thirty() -> None:
+def test_the_table_has_thirty_fleets() -> None:
     assert len(names()) >= 30
 
 
 @pytest.mark.parametrize("name", names())
-def test_the_stacks_of_a_fleet_fit_together(name: str, tmp_path: Path) -> None:
+def test_the_stacks_of_a_fleet_are_consistent(name: str, tmp_path: Path) -> None:
     text = text_of(name)
     assembly = synthesize(text, tmp_path)
     assert {check.__name__: found for check in EVERY_CHECK if (found := check(assembly))} == {}

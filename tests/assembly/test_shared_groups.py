@@ -58,17 +58,17 @@ clusters:
 
 
 @pytest.mark.parametrize("network", [NEW, EXISTING], ids=["new network", "existing network"])
-def test_an_accounting_database_of_ones_own(network: str, tmp_path: Path) -> None:
+def test_rules_of_an_existing_accounting_database_are_created_once(network: str, tmp_path: Path) -> None:
     assembly = synthesize(fleet(network, accounting=EXTERNAL), tmp_path)
     assert rules_twice(assembly) == []
     storage = assembly.templates["two-storage"]["Resources"].values()
     ports = [one["Properties"].get("FromPort") for one in storage if one["Type"] == "AWS::EC2::SecurityGroupIngress"]
-    # Of the network's group and of the workers' own, for three clusters.
+    # One rule for the network's group and one for the workers' own group, for three clusters.
     assert ports.count(3306) == 2
 
 
 @pytest.mark.parametrize("network", [NEW, EXISTING], ids=["new network", "existing network"])
-def test_the_fleets_database(network: str, tmp_path: Path) -> None:
+def test_rules_of_the_fleets_database_are_created_once(network: str, tmp_path: Path) -> None:
     subnets = "{subnets: [subnet-0123456789abcdef1, subnet-0123456789abcdef2]}" if network == EXISTING else "{}"
     storage = f"{{slurm_database: {subnets}}}"
     assembly = synthesize(fleet(network, accounting="slurm_database", storage=storage), tmp_path)
@@ -78,7 +78,7 @@ def test_the_fleets_database(network: str, tmp_path: Path) -> None:
     assert ports.count(3306) == 2
 
 
-def test_a_database_behind_the_nodes_own_group_needs_no_rule(tmp_path: Path) -> None:
+def test_a_database_in_the_group_of_the_nodes_needs_no_rule_for_this_group(tmp_path: Path) -> None:
     text = fleet(EXISTING, accounting=EXTERNAL).replace("sg-0123456789abcdef3", "sg-0123456789abcdef0")
     assembly = synthesize(text, tmp_path)
     assert rules_twice(assembly) == []

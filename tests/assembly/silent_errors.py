@@ -1,4 +1,4 @@
-"""Errors that AWS accepts silently, or reports only when a job or an endpoint starts. Each check returns findings."""
+"""Checks for errors that AWS accepts, or reports only when a job or an endpoint starts. Each returns its findings."""
 
 import json
 import re
@@ -28,7 +28,8 @@ def short_names_in_alarms(assembly: Assembly) -> list[str]:
     """Return each alarm that names a load balancer or its targets by anything but the full name, such as the ARN.
 
     CloudWatch accepts any text, and an alarm on a metric that is never published has no data.
-    Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-cloudwatch-metrics.html
+    Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-cloudwatch-
+    metrics.html
     """
     return [
         f"{alarm.place}: {dimension['Name']} is {named}"
@@ -40,7 +41,7 @@ def short_names_in_alarms(assembly: Assembly) -> list[str]:
 
 
 def images_not_pulled(assembly: Assembly) -> list[str]:
-    """Return each SageMaker model whose role may not pull an image, which is found when its endpoint starts.
+    """Return each SageMaker model whose role has no permission to pull its image; the endpoint fails to start.
 
     Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-roles.html (CreateModel API)
     """
@@ -96,7 +97,7 @@ def _dimensions(alarm: Json) -> Iterator[Json]:
 
 
 def _role(assembly: Assembly, resource: Resource, place: str) -> Resource | None:
-    """Return the role at `place` of the properties, if one of the assembly is there."""
+    """Return the role at `place` of the properties, if the assembly contains it."""
     value: Any = resource.properties
     for name in place.split("."):
         value = value.get(name, {})
@@ -104,7 +105,7 @@ def _role(assembly: Assembly, resource: Resource, place: str) -> Resource | None
 
 
 def _statements(assembly: Assembly, role: Resource) -> Iterator[Json]:
-    """Give the statements of all policies of the assembly that the role has."""
+    """Yield the statements of all policies of the role in the assembly."""
     own = role.properties
     for policy in own.get("Policies", ()):
         yield from policy["PolicyDocument"]["Statement"]
