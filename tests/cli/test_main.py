@@ -166,6 +166,25 @@ def test_wrong_command_line(argv: list[str], capsys: Capture) -> None:
     assert "usage: llm-fleet" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "reported"),
+    [
+        (("vaildate",), "unknown command `vaildate`: did you mean `validate`?"),
+        (("jobs", "submitt"), "unknown command `submitt`: did you mean `submit`?"),
+        (("check", "--only", "quota"), "unknown value `quota`: did you mean `quotas`?"),
+        (("check", "--regoin=us-west-2"), "unknown option `--regoin`: did you mean `--region`?"),
+        (("plan", "fleet.yaml", "--no-asw"), "unknown option `--no-asw`: did you mean `--no-aws`?"),
+        (("completion", "cmd.exe"), "unknown value `cmd.exe`: choose one of bash, zsh, tcsh"),
+        (("schema", "-z"), "unrecognized arguments: -z"),
+    ],
+)
+def test_a_misspelled_word_of_the_command_line_is_corrected(
+    words: tuple[str, ...], reported: str, capsys: Capture
+) -> None:
+    assert main(words) == 2
+    assert reported in " ".join(capsys.readouterr().err.split())
+
+
 def test_help_exits_with_0(capsys: Capture) -> None:
     assert main(["--help"]) == 0
     assert "import" in capsys.readouterr().out

@@ -48,9 +48,9 @@ def test_a_second_fleet_is_reported_what_the_first_has(
     second.write_text(text.replace("ml-cluster:", "ml-second:"), encoding="utf-8")
     assert main(["check", str(second), "--only", "quotas"]) == 1
     reported = capsys.readouterr().out
-    assert "requires 4 in addition to 4 in use of the quota 'ml.trn1.32xlarge for cluster usage'" in reported
-    assert "requires 5 in addition to 5 in use of the quota 'Total number of instances allowed across" in reported
-    assert "requires 4800 in addition to 4800 in use of the quota 'Lustre Persistent_2 storage capacity'" in reported
+    assert "requires 4, and 4 are already in use; the quota `ml.trn1.32xlarge for cluster usage`" in reported
+    assert "requires 5, and 5 are already in use; the quota `Total number of instances allowed across" in reported
+    assert "requires 4800, and 4800 are already in use; the quota `Lustre Persistent_2 storage capacity`" in reported
     for thing in ("EC2-VPC Elastic IPs", "Internet gateways per Region", "NAT gateways per Availability Zone"):
-        assert f"network requires 1 in addition to 1 in use of the quota '{thing}'" in reported
-    assert "network requires 1 in addition to 2 in use of the quota 'VPCs per Region'" in reported
+        assert f"network requires 1, and 1 is already in use; the quota `{thing}`" in reported
+    assert "network requires 1, and 2 are already in use; the quota `VPCs per Region`" in reported

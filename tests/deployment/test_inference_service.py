@@ -65,7 +65,7 @@ def test_every_verb_answers_for_it(life: Life) -> None:
     assert codes == dict.fromkeys(codes, 0) | {"check": 1, "connect": 1}
     assert re.search(r"model s3://my-models/tanuki-8b +good +5 files", said["check"].out)
     assert "--quota-code L-1945791B --desired-value 8" in said["check"].out
-    assert "2 instances at most, with 8 vCPUs; 2 accelerators of 64 GiB" in said["plan"].out
+    assert "2 instances, 8 vCPUs, 2 accelerators, 64 GiB of accelerator memory" in said["plan"].out
     assert "0 nodes" in said["nodes"].out
     assert "there are no nodes yet" in said["connect"].err
     assert "cdk deploy inference-chat" in said["upgrade"].out

@@ -101,7 +101,7 @@ def test_expired_credentials_leave_the_rest_of_the_plan(
     assert plan["difference"]["refused"]["code"] == "LF1002"
     assert plan["difference"]["not_known"] == ["launch-post-network", "launch-post-storage", "launch-post-ml-cluster"]
     text = capsys.readouterr().out
-    assert "total: $" in text
+    assert "total cost of all rows" in text
     assert "the AWS credentials have expired" in text
     assert "aws sso login" in text
 

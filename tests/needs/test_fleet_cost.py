@@ -92,6 +92,26 @@ def test_a_database_for_accounting_costs_its_servers(written: str, what: str, le
     assert (line.what, line.minimum, line.maximum) == (what, Decimal(least), Decimal(most))
 
 
+@pytest.mark.parametrize(
+    ("zones", "without", "note", "count"),
+    [
+        ("[usw2-az4]", "", "6 endpoints in 1 AZ", 6),
+        ("[usw2-az4, usw2-az2]", "", "6 endpoints in each of 2 AZs", 12),
+        (
+            "[usw2-az4, usw2-az2]",
+            "without_endpoints: {usw2-az2: [sts]}",
+            "6 endpoints in 2 AZs, without those of `without_endpoints`",
+            11,
+        ),
+    ],
+)
+def test_endpoints_are_counted_per_endpoint_and_az(zones: str, without: str, note: str, count: int):
+    network = f"{{azs: {zones}, endpoints: [sts, bedrock-runtime], {without}}}"
+    text = f"fleet: post\nregion: us-west-2\nnetwork: {network}\n"
+    (line,) = [one for one in cost_of(parse_fleet(text), PriceTable()).lines if one.item == "interface-endpoint"]
+    assert (line.what, line.note, line.maximum) == ("interface endpoints", note, count)
+
+
 def test_what_was_paid_before_costs_nothing_more():
     lines = lines_of("parallelcluster-full", PriceTable.of([price("p5.48xlarge", "55")]))
     assert lines["train/block", "p5.48xlarge"].hourly_maximum == 0

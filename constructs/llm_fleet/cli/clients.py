@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
 
 class AwsRefusal(FleetError):
-    """AWS rejected a call; `code` says why. The exit code is 3, not 1: the result is unknown."""
+    """A call to AWS failed; `code` says why. The exit code is 3, not 1: the result is unknown."""
+
+    def __str__(self) -> str:
+        call = f" ({self.subject})" if self.subject else ""
+        return "\n\n".join([f"a call to AWS failed{call}:", *map(str, self.problems)])
 
     @property
     def code(self) -> AnyCode:

@@ -21,7 +21,7 @@ from llm_fleet.cli import (
 )
 from llm_fleet.cli.place import FILE_RULE, add_file, file_of
 from llm_fleet.cli.screen import ctrl_c_is_never_lost, plain_line
-from llm_fleet.cli.verb import ExitCode, add_completion_to, add_verb
+from llm_fleet.cli.verb import CommandLine, ExitCode, add_completion_to, add_verb
 from llm_fleet.rules.feature_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 
@@ -73,7 +73,7 @@ def _give_up_output() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandLine(
         prog="llm-fleet",
         description="Deploy and operate LLM infrastructure on AWS from one fleet file.",
         epilog=FILE_RULE,

@@ -1,9 +1,9 @@
-"""What every command shares: help with examples, exit codes, errors, checks of options, shell completion."""
+"""What every command shares: parser, help with examples, exit codes, errors, checks of options, shell completion."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import IntEnum
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from llm_fleet.rules.problem import AnyCode, FleetError, Problem
 
@@ -33,6 +33,36 @@ def refuse(code: AnyCode, message: str, remedy: str, *, subject: str = "", value
 def is_of_aws(error: Exception) -> bool:
     """Return whether `error` is of AWS or boto3. Compares names: boto3 need not be installed."""
     return type(error).__module__.partition(".")[0] in ("botocore", "boto3")
+
+
+class CommandLine(argparse.ArgumentParser):
+    """A parser that suggests a command, value or option for a misspelled one. Its subparsers are of this class, too."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return the parsed arguments and the unknown ones. Exits if an unknown option is similar to a known one."""
+        parsed, unknown = super().parse_known_args(args, namespace)
+        for word in unknown:
+            name = word.partition("=")[0]
+            near = _nearest(name, self._option_string_actions) if name.startswith("--") else None
+            if near is not None:
+                self.error(f"unknown option `{name}`: did you mean `{near}`?")
+        return parsed, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        choices = action.choices
+        if choices is None or value in choices:
+            return
+        kind = "command" if action.dest == argparse.SUPPRESS else "value"
+        known = [str(choice) for choice in choices]
+        near = _nearest(str(value), known)
+        remedy = f"did you mean `{near}`?" if near else f"choose one of {', '.join(known)}"
+        raise argparse.ArgumentError(action, f"unknown {kind} `{value}`: {remedy}")
+
+
+def _nearest(word: str, known: Iterable[str]) -> str | None:
+    from llm_fleet.rules.values import nearest  # It imports the catalog, which `--help` does not need.
+
+    return nearest(word, known)
 
 
 class Verbs(Protocol):

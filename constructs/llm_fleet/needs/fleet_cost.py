@@ -1,6 +1,6 @@
 """Costs of a fleet: instances, storage, network."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -137,9 +137,10 @@ _NETWORK_COST_SERVICES = ("network",)
 
 def network_costs(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
     """Return a line for NAT gateways, one for interface endpoints in all AZs, and one for load balancers."""
+    placed = _endpoints(fleet)
     counts = {
         ("network", "NAT gateways", "nat-gateway"): _gateways(fleet),
-        ("network", "interface endpoints, one in each AZ", "interface-endpoint"): _endpoints(fleet),
+        ("network", "interface endpoints", "interface-endpoint"): sum(map(len, placed.values())),
         ("services", "load balancers", "load-balancer"): len(fleet.services),
         ("clusters", "load balancers of login pools", "load-balancer"): sum(
             len(cluster.login_pools) for cluster in fleet.parallelclusters.values()
@@ -155,7 +156,19 @@ def network_costs(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
                 minimum=Decimal(count),
                 maximum=Decimal(count),
                 price=table.find(_NETWORK_COST_SERVICES, item, fleet.region),
+                note=_endpoints_note(placed) if item == "interface-endpoint" else "",
             )
+
+
+def _endpoints_note(placed: Mapping[str, Collection[str]]) -> str:
+    """Return how the count results from endpoints and AZs: AWS charges for each endpoint in each of its AZs."""
+    zones = {zone for each in placed.values() for zone in each}
+    endpoints = f"{len(placed)} {'endpoint' if len(placed) == 1 else 'endpoints'}"
+    if len(zones) == 1:
+        return f"{endpoints} in 1 AZ"
+    if all(len(each) == len(zones) for each in placed.values()):
+        return f"{endpoints} in each of {len(zones)} AZs"
+    return f"{endpoints} in {len(zones)} AZs, without those of `without_endpoints`"
 
 
 def _gateways(fleet: Fleet) -> int:
@@ -165,13 +178,13 @@ def _gateways(fleet: Fleet) -> int:
     return nat_gateways(network.internet, len(network.zones))
 
 
-def _endpoints(fleet: Fleet) -> int:
+def _endpoints(fleet: Fleet) -> dict[str, tuple[str, ...]]:
+    """Return the AZs of each new interface endpoint."""
     network = fleet.network
     if network is None or network.vpc is not None:
-        return 0
+        return {}
     names = interface_endpoints(network.internet, endpoint_features(fleet), network.endpoints)
-    placed = endpoint_zones(names, network.zones, network.without_endpoints)
-    return sum(map(len, placed.values()))
+    return endpoint_zones(names, network.zones, network.without_endpoints)
 
 
 _INSTANCE_CLASS = "db.t4g.medium"

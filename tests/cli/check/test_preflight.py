@@ -35,8 +35,11 @@ def test_a_quota_that_is_too_small_is_reported_with_the_command_that_asks_for_mo
     assert checked.code == 1
     problem = checked.only("quota ml.trn1.32xlarge for cluster usage")
     assert problem["where"] == "clusters.train.groups.trn1"
-    assert "train/trn1 requires 6 of the quota 'ml.trn1.32xlarge for cluster usage'" in problem["message"]
-    assert "but the account has 4" in problem["message"]
+    assert "train/trn1 requires 6; the quota `ml.trn1.32xlarge for cluster usage` (" in problem["message"]
+    assert problem["message"].endswith(") of the account is 4")
+    table = check(text, "--only", "quotas")
+    assert "6 required, quota 4, 0 in use" in table.out
+    assert "  given:   4\n" in table.out
     words = problem["remedy"].split("`")[1].split()
     given = dict(zip(words[3::2], words[4::2], strict=True))
     aws.client("service-quotas").request_service_quota_increase(
@@ -45,7 +48,7 @@ def test_a_quota_that_is_too_small_is_reported_with_the_command_that_asks_for_mo
         DesiredValue=float(given["--desired-value"]),
     )
     again = check(text, "--json", "--only", "quotas").only("quota ml.trn1.32xlarge for cluster usage")
-    assert again["remedy"] == "6 are already requested: wait for the answer of AWS"
+    assert again["remedy"] == "an increase to 6 is already requested: wait until AWS grants it"
 
 
 def test_what_others_use_counts_too(check: Check, aws: LocalAws):
@@ -53,7 +56,7 @@ def test_what_others_use_counts_too(check: Check, aws: LocalAws):
     try:
         aws.give_account(quotas={"ec2": {"EC2-VPC Elastic IPs": 1}})
         checked = check(TRN1, "--json", "--only", "quotas")
-        assert "network requires 1 in addition to 1 in use" in checked.only("quota EC2-VPC Elastic IPs")["message"]
+        assert "network requires 1, and 1 is already in use; " in checked.only("quota EC2-VPC Elastic IPs")["message"]
     finally:
         aws.client("ec2").release_address(AllocationId=address)
         aws.give_account(quotas=ENOUGH | {"ec2": {"EC2-VPC Elastic IPs": 5}})
@@ -137,7 +140,10 @@ def test_usage_in_a_metric_counts_too(check: Check, aws: LocalAws):
     fleet = "fleet: lab\nregion: us-west-2\nnetwork: {az: usw2-az1}\nnotebooks: {lab: {instance: ml.g5.xlarge}}\n"
     aws.give_account(quotas={"sagemaker": {name: 2}})
     before = check(fleet, "--json", "--only", "quotas").rows[f"quota {name}"]
-    assert (before["verdict"], before["detail"]) == ("good", "needs 1 of 2; AWS does not return the current usage")
+    assert (before["verdict"], before["detail"]) == (
+        "good",
+        "1 required, quota 2, AWS does not return the current usage",
+    )
     aws.client("cloudwatch").put_metric_data(
         Namespace="AWS/Usage",
         MetricData=[
@@ -154,7 +160,7 @@ def test_usage_in_a_metric_counts_too(check: Check, aws: LocalAws):
         ],
     )
     problem = check(fleet, "--json", "--only", "quotas").only(f"quota {name}")
-    assert "requires 1 in addition to 2 in use" in problem["message"]
+    assert "requires 1, and 2 are already in use" in problem["message"]
 
 
 def test_a_denied_call_is_reported_and_the_rest_goes_on(check: Check, aws: LocalAws):

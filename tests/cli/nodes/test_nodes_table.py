@@ -256,6 +256,7 @@ def test_texts_of_aws_have_no_control_characters():
     )
     text = monitoring.text(Screen(width=None, color=False, live=False))
     assert "\x1b" not in text
+    assert text.splitlines()[0].endswith("  MESSAGE")
     assert "[2Jgone and more" in text
 
 

@@ -156,14 +156,19 @@ def test_a_parallelcluster_is_checked_by_its_update_policies():
     assert not refused.passes
 
 
-def test_what_destroy_leaves_behind():
+def test_resources_that_cdk_destroy_retains_are_listed():
     section = retained_section([stack(A=resource("AWS::S3::Bucket", kept=True), B=resource("AWS::SNS::Topic"))])
     assert section.data == [
         {"stack": "s", "type": "AWS::S3::Bucket", "policy": "Retain", "where": "A", "logical_id": "A"}
     ]
+    assert section.parts[1] == (
+        "after `cdk destroy`, this resource remains in your account and costs money until you delete it"
+    )
     member = resource("AWS::RDS::DBInstance", DBClusterIdentifier="c")
     section = retained_section([stack(A=resource("AWS::RDS::DBCluster"), B=member)])
     assert [(one["logical_id"], one["policy"]) for one in section.data] == [("A", "Snapshot")]
+    two = retained_section([stack(A=resource("AWS::RDS::DBCluster"), B=resource("AWS::S3::Bucket", kept=True))])
+    assert "these 2 resources (1 as a snapshot) remain in your account and cost money until" in str(two.parts[1])
 
 
 def test_what_the_user_guide_alone_says_is_what_the_aws_emulator_does():

@@ -56,27 +56,29 @@ def test_the_plan_in_words(capsys: pytest.CaptureFixture[str]):
     assert workers.split() == [
         *("train/workers", "ml.trn1.32xlarge", "4", "512", "64", "neuron", "2,048", "GiB", "800", "Gbit/s", "on-demand")
     ]
-    assert "7 instances at most, with 524 vCPUs; 66 accelerators of 2,112 GiB; 3.2 Tbit/s of EFA in total" in lines
-    assert "1,200 MB/s for all nodes together; 240 MB/s for each of 5 if all read at the same time" in lines
+    total = "7 instances, 524 vCPUs, 66 accelerators, 2,112 GiB of accelerator memory, 3.2 Tbit/s of EFA bandwidth"
+    assert f"total of all rows, at the maximum counts: {total}" in lines
+    assert "1,200 MB/s for all nodes together; 240 MB/s for each of 5 nodes if all read at the same time" in lines
     # Checkpoint: 6.7 G parameters, 14 bytes each.
     assert any(line.split()[:4] == ["llama2-7b", "4", "94", "GB"] and "enough" in line for line in lines)
-    assert any(line.startswith("total: $") and line.endswith("a month of 730 hours") for line in lines)
+    costs = next(line for line in lines if line.startswith("total cost of all rows"))
+    assert costs.endswith("per month of 730 hours")
+    assert any(line.startswith("OWNER") and line.endswith("PRICE FROM") for line in lines)
+    assert any("interface endpoints (4 endpoints in each of 2 AZs)      8 " in line for line in lines)
     assert any(
         line.startswith("at the price of us-east-1, because the price in us-west-2 is unknown") for line in lines
     )
     assert any(line.startswith("not included: data transfer") for line in lines)
 
 
-def test_a_short_file_system_is_a_remark_with_the_throughput_that_would_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_note_names_the_throughput_that_a_slow_file_system_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file = tmp_path / "fleet.yaml"
     text = LLAMA.read_text()
     assert "size: 4800 GiB" in text
     file.write_text(text.replace("size: 4800 GiB", "size: 2400 GiB"))
     assert plan(file, *QUICK) == 0
     # 94 GB in 120 s are 787 MB/s; 2.4 TiB have them from 500 MB/s/TiB on.
-    assert "remark: llama2-7b: write `throughput: 500 MB/s/TiB` under storage.fsx" in capsys.readouterr().out
+    assert "note: llama2-7b: write `throughput: 500 MB/s/TiB` under storage.fsx" in capsys.readouterr().out
 
 
 def test_json_has_every_section(capsys: pytest.CaptureFixture[str]):
@@ -108,8 +110,8 @@ def test_a_price_table_of_the_users_own_and_what_has_none(tmp_path: Path, capsys
     assert plan(ROOT / "examples" / "hyperpod-full.yaml", *QUICK, "--prices", prices) == 0
     out = capsys.readouterr().out
     assert "$10/h" in out
-    assert "no price known: second volumes of train/trn1, OpenZFS SINGLE_AZ_HA_2, storage of storage.home" in out
-    assert "; items without a price are left out" in out
+    assert "no price known: second volumes of train/trn1; OpenZFS SINGLE_AZ_HA_2, storage of storage.home" in out
+    assert "total cost of all rows with a known price: $" in out
 
 
 @pytest.mark.parametrize(
@@ -142,7 +144,7 @@ def test_a_folder_that_is_no_assembly(tmp_path: Path, capsys: pytest.CaptureFixt
     assert plan(TRN1, "--no-aws", "--assembly", tmp_path) == 1
     out, err = capsys.readouterr()
     assert "LF1080" in err
-    assert "total: $" in out, "sections from the file are first"
+    assert "total cost of all rows: $" in out, "sections from the file are first"
 
 
 def test_what_needs_a_synthesis_is_refused_without_one(capsys: pytest.CaptureFixture[str]):
@@ -165,7 +167,7 @@ def test_forty_columns():
     ran = run_in_terminal("plan", str(TRN1), *QUICK, columns=40)
     assert ran.code == 0
     assert all(len(line.rstrip()) <= 40 for line in ran.lines)
-    assert "  an hour: $98.92" in [line.rstrip() for line in ran.lines]
+    assert "  per hour: $98.92" in [line.rstrip() for line in ran.lines]
 
 
 def test_a_pipe_has_a_line_a_row_and_no_color():

@@ -56,13 +56,19 @@ def quota(amount: float, value: float, *, adds_up: bool = True, **granted: Any) 
 _ASK = "request-service-quota-increase --service-code sagemaker --quota-code L-3308CCC7 --desired-value"
 QUOTAS = [
     Case("just enough", quota(5, 5)),
-    Case("enough in addition to what is used", quota(5, 9, in_use=4)),
+    Case("enough for the current use, too", quota(5, 9, in_use=4)),
     Case("one too few", quota(5, 4), CheckCode.QUOTA, f"{_ASK} 5 --region us-west-2"),
-    Case("used by others", quota(5, 8, in_use=4), CheckCode.QUOTA, "requires 5 in addition to 4 in use", f"{_ASK} 9 "),
-    Case("of one cluster, what others use is nothing to it", quota(5, 8, adds_up=False, in_use=4)),
-    Case("are already requested:", quota(5, 0, requested_for=8), CheckCode.QUOTA, "8 are already requested: wait"),
+    Case(
+        "used by others",
+        quota(5, 8, in_use=4),
+        CheckCode.QUOTA,
+        "requires 5, and 4 are already in use; the quota `",
+        f"{_ASK} 9 ",
+    ),
+    Case("a quota for one cluster: the use by others does not count", quota(5, 8, adds_up=False, in_use=4)),
+    Case("already requested", quota(5, 0, requested_for=8), CheckCode.QUOTA, "to 8 is already requested: wait"),
     Case("too little was requested", quota(5, 0, requested_for=4), CheckCode.QUOTA, _ASK),
-    Case("never raised", quota(5, 0, adjustable=False), CheckCode.QUOTA, "cannot be increased"),
+    Case("never raised", quota(5, 0, adjustable=False), CheckCode.QUOTA, "AWS does not increase this quota"),
     Case("a fraction is rounded up", quota(4.5, 4), CheckCode.QUOTA, f"{_ASK} 5 --region"),
     Case(
         "unknown there",
@@ -72,7 +78,7 @@ QUOTAS = [
             region=REGION,
         ),
         CheckCode.QUOTA_UNKNOWN,
-        "cluster a, cluster b need the quota",
+        "cluster a, cluster b require the quota `",
         "does not have in us-west-2",
     ),
 ]

@@ -312,7 +312,7 @@ def _ask_subnet(fleet: Fleet, existing: ExistingNetworkSpec, zone: str, subnet_i
     misplaced = check_subnet_place(subnet, vpc_id=existing.vpc_id, zone=zone, path=path)
     problems = [*misplaced, *check_free_addresses(subnet, plan, path=path)]
     held = f", {subnet.held} held by the fleet" if subnet.held else ""
-    return Answer(detail=f"needs {plan.addresses + plan.headroom} of {subnet.free} free{held}", problems=problems)
+    return Answer(detail=f"{plan.addresses + plan.headroom} required, {subnet.free} free{held}", problems=problems)
 
 
 def _subnet(account: Account, subnet_id: str) -> dict[str, Any] | None:

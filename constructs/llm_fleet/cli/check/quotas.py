@@ -351,7 +351,8 @@ def _requested_for(account: Account, quota: ServiceQuota, code: str) -> float | 
 
 
 def _detail(need: QuotaNeed, granted: QuotaGranted) -> str:
+    required = f"{need.amount:g} required, quota {granted.value:g}"
     if not need.adds_up:
-        return f"needs {need.amount:g} of {granted.value:g}"
-    used = "; AWS does not return the current usage" if granted.in_use is None else f"; {granted.in_use:g} in use"
-    return f"needs {need.amount:g} of {granted.value:g}{used}"
+        return required
+    in_use = "AWS does not return the current usage" if granted.in_use is None else f"{granted.in_use:g} in use"
+    return f"{required}, {in_use}"

@@ -147,7 +147,7 @@ _COLUMNS = (
     Column(key="status", title="AWS"),
     Column(key="slurm", title="SLURM"),
     Column(key="jobs", title="JOBS"),
-    Column(key="said", title="SAID", wraps=True),
+    Column(key="said", title="MESSAGE", wraps=True),
 )
 _LESS = ("name", "id", "type")
 _BLOCKS, _WIDE = 60, 120

@@ -216,11 +216,11 @@ def _products(client: Any, question: PriceQuestion) -> list[Any]:
 _COST_COLUMNS = (
     Column(key="owner", title="OWNER"),
     Column(key="what", title="WHAT", wraps=True),
-    Column(key="count", title="HOW MANY", right=True),
+    Column(key="count", title="COUNT", right=True),
     Column(key="price", title="PRICE", right=True),
-    Column(key="hour", title="AN HOUR", right=True),
-    Column(key="month", title="A MONTH", right=True),
-    Column(key="source", title="OF"),
+    Column(key="hour", title="PER HOUR", right=True),
+    Column(key="month", title="PER MONTH", right=True),
+    Column(key="source", title="PRICE FROM"),
 )
 _NOT_KNOWN = "no price known"
 _NAMED = 3
@@ -228,7 +228,7 @@ _UNITS = {"hour": "/h", "gb-month": "/GB-month"}
 
 
 def cost_section(cost: FleetCost) -> Section:
-    """Return the hourly and monthly cost, what the sum leaves out, and the sources of the prices."""
+    """Return the hourly and monthly cost, what the total does not include, and the sources of the prices."""
     return Section(
         key="cost",
         title=f"Cost in {cost.region}, USD",
@@ -260,10 +260,11 @@ def _cost_row(line: CostLine) -> dict[str, Cell]:
 
 def _sums(cost: FleetCost) -> list[Toned]:
     month, low, high = hours_of_a_month(), cost.hourly_minimum, cost.hourly_maximum
-    hour = f"{dollars_range(low, high)} an hour"
-    reported = f"{hour}, {dollars_range(low * month, high * month)} a month of {month} hours"
-    without = "; items without a price are left out" if cost.unpriced else ""
-    return [Toned(f"total: {reported}{without}", Tone.STRONG)]
+    hour = f"{dollars_range(low, high)} per hour"
+    reported = f"{hour}, {dollars_range(low * month, high * month)} per month of {month} hours"
+    rows = "all rows with a known price" if cost.unpriced else "all rows"
+    rows += "" if low == high else ", from the minimum to the maximum counts"
+    return [Toned(f"total cost of {rows}: {reported}", Tone.STRONG)]
 
 
 def _remarks(cost: FleetCost) -> list[Toned]:
@@ -277,7 +278,7 @@ def _remarks(cost: FleetCost) -> list[Toned]:
         )
     if cost.unverified:
         oldest = min(line.price.read for line in cost.unverified if line.price is not None)
-        remarks.append(f"prices read since {oldest} from sources other than the AWS Price List")
+        remarks.append(f"some prices are not from the AWS Price List; the oldest was read on {oldest}")
     if remarks:
         remarks.append("run `llm-fleet plan --refresh-prices` for the current prices of this fleet in its Region")
     return [Toned(remark, Tone.WARNING) for remark in remarks]
@@ -287,7 +288,7 @@ def _names(lines: tuple[CostLine, ...]) -> str:
     """Return the first few names: the table has all."""
     names = list(dict.fromkeys(f"{line.what} of {line.owner}" for line in lines))
     more = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
-    return ", ".join([*names[:_NAMED], *more])
+    return "; ".join([*names[:_NAMED], *more])
 
 
 def _cost_data(cost: FleetCost) -> dict[str, Any]:

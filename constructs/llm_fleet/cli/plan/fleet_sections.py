@@ -95,7 +95,7 @@ _MACHINES_COLUMNS = (
 
 
 def machines_section(fleet: Fleet) -> Section:
-    """Return the instances by owner and type, and the totals with the largest counts."""
+    """Return the instances by owner and type, and the totals for the maximum counts."""
     found = [(machines, facts_of_machines(machines)) for machines in machines_of(fleet)]
     reported = [(machines, facts) for machines, facts in found if machines.count]
     table = Table(columns=_MACHINES_COLUMNS, rows=[_machines_row(machines, facts) for machines, facts in reported])
@@ -141,13 +141,14 @@ def _totals(reported: list[tuple[Machines, MachineFacts | None]]) -> dict[str, A
 
 
 def _machines_in_words(totals: dict[str, Any]) -> str:
-    parts = [f"{totals['machines']:,} instances at most, with {totals['vcpus']:,} vCPUs"]
+    parts = [f"{totals['machines']:,} instances", f"{totals['vcpus']:,} vCPUs"]
     if totals["accelerators"]:
-        memory = f" of {totals['accelerator_memory_gib']:,} GiB" if totals["accelerator_memory_gib"] else ""
-        parts.append(f"{totals['accelerators']:,} accelerators{memory}")
+        parts.append(f"{totals['accelerators']:,} accelerators")
+    if totals["accelerator_memory_gib"]:
+        parts.append(f"{totals['accelerator_memory_gib']:,} GiB of accelerator memory")
     if totals["efa_gbps"]:
-        parts.append(f"{totals['efa_gbps'] / 1000:g} Tbit/s of EFA in total")
-    text = "; ".join(parts)
+        parts.append(f"{totals['efa_gbps'] / 1000:g} Tbit/s of EFA bandwidth")
+    text = f"total of all rows, at the maximum counts: {', '.join(parts)}"
     unknown = [name or "a capacity block's" for name in totals["unknown_types"]]
     return f"{text}; not counted, because the catalog does not have them: {', '.join(unknown)}" if unknown else text
 
@@ -184,7 +185,7 @@ _NETWORK_COLUMNS = (
     Column(key="needed", title="NEEDED", right=True),
     Column(key="given", title="AVAILABLE", right=True),
     Column(key="interfaces", title="INTERFACES", right=True),
-    Column(key="quota", title="OF QUOTA", right=True),
+    Column(key="quota", title="QUOTA USED", right=True),
 )
 
 
@@ -195,8 +196,9 @@ def network_section(fleet: Fleet) -> Section:
         return Section(key="network", title=title, parts=["the fleet has no network"])
     plan = address_plan(fleet, fleet.network)
     facts = address_facts()
-    quota = f"quota of network interfaces: {facts.interface_quota_name} ({facts.interface_quota_code}), per AZ"
-    needed = f"needed: addresses in use, for replacing one node, and {facts.reserved_per_subnet} that AWS reserves"
+    quota = f"QUOTA USED: share of the quota {facts.interface_quota_name} ({facts.interface_quota_code}), per AZ"
+    needed = "NEEDED: the addresses used, those for the replacement of one node, and "
+    needed += f"{facts.reserved_per_subnet} that AWS reserves"
     return Section(
         key="network",
         title=title,
@@ -270,14 +272,20 @@ def retained_section(stacks: Sequence[StackTemplate]) -> Section:
     return Section(
         key="retained",
         title="Retained after `cdk destroy`",
-        parts=[Table(columns=_RETAINED_COLUMNS, rows=kept), _retained_in_words(len(kept))] if kept else ["nothing"],
+        parts=[Table(columns=_RETAINED_COLUMNS, rows=kept), _retained_in_words(kept)] if kept else ["nothing"],
         data=kept,
     )
 
 
-def _retained_in_words(count: int) -> str:
-    what = "1 resource is" if count == 1 else f"{count} resources are"
-    return f"{what} retained, with costs until you delete them; resources with data are first"
+def _retained_in_words(kept: Sequence[Mapping[str, Any]]) -> str:
+    snapshots = sum(one["policy"] == "Snapshot" for one in kept)
+    as_snapshot = f" ({snapshots} as a snapshot)" if snapshots else ""
+    if len(kept) == 1:
+        left = f"this resource{as_snapshot} remains in your account and costs money until you delete it"
+    else:
+        left = f"these {len(kept)} resources{as_snapshot} remain in your account and cost money until you delete them"
+        left += "; resources with data are first"
+    return f"after `cdk destroy`, {left}"
 
 
 _LUSTRE_COLUMNS = (
@@ -306,7 +314,7 @@ def lustre_section(fleet: Fleet) -> Section | None:
             _lustre_in_words(supply, nodes),
             *([Table(columns=_LUSTRE_COLUMNS, rows=[_lustre_row(need) for need in needs]), _rule()] if needs else []),
             *(
-                Toned(f"remark: {need.run}: {need.remedy} under storage.fsx", Tone.WARNING)
+                Toned(f"note: {need.run}: {need.remedy} under storage.fsx", Tone.WARNING)
                 for need in needs
                 if need.short
             ),
@@ -337,7 +345,7 @@ def _needs(fleet: Fleet, supply: LustreSupply) -> list[CheckpointNeed]:
 def _lustre_in_words(supply: LustreSupply, nodes: int) -> str:
     whole = f"{supply.mb_per_second:,} MB/s for all nodes together"
     return (
-        f"{whole}; {supply.mb_per_second / nodes:,.0f} MB/s for each of {nodes:,} if all read at the same time"
+        f"{whole}; {supply.mb_per_second / nodes:,.0f} MB/s for each of {nodes:,} nodes if all read at the same time"
         if nodes
         else whole
     )
@@ -345,7 +353,9 @@ def _lustre_in_words(supply: LustreSupply, nodes: int) -> str:
 
 def _rule() -> str:
     minutes = lustre_need_facts().checkpoint_minutes
-    return f"target: a checkpoint in {minutes} minutes, a rule of thumb without a source; training waits meanwhile"
+    return (
+        f"TARGET: a checkpoint in {minutes} minutes, a rule of thumb without a source; training waits during that time"
+    )
 
 
 def _lustre_row(need: CheckpointNeed) -> dict[str, Cell]:

@@ -357,30 +357,30 @@ def check_quota(need: QuotaNeed, granted: QuotaGranted | None, *, region: str) -
     used = (granted.in_use or 0) if need.adds_up else 0
     if need.amount + used <= granted.value:
         return
-    in_use = f" in addition to {_number(used)} in use" if used else ""
+    in_use = f", and {_number(used)} {'is' if used == 1 else 'are'} already in use" if used else ""
     yield need.wrong(
         CheckCode.QUOTA,
         f"{', '.join(need.owners)} {'require' if len(need.owners) > 1 else 'requires'} {_number(need.amount)}"
-        f"{in_use} of the quota {need.quota.name!r} ({granted.code}), but the account has {_number(granted.value)}",
+        f"{in_use}; the quota `{need.quota.name}` ({granted.code}) of the account is {_number(granted.value)}",
         _remedy(need, granted, need.amount + used, region),
-        value=_number(granted.value),
-        allowed=f"{_number(need.amount + used)} or more, after AWS has granted them",
+        value=int(granted.value) if granted.value == int(granted.value) else granted.value,
+        allowed=f"a quota of at least {_number(need.amount + used)}",
     )
 
 
 def _remedy(need: QuotaNeed, granted: QuotaGranted, wanted: float, region: str) -> str:
     if not granted.adjustable:
-        return "this quota cannot be increased: make the fleet smaller, or use another account or region"
+        return "AWS does not increase this quota: make the fleet smaller, or use another account or Region"
     if granted.requested_for is not None and granted.requested_for >= wanted:
-        return f"{_number(granted.requested_for)} are already requested: wait for the answer of AWS"
-    return f"request more with `{request_command(need.quota.service, granted.code, wanted, region)}`"
+        return f"an increase to {_number(granted.requested_for)} is already requested: wait until AWS grants it"
+    return f"request an increase with `{request_command(need.quota.service, granted.code, wanted, region)}`"
 
 
 def _unknown(need: QuotaNeed, region: str) -> Problem:
     quota = need.quota
     return need.wrong(
         CheckCode.QUOTA_UNKNOWN,
-        f"{', '.join(need.owners)} {'need' if len(need.owners) > 1 else 'needs'} the quota {quota.name!r}, "
+        f"{', '.join(need.owners)} {'require' if len(need.owners) > 1 else 'requires'} the quota `{quota.name}`, "
         f"which Service Quotas does not have in {region}",
         "check whether the type is offered there with `aws service-quotas list-aws-default-service-quotas "
         f"--service-code {quota.service} --region {region}`; if it is not, write another type or region",
