@@ -1,4 +1,4 @@
-"""Data files become objects of the types that the catalog declares, and errors have file and key."""
+"""Data files are read into the types that the catalog declares; errors name file and key."""
 
 import pkgutil
 import re
@@ -40,7 +40,7 @@ class Whole:
     rest: Any = None
 
 
-FITTING = [
+VALID = [
     ("share", 1, 1),
     ("kind", "gpu", "gpu"),
     ("value", True, True),
@@ -56,12 +56,12 @@ FITTING = [
 ]
 
 
-@pytest.mark.parametrize(("field", "data", "value"), FITTING)
-def test_data_becomes_the_type_of_its_field(field: str, data: Any, value: Any) -> None:
+@pytest.mark.parametrize(("field", "data", "value"), VALID)
+def test_data_is_read_into_the_type_of_its_field(field: str, data: Any, value: Any) -> None:
     assert getattr(typed(Whole, {"text": "x", field: data}, "whole.json"), field) == value
 
 
-MISFITS: list[tuple[dict[str, Any], str]] = [
+INVALID: list[tuple[dict[str, Any], str]] = [
     ({}, "whole.json: Whole is missing ['text'] and has no field for []"),
     ({"text": "x", "more": 1}, "whole.json: Whole is missing [] and has no field for ['more']"),
     ({"text": 1}, "whole.json/text: must be str, but is 1"),
@@ -78,13 +78,13 @@ MISFITS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("data", "message"), MISFITS)
+@pytest.mark.parametrize(("data", "message"), INVALID)
 def test_invalid_data_is_reported_with_its_key(data: Any, message: str) -> None:
     with pytest.raises(TypeError, match="catalog/data/" + re.escape(message)):
         typed(Whole, data, "whole.json")
 
 
-def test_a_reader_reads_once_and_reports_a_missing_key() -> None:
+def test_a_file_is_read_once_and_a_missing_key_is_reported() -> None:
     read = reader(Limit, "endpoint_settings", "name")
     assert read() is read() == Limit(maximum=63, pattern=read().pattern)
     with pytest.raises(TypeError, match=r"endpoint_settings.json has no name/length"):
@@ -92,7 +92,7 @@ def test_a_reader_reads_once_and_reports_a_missing_key() -> None:
 
 
 def test_every_data_file_matches_its_type() -> None:
-    """Call all functions of the catalog without arguments; invalid data raises an error with its file and key."""
+    """Calls all functions of the catalog without parameters; invalid data raises an error with its file and key."""
     modules = [import_module(info.name) for info in pkgutil.iter_modules(catalog.__path__, f"{catalog.__name__}.")]
     getters = {value for module in modules for value in vars(module).values() if hasattr(value, "cache_info")}
     without_parameters = [each for each in getters if not signature(each).parameters]

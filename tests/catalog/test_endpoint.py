@@ -51,7 +51,7 @@ def test_the_instance_types_are_those_of_the_api() -> None:
     assert sorted(ours) == sorted(member_of_request("ProductionVariantInstanceType").enum)
 
 
-def test_ec2_has_all_types_that_are_not_retired_except_these() -> None:
+def test_the_ec2_catalog_has_all_types_except_two() -> None:
     unknown = {name for name in endpoint_instance_names() if ec2_instance(name.removeprefix("ml.")) is None}
     assert unknown == {"ml.dl1.24xlarge", "ml.p6e-gb200.36xlarge"}
 
@@ -62,16 +62,16 @@ def test_successors_of_retired_families_are_offered() -> None:
     assert not set(retired_endpoint_families()) & offered
 
 
-def test_every_accelerator_has_a_memory() -> None:
+def test_every_accelerator_has_its_memory_size() -> None:
     without = {
         name
         for name in endpoint_instance_names()
         if (facts := endpoint_instance(name)) and facts.accelerator and facts.accelerator_mib is None
     }
-    assert {name.split(".")[1] for name in without} == {"inf1"}  # for which there is no image either
+    assert {name.split(".")[1] for name in without} == {"inf1"}  # for which no image exists either
 
 
-def test_the_host_images_are_those_of_the_api_with_the_drivers_that_it_reports() -> None:
+def test_host_images_and_their_drivers_are_those_of_the_api() -> None:
     assert set(inference_amis()) == set(member_of_request("ProductionVariantInferenceAmiVersion").enum)
     text = member_of_request("ProductionVariant").members["InferenceAmiVersion"].documentation
     parts = re.split(r"(?=<dt>)", text)[1:]
@@ -79,7 +79,7 @@ def test_the_host_images_are_those_of_the_api_with_the_drivers_that_it_reports()
     assert found == {name: (ami.driver, ami.cuda) for name, ami in inference_amis().items()}
 
 
-def test_families_of_host_images_exist() -> None:
+def test_host_images_name_known_families() -> None:
     families = set(load("endpoint_instances")["families"])
     for ami in inference_amis().values():
         assert set(ami.families) <= families, ami.name
@@ -115,7 +115,7 @@ def test_each_accelerator_has_an_image(accelerator: str) -> None:
     assert endpoint_images(default_image_kind(accelerator), accelerator)
 
 
-def test_tags_agree_with_the_facts() -> None:
+def test_image_tags_agree_with_the_facts() -> None:
     for kind in image_kinds():
         for accelerator in ACCELERATORS:
             for facts in endpoint_images(kind, accelerator).values():
@@ -125,13 +125,13 @@ def test_tags_agree_with_the_facts() -> None:
                 assert {"cpu": "-cpu-", "gpu": "-gpu-", "neuron": "-neuronx-"}[accelerator] in facts.tag
 
 
-def test_no_gpu_image_runs_on_the_driver_that_old_families_boot_with() -> None:
+def test_no_gpu_image_supports_the_default_driver_of_old_families() -> None:
     """This is why an AMI is set: the default of g4dn, g5 and p4d supports CUDA 11.4."""
     oldest = min(float(facts.cuda or 0) for kind in image_kinds() for facts in endpoint_images(kind, "gpu").values())
     assert all(float(default_cuda(family) or 0) < oldest for family in ("g4dn", "g5", "p4d", "p4de"))
 
 
-def test_accounts_of_regions() -> None:
+def test_image_accounts_of_regions() -> None:
     (vllm, *_) = endpoint_images("vllm", "gpu").values()
     assert image_account_of("us-west-2") == "763104351884"
     assert image_account_of("cn-north-1") == "727897471807"
@@ -150,7 +150,7 @@ def limit(service: str, name: str) -> Limit:
     return Limit(minimum=found.get("min"), maximum=found.get("max"))
 
 
-def test_waits_and_alarms_of_a_rollout() -> None:
+def test_waits_and_alarms_of_a_rollout_are_those_of_the_api() -> None:
     facts = rollout_facts()
     assert facts.bake_seconds == limit("sagemaker", "WaitIntervalInSeconds")
     assert facts.termination_wait_seconds == limit("sagemaker", "TerminationWaitInSeconds")
@@ -170,13 +170,13 @@ def test_the_service_documents_the_steps_of_a_rollout() -> None:
     assert f"between {steps['ROLLING'].minimum}% to {steps['ROLLING'].maximum}%" in rolling.documentation
 
 
-def test_data_capture() -> None:
+def test_data_capture_is_that_of_the_api() -> None:
     facts, percent = capture_facts(), limit("sagemaker", "SamplingPercentage")
     assert (percent.minimum, facts.percent.maximum) == (0, percent.maximum)  # only the service accepts 0
     assert facts.uri.maximum == limit("sagemaker", "DestinationS3Uri").maximum
 
 
-def test_scaling() -> None:
+def test_scaling_metrics_are_those_of_the_api() -> None:
     facts = endpoint_scaling_facts()
     assert facts.dimension in member_of_model("application-autoscaling", "ScalableDimension").enum
     assert {facts.concurrent_metric, facts.invocations_metric} <= set(
@@ -184,13 +184,13 @@ def test_scaling() -> None:
     )
 
 
-def test_statuses_in_which_an_endpoint_waits() -> None:
+def test_final_and_waiting_statuses_are_those_of_the_api() -> None:
     statuses = member_of_model("sagemaker", "EndpointStatus").enum
     waits = set(time_to_live_facts().statuses_that_wait)
     assert set(statuses) - waits == {"InService", "OutOfService", "Failed", "UpdateRollbackFailed"}
     assert waits - {"Deleting"} == IN_BETWEEN  # the function has its own copy, since it does not import llm-fleet
 
 
-def test_budgets_and_rules() -> None:
+def test_limits_of_budgets_and_rules_are_those_of_the_apis() -> None:
     assert (budget_facts().emails.maximum or 0) + 1 == limit("budgets", "Subscribers").maximum  # one is the topic
     assert time_to_live_facts().seconds.minimum == 60 * time_to_live_facts().check_minutes

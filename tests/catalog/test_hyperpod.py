@@ -25,7 +25,7 @@ def _field(shape: Any, path: str) -> Any:
 
 
 @pytest.mark.parametrize("path", load("hyperpod_limits"))
-def test_limit_is_the_services(request_shape: Any, path: str) -> None:
+def test_each_limit_is_that_of_the_service(request_shape: Any, path: str) -> None:
     metadata = _field(request_shape, path).metadata
     assert cluster_limit(path) == Limit(
         minimum=metadata.get("min"), maximum=metadata.get("max"), pattern=metadata.get("pattern")
@@ -61,16 +61,16 @@ def test_every_field_of_a_group_is_listed() -> None:
         (Limit(), "any"),
     ],
 )
-def test_range_as_text(limit: Limit, text: str) -> None:
+def test_a_range_is_written_as_text(limit: Limit, text: str) -> None:
     assert limit.range == text
 
 
-def test_limits_hold() -> None:
+def test_values_outside_a_limit_are_found() -> None:
     name = cluster_limit("ClusterName")
     assert [name.holds(size) for size in (0, 1, 63, 64)] == [False, True, True, False]
     assert [name.matches(text) for text in ("a-b", "a_b", "-a", "a\n")] == [True, False, False, False]
 
 
-def test_misspelt_field_is_an_error() -> None:
+def test_an_unknown_field_is_an_error() -> None:
     with pytest.raises(KeyError):
         cluster_limit("ClusterNam")

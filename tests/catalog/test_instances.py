@@ -61,7 +61,7 @@ def test_names_are_those_of_the_service() -> None:
     assert len(catalog) == 209
 
 
-def test_data_file_is_what_its_generator_writes() -> None:
+def test_the_data_file_is_up_to_date() -> None:
     assert TARGET.read_text(encoding="utf-8") == document(), "run `python -m tools.make_instances`"
 
 
@@ -83,7 +83,7 @@ def test_efa_interfaces_agree_with_hyperpods_own_cli(name: str, efa: int) -> Non
         ("ml.m5.xlarge", 1),
     ],
 )
-def test_network_cards(name: str, cards: int) -> None:
+def test_network_cards_are_those_of_ec2(name: str, cards: int) -> None:
     assert instances()[name].network_cards == cards
 
 
@@ -97,11 +97,11 @@ def test_network_cards(name: str, cards: int) -> None:
         ("ml.m5.xlarge", None, 0),
     ],
 )
-def test_accelerators(name: str, kind: str | None, number: int) -> None:
+def test_accelerators_are_those_of_ec2(name: str, kind: str | None, number: int) -> None:
     assert (instances()[name].accelerator, instances()[name].accelerators) == (kind, number)
 
 
-def test_sizes_of_the_launch_posts_types() -> None:
+def test_facts_of_the_launch_posts_types() -> None:
     controller, worker = instances()["ml.m5.xlarge"], instances()["ml.trn1.32xlarge"]
     assert (controller.vcpus, controller.memory_gib, controller.threads_per_core) == (4, 16, 2)
     assert (worker.vcpus, worker.memory_gib, worker.architecture) == (128, 512, "x86_64")
@@ -114,7 +114,7 @@ def test_unknown_facts_stay_unknown() -> None:
     assert ultra.network_cards is None
 
 
-def test_facts_are_possible() -> None:
+def test_facts_are_plausible() -> None:
     for instance in instances().values():
         assert bool(instance.accelerator) == bool(instance.accelerators), instance
         assert instance.network_cards is None or instance.network_cards >= max(1, instance.efa_interfaces or 0), (
@@ -124,7 +124,7 @@ def test_facts_are_possible() -> None:
         assert instance.architecture == "x86_64" or instance.threads_per_core == 1, instance
 
 
-def test_families() -> None:
+def test_families_and_sizes_are_listed() -> None:
     families = {instance.family for instance in instances().values()}
     assert {"trn1", "trn1n", "trn2", "p6-b200", "p6e-gb200", "m5"} <= families
     assert not {"inf1", "inf2"} & families
@@ -134,7 +134,7 @@ CONSTANTS = [name for name in vars(InstanceType) if name.isupper()]
 NEW = InstanceType.of("ml.trn9.48xlarge", network_cards=32, accelerator="neuron", accelerators=64, efa_interfaces=32)
 
 
-def test_constants_are_in_the_catalog_and_have_their_facts() -> None:
+def test_each_constant_is_an_instance_type_of_the_catalog_with_its_facts() -> None:
     assert len(CONSTANTS) == 13
     for constant in CONSTANTS:
         value = getattr(InstanceType, constant)
@@ -143,19 +143,19 @@ def test_constants_are_in_the_catalog_and_have_their_facts() -> None:
     assert InstanceType.P6_B200_48XLARGE == "ml.p6-b200.48xlarge"
 
 
-def test_a_type_is_a_plain_string() -> None:
+def test_an_instance_type_is_a_string() -> None:
     assert json.dumps({"type": InstanceType.TRN1_32XLARGE}) == '{"type": "ml.trn1.32xlarge"}'
     assert "ml.trn1.32xlarge" in {InstanceType.TRN1_32XLARGE}
 
 
-def test_of_keeps_its_arguments() -> None:
+def test_facts_passed_to_of_are_kept() -> None:
     facts = facts_of(NEW)
     assert facts is not None
     assert (facts.name, facts.network_cards, facts.efa_interfaces, facts.accelerators) == (NEW, 32, 32, 64)
     assert facts.vcpus is None
 
 
-def test_of_replaces_the_catalogs_facts() -> None:
+def test_facts_passed_to_of_replace_those_of_the_catalog() -> None:
     instance_type = InstanceType.of("ml.p6e-gb200.36xlarge", network_cards=17, architecture="arm64")
     facts = facts_of(instance_type)
     assert facts is not None
@@ -169,7 +169,7 @@ def test_facts_survive_copies() -> None:
         assert facts_of(twin) == facts_of(NEW)
 
 
-def test_facts_of_a_string() -> None:
+def test_facts_of_a_plain_string_are_those_of_the_catalog() -> None:
     assert facts_of("ml.m5.xlarge") == instances()["ml.m5.xlarge"]
     assert facts_of("ml.trn9.48xlarge") is None
     assert facts_of(InstanceType("ml.trn9.48xlarge")) is None

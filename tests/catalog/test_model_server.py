@@ -10,7 +10,7 @@ from llm_fleet.catalog.neuron import RUNTIME, neuron_instance, neuron_instance_n
 
 
 @pytest.mark.parametrize("facts", model_servers().values(), ids=lambda facts: str(facts.name))
-def test_runtime_and_compiler_of_each_image_are_of_one_release(facts: ModelServerFacts) -> None:
+def test_runtime_and_compiler_of_each_image_belong_to_one_release(facts: ModelServerFacts) -> None:
     releases = [each for each in neuron_releases().values() if each.host[RUNTIME] == facts.runtime]
     assert any(facts.compiler in each.python["neuronx-cc"] for each in releases), facts
     named = re.search(r"sdk(\d+\.\d+)", facts.tag)
@@ -25,7 +25,7 @@ def test_each_server_runs_on_known_families(facts: ModelServerFacts) -> None:
 
 
 @pytest.mark.parametrize("table", ["huggingface-llm", "huggingface-vllm"])
-def test_images_are_in_regions_that_exist_under_an_account(table: str) -> None:
+def test_image_regions_exist_and_have_an_account(table: str) -> None:
     assert set(image_regions(table)) <= set(regions())
     assert all(re.fullmatch(r"\d{12}", image_account(table, region) or "") for region in image_regions(table))
 
@@ -34,7 +34,7 @@ def test_the_sizes_of_a_family_are_sorted() -> None:
     assert [each.name for each in sizes_of("inf2")] == ["inf2.xlarge", "inf2.8xlarge", "inf2.24xlarge", "inf2.48xlarge"]
 
 
-def test_instances_without_neuron_devices_are_none() -> None:
+def test_instances_without_supported_neuron_devices_are_unknown() -> None:
     assert neuron_instance("m5.xlarge") is None
     assert neuron_instance("inf2.2xlarge") is None
     assert neuron_instance("inf1.xlarge") is None

@@ -12,7 +12,7 @@ def test_regions_are_those_of_the_partition(partition: str) -> None:
     assert known == set(get_session().get_available_regions("ec2", partition_name=partition))
 
 
-def test_prefixes_are_those_of_the_zones() -> None:
+def test_prefixes_are_those_of_the_az_ids() -> None:
     from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend  # takes a second
 
     zones = RegionsAndZonesBackend.zones

@@ -87,7 +87,7 @@ def test_bounds_are_those_of_the_api(name: str, shape: str):
         ("repository_url", "RepositoryUrl"),
     ],
 )
-def test_forms_are_those_of_the_api(name: str, shape: str):
+def test_patterns_are_those_of_the_api(name: str, shape: str):
     limit, metadata = getattr(studio_facts(), name), model().shape_for(shape).metadata
     assert (limit.maximum, limit.pattern) == (metadata["max"], metadata["pattern"])
 
@@ -99,7 +99,7 @@ def test_families_missing_in_cloudformation_are_listed():
     assert unknown == set(studio_facts().unknown_to_cloudformation)
 
 
-def test_maximum_number_of_repositories():
+def test_the_maximum_number_of_repositories_is_that_of_the_api():
     assert studio_facts().repositories == model().shape_for("CodeRepositories").metadata["max"]
 
 

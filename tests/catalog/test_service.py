@@ -27,7 +27,7 @@ def documented(model: Any, shape: str, member: str) -> str:
     return " ".join(re.sub("<[^>]+>", " ", text).split())
 
 
-def test_times_are_elastic_load_balancings(elbv2: Any) -> None:
+def test_times_are_those_of_elastic_load_balancing(elbv2: Any) -> None:
     balancer = documented(elbv2, "LoadBalancerAttribute", "Key")
     idle = FACTS.idle_timeout_seconds
     assert (
@@ -42,7 +42,7 @@ def test_times_are_elastic_load_balancings(elbv2: Any) -> None:
     assert longest.maximum <= idle.maximum
 
 
-def test_bounds_of_tokens_are_elastic_load_balancings(elbv2: Any) -> None:
+def test_limits_of_tokens_are_those_of_elastic_load_balancing(elbv2: Any) -> None:
     config = "JwtValidationActionConfig"
     assert f"maximum length is {FACTS.jwt_text_characters} characters" in documented(elbv2, config, "Issuer")
     assert f"maximum length is {FACTS.jwt_text_characters} characters" in documented(elbv2, config, "JwksEndpoint")
@@ -55,7 +55,7 @@ def test_bounds_of_tokens_are_elastic_load_balancings(elbv2: Any) -> None:
     assert {each.value for each in ClaimFormat} == set(formats)
 
 
-def test_health_checks_are_within_bounds(elbv2: Any) -> None:
+def test_health_checks_are_within_limits(elbv2: Any) -> None:
     check = FACTS.health_check
     interval = elbv2.shape_for("HealthCheckIntervalSeconds").metadata
     threshold = elbv2.shape_for("HealthCheckThresholdCount").metadata
@@ -65,7 +65,7 @@ def test_health_checks_are_within_bounds(elbv2: Any) -> None:
         assert threshold["min"] <= count <= threshold["max"]
 
 
-def test_rates_are_wafs() -> None:
+def test_rate_limits_are_those_of_waf() -> None:
     waf = get_session().get_service_model("wafv2")
     limit = waf.shape_for("RateLimit").metadata
     assert (FACTS.requests_per_five_minutes.minimum, FACTS.requests_per_five_minutes.maximum) == (
@@ -80,11 +80,11 @@ def test_the_tls_policy_allows_no_old_protocol() -> None:
     assert set(SSL_POLICIES[FACTS.tls_policy]["ssl_protocols"]) == {"TLSv1.2", "TLSv1.3"}
 
 
-def test_every_server_has_its_paths_without_key() -> None:
+def test_every_server_has_its_list_of_paths_without_key() -> None:
     assert set(FACTS.answered_without_key) == {kind.value for kind in ServerKind}
 
 
-def test_only_rules_about_bodies_count() -> None:
+def test_only_rules_about_bodies_are_set_to_count() -> None:
     counted = [rule for group in FACTS.managed_rule_groups for rule in group.counted]
     assert "SizeRestrictions_BODY" in counted
     assert all(rule.endswith("_BODY") for rule in counted)
@@ -100,12 +100,12 @@ def documentation(service: str, name: str, member: str) -> str:
     return str(found.members[member].documentation)
 
 
-def test_capabilities_are_those_of_ecs_except_all():
+def test_capabilities_are_those_of_ecs_without_all():
     names = re.findall(r'"([A-Z_]+)"', documentation("ecs", "KernelCapabilities", "add"))
     assert sorted(names) == sorted(("ALL", *task_limits().capabilities))
 
 
-def test_ecs_supports_the_detectors_capability():
+def test_ecs_supports_the_capability_of_the_detector():
     assert '"SYSLOG"' in documentation("ecs", "KernelCapabilities", "add")
 
 
@@ -116,7 +116,7 @@ def test_restart_of_a_container_is_within_ecs_limits():
     assert 60 <= collector_facts().restart_attempt_seconds <= 1800
 
 
-def test_units_are_cloudwatchs():
+def test_units_are_those_of_cloudwatch():
     known: Any = shape("cloudwatch", "StandardUnit")
     units = {metric.unit for server in ("tgi", "aws-vllm") for metric in server_metrics(server).all}
     assert units <= set(known.enum)
@@ -136,5 +136,5 @@ def test_images_are_pinned():
         assert image.rpartition(":")[2] not in ("", "latest", image)
 
 
-def test_shrinking_is_slower_than_growing():
+def test_scale_in_is_slower_than_scale_out():
     assert scaling_facts().scale_in_cooldown_seconds > scaling_facts().scale_out_cooldown_seconds

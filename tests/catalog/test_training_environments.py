@@ -30,7 +30,7 @@ def test_every_release_of_a_stack_has_all_its_packages_and_a_python(stack: Train
         assert set(map(plain, stack.packages)) <= vendor_packages()
 
 
-def test_the_usual_stack_of_a_family_supports_it() -> None:
+def test_the_default_stack_of_a_family_supports_it() -> None:
     for family in ("trn1", "trn1n", "trn2"):
         stack, release = usual_stack(family) or ("", "")
         assert stack in stacks_for(family)
@@ -44,14 +44,14 @@ def test_a_release_without_a_stack_has_no_pins() -> None:
         training_stacks()["nxd"].pins(neuron_releases()["2.33.0"])
 
 
-def test_announced_ends_of_python() -> None:
+def test_ends_of_support_of_python_versions_are_announced() -> None:
     assert "3.9" in pythons_of("2.26.1")
     assert "3.9" not in pythons_of("2.27.1")
     assert "3.10" in pythons_of("2.29.1")
     assert "3.10" not in pythons_of("2.30.0")
 
 
-def test_the_c_library() -> None:
+def test_the_c_library_of_each_operating_system_is_known() -> None:
     assert glibc_shortfall("alinux2023", "2.9.0.2.13.24727") == ("2.34", "2.35")
     assert glibc_shortfall("alinux2023", "2.8.0.2.12.22436") is None
     assert glibc_shortfall("ubuntu2204", "2.14.3.0") is None
@@ -65,7 +65,7 @@ def test_every_variable_has_its_reason() -> None:
     )
 
 
-def test_there_is_a_fabric_for_every_kind_of_nodes() -> None:
+def test_every_kind_of_nodes_has_a_fabric() -> None:
     kinds = [(accelerator, efa) for accelerator in ("neuron", "gpu", None) for efa in (True, False)]
     assert {fabric_for(accelerator, efa=efa).name for accelerator, efa in kinds} == set(training_fabrics())
     with pytest.raises(LookupError):

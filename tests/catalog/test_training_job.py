@@ -40,8 +40,8 @@ def test_limits_and_instance_types_are_those_of_botocore():
     )
 
 
-def test_unsupported_fields_exist_in_the_request():
-    """A field that the service removes or renames must be removed from the list."""
+def test_unsupported_fields_exist_in_the_api():
+    """A field that the API removes or renames must be removed from the list."""
 
     def holds(path: str) -> bool:
         shape = REQUEST
@@ -68,12 +68,12 @@ def test_every_member_of_the_request_is_supported_or_listed():
     assert set(REQUEST.members) == rendered | not_offered
 
 
-def test_modes_are_the_services():
+def test_input_modes_are_those_of_the_api():
     assert {mode.value for mode in InputMode} == set(MODEL.shape_for("TrainingInputMode").enum)
 
 
 @pytest.mark.parametrize("name", ["ml.p4d.24xlarge", "ml.g5.12xlarge", "ml.trn1.32xlarge", "ml.m5.xlarge"])
-def test_an_instance_agrees_with_ec2(name: str):
+def test_facts_of_an_instance_agree_with_ec2(name: str):
     facts, ec2 = training_instances()[name], ec2_instance(name.removeprefix("ml."))
     assert ec2 is not None
     assert (facts.accelerator, facts.accelerators) == (ec2.accelerator, ec2.accelerators)
@@ -91,7 +91,7 @@ def test_each_instance_has_facts_or_a_successor():
     assert retired == set(load("training_job")["retired_instances"]) == {"p2", "p3", "p3dn"}
 
 
-def test_smddp_instances_are_those_of_the_catalog():
+def test_smddp_instances_are_in_the_catalog():
     found = {name for name, facts in training_instances().items() if facts.smddp}
     assert found == {f"ml.{name}" for name in smddp_instances()}
 
@@ -121,7 +121,7 @@ def test_the_default_image_of_pytorch_is_still_patched():
     assert date.fromisoformat(data["checked"]) < date.fromisoformat(until)
 
 
-def test_kinds_are_those_of_the_catalog():
+def test_kinds_of_images_and_distributions_are_those_of_the_catalog():
     assert {kind.value for kind in TrainingImageKind} == {*training_image_families(), "smp", "own"}
     assert {kind.value for kind in DistributionKind} == set(launchers())
 
@@ -141,7 +141,7 @@ def test_images_of_the_tutorials_are_known_to_have_ended(address: str):
     assert any(each.pattern.search(address) for each in ended_images())
 
 
-def test_no_supported_image_counts_as_ended():
+def test_no_supported_image_is_listed_as_ended():
     living = [
         family.uri(version, processor, family.regions[0])
         for family in training_image_families().values()
@@ -154,7 +154,7 @@ def test_no_supported_image_counts_as_ended():
         assert not any(each.pattern.search(address) for each in ended_images()), address
 
 
-def test_names_have_space_for_the_suffix():
+def test_names_leave_space_for_the_suffix():
     whole = training_job_limit("TrainingJobName").maximum
     assert whole is not None
     assert name_limit().maximum == whole - training_job_fact("job_suffix") == 36

@@ -1,4 +1,4 @@
-"""Clients: OpenAI's own, and one that sends what no library would."""
+"""Clients: OpenAI's own, and one that sends any request."""
 
 import json
 import socket
@@ -16,13 +16,13 @@ SECONDS = 30.0
 
 
 def client(service: LocalService, key: str | None = None) -> OpenAI:
-    """OpenAI's client, as the docs have it; no retries, so that the first answer is what is seen."""
+    """OpenAI's client as in the docs, without retries, so that a test gets the first answer."""
     return _client(f"{service.url}/v1", key or service.api_key or "")
 
 
 @cache
 def _client(url: str, key: str) -> OpenAI:
-    """One for all tests: to make one takes longer than to ask."""
+    """One for all tests: to create a client takes longer than a request."""
     return OpenAI(base_url=url, api_key=key, max_retries=0, timeout=SECONDS)
 
 
@@ -35,14 +35,14 @@ def user(text: str) -> list[ChatCompletionUserMessageParam]:
 
 
 def numbers(last: int) -> str:
-    """What the stand-ins answer to `count to <last>`."""
+    """The answer of the stand-ins to `count to <last>`."""
     return "".join(f" {number}" for number in range(1, last + 1))
 
 
 def send(
     url: str, method: str, path: str, *, key: str | None = None, body: Any = None, version: str = "1.1"
 ) -> tuple[int, str]:
-    """Send a request exactly as written, and return status and all that came."""
+    """Send a request exactly as written, and return its status and the whole response."""
     address, _, port = url.removeprefix("http://").partition(":")
     text = "" if body is None else json.dumps(body)
     lines = [
@@ -62,8 +62,8 @@ def send(
     return int(head.split()[1]), f"{head}\r\n\r\n{rest}"
 
 
-def ask_task(task: Task, path: str) -> list[str]:
-    """Return the lines that a task answers to what is next to it in the task, past the load balancer."""
+def get_from_task(task: Task, path: str) -> list[str]:
+    """Return the lines of a task's answer to another container of the task, without the load balancer."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(str(task.socket))
         connection.sendall(f"GET {path} HTTP/1.0\r\nHost: task\r\n\r\n".encode())
@@ -74,7 +74,7 @@ def ask_task(task: Task, path: str) -> list[str]:
 
 
 def collector_scrape(template: str, service: str) -> dict[str, Any]:
-    """Return what the collector next to a service's server is reported to scrape."""
+    """Return the scrape configuration of the collector in a service's task."""
     for task in TemplateReader(template).of_type("AWS::ECS::TaskDefinition").values():
         for container in task["ContainerDefinitions"]:
             environment = {item["Name"]: item["Value"] for item in container.get("Environment", [])}

@@ -31,7 +31,7 @@ from tests.conftest import ENVIRONMENT
 from tools.synth_environment import cdk_context
 
 TIME_SCALE = 0.004
-"""600 s of a template, the deregistration delay, are 2.4 s here."""
+"""The deregistration delay of 600 s in the template takes 2.4 s here."""
 TOKEN_SECONDS = 0.01
 CERTIFICATE = "arn:aws:acm:us-west-2:111122223333:certificate/12345678-1234-1234-1234-123456789012"
 ISSUER = Jwt(
@@ -75,13 +75,13 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def issuer() -> LocalIssuer:
-    """The issuer of tokens, with a key of its own."""
+    """The issuer of tokens, with its own key."""
     return LocalIssuer()
 
 
 @pytest.fixture(scope="session")
 def serve(template: str, issuer: LocalIssuer) -> Serve:
-    """Makes a service of the template."""
+    """Starts a service of the template."""
 
     def make(service: str, tasks: int | None, *, body: str = template, normalize_paths: bool = False) -> LocalService:
         reader = TemplateReader(body)
@@ -102,20 +102,20 @@ def serve(template: str, issuer: LocalIssuer) -> Serve:
 
 @pytest.fixture(scope="session")
 def tgi(serve: Serve) -> Iterator[LocalService]:
-    """TGI behind an API key, as many tasks as the template says."""
+    """TGI with an API key, and the number of tasks of the template."""
     with serve("tgi", None) as service:
         yield service
 
 
 @pytest.fixture(scope="session")
 def vllm(serve: Serve) -> Iterator[LocalService]:
-    """vLLM behind an API key."""
+    """vLLM with an API key."""
     with serve("vllm", 1) as service:
         yield service
 
 
 @pytest.fixture(scope="session")
 def tokens(serve: Serve) -> Iterator[LocalService]:
-    """TGI behind HTTPS and tokens of an issuer."""
+    """TGI with HTTPS and tokens of an issuer."""
     with serve("tokens", 1) as service:
         yield service

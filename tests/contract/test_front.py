@@ -1,4 +1,4 @@
-"""What passes through the synthesized front, request by request, and that each of its rules is needed for it."""
+"""Which requests pass the synthesized load balancer, and that each of its rules is required."""
 
 import json
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ RULE = "AWS::ElasticLoadBalancingV2::ListenerRule"
 
 @dataclass(frozen=True)
 class Probe:
-    """A request, and who must answer it: the server, or the load balancer with a status."""
+    """A request, and its expected answer: from the server, or a status of the load balancer."""
 
     method: str
     path: str
@@ -59,12 +59,12 @@ TRICKS = (
     *("/health/../metrics", "/health/metrics", "/health%2f..%2fmetrics", "/metrics#/v1/", "/v1", "/v1%2Fmodels"),
     *("http://chat.example.com/metrics", "http://chat.example.com/v1/../metrics", "/invocations", "/./metrics"),
 )
-GIVEN_AWAY = ("tgi_", "vllm:", "max_concurrent_requests", "Swagger", "generated_text")
-"""What only the server's other routes say."""
+INTERNAL = ("tgi_", "vllm:", "max_concurrent_requests", "Swagger", "generated_text")
+"""Words that only the server's internal routes answer."""
 
 
 @pytest.mark.parametrize("probe", KEY_PROBES, ids=lambda probe: f"{probe.method} {probe.path} {probe.with_key}")
-def test_who_answers(tgi: LocalService, probe: Probe):
+def test_each_request_is_answered_by_the_server_or_by_the_load_balancer(tgi: LocalService, probe: Probe):
     key = tgi.api_key if probe.with_key else None
     body = {"messages": user("count to 2")} if probe.method == "POST" else None
     status, _ = send(tgi.url, probe.method, probe.path, key=key, body=body)
@@ -73,7 +73,7 @@ def test_who_answers(tgi: LocalService, probe: Probe):
 
 
 @pytest.mark.parametrize("normalized", [False, True])
-def test_no_spelling_of_a_path_reaches_more_than_the_interface(serve: Serve, normalized: bool):
+def test_no_spelling_of_a_path_reaches_other_routes_of_the_server(serve: Serve, normalized: bool):
     """Whether the load balancer compares paths as sent is not documented, so both must hold."""
     with serve("tgi", 1, normalize_paths=normalized) as service:
         for method in ("GET", "POST"):
@@ -84,20 +84,20 @@ def test_no_spelling_of_a_path_reaches_more_than_the_interface(serve: Serve, nor
                     status, text = send(service.url, method, path, key=key, body=body)
                     reached = [entry for entry in service.log[before:] if entry.target]
                     assert 400 <= status < 500 or (status == 200 and not reached), (method, path, status)
-                    assert not [word for word in GIVEN_AWAY if word in text], (method, path, text)
+                    assert not [word for word in INTERNAL if word in text], (method, path, text)
                     assert not reached or key, (method, path, "without a key nothing but health goes on")
         answered = [line.split() for line in service.tasks[0].log.splitlines() if line.endswith(" 200")]
         assert {path for _, path, _ in answered} == {"/health"}, "the server answered nothing but its health checks"
 
 
-def test_http_sends_clients_on_to_https(tokens: LocalService):
+def test_http_redirects_clients_to_https(tokens: LocalService):
     status, text = send(tokens.listener_url(80), "GET", "/v1/models?x=1")
     assert status == 301
     assert "Location: https://chat.example.com:443/v1/models?x=1\r\n" in text
     assert tokens.log[-1].target is None
 
 
-def test_what_the_front_says_can_be_read_by_openais_clients(tgi: LocalService):
+def test_errors_of_the_load_balancer_have_the_format_of_openai(tgi: LocalService):
     for path, status in (("/metrics", 404), (CHAT, 401)):
         answered, text = send(tgi.url, "POST", path, body={})
         error = json.loads(text.partition("\r\n\r\n")[2])["error"]
@@ -106,7 +106,7 @@ def test_what_the_front_says_can_be_read_by_openais_clients(tgi: LocalService):
 
 
 def test_the_key_is_in_no_log_and_on_no_command_line(tgi: LocalService):
-    """TGI's launcher writes its arguments into its log, the key among them, unless it is reported otherwise."""
+    """By default, TGI's launcher writes its arguments with the key into its log."""
     assert tgi.api_key
     for task in tgi.tasks:
         assert "listening at port 8080" in task.log
@@ -114,7 +114,7 @@ def test_the_key_is_in_no_log_and_on_no_command_line(tgi: LocalService):
         assert tgi.api_key not in str(task.process.args)
 
 
-def test_a_task_that_is_reported_wrongly_does_not_come_up(template: str, serve: Serve):
+def test_a_task_with_a_wrong_configuration_does_not_start(template: str, serve: Serve):
     body = json.loads(template)
     for resource in body["Resources"].values():
         for container in resource.get("Properties", {}).get("ContainerDefinitions", []):
@@ -125,14 +125,14 @@ def test_a_task_that_is_reported_wrongly_does_not_come_up(template: str, serve: 
         serve("tgi", 1, body=json.dumps(body)).start()
 
 
-def met(listener: Listener, probe: Probe) -> Rule:
+def matched_rule(listener: Listener, probe: Probe) -> Rule:
     headers = {"authorization": "Bearer key"} if probe.with_key else {}
     return first_rule(listener, Requested(method=probe.method, path=probe.path, headers=headers))
 
 
 def outcome(listener: Listener, probe: Probe) -> str | int:
-    """What the rules do with a probe, by themselves."""
-    action = met(listener, probe).actions[-1]
+    """The action of the rules for a probe, without a server."""
+    action = matched_rule(listener, probe).actions[-1]
     return SERVER if action.kind == "forward" else int(action.settings["StatusCode"])
 
 
@@ -144,7 +144,7 @@ def serving_listener(body: str, service: str) -> Listener:
 
 @pytest.mark.parametrize(("service", "probes"), [("tgi", KEY_PROBES), ("tokens", TOKEN_PROBES)])
 def test_each_rule_is_needed(template: str, service: str, probes: tuple[Probe, ...]):
-    """Without any one of the template's rules some probe is answered by another: none is there for nothing."""
+    """Without any one of the template's rules, some probe has another answer."""
     whole = serving_listener(template, service)
     wanted = [probe.answer for probe in probes]
     assert [outcome(whole, probe) for probe in probes] == wanted
@@ -160,9 +160,9 @@ def test_each_rule_is_needed(template: str, service: str, probes: tuple[Probe, .
         assert [outcome(less, probe) for probe in probes] != wanted, name
 
 
-def test_without_its_rule_a_chat_is_rejected(template: str, serve: Serve):
-    """The same, for real: the rule that forwards is taken out of the template, and the client is rejected."""
+def test_without_its_rule_a_chat_request_is_rejected(template: str, serve: Serve):
+    """The same with a running service: without the forwarding rule, the client's request is rejected."""
     body: dict[str, Any] = json.loads(template)
-    del body["Resources"][met(serving_listener(template, "tgi"), Probe("POST", CHAT, True, SERVER)).name]
+    del body["Resources"][matched_rule(serving_listener(template, "tgi"), Probe("POST", CHAT, True, SERVER)).name]
     with serve("tgi", 1, body=json.dumps(body)) as service, pytest.raises(openai.AuthenticationError):
         client(service).chat.completions.create(model="tgi", messages=user("count to 2"))

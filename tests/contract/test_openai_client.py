@@ -1,4 +1,4 @@
-"""OpenAI's own client against what the constructs synthesize: the promise that a service makes to its users."""
+"""OpenAI's own client and a synthesized service: what users of a service can rely on."""
 
 import asyncio
 import re
@@ -12,7 +12,7 @@ from local.serving.local_issuer import LocalIssuer
 from local.serving.local_service import LocalService
 from local.serving.proxy.targets import State
 from local.serving.tasks.stop_sequence import Stopped
-from tests.contract.clients import ask_task, async_client, client, collector_scrape, numbers, send, user
+from tests.contract.clients import async_client, client, collector_scrape, get_from_task, numbers, send, user
 from tests.contract.conftest import ISSUER, TIME_SCALE, Serve
 
 GOOD = {"iss": ISSUER.issuer, "scope": "read chat"}
@@ -20,7 +20,7 @@ GOOD = {"iss": ISSUER.issuer, "scope": "read chat"}
 
 @pytest.fixture(params=["tgi", "vllm"])
 def served(request: pytest.FixtureRequest) -> LocalService:
-    """Each of two servers: to clients, switching is one word."""
+    """Each of two servers: a client changes only the name of the model."""
     return request.getfixturevalue(request.param)
 
 
@@ -44,7 +44,7 @@ def test_a_chat_is_streamed_token_by_token(served: LocalService):
     assert usage.completion_tokens == 30
 
 
-def test_the_first_token_arrives_while_the_last_is_far_away(served: LocalService):
+def test_the_first_token_arrives_long_before_the_last(served: LocalService):
     with client(served).chat.completions.create(
         model=served.service.name, messages=user("count to 450"), max_tokens=450, stream=True
     ) as stream:
@@ -53,7 +53,7 @@ def test_the_first_token_arrives_while_the_last_is_far_away(served: LocalService
         assert any(served.under_way(task) for task in served.tasks), "not collected on its way"
 
 
-def test_a_chat_in_one_piece(served: LocalService):
+def test_a_chat_without_streaming(served: LocalService):
     answer = client(served).chat.completions.create(
         model=served.service.name, messages=user("count to 9"), max_tokens=5
     )
@@ -63,12 +63,12 @@ def test_a_chat_in_one_piece(served: LocalService):
     assert answer.usage.completion_tokens == 5
 
 
-def test_a_completion(served: LocalService):
+def test_a_completion_is_answered(served: LocalService):
     answer = client(served).completions.create(model=served.service.name, prompt="count to 7")
     assert answer.choices[0].text == numbers(7)
 
 
-def test_the_models_are_listed_by_the_name_that_clients_write(served: LocalService):
+def test_models_are_listed_with_the_name_that_clients_use(served: LocalService):
     assert [model.id for model in client(served).models.list()] == [served.service.name]
 
 
@@ -87,7 +87,7 @@ def test_streams_side_by_side_are_spread_over_the_tasks(tgi: LocalService):
     assert {entry.target for entry in tgi.log[before:]} == {"task-1", "task-2"}
 
 
-def test_a_wrong_key_is_rejected_by_the_server_and_none_by_the_load_balancer(served: LocalService):
+def test_the_server_rejects_a_wrong_key_and_the_load_balancer_a_missing_one(served: LocalService):
     with pytest.raises(openai.AuthenticationError):
         client(served, "wrong").chat.completions.create(model=served.service.name, messages=user("x"))
     assert served.log[-1].status == 401
@@ -97,14 +97,14 @@ def test_a_wrong_key_is_rejected_by_the_server_and_none_by_the_load_balancer(ser
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/info", "/docs", "/api-doc/openapi.json", "/ping", "/"])
-def test_what_is_not_for_clients_is_404_anyone_asks(served: LocalService, path: str):
+def test_internal_paths_are_404_for_everyone(served: LocalService, path: str):
     with pytest.raises(openai.NotFoundError, match="Nothing is served at this path"):
         client(served).with_options(base_url=served.url).get(path, cast_to=object)
     assert served.log[-1].target is None
 
 
 @pytest.mark.parametrize("path", ["/generate", "/generate_stream", "/invocations", "/tokenize", "/chat_tokenize", "/"])
-def test_other_ways_to_generate_are_404_with_the_key(served: LocalService, path: str):
+def test_other_routes_for_generation_are_404_even_with_the_key(served: LocalService, path: str):
     with pytest.raises(openai.NotFoundError):
         client(served).with_options(base_url=served.url).post(path, cast_to=object, body={"inputs": "x"})
     assert served.log[-1].target is None
@@ -118,14 +118,14 @@ def test_a_prompt_that_is_too_long_is_reported_and_not_retried(tgi: LocalService
         client(vllm).chat.completions.create(model="vllm", messages=user("word " * 600))
 
 
-def test_another_model_is_unknown_to_vllm_and_no_matter_to_tgi(tgi: LocalService, vllm: LocalService):
+def test_vllm_rejects_another_model_name_and_tgi_ignores_it(tgi: LocalService, vllm: LocalService):
     with pytest.raises(openai.NotFoundError, match="`gpt` does not exist"):
         client(vllm).chat.completions.create(model="gpt", messages=user("count to 2"))
     answer = client(tgi).chat.completions.create(model="gpt", messages=user("count to 2"))
     assert answer.choices[0].message.content == numbers(2)
 
 
-def test_an_overloaded_tgi_is_a_rate_limit_error_and_an_error_in_a_stream(tgi: LocalService):
+def test_an_overloaded_tgi_answers_with_a_rate_limit_error_and_an_error_in_a_stream(tgi: LocalService):
     """Two tasks take three requests each, of which one waits; the seventh is too many."""
     chats = client(tgi).chat.completions
     busy = [chats.create(model="tgi", messages=user("count to 400"), stream=True) for _ in range(6)]
@@ -144,8 +144,8 @@ def test_an_overloaded_tgi_is_a_rate_limit_error_and_an_error_in_a_stream(tgi: L
     assert answer.choices[0].message.content == numbers(2), "who went away left his place"
 
 
-def test_a_stream_ends_while_its_task_is_drained(serve: Serve):
-    """The other task gets all that is new, though it has more to do."""
+def test_a_stream_is_completed_while_its_task_is_drained(serve: Serve):
+    """The other task gets all new requests, even if it has more to do."""
     with serve("tgi", 2) as service:
 
         def begin(last: int) -> openai.Stream[ChatCompletionChunk]:
@@ -172,7 +172,7 @@ def test_a_stream_ends_while_its_task_is_drained(serve: Serve):
         assert time.monotonic() - begun >= 600 * TIME_SCALE
 
 
-def test_a_good_token_passes(tokens: LocalService, issuer: LocalIssuer):
+def test_a_valid_token_is_accepted(tokens: LocalService, issuer: LocalIssuer):
     answer = client(tokens, issuer.token(GOOD)).chat.completions.create(model="x", messages=user("count to 3"))
     assert answer.choices[0].message.content == numbers(3)
 
@@ -191,19 +191,21 @@ def test_any_other_token_is_rejected_by_the_load_balancer(tokens: LocalService, 
     assert tokens.log[-1].target is None
 
 
-def test_without_a_token_the_load_balancer_rejects(tokens: LocalService):
+def test_the_load_balancer_rejects_a_request_without_a_token(tokens: LocalService):
     status, _ = send(tokens.url, "POST", "/v1/chat/completions", body={"messages": user("x")})
     assert (status, tokens.log[-1].target) == (401, None)
 
 
 def test_the_collector_keeps_only_metrics_that_the_server_has(served: LocalService, template: str):
-    """After an answer and a failure; a name that no server has would stay a blank line of the dashboard for ever."""
+    """After an answer and an error: a metric that no server publishes would be an empty line in the dashboard."""
     with pytest.raises(openai.APIStatusError):
         client(served).chat.completions.create(model=served.service.name, messages=user("word " * 600))
     client(served).chat.completions.create(model=served.service.name, messages=user("count to 2"))
     scrape = collector_scrape(template, served.service.name)
     assert scrape["static_configs"][0]["targets"] == [f"127.0.0.1:{served.service.container.port}"]
-    names = [line.partition(" ")[0].partition("{")[0] for line in ask_task(served.tasks[0], scrape["metrics_path"])]
+    names = [
+        line.partition(" ")[0].partition("{")[0] for line in get_from_task(served.tasks[0], scrape["metrics_path"])
+    ]
     kept = scrape["metric_relabel_configs"][0]["regex"].split("|")
     assert len(kept) > 5
     assert [name for name in kept if not any(re.fullmatch(name, series) for series in names)] == []

@@ -1,4 +1,4 @@
-"""Whatever a model server can be reported is in words that its program reads: each setting, one at a time."""
+"""A model server's program accepts each setting of its spec: one setting at a time."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -60,7 +60,7 @@ def process(kind: ServerKind, **settings: Any) -> ServerProcess:
 
 
 def read(started: ServerProcess) -> TgiSettings | VllmSettings:
-    """What the program makes of it. Raises `SettingRefused`."""
+    """The settings as the program parses them. Raises `SettingRefused`."""
     words = (*started.entry_point, *started.command)
     environment = {**started.environment, started.api_key_variable: "key", started.hub_token_variable: "token"}
     kind = kind_of_image(started.image)
@@ -68,7 +68,7 @@ def read(started: ServerProcess) -> TgiSettings | VllmSettings:
 
 
 @pytest.mark.parametrize("kind", list(ServerKind))
-def test_the_defaults_are_read_as_they_were_meant(kind: ServerKind):
+def test_the_program_reads_the_default_settings(kind: ServerKind):
     settings = read(process(kind))
     assert (settings.port, settings.api_key) == (8080, "key")
     if isinstance(settings, TgiSettings):
@@ -80,17 +80,17 @@ def test_the_defaults_are_read_as_they_were_meant(kind: ServerKind):
 
 
 @pytest.mark.parametrize(("kind", "name", "value"), list(every_setting()))
-def test_each_setting_is_one_that_the_program_knows(kind: ServerKind, name: str, value: Any):
+def test_the_program_accepts_each_setting(kind: ServerKind, name: str, value: Any):
     read(process(kind, **{name: value}))
 
 
-def test_settings_arrive_with_their_values():
+def test_the_program_reads_the_values_of_settings():
     settings = read(process(ServerKind.TGI, max_input_tokens=3000, max_concurrent_requests=9, max_client_batch_size=7))
     assert isinstance(settings, TgiSettings)
     assert (settings.max_input_tokens, settings.max_concurrent_requests) == (3000, 9)
     assert settings.max_client_batch_size == 7
 
 
-def test_words_that_the_program_has_not_are_rejected_when_it_starts():
+def test_unknown_arguments_are_rejected_at_the_start():
     with pytest.raises(SettingRefused, match="--tensor-parallelism"):
         read(process(ServerKind.AWS_VLLM, extra_arguments=["--tensor-parallelism", "2"]))

@@ -1,4 +1,4 @@
-"""Real programs in place of played ones; `make real-parts` gets and runs them, and every other run leaves them out."""
+"""Real programs instead of stand-ins; `make real-parts` installs and runs them, all other test runs skip them."""
 
 import os
 from pathlib import Path

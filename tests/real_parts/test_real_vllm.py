@@ -1,7 +1,7 @@
-"""A real vLLM, on processors, behind the listener rules of a synthesized service: what it takes of our words, and says.
+"""A real vLLM, on CPUs, with the listener rules of a synthesized service: the settings that it accepts, its answers.
 
-The command is the template's, word by word, but for what the task's network interface and its mounts give on AWS: a
-socket in place of the port, a folder in place of the mounted model. It is not AWS's build: nothing of Neuron is in it.
+The command is that of the template, with two changes: a socket instead of the port, and a folder instead of the mounted
+model. It is not AWS's build, and does not contain Neuron.
 """
 
 import json
@@ -20,7 +20,7 @@ from llm_fleet.spec.network import NetworkSpec
 from local.serving.local_service import LocalService
 from local.serving.template.service import ServerContainer
 from tests.conftest import ENVIRONMENT
-from tests.contract.clients import ask_task, client, collector_scrape, send, user
+from tests.contract.clients import client, collector_scrape, get_from_task, send, user
 from tools.synth_environment import ROOT, cdk_context
 
 START_SECONDS = 600.0
@@ -34,7 +34,7 @@ def template() -> str:
     spec = ServiceSpec(
         name=NAME,
         model=Model(s3_uri="s3://my-models/tiny-llama", shape=shape),
-        # A processor is one device; the length is what the tiny model has places for.
+        # A CPU is one device; the length is the maximum of the tiny model.
         server=AwsVllmServer(tensor_parallel=1, batch_size=4, sequence_length=256),
         instance_type="inf2.xlarge",
         desired=1,
@@ -59,14 +59,14 @@ def served(vllm: Path, template: str, tmp_path_factory: pytest.TempPathFactory) 
         words[port : port + 2] = ["--uds", str(socket)]
         own = [f"{name}={folder}" for name in ("HF_HOME", "VLLM_CACHE_ROOT", "XDG_CACHE_HOME", "HOME")]
         more = ["VLLM_CPU_KVCACHE_SPACE=1", f"PATH={vllm}:/usr/bin:/bin"]
-        # Compiling for this processor takes minutes and changes nothing of what is looked at.
+        # Compiling for this CPU takes minutes and does not change what is tested.
         return ["env", *own, *more, str(vllm / "vllm"), "serve", str(folder / "model"), *words[3:], "--enforce-eager"]
 
     with LocalService(template, time_scale=0.01, program=program, start_seconds=START_SECONDS) as service:
         yield service
 
 
-def test_it_starts_with_the_words_of_the_template_and_answers_openais_client(served: LocalService):
+def test_it_starts_with_the_command_of_the_template_and_answers_openais_client(served: LocalService):
     answer = client(served).chat.completions.create(model=NAME, messages=user("hi"), max_tokens=5)
     assert answer.usage is not None
     assert answer.usage.completion_tokens == 5
@@ -83,7 +83,7 @@ def test_it_streams_token_by_token(served: LocalService):
     assert sum(bool(chunk.choices) for chunk in chunks) > 1
 
 
-def test_it_rejects_another_key_another_model_and_a_prompt_that_is_too_long(served: LocalService):
+def test_it_rejects_a_wrong_key_another_model_and_a_prompt_that_is_too_long(served: LocalService):
     with pytest.raises(openai.AuthenticationError):
         client(served, "another key").chat.completions.create(model=NAME, messages=user("hi"))
     with pytest.raises(openai.NotFoundError):
@@ -93,13 +93,15 @@ def test_it_rejects_another_key_another_model_and_a_prompt_that_is_too_long(serv
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/invocations", "/docs", "/version"])
-def test_what_is_not_for_clients_ends_at_the_load_balancer(served: LocalService, path: str):
+def test_internal_paths_are_404_from_the_load_balancer(served: LocalService, path: str):
     assert send(served.url, "GET", path, key=served.api_key)[0] == 404
 
 
 def test_it_has_the_metrics_that_the_collector_keeps(served: LocalService, template: str):
     client(served).chat.completions.create(model=NAME, messages=user("hi"), max_tokens=3)
     scrape = collector_scrape(template, NAME)
-    names = [line.partition(" ")[0].partition("{")[0] for line in ask_task(served.tasks[0], scrape["metrics_path"])]
+    names = [
+        line.partition(" ")[0].partition("{")[0] for line in get_from_task(served.tasks[0], scrape["metrics_path"])
+    ]
     kept = scrape["metric_relabel_configs"][0]["regex"].split("|")
     assert [name for name in kept if not any(re.fullmatch(name, series) for series in names)] == []
