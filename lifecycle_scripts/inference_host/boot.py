@@ -43,7 +43,7 @@ def boot() -> int:
         story = _refused(failure.code, failure.message, story)
     except Exception as error:  # the agent must not start after any error
         traceback.print_exc()
-        story = _refused(Code.UNFORESEEN, f"{type(error).__name__}: {error}", story)
+        story = _refused(Code.UNEXPECTED_ERROR, f"{type(error).__name__}: {error}", story)
     story["seconds"] = round(time.monotonic() - begun, 1)
     _report(host, settings, story)
     return 0 if story["event"] == "host-ready" else 1
@@ -78,7 +78,7 @@ def _report(host: Host, settings: Optional[Settings], story: dict[str, Any]) -> 
     if aws is not None:
         _or_none("the log", lambda: aws.log(f"host/{name}", line))
         for resource in reported.signal_resources:
-            # CloudFormation refuses a signal to a resource that does not wait for one.
+            # CloudFormation rejects a signal to a resource that does not wait for one.
             _or_none(f"the signal to {resource}", lambda to=resource: aws.signal(to, name, success=well))
 
 

@@ -1,4 +1,4 @@
-"""The Neuron driver: the host is refused unless the pinned version runs."""
+"""The Neuron driver: the host is rejected unless the pinned version runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ensure_driver(host: Host, settings: Settings) -> dict[str, object]:
     if found != pinned:
         if not settings.install_driver:
             fail(
-                Code.DRIVER_OTHER,
+                Code.DRIVER_MISMATCH,
                 f"this host has the Neuron driver {found or '(none)'}, but its service pins {pinned}, and "
                 "`install_driver` is off",
             )

@@ -14,15 +14,15 @@ class Code(Enum):
         "use the ECS-optimized Neuron AMI of Amazon Linux 2023, which has python3",
     )  # user_data.sh
     SETTINGS = ("LFN102", "deploy the stack again, which writes new settings; do not edit settings.json")
-    UNFORESEEN = ("LFN103", "this is a defect of llm-fleet: report it with `journalctl -u llm-fleet-host`")
+    UNEXPECTED_ERROR = ("LFN103", "this is a defect of llm-fleet: report it with `journalctl -u llm-fleet-host`")
     TIMEOUT = (
         "LFN104",
         "read `journalctl -u llm-fleet-host` to see what it waited for; reboot the host to try again",
     )
-    DRIVER_OTHER = (
+    DRIVER_MISMATCH = (
         "LFN110",
-        "use an AMI with the pinned driver, or set `install_driver`, or pin the driver version of the AMI if the "
-        "server image supports it",
+        "use an AMI with the pinned driver, or set `install_driver: true` under `hosts`, or pin the driver of the AMI "
+        "(`driver`) if the server image supports it",
     )
     DRIVER_INSTALL = (
         "LFN111",
@@ -66,7 +66,7 @@ class Code(Enum):
 
 
 class Failure(Exception):
-    """A reason to refuse this host."""
+    """A reason to reject this host."""
 
     def __init__(self, code: Code, message: str) -> None:
         """Set the code and the message, with its values."""

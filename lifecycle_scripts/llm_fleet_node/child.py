@@ -80,7 +80,7 @@ def _as_failure(error: Exception) -> Failure:
     if isinstance(error, Failure):
         return error
     traceback.print_exception(type(error), error, error.__traceback__)
-    return Failure(Code.UNFORESEEN, f"{type(error).__name__}: {error}")
+    return Failure(Code.UNEXPECTED_ERROR, f"{type(error).__name__}: {error}")
 
 
 def _detach(output: int, runner: int) -> None:

@@ -135,7 +135,7 @@ def _fetch_one(node: Node, file: Download, place: Path) -> None:
         size = part.stat().st_size
         part.unlink()
         fail(
-            Code.DOWNLOAD_CHANGED,
+            Code.DOWNLOAD_CHECKSUM,
             f"{source} has {size} bytes with SHA-256 {found}, but {file.size} bytes with {file.sha256} are pinned",
         )
     _keep(node, file, part, place, source)

@@ -30,42 +30,48 @@ class Code(Enum):
         "`--list`, `--dry-run` or `--only NAME`",
     )
     PLATFORM_FILE = ("LFN10", "replace the node; if the error comes back, send the file to AWS Support")
-    OTHER_CLUSTER = ("LFN11", "set the cluster's LifeCycleConfig to the bundle of this cluster")
+    CLUSTER_MISMATCH = ("LFN11", "set the cluster's LifeCycleConfig to the bundle of this cluster")
     GROUP_UNKNOWN = ("LFN12", "deploy the stack again, so that the bundle lists every instance group of the cluster")
-    CONTRADICTION = (
+    IDENTITY_CONTRADICTION = (
         "LFN13",
         "compare the files in the message with the cluster's instance groups; replace the node if they are stale",
     )
-    NO_ONE_KNOWS = ("LFN14", "check the files in the message; replace the node if the platform has not written them")
+    GROUP_NOT_IDENTIFIED = (
+        "LFN14",
+        "check the files in the message; replace the node if the platform has not written them",
+    )
     POINTER_FETCH = (
         "LFN15",
         "check that the node can reach S3 and that its role can read the pointer; if the pointer is missing, deploy "
         "the stack again",
     )
-    POINTER_OTHER = (
+    POINTER_INVALID = (
         "LFN16",
         "deploy the stack again, which rewrites the pointer; find out who else can write to the bucket",
     )
-    OTHER_HOOK = (
+    HOOK_MISMATCH = (
         "LFN20",
         "set the hook of the instance group in the fleet file or the construct, and deploy the stack again",
     )
     NO_STEPS = ("LFN21", "remove names from `scripts.skip`, or choose a hook that has steps for this role")
-    RUNNING = ("LFN22", "wait until the run in the message has ended; its result is in report.json")
+    ALREADY_RUNNING = ("LFN22", "wait until the run in the message has ended; its result is in report.json")
     STEP_UNKNOWN = ("LFN23", "choose a name from `bash on_create.sh --list`, and deploy the stack again")
-    NEED_UNKNOWN = ("LFN24", "list in `needs` only steps of this release or your own steps")
-    CIRCLE = ("LFN25", "remove one of the steps in the message from the `needs` of another, and deploy the stack again")
-    OWN_STEP_NAME = ("LFN26", "give each of your own steps a unique name that no step of llm-fleet has")
-    OWN_SCRIPT = (
+    NEED_UNKNOWN = ("LFN24", "list in `needs` only steps of this release or custom steps")
+    DEPENDENCY_CYCLE = (
+        "LFN25",
+        "remove one of the steps in the message from the `needs` of another, and deploy the stack again",
+    )
+    CUSTOM_STEP_NAME = ("LFN26", "give each custom step a unique name that no step of llm-fleet has")
+    CUSTOM_SCRIPT_MISSING = (
         "LFN27",
         "put the script into the folder of the fleet's scripts, under the name that the step has in the fleet file",
     )
-    OWN_LINE_ENDS = (
+    CUSTOM_SCRIPT_LINE_ENDINGS = (
         "LFN28",
         "convert the line endings with `sed -i 's/\\r$//'`, add `* text=auto eol=lf` to .gitattributes, and deploy "
         "the stack again",
     )
-    OWN_STEP = (
+    CUSTOM_STEP = (
         "LFN29",
         "read the output of the script above and in the log; fix it and deploy the stack again, or run the step again "
         "with `--only`",
@@ -89,24 +95,27 @@ class Code(Enum):
         "LFN35",
         "check the disk of the node with `df -h` and `dmesg`: root must be able to write to /var/lib/llm-fleet",
     )
-    NEED_NOT_SO = ("LFN36", "run the scripts without `--only`, so that the steps that this one needs are applied first")
-    STEP_BROKEN = ("LFN37", f"the bundle contains a step that cannot be loaded: {_RESTORE}")
+    NEEDED_STEP_NOT_APPLIED = (
+        "LFN36",
+        "run the scripts without `--only`, so that the steps that this one needs are applied first",
+    )
+    STEP_NOT_LOADED = ("LFN37", f"the bundle contains a step that cannot be loaded: {_RESTORE}")
     BUNDLE_FETCH = (
         "LFN38",
         "check that the node can reach S3 (VPC endpoint, route table), and that its role has s3:GetObject on the "
         "bundle and s3:ListBucket on its bucket",
     )
-    BUNDLE_OTHER = (
+    BUNDLE_MISMATCH = (
         "LFN39",
         "deploy the stack again, so that the arguments of the hook and the bundle in S3 come from the same deployment",
     )
     LOG_ROTATION = ("LFN40", "install logrotate, or fix the error that it reports for the file in the message")
-    OWN_NAME = (
+    HOST_NAME = (
         "LFN41",
         "remove the wrong entry from /etc/hosts, or fix the DNS of the VPC; then run the step `hosts` again with "
         "`--only`",
     )
-    NAME_TOO_LONG = (
+    HOST_NAME_TOO_LONG = (
         "LFN42",
         "shorten the domain name in the VPC's DHCP options, or the ParallelCluster cluster name: host name and domain "
         "name together can have at most 63 characters",
@@ -137,7 +146,7 @@ class Code(Enum):
         "allow the port in the message between the security groups of the node and of the file system, in both "
         "directions",
     )
-    STORAGE_REFUSED = (
+    STORAGE_REJECTED = (
         "LFN49",
         "compare the mount name or export path with those in the FSx console, and check that the file system is "
         "AVAILABLE",
@@ -147,7 +156,7 @@ class Code(Enum):
         "use an AMI that has the client in the message; Mountpoint for Amazon S3 can also come from the mirror that "
         "`llm-fleet mirror` builds",
     )
-    STORAGE_UNFIT = (
+    STORAGE_UNUSABLE = (
         "LFN51",
         "unmount what blocks the mount, or fix what the message names; then run the step again with `--only`",
     )
@@ -210,7 +219,7 @@ class Code(Enum):
         "allow all traffic from each security group of the cluster to itself, inbound and outbound, and check that "
         "the controller is running",
     )
-    MUNGE_REFUSED = ("LFN68", "copy the same /etc/munge/munge.key to both nodes and restart munge, then slurmd")
+    MUNGE_REJECTED = ("LFN68", "copy the same /etc/munge/munge.key to both nodes and restart munge, then slurmd")
     MUNGE_CLOCK = (
         "LFN69",
         "synchronize the clocks (check with `chronyc tracking`): munge rejects credentials that are older than 300 s",
@@ -235,7 +244,7 @@ class Code(Enum):
         "change the user's name, uid or gid in the fleet file, or use an AMI without the conflicting account; ids are "
         "never changed on a node, because files on shared storage belong to the number",
     )
-    HOME_UNFIT = (
+    HOME_UNUSABLE = (
         "LFN76",
         "check that the file system in the message is mounted, and that no file is at the path of the home directory; "
         "then run the step again with `--only`",
@@ -288,17 +297,17 @@ class Code(Enum):
         "check that the node can reach the host in the message: for a mirror in a closed network, the S3 gateway "
         "endpoint and its route; for a vendor, internet access; then run the scripts again",
     )
-    DOWNLOAD_GONE = (
+    DOWNLOAD_NOT_FOUND = (
         "LFN88",
         "mirror: run `llm-fleet mirror build` with the lock file of the deployed stack, which uploads the missing "
         "files; vendor: recreate the lock file, because the vendor has removed this file",
     )
-    DOWNLOAD_REFUSED = (
+    DOWNLOAD_DENIED = (
         "LFN89",
         "give the node's role s3:GetObject on the objects of the mirror and s3:ListBucket on its bucket, and "
         "kms:Decrypt on the key of the bucket if it has one",
     )
-    DOWNLOAD_CHANGED = (
+    DOWNLOAD_CHECKSUM = (
         "LFN90",
         "do not use the file: run `llm-fleet mirror check`, find out who changed it, and build the mirror again",
     )
@@ -356,7 +365,7 @@ class Code(Enum):
         "deploy the stack again with a complete release of llm-fleet; if the folder in the message was changed by "
         "hand, remove it: the next run copies it again",
     )
-    BUILD_WAIT = (
+    BUILD_TIMEOUT = (
         "LFN133",
         "run the scripts again after the node in the message has finished, or give the platform more time; the log of "
         "that node shows what it is doing",
@@ -379,7 +388,7 @@ class Code(Enum):
         "LFN137",
         "use an image that has the program in the message, and archives that were built for its platform",
     )
-    IMAGE = (
+    IMAGE_IMPORT = (
         "LFN138",
         "read the output of Enroot; compare the name and tag of the image with its registry, and check that the node "
         "can reach the registry",
@@ -417,7 +426,7 @@ class Code(Enum):
         "LFN151",
         "check the output of the program or device in the message on this node; all other values are still sent",
     )
-    METRICS_NOT_TAKEN = (
+    METRICS_REJECTED = (
         "LFN152",
         "check that the node can reach the service in the message (VPC endpoint, route table) and that its role can "
         "write to it; values of up to one hour are kept and sent later",
@@ -457,7 +466,7 @@ class Code(Enum):
         "search for the user with ldapsearch as the bind user: check the search base, the filters, and that the id is "
         "between first_id and last_id",
     )
-    PLACE = (
+    LOCAL_PATH = (
         "LFN167",
         "move or remove what is at the path in the message; if its file system is read-only, look for the reason in "
         "`dmesg`, run `mount -o remount,rw`, or replace the node",
@@ -467,7 +476,7 @@ class Code(Enum):
         "enable DNS support in the VPC, allow UDP and TCP port 53 to the servers in the message, and check "
         "`resolvectl status`; Slurm waits for DNS for every name that is not in /etc/hosts",
     )
-    UNFORESEEN = ("LFN99", "this is a defect of llm-fleet: report it with the text above")
+    UNEXPECTED_ERROR = ("LFN99", "this is a defect of llm-fleet: report it with the text above")
 
     def __init__(self, code: str, remedy: str) -> None:
         self.code = code

@@ -106,7 +106,7 @@ def _in_order(after: Mapping[str, frozenset[str]]) -> list[str]:
     while left:
         free = [name for name, before in left.items() if not before & left.keys()]
         if not free:
-            fail(Code.CIRCLE, f"steps wait for each other in a cycle: {' -> '.join(_circle(left))}")
+            fail(Code.DEPENDENCY_CYCLE, f"steps wait for each other in a cycle: {' -> '.join(_circle(left))}")
         order += free
         for name in free:
             del left[name]

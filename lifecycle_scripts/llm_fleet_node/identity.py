@@ -32,7 +32,7 @@ from llm_fleet_node.witnesses import (
 PARALLELCLUSTER = "parallelcluster"
 """The manifest's `platform` for AWS ParallelCluster."""
 
-_RECOVERED_BY_TIME = (Code.PLATFORM_FILE, Code.NO_ONE_KNOWS)
+_RECOVERED_BY_TIME = (Code.PLATFORM_FILE, Code.GROUP_NOT_IDENTIFIED)
 """A file is incomplete while it is written, and old or empty until the platform lists the node."""
 
 _NEEDED = 2
@@ -89,7 +89,7 @@ def identify_in_time(
 
     candidates: list[Identity] = []
     try:
-        return wait_for("platform's files", try_it, seconds=seconds, code=Code.NO_ONE_KNOWS)[0]
+        return wait_for("platform's files", try_it, seconds=seconds, code=Code.GROUP_NOT_IDENTIFIED)[0]
     except Failure as failure:
         if failure.final:
             raise
@@ -190,9 +190,9 @@ def agree(testimonies: tuple[Testimony, ...], manifest: Manifest) -> Group:
     for testimony in spoken:
         left &= testimony.groups or frozenset()
     if not left:
-        fail(Code.CONTRADICTION, f"no group matches all information about this node ({heard})")
+        fail(Code.IDENTITY_CONTRADICTION, f"no group matches all information about this node ({heard})")
     sure = any(testimony.names for testimony in spoken) or len(spoken) >= _NEEDED
     group = manifest.group(next(iter(left)))
     if len(left) > 1 or not sure or group is None:
-        fail(Code.NO_ONE_KNOWS, f"this node could be in the group {' or '.join(sorted(left))} ({heard})")
+        fail(Code.GROUP_NOT_IDENTIFIED, f"this node could be in the group {' or '.join(sorted(left))} ({heard})")
     return group

@@ -32,9 +32,9 @@ class Lock:
         except OSError as error:
             raise Failure(Code.STATE, f"{path} cannot be made: {error.strerror}") from error
         try:
-            wait_for("end of the other run", self._take, seconds=seconds, code=Code.RUNNING)
+            wait_for("end of the other run", self._take, seconds=seconds, code=Code.ALREADY_RUNNING)
         except Failure as refused:
-            raise Failure(Code.RUNNING, f"{_holder(path)} holds {path}; {refused.cause}") from refused
+            raise Failure(Code.ALREADY_RUNNING, f"{_holder(path)} holds {path}; {refused.cause}") from refused
         try:
             os.ftruncate(self._file, 0)
             os.pwrite(self._file, f"process {os.getpid()}, since {stamp(time.time())}\n".encode(), 0)

@@ -243,7 +243,7 @@ class Metrics:
 
 @dataclass(frozen=True)
 class OwnStep:
-    """A user-defined step: a script of the bundle."""
+    """A custom step: a script of the bundle."""
 
     name: str
     script: str
@@ -255,7 +255,7 @@ class OwnStep:
 
 @dataclass(frozen=True)
 class Steps:
-    """The user's changes to the steps: names of steps to skip, and user-defined steps."""
+    """The user's changes to the steps: names of steps to skip, and custom steps."""
 
     skip: tuple[str, ...]
     own: tuple[OwnStep, ...]

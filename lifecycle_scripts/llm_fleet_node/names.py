@@ -28,10 +28,10 @@ def in_hosts_file(host: Host, name: str) -> tuple[str, ...]:
     return tuple(address for address, names in hosts_entries(host) if name in names and ":" not in address)
 
 
-def hosts_entries(host: Host, *, next_to_block: str = "") -> list[Entry]:
-    """Return the entries of `/etc/hosts`, without those of our block `next_to_block`."""
+def hosts_entries(host: Host, *, without_block: str = "") -> list[Entry]:
+    """Return the entries of `/etc/hosts`, except those of our block `without_block`."""
     text = host.read(HOSTS) or ""
-    return _entries(with_block(text, next_to_block, "") if next_to_block else text)
+    return _entries(with_block(text, without_block, "") if without_block else text)
 
 
 def block_entries(host: Host, block: str) -> list[Entry]:

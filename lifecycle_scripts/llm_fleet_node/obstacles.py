@@ -26,14 +26,14 @@ def why_refused(error: Exception) -> Optional[Failure]:
     if error.errno in _FULL:
         return Failure(Code.DISK_FULL, str(error))
     if error.errno == _READ_ONLY:
-        return Failure(Code.PLACE, f"{path} cannot be written: its file system is read-only")
+        return Failure(Code.LOCAL_PATH, f"{path} cannot be written: its file system is read-only")
     if error.errno in _IN_THE_WAY:
-        return Failure(Code.PLACE, _in_the_way(path, error))
-    return Failure(Code.PLACE, f"{path} cannot be used: {error.strerror}") if error.errno in _REFUSED else None
+        return Failure(Code.LOCAL_PATH, _in_the_way(path, error))
+    return Failure(Code.LOCAL_PATH, f"{path} cannot be used: {error.strerror}") if error.errno in _REFUSED else None
 
 
 def _of_command(failure: Failure) -> Optional[Failure]:
-    for number, code in ((errno.ENOSPC, Code.DISK_FULL), (_READ_ONLY, Code.PLACE)):
+    for number, code in ((errno.ENOSPC, Code.DISK_FULL), (_READ_ONLY, Code.LOCAL_PATH)):
         if os.strerror(number) in failure.cause:
             return Failure(code, failure.cause)
     return None
@@ -42,7 +42,7 @@ def _of_command(failure: Failure) -> Optional[Failure]:
 def _of_text(text: str) -> Optional[Failure]:
     if os.strerror(errno.ENOSPC) in text:
         return Failure(Code.DISK_FULL, text)
-    return Failure(Code.PLACE, text) if os.strerror(_READ_ONLY) in text else None
+    return Failure(Code.LOCAL_PATH, text) if os.strerror(_READ_ONLY) in text else None
 
 
 def _path(error: OSError) -> str:

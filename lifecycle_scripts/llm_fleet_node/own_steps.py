@@ -1,4 +1,4 @@
-"""User-defined steps: scripts of the bundle, run as `<script> apply` and `<script> verify`.
+"""Custom steps: scripts of the bundle, run as `<script> apply` and `<script> verify`.
 
 `apply` makes the change and can be run any number of times; `verify` changes nothing and exits with 0 only if the
 state is correct.
@@ -29,9 +29,9 @@ def own_steps(bundle: Path, own: Sequence[OwnStep], shipped: Mapping[str, Step])
     found: dict[str, Step] = {}
     for entry in own:
         if entry.name in shipped:
-            fail(Code.OWN_STEP_NAME, f"the user-defined step {entry.name} has the name of a built-in step")
+            fail(Code.CUSTOM_STEP_NAME, f"the custom step {entry.name} has the name of a built-in step")
         if entry.name in found:
-            fail(Code.OWN_STEP_NAME, f"two user-defined steps have the name {entry.name}")
+            fail(Code.CUSTOM_STEP_NAME, f"two custom steps have the name {entry.name}")
         found[entry.name] = _step(bundle, entry)
     return found
 
@@ -40,7 +40,7 @@ def _step(bundle: Path, entry: OwnStep) -> Step:
     command = _command(bundle, entry)
     return Step(
         name=entry.name,
-        summary=f"user-defined script {entry.script}",
+        summary=f"custom step, script {entry.script}",
         roles=frozenset(entry.roles),
         apply=_caller(command, "apply"),
         verify=_caller(command, "verify"),
@@ -54,13 +54,21 @@ def _command(bundle: Path, entry: OwnStep) -> list[str]:
     """Return the command of the script with its interpreter, because S3 does not keep execute bits."""
     script = bundle / entry.script
     if Path(entry.script).is_absolute() or ".." in Path(entry.script).parts:
-        fail(Code.OWN_SCRIPT, f"the script {entry.script} of the user-defined step {entry.name} is not in the bundle")
+        fail(
+            Code.CUSTOM_SCRIPT_MISSING,
+            f"the script {entry.script} of the custom step {entry.name} is not in the bundle",
+        )
     try:
         text = script.read_bytes()
     except OSError as error:
-        fail(Code.OWN_SCRIPT, f"script {script} of user-defined step {entry.name} cannot be read: {error.strerror}")
+        fail(
+            Code.CUSTOM_SCRIPT_MISSING,
+            f"script {script} of the custom step {entry.name} cannot be read: {error.strerror}",
+        )
     if b"\r\n" in text:
-        fail(Code.OWN_LINE_ENDS, f"script {script} of user-defined step {entry.name} has Windows line endings")
+        fail(
+            Code.CUSTOM_SCRIPT_LINE_ENDINGS, f"script {script} of the custom step {entry.name} has Windows line endings"
+        )
     if script.suffix == ".sh":
         return ["bash", str(script)]
     if script.suffix == ".py":
@@ -68,8 +76,8 @@ def _command(bundle: Path, entry: OwnStep) -> list[str]:
     first = text.partition(b"\n")[0].decode("utf-8", "replace")
     interpreter = first[2:].split() if first.startswith("#!") else []
     if not interpreter:
-        cause = f"script {script} of user-defined step {entry.name} has no #! line and does not end in .sh or .py"
-        fail(Code.OWN_SCRIPT, cause)
+        cause = f"script {script} of the custom step {entry.name} has no #! line and does not end in .sh or .py"
+        fail(Code.CUSTOM_SCRIPT_MISSING, cause)
     return [*interpreter, str(script)]
 
 
@@ -81,9 +89,9 @@ def _caller(command: list[str], verb: str) -> Callable[[Node], None]:
                 [*command, verb], cwd=node.places.bundle, env=_environment(node), stdin=subprocess.DEVNULL, check=False
             )
         except OSError as error:
-            fail(Code.OWN_STEP, f"`{shlex.join(command)} {verb}` cannot be run: {error.strerror}", final=True)
+            fail(Code.CUSTOM_STEP, f"`{shlex.join(command)} {verb}` cannot be run: {error.strerror}", final=True)
         if ended.returncode:
-            fail(Code.OWN_STEP, f"`{shlex.join(command)} {verb}` ended with {ended.returncode}")
+            fail(Code.CUSTOM_STEP, f"`{shlex.join(command)} {verb}` ended with {ended.returncode}")
         if verb == "apply":
             node.host.changes.append(f"ran {' '.join(command)}")
 

@@ -62,7 +62,7 @@ def prepare(
 
 
 def known_steps(places: Places, reported: Manifest) -> dict[str, Step]:
-    """Return the built-in and the user-defined steps. Raises `Failure` if one cannot be loaded."""
+    """Return the built-in and the custom steps. Raises `Failure` if one cannot be loaded."""
     shipped = every_step()
     return {**shipped, **own_steps(places.bundle, reported.steps.own, shipped)}
 
@@ -74,7 +74,7 @@ def why_not_needed(step: Step, node: Node) -> Optional[str]:
     except Failure:
         raise
     except Exception as error:
-        raise Failure(Code.STEP_BROKEN, f"{step.name}: the check whether it is needed failed: {error!r}") from error
+        raise Failure(Code.STEP_NOT_LOADED, f"{step.name}: the check whether it is needed failed: {error!r}") from error
 
 
 def describe(identity: Identity) -> dict[str, Any]:
@@ -103,6 +103,6 @@ def _check_hook(hook: str, identity: Identity, reported: Manifest) -> None:
     if identity.group.hook != hook:
         expected = identity.group.hook or "none"
         fail(
-            Code.OTHER_HOOK,
+            Code.HOOK_MISMATCH,
             f"group {identity.group.name} was started with {hook}, but the bundle of {reported.fleet} has {expected}",
         )

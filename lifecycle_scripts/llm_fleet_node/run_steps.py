@@ -161,4 +161,4 @@ class Runner:
 
 
 def _reported(failure: Optional[Failure]) -> str:
-    return f"{failure.code.code}  {failure.cause}" if failure else Code.UNFORESEEN.code
+    return f"{failure.code.code}  {failure.cause}" if failure else Code.UNEXPECTED_ERROR.code

@@ -76,7 +76,7 @@ class Start:
         failure = self._attempt()
         for number in stopping:
             signal.signal(number, signal.SIG_IGN)
-        if failure and failure.code is Code.RUNNING:
+        if failure and failure.code is Code.ALREADY_RUNNING:
             return _exit_code(failure, self._requested.hook)  # the report belongs to the other run
         failure = failure or self._trouble()
         self._report(failure)
@@ -104,7 +104,7 @@ class Start:
             refused = why_refused(error)
             if refused is None:
                 self._log.line(traceback.format_exc(), error=True)
-            failure = refused or Failure(Code.UNFORESEEN, f"{type(error).__name__}: {error}")
+            failure = refused or Failure(Code.UNEXPECTED_ERROR, f"{type(error).__name__}: {error}")
         self._log.line(str(failure), error=True)
         return failure
 

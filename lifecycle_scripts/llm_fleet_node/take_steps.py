@@ -81,7 +81,7 @@ def _changed(outcome: Outcome, state: State, log: Log) -> None:
         return
     if outcome.failure and outcome.verified_only:
         cause = f"{name} is needed, but its verification failed: {outcome.failure.code.code}  {outcome.failure.cause}"
-        outcome.failure = Failure(Code.NEED_NOT_SO, cause)
+        outcome.failure = Failure(Code.NEEDED_STEP_NOT_APPLIED, cause)
     for change in outcome.changes:
         log.line(f"[{name}] {change}")
     log.line(f"[{name}] {outcome.state}" + (f": {outcome.why}" if outcome.why else ""))

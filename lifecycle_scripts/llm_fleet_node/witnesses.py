@@ -15,7 +15,7 @@ CONTROLLER = "Controller"
 
 @dataclass(frozen=True)
 class Testimony:
-    """The statement of a witness."""
+    """What a source says about this node's group."""
 
     witness: str
     """The source: a file and a field."""
@@ -43,7 +43,7 @@ def listed_instance(config: ResourceConfig | None, own: frozenset[str]) -> Insta
     found = [instance for instance in (config.instances if config else ()) if instance.address in own]
     if len({instance.group for instance in found}) > 1:
         listed = ", ".join(f"{instance.address} in {instance.group}" for instance in found)
-        fail(Code.CONTRADICTION, f"resource_config.json lists this node in several groups: {listed}")
+        fail(Code.IDENTITY_CONTRADICTION, f"resource_config.json lists this node in several groups: {listed}")
     return found[0] if found else None
 
 
@@ -126,13 +126,16 @@ def check_roles(places: Places, manifest: Manifest) -> None:
     for name, role in given.items():
         group = manifest.group(name) if name else None
         if group is not None and group.role != role:
-            fail(Code.CONTRADICTION, f"{path} has role {role} for group {name}, but the manifest has {group.role}")
+            fail(
+                Code.IDENTITY_CONTRADICTION,
+                f"{path} has role {role} for group {name}, but the manifest has {group.role}",
+            )
 
 
 def same_cluster(name: str | None, manifest: Manifest, witness: str) -> None:
     """Raise `Failure` if `witness` is for another cluster than the manifest."""
     if name and manifest.cluster and name != manifest.cluster:
-        fail(Code.OTHER_CLUSTER, f"{witness} is for the cluster {name}, but the bundle is for {manifest.cluster}")
+        fail(Code.CLUSTER_MISMATCH, f"{witness} is for the cluster {name}, but the bundle is for {manifest.cluster}")
 
 
 def _worker_group(worker: Any) -> str | None:

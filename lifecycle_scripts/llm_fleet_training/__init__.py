@@ -1,1 +1,1 @@
-"""The training program: one model trained on many processes, resumable to the bit. `python -m llm_fleet_training`."""
+"""The training program, `python -m llm_fleet_training`: one model, many processes, bit-identical results on resume."""

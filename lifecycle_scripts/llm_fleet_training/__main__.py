@@ -50,7 +50,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     except (KeyboardInterrupt, BrokenPipeError):
         return 130
     except ModuleNotFoundError as missing:
-        return _report(Failure(Code.PACKAGE, f"{sys.executable} has no Python package `{missing.name}`"))
+        return _report(Failure(Code.PYTHON_PACKAGE, f"{sys.executable} has no Python package `{missing.name}`"))
     except Exception as error:  # Any other exception gets a code and a remedy, too.
         traceback.print_exc()
         return _report(_unforeseen(error))
@@ -61,7 +61,7 @@ def _unforeseen(error: Exception) -> Failure:
     text = f"{type(error).__name__}: {error}"
     signs = ("Connection closed", "Connection reset", "gloo", "NCCL", "Broken pipe", "DistBackendError", "timed out")
     lost = isinstance(error, (RuntimeError, ConnectionError)) and any(sign in text for sign in signs)
-    return Failure(Code.PEER if lost else Code.UNFORESEEN, text.splitlines()[0], final=False)
+    return Failure(Code.LOST_PEER if lost else Code.UNEXPECTED_ERROR, text.splitlines()[0], final=False)
 
 
 def _report(failure: Failure) -> int:

@@ -21,34 +21,37 @@ class Code(Enum):
 
     # Training: LFJ01 to LFJ19.
     ARGUMENTS = ("LFJ01", "see the options in `python -m llm_fleet_training <verb> --help`")
-    UNFORESEEN = ("LFJ02", "this is a defect of llm-fleet: report it with the lines above")
-    MODEL = ("LFJ03", "set a folder with the config.json of a LlamaForCausalLM in Hugging Face format")
+    UNEXPECTED_ERROR = ("LFJ02", "this is a defect of llm-fleet: report it with the lines above")
+    MODEL_CONFIG = ("LFJ03", "set a folder with the config.json of a LlamaForCausalLM in Hugging Face format")
     DEGREES = ("LFJ04", "choose degrees whose product divides the number of processes, and that divide the model")
     BATCH = ("LFJ05", "make the global batch a multiple of micro batch x data degree")
     TOKENS = ("LFJ06", "run the stage `tokenize` for this run again, with the tokenizer of this model")
-    SEQUENCE = ("LFJ07", "choose a sequence length that the model supports and that the tokens can fill")
-    PACKAGE = ("LFJ08", "start it with the Python of the training environment of the cluster ($LLM_FLEET_PYTHON)")
+    SEQUENCE_LENGTH = ("LFJ07", "choose a sequence length that the model supports and that the tokens can fill")
+    PYTHON_PACKAGE = (
+        "LFJ08",
+        "start it with the Python of the training environment of the cluster ($LLM_FLEET_PYTHON)",
+    )
     BACKEND = ("LFJ09", "choose the backend that fits these nodes: neuron, fsdp, smp or cpu")
-    FOLDER = ("LFJ10", "set a folder on the shared file system that this user can write")
-    SPACE = (
+    OUTPUT_FOLDER = ("LFJ10", "set a folder on the shared file system that this user can write")
+    DISK_SPACE = (
         "LFJ11",
         "free space on the file system (remove old runs, keep fewer checkpoints), then submit the job again: the last "
         "checkpoint is complete",
     )
-    OTHER_MODEL = (
+    MODEL_MISMATCH = (
         "LFJ12",
         "train this model in another run folder, or set the model that the checkpoints belong to",
     )
-    OTHER_DEGREES = (
+    DEGREES_MISMATCH = (
         "LFJ13",
         "start with the nodes and degrees of the checkpoint; or `convert` it and start from its weights in another "
         "run folder",
     )
-    BROKEN = (
+    DAMAGED_CHECKPOINTS = (
         "LFJ14",
         "restore the checkpoints from the mirror or a backup; or move the folder away to start again from step 0",
     )
-    INCOMPLETE = (
+    INCOMPLETE_CHECKPOINT = (
         "LFJ15",
         "mount the same shared file system at the same path on all nodes; the previous checkpoint is complete",
     )
@@ -61,11 +64,14 @@ class Code(Enum):
         "put `aws` on the PATH and allow the node's role to list and read the mirror; or remove `--mirror` to "
         "start without it",
     )
-    NOT_FINITE = (
+    NON_FINITE_LOSS = (
         "LFJ18",
         "lower the learning rate or lengthen the warm-up; remove newer checkpoints to resume from an older one",
     )
-    PEER = ("LFJ19", "nothing to fix if a node was lost: when it restarts, the job resumes from its last checkpoint")
+    LOST_PEER = (
+        "LFJ19",
+        "nothing to fix if a node was lost: when it restarts, the job resumes from its last checkpoint",
+    )
     # Backends of accelerators: LFJ20 to LFJ29.
     NEURON_STACK = (
         "LFJ20",
@@ -88,7 +94,7 @@ class Code(Enum):
     )
     SMP_BACKEND = ("LFJ24", "set LLM_FLEET_SMP_BACKEND to auto or nccl; smddp runs on p4d and p4de only")
     # Weights and data: LFJ30 to LFJ39.
-    TOKEN = (
+    HUB_TOKEN = (
         "LFJ30",
         "create a token with read access at huggingface.co/settings/tokens; set it in HF_TOKEN, a file, or the "
         "cluster's secret, which contains only the token and which the nodes' role can read",
@@ -98,22 +104,21 @@ class Code(Enum):
         "open the model's page on huggingface.co with the token's account, accept the license, and wait until access "
         "is granted; a fine-grained token also needs the right to read gated repositories",
     )
-    NOT_THERE = (
+    MODEL_NOT_FOUND = (
         "LFJ32",
         "check the model's name, revision or address: <owner>/<name>, s3://<bucket>/<prefix> or a folder",
     )
-    UNREACHABLE = (
+    SOURCE_UNREACHABLE = (
         "LFJ33",
         "check that the node can reach the Hub (or HF_ENDPOINT) or S3, that its role can read there, and that "
-        "it has the "
-        "AWS CLI; in a network without internet access, copy the model to S3 and download it from there",
+        "it has the AWS CLI; in a network without internet access, copy the model to S3 and download it from there",
     )
-    SOURCE = (
+    MODEL_FORMAT = (
         "LFJ34",
         "set a folder or repository with the model in Hugging Face format: config.json, tokenizer, "
         "safetensors; if you trust its authors, --pickles accepts and converts pickle files",
     )
-    DATA = ("LFJ35", "fix or leave out the named file; allowed are .txt and .jsonl files in UTF-8, plain, .gz or .zst")
+    DATA_SET = ("LFJ35", "fix or remove the named file; allowed are .txt and .jsonl files in UTF-8, plain, .gz or .zst")
     TOKENIZER = (
         "LFJ36",
         "use the tokenizer of this model: the files that `download` fetched together with its config.json",
@@ -126,10 +131,9 @@ class Code(Enum):
     EXPORT = (
         "LFJ38",
         "run the stage in the image of the server that will serve the model, with the sizes of that server; see "
-        "the lines above and "
-        "docs/constructs/inference-model.md",
+        "the lines above and docs/constructs/inference-model.md",
     )
-    PLACE_TAKEN = (
+    PREFIX_NOT_EMPTY = (
         "LFJ39",
         "register under a new prefix and set it in the service; --replace overwrites in place, but then a "
         "running service cannot roll back (docs/constructs/inference-service.md, UPDATE_ROLLBACK_FAILED)",
@@ -143,7 +147,7 @@ class Code(Enum):
     JOB_FOLDER = ("LFJ41", "submit from a complete copy of the batch files, on storage that all nodes share")
     JOB_SYNTAX = ("LFJ42", "fix the line that bash names; `llm-fleet jobs check` finds it before a job runs")
     JOB_RUN_FOLDER = ("LFJ43", "set RUN_FOLDER in run.sh to a folder that this user can write and that all nodes share")
-    JOB_ORDER = ("LFJ44", "first run the stage that is named")
+    JOB_STAGE_ORDER = ("LFJ44", "first run the stage that is named")
     JOB_ACCELERATOR = ("LFJ45", "submit to the partition with the accelerators that the stage or its backend needs")
     JOB_SETTING = ("LFJ46", "set the named variable to an allowed value")
     JOB_ENVIRONMENT = (

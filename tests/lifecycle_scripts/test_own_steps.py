@@ -75,18 +75,18 @@ def test_a_script_of_another_role_is_not_run(worker: Node) -> None:
     ("steps", "scripts", "code", "cause"),
     [
         (own("nothing", "own.sh"), {"own.sh": b""}, "LFN26", "nothing has the name of a built-in step"),
-        (own("odd", "own.sh"), {}, "LFN27", "own.sh of user-defined step odd cannot be read: No such file"),
+        (own("odd", "own.sh"), {}, "LFN27", "own.sh of the custom step odd cannot be read: No such file"),
         (
             own("odd", "../own.sh"),
             {},
             "LFN27",
-            "the script ../own.sh of the user-defined step odd is not in the bundle",
+            "the script ../own.sh of the custom step odd is not in the bundle",
         ),
         (
             own("odd", "/bin/true"),
             {},
             "LFN27",
-            "the script /bin/true of the user-defined step odd is not in the bundle",
+            "the script /bin/true of the custom step odd is not in the bundle",
         ),
         (own("odd", "own"), {"own": b"echo hello\n"}, "LFN27", "has no #! line and does not end in .sh or .py"),
         (own("odd", "own"), {"own": b""}, "LFN27", "has no #! line"),

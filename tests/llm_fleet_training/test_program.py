@@ -86,7 +86,7 @@ def test_a_final_failure_leaves_word_and_another_none(tmp_path: Path, monkeypatc
 
     word = tmp_path / "failure.json"
     monkeypatch.setenv("LLM_FLEET_FAILURE_FILE", str(word))
-    leave_word(Failure(Code.PEER, "lost", final=False))
+    leave_word(Failure(Code.LOST_PEER, "lost", final=False))
     assert list(tmp_path.iterdir()) == []
     leave_word(Failure(Code.BATCH, "odd"))
     assert json.loads(word.read_text()) == {
@@ -96,7 +96,7 @@ def test_a_final_failure_leaves_word_and_another_none(tmp_path: Path, monkeypatc
     monkeypatch.setenv("LLM_FLEET_FAILURE_FILE", str(tmp_path / "nowhere/failure.json"))
     leave_word(Failure(Code.BATCH, "odd"))  # What cannot be written is on standard error all the same.
     assert Failure(Code.BATCH, "odd").exit_code == 3
-    assert Failure(Code.PEER, "lost", final=False).exit_code == 1
+    assert Failure(Code.LOST_PEER, "lost", final=False).exit_code == 1
 
 
 def test_a_missing_package_and_a_lost_peer_have_their_codes(

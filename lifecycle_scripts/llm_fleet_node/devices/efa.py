@@ -13,7 +13,7 @@ _AMAZON, _EFA = "0x1d0f", "0xefa"
 
 
 def interfaces(host: Host) -> list[str]:
-    """Return the kernel's names of the EFA interfaces, e.g. `rdmap16s27`: found by PCI id, as udev renames them."""
+    """Return the names of the EFA interfaces in the kernel, e.g. `rdmap16s27`. By PCI id, because udev renames them."""
     folder = host.path(_CLASS)
     if not folder.is_dir():
         return []

@@ -56,7 +56,7 @@ def fetch_together(node: Node, files: Sequence[Download], folder: Path) -> None:
 def _explain(source: str, error: CommandFailed) -> None:
     said = " ".join(error.output.split()) or error.cause
     if any(sign in said for sign in _GONE):
-        fail(Code.DOWNLOAD_GONE, f"{source}: {said}", final=True)
+        fail(Code.DOWNLOAD_NOT_FOUND, f"{source}: {said}", final=True)
     if any(sign in said for sign in _REFUSED):
-        fail(Code.DOWNLOAD_REFUSED, f"{source}: {said}")
+        fail(Code.DOWNLOAD_DENIED, f"{source}: {said}")
     fail(Code.DOWNLOAD_UNREACHABLE, f"{source}: {said}")

@@ -34,7 +34,7 @@ def fetch(node: Node, file: Download, part: Path) -> str:
         try:
             _get(file, part, deadline)
         except _Unusable as error:
-            fail(Code.DOWNLOAD_GONE, f"{file.url}: {error}", final=True)
+            fail(Code.DOWNLOAD_NOT_FOUND, f"{file.url}: {error}", final=True)
         except OSError as error:  # Errors of urllib, ssl and sockets.
             if attempt == _ATTEMPTS - 1 or time.monotonic() > deadline:
                 fail(Code.DOWNLOAD_UNREACHABLE, f"{file.url}: {error}")
@@ -76,7 +76,7 @@ def _save(answer: HTTPResponse, part: Path, size: int, deadline: float) -> None:
         for block in iter(lambda: answer.read(_BLOCK), b""):
             target.write(block)
             if target.tell() > size:  # codespell:ignore tell
-                fail(Code.DOWNLOAD_CHANGED, f"{answer.url}: the server sends more than the pinned {size} bytes")
+                fail(Code.DOWNLOAD_CHECKSUM, f"{answer.url}: the server sends more than the pinned {size} bytes")
             if time.monotonic() > deadline:
                 raise TimeoutError("timeout")
     if part.stat().st_size < size:

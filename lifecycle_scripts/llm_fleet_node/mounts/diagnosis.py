@@ -30,7 +30,7 @@ def why_not_mounted(host: Host, remote: Remote, error: CommandFailed) -> Failure
         return Failure(Code.STORAGE_CLIENT, f"the kernel has no client for {remote.kind}: {shown}", final=True)
     if any(sign in said for sign in _NO_SHARE):
         return Failure(
-            Code.STORAGE_REFUSED, f"{remote.server} has no {remote.share} for this node: {shown}", final=True
+            Code.STORAGE_REJECTED, f"{remote.server} has no {remote.share} for this node: {shown}", final=True
         )
     addresses = addresses_of(host, remote.server, seconds=_DNS_SECONDS)
     if not addresses:
@@ -39,7 +39,7 @@ def why_not_mounted(host: Host, remote: Remote, error: CommandFailed) -> Failure
     if problem:
         return Failure(Code.STORAGE_PORT, f"{remote.server} ({addresses[0]}) port {remote.port}: {problem}")
     how = "did not finish in time" if error.returncode is None else f"ended with {error.returncode}"
-    return Failure(Code.STORAGE_REFUSED, f"{remote.server} answers on port {remote.port}, but mount {how}: {shown}")
+    return Failure(Code.STORAGE_REJECTED, f"{remote.server} answers on port {remote.port}, but mount {how}: {shown}")
 
 
 def connect_problem(address: str, port: int, *, seconds: float) -> str:

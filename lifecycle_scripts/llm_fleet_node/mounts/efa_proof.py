@@ -72,7 +72,7 @@ def _transfer(host: Host, path: str) -> None:
             os.lseek(handle, 0, os.SEEK_SET)
             _move(path, lambda: os.readv(handle, [page]))
     except OSError as error:
-        fail(Code.STORAGE_UNFIT, f"64 MiB cannot be written to and read from {path}: {error.strerror}")
+        fail(Code.STORAGE_UNUSABLE, f"64 MiB cannot be written to and read from {path}: {error.strerror}")
 
 
 def _move(path: str, some: Callable[[], int]) -> None:
@@ -80,5 +80,5 @@ def _move(path: str, some: Callable[[], int]) -> None:
     while moved < _TRANSFER:
         step = some()
         if step == 0:
-            fail(Code.STORAGE_UNFIT, f"a file in {path} ends after {moved} of {_TRANSFER} bytes")
+            fail(Code.STORAGE_UNUSABLE, f"a file in {path} ends after {moved} of {_TRANSFER} bytes")
         moved += step

@@ -19,10 +19,10 @@ def is_mounted(host: Host, remote: Remote) -> Mounted:
     """Return the mount at the path of `remote`. Raises `Failure` unless it is `remote`, mounted read-write."""
     there = mounted_at(host, remote.path)
     if there is None:
-        fail(Code.STORAGE_UNFIT, f"nothing is mounted at {remote.path}")
+        fail(Code.STORAGE_UNUSABLE, f"nothing is mounted at {remote.path}")
     check_device(host, remote, there)
     if "ro" in there.options:
-        fail(Code.STORAGE_UNFIT, f"{remote.path} is mounted read-only: {','.join(there.options)}")
+        fail(Code.STORAGE_UNUSABLE, f"{remote.path} is mounted read-only: {','.join(there.options)}")
     return there
 
 
@@ -31,7 +31,7 @@ def check_device(host: Host, remote: Remote, there: Mounted) -> None:
     kind, device = _played(host, there) or (there.kind, there.device)
     if _FAMILY.get(kind, kind) != remote.kind or not _same_share(host, remote, device):
         fail(
-            Code.STORAGE_UNFIT,
+            Code.STORAGE_UNUSABLE,
             f"{device} of type {kind} is mounted at {remote.path} instead of {remote.device} of type {remote.kind}",
             final=True,
         )

@@ -17,7 +17,7 @@ def check_was_mounted(host: Host, path: str) -> None:
     """Raise `Failure` if nothing is mounted at `path`."""
     if mounted_at(host, path) is None:
         fail(
-            Code.STORAGE_UNFIT,
+            Code.STORAGE_UNUSABLE,
             f"AWS ParallelCluster has mounted nothing at {path}: check SharedStorage in the cluster's configuration, "
             "and /var/log/chef-client.log",
             final=True,

@@ -22,9 +22,9 @@ def prove_writable(host: Host, path: str) -> None:
             os.fsync(handle)
             found = os.pread(handle, len(content), 0)
     except OSError as error:
-        fail(Code.STORAGE_UNFIT, f"{path} cannot be written: {error.strerror}")
+        fail(Code.STORAGE_UNUSABLE, f"{path} cannot be written: {error.strerror}")
     if found != content:
-        fail(Code.STORAGE_UNFIT, f"{path} returned {len(found)} bytes that are not the {len(content)} written")
+        fail(Code.STORAGE_UNUSABLE, f"{path} returned {len(found)} bytes that are not the {len(content)} written")
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ _MUNGE_LIFETIME = 300.0
 """Seconds for which munge accepts a credential (its default time to live)."""
 
 
-_HOPELESS = (Code.MUNGE_REFUSED, Code.MUNGE_CLOCK, Code.SLURM_VERSIONS)
+_HOPELESS = (Code.MUNGE_REJECTED, Code.MUNGE_CLOCK, Code.SLURM_VERSIONS)
 """Failures for which waiting does not help."""
 
 
@@ -34,7 +34,7 @@ def explain(node: Node, name: str, what: str) -> NoReturn:
     code = logs.meaning(words) or Code.SLURMD
     if code is Code.CONTROLLER_UNREACHABLE:
         code = Code.SLURMD  # the controller was unreachable when slurmd tried, but is reachable now
-    if code is Code.MUNGE_REFUSED:
+    if code is Code.MUNGE_REJECTED:
         # Slurm logs the same message for a wrong key and a wrong clock; only the controller's log differs.
         off = clock_offset(node)
         if off is not None and abs(off) >= _MUNGE_LIFETIME:

@@ -22,5 +22,5 @@ def _step(name: str) -> Step:
             raise ValueError(f"its step has the name {step.name}")
     except Exception as error:
         cause = f"steps/{name}.py has no valid step: {type(error).__name__}: {error}"
-        raise Failure(Code.STEP_BROKEN, cause) from error
+        raise Failure(Code.STEP_NOT_LOADED, cause) from error
     return step

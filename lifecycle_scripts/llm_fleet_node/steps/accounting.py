@@ -56,7 +56,7 @@ def _verify(node: Node) -> None:
 
 STEP = Step(
     name="accounting",
-    summary="slurmdbd keeps the records of jobs",
+    summary="slurmdbd stores job records",
     roles=frozenset({CONTROLLER}),
     hooks=frozenset({ON_CREATE, ON_INIT_COMPLETE}),
     needs=("hosts", "munge", "accounting_database"),

@@ -30,7 +30,7 @@ def _verify(node: Node) -> None:
 
 STEP = Step(
     name="accounting_database",
-    summary="MariaDB has a database for the records of jobs",
+    summary="MariaDB has a database for job records",
     roles=frozenset({CONTROLLER}),
     hooks=frozenset({ON_CREATE}),
     needs=("hosts", "slurm_packages"),

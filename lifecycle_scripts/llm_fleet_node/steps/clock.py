@@ -54,7 +54,7 @@ def _has(host: Host, unit: str) -> bool:
 
 STEP = Step(
     name="clock",
-    summary="the clock is right",
+    summary="the clock is synchronized",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

@@ -38,7 +38,7 @@ def _verify(node: Node) -> None:
 def _cache(node: Node) -> CompileCache:
     cache = training_of(node).compile_cache
     if cache is None:  # Not reached, because of `skip`.
-        fail(Code.UNFORESEEN, "the manifest has no compile cache", final=True)
+        fail(Code.UNEXPECTED_ERROR, "the manifest has no compile cache", final=True)
     return cache
 
 
@@ -52,7 +52,7 @@ def _skip(node: Node) -> Optional[str]:
 
 STEP = Step(
     name="compile_cache",
-    summary="compiled graphs are kept on shared storage, and old ones removed",
+    summary="compiled graphs are on shared storage, and unused ones are removed",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

@@ -116,7 +116,7 @@ def _skip(node: Node) -> Optional[str]:
 
 STEP = Step(
     name="directory",
-    summary="the node finds the users of the fleet's directory",
+    summary="the users of the fleet's directory exist on the node",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

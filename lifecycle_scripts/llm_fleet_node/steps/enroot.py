@@ -1,4 +1,4 @@
-"""Enroot has its images and containers on the disk for large data."""
+"""Enroot stores images and containers on the disk for large data."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def _verify(node: Node) -> None:
 
 
 def _skip(node: Node) -> Optional[str]:
-    """Skipped without Enroot, which only the AMI can bring."""
+    """Skipped without Enroot, which only the AMI can contain."""
     return None if node.host.which("enroot") else "the node has no Enroot"
 
 
 STEP = Step(
     name="enroot",
-    summary="Enroot has its images and containers on the disk for large data",
+    summary="Enroot stores images and containers on the disk for large data",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

@@ -74,7 +74,7 @@ def _check(node: Node, exporter: Exporter) -> None:
 
 STEP = Step(
     name="exporters",
-    summary="the image's exporters serve their metrics",
+    summary="the Prometheus exporters of the image serve metrics",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

@@ -120,7 +120,7 @@ def _skip(node: Node) -> Optional[str]:
 
 STEP = Step(
     name="health_check",
-    summary="an unhealthy node is drained, an unhealthy controller reported",
+    summary="an unhealthy node is drained; an unhealthy controller is reported",
     roles=EVERY_ROLE,
     after=(
         "slurm_conf",

@@ -19,10 +19,10 @@ _SECONDS = 5.0
 def _apply(node: Node) -> None:
     own = names.own_name(node.host)
     if not own:
-        fail(Code.OWN_NAME, "the node has no host name but localhost", final=True)
+        fail(Code.HOST_NAME, "the node has no host name but localhost", final=True)
     address = own_address(node, own)
     if address is None:
-        fail(Code.OWN_NAME, f"{own} has only a loopback address")
+        fail(Code.HOST_NAME, f"{own} has only a loopback address")
     lines: list[str] = []
     # The first entry is used: the image may contain an older one, or 127.0.1.1, which only this node can reach.
     if _without_our_block(node, own)[:1] != (address,):
@@ -39,10 +39,10 @@ def _verify(node: Node) -> None:
     if found[:1] == () or found[0] not in node.identity.addresses:
         addresses = ", ".join(node.identity.addresses) or "none"
         reported = ", ".join(found) or f"nothing within {_SECONDS:g} s"
-        fail(Code.OWN_NAME, f"{own} resolves to {reported}, but this node's addresses are {addresses}")
+        fail(Code.HOST_NAME, f"{own} resolves to {reported}, but this node's addresses are {addresses}")
     whole = _whole_name(node, own)
     if len(whole) > _LONGEST:
-        fail(Code.NAME_TOO_LONG, f"{whole} has {len(whole)} characters, more than {_LONGEST}", final=True)
+        fail(Code.HOST_NAME_TOO_LONG, f"{whole} has {len(whole)} characters, more than {_LONGEST}", final=True)
     _verify_controllers(node)
 
 
@@ -65,7 +65,7 @@ def _controllers(node: Node) -> list[tuple[str, str]]:
 
 def _without_our_block(node: Node, name: str) -> tuple[str, ...]:
     """Return the addresses of `name` without this step's own entry."""
-    others = names.hosts_entries(node.host, next_to_block=_BLOCK)
+    others = names.hosts_entries(node.host, without_block=_BLOCK)
     known = tuple(address for address, known_as in others if name in known_as)
     if known:
         return known
@@ -95,7 +95,7 @@ def _whole_name(node: Node, own: str) -> str:
 
 STEP = Step(
     name="hosts",
-    summary="the names of the node and its controllers resolve to their addresses",
+    summary="the host names of the node and its controllers resolve to their addresses",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

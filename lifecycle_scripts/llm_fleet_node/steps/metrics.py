@@ -67,7 +67,7 @@ def _verify(node: Node) -> None:
 def _check(node: Node, looked: Looked) -> None:
     node.say(f"metrics: {looked.values} values" + "".join(f"; {why}" for why in looked.absent.values()))
     if looked.trouble is not None:
-        fail(Code.METRICS_NOT_TAKEN, looked.trouble)
+        fail(Code.METRICS_REJECTED, looked.trouble)
     if looked.broken:
         fail(Code.METRICS_SOURCE, "; ".join(f"{name}: {looked.absent[name]}" for name in looked.broken))
 
@@ -81,7 +81,7 @@ def _skip(node: Node) -> Optional[str]:
 
 STEP = Step(
     name="metrics",
-    summary="the node sends metrics each minute",
+    summary="node metrics are published each minute",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

@@ -69,7 +69,7 @@ def _prove_root(host: Host, path: str) -> None:
     except PermissionError as error:
         fail(Code.ROOT_SQUASH, f"root cannot create a file in {path} and change its owner: {error.strerror}")
     except OSError as error:
-        fail(Code.STORAGE_UNFIT, f"{path} cannot be written: {error.strerror}")
+        fail(Code.STORAGE_UNUSABLE, f"{path} cannot be written: {error.strerror}")
 
 
 def _skip(node: Node) -> Optional[str]:

@@ -1,4 +1,4 @@
-"""munged runs with the cluster's key, and can encode and decode credentials."""
+"""munged runs with the cluster's key, and can create and decode credentials."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def _verify(node: Node) -> None:
 
 STEP = Step(
     name="munge",
-    summary="munged encodes and decodes credentials with the cluster's key",
+    summary="munged creates and decodes credentials with the cluster's key",
     roles=EVERY_ROLE,
     hooks=frozenset({ON_CREATE, ON_INIT_COMPLETE}),
     needs=("slurm_packages",),
-    # Where no platform hands out the key, it comes by the shared file system.
+    # Without a platform, nodes get the key from the shared file system.
     after=("mount_lustre", "mount_open_zfs"),
     apply=_apply,
     verify=_verify,

@@ -113,7 +113,7 @@ def _kernel_package(node: Node, kernel: str) -> str:
 
 def _wanted(node: Node) -> Neuron:
     if node.manifest.neuron is None:  # Not reached, because of `skip`.
-        fail(Code.UNFORESEEN, "the manifest sets no Neuron release", final=True)
+        fail(Code.UNEXPECTED_ERROR, "the manifest sets no Neuron release", final=True)
     return node.manifest.neuron
 
 

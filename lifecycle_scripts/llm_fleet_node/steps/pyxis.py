@@ -54,7 +54,7 @@ def _verify(node: Node) -> None:
 
 
 def _skip(node: Node) -> Optional[str]:
-    """Skipped without pyxis, which only the AMI can bring."""
+    """Skipped without pyxis, which only the AMI can contain."""
     return None if find_plugin(node.host) else "the node has no pyxis"
 
 
@@ -75,7 +75,7 @@ def _plugstack(node: Node) -> Optional[str]:
 
 STEP = Step(
     name="pyxis",
-    summary="srun has the option --container-image",
+    summary="srun accepts --container-image",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

@@ -59,7 +59,7 @@ def _verify(node: Node) -> None:
 
 STEP = Step(
     name="run_at_boot",
-    summary="the node is verified again after a reboot",
+    summary="all steps are verified again after a reboot",
     roles=EVERY_ROLE,
     after=(
         "health_check",

@@ -82,7 +82,7 @@ def _cluster(node: Node) -> Optional[str]:
 
 STEP = Step(
     name="slurm_accounts",
-    summary="the fleet's users have their Slurm accounts",
+    summary="the fleet's users have Slurm accounts, with the limits of the fleet file",
     roles=frozenset({CONTROLLER}),
     apply=_apply,
     verify=_verify,

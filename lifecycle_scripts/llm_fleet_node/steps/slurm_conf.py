@@ -1,4 +1,4 @@
-"""slurm.conf has the settings that the cluster needs. Lines of the platform's agent are not changed."""
+"""slurm.conf has the settings of the cluster. Lines of the platform's agent are not changed."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _verify_ours(node: Node, slurm: Installation, conf: ConfFile) -> None:
 
 STEP = Step(
     name="slurm_conf",
-    summary="slurm.conf has the settings that the cluster needs",
+    summary="slurm.conf has the settings of the cluster",
     roles=EVERY_ROLE,
     hooks=frozenset({ON_CREATE, ON_INIT_COMPLETE}),
     needs=("hosts", "slurm_packages"),

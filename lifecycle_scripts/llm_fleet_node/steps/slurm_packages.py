@@ -39,7 +39,7 @@ def _verify(node: Node) -> None:
 
 STEP = Step(
     name="slurm_packages",
-    summary="Slurm's programs are installed",
+    summary="Slurm is installed",
     roles=EVERY_ROLE,
     hooks=frozenset({ON_CREATE}),
     apply=_apply,

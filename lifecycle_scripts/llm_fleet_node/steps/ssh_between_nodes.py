@@ -95,11 +95,11 @@ def _prove(node: Node) -> None:
 def _skip(node: Node) -> Optional[str]:
     """Skipped without users or without ssh."""
     if not node.manifest.users and node.hook != ON_CREATE:
-        return "the fleet has no users; the platform lets its own user, e.g. ubuntu, from node to node"
+        return "the fleet has no users; the platform sets up ssh between nodes for its own user, e.g. ubuntu"
     if not node.manifest.users and not (home_place(node).shared and _platform_user(node)):
         return (
-            "the fleet has no users, and nothing is shared by all nodes that a key of the platform's own user, e.g. "
-            "ubuntu, could be kept on: ssh and mpirun from node to node do not work"
+            "the fleet has no users, and the nodes share no file system for a key of the platform's own user, e.g. "
+            "ubuntu: ssh and mpirun between nodes do not work"
         )
     return None if node.host.which("ssh") else "the node has no ssh"
 

@@ -45,7 +45,7 @@ def _skip(node: Node) -> Optional[str]:
 
 STEP = Step(
     name="training_environment",
-    summary="training environments are complete and run on this node",
+    summary="the training environment is complete and runs on this node",
     # Only nodes that run jobs have the required accelerator and interpreter.
     roles=frozenset({COMPUTE}),
     apply=_apply,

@@ -2,7 +2,7 @@
 
 Settings that require sudo are set by other steps: reserved ports and open files (`neuron_devices`), locked
 memory (`efa_devices`, `slurmd`), Lustre's client (`mount_lustre`). Huge pages are not set: EFA's installer reserves
-them at boot, by the node's own size (its package efa-config, since installer 1.5.1), and Neuron asks for none.
+them at boot, by the node's own size (its package efa-config, since installer 1.5.1), and Neuron needs none.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _verify_limits(node: Node) -> None:
 
 STEP = Step(
     name="training_settings",
-    summary="settings of jobs are in /etc/llm-fleet/training.sh",
+    summary="job settings are in /etc/llm-fleet/training.sh",
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,

@@ -48,7 +48,7 @@ def build_once(
         now = time.monotonic()
         if now > deadline:
             fail(
-                Code.BUILD_WAIT,
+                Code.BUILD_TIMEOUT,
                 f"{seen.who} has not finished {lock.name} after {seconds:g} s of waiting{_doing(seen)}",
                 final=True,
             )

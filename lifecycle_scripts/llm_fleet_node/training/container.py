@@ -69,16 +69,16 @@ def build(node: Node, environment: Environment, image: Path, held: Held) -> None
 def _import(node: Node, environment: Environment, aside: Path) -> None:
     image = environment.image or ""
     if node.host.which("enroot") is None:
-        fail(Code.IMAGE, f"this node has no Enroot, which is required to import {image}", final=True)
+        fail(Code.IMAGE_IMPORT, f"this node has no Enroot, which is required to import {image}", final=True)
     with logged_in(node, image) as variables:
         try:
             node.host.run("enroot", "import", "--output", str(aside), image, timeout=_SECONDS, env=variables)
         except CommandFailed as error:
             if any(sign in error.output for sign in _REFUSED):
                 fail(Code.REGISTRY, f"{image}: {error.cause}")
-            storage.fail_by_command(Code.IMAGE, error, str(aside.parent))
+            storage.fail_by_command(Code.IMAGE_IMPORT, error, str(aside.parent))
     if not aside.is_file():
-        fail(Code.IMAGE, f"Enroot printed no error, but made no image of {image}")
+        fail(Code.IMAGE_IMPORT, f"Enroot printed no error, but made no image of {image}")
     node.host.changes.append(f"imported {image}")
 
 
@@ -88,8 +88,8 @@ def _facts(image: Path) -> dict[str, Any]:
         head = file.read(_SUPERBLOCK)
         size = os.fstat(file.fileno()).st_size
     if len(head) < _SUPERBLOCK or not head.startswith(_MAGIC):
-        fail(Code.IMAGE, f"{image} is not a squashfs: it begins with {head[:4]!r}")
+        fail(Code.IMAGE_IMPORT, f"{image} is not a squashfs: it begins with {head[:4]!r}")
     used = struct.unpack_from("<Q", head, _BYTES_USED)[0]
     if used > size:
-        fail(Code.IMAGE, f"{image} is incomplete: {size} of {used} bytes")
+        fail(Code.IMAGE_IMPORT, f"{image} is incomplete: {size} of {used} bytes")
     return {"size": size, "superblock": head.hex()}

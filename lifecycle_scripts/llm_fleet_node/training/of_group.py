@@ -41,7 +41,7 @@ def mount_below(node: Node, path: str) -> Optional[Mount]:
 def training_of(node: Node) -> Training:
     """Return the training runtime; `why_no_training` has said that there is one."""
     if node.manifest.training is None:  # Not reached, because of `skip`.
-        fail(Code.UNFORESEEN, "the manifest has no training runtime", final=True)
+        fail(Code.UNEXPECTED_ERROR, "the manifest has no training runtime", final=True)
     return node.manifest.training
 
 

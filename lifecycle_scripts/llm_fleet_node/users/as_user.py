@@ -40,7 +40,9 @@ def in_process_of(host: Host, ids: tuple[int, int], home: str, work: Callable[[H
     with os.fdopen(reading, encoding="utf-8") as answer:
         said = answer.read()
     os.waitpid(child, 0)
-    code, cause, *changes = cast("list[str]", json.loads(said)) if said else (Code.UNFORESEEN.name, "it was killed")
+    code, cause, *changes = (
+        cast("list[str]", json.loads(said)) if said else (Code.UNEXPECTED_ERROR.name, "it was killed")
+    )
     host.changes.extend(changes)
     if code:
         raise Failure(Code[code], cause)
@@ -61,7 +63,7 @@ def _done(host: Host, ids: tuple[int, int], home: str, work: Callable[[Host], No
     except Failure as failure:
         code, cause = failure.code.name, failure.cause
     except OSError as error:
-        code, cause = Code.HOME_UNFIT.name, f"{error.filename or home}: {error.strerror} (as uid {ids[0]})"
+        code, cause = Code.HOME_UNUSABLE.name, f"{error.filename or home}: {error.strerror} (as uid {ids[0]})"
     except BaseException:  # The parent raises it: the child must not continue as the step.
-        code, cause = Code.UNFORESEEN.name, traceback.format_exc()
+        code, cause = Code.UNEXPECTED_ERROR.name, traceback.format_exc()
     return [code, cause, *host.changes[before:]]

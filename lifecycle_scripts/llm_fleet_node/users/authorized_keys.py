@@ -37,7 +37,7 @@ def check_keys(host: Host, *, home: str, block: str, keys: Sequence[str]) -> Non
     """Raise `Failure` unless the block `block` of `authorized_keys` has exactly `keys`."""
     path = f"{home}/.ssh/authorized_keys"
     if get_block(host, path, block).splitlines() != [key.strip() for key in keys]:
-        fail(Code.HOME_UNFIT, f"{path} does not have the {block}")
+        fail(Code.HOME_UNUSABLE, f"{path} does not have the {block}")
 
 
 def spoilt(host: Host, home: str) -> Optional[str]:
@@ -63,7 +63,7 @@ def _alone(host: Host, folder: str) -> Generator[None]:
     with host.path(f"{folder}/.llm-fleet.lock").open("w") as file:
         # The user owns the file and could lock it forever: no node waits for that.
         with suppress(Failure):
-            wait_for("lock", lambda: _is_taken(file.fileno()), seconds=_SECONDS, code=Code.HOME_UNFIT)
+            wait_for("lock", lambda: _is_taken(file.fileno()), seconds=_SECONDS, code=Code.HOME_UNUSABLE)
         yield
 
 

@@ -40,7 +40,7 @@ def check_home(host: Host, user: User, home: str, *, final: bool = False) -> Non
     problem = home_problem(host, user, home)
     if problem:
         is_foreign = host.path(home).is_dir()
-        fail(Code.HOME_OWNER if is_foreign else Code.HOME_UNFIT, problem, final=final)
+        fail(Code.HOME_OWNER if is_foreign else Code.HOME_UNUSABLE, problem, final=final)
 
 
 def home_problem(host: Host, user: User, home: str) -> Optional[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Optional
 
 NONE = -1
-"""Takes a limit back (sacctmgr(1))."""
+"""Removes a limit (sacctmgr(1))."""
 _UNITS = "MGTP"
 _STEP = 1024
 

@@ -72,7 +72,7 @@ def name_service_problem(host: Host) -> str:
         except CommandFailed:
             return "authselect has no profile selected"
         missing = [word for word in _FEATURES if word not in said]
-        return f"authselect's profile is without {', '.join(missing)}" if missing else ""
+        return f"authselect's profile lacks {', '.join(missing)}" if missing else ""
     for file, module in (("common-auth", "pam_sss.so"), ("common-session", "pam_mkhomedir.so")):
         if module not in (host.read(f"/etc/pam.d/{file}") or ""):
             return f"/etc/pam.d/{file} has no {module}"

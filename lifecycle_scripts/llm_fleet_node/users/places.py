@@ -63,7 +63,7 @@ def is_mounted(host: Host, path: str) -> bool:
 def check_mounted(host: Host, place: HomePlace) -> None:
     """Raise `Failure` if the homes' file system is not mounted: homes below an empty mount point would be lost."""
     if place.mount and not is_mounted(host, place.mount):
-        fail(Code.HOME_UNFIT, f"nothing is mounted on {place.mount}, where the users' home directories must be")
+        fail(Code.HOME_UNUSABLE, f"nothing is mounted on {place.mount}, where the users' home directories must be")
 
 
 def check_own_homes(node: Node) -> None:
@@ -71,7 +71,7 @@ def check_own_homes(node: Node) -> None:
     for path in [mount.mount_path.rstrip("/") for mount in node.manifest.mounts]:
         names = [user.name for user in node.manifest.users if f"{user.home}/".startswith(f"{path}/")]
         if names and not is_mounted(node.host, path):
-            fail(Code.HOME_UNFIT, f"nothing is mounted on {path}, where the home of {', '.join(names)} must be")
+            fail(Code.HOME_UNUSABLE, f"nothing is mounted on {path}, where the home of {', '.join(names)} must be")
 
 
 def _everywhere(node: Node, groups: Optional[tuple[str, ...]]) -> bool:

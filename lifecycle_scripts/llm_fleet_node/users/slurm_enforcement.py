@@ -74,7 +74,7 @@ def check_counted(host: Host, accounts: SlurmAccounts) -> None:
     """Raise `Failure` unless Slurm counts the limited resources: sacctmgr would reject their limits."""
     missing = _lacking(host, {_COUNT: accounts.counted})
     if missing:
-        fail(Code.LIMITS_NOT_ENFORCED, f"slurmctld runs {missing}, so slurmdbd cannot have this limit")
+        fail(Code.LIMITS_NOT_ENFORCED, f"the running slurmctld has {missing}, so slurmdbd cannot have this limit")
 
 
 def _have_read(host: Host, wanted: Mapping[str, Sequence[str]]) -> None:
@@ -90,7 +90,7 @@ def check_enforced(host: Host, accounts: SlurmAccounts) -> None:
     """Raise `Failure` unless limits are enforced."""
     missing = unenforced(host, accounts)
     if missing:
-        fail(Code.LIMITS_NOT_ENFORCED, f"slurmctld runs {missing}, so account limits are not enforced")
+        fail(Code.LIMITS_NOT_ENFORCED, f"the running slurmctld has {missing}, so account limits are not enforced")
 
 
 def _soon(host: Host, wanted: Mapping[str, Sequence[str]]) -> bool:

@@ -65,7 +65,7 @@ def wanted_changes(account: SlurmAccount, found: Limits) -> list[str]:
 
 
 def apply_limits(host: Host, cluster: str, accounts: SlurmAccounts) -> None:
-    """Make the tree of `accounts` in `cluster` with its limits, and remove the limits of accounts that have left it."""
+    """Make the tree of `accounts` in `cluster` with its limits; remove the limits of accounts that it no longer has."""
     found = read_limits(host, cluster)
     marked = _marked(host)
     for account in accounts.tree:
@@ -90,9 +90,9 @@ def limit_problems(host: Host, cluster: str, accounts: SlurmAccounts) -> list[st
     for account in accounts.tree:
         words = wanted_changes(account, found[account.name]) if account.name in found else []
         if words:
-            problems.append(f"{account.name} is without {' '.join(words)}")
+            problems.append(f"{account.name} lacks {' '.join(words)}")
     for name, words in left_behind(accounts.tree, found, _marked(host)).items():
-        problems.append(f"{name}, which is no longer in the fleet, is without {' '.join(words)}")
+        problems.append(f"{name}, which is no longer in the fleet, lacks {' '.join(words)}")
     return problems
 
 

@@ -45,7 +45,7 @@ def password_of(node: Node, directory: Directory) -> str:
     password = reported.rstrip("\r\n")
     if password != password.strip() or not password.isprintable():
         cause = f"the text of {directory.bind_secret_arn} has spaces around it, several lines, or characters"
-        fail(Code.DIRECTORY_SECRET, f"{cause} that sssd.conf cannot hold", final=True)
+        fail(Code.DIRECTORY_SECRET, f"{cause} that sssd.conf cannot contain", final=True)
     return password
 
 

@@ -210,7 +210,10 @@ class Checkpoints:
             size = path.stat().st_size if path.is_file() else None
             if size != recorded.size:
                 seen = "is missing" if size is None else f"has {size} bytes here"
-                fail(Code.INCOMPLETE, f"step {part.step}: {name}, of which {recorded.size} bytes were written, {seen}")
+                fail(
+                    Code.INCOMPLETE_CHECKPOINT,
+                    f"step {part.step}: {name}, of which {recorded.size} bytes were written, {seen}",
+                )
 
 
 def _age(place: Path) -> float:

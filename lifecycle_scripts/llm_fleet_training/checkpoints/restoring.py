@@ -27,7 +27,7 @@ def restore(checkpoints: Checkpoints, uri: str, say: Callable[[str], None]) -> O
     except AwsFailed as error:
         fail(Code.MIRROR, f"{checkpoints.folder} has no checkpoint, and {uri} cannot be read: {error}", final=False)
     if steps:
-        fail(Code.BROKEN, f"none of the {len(steps)} checkpoints in {uri} is complete")
+        fail(Code.DAMAGED_CHECKPOINTS, f"none of the {len(steps)} checkpoints in {uri} is complete")
     return None
 
 

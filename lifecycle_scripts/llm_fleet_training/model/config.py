@@ -65,11 +65,11 @@ def read(folder: Path) -> ModelConfig:
     try:
         words = json.loads(place.read_text())
     except FileNotFoundError:
-        fail(Code.MODEL, f"{place} is missing")
+        fail(Code.MODEL_CONFIG, f"{place} is missing")
     except (OSError, ValueError) as error:
-        fail(Code.MODEL, f"{place} cannot be read: {error}")
+        fail(Code.MODEL_CONFIG, f"{place} cannot be read: {error}")
     if not isinstance(words, dict):
-        fail(Code.MODEL, f"{place} is not a JSON object")
+        fail(Code.MODEL_CONFIG, f"{place} is not a JSON object")
     return from_words(cast(Dict[str, Any], words), str(place))
 
 
@@ -94,25 +94,25 @@ def from_words(words: Dict[str, Any], place: str = "config.json") -> ModelConfig
             rope=_rope(words, place),
         )
     except KeyError as missing:
-        fail(Code.MODEL, f"{place} has no key {missing}")
+        fail(Code.MODEL_CONFIG, f"{place} has no key {missing}")
     except (TypeError, ValueError, ZeroDivisionError) as error:
-        fail(Code.MODEL, f"{place}: {error}")
+        fail(Code.MODEL_CONFIG, f"{place}: {error}")
     if config.heads % config.kv_heads:
-        fail(Code.MODEL, f"{place}: {config.heads} heads cannot share {config.kv_heads} key-value heads")
+        fail(Code.MODEL_CONFIG, f"{place}: {config.heads} heads cannot share {config.kv_heads} key-value heads")
     return config
 
 
 def _refuse_others(words: Dict[str, Any], place: str) -> None:
     kind = words.get("model_type")
     if kind != "llama":
-        fail(Code.MODEL, f"{place} has model_type {kind!r}; only `llama` is supported")
+        fail(Code.MODEL_CONFIG, f"{place} has model_type {kind!r}; only `llama` is supported")
     if words.get("hidden_act", "silu") != "silu":
-        fail(Code.MODEL, f"{place}: hidden_act is {words['hidden_act']!r}; only `silu` is supported")
+        fail(Code.MODEL_CONFIG, f"{place}: hidden_act is {words['hidden_act']!r}; only `silu` is supported")
     for key in ("attention_bias", "mlp_bias"):
         if words.get(key):
-            fail(Code.MODEL, f"{place}: {key} is true; only false is supported")
+            fail(Code.MODEL_CONFIG, f"{place}: {key} is true; only false is supported")
     if words.get("attention_dropout"):
-        fail(Code.MODEL, f"{place}: attention_dropout is {words['attention_dropout']}; only 0 is supported")
+        fail(Code.MODEL_CONFIG, f"{place}: attention_dropout is {words['attention_dropout']}; only 0 is supported")
 
 
 def _rope(words: Dict[str, Any], place: str) -> Rope:
@@ -120,7 +120,7 @@ def _rope(words: Dict[str, Any], place: str) -> Rope:
     rope: Dict[str, Any] = words.get("rope_parameters") or words.get("rope_scaling") or {}
     kind = str(rope.get("rope_type", rope.get("type", "default")))
     if kind not in ("default", "linear", "llama3"):
-        fail(Code.MODEL, f"{place}: unknown rope type {kind!r}; allowed: default, linear, llama3")
+        fail(Code.MODEL_CONFIG, f"{place}: unknown rope type {kind!r}; allowed: default, linear, llama3")
     theta: Optional[Any] = rope.get("rope_theta", words.get("rope_theta"))
     return Rope(
         theta=float(theta if theta is not None else 10000.0),

@@ -64,7 +64,9 @@ class Tokens:
         self.length = length
         self.samples = samples_of(record, length)
         if self.samples < 1:
-            fail(Code.SEQUENCE, f"{record.count} tokens are too few for one sample of {length} and its next token")
+            fail(
+                Code.SEQUENCE_LENGTH, f"{record.count} tokens are too few for one sample of {length} and its next token"
+            )
         with record.file.open("rb") as file:
             self._pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 

@@ -23,7 +23,7 @@ class Place(Files):
         """`address`: `s3://bucket/prefix`. LFJ32 when it is not an S3 address, or a whole bucket."""
         _, prefix = aws.split(address)
         if not prefix:
-            fail(Code.NOT_THERE, f"{address} is a whole bucket: set a prefix, s3://<bucket>/<prefix>")
+            fail(Code.MODEL_NOT_FOUND, f"{address} is a whole bucket: set a prefix, s3://<bucket>/<prefix>")
         self.place = address.rstrip("/")
         self.sizes: Dict[str, int] = {}
         self.look()
@@ -47,7 +47,7 @@ class Place(Files):
         try:
             said: Any = json.loads(self.read(MARKER))
         except ValueError as error:
-            fail(Code.PLACE_TAKEN, f"{self.place}/{MARKER} cannot be read: {error}")
+            fail(Code.PREFIX_NOT_EMPTY, f"{self.place}/{MARKER} cannot be read: {error}")
         return cast("Dict[str, Any]", said) if isinstance(said, dict) else {}
 
     def remove(self, name: str) -> None:

@@ -45,7 +45,7 @@ def _fetch(source: Source, goal: WholeFolder) -> None:
         chosen = [entry for entry in entries if _is_text(entry.path)]
         if not chosen:
             held = ", ".join(sorted(entry.path for entry in entries)[:3])
-            fail(Code.DATA, f"{source.place} has no text file of a supported type: {held}")
+            fail(Code.DATA_SET, f"{source.place} has no text file of a supported type: {held}")
         size = sum(entry.size for entry in chosen)
         print(f"{source.place}: {len(chosen)} files, {in_words(size)}", flush=True)
         check_room(
@@ -63,7 +63,7 @@ def _verify(place: str, chosen: List[Entry], part: Path) -> None:
         (part / entry.path).unlink(missing_ok=True)
     if wrong:
         fail(
-            Code.UNREACHABLE,
+            Code.SOURCE_UNREACHABLE,
             f"{place} is not downloaded completely: {'; '.join(found for _, found in wrong)}",
             final=False,
         )

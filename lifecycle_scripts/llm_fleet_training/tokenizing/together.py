@@ -35,14 +35,14 @@ def run_tasks(tasks: Sequence[Task], processes: int, report: Callable[[int, int]
                 found[task.number] = tokenize_unit(task)
                 report(len(found), len(tasks))
         else:
-            # Not by `fork`, which a tokenizer with threads does not survive.
+            # Not by `fork`, which does not work with the threads of a tokenizer.
             context = multiprocessing.get_context("spawn")
             with ProcessPoolExecutor(min(processes, len(left)), mp_context=context) as pool:
                 _collect(pool, left, found, lambda: report(len(found), len(tasks)))
     except BrokenData as broken:
-        fail(Code.DATA, str(broken))
+        fail(Code.DATA_SET, str(broken))
     except BrokenProcessPool:
-        fail(Code.DATA, "a tokenizing process was killed, most likely for lack of memory: set fewer --processes")
+        fail(Code.DATA_SET, "a tokenizing process was killed, most likely for lack of memory: set fewer --processes")
     return [found[task.number] for task in tasks]
 
 

@@ -40,7 +40,7 @@ def load(file: str) -> Any:
     try:
         library: Any = importlib.import_module("tokenizers")
     except ImportError as error:
-        fail(Code.PACKAGE, f"tokenizers cannot be imported: {error}")
+        fail(Code.PYTHON_PACKAGE, f"tokenizers cannot be imported: {error}")
     try:
         found = library.Tokenizer.from_file(file)
     except Exception as error:

@@ -41,13 +41,13 @@ def find_files(given: Sequence[str]) -> List[Path]:
             below = [path for path in sorted(place.rglob("*")) if path.is_file() and not _hidden(path, place)]
             found += [path for path in below if kind(path.name)[0] in KINDS]
             if not any(kind(path.name)[0] in KINDS for path in below):
-                fail(Code.DATA, f"{place} has no text file: {', '.join(path.name for path in below[:3]) or 'none'}")
+                fail(Code.DATA_SET, f"{place} has no text file: {', '.join(path.name for path in below[:3]) or 'none'}")
         elif place.is_file():
             if kind(place.name)[0] not in KINDS:
-                fail(Code.DATA, f"{place} is neither .txt nor .jsonl")
+                fail(Code.DATA_SET, f"{place} is neither .txt nor .jsonl")
             found.append(place)
         else:
-            fail(Code.DATA, f"{place} does not exist")
+            fail(Code.DATA_SET, f"{place} does not exist")
     return found
 
 
@@ -68,7 +68,7 @@ def cut_files(files: Sequence[Path], *, text_is: str, unit_bytes: int = UNIT_BYT
         size = path.stat().st_size
         if not lines and size > LARGEST_DOCUMENT:
             fail(
-                Code.DATA,
+                Code.DATA_SET,
                 f"{path} has {size} bytes in one document: set --documents line, or split it into smaller files",
             )
         spans = [(0, -1)] if packed or not lines else list(_spans(path, size, unit_bytes))

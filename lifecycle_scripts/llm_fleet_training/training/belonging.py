@@ -27,12 +27,12 @@ def belongs(checkpoint: Complete, settings: Settings, config: ModelConfig, world
     record = checkpoint.record
     if record.fingerprint != config.fingerprint:
         differences = _differences(record.model, config.as_words())
-        fail(Code.OTHER_MODEL, f"{checkpoint.folder} belongs to another model: {differences}", shared=True)
+        fail(Code.MODEL_MISMATCH, f"{checkpoint.folder} belongs to another model: {differences}", shared=True)
     was = {"backend": record.backend, "processes": record.world_size, **_above(record.degrees)}
     now = {"backend": settings.backend, "processes": world, **_above(requested_degrees(settings, world))}
     if was != now:
         fail(
-            Code.OTHER_DEGREES,
+            Code.DEGREES_MISMATCH,
             f"{checkpoint.folder} was written with other settings: {_differences(was, now)}",
             shared=True,
         )

@@ -49,7 +49,7 @@ def _agreed(backend: Backend, found: Optional[Complete], folder: Path) -> Option
     for rank, one in enumerate(seen):
         if one != seen[0]:
             fail(
-                Code.INCOMPLETE,
+                Code.INCOMPLETE_CHECKPOINT,
                 f"in {folder} process 0 sees {_word(seen[0])}, process {rank} {_word(one)}",
                 final=False,
                 shared=True,

@@ -29,17 +29,17 @@ def room(folder: Path, wanted: int) -> None:
     """LFJ11 when `wanted` bytes and a reserve are not free; quotas are detected only when a file is written."""
     free = shutil.disk_usage(folder).free
     if free < wanted * SPARE:
-        fail(Code.SPACE, f"{folder} has {_size(free)} free, but a checkpoint needs {_size(wanted)}")
+        fail(Code.DISK_SPACE, f"{folder} has {_size(free)} free, but a checkpoint needs {_size(wanted)}")
 
 
 def of_error(error: OSError, folder: Path) -> Failure:
     """The failure for an error of writing."""
     words = f"{error.filename or folder}: {os.strerror(error.errno) if error.errno else error}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return Failure(Code.SPACE, words)
+        return Failure(Code.DISK_SPACE, words)
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR):
-        return Failure(Code.FOLDER, words)
-    return Failure(Code.INCOMPLETE, words, final=False)  # E.g. EIO, ESTALE: another node may succeed.
+        return Failure(Code.OUTPUT_FOLDER, words)
+    return Failure(Code.INCOMPLETE_CHECKPOINT, words, final=False)  # E.g. EIO, ESTALE: another node may succeed.
 
 
 def _size(count: int) -> str:

@@ -96,7 +96,11 @@ class Loop:
     def _finite(self, value: float, what: str, number: int) -> None:
         if not math.isfinite(value) and self.settings.compile_only is None:
             rate = learning_rate(number, self.settings)
-            fail(Code.NOT_FINITE, f"the {what} of step {number + 1} is {value}, at learning rate {rate:g}", shared=True)
+            fail(
+                Code.NON_FINITE_LOSS,
+                f"the {what} of step {number + 1} is {value}, at learning rate {rate:g}",
+                shared=True,
+            )
 
     def _samples(self, number: int) -> List[Sequence[Sequence[int]]]:
         rows = places(

@@ -96,7 +96,7 @@ def _slices(settings: Settings, config: ModelConfig) -> List[Failure]:
     if settings.sequence_length > config.positions:
         found.append(
             Failure(
-                Code.SEQUENCE,
+                Code.SEQUENCE_LENGTH,
                 f"sequence length {settings.sequence_length} is above the model's {config.positions} positions",
             )
         )
@@ -119,7 +119,9 @@ def _tokens(settings: Settings, config: ModelConfig) -> List[Failure]:
         )
     if settings.sequence_length > 0 and samples_of(record, settings.sequence_length) < 1:
         found.append(
-            Failure(Code.SEQUENCE, f"{record.count} tokens are too few for one sample of {settings.sequence_length}")
+            Failure(
+                Code.SEQUENCE_LENGTH, f"{record.count} tokens are too few for one sample of {settings.sequence_length}"
+            )
         )
     return found
 
@@ -157,4 +159,6 @@ def _newest(settings: Settings, config: ModelConfig, world: int) -> None:
 
 def broken(checkpoints: Checkpoints, why: List[str]) -> Failure:
     """The failure when no checkpoint is usable: a start from step 0 would lose the run."""
-    return Failure(Code.BROKEN, f"no checkpoint in {checkpoints.folder} can be used: {'; '.join(why)}", shared=True)
+    return Failure(
+        Code.DAMAGED_CHECKPOINTS, f"no checkpoint in {checkpoints.folder} can be used: {'; '.join(why)}", shared=True
+    )

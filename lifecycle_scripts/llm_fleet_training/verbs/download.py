@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         _tidy(part)
         lacking = misses(part, weights=not arguments.without_weights)
         if lacking:
-            fail(Code.SOURCE, f"{source.place} is not a complete model: {'; '.join(lacking)}")
+            fail(Code.MODEL_FORMAT, f"{source.place} is not a complete model: {'; '.join(lacking)}")
         document = _document(source, arguments, part)
         goal.finish(document)
     print(f"{goal.target} is complete: {_summary(document)}", flush=True)
@@ -90,7 +90,7 @@ def _is_it(there: Dict[str, Any], arguments: argparse.Namespace, target: Path) -
     same = there.get("source") in given and revision in known
     if not same:
         requested += f" at {revision}" if revision else ""
-        fail(Code.OTHER_MODEL, f"{target} holds {there.get('source')} at {there.get('revision')}, not {requested}")
+        fail(Code.MODEL_MISMATCH, f"{target} holds {there.get('source')} at {there.get('revision')}, not {requested}")
     return bool(there.get("weights")) or arguments.without_weights
 
 
@@ -113,7 +113,7 @@ def _verify(place: str, chosen: List[Entry], part: Path) -> None:
             (part / entry.path).unlink(missing_ok=True)
             wrong.append(found)
     if wrong:
-        fail(Code.UNREACHABLE, f"{place} is not downloaded completely: {'; '.join(wrong)}", final=False)
+        fail(Code.SOURCE_UNREACHABLE, f"{place} is not downloaded completely: {'; '.join(wrong)}", final=False)
 
 
 def _tidy(part: Path) -> None:

@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     lacking = misses(model, weights=True) if model.is_dir() else ["it does not exist"]
     if lacking:
-        fail(Code.SOURCE, f"{model} is not a complete model: {'; '.join(lacking)}")
+        fail(Code.MODEL_FORMAT, f"{model} is not a complete model: {'; '.join(lacking)}")
     goal = WholeFolder(arguments.to or arguments.run_folder / "exported", marker=NOTE)
     note = {"asked": serving.requested, "source": _source(model), "server": serving.server}  # codespell:ignore asked
     there = goal.document()

@@ -76,7 +76,7 @@ def _chosen(arguments: argparse.Namespace) -> Tuple[Path, Dict[str, Any]]:
         note = exported_with or {}
         requested = note["asked"] if serving is None else serving.requested  # codespell:ignore asked
     if not folder.is_dir() or not any(folder.iterdir()):
-        fail(Code.SOURCE, f"{folder} is empty: run the previous stages first")
+        fail(Code.MODEL_FORMAT, f"{folder} is empty: run the previous stages first")
     return folder, requested
 
 
@@ -99,14 +99,14 @@ def _differs(place: Place, offered: Offered) -> List[str]:
 
 
 def _make_way(place: Place, offered: Offered, *, replace: bool) -> None:
-    """Refuse to overwrite other files; remove the marker first, so that an incomplete model is not served."""
+    """Reject a prefix with other files; remove the marker first, so that an incomplete model is not served."""
     marker = place.marker()
     others = [name for name, size in place.sizes.items() if name != MARKER and offered.files.get(name) != size]
     # Only files of this model, without a marker or with its own: an interrupted upload of this model.
     taken = bool(others) or (marker is not None and marker.get(FINGERPRINT) != offered.fingerprint)
     if taken and not replace:
         said = f"of {marker.get('source')}" if marker and marker.get("source") else "that llm-fleet did not upload"
-        fail(Code.PLACE_TAKEN, f"{place.place} holds another model, {said}: {', '.join(sorted(place.sizes)[:3])}")
+        fail(Code.PREFIX_NOT_EMPTY, f"{place.place} holds another model, {said}: {', '.join(sorted(place.sizes)[:3])}")
     if taken:
         print(
             f"{place.place} is overwritten in place: running tasks keep the old model in memory; new ones "
@@ -145,7 +145,11 @@ def _verify(place: Place, offered: Offered, requested: Dict[str, Any]) -> None:
     """Run the service's deployment check, which reads from S3."""
     differs = _differs(place, offered)
     if differs:
-        fail(Code.UNREACHABLE, f"{place.place} differs from what was uploaded: {', '.join(differs[:3])}", final=False)
+        fail(
+            Code.SOURCE_UNREACHABLE,
+            f"{place.place} differs from what was uploaded: {', '.join(differs[:3])}",
+            final=False,
+        )
     found = findings(requested, place)
     if found:
         fail(Code.EXPORT, f"the service would reject it: {'; '.join(found)}")

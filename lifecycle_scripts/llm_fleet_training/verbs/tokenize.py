@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{goal.target} is there already: {_summary(there)}", flush=True)
             return 0
         if there is not None:
-            fail(Code.DATA, f"{goal.target} has tokens of other data or of another tokenizer: {_summary(there)}")
+            fail(Code.DATA_SET, f"{goal.target} has tokens of other data or of another tokenizer: {_summary(there)}")
         if not (part / _PLAN).exists() or (part / _PLAN).read_text() != plan:
             goal.clear()
             tokenizer = look(arguments.model or arguments.run_folder / "weights", part)
@@ -91,7 +91,7 @@ def _make(arguments: argparse.Namespace, tasks: List[Task], tokenizer: Tokenizer
     counted = run_tasks(tasks, processes, _progress(begun))
     tokens, documents = (sum(each[what] for each in counted) for what in ("tokens", "documents"))
     if not documents:
-        fail(Code.DATA, f"no text in {', '.join(files[:3])}{' and others' if len(files) > 3 else ''}")
+        fail(Code.DATA_SET, f"no text in {', '.join(files[:3])}{' and others' if len(files) > 3 else ''}")
     digest = join(tasks, part / TOKENS)
     return {
         "format": 1,

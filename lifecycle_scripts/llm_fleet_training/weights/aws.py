@@ -17,7 +17,7 @@ def split(address: str) -> Tuple[str, str]:
     """Bucket and prefix (without `/` at its ends) of an `s3://` address; LFJ32 when it is not one."""
     bucket, _, prefix = address[len("s3://") :].partition("/")
     if not address.startswith("s3://") or not bucket:
-        fail(Code.NOT_THERE, f"{address!r} is not an S3 address; write s3://<bucket>/<prefix>")
+        fail(Code.MODEL_NOT_FOUND, f"{address!r} is not an S3 address; write s3://<bucket>/<prefix>")
     return bucket, prefix.strip("/")
 
 
@@ -59,7 +59,7 @@ def secret(arn: str) -> str:
     parts = arn.split(":")
     region = ["--region", parts[3]] if len(parts) > 6 and parts[3] else []
     words = ["secretsmanager", "get-secret-value", "--secret-id", arn, *region]
-    return run([*words, "--query", "SecretString", "--output", "text"], code=Code.TOKEN).strip()
+    return run([*words, "--query", "SecretString", "--output", "text"], code=Code.HUB_TOKEN).strip()
 
 
 def run(words: Sequence[str], *, code: Optional[Code] = None) -> str:
@@ -75,7 +75,7 @@ def run_bytes(words: Sequence[str], *, code: Optional[Code] = None) -> bytes:
             ["aws", *words], capture_output=True, check=False, stdin=subprocess.DEVNULL, env=environment
         )
     except OSError as error:
-        fail(code or Code.UNREACHABLE, f"the AWS CLI cannot be started: aws: {error.strerror}")
+        fail(code or Code.SOURCE_UNREACHABLE, f"the AWS CLI cannot be started: aws: {error.strerror}")
     if ended.returncode:
         _refuse(words, ended.stderr.decode("utf-8", "replace"), code)
     return ended.stdout
@@ -84,5 +84,5 @@ def run_bytes(words: Sequence[str], *, code: Optional[Code] = None) -> bytes:
 def _refuse(words: Sequence[str], said: str, code: Optional[Code]) -> NoReturn:
     lines = [line for line in said.splitlines() if line.strip()] or ["it printed nothing"]
     missing = any(sign in said for sign in _NOT_THERE)
-    chosen = code or (Code.NOT_THERE if missing else Code.UNREACHABLE)
+    chosen = code or (Code.MODEL_NOT_FOUND if missing else Code.SOURCE_UNREACHABLE)
     fail(chosen, f"`aws {' '.join(words)}` failed: {' '.join(lines[-2:])}")

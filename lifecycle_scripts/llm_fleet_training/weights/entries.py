@@ -58,7 +58,7 @@ def choose(entries: Sequence[Entry], place: str, *, weights: bool, pickles: bool
     top = [entry for entry in entries if "/" not in entry.path and not _is(entry.path, _NOT_MODELS)]
     small = [entry for entry in top if _is(entry.path, _SMALL)]
     if not any(entry.path == "config.json" for entry in small):
-        fail(Code.SOURCE, f"{place} has no config.json: {_some(entries)}")
+        fail(Code.MODEL_FORMAT, f"{place} has no config.json: {_some(entries)}")
     if not weights:
         return [entry for entry in small if is_small(entry.path)]
     safe = [entry for entry in top if _is(entry.path, _WEIGHTS) and not _is(entry.path, _TWICE)]
@@ -66,9 +66,12 @@ def choose(entries: Sequence[Entry], place: str, *, weights: bool, pickles: bool
         return safe + [entry for entry in small if not entry.path.endswith(".bin.index.json")]
     older = [entry for entry in top if is_pickle(entry.path) and not _is(entry.path, _TWICE)]
     if older and not pickles:
-        fail(Code.SOURCE, f"{place} has weights only as pickle files ({_some(older)}), which can run code when read")
+        fail(
+            Code.MODEL_FORMAT,
+            f"{place} has weights only as pickle files ({_some(older)}), which can run code when read",
+        )
     if not older:
-        fail(Code.SOURCE, f"{place} has no weights: {_some(entries)}")
+        fail(Code.MODEL_FORMAT, f"{place} has no weights: {_some(entries)}")
     return older + small
 
 

@@ -112,6 +112,6 @@ def _library() -> Any:
     try:
         found: Any = importlib.import_module("huggingface_hub")
     except ImportError as error:
-        fail(Code.PACKAGE, f"huggingface_hub cannot be imported: {error}")
+        fail(Code.PYTHON_PACKAGE, f"huggingface_hub cannot be imported: {error}")
     importlib.import_module("huggingface_hub.utils").disable_progress_bars()  # Thousands of lines in a log.
     return found

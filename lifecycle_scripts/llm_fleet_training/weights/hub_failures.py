@@ -40,12 +40,12 @@ class HubFailures:
         status = _status(error)
         found = self._known(kinds, status) or self._by_status(error, status)
         if found is None and any(kind in _NO_CONNECTION for kind in kinds):
-            found = (Code.UNREACHABLE, f"{self._endpoint} cannot be reached: {self._words(error)}")
+            found = (Code.SOURCE_UNREACHABLE, f"{self._endpoint} cannot be reached: {self._words(error)}")
         if found is None and isinstance(error, (OSError, ValueError)):
-            found = (Code.UNREACHABLE, f"{self._model} of {self._endpoint}: {self._words(error)}")
+            found = (Code.SOURCE_UNREACHABLE, f"{self._model} of {self._endpoint}: {self._words(error)}")
         if found is None:
             raise error
-        restartable = status in _BUSY or (begun and found[0] is Code.UNREACHABLE)
+        restartable = status in _BUSY or (begun and found[0] is Code.SOURCE_UNREACHABLE)
         # Without the chain: a traceback of the library contains headers.
         raise Failure(found[0], found[1], final=not restartable) from None
 
@@ -53,18 +53,21 @@ class HubFailures:
         causes: Tuple[Tuple[str, Callable[[], Tuple[Code, str]]], ...] = (
             (
                 "HFValidationError",
-                lambda: (Code.NOT_THERE, f"{self._model!r} is not an id of the Hub; write <owner>/<name>"),
+                lambda: (Code.MODEL_NOT_FOUND, f"{self._model!r} is not an id of the Hub; write <owner>/<name>"),
             ),
-            ("RevisionNotFoundError", lambda: (Code.NOT_THERE, f"{self._model} has no revision {self._revision!r}")),
+            (
+                "RevisionNotFoundError",
+                lambda: (Code.MODEL_NOT_FOUND, f"{self._model} has no revision {self._revision!r}"),
+            ),
             ("GatedRepoError", lambda: self._gated(status)),
-            ("DisabledRepoError", lambda: (Code.NOT_THERE, f"{self._model} was disabled by the Hub")),
+            ("DisabledRepoError", lambda: (Code.MODEL_NOT_FOUND, f"{self._model} was disabled by the Hub")),
             ("RepositoryNotFoundError", self._missing),
         )
         return next((words() for kind, words in causes if kind in kinds), None)
 
     def _gated(self, status: Optional[int]) -> Tuple[Code, str]:
         if self._token is None or status == 401:
-            return Code.TOKEN, f"{self._model} is gated, and no token is set"
+            return Code.HUB_TOKEN, f"{self._model} is gated, and no token is set"
         return (
             Code.LICENSE,
             f"{self._model} is gated, and the account of this token has no access: its license was not accepted, or "
@@ -74,18 +77,18 @@ class HubFailures:
     def _missing(self) -> Tuple[Code, str]:
         if self._token is None:
             return (
-                Code.NOT_THERE,
+                Code.MODEL_NOT_FOUND,
                 f"there is no public {self._kind} {self._model}, and no token is set",
             )
-        return Code.NOT_THERE, f"there is no {self._kind} {self._model}, or this token's account cannot see it"
+        return Code.MODEL_NOT_FOUND, f"there is no {self._kind} {self._model}, or this token's account cannot see it"
 
     def _by_status(self, error: Exception, status: Optional[int]) -> Optional[Tuple[Code, str]]:
         if status == 401:
-            return Code.TOKEN, f"the Hub rejects the token: {self._words(error)}"
+            return Code.HUB_TOKEN, f"the Hub rejects the token: {self._words(error)}"
         if status == 403:
             return Code.LICENSE, f"the Hub denies this token access to {self._model}: {self._words(error)}"
         if status in _BUSY:
-            return Code.UNREACHABLE, f"{self._endpoint} is busy (HTTP {status}): {self._words(error)}"
+            return Code.SOURCE_UNREACHABLE, f"{self._endpoint} is busy (HTTP {status}): {self._words(error)}"
         return None
 
     def _words(self, error: Exception) -> str:

@@ -25,7 +25,7 @@ def hub_token(file: Optional[Path]) -> Optional[str]:
         try:
             return _checked(file.read_text(encoding="utf-8"), str(file))
         except (OSError, UnicodeDecodeError) as error:
-            fail(Code.TOKEN, f"token file {file} cannot be read: {error}")
+            fail(Code.HUB_TOKEN, f"token file {file} cannot be read: {error}")
     arn = os.environ.get(SECRET_VARIABLE, "").strip()
     return _checked(aws.secret(arn), arn) if arn else None
 
@@ -33,5 +33,5 @@ def hub_token(file: Optional[Path]) -> Optional[str]:
 def _checked(text: str, origin: str) -> str:
     token = text.strip()
     if not token or any(sign.isspace() for sign in token) or token.startswith("{"):
-        fail(Code.TOKEN, f"{origin} has no token: it must contain only one word that begins with hf_")
+        fail(Code.HUB_TOKEN, f"{origin} has no token: it must contain only one word that begins with hf_")
     return token

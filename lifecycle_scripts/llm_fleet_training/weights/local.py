@@ -28,7 +28,7 @@ class LocalFolder:
                 if each.is_file():
                     found.append(Entry(path=each.name, size=each.stat().st_size))
         except OSError as error:
-            fail(Code.NOT_THERE, f"{self.place}: {error.strerror}")
+            fail(Code.MODEL_NOT_FOUND, f"{self.place}: {error.strerror}")
         return found
 
     def fetch(self, chosen: List[Entry], folder: Path) -> None:

@@ -22,11 +22,13 @@ def convert_pickles(folder: Path, names: Sequence[str]) -> None:
     for name in sorted(names):
         for weight, value in _read(folder / name).items():
             if not hasattr(value, "dtype"):
-                fail(Code.SOURCE, f"{folder / name}: {weight!r} is not a weight")
+                fail(Code.MODEL_FORMAT, f"{folder / name}: {weight!r} is not a weight")
             held[weight] = value
     kinds = sorted({str(value.dtype).split(".")[-1] for value in held.values() if value.is_floating_point()})
     if len(kinds) != 1 or kinds[0] not in WORDS:
-        fail(Code.SOURCE, f"weights of {folder} have type {', '.join(kinds)}; allowed is one of {', '.join(WORDS)}")
+        fail(
+            Code.MODEL_FORMAT, f"weights of {folder} have type {', '.join(kinds)}; allowed is one of {', '.join(WORDS)}"
+        )
     # Position tables, which older releases saved with the weights.
     floats = {name: value for name, value in held.items() if value.is_floating_point() and "rotary" not in name}
     write_shards(folder, {name: tuple(value.shape) for name, value in floats.items()}, kinds[0], floats.__getitem__)
@@ -40,8 +42,8 @@ def _read(place: Path) -> Dict[str, Any]:
     try:
         torch: Any = importlib.import_module("torch")
     except ImportError as error:
-        fail(Code.PACKAGE, f"torch, which reads {place.name}, cannot be imported: {error}")
+        fail(Code.PYTHON_PACKAGE, f"torch, which reads {place.name}, cannot be imported: {error}")
     try:
         return dict(torch.load(place, map_location="cpu", weights_only=True, mmap=True))
     except Exception as error:
-        fail(Code.SOURCE, f"{place} is not a file of weights: {str(error).splitlines()[0]}")
+        fail(Code.MODEL_FORMAT, f"{place} is not a file of weights: {str(error).splitlines()[0]}")

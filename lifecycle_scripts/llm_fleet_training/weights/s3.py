@@ -22,7 +22,7 @@ class S3Prefix:
         """Its objects; LFJ32 when there are none."""
         found = aws.listed(self.place)
         if not found:
-            fail(Code.NOT_THERE, f"no objects at {self.place}/")
+            fail(Code.MODEL_NOT_FOUND, f"no objects at {self.place}/")
         return found
 
     def fetch(self, chosen: List[Entry], folder: Path) -> None:

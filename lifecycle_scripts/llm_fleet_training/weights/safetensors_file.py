@@ -63,7 +63,7 @@ def _write(place: Path, shapes: Shapes, dtype: str, read: Callable[[str], Tensor
         opened.write(_header(shapes, word, width))
         for name in shapes:
             tensor = read(name).detach().to(device="cpu", dtype=kind).contiguous()
-            # numpy has no bfloat16; bytes are bytes.
+            # As bytes, because numpy has no bfloat16.
             opened.write(tensor.view(-1).view(torch.uint8).numpy().data)
 
 

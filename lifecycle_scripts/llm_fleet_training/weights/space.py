@@ -24,7 +24,7 @@ def check_room(folder: Path, needed: int, what: str) -> None:
     """LFJ11 when `folder` has less than `needed` bytes free for `what`."""
     free = shutil.disk_usage(folder).free
     if needed > free:
-        fail(Code.SPACE, f"{what} needs {in_words(needed)}, but {folder} has only {in_words(free)} free")
+        fail(Code.DISK_SPACE, f"{what} needs {in_words(needed)}, but {folder} has only {in_words(free)} free")
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def writing(folder: Path) -> Generator[None, None, None]:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            fail(Code.SPACE, f"{folder}: {error.strerror}")
+            fail(Code.DISK_SPACE, f"{folder}: {error.strerror}")
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            fail(Code.FOLDER, f"{error.filename or folder}: {error.strerror}")
+            fail(Code.OUTPUT_FOLDER, f"{error.filename or folder}: {error.strerror}")
         raise

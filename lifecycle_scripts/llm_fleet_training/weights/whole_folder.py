@@ -30,12 +30,14 @@ class WholeFolder:
         place = self.target / self.marker
         if not place.exists():
             if self.target.exists() and (not self.target.is_dir() or any(self.target.iterdir())):
-                fail(Code.FOLDER, f"{self.target} has files, but no {self.marker}: this command did not create it")
+                fail(
+                    Code.OUTPUT_FOLDER, f"{self.target} has files, but no {self.marker}: this command did not create it"
+                )
             return None
         try:
             said: Any = json.loads(place.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            fail(Code.FOLDER, f"{place} cannot be read: {error}")
+            fail(Code.OUTPUT_FOLDER, f"{place} cannot be read: {error}")
         return cast("Dict[str, Any]", said) if isinstance(said, dict) else {}
 
     @contextmanager
@@ -45,7 +47,7 @@ class WholeFolder:
             self.target.parent.mkdir(parents=True, exist_ok=True)
             lock = open(self._next_to("lock"), "w")  # noqa: SIM115 - held until the end
         except OSError as error:
-            fail(Code.FOLDER, f"{self.target.parent} cannot be written: {error.strerror}")
+            fail(Code.OUTPUT_FOLDER, f"{self.target.parent} cannot be written: {error.strerror}")
         with lock:
             self._lock(lock.fileno())
             self.part.mkdir(exist_ok=True)
@@ -86,6 +88,6 @@ class WholeFolder:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            fail(Code.FOLDER, f"another process writes {self.target}: wait until it has ended")
+            fail(Code.OUTPUT_FOLDER, f"another process writes {self.target}: wait until it has ended")
         except OSError:
             pass  # A file system without locks: Lustre mounted without `flock`.

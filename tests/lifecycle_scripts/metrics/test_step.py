@@ -143,7 +143,7 @@ def test_a_fleet_without_metrics_has_no_step_and_takes_an_older_ones_program_awa
             "no metric of llm-fleet-metrics.service in /run/llm-fleet-metrics/status.json",
         ),
         ({"values": 0}, Code.METRICS_SERVICE, "no metric of llm-fleet-metrics.service in"),
-        ({"trouble": "logs returned 403"}, Code.METRICS_NOT_TAKEN, "logs returned 403"),
+        ({"trouble": "logs returned 403"}, Code.METRICS_REJECTED, "logs returned 403"),
         ({"broken": ["gpu"], "absent": {"gpu": "lost"}}, Code.METRICS_SOURCE, "gpu: lost"),
     ],
 )

@@ -70,7 +70,7 @@ def test_a_fetch_that_was_killed_leaves_nothing_that_is_used(root: Path) -> None
 
 def test_a_changed_file_is_refused_and_not_kept(root: Path) -> None:
     stored(root, ARCHIVE).parent.joinpath("enroot-1.0.tar.gz").write_bytes(b"an Archive\n")
-    failure = refused(Code.DOWNLOAD_CHANGED, fetch, node_of(root), "enroot", match="has 11 bytes with SHA-256")
+    failure = refused(Code.DOWNLOAD_CHECKSUM, fetch, node_of(root), "enroot", match="has 11 bytes with SHA-256")
     reported(2, failure, "do not use the file: run `llm-fleet mirror check`, find out who changed it")
     assert [path for path in (root / CACHE.lstrip("/")).rglob("*") if path.is_file()] == []
 
@@ -78,13 +78,16 @@ def test_a_changed_file_is_refused_and_not_kept(root: Path) -> None:
 @pytest.mark.parametrize(
     ("says", "code"),
     [
-        ("fatal error: An error occurred (404) when calling the HeadObject operation: Not Found", Code.DOWNLOAD_GONE),
-        ("fatal error: An error occurred (NoSuchBucket) when calling the GetObject operation", Code.DOWNLOAD_GONE),
+        (
+            "fatal error: An error occurred (404) when calling the HeadObject operation: Not Found",
+            Code.DOWNLOAD_NOT_FOUND,
+        ),
+        ("fatal error: An error occurred (NoSuchBucket) when calling the GetObject operation", Code.DOWNLOAD_NOT_FOUND),
         (
             "fatal error: An error occurred (403) when calling the HeadObject operation: Forbidden",
-            Code.DOWNLOAD_REFUSED,
+            Code.DOWNLOAD_DENIED,
         ),
-        ("download failed: Unable to locate credentials", Code.DOWNLOAD_REFUSED),
+        ("download failed: Unable to locate credentials", Code.DOWNLOAD_DENIED),
         ('fatal error: Could not connect to the endpoint URL: "https://mirror.s3…"', Code.DOWNLOAD_UNREACHABLE),
         ("fatal error: Connect timeout on endpoint URL", Code.DOWNLOAD_UNREACHABLE),
     ],
@@ -97,7 +100,7 @@ def test_what_the_mirror_says_is_reported_by_its_remedy(root: Path, says: str, c
 
 def test_a_mirror_that_lacks_the_file_is_reported(root: Path) -> None:
     (root / "s3/mirror/our/debs" / ARCHIVE.sha256 / "enroot-1.0.tar.gz").unlink()
-    failure = refused(Code.DOWNLOAD_GONE, fetch, node_of(root), "enroot")
+    failure = refused(Code.DOWNLOAD_NOT_FOUND, fetch, node_of(root), "enroot")
     assert failure.final
 
 
@@ -141,7 +144,7 @@ def test_many_files_come_side_by_side_and_one_that_fails_is_reported(root: Path)
     places = fetch_files(node_of(root, *files), files)
     assert [place.read_text() for place in places] == [str(n) for n in range(9)]
     lost = download("lost", b"lost", "https://x.example/lost.deb")
-    refused(Code.DOWNLOAD_GONE, fetch_files, node_of(root, *files, lost), [*files, lost], match="lost")
+    refused(Code.DOWNLOAD_NOT_FOUND, fetch_files, node_of(root, *files, lost), [*files, lost], match="lost")
 
 
 def test_the_file_for_this_system_is_found(root: Path) -> None:

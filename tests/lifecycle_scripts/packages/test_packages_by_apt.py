@@ -212,7 +212,7 @@ def test_a_changed_file_is_never_given_to_apt(root: Path, node: Node) -> None:
     changed.write_bytes(changed.read_bytes()[:-1] + b"!")
     with pytest.raises(Failure, match=r"s3://mirror/our/debs/[0-9a-f]{64}/tool_3.0-1_amd64.deb has") as failure:
         install(node, ["tool"])
-    assert failure.value.code is Code.DOWNLOAD_CHANGED
+    assert failure.value.code is Code.DOWNLOAD_CHECKSUM
     assert not is_installed(node.host, "tool")
     assert not list((root / "var/cache").rglob("tool*.deb"))
 

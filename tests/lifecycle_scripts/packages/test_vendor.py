@@ -112,7 +112,7 @@ def test_a_server_that_is_busy_is_requested_again(tmp_path: Path, server: Vendor
 @pytest.mark.parametrize("status", ["404", "403", "410"])
 def test_a_file_that_is_gone_is_reported_at_once(tmp_path: Path, server: Vendor, status: str) -> None:
     server.mood = [status] * 9
-    refused(Code.DOWNLOAD_GONE, get, tmp_path, server, match=f"the server returned {status}")
+    refused(Code.DOWNLOAD_NOT_FOUND, get, tmp_path, server, match=f"the server returned {status}")
     assert len(server.ranges) == 1
 
 
@@ -132,7 +132,7 @@ def test_a_place_where_no_one_answers_is_reported(tmp_path: Path, server: Vendor
 
 def test_another_file_of_the_same_size_is_refused_and_begun_again(tmp_path: Path, server: Vendor) -> None:
     server.content = CONTENT[::-1]
-    refused(Code.DOWNLOAD_CHANGED, get, tmp_path, server)
+    refused(Code.DOWNLOAD_CHECKSUM, get, tmp_path, server)
     server.content = CONTENT
     fetched = fetch(
         make(tmp_path, downloads=Downloads("vendor", None, (download("tool", CONTENT, server.url, kind="wheel"),))),
@@ -142,7 +142,7 @@ def test_another_file_of_the_same_size_is_refused_and_begun_again(tmp_path: Path
 
 
 def test_a_file_longer_than_pinned_is_refused(tmp_path: Path, server: Vendor) -> None:
-    refused(Code.DOWNLOAD_CHANGED, get, tmp_path, server, CONTENT[:100], match="more than the pinned 100 bytes")
+    refused(Code.DOWNLOAD_CHECKSUM, get, tmp_path, server, CONTENT[:100], match="more than the pinned 100 bytes")
 
 
 def test_a_line_too_slow_is_given_up(tmp_path: Path, server: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,7 +180,7 @@ def test_a_controller_that_is_silent_is_reported(tmp_path: Path, monkeypatch: py
     [
         (
             "slurmd: error: _fetch_child: failed to fetch remote configs: Protocol authentication error",
-            Code.MUNGE_REFUSED,
+            Code.MUNGE_REJECTED,
         ),
         ("error: Munge decode failed: Expired credential", Code.MUNGE_CLOCK),
         ("error: Munge decode failed: Rewound credential", Code.MUNGE_CLOCK),
@@ -251,7 +251,7 @@ def answer(dns: socket.socket, code: int) -> None:
 
 
 @pytest.mark.usefixtures("impatient", "port")
-@pytest.mark.parametrize(("offset", "code"), [(-3600.0, Code.MUNGE_CLOCK), (None, Code.MUNGE_REFUSED)])
+@pytest.mark.parametrize(("offset", "code"), [(-3600.0, Code.MUNGE_CLOCK), (None, Code.MUNGE_REJECTED)])
 def test_a_wrong_clock_is_reported_from_a_wrong_key(
     tmp_path: Path, offset: float | None, code: Code, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,7 +46,7 @@ def test_roots_files_are_out_of_reach(open_folder: Path) -> None:
     (open_folder / "authorized_keys").symlink_to(secret)
     with pytest.raises(Failure, match="Permission denied") as failure:
         in_process_of(Host(), UNPRIVILEGED, "/", lambda host: _write(open_folder / "authorized_keys"))
-    assert failure.value.code is Code.HOME_UNFIT
+    assert failure.value.code is Code.HOME_UNUSABLE
     assert secret.read_text() == "root's"
 
 
@@ -57,7 +57,7 @@ def test_a_failure_comes_back_whole() -> None:
 
 
 def test_a_defect_comes_back_with_its_place() -> None:
-    refused(Code.UNFORESEEN, in_process_of, Host(), UNPRIVILEGED, "/", _defect, match="in _defect")
+    refused(Code.UNEXPECTED_ERROR, in_process_of, Host(), UNPRIVILEGED, "/", _defect, match="in _defect")
 
 
 def test_a_killed_process_is_reported() -> None:

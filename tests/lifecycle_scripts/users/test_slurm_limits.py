@@ -204,7 +204,7 @@ def test_verify_reads_back_and_names_what_differs(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     STEP.apply(node)
     file(tmp_path, "/records", records(node).replace('"MaxJobs": "8"', '"MaxJobs": "80"'))
-    refused(Code.SLURM_LIMITS, STEP.verify, node, match="research is without MaxJobs=8")
+    refused(Code.SLURM_LIMITS, STEP.verify, node, match="research lacks MaxJobs=8")
 
 
 def test_limits_that_no_one_enforces_are_no_limits(tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ def test_addresses_that_the_platform_lists_are_names_too(node: Node) -> None:
 def test_verify_finds_a_user_without_the_key(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/fsx/home/bob/.ssh/authorized_keys", "", 0o600)
-    refused(Code.HOME_UNFIT, STEP.verify, node)
+    refused(Code.HOME_UNUSABLE, STEP.verify, node)
 
 
 def test_verify_goes_by_a_login_and_not_by_files(node: Node) -> None:
@@ -277,7 +277,7 @@ def test_without_host_keys_it_says_so(node: Node, monkeypatch: pytest.MonkeyPatc
 def test_an_unmounted_file_system_is_reported(node: Node) -> None:
     file(node.host.root, "/proc/self/mounts", "")
     for action in (STEP.apply, STEP.verify):
-        refused(Code.HOME_UNFIT, action, node)
+        refused(Code.HOME_UNUSABLE, action, node)
 
 
 def test_without_shared_storage_host_keys_are_accepted_at_the_first_connection(tmp_path: Path) -> None:
@@ -296,8 +296,8 @@ def test_without_shared_storage_host_keys_are_accepted_at_the_first_connection(t
 
 def test_it_is_skipped_without_users_or_ssh(tmp_path: Path) -> None:
     without = make(tmp_path)
-    assert "the platform lets its own user" in (STEP.skip(replace(without, hook=ON_INIT_COMPLETE)) or "")
-    assert "could be kept on" in (STEP.skip(replace(without, hook=ON_CREATE)) or ""), "nothing is shared"
+    assert "the platform sets up ssh between nodes" in (STEP.skip(replace(without, hook=ON_INIT_COMPLETE)) or "")
+    assert "share no file system" in (STEP.skip(replace(without, hook=ON_CREATE)) or ""), "nothing is shared"
     assert STEP.skip(make(tmp_path, users=[ALICE])) == "the node has no ssh"
     program(tmp_path, "ssh", SSH)
     assert STEP.skip(make(tmp_path, users=[ALICE])) is None

@@ -150,7 +150,7 @@ def test_keys_that_the_user_added_stay(node: Node) -> None:
 def test_verify_finds_a_key_taken_out(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/fsx/home/alice/.ssh/authorized_keys", "")
-    refused(Code.HOME_UNFIT, STEP.verify, node)
+    refused(Code.HOME_UNUSABLE, STEP.verify, node)
 
 
 def test_verify_finds_a_missing_user(node: Node) -> None:
@@ -186,7 +186,7 @@ def test_sudo_without_sudo_on_the_node_is_reported(tmp_path: Path) -> None:
 def test_homes_are_not_put_below_an_empty_mount_point(node: Node) -> None:
     file(node.host.root, "/proc/self/mounts", "overlay / overlay rw 0 0\n")
     for action in (STEP.apply, STEP.verify):
-        refused(Code.HOME_UNFIT, action, node, match="nothing is mounted on /fsx")
+        refused(Code.HOME_UNUSABLE, action, node, match="nothing is mounted on /fsx")
     assert not node.host.path("/fsx").exists()
 
 

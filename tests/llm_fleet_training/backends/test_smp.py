@@ -89,7 +89,7 @@ def test_a_configuration_that_does_not_fit_is_reported(tmp_path: Path, words: An
         ({"pipeline_parallel": 2}, Code.DEGREES),
         ({"context_parallel": 2}, Code.DEGREES),
         ({"context_parallel": 4, "shard_degree": 6}, Code.DEGREES),
-        ({"context_parallel": 3, "shard_degree": 3}, Code.SEQUENCE),
+        ({"context_parallel": 3, "shard_degree": 3}, Code.SEQUENCE_LENGTH),
         ({"activation_checkpointing": "selective"}, Code.BACKEND),
     ],
 )

@@ -1,4 +1,4 @@
-"""Tensor parallel times data parallel on CPUs over gloo, for tests and drills; results are the same to the bit."""
+"""Tensor parallel times data parallel on CPUs over gloo, for tests and drills; results are bit-identical."""
 
 from __future__ import annotations
 

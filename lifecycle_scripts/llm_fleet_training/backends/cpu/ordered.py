@@ -1,4 +1,4 @@
-"""Sums over processes, added in order of rank, so that results are the same to the bit."""
+"""Sums over processes, added in order of rank, so that results are bit-identical."""
 
 # pyright: basic, reportMissingImports=false
 from __future__ import annotations

@@ -18,7 +18,7 @@ def make(settings: Settings, config: ModelConfig) -> Backend:
         raise
     except ImportError as error:  # `fully_shard` and `distribute_tensor` are in these modules since PyTorch 2.6.
         fail(
-            Code.PACKAGE,
+            Code.PYTHON_PACKAGE,
             f"the PyTorch of {sys.executable} has no FSDP2, which needs PyTorch 2.7 or newer: {error}",
             shared=True,
         )

@@ -34,7 +34,7 @@ def make(settings: Settings, config: ModelConfig) -> Backend:
     parts = 2 * settings.context_parallel
     if settings.context_parallel > 1 and settings.sequence_length % parts:
         fail(
-            Code.SEQUENCE,
+            Code.SEQUENCE_LENGTH,
             f"sequence length {settings.sequence_length} is not divisible by {parts}, which context parallel needs",
             shared=True,
         )

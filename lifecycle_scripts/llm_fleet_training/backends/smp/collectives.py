@@ -1,6 +1,6 @@
 """Chooses the collectives: SMDDP on p4d and p4de, NCCL on other instances.
 
-Since 2.3.0 SMDDP refuses to be imported on other instances (data-parallel-release-notes); AWS's own HyperPod adapter
+Since 2.3.0 SMDDP cannot be imported on other instances (data-parallel-release-notes); AWS's own HyperPod adapter
 for NeMo falls back to NCCL when the import fails, as `auto` does here.
 """
 
@@ -22,7 +22,7 @@ def collectives() -> str:
     if requested == "nccl":
         return "nccl"
     try:
-        import_module("smdistributed.dataparallel.torch.torch_smddp")  # Makes `smddp` known to torch.distributed.
+        import_module("smdistributed.dataparallel.torch.torch_smddp")  # Registers `smddp` with torch.distributed.
     except Exception as error:  # ImportError, or an exception of the library on an unsupported instance.
         if requested == "smddp":
             fail(Code.SMP_BACKEND, f"smddp does not run on {os.uname().nodename}: {error}")
