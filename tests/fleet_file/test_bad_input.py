@@ -13,7 +13,7 @@ GROUPS = "clusters.ml.groups"
 
 @dataclass(frozen=True)
 class Bad:
-    """An edit of the good fleet file that makes it bad in one way."""
+    """An edit of the valid fleet file that makes it invalid in one way."""
 
     what: str
     old: str
@@ -303,7 +303,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.what)
-def test_bad_input_is_reported(bad: Bad) -> None:
+def test_invalid_input_is_reported(bad: Bad) -> None:
     with pytest.raises(FleetError) as caught:
         parse_fleet(edited(bad.old, bad.new))
     problems = {(problem.where, problem.code.value): problem for problem in caught.value.problems}
@@ -312,7 +312,7 @@ def test_bad_input_is_reported(bad: Bad) -> None:
     assert len(caught.value.problems) == 1, str(caught.value)
 
 
-def test_groups_and_their_file_system_share_an_az() -> None:
+def test_groups_and_their_file_system_must_share_an_az() -> None:
     apart = edited(
         "az: usw2-az4, compute_cidr: 10.1.0.0/23", "azs: [usw2-az4, usw2-az2]", "count: 4", "count: 4, az: usw2-az2"
     )
@@ -323,12 +323,12 @@ def test_groups_and_their_file_system_share_an_az() -> None:
     assert "move the group to usw2-az4" in problem.remedy
 
 
-def test_lustre_needs_a_network() -> None:
+def test_lustre_requires_a_network() -> None:
     with pytest.raises(FleetError) as caught:
         parse_fleet(edited("network: {az: usw2-az4, compute_cidr: 10.1.0.0/23}", "network: none"))
     assert [(problem.code.value, problem.where) for problem in caught.value.problems] == [("LF529", "storage.fsx")]
 
 
-def test_the_good_file_is_good() -> None:
+def test_the_unedited_file_is_valid() -> None:
     fleet = parse_fleet(GOOD)
     assert fleet.hyperpod_clusters["ml"].by_name["workers"].name == "workers"

@@ -1,4 +1,4 @@
-"""Each bad input of an inference service in a fleet file gives one error, with its code and its place."""
+"""Each invalid input of an inference service in a fleet file is reported once, with its code and path."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -188,7 +188,7 @@ BAD: dict[str, Bad] = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_one_error(what: str) -> None:
+def test_each_is_reported_once(what: str) -> None:
     bad = BAD[what]
     with pytest.raises(FleetError) as rejected:
         parse_fleet(edited_text(GOOD, *bad.edits))
@@ -198,5 +198,5 @@ def test_one_error(what: str) -> None:
     assert rejected.value.subject
 
 
-def test_the_service_of_these_tests_is_good() -> None:
+def test_the_unedited_service_is_valid() -> None:
     parse_fleet(GOOD)

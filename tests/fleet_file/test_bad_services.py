@@ -147,11 +147,11 @@ def test_one_error_at_its_key_with_its_remedy(what: str):
         ((COUNT, "hosts: fargate"), "Fargate has no Neuron devices"),
     ],
 )
-def test_words_from_elsewhere_have_their_remedy(edits: tuple[str, ...], remedy: str):
+def test_keys_of_other_tools_are_reported_with_a_remedy(edits: tuple[str, ...], remedy: str):
     assert any(remedy in problem.remedy for problem in problems(*edits))
 
 
-SLIPS = {
+MISTAKES = {
     "a front of a misspelt key": (("http: true", "htp: true"), "LF110"),
     "a certificate by another word": (
         ("http: true", "cert: 'arn:aws:acm:us-west-2:111122223333:certificate/a'"),
@@ -172,14 +172,14 @@ SLIPS = {
 }
 
 
-@pytest.mark.parametrize("slip", SLIPS)
-def test_one_slip_one_report(slip: str):
-    edits, code = SLIPS[slip]
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_one_mistake_is_reported_once(mistake: str):
+    edits, code = MISTAKES[mistake]
     assert [problem.code.value for problem in problems(*edits)] == [code]
 
 
-def test_remedies_speak_the_files_words():
-    """No remedy names an attribute, or a class method, of the construct that has another key in the file."""
+def test_remedies_use_the_keys_of_the_file():
+    """No remedy names an attribute or a class method of Python that has another key in the file."""
     attributes = {name for name in ServiceConfig.model_fields if ServiceConfig.key_of(name) != name and "_" in name}
     texts = " ".join(str(problem) for edits, *_ in BAD.values() for problem in problems(*edits))
     for word in (
@@ -196,7 +196,7 @@ def test_remedies_speak_the_files_words():
 
 
 @pytest.mark.parametrize(("region", "zones"), [("us-west-2", "usw2"), ("eu-north-1", "eun1"), ("mars-1", "usw2")])
-def test_a_file_without_a_network_is_shown_one_that_services_can_use(region: str, zones: str):
+def test_the_remedy_for_a_missing_network_is_valid_for_services(region: str, zones: str):
     found = problems("us-west-2", region, "network: {azs: [usw2-az1, usw2-az2]}\n", "")
     (problem,) = [each for each in found if each.code is Code.MISSING_KEY]
     written = f"network: {{azs: [{zones}-az1, {zones}-az2]}}"

@@ -1,4 +1,4 @@
-"""An endpoint's operations in the fleet file: short forms, units, and each mistake at its key."""
+"""An endpoint's operations in the fleet file: short forms, units, and errors at their keys."""
 
 import pytest
 
@@ -22,12 +22,12 @@ def more(text: str) -> tuple[str, str]:
         ("time_to_live: 4 hours", "time_to_live: 240 minutes"),
     ],
 )
-def test_short_forms_are_long_ones(short: str, long: str) -> None:
+def test_short_forms_are_equivalent_to_long_forms(short: str, long: str) -> None:
     assert problems(*more(short)) == ()
     assert endpoint(*more(short)) == endpoint(*more(long))
 
 
-def test_units() -> None:
+def test_units_are_converted() -> None:
     parsed = endpoint(*more("time_to_live: 2 days\n    alarms: {model_latency: 800 ms, idle: 12 hours}"))
     assert parsed.time_to_live_seconds == 2 * 86400
     assert (parsed.alarms.model_latency_seconds, parsed.alarms.idle_hours) == (0.8, 12)
@@ -54,7 +54,7 @@ def test_units() -> None:
         ("alarms: {server_error_percent: 0}", "alarms.server_error_percent", "LF958"),
     ],
 )
-def test_a_mistake_is_reported_at_its_key(text: str, where: str, code: str) -> None:
+def test_an_error_is_reported_at_its_key(text: str, where: str, code: str) -> None:
     (problem,) = problems(*more(text))
     assert (problem.where, problem.code.value) == (f"endpoints.gpt-j.{where}", code)
     assert problem.remedy

@@ -13,7 +13,7 @@ INF2 = "instance: ml.inf2.xlarge"
 TUTORIAL = "s3://huggingface-sagemaker-models/transformers/4.12.3/pytorch/1.9.1/gpt-j/model.tar.gz"
 
 
-def test_the_file_of_these_tests_is_good() -> None:
+def test_the_unedited_file_is_valid() -> None:
     assert problems() == ()
 
 
@@ -30,11 +30,11 @@ def test_the_file_of_these_tests_is_good() -> None:
         ),
     ],
 )
-def test_short_forms_are_long_ones(short: str, long: str) -> None:
+def test_short_forms_are_equivalent_to_long_forms(short: str, long: str) -> None:
     assert endpoint(MODEL, short) == endpoint(MODEL, long)
 
 
-def test_where_the_model_is() -> None:
+def test_locations_of_the_model() -> None:
     assert endpoint().model.source is EndpointModelSource.HUB
     assert endpoint(MODEL, f"model: {TARBALL}").model.source is EndpointModelSource.TARBALL
     own = endpoint(MODEL, "model: {bucket: models, key: gpt-j/model.tar.gz}").model
@@ -42,7 +42,7 @@ def test_where_the_model_is() -> None:
     assert own.on({"models": ("our-models", "arn:key")}).location == "s3://our-models/gpt-j/model.tar.gz"
 
 
-def test_units_and_kinds() -> None:
+def test_units_are_converted_and_kinds_are_set() -> None:
     parsed = endpoint(
         *(MODEL, "model: {s3: s3://my-models/gpt-j/, parameters: 6 B}"),
         *(INSTANCE, f"{INF2}\n    volume: 100 GiB\n    start_time: 900 s\n    logs: 7 days\n    image: tgi"),
@@ -63,7 +63,7 @@ def test_units_and_kinds() -> None:
         (("network: none", "network: {azs: [usw2-az1]}", INSTANCE, f"{INSTANCE}\n    network: false"), False),
     ],
 )
-def test_it_is_in_the_fleets_network_where_there_is_one(edits: tuple[str, ...], expected: bool) -> None:
+def test_it_is_in_the_fleets_network_if_the_file_has_one(edits: tuple[str, ...], expected: bool) -> None:
     fleet = parse_fleet(edited(*edits))
     endpoint = fleet.endpoints["gpt-j"]
     assert endpoint.in_fleet(fleet.name).name == "test-gpt-j"
@@ -145,7 +145,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("edits", "code", "where", "words"), BAD.values(), ids=BAD)
-def test_each_mistake_is_reported_once_at_its_key(edits: tuple[str, ...], code: str, where: str, words: str) -> None:
+def test_each_error_is_reported_once_at_its_key(edits: tuple[str, ...], code: str, where: str, words: str) -> None:
     (problem,) = problems(*edits)
     assert problem.code.value == code, str(problem)
     place = AT if where or "nnn" not in edits[1] else f"endpoints.{edits[1].strip(' :')}"

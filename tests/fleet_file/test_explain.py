@@ -39,7 +39,7 @@ Path_ = tuple[str | int, ...]
 
 
 def places(value: Any, path: Path_ = ()) -> Iterator[Path_]:
-    """Return the path of every value, the whole document's excepted."""
+    """Yield the path of every value except the document itself."""
     if path:
         yield path
     if isinstance(value, dict):
@@ -68,7 +68,7 @@ def around(values: Any, path: Path_) -> Any:
 
 
 @pytest.mark.parametrize("file", FULL, ids=lambda file: file.name)
-def test_no_value_anywhere_brings_out_foreign_words(file: Path) -> None:
+def test_no_error_text_contains_words_of_pydantic(file: Path) -> None:
     values = parse(file.read_text(), subject=str(file)).data
     tried = reported = 0
     for path in places(values):
@@ -88,7 +88,7 @@ def test_no_value_anywhere_brings_out_foreign_words(file: Path) -> None:
     assert reported > tried / 2
 
 
-def test_every_error_type_that_the_models_can_raise_has_its_words() -> None:
+def test_every_error_type_that_the_models_can_raise_has_a_message() -> None:
     possible = {error for kind in _schema_types(Fleet.__pydantic_core_schema__) for error in _ERRORS[kind]}
     assert possible - set(KNOWN_TYPES) == set()
 
@@ -96,7 +96,7 @@ def test_every_error_type_that_the_models_can_raise_has_its_words() -> None:
 _ERRORS: dict[str, set[str]] = {
     "any": set(),
     "bool": {"bool_type"},
-    "datetime": set(),  # Of fields that only Python has.
+    "datetime": set(),  # Only for fields that the fleet file does not have.
     "default": set(),
     "definition-ref": set(),
     "definitions": set(),
@@ -122,7 +122,7 @@ _ERRORS: dict[str, set[str]] = {
     "dataclass-args": set(),
     "dataclass-field": set(),
 }
-"""By the kinds of pydantic-core's schema: which errors each can raise in strict JSON. A kind that is not here fails."""
+"""The errors that each kind of pydantic-core's schema can raise in strict JSON. A missing kind fails the test."""
 
 
 def _schema_types(schema: Any) -> set[str]:

@@ -22,7 +22,7 @@ def problems(text: str) -> list[Problem]:
     return list(caught.value.problems)
 
 
-def test_every_parallelcluster_mounts_them():
+def test_every_parallelcluster_mounts_the_volumes():
     fleet = parse_fleet(edited(*storage("apps: {mount: /apps, quota: 512 GiB}, tools: {mount: /tools}")))
     home = fleet.storage.home
     assert home is not None
@@ -59,17 +59,17 @@ def test_every_parallelcluster_mounts_them():
         ),
     ],
 )
-def test_what_cannot_be(edits: tuple[str, ...], code: str, where: str):
+def test_invalid_volumes_are_reported(edits: tuple[str, ...], code: str, where: str):
     assert (code, where) in {(problem.code.value, problem.where) for problem in problems(edited(*edits))}
 
 
-def test_a_cluster_of_its_own_cannot_take_the_name():
+def test_storage_of_a_cluster_cannot_have_the_name_of_a_volume():
     own = "kind: parallelcluster\n    storage: {apps: {type: Ebs, mount: /own, settings: {Size: 40}}}"
     (problem,) = problems(edited(*storage("apps: {mount: /apps}"), "kind: parallelcluster", own))
     assert problem.where == "clusters.pc.storage.apps"
 
 
-def test_one_that_hyperpod_cannot_mount():
+def test_volumes_are_rejected_with_a_hyperpod_cluster():
     home = "  home: {volumes: {apps: {mount: /apps}}}"
     text = good_fleet.edited("storage:\n", f"storage:\n{home}\n")
     (problem,) = problems(text)
@@ -77,7 +77,7 @@ def test_one_that_hyperpod_cannot_mount():
     assert "remove `volumes`" in problem.remedy
 
 
-def test_users_and_volumes_do_not_meet_where_home_is_elsewhere():
+def test_a_user_may_have_the_name_of_a_volume_if_home_is_mounted_elsewhere():
     users = "kind: parallelcluster\n    users: {alice: {uid: 2001}}"
     text = edited(*storage("alice: {mount: /apps}", "mount: /homes"), "kind: parallelcluster", users)
     assert parse_fleet(text).storage.home is not None

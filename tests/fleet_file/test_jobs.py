@@ -1,4 +1,4 @@
-"""Jobs of a fleet file: their partitions, errors that only the file can have, and that each is reported once."""
+"""Jobs of a fleet file: their partitions, and errors that only the file can have, each reported once."""
 
 import json
 import re
@@ -151,22 +151,22 @@ def test_each_is_reported_once_at_its_key(name: str):
     assert remedy in found[0].remedy
 
 
-def test_all_of_a_job_is_reported_at_once():
+def test_all_errors_of_a_job_are_reported_together():
     found = problems(*with_keys("nodes: 9\ntensor_parallel: 3\nsequence_length: 9000\nsteps: 0\nlearning_rate: 3"))
     codes = [problem.code.value for problem in found]
     assert sorted(codes) == ["LF852", "LF856", "LF860", "LF870", "LF870"]
-    found = problems(*with_keys("tensor_parallel: 3\nmicro_batch: 0"))  # numbers together wait for each of them
+    found = problems(*with_keys("tensor_parallel: 3\nmicro_batch: 0"))  # combined rules require valid numbers
     assert [problem.code.value for problem in found] == ["LF870"]
 
 
-def test_what_follows_from_a_slip_is_not_reported():
-    found = problems(*with_keys("tensor_parallel: '32'\nglobal_batch: 4"))  # which 32 divides, and the default does not
+def test_consequences_of_a_mistake_are_not_reported():
+    found = problems(*with_keys("tensor_parallel: '32'\nglobal_batch: 4"))  # divisible for 32, but not for the default
     assert [(problem.code.value, problem.where) for problem in found] == [("LF113", "jobs.llama.tensor_parallel")]
     found = problems(*with_keys("export: {service: chat}"), "batch_size: 4", "batch_size: 64")
     assert [(problem.code.value, problem.where) for problem in found] == [("LF720", "services.chat.instance")]
 
 
-def test_remedies_of_the_file_pass_when_they_are_followed():
+def test_the_file_is_valid_after_a_remedy_is_applied():
     (problem,) = problems(*with_keys("tensor_parallel: 3"))
     (key, value) = re.findall(r"`(\w+): (\d+)`", problem.remedy)[0]
     assert problems(*with_keys(f"{key}: {value}")) == ()
@@ -179,14 +179,14 @@ def test_remedies_of_the_file_pass_when_they_are_followed():
     assert (problem.code.value, "`server: hugging-face-vllm`" in problem.remedy) == ("LF873", True)
 
 
-def test_where_an_export_is_compiled():
+def test_the_environment_of_an_export_is_found():
     own = "environments: {mine: {kind: container, image: 'me/mine:1', use: export}, any"
     parsed = run(*with_keys("export: {service: chat}"), "environments: {any", own)
     assert (parsed.partition.exports_for, parsed.partition.environments) == (None, ("mine", "any"))
     assert run().partition.exports_for == ()
 
 
-def test_a_good_file_has_no_problems_and_its_run_all_defaults():
+def test_a_valid_file_has_no_problems_and_the_run_has_all_defaults():
     assert problems() == ()
     parsed = run(
         *with_keys("export: {service: chat, environment: any}\ncheckpoint: {mirror: 's3://our-checkpoints/x'}")
@@ -206,7 +206,7 @@ def test_a_good_file_has_no_problems_and_its_run_all_defaults():
     assert parsed.export.environment == "any"
 
 
-def test_an_export_without_a_service_has_a_services_defaults():
+def test_an_export_without_a_service_has_the_defaults_of_services():
     own = "to: 's3://our-models/mine', instance: inf2.8xlarge, batch_size: 2, environment: any"
     parsed = run(*with_keys(f"export: {{{own}}}")).export
     assert parsed is not None
@@ -218,7 +218,7 @@ def test_an_export_without_a_service_has_a_services_defaults():
     )
 
 
-def test_a_queue_is_a_partition():
+def test_a_queue_of_parallelcluster_is_a_partition():
     two = ("clusters:\n", f"clusters:\n{TALK}{TRAINING}\n")
     (problem,) = problems(*two)
     assert (problem.code, problem.where) == ("LF111", "jobs.llama.cluster")
@@ -234,12 +234,12 @@ def test_a_queue_is_a_partition():
     assert problem.code == "LF868"
 
 
-def test_groups_of_one_partition_are_counted_together():
+def test_nodes_of_all_groups_of_a_partition_are_counted():
     more = WORKERS + "\n      more: {role: compute, type: ml.trn1.32xlarge, count: 2, partition: trn1}"
     assert run(WORKERS, more).partition.nodes == 6
 
 
-def test_the_size_may_be_in_a_file(tmp_path: Path):
+def test_the_model_size_can_be_in_a_config_file(tmp_path: Path):
     config = {
         "model_type": "llama",
         "hidden_size": 2048,

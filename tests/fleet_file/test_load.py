@@ -25,7 +25,7 @@ def test_the_parser_without_libyaml_reads_the_same(path: Path, monkeypatch: pyte
     assert document.parse(text, subject=path.name) == expected
 
 
-def test_scripts_are_found_from_where_the_file_is(tmp_path: Path) -> None:
+def test_scripts_are_found_relative_to_the_file(tmp_path: Path) -> None:
     for folder in ("fleets", "mine"):
         (tmp_path / folder).mkdir()
     (tmp_path / "mine/on_init_complete.sh").touch()
@@ -50,7 +50,7 @@ def test_values_are_resolved() -> None:
     assert fleet.hyperpod_clusters["ml-cluster"].running_groups[1].on_init_complete == "on_init_complete.sh"
 
 
-def test_import_is_a_data_repository_of_the_whole() -> None:
+def test_import_is_a_data_repository_of_the_whole_file_system() -> None:
     fleet = parse_fleet(edited("throughput: 250 MB/s/TiB", "throughput: 250 MB/s/TiB, import: s3://my-data"))
     assert fleet.storage.fsx is not None
     (repository,) = fleet.storage.fsx.repositories
@@ -71,7 +71,7 @@ def test_import_is_a_data_repository_of_the_whole() -> None:
         ("", ", lifecycle: none", None, None),
     ],
 )
-def test_lifecycle_is_the_groups_own_or_the_clusters(
+def test_lifecycle_of_a_group_has_priority_over_that_of_the_cluster(
     cluster: str, group: str, create: str | None, complete: str | None
 ) -> None:
     fleet = parse_fleet(edited("kind: hyperpod", f"kind: hyperpod\n    {cluster}", "count: 4", f"count: 4{group}"))
@@ -79,7 +79,7 @@ def test_lifecycle_is_the_groups_own_or_the_clusters(
     assert (workers.on_create, workers.on_init_complete) == (create, complete)
 
 
-def test_models_are_frozen() -> None:
+def test_models_are_immutable() -> None:
     fleet = parse_fleet(GOOD)
     with pytest.raises(ValidationError, match="frozen"):
         fleet.region = "us-east-1"  # pyright: ignore[reportAttributeAccessIssue]

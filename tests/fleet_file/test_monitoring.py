@@ -1,4 +1,4 @@
-"""`monitoring:` in a fleet file: errors with path and remedy, and events of clusters."""
+"""`monitoring:` in a fleet file: errors with their paths and remedies, and events of clusters."""
 
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,7 @@ WRONG: list[tuple[Any, str, str, str]] = [
 
 
 @pytest.mark.parametrize(("monitoring", "code", "where", "words"), WRONG)
-def test_a_slip_is_reported_at_its_key(tmp_path: Path, monitoring: Any, code: str, where: str, words: str) -> None:
+def test_an_error_is_reported_at_its_key(tmp_path: Path, monitoring: Any, code: str, where: str, words: str) -> None:
     with pytest.raises(FleetError) as raised:
         load(tmp_path, monitoring)
     reported = [(problem.code.value, problem.where) for problem in raised.value.problems]
@@ -87,13 +87,13 @@ def test_a_slip_is_reported_at_its_key(tmp_path: Path, monitoring: Any, code: st
     assert words in f"{raised.value.problems[0].remedy} {raised.value.problems[0].allowed}"
 
 
-def test_nothing_to_watch_is_reported(tmp_path: Path) -> None:
+def test_a_fleet_with_nothing_to_monitor_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FleetError) as raised:
         load(tmp_path, {}, clusters={}, storage={})
     assert [problem.code.value for problem in raised.value.problems] == ["LF1190"]
 
 
-def test_a_stack_of_that_name_is_taken(tmp_path: Path) -> None:
+def test_a_cluster_cannot_have_the_name_of_the_monitoring_stack(tmp_path: Path) -> None:
     with pytest.raises(FleetError) as raised:
         load(tmp_path, {}, clusters={"monitoring": MONITORED["clusters"]["train"]})
     assert "LF124" in [problem.code.value for problem in raised.value.problems]
@@ -120,7 +120,7 @@ def test_short_forms_and_every_threshold_reach_the_construct(tmp_path: Path) -> 
     }
 
 
-def test_clusters_are_watched_unless_left_out_and_only_for_what_they_have(tmp_path: Path) -> None:
+def test_clusters_are_monitored_unless_excluded_and_only_for_what_they_have(tmp_path: Path) -> None:
     fleet = load(tmp_path, {"metrics": "cloudwatch", "budget": {"monthly": "1 USD"}})
     assert fleet.monitoring is not None
     assert fleet.monitoring.watched_of(fleet.clusters) == ["train"]

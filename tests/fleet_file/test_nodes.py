@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_all_of_it_is_read(folder: Path) -> None:
+def test_all_settings_are_read(folder: Path) -> None:
     cluster = load_fleet(folder / "fleet.yaml").hyperpod_clusters["ml"]
     assert cluster.accounting_database is None
     assert cluster.reports is NodeReports.S3
@@ -109,16 +109,16 @@ def test_all_of_it_is_read(folder: Path) -> None:
         ("retries: 2", "retries: 11", "LF426", "scripts.own.steps.tools.retries"),
     ],
 )
-def test_a_mistake_is_reported_once_where_it_is(folder: Path, old: str, new: str, code: str, where: str) -> None:
+def test_a_mistake_is_reported_once_at_its_key(folder: Path, old: str, new: str, code: str, where: str) -> None:
     assert problems(with_settings(old, new), folder) == [(code, f"clusters.ml.{where}")]
 
 
-def test_local_accounting_needs_no_other_key() -> None:
+def test_local_accounting_requires_no_other_key() -> None:
     assert problems(edited("kind: hyperpod\n", "kind: hyperpod\n    accounting: local\n")) == []
 
 
-def test_files_are_looked_for_where_the_fleet_file_is(folder: Path) -> None:
-    assert problems(with_settings()) == [], "no directory, no look"
+def test_files_are_searched_relative_to_the_fleet_file(folder: Path) -> None:
+    assert problems(with_settings()) == [], "without a directory, files are not checked"
     assert problems(with_settings(), folder) == []
     (folder / "steps/tools.sh").write_bytes(b"#!/bin/bash\r\n")
     assert problems(with_settings(), folder) == [("LF425", "clusters.ml.scripts.own.steps.tools.script")]
@@ -131,25 +131,25 @@ def test_files_are_looked_for_where_the_fleet_file_is(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"schema_version": 1, "files": [{}]}'])
-def test_a_lock_file_that_is_none(folder: Path, text: str) -> None:
+def test_an_invalid_or_missing_lock_file_is_reported(folder: Path, text: str) -> None:
     (folder / "lock.json").write_text(text)
     assert set(problems(with_settings(), folder)) == {("LF427", "clusters.ml.downloads.lock")}
     (folder / "lock.json").unlink()
     assert problems(with_settings(), folder) == [("LF427", "clusters.ml.downloads.lock")]
 
 
-def test_neuron_is_installed_only_from_what_is_pinned(folder: Path) -> None:
+def test_neuron_is_installed_only_from_pinned_packages(folder: Path) -> None:
     text = with_settings('release: "2.28.1"', 'release: "2.28.1", host: install')
     assert problems(text, folder) == [("LF453", "clusters.ml.neuron.host")]
 
 
-def test_neuron_needs_neuron_devices(folder: Path) -> None:
+def test_neuron_requires_neuron_devices(folder: Path) -> None:
     assert problems(with_settings("ml.trn1.32xlarge", "ml.c5.large"), folder) == [
         ("LF452", "clusters.ml.neuron.release")
     ]
 
 
-def test_a_misspelled_instance_type_does_not_make_neuron_s_devices_missing(folder: Path) -> None:
+def test_a_misspelled_instance_type_is_not_reported_as_missing_neuron_devices(folder: Path) -> None:
     assert problems(with_settings("ml.trn1.32xlarge", "ml.trn1.23xlarge"), folder) == [
         ("LF507", "clusters.ml.groups.workers.type")
     ]
@@ -163,12 +163,12 @@ def test_a_misspelled_instance_type_does_not_make_neuron_s_devices_missing(folde
     ],
     ids=["no scripts", "scripts in S3"],
 )
-def test_settings_that_are_written_to_no_node_are_errors(folder: Path, edits: tuple[str, str]) -> None:
+def test_settings_without_lifecycle_scripts_of_llm_fleet_are_errors(folder: Path, edits: tuple[str, str]) -> None:
     keys = ["users", "s3_mounts", "neuron", "downloads", "scripts.skip", "scripts.own"]
     assert problems(with_settings(*edits), folder) == [("LF429", f"clusters.ml.{key}") for key in keys]
 
 
-def test_a_mirror_may_be_a_whole_bucket_and_vendors_may_be_used() -> None:
+def test_a_mirror_can_be_a_whole_bucket_and_is_optional() -> None:
     whole = parse_fleet(with_settings("s3://my-mirror/packages/", "s3://my-mirror")).hyperpod_clusters["ml"].downloads
     assert whole is not None
     assert (whole.mirror_name, whole.mirror_prefix) == ("my-mirror", None)
@@ -177,7 +177,7 @@ def test_a_mirror_may_be_a_whole_bucket_and_vendors_may_be_used() -> None:
     assert vendors.mirror_name is None
 
 
-def test_a_misspelled_word_for_local_accounting_suggests_the_right_one() -> None:
+def test_a_misspelled_local_accounting_gets_a_suggestion() -> None:
     with pytest.raises(FleetError) as raised:
         parse_fleet(edited("kind: hyperpod\n", "kind: hyperpod\n    accounting: locl\n"))
     (problem,) = raised.value.problems

@@ -53,11 +53,11 @@ def test_short_forms_and_defaults():
         (("{az: usw2-az4}", "{az: usw2-az4, internet: none}"), "LF915", "notebooks.lab.repositories[0].url"),
     ],
 )
-def test_mistakes_are_reported_at_their_keys(edits: tuple[str, ...], code: str, where: str):
+def test_errors_are_reported_at_their_keys(edits: tuple[str, ...], code: str, where: str):
     assert problems(*edits) == [(code, where)]
 
 
-def test_a_closed_network_gets_the_endpoint_that_notebooks_call():
+def test_a_closed_network_gets_the_endpoint_for_notebooks():
     git = "https://git-codecommit.us-west-2.amazonaws.com/v1/repos/lab"
     edits: tuple[Any, ...] = ("{az: usw2-az4}", "{az: usw2-az4, internet: none}")
     edits += ("https://github.com/aws/amazon-sagemaker-examples.git", git)

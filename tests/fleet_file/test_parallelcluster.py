@@ -22,7 +22,7 @@ def problems_of(*edits: str, directory: Path | None = None) -> list[Problem]:
     return list(caught.value.problems)
 
 
-SLIPS: dict[str, tuple[tuple[str, ...], str, str]] = {
+MISTAKES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "no kind": ((f"    {KIND}\n", ""), "LF111", f"{PC}.kind"),
     "a kind without a value": ((KIND, "kind:"), "LF112", f"{PC}.kind"),
     "another kind": ((KIND, "kind: pcs"), "LF114", f"{PC}.kind"),
@@ -126,15 +126,15 @@ SLIPS: dict[str, tuple[tuple[str, ...], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("slip", SLIPS)
-def test_one_slip_is_reported_once_where_it_is(slip: str) -> None:
-    edits, code, where = SLIPS[slip]
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_one_mistake_is_reported_once_at_its_key(mistake: str) -> None:
+    edits, code, where = MISTAKES[mistake]
     problems = problems_of(*edits)
     assert [(problem.code.value, problem.where) for problem in problems] == [(code, where)], problems
     assert problems[0].remedy
 
 
-def test_numbers_may_be_texts_where_the_schema_takes_them() -> None:
+def test_numbers_can_be_text_if_parallelclusters_schema_accepts_it() -> None:
     settings = "{Size: '200', VolumeType: io1, Iops: '4000'}"
     assert parse_fleet(edited(KIND, f"{KIND}\n    storage: {{a: {{type: Ebs, mount: /a, settings: {settings}}}}}"))
 
@@ -153,13 +153,13 @@ def test_numbers_may_be_texts_where_the_schema_takes_them() -> None:
         (KIND, f"{KIND}\n    SharedStorage: []", "write `storage`"),
     ],
 )
-def test_the_words_of_others_are_understood(old: str, new: str, hint: str) -> None:
+def test_keys_of_hyperpod_and_of_parallelclusters_configuration_get_a_suggestion(old: str, new: str, hint: str) -> None:
     reported = [problem for problem in problems_of(old, new) if problem.code.value == "LF110"]
     assert len(reported) == 1
     assert hint in reported[0].remedy
 
 
-def test_keys_of_a_parallelcluster_in_a_hyperpod_suggest_the_other_kind() -> None:
+def test_keys_of_parallelcluster_in_a_hyperpod_cluster_suggest_the_other_kind() -> None:
     reported = [problem for problem in problems_of(KIND, "kind: hyperpod") if problem.code.value == "LF110"]
     assert [problem.path[-1] for problem in reported] == ["head", "queues"]
     assert all("`kind: parallelcluster`" in problem.remedy for problem in reported)
@@ -171,7 +171,7 @@ def test_a_misspelled_key_without_a_type_hides_no_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoilt", "remedy"),
+    ("changed", "remedy"),
     [
         ("min: 5, max: 4", "write max 5 or more, or min 4 or less"),
         ("max: 4, capacity: capacity-block, reservation: cr-0123456789abcdef0", "for both min and max"),
@@ -182,26 +182,26 @@ def test_a_misspelled_key_without_a_type_hides_no_error() -> None:
         ("memory: 4800 GiB", "write 498073 MiB"),
     ],
 )
-def test_remedies_are_in_the_words_of_the_file(spoilt: str, remedy: str) -> None:
-    (problem,) = problems_of(QUEUE, f"type: trn1.32xlarge, {spoilt}")
+def test_remedies_use_the_keys_of_the_file(changed: str, remedy: str) -> None:
+    (problem,) = problems_of(QUEUE, f"type: trn1.32xlarge, {changed}")
     assert remedy in problem.remedy
     assert "_" not in problem.remedy
 
 
 @pytest.mark.parametrize(("kind", "likely"), [("pcluster", "parallelcluster"), ("sagemaker", "hyperpod")])
-def test_a_kind_by_another_name_suggests_the_right_one(kind: str, likely: str) -> None:
+def test_an_unknown_kind_gets_a_suggestion(kind: str, likely: str) -> None:
     (problem, *_) = [each for each in problems_of(KIND, f"kind: {kind}") if each.code.value == "LF114"]
     assert problem.allowed == "hyperpod, parallelcluster"
     assert likely in problem.remedy
 
 
-def test_a_short_root_volume_is_a_size() -> None:
+def test_the_short_form_of_a_root_volume_is_its_size() -> None:
     head = parse_fleet(edited("m5.xlarge", "m5.xlarge, root_volume: 1 TiB")).parallelclusters["pc"].head_node
     assert head.root_volume is not None
     assert head.root_volume.size_gib == 1024
 
 
-def test_a_queue_of_one_kind_is_its_own_compute_resource() -> None:
+def test_a_queue_with_one_instance_type_is_one_compute_resource() -> None:
     queue = parse_fleet(edited(QUEUE, f"{QUEUE}, hyperthreading: false")).parallelclusters["pc"].queue_of["trn1"]
     (resource,) = queue.compute_resources
     assert (resource.name, resource.types, resource.max_count) == ("trn1", ("trn1.32xlarge",), 4)
@@ -214,19 +214,19 @@ def test_a_queue_of_one_kind_is_its_own_compute_resource() -> None:
     assert group.enabled
 
 
-def test_a_node_with_efa_takes_one_address() -> None:
-    """Half of a /27 has 11 addresses to give: 8 nodes, the head node and a spare fit, though each has 9 interfaces."""
+def test_a_node_with_efa_requires_one_address() -> None:
+    """Half of a /27 has 11 free addresses: enough for 8 nodes, the head node and a spare, each with 9 interfaces."""
     assert parse_fleet(edited("10.1.0.0/23", "10.1.0.0/27", "max: 4", "max: 8"))
     too_many = problems_of("10.1.0.0/23", "10.1.0.0/27", "max: 4", "max: 12")
     assert [problem.code.value for problem in too_many] == ["LF220"]
 
 
-def test_a_file_of_what_is_deployed_that_is_not_there_is_reported(tmp_path: Path) -> None:
+def test_a_missing_file_in_deployed_is_reported(tmp_path: Path) -> None:
     (problem,) = problems_of(KIND, f"{KIND}\n    deployed: nowhere.json", directory=tmp_path)
     assert (problem.code.value, problem.where) == ("LF680", f"{PC}.deployed")
 
 
-def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
+def test_errors_have_the_line_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "fleet.yaml"
     path.write_text(edited(QUEUE, "type: trn1.2xlarge, efa: true, max: 4"))
     with pytest.raises(FleetError) as caught:

@@ -58,7 +58,7 @@ def words(**keys: Any) -> str:
     return str(error.value)
 
 
-def test_people_are_written_once_and_a_cluster_may_say_more_of_them() -> None:
+def test_users_of_the_fleet_and_of_a_cluster_are_merged() -> None:
     fleet = parsed(
         storage=FSX,
         users={"ada": {"uid": 2001}, "bob": {"uid": 2002}},
@@ -72,7 +72,7 @@ def test_people_are_written_once_and_a_cluster_may_say_more_of_them() -> None:
     assert list(b.people) == ["ada", "bob", "eve"]
 
 
-def test_two_users_with_one_id_in_the_keys_of_the_file() -> None:
+def test_two_users_with_one_id_are_reported_at_the_keys_of_the_file() -> None:
     text = words(
         storage=FSX, clusters={"a": hyperpod(users={"ada": {"uid": 2001}}), "b": hyperpod(users={"bob": {"uid": 2001}})}
     )
@@ -84,15 +84,15 @@ def test_two_users_with_one_id_in_the_keys_of_the_file() -> None:
 @pytest.mark.parametrize(
     ("storage", "users", "a", "b", "expected"),
     [
-        # One person, two ids: reported whether files are shared or not.
+        # One user with two ids: reported with and without shared files.
         ({}, {}, {"ada": {"uid": 2001}}, {"ada": {"uid": 2005}}, {"clusters.b.users.ada.uid": "LF1200"}),
         (FSX, {"ada": {"uid": 2001}}, {"ada": {"uid": 2001, "gid": 3000}}, {}, {"clusters.a.users.ada.gid": "LF1200"}),
-        # One id, two people: where files are shared, and always on one cluster.
+        # One id for two users: reported if files are shared, and always within one cluster.
         (FSX, {"ada": {"uid": 2001}}, {"bob": {"uid": 2001}}, {}, {"clusters.a.users.bob.uid": "LF1201"}),
         ({}, {"ada": {"uid": 2001}}, {"bob": {"uid": 2001}}, {}, {"clusters.a.users.bob.uid": "LF1201"}),
         ({}, {}, {"ada": {"uid": 2001}}, {"bob": {"uid": 2001}}, {}),
         ({}, {"ada": {"uid": 2001}, "bob": {"uid": 2001}}, {}, {}, {"users.bob.uid": "LF414"}),
-        # Ids and names that are taken, at the top of the file, too.
+        # Ids and names that are already used, also at the top of the file.
         ({}, {"ada": {"uid": 1000}}, {}, {}, {"users.ada.uid": "LF413"}),
         ({}, {"ada": {"uid": 65534}}, {}, {}, {"users.ada.uid": "LF413"}),
         ({}, {"ubuntu": {"uid": 2001}}, {}, {}, {"users.ubuntu": "LF412"}),
@@ -113,7 +113,7 @@ def test_two_users_with_one_id_in_the_keys_of_the_file() -> None:
         ),
     ],
 )
-def test_ids_and_homes(
+def test_ids_and_home_directories(
     storage: dict[str, Any], users: dict[str, Any], a: dict[str, Any], b: dict[str, Any], expected: dict[str, str]
 ) -> None:
     clusters = {"a": hyperpod(users=a), "b": hyperpod(users=b)}
@@ -121,7 +121,7 @@ def test_ids_and_homes(
     assert {place.removesuffix(".name"): code for place, code in found.items()} == expected
 
 
-def test_a_cluster_whose_nodes_run_nothing_cannot_have_the_fleets_people() -> None:
+def test_users_of_the_fleet_require_lifecycle_scripts() -> None:
     found = reported(users={"ada": {"uid": 2001}}, clusters={"a": hyperpod(lifecycle="none")})
     assert found == {"clusters.a.users": Code.NODE_SETTINGS_UNUSED.value}
 
@@ -139,13 +139,13 @@ def test_a_cluster_whose_nodes_run_nothing_cannot_have_the_fleets_people() -> No
         ({"lab": {"max_nodes": 4}}, "slurm_accounts.lab.max_nodes", "LF1"),
     ],
 )
-def test_accounts_that_slurm_would_reject(accounts: dict[str, Any], place: str, code: str) -> None:
+def test_accounts_that_slurm_rejects_are_reported(accounts: dict[str, Any], place: str, code: str) -> None:
     found = reported(clusters={"a": hyperpod(slurm_accounts=accounts)})
     where = {key.removesuffix(".name"): value for key, value in found.items()}
     assert where.get(f"clusters.a.{place}", "").startswith(code), found
 
 
-def test_that_no_user_can_submit_jobs_is_reported_and_a_misspelled_account_too() -> None:
+def test_a_user_without_an_account_or_with_an_unknown_account_is_reported() -> None:
     lab = {"lab": {"grp_tres": {"node": 16, "gres/gpu": 128}, "max_wall": "2 days", "fairshare": 10}}
     clusters = {"a": hyperpod(slurm_accounts=lab, users={"bob": {"uid": 2002, "account": "lba"}})}
     found = reported(users={"ada": {"uid": 2001}}, clusters=clusters)
@@ -174,7 +174,7 @@ def test_that_no_user_can_submit_jobs_is_reported_and_a_misspelled_account_too()
         ),
     ],
 )
-def test_limits_need_records_and_someone_who_enforces_them(cluster: dict[str, Any], code: str | None) -> None:
+def test_accounts_require_accounting_and_enforced_limits(cluster: dict[str, Any], code: str | None) -> None:
     assert reported(clusters={"a": cluster}) == ({"clusters.a.slurm_accounts": code} if code else {})
 
 
@@ -198,7 +198,7 @@ def test_limits_need_records_and_someone_who_enforces_them(cluster: dict[str, An
         ({"sssd_on_image": False}, "sssd_on_image", "LF1217"),
     ],
 )
-def test_directories(changed: dict[str, Any], key: str | None, code: str | None) -> None:
+def test_errors_in_directories_are_reported(changed: dict[str, Any], key: str | None, code: str | None) -> None:
     directory = {**DIRECTORY, **changed}
     clusters = {"a": hyperpod()}
     found = reported(users={"ada": {"uid": 2001}}, directory=directory, clusters=clusters)
@@ -207,7 +207,7 @@ def test_directories(changed: dict[str, Any], key: str | None, code: str | None)
     assert own == ({f"clusters.a.directory.{key}": code} if key else {})
 
 
-def test_the_authority_of_a_directory_is_a_file_that_is_there(tmp_path: Path) -> None:
+def test_the_ca_certificate_of_a_directory_must_be_a_valid_file(tmp_path: Path) -> None:
     directory = {**DIRECTORY, "ca_certificate": "ca.pem"}
     keys: dict[str, Any] = {"directory_of_file": tmp_path, "directory": directory}
     assert reported(**keys, clusters={"a": hyperpod()}) == {"directory.ca_certificate": "LF1214"}
@@ -218,7 +218,7 @@ def test_the_authority_of_a_directory_is_a_file_that_is_there(tmp_path: Path) ->
     assert "before scripts could copy" in words(**keys, clusters={"a": parallelcluster()})
 
 
-def test_parallelcluster_has_a_section_of_its_own_which_is_reported_once() -> None:
+def test_a_directory_and_parallelclusters_own_section_exclude_each_other() -> None:
     overrides = {"DirectoryService": {"DomainName": "corp.example.com"}}
     found = reported(directory=DIRECTORY, clusters={"a": parallelcluster(overrides=overrides)})
     assert found["directory"] == "LF1218"

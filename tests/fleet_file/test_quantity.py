@@ -29,7 +29,7 @@ from tests.fleet_file.good_training_job import problems
         (DAYS, "1 day", 1),
     ],
 )
-def test_read(quantity: Quantity, written: str, number: int) -> None:
+def test_a_quantity_is_read(quantity: Quantity, written: str, number: int) -> None:
     assert quantity.parse(written) == number
     assert quantity.parse(quantity.text(number)) == number
 
@@ -64,7 +64,7 @@ def test_a_number_out_of_range_is_reported_in_the_units_of_the_file() -> None:
         (SECONDS, "5 fortnights", "`30 min`"),
     ],
 )
-def test_rejected_with_the_right_form(quantity: Quantity, written: Any, remedy: str) -> None:
+def test_an_invalid_quantity_is_rejected_with_the_correct_form(quantity: Quantity, written: Any, remedy: str) -> None:
     with pytest.raises(PydanticCustomError) as caught:
         quantity.parse(written)
     context = caught.value.context
@@ -74,7 +74,7 @@ def test_rejected_with_the_right_form(quantity: Quantity, written: Any, remedy: 
     assert context["allowed"]
 
 
-def test_throughput_is_per_tib_or_of_the_whole() -> None:
+def test_throughput_is_per_tib_or_of_the_whole_file_system() -> None:
     assert read_throughput("250 MB/s/TiB").per_tib == 250
     assert read_throughput("250 MB/s/TiB").whole is None
     assert read_throughput("4 GB/s").whole == 4000
@@ -85,11 +85,11 @@ def test_throughput_is_per_tib_or_of_the_whole() -> None:
     ("written", "unit", "value"),
     [("2 nodes", "INSTANCE_COUNT", 2), ("1 node", "INSTANCE_COUNT", 1), ("25%", "CAPACITY_PERCENTAGE", 25)],
 )
-def test_batch(written: str, unit: str, value: int) -> None:
+def test_a_batch_size_is_a_number_or_a_percentage(written: str, unit: str, value: int) -> None:
     assert (BatchSize.read(written).unit, BatchSize.read(written).value) == (unit, value)
 
 
 @pytest.mark.parametrize("written", [3, "3", "x nodes", "-1%", None, True])
-def test_batch_without_unit(written: Any) -> None:
+def test_a_batch_size_requires_a_unit(written: Any) -> None:
     with pytest.raises(PydanticCustomError, match="nodes, or percent"):
         BatchSize.read(written)

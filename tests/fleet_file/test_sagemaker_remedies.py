@@ -21,17 +21,17 @@ def the_problem(text: str) -> Problem:
 
 
 @pytest.mark.parametrize("key", ["t" * 40, "my_text"])
-def test_the_key_that_is_suggested_for_a_name_is_valid(key: str) -> None:
+def test_the_suggested_key_is_valid(key: str) -> None:
     suggested = re.search(r"as the job's key, write '([^']+)'", the_problem(JOB.replace("  text:", f"  {key}:")).remedy)
     assert suggested
     parse_fleet(JOB.replace("  text:", f"  {suggested[1]}:"), directory=EXAMPLES)
 
 
-def test_a_fleets_name_that_is_too_long_is_reported_of_the_fleet() -> None:
+def test_a_fleet_name_that_is_too_long_is_reported_with_a_remedy_for_the_fleet() -> None:
     assert "shorten the fleet's name" in the_problem(JOB.replace("fleet: trainer", f"fleet: {'t' * 40}")).remedy
 
 
-def test_a_lifetime_that_is_too_long_is_not_to_be_made_longer() -> None:
+def test_the_remedy_for_a_long_time_to_live_is_valid() -> None:
     remedy = the_problem(ENDPOINT.replace("4 hours", "400 days")).remedy
     assert "at most 365 days" in remedy
     parse_fleet(ENDPOINT.replace("4 hours", "365 days"))

@@ -29,19 +29,19 @@ def values_of(path: Path) -> Any:
     return parse(path.read_text(), subject=str(path)).data
 
 
-def test_generated_schema_is_that_of_the_models() -> None:
+def test_the_generated_schema_is_up_to_date() -> None:
     file = ROOT / "schema/fleet.schema.json"
     if os.environ.get("UPDATE_GOLDEN"):
         file.write_text(schema_text())
     assert file.read_text() == schema_text(), "the models have changed: run `make golden`"
 
 
-def test_schema_is_one() -> None:
+def test_the_schema_is_valid() -> None:
     jsonschema.Draft202012Validator.check_schema(schema())
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.name)
-def test_good_files_are_good_to_loader_and_schema_alike(path: Path) -> None:
+def test_loader_and_schema_accept_valid_files(path: Path) -> None:
     assert load_fleet(path).region
     jsonschema.Draft202012Validator(schema()).validate(values_of(path))  # pyright: ignore[reportUnknownMemberType]
 
@@ -64,7 +64,7 @@ def test_examples_name_the_schema(path: Path) -> None:
         {"clusters": {"ml": {"kind": "hyperpod", "groups": {"c": {"role": "compute", "type": "trn1", "count": 1}}}}},
     ],
 )
-def test_schema_rejects(change: dict[str, Any]) -> None:
+def test_the_schema_rejects_invalid_files(change: dict[str, Any]) -> None:
     good = values_of(ROOT / "examples/hyperpod-trn1.yaml")
     assert not jsonschema.Draft202012Validator(schema()).is_valid({**good, **change})  # pyright: ignore[reportUnknownMemberType]
 
@@ -74,13 +74,13 @@ def test_every_key_is_described() -> None:
     assert silent == []
 
 
-def test_every_key_is_in_a_good_file() -> None:
+def test_every_key_is_used_in_a_valid_file() -> None:
     """The examples and the test data together use the whole schema."""
     written = {key for path in GOOD for key in keys_of(values_of(path), schema())}
     assert {(name, key) for name, key, _ in keys()} - written == set()
 
 
-def test_services_may_be_written_in_short() -> None:
+def test_the_schema_accepts_short_forms_of_services() -> None:
     service = {"model": "s3://my-models/tanuki-8b", "server": "tgi", "instance": "inf2.xlarge", "hosts": "ec2"}
     written = {"fleet": "f", "region": "us-west-2", "network": {"az": "usw2-az1"}, "services": {"chat": service}}
     validator = jsonschema.Draft202012Validator(schema())
@@ -90,7 +90,7 @@ def test_services_may_be_written_in_short() -> None:
         assert not validator.is_valid(spoilt), key  # pyright: ignore[reportUnknownMemberType]
 
 
-def test_instance_types_are_offered() -> None:
+def test_the_schema_lists_instance_types() -> None:
     group = schema()["$defs"]["InstanceGroup"]["properties"]
     assert set(group["type"]["enum"]) == set(group["types"]["items"]["enum"]) == set(instances())
     assert schema()["$defs"]["ServiceConfig"]["properties"]["instance"]["enum"] == neuron_instance_names()
@@ -125,5 +125,5 @@ def keys_of(values: Any, node: dict[str, Any], name: str = "Fleet") -> Iterator[
             if inner is not None:
                 yield name, str(key)  # pyright: ignore[reportUnknownArgumentType]
             below = inner or node.get("additionalProperties")
-            if isinstance(below, dict):  # Below `overrides` and the like, keys are not ours.
+            if isinstance(below, dict):  # Below `overrides` and similar keys, keys are those of other tools.
                 yield from keys_of(value, below, name)  # pyright: ignore[reportUnknownArgumentType]

@@ -31,21 +31,21 @@ def problems(tmp_path: Path, *edits: str) -> list[tuple[str, str]]:
         (("kind: hyperpod", f"{CLUSTER}scripts: {{folder: .}}"), "clusters.ml.scripts.folder"),
     ],
 )
-def test_a_script_that_is_not_there_is_reported_once(tmp_path: Path, edits: tuple[str, ...], where: str) -> None:
+def test_a_missing_script_is_reported_once(tmp_path: Path, edits: tuple[str, ...], where: str) -> None:
     assert problems(tmp_path, *edits) == [("LF403", where)]
 
 
-def test_scripts_begin_where_the_file_is(tmp_path: Path) -> None:
+def test_script_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own/start.sh").touch()
     assert problems(tmp_path, "kind: hyperpod", f"{CLUSTER}scripts: {{folder: own, entry_point: start.sh}}") == []
 
 
-def test_scripts_in_s3_are_not_looked_for(tmp_path: Path) -> None:
+def test_scripts_in_s3_are_not_checked(tmp_path: Path) -> None:
     assert problems(tmp_path, "kind: hyperpod", f"{CLUSTER}scripts: {{bucket: sagemaker-a, prefix: a}}") == []
 
 
-def test_the_legacy_configuration_is_known_by_its_file_and_needs_on_create(tmp_path: Path) -> None:
+def test_the_legacy_configuration_is_detected_by_its_file_and_requires_on_create(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     for name in ("on_create.sh", "on_init_complete.sh", "provisioning_parameters.json"):
         (tmp_path / "own" / name).touch()
@@ -59,6 +59,6 @@ def test_the_legacy_configuration_is_known_by_its_file_and_needs_on_create(tmp_p
     assert problems(tmp_path, "kind: hyperpod", legacy) == []
 
 
-def test_the_legacy_configuration_may_be_in_s3(tmp_path: Path) -> None:
+def test_the_legacy_configuration_can_be_in_s3(tmp_path: Path) -> None:
     scripts = f"{CLUSTER}scripts: {{bucket: sagemaker-a, prefix: a, provisioning_parameters: true}}"
     assert ("LF578", "clusters.ml.provisioning") in problems(tmp_path, "kind: hyperpod", scripts)

@@ -16,11 +16,11 @@ from tests.fleet_file.good_service import GOOD, MODEL, edited, problems, service
 COUNT = "count: 2"
 
 
-def test_the_file_of_these_tests_is_good():
+def test_the_unedited_file_is_valid():
     assert problems() == ()
 
 
-def test_short_forms_are_long_ones():
+def test_short_forms_are_equivalent_to_long_forms():
     topic = "arn:aws:sns:us-west-2:111122223333:pager"
     short = service("{kind: tgi, batch_size: 4}", "hugging-face-vllm", COUNT, f"hosts: ec2\n    alarms: {topic}")
     long = service(
@@ -40,13 +40,13 @@ def test_short_forms_are_long_ones():
         ("{hub: owner/tanuki-8b, compiled: true}", ModelSource.HUB, True),
     ],
 )
-def test_a_model_is_where_its_text_says(written: str, source: ModelSource, compiled: bool):
+def test_the_location_of_a_model_is_read_from_its_text(written: str, source: ModelSource, compiled: bool):
     model = service(MODEL, written, "inf2.xlarge", "inf2.8xlarge").model
     assert (model.source, model.is_compiled) == (source, compiled)
     assert model.size is not None, "its size is derived from its name"
 
 
-def test_a_server_without_a_kind_is_tgi():
+def test_the_default_server_is_tgi():
     assert service("kind: tgi, ", "").server.kind is ServerKind.TGI
 
 
@@ -60,10 +60,10 @@ def test_a_server_without_a_kind_is_tgi():
         ("min: 1", {"minimum": 1}, (2, 1, 2)),
     ],
 )
-def test_bounds_without_a_count_mean_the_same_in_the_file_and_in_python(
+def test_minimum_and_maximum_without_a_count_are_the_same_in_the_file_and_in_python(
     written: str, arguments: dict[str, Any], tasks: tuple[int, int, int]
 ):
-    """`min: 3, max: 6` was rejected in the file alone, for a `count` of 2 that no one had written (LF771)."""
+    """Once only the file rejected `min: 3, max: 6`, because of a default `count` of 2 (LF771)."""
     of_file = service(COUNT, written)
     in_python = ServiceSpec(model=Model(s3_uri=MODEL), instance_type="inf2.xlarge", **arguments)
     for spec in (of_file, in_python):
@@ -71,7 +71,7 @@ def test_bounds_without_a_count_mean_the_same_in_the_file_and_in_python(
         assert (spec.tasks.desired, spec.tasks.minimum, spec.tasks.maximum) == tasks
 
 
-def test_settings_are_what_was_written():
+def test_settings_are_the_written_ones():
     written = service("batch_size: 4", "payload_limit: 1 MiB, max_concurrent_requests: 8")
     assert written.server.settings == {"payload_limit_bytes": 1024 * 1024, "max_concurrent_requests": 8}
 
@@ -92,12 +92,12 @@ def test_managed_hosts_install_no_driver():
         ("{hub: our-models/tanuki-8b}", None),
     ],
 )
-def test_the_fleets_own_bucket_is_known_by_key_and_by_name(model: str, own: tuple[str, str] | None):
+def test_a_bucket_of_the_fleet_is_found_by_key_and_by_name(model: str, own: tuple[str, str] | None):
     fleet = parse_fleet(edited(MODEL, model, "inf2.xlarge", "inf2.8xlarge"))
     assert fleet.services["chat"].model.own_bucket(fleet.storage.buckets) == own
 
 
-def test_a_config_on_disk_says_how_large_a_model_is(tmp_path: Path):
+def test_the_model_size_is_read_from_a_config_file(tmp_path: Path):
     shape = {"hidden_size": 8192, "intermediate_size": 28672, "num_hidden_layers": 80, "num_attention_heads": 64}
     config = {**shape, "model_type": "llama", "num_key_value_heads": 8, "vocab_size": 32000}
     (tmp_path / "llama.json").write_text(json.dumps(config))
@@ -110,12 +110,12 @@ def test_a_config_on_disk_says_how_large_a_model_is(tmp_path: Path):
     assert (problem.code.value, problem.where) == ("LF718", "services.chat.model.config")
 
 
-def test_relative_paths_begin_where_the_file_is(tmp_path: Path):
+def test_paths_are_relative_to_the_file(tmp_path: Path):
     (tmp_path / "fleet.yaml").write_text(edited(MODEL, "{s3: s3://my-models/own, config: nowhere.json}"))
     with pytest.raises(Exception, match="cannot be read"):
         load_fleet(tmp_path / "fleet.yaml")
 
 
-def test_two_fleets_may_have_a_service_of_one_name():
+def test_the_name_of_a_service_contains_the_fleets_name():
     fleet = parse_fleet(GOOD)
     assert fleet.services["chat"].in_fleet(fleet.name, fleet.storage.buckets).name == "test-chat"

@@ -33,7 +33,7 @@ def reported(*edits: str) -> list[tuple[str, str]]:
     return []
 
 
-def test_the_word_names_the_fleet_s_own() -> None:
+def test_the_word_slurm_database_selects_the_database_of_the_fleet() -> None:
     fleet = parse_fleet(ACCOUNTED)
     for accounting in (fleet.hyperpod_clusters["ml"].accounting_database, fleet.parallelclusters["pc"].accounting):
         assert accounting is not None
@@ -110,11 +110,11 @@ HYPERPOD = "kind: hyperpod\n    accounting: slurm_database"
         ([PC, "kind: parallelcluster\n    accounting: {Uri: 'db:3306'}"], {("LF110", "clusters.pc.accounting.Uri")}),
     ],
 )
-def test_a_slip_is_reported_where_it_is(edits: list[str], expected: set[tuple[str, str]]) -> None:
+def test_an_error_is_reported_at_its_key(edits: list[str], expected: set[tuple[str, str]]) -> None:
     assert set(reported(*edits)) == expected
 
 
-def test_without_a_network_there_is_no_database() -> None:
+def test_a_database_requires_a_network() -> None:
     text = (
         "fleet: f\nregion: us-west-2\nnetwork: none\nstorage: {slurm_database: {}}\n"
         "clusters: {ml: {kind: hyperpod, groups: {c: {role: controller, type: ml.m5.xlarge, count: 1}}}}\n"

@@ -64,7 +64,7 @@ def reported(studio: dict[str, Any], **more: Any) -> dict[str, str]:
     return {problem.where: problem.code.value for problem in caught.value.problems}
 
 
-def test_an_empty_one_has_all_defaults():
+def test_an_empty_studio_has_all_defaults():
     studio = view({})
     assert (studio.domain_name, studio.idle_minutes, studio.instance_type) == ("lab-studio", 60, "ml.t3.medium")
     assert zones({}) == ("usw2-az4",)
@@ -72,7 +72,7 @@ def test_an_empty_one_has_all_defaults():
     assert view({"idle": "never"}).idle_minutes is None
 
 
-def test_people_have_the_ids_that_they_have_on_the_cluster():
+def test_users_have_the_same_ids_as_on_the_cluster():
     people: dict[str, Any] = {"alice": {}, "old": {}, "bob": {"uid": 10002}}
     ids = {name: (user.uid, user.gid) for name, user in view({"users": people, "clusters": ["train"]}).users.items()}
     assert ids == {"alice": (10001, 10009), "old": (None, None), "bob": (10002, None)}
@@ -107,26 +107,26 @@ def test_people_have_the_ids_that_they_have_on_the_cluster():
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_mistakes_are_reported_where_they_are(studio: dict[str, Any], where: str, code: str):
+def test_errors_are_reported_at_their_keys(studio: dict[str, Any], where: str, code: str):
     assert reported(studio) == {where: code}
 
 
-def test_it_needs_a_network():
+def test_studio_requires_a_network():
     assert reported({}, network="none", storage=None, clusters=None) == {"studio": "LF903"}
 
 
-def test_people_need_addresses():
+def test_users_require_addresses():
     people: dict[str, Any] = {f"user{number}": {} for number in range(20)}
     network = {"az": "usw2-az4", "cidr": "10.0.0.0/24", "compute_cidr": "10.1.0.0/26"}
     assert set(reported({"users": people}, network=network, clusters=None).values()) == {"LF220"}
 
 
-def test_each_user_may_take_four_addresses_and_home_directories_one():
+def test_each_user_requires_four_addresses_and_the_home_file_system_one():
     claims = studio_claims(3, zones=["usw2-az4"], home_efs=True, owner="studio")
     assert [(claim.addresses, claim.availability_zone_id) for claim in claims] == [(12, "usw2-az4"), (1, "usw2-az4")]
 
 
-def test_a_closed_network_has_the_endpoint_that_it_needs_and_no_way_around_it():
+def test_a_closed_network_gets_the_endpoint_for_studio_and_rejects_internet_access():
     closed = {"az": "usw2-az4", "internet": "none"}
     assert EndpointFeature.SAGEMAKER_WORK in endpoint_features(parsed({}, network=closed))
     assert EndpointFeature.SAGEMAKER_WORK not in endpoint_features(parsed({}))

@@ -27,7 +27,7 @@ def problems(text: str, directory: Path | None = None) -> list[tuple[str, str]]:
     return [(problem.code.value, problem.where) for problem in caught.value.problems]
 
 
-def test_everything_is_read(tmp_path: Path) -> None:
+def test_all_settings_are_read(tmp_path: Path) -> None:
     training = load_fleet(GOOD / "training.yaml").clusters["train"].training
     assert training is not None
     environments = {each.name: each for each in training.environments}
@@ -39,13 +39,13 @@ def test_everything_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("written", ["smp", "{environments: {smp: smp}}", "{environments: {smp: {kind: smp}}}"])
-def test_short_forms(written: str) -> None:
+def test_a_short_form_is_one_environment(written: str) -> None:
     training = parse_fleet(with_training(written, "ml.trn1.32xlarge", "ml.p5.48xlarge")).clusters["ml"].training
     assert training is not None
     assert [(each.name, each.kind) for each in training.environments] == [("smp", EnvironmentKind.SMP)]
 
 
-def test_the_image_of_a_service_is_for_exports() -> None:
+def test_an_environment_with_a_server_image_is_for_exports() -> None:
     written = "{environments: {any: {kind: container, image: 'x/y:1'}, out: {kind: server, server: tgi}}}"
     training = parse_fleet(with_training(written)).clusters["ml"].training
     assert training is not None
@@ -54,7 +54,7 @@ def test_the_image_of_a_service_is_for_exports() -> None:
     assert training.environments[1] == ServerEnvironment(name="out", server_kind=ServerKind.TGI)
 
 
-def test_all_but_environments() -> None:
+def test_environments_are_optional() -> None:
     training = parse_fleet(with_training("{}")).clusters["ml"].training
     assert training is not None
     assert not training.environments
@@ -80,14 +80,14 @@ def test_all_but_environments() -> None:
         ("{folder: /home/x}", "LF801", ".folder"),
     ],
 )
-def test_mistakes_are_reported_where_they_are_written(written: str, code: str, where: str) -> None:
+def test_errors_are_reported_at_their_keys(written: str, code: str, where: str) -> None:
     found = problems(
         with_training(written, "ml.trn1.32xlarge", "ml.p5.48xlarge") if "smp" in written else with_training(written)
     )
     assert (code, f"clusters.ml.training{where}") in found
 
 
-def test_the_lock_file_is_looked_into_and_each_mistake_reported_once(tmp_path: Path) -> None:
+def test_errors_in_the_lock_file_are_reported_once(tmp_path: Path) -> None:
     shutil.copy(GOOD / "training.lock.json", tmp_path / "lock.json")
     downloads = "    downloads: {lock: lock.json}\n"
     assert parse_fleet(with_training("neuron", downloads=downloads), directory=tmp_path)
@@ -98,15 +98,15 @@ def test_the_lock_file_is_looked_into_and_each_mistake_reported_once(tmp_path: P
     ]
 
 
-def test_without_downloads_nothing_can_be_installed() -> None:
+def test_environments_with_packages_require_downloads() -> None:
     assert problems(with_training("neuron")) == [("LF813", "clusters.ml.training.environments.neuron")]
 
 
-def test_a_runtime_of_nodes_that_run_no_script_is_an_error() -> None:
+def test_a_training_runtime_requires_lifecycle_scripts() -> None:
     assert problems(with_training("{}\n    lifecycle: none")) == [("LF429", "clusters.ml.training")]
 
 
-def test_a_parallelcluster_s_queues_and_system_are_looked_at() -> None:
+def test_queues_and_operating_system_of_a_parallelcluster_are_checked() -> None:
     storage = "    storage: {data: {type: FsxLustre, mount: /data, id: fs-0123456789abcdef0}}\n"
     own = "    training: {environments: {a: {kind: neuron, release: '2.29.1', groups: [trn1, head]}}}\n"
     text = parallelcluster("kind: parallelcluster\n", f"kind: parallelcluster\n{storage}{own}")

@@ -1,4 +1,4 @@
-"""Training jobs of the fleet file: short forms, the words of the SDK, and the resulting values of the construct."""
+"""Training jobs of the fleet file: short forms, hints for the SDK's keys, and the values of the construct."""
 
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def made(directory: Path, *edits: str) -> TrainingJobSpec:
-    """Return what the stack makes of the file so edited."""
+    """Return the training job of the file after these edits."""
     fleet = parse_fleet(edited(*edits), directory=directory)
     buckets = {"models": ("our-models", KEY)}
     lustre = ("fs-0123456789abcdef0", "abcdef12")
@@ -42,7 +42,7 @@ def values(described: TrainingJobSpec) -> dict[str, Any]:
     return described.model_dump(exclude={"source"})
 
 
-def test_the_file_makes_what_python_makes(directory: Path):
+def test_fleet_file_and_python_give_the_same_job(directory: Path):
     of_file, of_python = values(made(directory)), values(spec(directory))
     assert of_file.pop("name") == f"test-{of_python.pop('name')}"
     assert of_file == of_python
@@ -67,17 +67,17 @@ def test_the_file_makes_what_python_makes(directory: Path):
         ((COUNT, "capacity_retries: 3"), (COUNT, "capacity_retries: {attempts: 3}")),
     ],
 )
-def test_short_forms_are_the_long_ones(short: tuple[str, ...], long: tuple[str, ...], directory: Path):
+def test_short_forms_are_equivalent_to_long_forms(short: tuple[str, ...], long: tuple[str, ...], directory: Path):
     assert job(*short, directory=directory) == job(*long, directory=directory)
 
 
-def test_an_image_by_its_address():
+def test_an_image_can_be_set_by_its_address():
     address = "111122223333.dkr.ecr.us-west-2.amazonaws.com/train:1.0"
     image = job(IMAGE, f"image: {address}").image
     assert (image.kind, image.own_uri, image.version) == (TrainingImageKind.OWN, address, None)
 
 
-def test_the_folder_begins_where_the_file_is(directory: Path):
+def test_the_source_folder_is_relative_to_the_file(directory: Path):
     source = job(directory=directory).source
     assert source is not None
     assert source.path == directory / "train"
@@ -87,7 +87,7 @@ def test_the_folder_begins_where_the_file_is(directory: Path):
     assert (problem.where, problem.code) == ("training_jobs.gpt2.source.folder", "LF961")
 
 
-def test_channels_on_the_fleets_own_storage(directory: Path):
+def test_channels_can_use_the_storage_of_the_fleet(directory: Path):
     job = made(
         directory, TRAIN, "{a: {fsx: data/x, read_only: false}, b: {bucket: models, prefix: gpt2/}, c: {fsx: /}}"
     )
@@ -100,12 +100,12 @@ def test_channels_on_the_fleets_own_storage(directory: Path):
 
 
 @pytest.mark.parametrize("word", OF_TRAINING_JOB)
-def test_words_of_the_sdk_are_answered(word: str):
+def test_keys_of_the_sdk_are_reported_with_the_key_of_llm_fleet(word: str):
     (problem,) = [each for each in problems(COUNT, f"{word}: x") if each.path[-1] == word]
     assert (problem.code, problem.remedy) == ("LF110", OF_TRAINING_JOB[word])
 
 
-def test_no_word_from_elsewhere_is_a_key_of_ours():
+def test_no_key_of_the_sdk_is_a_key_of_llm_fleet():
     assert not set(OF_TRAINING_JOB) & set(TrainingJobConfig.keys())
     assert not set(OF_IMAGE) & {*TrainingImage.keys(), *TrainingImageKind}
     assert not set(OF_DISTRIBUTION) & {*Distribution.keys(), *DistributionKind}
@@ -149,14 +149,14 @@ def test_no_word_from_elsewhere_is_a_key_of_ours():
         ((IMAGE, "image: {kind: own}"), "image.uri", "LF960", "registry"),
     ],
 )
-def test_what_only_a_file_can_get_wrong(edits: tuple[str, ...], where: str, code: str, remedy: str):
+def test_errors_that_only_a_file_can_have(edits: tuple[str, ...], where: str, code: str, remedy: str):
     found = problems(*edits)
     at_place = [each for each in found if each.where == f"training_jobs.gpt2.{where}"]
     assert [each.code.value for each in at_place] == [code], [str(each) for each in found]
     assert remedy in at_place[0].remedy
 
 
-def test_requirements_are_not_fetched_from_a_closed_network(tmp_path: Path):
+def test_a_closed_network_cannot_download_requirements(tmp_path: Path):
     source_folder(tmp_path)
     (tmp_path / "train" / "requirements.txt").write_text("transformers\n")
     assert problems(directory=tmp_path) == ()
@@ -167,7 +167,7 @@ def test_requirements_are_not_fetched_from_a_closed_network(tmp_path: Path):
     assert problems(*inside, directory=tmp_path) == ()
 
 
-def test_the_network_has_room_for_the_instances():
+def test_addresses_of_the_instances_are_counted():
     (problem,) = problems(NETWORK, "{azs: [usw2-az1, usw2-az2], compute_cidr: 10.1.0.0/26}", COUNT, "count: 14")
     assert "gpt2" in str(problem)
     assert problems(NETWORK, "{azs: [usw2-az1, usw2-az2], compute_cidr: 10.1.0.0/26}") == ()

@@ -1,4 +1,4 @@
-"""An invalid value is unknown to the rules: its consequences are not reported, all other errors are."""
+"""An invalid value is unresolved for the rules: its consequences are not reported, all other errors are."""
 
 import math
 from dataclasses import replace
@@ -17,7 +17,7 @@ WORKERS = "clusters.ml.groups.workers"
 STEPS = "kind: hyperpod\n    scripts: {skip: [1, no_such_step]}"
 
 
-def test_every_part_of_what_is_not_known_is_not_known() -> None:
+def test_every_part_of_an_unknown_value_is_unknown() -> None:
     for part in (UNKNOWN, UNKNOWN.zones, UNKNOWN.count, UNKNOWN[0], UNKNOWN + 1, 2 * UNKNOWN.size, UNKNOWN.wrong("a")):
         assert is_unresolved(part)
     assert is_unresolved(math.ceil(UNKNOWN / 2))
@@ -25,14 +25,14 @@ def test_every_part_of_what_is_not_known_is_not_known() -> None:
     assert is_unresolved(replace(UNKNOWN.wrong("a"), path=("b",)))
 
 
-def test_nothing_can_be_missed_or_too_much_in_it() -> None:
+def test_an_unknown_value_contains_everything_and_is_in_every_range() -> None:
     assert "any" in UNKNOWN
     assert list(UNKNOWN) == []
     assert not UNKNOWN < 1
     assert not UNKNOWN > 1
 
 
-def test_an_incomplete_mapping_has_what_is_known_and_holds_what_may_have_been_rejected() -> None:
+def test_an_incomplete_mapping_has_the_valid_entries_and_contains_every_key() -> None:
     buckets = Incomplete({"data": 1})
     assert list(buckets) == ["data"]
     assert buckets["data"] == 1
@@ -62,7 +62,7 @@ NEXT_TO = {
 
 
 @pytest.mark.parametrize("what", NEXT_TO)
-def test_what_follows_is_not_reported_and_all_else_is(what: str) -> None:
+def test_consequences_are_not_reported_and_all_other_errors_are(what: str) -> None:
     edits, expected = NEXT_TO[what]
     with pytest.raises(FleetError) as caught:
         parse_fleet(edited(*edits))
@@ -90,7 +90,7 @@ IN_EXAMPLES = [
 
 
 @pytest.mark.parametrize(("example", "good", "bad", "code", "where"), IN_EXAMPLES)
-def test_nothing_follows_from_one_wrong_value(example: str, good: str, bad: str, code: str, where: str) -> None:
+def test_one_wrong_value_is_one_error(example: str, good: str, bad: str, code: str, where: str) -> None:
     text = (EXAMPLES / f"{example}.yaml").read_text(encoding="utf-8")
     assert good in text
     with pytest.raises(FleetError) as caught:
@@ -98,5 +98,5 @@ def test_nothing_follows_from_one_wrong_value(example: str, good: str, bad: str,
     assert [(problem.code.value, problem.where) for problem in caught.value.problems] == [(code, where)], caught.value
 
 
-def test_a_spread_over_an_unknown_number_of_layers_offers_nothing() -> None:
+def test_an_unknown_number_of_layers_has_no_divisors() -> None:
     assert divisors(UNKNOWN) == []

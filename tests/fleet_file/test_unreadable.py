@@ -24,14 +24,14 @@ def written(tmp_path: Path, content: str | bytes) -> Path:
     return path
 
 
-def test_missing_file_suggests_a_similar_one(tmp_path: Path) -> None:
+def test_a_missing_file_suggests_a_similar_one(tmp_path: Path) -> None:
     written(tmp_path, "fleet: a")
     problem = problem_of(tmp_path / "flet.yaml")
     assert problem.code.value == "LF101"
     assert str(tmp_path / "fleet.yaml") in problem.remedy
 
 
-def test_directory_suggests_the_file_in_it(tmp_path: Path) -> None:
+def test_a_directory_suggests_the_file_in_it(tmp_path: Path) -> None:
     inside = written(tmp_path, "fleet: a")
     problem = problem_of(tmp_path)
     assert problem.code.value == "LF101"
@@ -39,15 +39,15 @@ def test_directory_suggests_the_file_in_it(tmp_path: Path) -> None:
     assert str(inside) in problem.remedy
 
 
-def test_pipe_is_not_opened(tmp_path: Path) -> None:
+def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    problem = problem_of(pipe)  # Would hang for ever if it were opened.
+    problem = problem_of(pipe)  # Opening it would block forever.
     assert problem.code.value == "LF101"
     assert "regular file" in problem.message
 
 
-def test_name_that_no_file_can_have() -> None:
+def test_a_name_that_no_file_can_have_is_reported() -> None:
     assert problem_of(Path("a\0b")).code.value == "LF101"
 
 
@@ -55,7 +55,7 @@ def reject_to_open(*_: object) -> None:
     pytest.fail("the file was opened")
 
 
-def test_huge_file_is_rejected_by_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_huge_file_is_rejected_by_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "huge.yaml"
     with path.open("wb") as file:
         file.truncate(50 * 1024 * 1024)
@@ -65,7 +65,7 @@ def test_huge_file_is_rejected_by_its_size(tmp_path: Path, monkeypatch: pytest.M
     assert "52,428,800" in problem.message
 
 
-def test_no_utf8(tmp_path: Path) -> None:
+def test_text_that_is_not_utf8_is_reported(tmp_path: Path) -> None:
     problem = problem_of(written(tmp_path, b"fleet: na\xefve"))
     assert problem.code.value == "LF103"
     assert "position 9" in problem.message
@@ -95,7 +95,9 @@ def test_no_utf8(tmp_path: Path) -> None:
         ("{a: " * 100_000, "LF109", 1, "brackets"),
     ],
 )
-def test_text_that_is_no_fleet(tmp_path: Path, content: str, code: str, line: int, words: str) -> None:
+def test_text_that_is_not_a_fleet_file_is_reported(
+    tmp_path: Path, content: str, code: str, line: int, words: str
+) -> None:
     with pytest.raises(FleetError) as caught:
         load_fleet(written(tmp_path, content))
     problem = caught.value.problems[0]
@@ -105,20 +107,20 @@ def test_text_that_is_no_fleet(tmp_path: Path, content: str, code: str, line: in
     assert f"line {line}" in str(caught.value)
 
 
-def test_alias_bomb_is_not_expanded(tmp_path: Path) -> None:
+def test_aliases_are_not_expanded_exponentially(tmp_path: Path) -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
     assert problem_of(written(tmp_path, "\n".join(lines))).code.value == "LF108"
 
 
-def test_syntax_error_shows_line_and_column(tmp_path: Path) -> None:
+def test_a_syntax_error_has_line_and_column(tmp_path: Path) -> None:
     problem = problem_of(written(tmp_path, "fleet: a\n region: b\n"))
     assert "line 2, column 8" in problem.message
     assert problem.value == " region: b"
 
 
 @pytest.mark.parametrize("value", ["", " ~", " null"])
-def test_key_without_value(tmp_path: Path, value: str) -> None:
+def test_a_key_without_a_value_is_reported(tmp_path: Path, value: str) -> None:
     with pytest.raises(FleetError) as caught:
         load_fleet(written(tmp_path, f"fleet: a\nregion: us-west-2\nnetwork: none\ntags:{value}\n"))
     (problem,) = caught.value.problems

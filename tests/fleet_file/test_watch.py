@@ -1,4 +1,4 @@
-"""The watch in the fleet file: short forms, and each mistake at its key."""
+"""The watch in the fleet file: short forms, and errors at their keys."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def fleet_of(watch: str | None, job: str) -> str:
     return f"fleet: tiny\nregion: us-west-2\nnetwork: none\n{line}training_jobs:{job}\n"
 
 
-def test_short_forms_are_the_long_ones() -> None:
+def test_short_forms_are_equivalent_to_long_forms() -> None:
     short = "{restart: 2, when: {stall: loss, loss_spike: {metric: loss, for: 5 min}}, checkpoints: hugging-face}"
     long = (
         "{restart: {max: 2}, when: {stall: {metric: loss}, loss_spike: {metric: loss, for: 5 min}},"
@@ -34,7 +34,7 @@ def test_short_forms_are_the_long_ones() -> None:
     assert own is not None
 
 
-def test_what_no_one_wrote_is_the_constructs_own_default() -> None:
+def test_omitted_keys_have_the_defaults_of_the_construct() -> None:
     watch = parse_fleet(fleet_of("{}", JOB)).watch
     assert watch is not None
     assert watch.narrowed(WatchSpec) == WatchSpec()
@@ -63,7 +63,7 @@ def test_what_no_one_wrote_is_the_constructs_own_default() -> None:
         ("{topic: pager}", "watch.topic", "LF116"),
     ],
 )
-def test_a_mistake_is_reported_at_its_key(watch: str, where: str, code: str) -> None:
+def test_an_error_is_reported_at_its_key(watch: str, where: str, code: str) -> None:
     if not where:
         parse_fleet(fleet_of(watch, JOB))
         return
@@ -84,14 +84,14 @@ def test_a_mistake_is_reported_at_its_key(watch: str, where: str, code: str) -> 
         ("{}", f"{JOB}\n    watched: false", "watch", "LF989"),
     ],
 )
-def test_what_a_job_lacks(watch: str | None, job: str, where: str, code: str) -> None:
+def test_missing_parts_of_a_watched_job_are_reported(watch: str | None, job: str, where: str, code: str) -> None:
     with pytest.raises(FleetError) as error:
         parse_fleet(fleet_of(watch, job))
     assert (where, code) in [(problem.where, problem.code.value) for problem in error.value.problems]
-    unwatched = "watched: false\n" in job  # then nothing else is watched, which is also reported
+    unwatched = "watched: false\n" in job  # nothing else is watched then, which is also an error
     assert len(error.value.problems) == (2 if unwatched else 1)
 
 
-def test_a_job_without_restarts_needs_no_checkpoints() -> None:
+def test_a_job_without_restarts_requires_no_checkpoints() -> None:
     job = JOB.replace("checkpoints: true", "watch: {restart: 0}")
     assert parse_fleet(fleet_of("{}", job)).training_jobs["llama"].checkpoints is None

@@ -29,7 +29,7 @@ from llm_fleet.fleet_file.document import plain_scalar
         ("2.15", 2.15),
     ],
 )
-def test_plain_scalar(text: str, value: object) -> None:
+def test_words_with_a_meaning_in_other_yaml_readers_are_plain_text(text: str, value: object) -> None:
     read = plain_scalar(text)
     assert read == value
     assert type(read) is type(value)
