@@ -1,4 +1,4 @@
-"""A cluster's neighbors, and a shorthand for the cluster of the launch post."""
+"""Resources next to a cluster, and a function that makes the cluster of the launch post."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def network(stack: cdk.Stack) -> Network:
 
 @pytest.fixture
 def whole_network(stack: cdk.Stack) -> FleetNetwork:
-    """Return a network that is made here: 40 resources, where few tests look at them."""
+    """Return a new network with its 40 resources, for the few tests that check them."""
     return FleetNetwork(stack, "WholeNetwork", NetworkSpec(availability_zone_ids=[ZONE, OTHER_ZONE]))
 
 

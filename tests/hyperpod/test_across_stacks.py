@@ -1,4 +1,4 @@
-"""Clusters in a stack of their own, next to a stack of what outlives them."""
+"""Clusters in their own stack, with another stack for the network and file systems."""
 
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ def short_lived(app: cdk.App, stack: cdk.Stack) -> cdk.Stack:
     )
 
 
-def test_clusters_depend_on_what_outlives_them_and_not_the_other_way_round(
+def test_the_stack_of_clusters_depends_on_the_lasting_stack_and_not_vice_versa(
     app: cdk.App, stack: cdk.Stack, short_lived: cdk.Stack, network: FleetNetwork, lustre: LustreFileSystem
 ) -> None:
     own = EfaSecurityGroup(short_lived, "Own", vpc=network.vpc)
@@ -69,8 +69,8 @@ def test_two_clusters_share_a_network_and_its_files(
     assert len({cluster["Properties"]["ClusterName"] for cluster in clusters}) == 2
 
 
-def test_two_clusters_share_the_rules_of_a_security_group(stack: cdk.Stack, network: FleetNetwork) -> None:
-    """EC2 rejects a rule that is there already."""
+def test_two_clusters_share_one_rule_of_a_security_group(stack: cdk.Stack, network: FleetNetwork) -> None:
+    """EC2 rejects a rule that already exists."""
     own = EfaSecurityGroup(stack, "Own", vpc=network.vpc)
     workers = InstanceGroup.workers("own", "ml.trn1.32xlarge", count=1, security_groups=[own])
     for name in ("One", "Two"):
@@ -89,7 +89,7 @@ def test_a_stack_without_account_and_region(app: cdk.App) -> None:
     assert "arn:aws:" not in str(policies), "ARNs name the partition by its token"
 
 
-def test_a_database_lets_in_a_group_of_the_clusters_own_stack(
+def test_a_database_allows_a_group_of_the_clusters_own_stack(
     app: cdk.App, stack: cdk.Stack, short_lived: cdk.Stack, network: FleetNetwork
 ) -> None:
     own = EfaSecurityGroup(short_lived, "Own", vpc=network.vpc)
@@ -115,8 +115,8 @@ def test_a_database_lets_in_a_group_of_the_clusters_own_stack(
         assert descriptions == list(map(rule_description, descriptions)), "EC2 rejects other characters"
 
 
-def test_a_group_that_is_imported_twice_is_one(app: cdk.App, stack: cdk.Stack, network: FleetNetwork) -> None:
-    """EC2 rejects a rule that is there already, whichever group or cluster asks for it."""
+def test_a_group_that_is_imported_twice_has_one_rule(app: cdk.App, stack: cdk.Stack, network: FleetNetwork) -> None:
+    """EC2 rejects a rule that already exists, even for another construct or cluster."""
     places = [
         cdk.Stack(app, name, env=cdk.Environment(account=stack.account, region=stack.region)) for name in ("One", "Two")
     ]
@@ -143,7 +143,7 @@ def test_a_group_that_is_imported_twice_is_one(app: cdk.App, stack: cdk.Stack, n
 def test_clusters_of_two_stacks_share_an_imported_group_in_a_network_that_is_imported_twice(
     app: cdk.App, stack: cdk.Stack
 ) -> None:
-    """The rules are in the stack that imports the shared groups, as the documents report users of constructs."""
+    """The rules are in the stack that imports the shared groups, as the docs say."""
     shared, guard = (
         ec2.SecurityGroup.from_security_group_id(stack, name, f"sg-0123456789abcdef{digit}")
         for name, digit in (("Shared", 9), ("Guard", 3))
@@ -172,10 +172,10 @@ def test_clusters_of_two_stacks_share_an_imported_group_in_a_network_that_is_imp
     assert len(Template.from_stack(stack).find_resources("AWS::EC2::SecurityGroupIngress")) == 4
 
 
-def test_groups_with_security_groups_of_their_own_reach_each_other(
+def test_instance_groups_with_their_own_security_groups_can_reach_each_other(
     app: cdk.App, stack: cdk.Stack, network: FleetNetwork
 ) -> None:
-    """As `security_groups` says: a group with one of its own is let through to all other nodes."""
+    """As the docstring of `security_groups` says: a group with its own security group can reach all other nodes."""
     groups = [EfaSecurityGroup(stack, name, vpc=network.vpc) for name in ("OwnOne", "OwnTwo")]
     workers = [
         InstanceGroup.workers(f"own{number}", "ml.trn1.32xlarge", count=1, security_groups=[group])

@@ -43,7 +43,7 @@ def workers(instance_type: str = "ml.trn1.32xlarge", count: int = 4, **options: 
 class Mistake:
     code: str
     reported: str
-    """Words that the error must have: of the message or the remedy."""
+    """Text that the message or the remedy must contain."""
     groups: tuple[InstanceGroup, ...] = ()
     options: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -108,7 +108,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", [pytest.param(value, id=name) for name, value in MISTAKES.items()])
-def test_each_mistake_is_reported_before_anything_is_made(make: Make, stack: cdk.Stack, mistake: Mistake) -> None:
+def test_each_mistake_is_reported_before_anything_is_created(make: Make, stack: cdk.Stack, mistake: Mistake) -> None:
     before = len(stack.node.find_all())
     with pytest.raises(FleetError) as error:
         make(groups=mistake.groups, **mistake.options)
@@ -133,23 +133,23 @@ def test_all_mistakes_are_reported_together(make: Make) -> None:
     assert "Test/Train" in str(error.value)
 
 
-def test_lustre_without_a_vpc(make: Make, lustre: LustreFileSystem) -> None:
+def test_lustre_requires_a_vpc(make: Make, lustre: LustreFileSystem) -> None:
     with pytest.raises(FleetError) as error:
         make(network=None, lustre=lustre)
     assert [problem.code.value for problem in error.value.problems] == ["LF529"]
 
 
-def test_group_away_from_its_data(make: Make, lustre: LustreFileSystem) -> None:
+def test_a_group_must_be_in_the_az_of_its_file_system(make: Make, lustre: LustreFileSystem) -> None:
     with pytest.raises(FleetError) as error:
         make(workers(availability_zone_id="usw2-az1"), lustre=lustre)
     assert [problem.code.value for problem in error.value.problems] == ["LF534"]
 
 
-def test_group_away_from_data_that_it_does_not_mount(make: Make, lustre: LustreFileSystem) -> None:
+def test_a_group_that_does_not_mount_a_file_system_can_be_in_another_az(make: Make, lustre: LustreFileSystem) -> None:
     assert make(workers(availability_zone_id="usw2-az1", mount_lustre=False), lustre=lustre).cluster_arn
 
 
-def test_bucket_without_the_prefix(make: Make, stack: cdk.Stack) -> None:
+def test_the_name_of_a_bucket_must_have_the_prefix(make: Make, stack: cdk.Stack) -> None:
     bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "our-scripts")
     with pytest.raises(FleetError) as error:
         make(scripts=LifecycleScripts(bucket=bucket))
@@ -158,13 +158,13 @@ def test_bucket_without_the_prefix(make: Make, stack: cdk.Stack) -> None:
     assert "sagemaker-" in problem.remedy
 
 
-def test_folder_and_prefix(make: Make, stack: cdk.Stack, tmp_path: Path) -> None:
+def test_a_folder_and_a_prefix_exclude_each_other(make: Make, stack: cdk.Stack, tmp_path: Path) -> None:
     bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "sagemaker-ours")
     with pytest.raises(FleetError, match="LF577"):
         make(scripts=LifecycleScripts(bucket=bucket, prefix="v1", scripts=tmp_path))
 
 
-def test_legacy_file_with_what_needs_the_api(make: Make, stack: cdk.Stack) -> None:
+def test_the_legacy_file_excludes_settings_of_the_api(make: Make, stack: cdk.Stack) -> None:
     bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "sagemaker-ours")
     with pytest.raises(FleetError) as error:
         make(scripts=LifecycleScripts(bucket=bucket, prefix="v1", provisioning_parameters=True))
@@ -176,7 +176,7 @@ def test_legacy_file_with_what_needs_the_api(make: Make, stack: cdk.Stack) -> No
     ]
 
 
-def test_forty_p5_nodes_in_a_slash_24(stack: cdk.Stack) -> None:
+def test_forty_p5_nodes_do_not_fit_a_slash_24(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Small", NetworkSpec(availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/24"))
     with pytest.raises(FleetError) as error:
         HyperPodCluster(

@@ -53,7 +53,7 @@ def schema_paths(schema: dict[str, Any], node: dict[str, Any], prefix: str = "")
         yield f"{prefix[:-1]}={value}"
 
 
-def test_what_cloudformation_cannot_express() -> None:
+def test_fields_of_the_api_that_cloudformation_does_not_support() -> None:
     schema = resource_schema()
     group = "InstanceGroups."
     known = set(schema_paths(schema, schema))
@@ -77,27 +77,27 @@ def test_what_cloudformation_cannot_express() -> None:
     }
 
 
-def test_release_and_patch_date_are_not_for_slurm_or_not_for_writing() -> None:
+def test_release_is_not_for_slurm_and_patch_date_is_read_only() -> None:
     schema = resource_schema()
     release = schema["definitions"]["ClusterInstanceGroup"]["properties"]["ImageReleaseVersion"]["description"]
     assert "Supported only for EKS-orchestrated clusters" in release
     assert "/properties/InstanceGroups/*/AutoPatchConfig/PatchSchedule/NextPatchDate" in schema["readOnlyProperties"]
 
 
-def test_interface_types_are_the_api_s() -> None:
+def test_interface_types_are_those_of_the_api() -> None:
     shapes = service_model()
     shape = shapes["ClusterNetworkInterface"]["members"]["InterfaceType"]["shape"]
     assert {kind.value for kind in NetworkInterfaceType} == set(shapes[shape]["enum"])
 
 
-def test_cluster_arn_is_the_api_s() -> None:
+def test_the_pattern_of_cluster_arns_is_that_of_the_api() -> None:
     assert load("cluster_arn")["pattern"] == service_model()["ClusterArn"]["pattern"].strip("^$")
 
 
-def test_every_property_of_a_group_is_emitted_or_foreign_to_slurm(
+def test_every_property_of_a_group_is_rendered_or_not_for_slurm(
     make: Callable[..., HyperPodCluster], properties: Callable[[], dict[str, Any]]
 ) -> None:
-    """The L1 drops what it does not know, so each key that we may render must be one of the schema's."""
+    """The L1 construct drops unknown keys, so each key that we render must be in the schema."""
     make()
     known = set(resource_schema()["definitions"]["ClusterInstanceGroup"]["properties"])
     foreign = {"KubernetesConfig", "ImageReleaseVersion", "CurrentCount"}

@@ -1,4 +1,4 @@
-"""What others may do with a cluster, made here or elsewhere, and what it reports of itself."""
+"""Grants on a new or an existing cluster, and its outputs."""
 
 import gzip
 import json
@@ -34,7 +34,7 @@ def statements(stack: cdk.Stack) -> list[dict[str, Any]]:
     return policy["Properties"]["PolicyDocument"]["Statement"]
 
 
-def test_session_on_this_cluster_only(stack: cdk.Stack, engineers: iam.Role) -> None:
+def test_sessions_are_allowed_on_this_cluster_only(stack: cdk.Stack, engineers: iam.Role) -> None:
     cluster = HyperPodCluster.from_cluster_arn(stack, "Old", ARN)
     assert cluster.grants.ssm_session(engineers).success
     ssm = "arn:aws:ssm:us-west-2:111122223333"
@@ -53,20 +53,20 @@ def test_session_on_this_cluster_only(stack: cdk.Stack, engineers: iam.Role) -> 
     ]
 
 
-def test_jobs_are_submitted_by_commands_on_this_cluster_only(stack: cdk.Stack, engineers: iam.Role) -> None:
+def test_jobs_can_be_submitted_on_this_cluster_only(stack: cdk.Stack, engineers: iam.Role) -> None:
     assert HyperPodCluster.from_cluster_arn(stack, "Old", ARN).grants.submit_jobs(engineers).success
     start, _, find = statements(stack)
     assert start["Resource"] == [ARN, NODES, "arn:aws:ssm:us-west-2::document/AWS-StartNonInteractiveCommand"]
     assert (find["Action"], find["Resource"]) == (["sagemaker:DescribeCluster", "sagemaker:ListClusterNodes"], ARN)
 
 
-def test_session_with_another_document(stack: cdk.Stack, engineers: iam.Role) -> None:
+def test_sessions_can_use_another_document(stack: cdk.Stack, engineers: iam.Role) -> None:
     document = "arn:aws:ssm:us-west-2::document/AWS-StartPortForwardingSession"
     HyperPodCluster.from_cluster_arn(stack, "Old", ARN).grants.ssm_session(engineers, documents=[document])
     assert statements(stack)[0]["Resource"] == [ARN, NODES, document]
 
 
-def test_describe_reads_and_manage_does_not_reshape(make: Make, stack: cdk.Stack, engineers: iam.Role) -> None:
+def test_describe_allows_only_reading(make: Make, stack: cdk.Stack, engineers: iam.Role) -> None:
     cluster = make()
     cluster.grants.describe(engineers)
     (statement,) = statements(stack)
@@ -74,7 +74,9 @@ def test_describe_reads_and_manage_does_not_reshape(make: Make, stack: cdk.Stack
     assert statement["Resource"] == stack.resolve(cluster.cluster_arn)
 
 
-def test_manage_nodes(make: Make, stack: cdk.Stack, engineers: iam.Role) -> None:
+def test_manage_nodes_allows_no_update_and_no_deletion_of_the_cluster(
+    make: Make, stack: cdk.Stack, engineers: iam.Role
+) -> None:
     make().grants.manage_nodes(engineers)
     (statement,) = statements(stack)
     assert "sagemaker:BatchReplaceClusterNodes" in statement["Action"]
@@ -95,13 +97,13 @@ def test_ssm_target_prefers_the_login_group(make: Make) -> None:
     assert make(InstanceGroup.login("ml.m5.xlarge"), id="WithLogin").ssm_target().endswith("_login-<instance-id>")
 
 
-def test_ssm_target_of_a_group_that_is_not_there(make: Make) -> None:
+def test_ssm_target_of_an_unknown_group_gets_a_suggestion(make: Make) -> None:
     with pytest.raises(FleetError, match="LF574") as error:
         make().ssm_target("worker-grop")
     assert error.value.problems[0].remedy == "write 'worker-group'"
 
 
-def test_outputs(make: Make, stack: cdk.Stack) -> None:
+def test_outputs_identify_the_cluster(make: Make, stack: cdk.Stack) -> None:
     make(cluster_name="ml-cluster").add_outputs()
     outputs = Template.from_stack(stack).to_json()["Outputs"]
     values = {re.sub("^Train|[0-9A-F]{8}$", "", name): body["Value"] for name, body in outputs.items()}
@@ -115,18 +117,18 @@ def test_outputs(make: Make, stack: cdk.Stack) -> None:
 
 
 @pytest.mark.parametrize("arn", ["ml-cluster", ARN.upper(), ARN.replace("cluster/", "training-plan/"), f"{ARN}/x"])
-def test_from_another_arn(stack: cdk.Stack, arn: str) -> None:
+def test_an_invalid_cluster_arn_is_rejected(stack: cdk.Stack, arn: str) -> None:
     with pytest.raises(FleetError, match="LF573"):
         HyperPodCluster.from_cluster_arn(stack, "Old", arn)
 
 
-def test_from_a_token(stack: cdk.Stack) -> None:
+def test_a_cluster_arn_can_be_a_token(stack: cdk.Stack) -> None:
     arn = cdk.CfnParameter(stack, "Arn").value_as_string
     cluster = HyperPodCluster.from_cluster_arn(stack, "Old", arn)
     assert stack.resolve(cluster.cluster_id) == {"Fn::Select": [1, {"Fn::Split": ["/", {"Ref": "Arn"}]}]}
 
 
-def test_connections(make: Make, stack: cdk.Stack) -> None:
+def test_a_cluster_can_be_allowed_by_other_resources(make: Make, stack: cdk.Stack) -> None:
     cluster = make()
     database = ec2.Connections(
         security_groups=[ec2.SecurityGroup.from_security_group_id(stack, "Database", "sg-0123456789abcdef0")]
@@ -135,7 +137,7 @@ def test_connections(make: Make, stack: cdk.Stack) -> None:
     Template.from_stack(stack).has_resource_properties("AWS::EC2::SecurityGroupIngress", {"FromPort": 3306})
 
 
-def test_connections_of_a_cluster_that_has_none(make: Make, stack: cdk.Stack) -> None:
+def test_an_existing_cluster_has_connections_only_with_security_groups(make: Make, stack: cdk.Stack) -> None:
     assert make(network=None).cluster_arn
     known = ec2.SecurityGroup.from_security_group_id(stack, "Known", "sg-0123456789abcdef0")
     attributes = HyperPodCluster.from_cluster_attributes(stack, "A", cluster_arn=ARN, security_groups=[known])
@@ -144,7 +146,7 @@ def test_connections_of_a_cluster_that_has_none(make: Make, stack: cdk.Stack) ->
         _ = HyperPodCluster.from_cluster_arn(stack, "B", ARN).connections
 
 
-def test_cluster_is_a_grantee(make: Make, stack: cdk.Stack) -> None:
+def test_permissions_can_be_granted_to_a_cluster(make: Make, stack: cdk.Stack) -> None:
     cluster = make()
     s3.Bucket(stack, "Data").grant_read(cluster)
     policies = Template.from_stack(stack).find_resources("AWS::IAM::Policy").values()

@@ -1,4 +1,4 @@
-"""The cluster and its neighbors: who may talk to whom, what must exist first, what its ids are."""
+"""The cluster and the resources next to it: security group rules, dependencies and ids."""
 
 import re
 from collections.abc import Callable
@@ -33,7 +33,7 @@ Make = Callable[..., HyperPodCluster]
 Properties = Callable[[], dict[str, Any]]
 
 
-def test_own_security_group_reaches_the_other_nodes_and_the_files(
+def test_a_groups_own_security_group_can_reach_other_nodes_and_file_systems(
     make: Make, properties: Properties, stack: cdk.Stack, network: Network, lustre: LustreFileSystem
 ) -> None:
     own = EfaSecurityGroup(stack, "Own", vpc=network.vpc)
@@ -54,7 +54,7 @@ def test_own_security_group_reaches_the_other_nodes_and_the_files(
     assert file_system, "the group's nodes cannot reach Lustre's port"
 
 
-def test_security_group_by_its_id_reaches_the_other_nodes(make: Make, stack: cdk.Stack, network: Network) -> None:
+def test_a_security_group_given_by_its_id_can_reach_other_nodes(make: Make, stack: cdk.Stack, network: Network) -> None:
     make(InstanceGroup.workers("own", "ml.trn1.32xlarge", count=2, security_groups=["sg-0123456789abcdef0"]))
     rule = {
         "GroupId": "sg-0123456789abcdef0",
@@ -63,7 +63,9 @@ def test_security_group_by_its_id_reaches_the_other_nodes(make: Make, stack: cdk
     Template.from_stack(stack).has_resource_properties("AWS::EC2::SecurityGroupIngress", rule)
 
 
-def test_accounting_database(make: Make, properties: Properties, stack: cdk.Stack, network: Network) -> None:
+def test_an_accounting_database_is_configured_and_opened(
+    make: Make, properties: Properties, stack: cdk.Stack, network: Network
+) -> None:
     guard = ec2.SecurityGroup(stack, "Database", vpc=network.vpc, allow_all_outbound=False)
     secret = secretsmanager.Secret(stack, "Secret")
     database = AccountingDatabase(endpoint="slurm.example.com", secret=secret, connections=guard)
@@ -77,7 +79,7 @@ def test_accounting_database(make: Make, properties: Properties, stack: cdk.Stac
     assert "secretsmanager:GetSecretValue" in str(template.find_resources("AWS::IAM::ManagedPolicy"))
 
 
-def test_given_role_is_left_alone(make: Make, properties: Properties, stack: cdk.Stack) -> None:
+def test_a_given_role_gets_no_statements(make: Make, properties: Properties, stack: cdk.Stack) -> None:
     role = iam.Role.from_role_arn(stack, "Mine", "arn:aws:iam::111122223333:role/mine")
     other = iam.Role.from_role_arn(stack, "Other", "arn:aws:iam::111122223333:role/other")
     make(InstanceGroup.login("ml.m5.xlarge", execution_role=other), role=role)
@@ -92,7 +94,7 @@ def test_given_role_is_left_alone(make: Make, properties: Properties, stack: cdk
 SAGEMAKER = {"Action": "sts:AssumeRole", "Effect": "Allow", "Principal": {"Service": "sagemaker.amazonaws.com"}}
 
 
-def test_data_buckets_are_in_the_role(make: Make, stack: cdk.Stack) -> None:
+def test_the_role_can_access_data_buckets(make: Make, stack: cdk.Stack) -> None:
     data = s3.Bucket.from_bucket_name(stack, "Data", "our-data")
     models = s3.Bucket.from_bucket_name(stack, "Models", "our-models")
     make(read_buckets=[data], write_buckets=[models])
@@ -101,12 +103,14 @@ def test_data_buckets_are_in_the_role(make: Make, stack: cdk.Stack) -> None:
     assert ":s3:::our-models" in policies
 
 
-def test_managed_vpc(make: Make, properties: Properties) -> None:
+def test_a_cluster_without_a_network_has_no_vpc_config(make: Make, properties: Properties) -> None:
     make(network=None)
     assert "VpcConfig" not in properties()
 
 
-def test_cluster_waits_for_all_that_its_nodes_need(make: Make, stack: cdk.Stack, whole_network: FleetNetwork) -> None:
+def test_a_cluster_depends_on_all_that_its_nodes_require(
+    make: Make, stack: cdk.Stack, whole_network: FleetNetwork
+) -> None:
     make(
         network=whole_network,
         lustre=LustreFileSystem(stack, "Fsx", network=whole_network),
@@ -134,7 +138,7 @@ def test_cluster_waits_for_all_that_its_nodes_need(make: Make, stack: cdk.Stack,
     assert any(resources[name]["Type"] == "AWS::EC2::SecurityGroupIngress" for name in rules), "Lustre's port"
 
 
-def test_cluster_goes_with_its_stack_and_can_be_kept(make: Make, stack: cdk.Stack) -> None:
+def test_a_cluster_is_deleted_with_its_stack_or_retained(make: Make, stack: cdk.Stack) -> None:
     make()
     make(id="Kept", removal_policy=cdk.RemovalPolicy.RETAIN)
     template = Template.from_stack(stack)
@@ -145,13 +149,13 @@ def test_cluster_goes_with_its_stack_and_can_be_kept(make: Make, stack: cdk.Stac
 
 
 @pytest.mark.parametrize("name", ["Resource", "NodeRole", "LifecycleBucket", "LifecycleBundle"])
-def test_construct_ids_are_api(make: Make, name: str) -> None:
+def test_construct_ids_are_stable(make: Make, name: str) -> None:
     cluster = make()
     assert cluster.node.try_find_child(name) is not None
     assert cluster.node.default_child is cluster.resource
 
 
-def test_logical_ids_are_api(make: Make, stack: cdk.Stack) -> None:
+def test_logical_ids_are_stable(make: Make, stack: cdk.Stack) -> None:
     make()
     template = Template.from_stack(stack).to_json()["Resources"]
     found = {name: body["Type"] for name, body in template.items() if name.startswith("Train")}
@@ -165,7 +169,7 @@ def test_logical_ids_are_api(make: Make, stack: cdk.Stack) -> None:
     }
 
 
-def test_role_grows_with_what_is_in_use(make: Make, stack: cdk.Stack, network: Network) -> None:
+def test_the_role_has_permissions_only_for_used_features(make: Make, stack: cdk.Stack, network: Network) -> None:
     def actions(cluster: HyperPodCluster) -> str:
         policies = Template.from_stack(stack).find_resources("AWS::IAM::ManagedPolicy")
         return str([body for name, body in policies.items() if name.startswith(cluster.node.id)])
@@ -183,10 +187,10 @@ def test_role_grows_with_what_is_in_use(make: Make, stack: cdk.Stack, network: N
     assert {name for name, allowed in found.items() if "cloudwatch:DescribeAlarms" in allowed} == {watched}
 
 
-def test_subnets_that_exist_may_be_another_accounts(
+def test_existing_subnets_can_belong_to_another_account(
     make: Make, app: cdk.App, stack: cdk.Stack, whole_network: FleetNetwork
 ) -> None:
-    """AWS RAM shares subnets: the ARN of one has its owner's account. assumption: hyperpod-takes-shared-subnets"""
+    """The ARN of a subnet shared by AWS RAM has its owner's account. assumption: hyperpod-takes-shared-subnets"""
 
     def subnets(where: cdk.Stack) -> list[Any]:
         policies: Any = Template.from_stack(where).find_resources("AWS::IAM::ManagedPolicy")

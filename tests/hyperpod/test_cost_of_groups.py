@@ -1,4 +1,4 @@
-"""What one more instance group costs: a hundred of them take less than twice the time of one."""
+"""Synthesis time of additional instance groups: a hundred groups take less than twice the time of one."""
 
 from pathlib import Path
 from time import perf_counter
@@ -13,7 +13,7 @@ MOST_GROUPS = 100
 
 
 def synth(groups: int, folder: Path) -> float:
-    """Return the seconds that an app of so many `groups` takes, from its making to its assembly, Node's included."""
+    """Return the seconds from the creation of an app with this number of `groups` to its assembly, with Node's time."""
     start = perf_counter()
     app = cdk.App(context=cdk_context(), outdir=str(folder))
     stack = cdk.Stack(app, "Test", env=cdk.Environment(account="111122223333", region="us-west-2"))
@@ -37,6 +37,6 @@ def synth(groups: int, folder: Path) -> float:
 def test_a_hundred_groups_take_less_than_twice_the_time_of_one(tmp_path: Path) -> None:
     synth(1, tmp_path / "warm")
     rounds = [(synth(1, tmp_path / f"a{n}"), synth(MOST_GROUPS, tmp_path / f"b{n}")) for n in range(ROUNDS)]
-    # The least, not the median: what else runs on the machine only ever adds.
+    # The minimum, not the median: other work on the machine can only add time.
     one, hundred = (min(times) for times in zip(*rounds, strict=True))
     assert hundred < 2 * one, f"{MOST_GROUPS} groups took {hundred:.3f} s, one {one:.3f} s"

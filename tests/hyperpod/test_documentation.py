@@ -17,12 +17,12 @@ def page() -> str:
     return PAGE.read_text(encoding="utf-8")
 
 
-def test_every_parameter_is_on_the_page(page: str) -> None:
+def test_every_parameter_is_documented_on_the_page(page: str) -> None:
     parameters = list(inspect.signature(HyperPodCluster.__init__).parameters)[3:]
     assert [name for name in (*parameters, *HyperPodClusterSpec.model_fields) if f"`{name}`" not in page] == []
 
 
-def test_every_parameter_is_in_the_docstring() -> None:
+def test_every_parameter_is_documented_in_the_docstring() -> None:
     parameters = list(inspect.signature(HyperPodCluster.__init__).parameters)[3:]
     text = inspect.getdoc(HyperPodCluster.__init__) or ""
     without_their_paths = [name for name in parameters if not name.endswith("_mount_path")]

@@ -32,7 +32,7 @@ Make = Callable[..., HyperPodCluster]
 Properties = Callable[[], dict[str, Any]]
 
 
-def test_launch_post(
+def test_the_cluster_of_the_launch_post(
     make: Make, properties: Properties, lustre: LustreFileSystem, stack: cdk.Stack, network: Network
 ) -> None:
     cluster = make(lustre=lustre, cluster_name="ml-cluster")
@@ -60,10 +60,10 @@ def test_launch_post(
     assert workers["InstanceStorageConfigs"] == [{"FsxLustreConfig": mount}]
 
 
-def test_full_custom_nodes_of_a_cluster_that_the_api_describes(
+def test_full_custom_nodes_with_continuous_provisioning(
     make: Make, properties: Properties, lustre: LustreFileSystem
 ) -> None:
-    """As the developer guide's own examples have it: Continuous asks for `SlurmConfig`, whatever the hook."""
+    """As in the developer guide's examples: Continuous requires `SlurmConfig` with every lifecycle hook."""
     make(lifecycle=Lifecycle.ON_CREATE, lustre=lustre)
     found = properties()
     assert found["Orchestrator"] == {"Slurm": {}}
@@ -74,7 +74,7 @@ def test_full_custom_nodes_of_a_cluster_that_the_api_describes(
         assert "FsxLustreConfig" in group["InstanceStorageConfigs"][0]
 
 
-def test_legacy_file_takes_the_place_of_the_api(
+def test_the_legacy_file_replaces_the_settings_of_the_api(
     make: Make, properties: Properties, lustre: LustreFileSystem, tmp_path: Path
 ) -> None:
     """HyperPod rejects `provisioning_parameters.json` and `SlurmConfig` together."""
@@ -92,20 +92,20 @@ def test_legacy_file_takes_the_place_of_the_api(
         assert group["LifeCycleConfig"]["OnCreate"] == "on_create.sh"
 
 
-def test_without_scripts_there_is_no_bucket(make: Make, properties: Properties, stack: cdk.Stack) -> None:
+def test_without_scripts_no_bucket_is_created(make: Make, properties: Properties, stack: cdk.Stack) -> None:
     make(lifecycle=Lifecycle.NONE)
     assert all("LifeCycleConfig" not in group for group in properties()["InstanceGroups"])
     Template.from_stack(stack).resource_count_is("AWS::S3::Bucket", 0)
     Template.from_stack(stack).resource_count_is("Custom::LlmFleetBundle", 0)
 
 
-def test_one_group_without_scripts(make: Make, properties: Properties) -> None:
+def test_one_group_can_have_no_scripts(make: Make, properties: Properties) -> None:
     make(InstanceGroup.login("ml.m5.xlarge", lifecycle=Lifecycle.NONE))
     scripts = ["LifeCycleConfig" in group for group in properties()["InstanceGroups"]]
     assert scripts == [True, True, False]
 
 
-def test_own_scripts_in_their_place(make: Make, properties: Properties, stack: cdk.Stack) -> None:
+def test_custom_scripts_in_an_existing_bucket(make: Make, properties: Properties, stack: cdk.Stack) -> None:
     bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "sagemaker-ours")
     make(scripts=LifecycleScripts(bucket=bucket, prefix="/v1/", entry_point="start.sh"))
     expected = {"SourceS3Uri": "s3://sagemaker-ours/v1", "OnInitComplete": "start.sh"}
@@ -113,7 +113,7 @@ def test_own_scripts_in_their_place(make: Make, properties: Properties, stack: c
     Template.from_stack(stack).resource_count_is("Custom::LlmFleetBundle", 0)
 
 
-def test_own_folder_is_uploaded_to_a_given_bucket(make: Make, stack: cdk.Stack, tmp_path: Path) -> None:
+def test_a_custom_folder_is_uploaded_to_a_given_bucket(make: Make, stack: cdk.Stack, tmp_path: Path) -> None:
     for name in ("on_init_complete.sh", "special.sh"):
         script = tmp_path / name
         script.write_text("#!/bin/bash\ntrue\n")
@@ -128,7 +128,7 @@ def test_own_folder_is_uploaded_to_a_given_bucket(make: Make, stack: cdk.Stack, 
     template.resource_count_is("AWS::S3::Bucket", 0)
 
 
-def test_own_folder_with_an_entry_point_of_its_own(make: Make, properties: Properties, tmp_path: Path) -> None:
+def test_a_custom_folder_with_a_custom_entry_point(make: Make, properties: Properties, tmp_path: Path) -> None:
     script = tmp_path / "start.sh"
     script.write_text("#!/bin/bash\ntrue\n")
     script.chmod(0o755)
@@ -136,14 +136,14 @@ def test_own_folder_with_an_entry_point_of_its_own(make: Make, properties: Prope
     assert {group["LifeCycleConfig"]["OnInitComplete"] for group in properties()["InstanceGroups"]} == {"start.sh"}
 
 
-def test_merge_is_written_without_continuous(make: Make, properties: Properties) -> None:
+def test_the_merge_strategy_is_rendered_without_continuous_provisioning(make: Make, properties: Properties) -> None:
     make(node_provisioning_mode=None)
     found = properties()
     assert "NodeProvisioningMode" not in found
     assert found["Orchestrator"] == {"Slurm": {"SlurmConfigStrategy": "Merge"}}
 
 
-def test_everything_a_group_can_have(make: Make, properties: Properties, stack: cdk.Stack) -> None:
+def test_all_settings_of_a_group(make: Make, properties: Properties, stack: cdk.Stack) -> None:
     key = kms.Key(stack, "Key")
     rolling = RollingUpdate(
         maximum_batch_size=BatchSize.percent(20),
@@ -229,7 +229,7 @@ def test_everything_a_group_can_have(make: Make, properties: Properties, stack: 
     )
 
 
-def test_open_zfs_and_groups_that_mount_nothing(
+def test_open_zfs_with_groups_that_mount_nothing(
     make: Make, properties: Properties, stack: cdk.Stack, network: Network, lustre: LustreFileSystem
 ) -> None:
     home = OpenZfsFileSystem(stack, "Home", network=network)
@@ -240,7 +240,7 @@ def test_open_zfs_and_groups_that_mount_nothing(
     assert login["InstanceStorageConfigs"] == [zfs]
 
 
-def test_group_in_another_zone(make: Make, properties: Properties, stack: cdk.Stack, network: Network) -> None:
+def test_a_group_can_be_in_another_az(make: Make, properties: Properties, stack: cdk.Stack, network: Network) -> None:
     make(InstanceGroup.workers("far", "ml.trn1.32xlarge", count=2, availability_zone_id="usw2-az1"))
     groups = properties()["InstanceGroups"]
     assert groups[2]["OverrideVpcConfig"] == {
@@ -250,13 +250,15 @@ def test_group_in_another_zone(make: Make, properties: Properties, stack: cdk.St
     assert "OverrideVpcConfig" not in groups[1]
 
 
-def test_cluster_is_next_to_its_data(make: Make, properties: Properties, stack: cdk.Stack, network: Network) -> None:
+def test_a_cluster_is_in_the_az_of_its_file_system(
+    make: Make, properties: Properties, stack: cdk.Stack, network: Network
+) -> None:
     far = LustreFileSystem(stack, "Far", LustreSpec(availability_zone_id="usw2-az1"), network=network)
     make(lustre=far)
     assert properties()["VpcConfig"]["Subnets"] == [stack.resolve(network.compute_subnet("usw2-az1").subnet_id)]
 
 
-def test_order_of_groups_is_kept(make: Make, properties: Properties) -> None:
+def test_the_order_of_groups_is_kept(make: Make, properties: Properties) -> None:
     names = ["z", "a", "m"]
     make(*(InstanceGroup.workers(name, "ml.trn1.32xlarge", count=1) for name in names))
     assert [group["InstanceGroupName"] for group in properties()["InstanceGroups"]][2:] == names

@@ -1,4 +1,4 @@
-"""What a cluster reports its nodes, and what its role lets them do about it."""
+"""The node manifest of a cluster, and the permissions of its role for these settings."""
 
 import json
 from collections.abc import Callable
@@ -28,7 +28,7 @@ from llm_fleet import (
     OwnSteps,
     S3Mount,
 )
-from tests.hyperpod.reported import written_manifest
+from tests.hyperpod.manifests import written_manifest
 
 Make = Callable[..., HyperPodCluster]
 USER = ClusterUser(name="ada", uid=2001)
@@ -60,7 +60,9 @@ def problems(make: Make, **options: Any) -> list[tuple[str, str]]:
     return [(problem.code.value, problem.where) for problem in caught.value.problems]
 
 
-def test_by_default_accounting_is_local_and_reports_go_to_the_scripts_bucket(make: Make, stack: cdk.Stack) -> None:
+def test_by_default_accounting_is_local_and_reports_are_written_to_the_scripts_bucket(
+    make: Make, stack: cdk.Stack
+) -> None:
     make(cluster_name="train", fleet_name="demo")
     manifest = written_manifest(stack)
     assert manifest["accounting"]["kind"] == "local"
@@ -73,7 +75,7 @@ def test_by_default_accounting_is_local_and_reports_go_to_the_scripts_bucket(mak
     assert {"FailureMetric", "FailureEvent"} <= set(granted)
 
 
-def test_the_manifest_s_bucket_is_the_one_that_the_role_may_write(make: Make, stack: cdk.Stack) -> None:
+def test_the_role_can_write_to_the_bucket_in_the_manifest(make: Make, stack: cdk.Stack) -> None:
     bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "sagemaker-ours")
     make(scripts=LifecycleScripts(bucket=bucket), cluster_name="train", fleet_name="demo")
     assert written_manifest(stack)["reports"]["s3_uri"] == "s3://sagemaker-ours/reports/demo/train/"
@@ -88,7 +90,7 @@ def test_the_manifest_s_bucket_is_the_one_that_the_role_may_write(make: Make, st
         (NodeReports.ALL, {"ReportsObjects", "FailureMetric", "FailureEvent"}),
     ],
 )
-def test_reports_can_be_cut_down(make: Make, stack: cdk.Stack, reports: NodeReports, granted: set[str]) -> None:
+def test_reports_can_be_reduced(make: Make, stack: cdk.Stack, reports: NodeReports, granted: set[str]) -> None:
     make(reports=reports)
     assert {name for name in statements(stack) if name.startswith(("Report", "Failure"))} == granted
     settings = written_manifest(stack)["reports"]
@@ -97,7 +99,7 @@ def test_reports_can_be_cut_down(make: Make, stack: cdk.Stack, reports: NodeRepo
     assert settings is None or (settings["metric_namespace"], settings["event_bus"]) == on_failure
 
 
-def test_nodes_are_reported_of_an_external_database_as_hyperpod_is(
+def test_the_manifest_has_the_same_external_database_as_the_cluster(
     make: Make, stack: cdk.Stack, properties: Callable[[], dict[str, Any]]
 ) -> None:
     secret = secretsmanager.Secret.from_secret_complete_arn(stack, "Secret", SECRET)
@@ -112,7 +114,7 @@ def test_nodes_are_reported_of_an_external_database_as_hyperpod_is(
     assert statements(stack)["AccountingSecret"]["Resource"] == SECRET
 
 
-def test_groups_that_do_not_mount_a_file_system_are_reported(
+def test_the_manifest_lists_the_groups_that_mount_a_file_system(
     make: Make, stack: cdk.Stack, lustre: LustreFileSystem
 ) -> None:
     make(InstanceGroup.login("ml.m5.xlarge", mount_lustre=False), lustre=lustre)
@@ -120,15 +122,15 @@ def test_groups_that_do_not_mount_a_file_system_are_reported(
     assert mount["groups"] == ["controller-group", "worker-group"]
 
 
-def test_a_file_system_of_all_groups_names_none(make: Make, stack: cdk.Stack, lustre: LustreFileSystem) -> None:
+def test_a_file_system_that_all_groups_mount_lists_no_groups(
+    make: Make, stack: cdk.Stack, lustre: LustreFileSystem
+) -> None:
     make(InstanceGroup.login("ml.m5.xlarge"), lustre=lustre)
     (mount,) = written_manifest(stack)["mounts"]
     assert mount["groups"] is None
 
 
-def test_mounted_buckets_can_be_used_as_far_as_they_are_mounted(
-    make: Make, stack: cdk.Stack, bucket: s3.IBucket
-) -> None:
+def test_the_role_can_access_only_the_mounted_prefixes(make: Make, stack: cdk.Stack, bucket: s3.IBucket) -> None:
     make(
         s3_mounts=[
             S3Mount(bucket=bucket, prefix="in/", mount_path="/s3/in"),
@@ -143,19 +145,19 @@ def test_mounted_buckets_can_be_used_as_far_as_they_are_mounted(
     assert [mount["prefix"] for mount in written_manifest(stack)["s3_mounts"]] == ["in/", "out/"]
 
 
-def test_a_mirror_can_be_read(make: Make, stack: cdk.Stack, bucket: s3.IBucket, lock: Path) -> None:
+def test_the_role_can_read_the_mirror(make: Make, stack: cdk.Stack, bucket: s3.IBucket, lock: Path) -> None:
     make(downloads=Downloads(lock=lock, mirror=bucket, prefix="packages"))
     assert "my-corpus/packages/*" in str(statements(stack)["MirrorObjects"]["Resource"])
     assert written_manifest(stack)["downloads"]["mirror_s3_uri"] == "s3://my-corpus/packages"
 
 
-def test_vendors_need_no_statement(make: Make, stack: cdk.Stack, lock: Path) -> None:
+def test_downloads_from_vendors_require_no_statement(make: Make, stack: cdk.Stack, lock: Path) -> None:
     make(downloads=Downloads(lock=lock))
     assert not [name for name in statements(stack) if name.startswith("Mirror")]
     assert written_manifest(stack)["downloads"] == {"source": "vendor", "mirror_s3_uri": None, "files": []}
 
 
-def test_own_steps_reach_the_nodes(make: Make, stack: cdk.Stack, tmp_path: Path) -> None:
+def test_custom_steps_are_in_the_manifest(make: Make, stack: cdk.Stack, tmp_path: Path) -> None:
     script = tmp_path / "tools.sh"
     script.write_text("#!/bin/bash\ntrue\n")
     script.chmod(0o755)
@@ -166,9 +168,7 @@ def test_own_steps_reach_the_nodes(make: Make, stack: cdk.Stack, tmp_path: Path)
     assert steps["own"][0]["needs"] == ["mount_lustre"]
 
 
-def test_everything_wrong_is_reported_together_by_the_cluster_s_parameters(
-    make: Make, bucket: s3.IBucket, tmp_path: Path
-) -> None:
+def test_all_errors_are_reported_together_at_the_parameters(make: Make, bucket: s3.IBucket, tmp_path: Path) -> None:
     found = problems(
         make,
         users=[ClusterUser(name="root", uid=1)],
@@ -191,7 +191,7 @@ def test_everything_wrong_is_reported_together_by_the_cluster_s_parameters(
     ]
 
 
-def test_what_no_node_would_be_reported_is_rejected(
+def test_settings_that_no_node_would_read_are_rejected(
     make: Make, stack: cdk.Stack, bucket: s3.IBucket, lock: Path
 ) -> None:
     everything: dict[str, Any] = {
@@ -206,7 +206,7 @@ def test_what_no_node_would_be_reported_is_rejected(
     assert problems(make, id="Placed", scripts=LifecycleScripts(bucket=ours, prefix="v1"), **everything) == unreported
 
 
-def test_steps_of_the_users_own_scripts_are_unknown(make: Make, tmp_path: Path) -> None:
+def test_steps_of_custom_scripts_cannot_be_skipped(make: Make, tmp_path: Path) -> None:
     script = tmp_path / "on_init_complete.sh"
     script.write_text("#!/bin/bash\ntrue\n")
     script.chmod(0o755)
@@ -215,17 +215,17 @@ def test_steps_of_the_users_own_scripts_are_unknown(make: Make, tmp_path: Path) 
     make(id="Allowed", scripts=LifecycleScripts(scripts=tmp_path), users=[USER])
 
 
-def test_no_folder_of_own_scripts(make: Make, tmp_path: Path) -> None:
+def test_a_missing_folder_of_custom_steps_is_reported(make: Make, tmp_path: Path) -> None:
     own = OwnSteps(folder=tmp_path / "nowhere", steps=[OwnStep(name="a", script="a.sh")])
     assert problems(make, scripts=LifecycleScripts(own=own)) == [("LF425", "scripts.own.folder")]
 
 
-def test_neuron_without_neuron_devices(make: Make) -> None:
+def test_neuron_requires_neuron_devices(make: Make) -> None:
     groups = [InstanceGroup.controller("ml.m5.xlarge"), InstanceGroup.workers("w", "ml.c5.large", count=1)]
     assert problems(make, groups=groups, neuron=NeuronHost(release="2.28.1")) == [("LF452", "neuron.release")]
 
 
-def test_neuron_to_be_installed_must_be_pinned(make: Make, lock: Path) -> None:
+def test_installation_of_neuron_requires_pinned_packages(make: Make, lock: Path) -> None:
     neuron = NeuronHost(release="2.28.1", install=True)
     assert problems(make, neuron=neuron) == [("LF453", "neuron")]
     assert problems(make, id="Pinned", neuron=neuron, downloads=Downloads(lock=lock)) == [("LF453", "neuron")]
@@ -236,7 +236,9 @@ NEWER_TYPE = InstanceType.of(
 )
 
 
-def test_facts_of_a_newer_instance_type_reach_the_nodes(make: Callable[..., HyperPodCluster], stack: cdk.Stack) -> None:
+def test_facts_of_a_newer_instance_type_are_in_the_manifest(
+    make: Callable[..., HyperPodCluster], stack: cdk.Stack
+) -> None:
     make(InstanceGroup.workers("new", NEWER_TYPE, count=1, threads_per_core=1))
     manifest = written_manifest(stack)
     (group,) = (group for group in manifest["groups"] if group["name"] == "new")

@@ -1,4 +1,4 @@
-"""What `from llm_fleet import …` gives, and that it costs nothing until it is used."""
+"""The names of `from llm_fleet import …`, which are imported only when they are used."""
 
 import ast
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 import llm_fleet
 
 
-def test_every_public_name_is_there() -> None:
+def test_every_public_name_can_be_imported() -> None:
     for name in llm_fleet.__all__:
         assert getattr(llm_fleet, name).__name__ == name
         assert name in dir(llm_fleet)
@@ -29,7 +29,7 @@ def test_type_checkers_see_the_same_names() -> None:
     assert seen == homes
 
 
-def test_unknown_name() -> None:
+def test_an_unknown_name_is_an_import_error() -> None:
     with pytest.raises(AttributeError, match="HyperPodClustr"):
         llm_fleet.__getattr__("HyperPodClustr")
 
@@ -41,7 +41,7 @@ def test_import_loads_neither_the_cdk_nor_what_only_the_cli_needs() -> None:
     assert run(program) == "[]"
 
 
-def test_constructs_load_nothing_that_only_the_cli_needs() -> None:
+def test_constructs_load_no_module_that_only_the_cli_needs() -> None:
     program = (
         "import sys; from llm_fleet import HyperPodCluster, FleetNetwork, LustreFileSystem; "
         "print(sorted({'boto3', 'yaml'} & set(sys.modules)))"

@@ -1,4 +1,4 @@
-"""The training runtime of a HyperPod cluster: reported to nodes, and what their role is let do about it."""
+"""The training runtime of a HyperPod cluster: the node manifest, and permissions of the role."""
 
 import json
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from llm_fleet import (
     TrainingRuntime,
 )
 from tests.clean import nag_findings
-from tests.hyperpod.reported import written_manifest
+from tests.hyperpod.manifests import written_manifest
 from tests.hyperpod.test_node_configuration import problems, statements
 from tests.rules.training.runtimes import NXD
 
@@ -31,7 +31,7 @@ SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf"
 IMAGE = "111122223333.dkr.ecr.us-west-2.amazonaws.com/team/training:v1"
 
 
-def test_nodes_are_reported_and_may_read_and_pull_what_it_needs(
+def test_the_manifest_has_the_runtime_and_the_role_can_read_and_pull_it(
     make: Make, lustre: LustreFileSystem, stack: cdk.Stack
 ) -> None:
     key = kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/k")
@@ -48,14 +48,16 @@ def test_nodes_are_reported_and_may_read_and_pull_what_it_needs(
     assert "ImageRegistry" in granted
 
 
-def test_a_runtime_without_secret_and_private_image_lets_nodes_do_nothing_more(
+def test_a_runtime_without_secret_and_private_image_requires_no_permissions(
     make: Make, lustre: LustreFileSystem, stack: cdk.Stack
 ) -> None:
     make(lustre=lustre, training=TrainingRuntime(environments=[ContainerEnvironment(image="x/y:1")]))
     assert not {"HubToken", "HubTokenKey", "Images", "ImageRegistry"} & set(statements(stack))
 
 
-def test_wheels_come_from_the_lock(make: Make, lustre: LustreFileSystem, stack: cdk.Stack, tmp_path: Path) -> None:
+def test_wheels_are_those_of_the_lock_file(
+    make: Make, lustre: LustreFileSystem, stack: cdk.Stack, tmp_path: Path
+) -> None:
     lock = tmp_path / "lock.json"
     lock.write_text(json.dumps({"schema_version": 1, "files": list(NXD)}))
     runtime = TrainingRuntime(environments=[NeuronEnvironment()])
@@ -65,7 +67,7 @@ def test_wheels_come_from_the_lock(make: Make, lustre: LustreFileSystem, stack: 
     assert len(environment["packages"]) == len(NXD)
 
 
-def test_mistakes_are_reported_by_parameter(make: Make, lustre: LustreFileSystem) -> None:
+def test_errors_are_reported_at_their_parameters(make: Make, lustre: LustreFileSystem) -> None:
     environments = [NeuronEnvironment(stack="torchneuron", groups=["worker-group"])]
     assert problems(make, training=TrainingRuntime(environments=environments)) == [
         ("LF800", "training.folder"),
@@ -75,7 +77,7 @@ def test_mistakes_are_reported_by_parameter(make: Make, lustre: LustreFileSystem
     assert unreported == [("LF429", "training")]
 
 
-def test_a_group_that_does_not_mount_lustre_shares_nothing(make: Make, lustre: LustreFileSystem) -> None:
+def test_a_group_that_does_not_mount_lustre_has_no_shared_folder(make: Make, lustre: LustreFileSystem) -> None:
     lone = InstanceGroup.workers("lone", "ml.m5.xlarge", count=1, partition="lone", mount_lustre=False)
     with pytest.raises(FleetError) as caught:
         make(lone, lustre=lustre, training=TrainingRuntime())

@@ -1,4 +1,4 @@
-"""The role as CloudFormation sees it, and what cdk-nag says of it."""
+"""The template of the role, and cdk-nag's findings."""
 
 import json
 from contextlib import suppress
@@ -22,7 +22,7 @@ def _bucket(scope: cdk.Stack) -> s3.IBucket:
     return s3.Bucket(scope, "Bundles", encryption_key=cast(kms.IKey, kms.Key(scope, "Key")))
 
 
-def test_the_policy_is_there_before_the_role(stack: cdk.Stack) -> None:
+def test_the_policy_is_created_before_the_role(stack: cdk.Stack) -> None:
     NodeRole(stack, "Role", features=NodeFeatures(bundle=BucketAccess.of(_bucket(stack), prefix="bundles/a")))
     template = Template.from_stack(stack)
     (policy_id,) = template.find_resources("AWS::IAM::ManagedPolicy")
@@ -30,7 +30,7 @@ def test_the_policy_is_there_before_the_role(stack: cdk.Stack) -> None:
     template.resource_count_is("AWS::IAM::Policy", 0)
 
 
-def test_sagemaker_alone_may_take_the_role(stack: cdk.Stack) -> None:
+def test_only_sagemaker_can_assume_the_role(stack: cdk.Stack) -> None:
     NodeRole(stack, "Role", features=NodeFeatures())
     (role,) = Template.from_stack(stack).find_resources("AWS::IAM::Role").values()
     (statement,) = role["Properties"]["AssumeRolePolicyDocument"]["Statement"]
@@ -41,7 +41,7 @@ def test_sagemaker_alone_may_take_the_role(stack: cdk.Stack) -> None:
     }
 
 
-def test_the_key_of_the_bundle_can_be_used_to_read_and_no_more(stack: cdk.Stack) -> None:
+def test_the_key_of_the_bundle_can_only_be_used_to_decrypt(stack: cdk.Stack) -> None:
     NodeRole(stack, "Role", features=NodeFeatures(bundle=BucketAccess.of(_bucket(stack), prefix="bundles/a")))
     statements = _statements(stack)
     assert statements["BundleKey"]["Action"] == "kms:Decrypt"
@@ -57,7 +57,7 @@ def test_name_and_boundary_are_passed_on(stack: cdk.Stack) -> None:
     assert "policy/ours" in str(role["Properties"]["PermissionsBoundary"])
 
 
-def test_features_too_many_for_a_policy_are_rejected_before_anything_is_made(stack: cdk.Stack) -> None:
+def test_too_many_features_for_a_policy_are_rejected_before_anything_is_created(stack: cdk.Stack) -> None:
     buckets = tuple(BucketAccess(bucket_arn=f"arn:aws:s3:::bucket-number-{number}") for number in range(40))
     with pytest.raises(FleetError, match="LF420") as caught:
         NodeRole(stack, "Role", features=NodeFeatures(read_buckets=buckets))
@@ -77,7 +77,9 @@ def test_nag_finds_nothing(app: cdk.App, stack: cdk.Stack, elsewhere: bool) -> N
     assert _findings(app, role) == []
 
 
-def test_nag_would_find_every_wildcard(app: cdk.App, stack: cdk.Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_reasons_nag_finds_the_wildcards(
+    app: cdk.App, stack: cdk.Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def no_reasons(_: object) -> dict[str, str]:
         return {}
 
@@ -87,10 +89,10 @@ def test_nag_would_find_every_wildcard(app: cdk.App, stack: cdk.Stack, monkeypat
 
 
 def _findings(app: cdk.App, role: NodeRole) -> list[str]:
-    """Return what the packs find on the role's own resources."""
+    """Return the packs' findings in the role's own resources."""
     stack = cdk.Stack.of(role)
     cdk.Validations.of(stack).add_plugins(AwsSolutionsChecks(stack), NIST80053R5Checks(stack))
-    # Synth fails when a pack finds something; the report reports what, and the bucket of these tests is not our matter.
+    # Synth fails if a pack has findings; they are in the report. Findings in the bucket of these tests are ignored.
     with suppress(RuntimeError):
         app.synth()
     report = json.loads(Path(app.outdir, "validation-report.json").read_text(encoding="utf-8"))

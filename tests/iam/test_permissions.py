@@ -64,7 +64,7 @@ def test_golden_policy(name: str) -> None:
     assert made == golden.read_text(encoding="utf-8")
 
 
-def test_generated_table_in_the_docs_is_up_to_date() -> None:
+def test_the_generated_table_in_the_docs_is_up_to_date() -> None:
     check_made(CONSTRUCTS / "node-role.md", statements=describe(permissions(FEATURE_SETS["all"], PLACE)))
 
 
@@ -79,7 +79,7 @@ MADE = {name: permissions(features, PLACE) for name, features in FEATURE_SETS.it
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_every_statement_has_its_own_id_and_a_reason_and_spells_its_actions_out(name: str) -> None:
+def test_every_statement_has_a_unique_id_a_reason_and_actions_without_wildcards(name: str) -> None:
     made = MADE[name]
     assert len({one.sid for one in made}) == len(made)
     for one in made:
@@ -94,11 +94,11 @@ def test_star_resources_only_where_the_service_supports_no_resource() -> None:
     for one in (*MADE["all"], *MADE["sessions of people"], *MADE["sessions of nodes"]):
         for action in one.actions:
             kinds = _known_resources(action)
-            # PutMetricData takes a data set since 2026, which no one here names; its namespace limits it.
+            # Since 2026 PutMetricData supports data sets, which are not used here; a condition limits its namespace.
             if action == "cloudwatch:PutMetricData":
                 namespace = {"PlatformMetrics": "/aws/sagemaker/Clusters", "FailureMetric": "LlmFleet/Nodes"}[one.sid]
                 assert one.conditions["StringEquals"]["cloudwatch:namespace"] == namespace
-            elif one.sid != "RollbackAlarms":  # see test_composite_alarms_are_seen_by_a_grant_on_all_alone
+            elif one.sid != "RollbackAlarms":  # see test_describe_alarms_allows_all_alarms_because_of_composite_alarms
                 assert (one.resources == ("*",)) == (not kinds), f"{action} knows {kinds}"
 
 
@@ -110,17 +110,17 @@ def test_star_resources_only_where_the_service_supports_no_resource() -> None:
         ("NetworkInterfaceTags", {"network-interface"}),
     ],
 )
-def test_network_statements_name_the_resources_that_ec2_asks_for(sid: str, kinds: set[str]) -> None:
+def test_network_statements_name_the_resources_that_ec2_requires(sid: str, kinds: set[str]) -> None:
     one = next(one for one in permissions(FEATURE_SETS["vpc"], PLACE) if one.sid == sid)
     named = {resource.rsplit(":", 1)[1].removesuffix("/*") for resource in one.resources}
     assert named == kinds
     required = {kind for action in one.actions for kind in _known_resources(action)}
     assert named <= required
-    if sid != "NetworkInterfaceTags":  # CreateTags knows every kind; only interfaces are meant
+    if sid != "NetworkInterfaceTags":  # CreateTags supports every kind; only interfaces are tagged
         assert named == required
 
 
-def test_nothing_reads_a_bucket_that_no_feature_names() -> None:
+def test_only_the_buckets_of_features_can_be_read() -> None:
     made = permissions(FEATURE_SETS["vpc"], PLACE)
     touched = {resource for one in made if any(a.startswith("s3:") for a in one.actions) for resource in one.resources}
     assert touched == {"arn:aws:s3:::sagemaker-demo", "arn:aws:s3:::sagemaker-demo/bundles/demo/train/*"}
@@ -136,7 +136,7 @@ def test_the_bundle_can_be_read_and_not_written() -> None:
     assert actions == {"s3:GetObject", "s3:ListBucket"}
 
 
-def test_failed_starts_are_reported_in_one_namespace_and_one_name_only() -> None:
+def test_failed_starts_can_be_published_only_with_one_namespace_and_one_event_source() -> None:
     made = {one.sid: one for one in permissions(NodeFeatures(report_events=True), PLACE)}
     event = made["FailureEvent"]
     assert event.resources == ("arn:aws:events:us-west-2:111122223333:event-bus/default",)
@@ -145,7 +145,7 @@ def test_failed_starts_are_reported_in_one_namespace_and_one_name_only() -> None
     assert made["FailureMetric"].conditions == {"StringEquals": {"cloudwatch:namespace": "LlmFleet/Nodes"}}
 
 
-def test_reports_are_written_and_never_read() -> None:
+def test_reports_can_be_written_and_not_read() -> None:
     reports = BucketAccess(bucket_arn="arn:aws:s3:::sagemaker-demo", prefix="reports/demo/train")
     touching = [one for one in permissions(NodeFeatures(reports=reports), PLACE) if "demo" in "".join(one.resources)]
     assert [(one.actions, one.resources) for one in touching] == [
@@ -153,7 +153,7 @@ def test_reports_are_written_and_never_read() -> None:
     ]
 
 
-def test_the_directorys_reader_is_one_secret_and_every_feature_is_among_all() -> None:
+def test_all_features_are_covered_and_the_directory_secret_is_one_secret() -> None:
     unset = NodeFeatures()
     same = [one.name for one in fields(unset) if getattr(FEATURE_SETS["all"], one.name) == getattr(unset, one.name)]
     assert not same, "golden/all.json and the page about the role do not cover these"
@@ -164,13 +164,13 @@ def test_the_directorys_reader_is_one_secret_and_every_feature_is_among_all() ->
     assert statements["DirectorySecretKey"].actions == ("kms:Decrypt",)
 
 
-def test_nodes_write_the_logs_of_sessions_and_read_none() -> None:
+def test_nodes_can_write_logs_of_sessions_and_not_read_them() -> None:
     made = {one.sid: one for one in MADE["sessions of nodes"]}
     assert {action for one in made.values() for action in one.actions if action.startswith(("s3:", "kms:"))} == {
         "kms:Decrypt", "kms:GenerateDataKey", "s3:GetEncryptionConfiguration", "s3:PutObject"
     }  # fmt: skip
     assert made["SessionBucket"].resources == ("arn:aws:s3:::demo-sessions/sessions/*",)
-    # A bucket with a key of its own would reject the log, long after the session that it is of.
+    # Without this, a bucket with its own key would reject the log, long after the session.
     assert made["SessionBucketKey"].resources == (f"{_KEY}log",)
     assert keep_sessions(key_arn=None, log_group_arn=None, bucket=None) == ()
 
@@ -207,7 +207,7 @@ def _plain(one: Permission) -> dict[str, Any]:
 
 @cache
 def _service_reference() -> dict[str, Any]:
-    """AWS's service authorization reference, as cfn-lint carries it."""
+    """AWS's service authorization reference, as included in cfn-lint."""
     spec = find_spec("cfnlint")
     assert spec is not None
     assert spec.origin is not None
@@ -220,6 +220,6 @@ def _known_resources(action: str) -> list[str]:
     return _service_reference()[service]["Actions"][name.lower()].get("Resources", [])
 
 
-def test_composite_alarms_are_seen_by_a_grant_on_all_alone() -> None:
+def test_describe_alarms_allows_all_alarms_because_of_composite_alarms() -> None:
     (alarms,) = [one for one in permissions(FEATURE_SETS["all"], PLACE) if one.sid == "RollbackAlarms"]
     assert (alarms.actions, alarms.resources) == (("cloudwatch:DescribeAlarms",), ("*",))

@@ -1,4 +1,4 @@
-"""Values are written into a batch file as text: whatever is in them, bash reads it and runs none of it."""
+"""Values are written into a batch file as text: bash reads every value unchanged and runs no part of it."""
 
 import subprocess
 from pathlib import Path
@@ -56,7 +56,7 @@ def test_a_value_is_read_back_as_it_was_written(value: str) -> None:
     assert next(one.value for one in file.settings if one.name == "MODEL") == value
 
 
-def test_shellcheck_finds_nothing_in_what_was_rendered(tmp_path: Path) -> None:
+def test_shellcheck_finds_nothing_in_a_rendered_file(tmp_path: Path) -> None:
     for name in (RUN, *ORDER):
         text = template(name)
         settings = BatchFile.parse(text).settings
@@ -68,7 +68,7 @@ def test_shellcheck_finds_nothing_in_what_was_rendered(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_rendering_nothing_changes_nothing() -> None:
+def test_rendering_without_values_changes_nothing() -> None:
     assert [name for name in (RUN, *ORDER) if render_batch_file(template(name)) != template(name)] == []
     own = {one.name: one.value for one in BatchFile.parse(template("train")).settings if one.value is not None}
     again = BatchFile.parse(render_batch_file(template("train"), settings=own))
@@ -83,7 +83,7 @@ def test_options_of_sbatch_are_replaced_or_added_before_the_first_command() -> N
     assert BatchFile.parse(text).late_directives == ()
 
 
-def test_all_that_is_wrong_is_reported_at_once() -> None:
+def test_all_errors_are_reported_together() -> None:
     with pytest.raises(FleetError) as caught:
         render_batch_file(
             template("train"),
@@ -95,7 +95,7 @@ def test_all_that_is_wrong_is_reported_at_once() -> None:
     assert "it is an option of srun, not of sbatch" in str(caught.value)
 
 
-def test_a_file_without_the_block_takes_no_settings() -> None:
+def test_a_file_without_the_block_of_settings_is_rejected() -> None:
     with pytest.raises(FleetError) as caught:
         render_batch_file(template("train").replace("# End of settings", "# The end"), settings={"STEPS": 3})
     assert codes(caught.value) == ["LF881"]
@@ -124,5 +124,5 @@ def test_a_setting_is_read_as_bash_reads_it(line: str, value: str | None, commen
 @pytest.mark.parametrize(
     "line", ["steps=3", "STEPS = 3", "STEPS=3; rm x", "STEPS=$(date)", "STEPS=3 x", "rm x", "A=`x`"]
 )
-def test_what_is_a_command_is_no_setting(line: str) -> None:
+def test_a_command_is_not_read_as_a_setting(line: str) -> None:
     assert Setting.parse(line, 1) is None

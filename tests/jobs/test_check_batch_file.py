@@ -13,7 +13,7 @@ def line_of(text: str, start: str) -> str:
     return f"line {next(number for number, line in enumerate(text.split(chr(10)), 1) if line.startswith(start))}"
 
 
-def test_the_file_as_it_is_shipped_is_right() -> None:
+def test_the_shipped_file_is_valid() -> None:
     assert check_batch_file(TRAIN, known=KNOWN) == []
 
 
@@ -45,18 +45,18 @@ def test_a_mistake_is_reported_with_its_line(old: str, new: str, code: str, wher
         assert problem.where.startswith(where if where == "line" else line_of(edited, where))
 
 
-def test_a_setting_that_was_removed_is_missed() -> None:
+def test_a_missing_setting_is_reported() -> None:
     edited = "\n".join(line for line in TRAIN.split("\n") if not line.startswith("STEPS="))
     (problem,) = check_batch_file(edited, known=KNOWN)
     assert (problem.code.value, problem.where) == ("LF882", "STEPS")
 
 
-def test_line_ends_of_windows_are_reported_alone() -> None:
+def test_windows_line_ends_are_the_only_reported_error() -> None:
     (problem,) = check_batch_file(TRAIN.replace("\n", "\r\n"), known=KNOWN)
     assert (problem.code.value, problem.where) == ("LF880", "line 1")
 
 
-def test_short_options_and_several_in_a_line_are_read() -> None:
+def test_short_options_and_several_options_in_a_line_are_read() -> None:
     file = BatchFile.parse("#!/bin/bash\n#SBATCH -N 4 --time 1:00:00 -ptrn1 --exclusive # all of it\necho\n")
     assert [(one.name, one.value) for one in file.directives] == [
         ("-N", "4"),
@@ -66,7 +66,7 @@ def test_short_options_and_several_in_a_line_are_read() -> None:
     ]
 
 
-def test_what_is_after_a_command_is_no_option_of_the_job() -> None:
+def test_a_line_after_a_command_is_not_an_option() -> None:
     file = BatchFile.parse("#!/bin/bash\n#SBATCH --nodes=4\necho\n#SBATCH --nodes=8\n")
     assert [(one.name, one.value) for one in file.directives] == [("nodes", "4")]
     assert file.late_directives == (4,)
@@ -78,7 +78,7 @@ def test_more_nodes_than_the_partition_has_are_rejected(requested: str, wrong: b
     assert [one.code.value for one in check_nodes(file, partition="trn1", nodes=4)] == ["LF883"] * wrong
 
 
-def test_without_bash_the_rest_is_still_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_bash_the_other_checks_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     edited = TRAIN.replace("begin train\n", 'begin "train\n').replace("--nodes=4", "--node=4")
     assert [one.code.value for one in check_batch_file(edited, known=KNOWN)] == ["LF883"]

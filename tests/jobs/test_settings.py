@@ -19,22 +19,22 @@ SETTING = re.compile(r"^([A-Z][A-Z0-9_]*)=(\S*)", re.MULTILINE)
 
 
 def written(path: Path) -> Mapping[str, str]:
-    """The settings that a batch file, or run.sh, has as it is shipped."""
+    """The settings of a shipped batch file, or of run.sh."""
     block = path.read_text().split("# Settings\n")[1].split("# End of settings")[0]
     return dict(SETTING.findall(block))
 
 
-def test_run_sh_as_it_is_shipped_is_the_run_that_says_nothing():
-    """`Llama-2-7B on 4 trn1`, as its first line says: a copied template and a rendered job are the same run."""
+def test_the_shipped_run_sh_has_the_default_settings_of_a_run():
+    """`Llama-2-7B on 4 trn1`, as in its first line: a copied template and a rendered job are the same run."""
     shipped, given = written(JOBS / "run.sh"), run_settings(run(name="llama2-7b"))
-    own = {"RUN_FOLDER", "ENVIRONMENT"}  # worked out on the node
+    own = {"RUN_FOLDER", "ENVIRONMENT"}  # computed on the node
     assert {name: value for name, value in given.items() if name not in own} == {
         name: value for name, value in shipped.items() if name not in own
     }
     assert given["RUN_FOLDER"] == "/fsx/runs/llama2-7b"
 
 
-def test_training_as_it_is_shipped_is_the_run_that_says_nothing():
+def test_the_shipped_training_file_has_the_default_settings_of_a_run():
     for stage in ("train", "train-nemo-megatron"):
         shipped, given = written(JOBS / f"{stage}.sbatch"), stage_settings(run(), stage)
         assert set(given) <= set(shipped), stage
@@ -49,7 +49,7 @@ def test_every_setting_of_a_stage_is_in_its_file():
     assert {path.stem for path in JOBS.glob("*.sbatch") if stage_settings(whole, path.stem)} >= {"train", "tokenize"}
 
 
-def test_values_of_a_run_are_set():
+def test_values_of_a_run_are_rendered():
     given: dict[str, Any] = {"partition": partition("p5.48xlarge", 2), "model": LLAMA_3_8B, "shard_degree": 8}
     gpu = run(**given, revision="v1", seed=7, checkpoint=Checkpoint(mirror="s3://ours/x"))
     settings = run_settings(gpu)
@@ -64,7 +64,7 @@ def test_values_of_a_run_are_set():
     assert "FROM_WEIGHTS" not in stage_settings(run(backend=Backend.NEMO_MEGATRON), "train-nemo-megatron")
 
 
-def test_stages_take_the_nodes_that_they_need():
+def test_each_stage_requests_the_nodes_that_it_requires():
     given = run(name="llama", nodes=2)
     assert directives(given, "train") == {"job-name": "llama-train", "partition": "nodes", "nodes": "2"}
     assert directives(given, "compile")["nodes"] == "2"  # the number of processes is part of the compiled graphs
@@ -72,29 +72,29 @@ def test_stages_take_the_nodes_that_they_need():
 
 
 TRAINING = {"train", "train-nemo-megatron"}
-"""Two ways to do the same: a run has one of them."""
+"""Alternatives: a run has one of them."""
 FABRIC = {"test-nccl", "test-nccom"}
 
 
-def test_generated_settings_are_those_of_the_batch_files() -> None:
+def test_the_generated_list_of_settings_is_up_to_date() -> None:
     made = make_job_settings.text()
     if os.environ.get("UPDATE_GOLDEN"):
         make_job_settings.PLACE.write_text(made, encoding="utf-8")
     assert make_job_settings.PLACE.read_text(encoding="utf-8") == made, "batch files have changed: run `make golden`"
 
 
-def test_every_batch_file_is_a_stage() -> None:
+def test_every_batch_file_is_listed_as_a_stage() -> None:
     assert {file.name for file in jobs_folder().glob("*.sbatch")} == {stage.file for stage in job_stages().values()}
 
 
-def test_every_batch_file_is_right() -> None:
+def test_every_batch_file_is_valid() -> None:
     known = {name: stage.settings for name, stage in job_stages().items()} | {RUN: shared_settings().settings}
     assert {
         name: found for name in (RUN, *ORDER) if (found := check_batch_file(template(name), known=known[name]))
     } == {}
 
 
-def test_every_setting_says_what_it_is() -> None:
+def test_every_setting_is_documented() -> None:
     silent = [
         name
         for one in (shared_settings(), *job_stages().values())
@@ -121,12 +121,12 @@ def test_nothing_else_assigns_a_setting() -> None:
     assert {name: found for name, text in {**shared, **bodies}.items() if (found := assigned.findall(text))} == {}
 
 
-def test_both_trainings_begin_with_the_same_values() -> None:
+def test_both_training_files_have_the_same_default_values() -> None:
     one, other = (job_stages()[name].settings for name in sorted(TRAINING))
     assert {name for name in one.keys() & other.keys() if one[name] != other[name]} == set()
 
 
-def test_values_are_those_of_a_run_that_says_nothing() -> None:
+def test_default_values_are_those_of_a_run() -> None:
     run, checkpoint, export, data = (
         {name: field.default for name, field in kind.model_fields.items()}
         for kind in (TrainingRun, Checkpoint, ServedExport, TrainingData)

@@ -1,4 +1,4 @@
-"""The file that SMP v2 reads."""
+"""The configuration file of SMP v2."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ NOTHING = TrainingRunSpec(name="llama", model="me/llama", data=TrainingData(plac
 RUN = NOTHING.model_copy(update={"shard_degree": 16, "context_parallel": 2, "seed": 42})
 
 
-def test_the_posts_configuration_under_todays_names() -> None:
+def test_the_configuration_of_the_announcement_with_todays_keys() -> None:
     """The announcement's: tensor parallel 8, seed 0; hybrid sharding over 16; offloading with its horizon."""
     configuration = SmpConfiguration(
         hybrid_shard_degree=16,
@@ -37,7 +37,7 @@ def test_the_posts_configuration_under_todays_names() -> None:
     )
 
 
-def test_what_is_left_out_is_not_written() -> None:
+def test_omitted_keys_are_not_written() -> None:
     assert SmpConfiguration(backend="nccl").for_library == {}
 
 
@@ -52,12 +52,12 @@ def test_every_key_of_the_library_can_be_set() -> None:
     assert SmpConfiguration.keys() == [*smp_keys(), *smp_aliases(), "backend"]
 
 
-def test_all_that_is_wrong_is_reported_together() -> None:
+def test_all_errors_are_reported_together() -> None:
     problems = check_smp(SmpConfiguration(activation_loading_horizon=0, context_parallel_degree=4))
     assert [problem.code for problem in problems] == [Code.SMP_VALUE, Code.SMP_CONTEXT]
 
 
-def test_values_of_the_job_are_filled_in() -> None:
+def test_values_of_the_job_are_added() -> None:
     configuration = SmpConfiguration(tensor_parallel_degree=4, sm_activation_offloading=True)
     assert json.loads(render_smp(configuration, RUN)) == {
         "hybrid_shard_degree": 16,
@@ -69,7 +69,7 @@ def test_values_of_the_job_are_filled_in() -> None:
     assert configuration.for_library == {"sm_activation_offloading": True, "tensor_parallel_degree": 4}
 
 
-def test_the_old_name_of_the_seed_wins_over_the_jobs() -> None:
+def test_the_old_key_of_the_seed_has_priority_over_the_seed_of_the_job() -> None:
     assert json.loads(render_smp(SmpConfiguration(tensor_parallel_seed=3), RUN))["random_seed"] == 3
 
 

@@ -11,8 +11,8 @@ from llm_fleet.notifications.metric_alarms import AlarmPlan, ServiceMetric
 Values = Sequence[float | None]
 
 
-def rings(plan: AlarmPlan, values: Mapping[str, Values] | Values) -> bool:
-    """Return whether `plan` is in ALARM after `values`, one per period, newest last; for metric math by id."""
+def is_in_alarm(plan: AlarmPlan, values: Mapping[str, Values] | Values) -> bool:
+    """Return whether `plan` is in ALARM after `values`: one per period, newest last; by id for metric math."""
     points = _points(plan, values)[-plan.periods :]
     if plan.missing == "missing" and not any(point is not None for point in points):
         return plan.reports_silence
@@ -40,7 +40,7 @@ def _calculate(expression: str, row: Mapping[str, float | None]) -> float | None
     words: dict[str, Any] = {"IF": _if, "FILL": _fill}
     try:
         return eval(expression, {"__builtins__": {}}, {**words, **row})
-    except TypeError:  # of a value that is missing
+    except TypeError:  # for a missing value
         return None
 
 

@@ -1,4 +1,4 @@
-"""Each alarm changes to ALARM and to OK when it should, has a published metric, and says what to do."""
+"""Each alarm changes to ALARM and to OK as documented, has a published metric, and describes what to do."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from llm_fleet.monitoring.storage_alarm_plans import database_plans, lustre_plan
 from llm_fleet.notifications.alarm_topic import AlarmTopic
 from llm_fleet.notifications.metric_alarms import AlarmPlan, ServiceMetric
 from llm_fleet.spec.monitoring import ClusterAlarmThresholds
-from tests.monitoring.alarm_state import rings
+from tests.monitoring.alarm_state import is_in_alarm
 from tests.pains.reported import reported
 from tools.synth_environment import ROOT
 
@@ -43,7 +43,7 @@ def every() -> list[AlarmPlan]:
     return [*plans_of(HYPERPOD).values(), *plans_of(PARALLEL).values(), *storage, *observer_plans("observer")]
 
 
-# By alarm: values with and without ALARM, one for each period of five minutes.
+# By alarm: values that cause an ALARM and values that do not, one for each period of five minutes.
 ACCOUNT: Sequence[tuple[MonitoredCluster, str, Any, Any]] = (
     (HYPERPOD, "NodeFailed", [1, 1], [0, 1]),
     (HYPERPOD, "StuckPending", {"pending": [0] * 6, "missing": [2] * 6}, {"pending": [2] * 5, "missing": [0] * 5}),
@@ -77,22 +77,22 @@ NODES: Sequence[tuple[str, Any, Any]] = (
 
 
 @pytest.mark.parametrize(("cluster", "id", "loud", "quiet"), ACCOUNT)
-def test_alarms_on_account_metrics_need_lasting_values(
+def test_alarms_on_account_metrics_require_persistent_values(
     cluster: MonitoredCluster, id: str, loud: Any, quiet: Any
 ) -> None:
     plan = plans_of(cluster)[id]
-    assert rings(plan, loud)
-    assert not rings(plan, quiet)
+    assert is_in_alarm(plan, loud)
+    assert not is_in_alarm(plan, quiet)
 
 
 @pytest.mark.parametrize(("id", "loud", "quiet"), NODES)
-def test_alarms_on_node_metrics_need_lasting_values(id: str, loud: Any, quiet: Any) -> None:
+def test_alarms_on_node_metrics_require_persistent_values(id: str, loud: Any, quiet: Any) -> None:
     plan = plans_of(HYPERPOD)[id]
-    assert rings(plan, loud)
-    assert not rings(plan, quiet)
+    assert is_in_alarm(plan, loud)
+    assert not is_in_alarm(plan, quiet)
 
 
-def test_a_short_absence_of_a_node_is_no_alarm() -> None:
+def test_a_short_absence_of_a_node_causes_no_alarm() -> None:
     """Nodes are idle for seconds between jobs, and ParallelCluster sets them down for ten minutes without capacity."""
     plans = plans_of(HYPERPOD)
     away = {
@@ -109,25 +109,25 @@ def test_one_full_ost_of_lustre_is_an_alarm() -> None:
     capacity, targets = 4800, 4
     plan = lustre_plan("Lustre", "fs-1", capacity, USUAL)
     one = capacity / targets * GIB
-    assert rings(plan, {"free": [0.1 * one] * 15, "targets": [targets] * 15})
-    assert not rings(plan, {"free": [0.11 * one] * 15, "targets": [targets] * 15})
+    assert is_in_alarm(plan, {"free": [0.1 * one] * 15, "targets": [targets] * 15})
+    assert not is_in_alarm(plan, {"free": [0.11 * one] * 15, "targets": [targets] * 15})
 
 
 def test_a_file_system_of_unknown_size_has_an_alarm_on_bytes() -> None:
     plan = lustre_plan("Lustre", "fs-1", None, USUAL)
-    assert rings(plan, [99 * GIB] * 3)
-    assert not rings(plan, [100 * GIB] * 3)
+    assert is_in_alarm(plan, [99 * GIB] * 3)
+    assert not is_in_alarm(plan, [100 * GIB] * 3)
 
 
 def test_alarms_on_home_directories_and_accounting_before_they_are_full() -> None:
     home = open_zfs_plan("OpenZfs", "fs-1", USUAL)
-    assert rings(home, {"used": [90] * 3, "capacity": [100] * 3})
-    assert not rings(home, {"used": [89] * 3, "capacity": [100] * 3})
+    assert is_in_alarm(home, {"used": [90] * 3, "capacity": [100] * 3})
+    assert not is_in_alarm(home, {"used": [89] * 3, "capacity": [100] * 3})
     space, connections = database_plans("Database", {"DBInstanceIdentifier": "slurm"})
-    assert rings(space, [4 * GIB] * 3)
-    assert not rings(space, [5 * GIB] * 3)
-    assert rings(connections, [200] * 3)
-    assert not rings(connections, [199] * 3)
+    assert is_in_alarm(space, [4 * GIB] * 3)
+    assert not is_in_alarm(space, [5 * GIB] * 3)
+    assert is_in_alarm(connections, [200] * 3)
+    assert not is_in_alarm(connections, [199] * 3)
 
 
 def test_aurora_has_no_alarm_on_storage() -> None:
@@ -139,7 +139,7 @@ def test_missing_data_is_an_alarm_only_for_the_function() -> None:
         silence: list[float | None] = [None] * plan.periods
         return silence if isinstance(plan.measure, ServiceMetric) else dict.fromkeys(plan.measure.metrics, silence)
 
-    assert [plan.id for plan in every() if rings(plan, nothing(plan))] == ["ObserverAsleep"]
+    assert [plan.id for plan in every() if is_in_alarm(plan, nothing(plan))] == ["ObserverAsleep"]
 
 
 def test_a_new_function_causes_no_alarm() -> None:
@@ -153,7 +153,7 @@ def test_a_new_function_causes_no_alarm() -> None:
 
 
 @pytest.mark.parametrize("plan", every(), ids=lambda plan: plan.id)
-def test_an_alarm_is_valid_and_says_what_to_do(plan: AlarmPlan) -> None:
+def test_an_alarm_is_valid_and_describes_what_to_do(plan: AlarmPlan) -> None:
     assert 80 < len(plan.meaning) <= 1024
     assert "\n" not in plan.meaning
     assert plan.meaning.endswith(".")
@@ -225,7 +225,7 @@ def test_each_threshold_changes_an_alarm_and_has_its_documented_default(name: st
     assert int(default[1]) * (60 if default[2] == " h" else 1) == alarm_thresholds()[name]
 
 
-def test_pains_that_an_alarm_reports() -> None:
+def test_pains_reported_by_an_alarm() -> None:
     plans = plans_of(HYPERPOD)
     reported(5, plans["RootDisk"].meaning, "The root disk of a node of train is 85 % full")
     reported(13, plans["StuckPending"].meaning, "no capacity in the AZ")

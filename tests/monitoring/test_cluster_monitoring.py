@@ -1,4 +1,4 @@
-"""ClusterMonitoring in a stranger's stack: resources, errors, and no cdk-nag findings."""
+"""ClusterMonitoring in a user's stack: resources, errors, and no cdk-nag findings."""
 
 import json
 from typing import Any
@@ -58,9 +58,7 @@ def made(stack: cdk.Stack) -> ClusterMonitoring:
     return made
 
 
-def test_all_requested_resources_are_created_without_cdk_nag_findings(
-    stack: cdk.Stack, made: ClusterMonitoring
-) -> None:
+def test_all_resources_are_created_without_cdk_nag_findings(stack: cdk.Stack, made: ClusterMonitoring) -> None:
     assert nag_findings(cdk.App.of(stack)) == []  # pyright: ignore[reportArgumentType]
     alarms = {one["AlarmName"]: one for one in resources(stack, "AWS::CloudWatch::Alarm")}
     assert set(made.alarms) >= {"train/NodeFailed", "lab-0123abcd/HeadNode", "Lustre", "Home", "ObserverAsleep"}
@@ -68,14 +66,14 @@ def test_all_requested_resources_are_created_without_cdk_nag_findings(
     assert all(one["AlarmActions"] == one["OKActions"] != [] for one in alarms.values())
     silent = {name for name, one in alarms.items() if one.get("InsufficientDataActions") == one["AlarmActions"]}
     assert silent == {"lab-ObserverAsleep"}
-    _the_chats_can_only_look(stack)
-    _the_budget_takes_the_right_to_start_from_the_roles(stack)
-    _the_budget_comes_after_its_right_to_report(stack)
-    _the_function_knows_clusters_and_days(stack)
-    _the_dashboard_shows_what_was_added_later(stack)
+    _check_chat_permissions(stack)
+    _check_budget_action(stack)
+    _check_budget_depends_on_topic_policy(stack)
+    _check_function_variables(stack)
+    _check_dashboard(stack)
 
 
-def _the_chats_can_only_look(stack: cdk.Stack) -> None:
+def _check_chat_permissions(stack: cdk.Stack) -> None:
     (slack,) = resources(stack, "AWS::Chatbot::SlackChannelConfiguration")
     (teams,) = resources(stack, "AWS::Chatbot::MicrosoftTeamsChannelConfiguration")
     assert (slack["SlackWorkspaceId"], teams["TeamId"]) == ("T0123456789", UUID)
@@ -86,7 +84,7 @@ def _the_chats_can_only_look(stack: cdk.Stack) -> None:
         assert all(action.split(":")[1].startswith(("Describe", "Get", "List")) for action in statement["Action"])
 
 
-def _the_budget_takes_the_right_to_start_from_the_roles(stack: cdk.Stack) -> None:
+def _check_budget_action(stack: cdk.Stack) -> None:
     (budget,) = resources(stack, "AWS::Budgets::Budget")
     assert budget["Budget"]["CostFilters"] == {"TagKeyValue": ["user:team$research"]}
     notifications = [one["Notification"] for one in budget["NotificationsWithSubscribers"]]
@@ -106,7 +104,7 @@ def _the_budget_takes_the_right_to_start_from_the_roles(stack: cdk.Stack) -> Non
     assert not [action for action in denial["Action"] if "Delete" in action or "Stop" in action]
 
 
-def _the_budget_comes_after_its_right_to_report(stack: cdk.Stack) -> None:
+def _check_budget_depends_on_topic_policy(stack: cdk.Stack) -> None:
     template: dict[str, Any] = cdk.App.of(stack).synth().get_stack_by_name(stack.stack_name).template  # pyright: ignore
     made: dict[str, dict[str, Any]] = template["Resources"]
     (budget,) = [one for one in made.values() if one["Type"] == "AWS::Budgets::Budget"]
@@ -114,7 +112,7 @@ def _the_budget_comes_after_its_right_to_report(stack: cdk.Stack) -> None:
     assert policy in budget.get("DependsOn", [])
 
 
-def _the_function_knows_clusters_and_days(stack: cdk.Stack) -> None:
+def _check_function_variables(stack: cdk.Stack) -> None:
     (function,) = resources(stack, "AWS::Lambda::Function")
     variables = function["Environment"]["Variables"]
     assert json.loads(variables["CLUSTERS"]) == {"train": "hyperpod", "lab-0123abcd": "parallelcluster"}
@@ -124,7 +122,7 @@ def _the_function_knows_clusters_and_days(stack: cdk.Stack) -> None:
     assert pattern["detail"] == {"ClusterName": ["train"]}
 
 
-def _the_dashboard_shows_what_was_added_later(stack: cdk.Stack) -> None:
+def _check_dashboard(stack: cdk.Stack) -> None:
     (dashboard,) = resources(stack, "AWS::CloudWatch::Dashboard")
     assert dashboard["DashboardName"] == "lab-clusters-us-west-2"
     parts = dashboard["DashboardBody"]["Fn::Join"][1]

@@ -112,7 +112,7 @@ def test_nodes_are_counted_by_state() -> None:
     assert logs.groups[GROUP]["retentionInDays"] == 90
 
 
-def test_omitted_counts_are_no_missing_nodes() -> None:
+def test_omitted_counts_are_not_missing_nodes() -> None:
     sagemaker, cloudwatch = SageMaker({"train": ["Running"]}), CloudWatch()
     groups = [{"CurrentCount": 3}, {"TargetCount": 2}, {}]
     sagemaker.describe_cluster = lambda *, ClusterName: {"ClusterArn": ARN, "InstanceGroups": groups}  # pyright: ignore
@@ -120,7 +120,7 @@ def test_omitted_counts_are_no_missing_nodes() -> None:
     assert cloudwatch.of("train")["NODES_MISSING"] == 2
 
 
-def test_two_thousand_nodes_are_twenty_calls() -> None:
+def test_two_thousand_nodes_take_twenty_calls() -> None:
     sagemaker, cloudwatch = SageMaker({"train": ["Running"] * 2000}), CloudWatch()
     observer({"train": "hyperpod"}, sagemaker=sagemaker, logs=Logs(), cloudwatch=cloudwatch).look_at_all()
     assert sagemaker.calls == 20
@@ -174,7 +174,7 @@ def test_other_or_deleted_clusters_get_no_log_group(change: dict[str, str]) -> N
         (Logs(races=True), "", "adopted", 2),
     ],
 )
-def test_a_log_group_is_made_adopted_or_left_alone(logs: Logs, key: str, done: str, writes: int) -> None:
+def test_a_log_group_is_created_adopted_or_not_changed(logs: Logs, key: str, done: str, writes: int) -> None:
     assert keep_log_group(logs, GROUP, days=90, key_arn=key) == done
     assert logs.writes == writes
     assert logs.groups[GROUP]["retentionInDays"] == 90

@@ -1,4 +1,4 @@
-"""Where nodes' metrics go: in the fleet file and the constructs, what nodes may do, and Grafana's dashboard."""
+"""Metrics of nodes: in the fleet file and the constructs, permissions of nodes, and Grafana's dashboard."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def fleet(metrics: str) -> str:
         ("datadog", "monitoring.metrics.to", "LF114", "cloudwatch"),
     ],
 )  # fmt: skip
-def test_each_mistake_is_reported_at_its_key(metrics: str, where: str, code: str, remedy: str) -> None:
+def test_each_error_is_reported_at_its_key(metrics: str, where: str, code: str, remedy: str) -> None:
     with pytest.raises(FleetError) as caught:
         parse_fleet(fleet(metrics))
     (problem,) = caught.value.problems
@@ -65,24 +65,24 @@ def test_each_mistake_is_reported_at_its_key(metrics: str, where: str, code: str
     assert remedy in f"{problem.remedy} {problem.allowed}"
 
 
-def test_the_short_form_is_the_long_one() -> None:
+def test_the_short_form_is_equivalent_to_the_long_form() -> None:
     short, long = (parse_fleet(fleet(text)).monitoring for text in ("cloudwatch", "{to: cloudwatch}"))
     assert short == long
 
 
-def test_a_closed_network_has_the_endpoint_of_prometheus_where_nodes_write_to_it() -> None:
+def test_a_closed_network_has_the_endpoint_of_prometheus_if_nodes_write_to_it() -> None:
     assert EndpointFeature.METRICS in endpoint_features(parse_fleet(fleet("prometheus")))
     assert EndpointFeature.METRICS not in endpoint_features(parse_fleet(fleet("cloudwatch")))
 
 
 @pytest.mark.parametrize("given", ["cloudwatch", 7, True])
-def test_the_description_says_what_it_wants(given: Any) -> None:
+def test_the_description_is_validated(given: Any) -> None:
     groups = [InstanceGroup.controller("ml.m5.xlarge")]
     with pytest.raises(FleetError, match="LF113"):
         HyperPodClusterSpec(groups=groups, metrics=given)
 
 
-def test_a_cluster_makes_its_log_before_its_nodes_and_lets_them_write_there(stack: cdk.Stack) -> None:
+def test_the_log_group_is_created_before_the_nodes_and_they_can_write_to_it(stack: cdk.Stack) -> None:
     HyperPodCluster(
         stack,
         "Cluster",
@@ -107,7 +107,7 @@ def test_a_cluster_makes_its_log_before_its_nodes_and_lets_them_write_there(stac
     assert statement["Resource"] == "arn:aws:logs:us-west-2:111122223333:log-group:/llm-fleet/metrics/train:*"
 
 
-def test_a_prometheus_workspace_is_kept_and_nodes_may_write_to_it_alone(app: cdk.App) -> None:
+def test_a_prometheus_workspace_is_retained_and_nodes_can_only_write_to_it(app: cdk.App) -> None:
     stacks = FleetStacks.make(app, parse_fleet(fleet("{to: prometheus, grafana: true}")), account="111122223333")
     assert stacks.metrics is not None
     assert nag_findings(app) == []
@@ -126,7 +126,7 @@ def test_a_prometheus_workspace_is_kept_and_nodes_may_write_to_it_alone(app: cdk
     cluster.resource_properties_count_is("AWS::Logs::LogGroup", {"LogGroupName": "/llm-fleet/metrics/train"}, 0)
 
 
-def test_generated_dashboard_of_grafana_is_that_of_the_catalog() -> None:
+def test_the_generated_dashboard_of_grafana_is_up_to_date() -> None:
     if os.environ.get("UPDATE_GOLDEN"):
         DASHBOARD.write_text(json.dumps(grafana_dashboard(), indent=2) + "\n", encoding="utf-8")
     assert json.loads(DASHBOARD.read_text(encoding="utf-8")) == grafana_dashboard()
@@ -137,6 +137,6 @@ def test_generated_dashboard_of_grafana_is_that_of_the_catalog() -> None:
     assert len(cells) == len(set(cells)), "no panel overlaps another"
 
 
-def test_the_page_names_every_metric() -> None:
+def test_the_docs_page_lists_every_metric() -> None:
     page = Path(ROOT / "docs" / "constructs" / "cluster-metrics.md").read_text(encoding="utf-8")
     assert [metric.name for metric in cluster_metrics().values() if f"`{metric.name}`" not in page] == []

@@ -38,7 +38,7 @@ from llm_fleet import (
 from llm_fleet.lifecycle.script_folder import default_folder
 from local.parallelcluster.client import Oracle
 from tests.conftest import ENVIRONMENT
-from tests.hyperpod.reported import written_manifest
+from tests.hyperpod.manifests import written_manifest
 from tests.made_clusters import parallel_cluster
 from tests.parallelcluster.conftest import SECURITY_GROUP, SUBNETS, Make
 from tests.parallelcluster.deployed import configuration_of

@@ -19,7 +19,7 @@ def status(hosted: Hosted, value: str) -> None:
     backend.endpoints["chat"].endpoint_status = value
 
 
-def test_a_young_endpoint_is_left_alone(hosted: Hosted) -> None:
+def test_a_young_endpoint_is_not_deleted(hosted: Hosted) -> None:
     outcome = hosted.run(hours=3.9)
     assert (outcome.state, outcome.deleted) == ("young", ())
     assert datetime.fromisoformat(outcome.ends) > datetime.now(UTC) + timedelta(seconds=TTL - 60)

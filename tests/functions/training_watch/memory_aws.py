@@ -1,4 +1,4 @@
-"""Six services in memory, as far as the watch uses them: much faster than moto.
+"""The parts of six services that the watch uses, in memory: much faster than moto.
 
 The same scripted day runs on both, to compare their responses with moto's.
 """
@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 from local.aws.resources.moto_fixes.sagemaker_training_jobs import TrainingJob
 
 BUCKET = "checkpoints-of-ours"
-EVER = datetime.fromtimestamp(0, UTC)
+FAR_FUTURE = datetime.fromtimestamp(0, UTC)
 Clock = Callable[[], float]
 
 
@@ -25,7 +25,7 @@ def rejected(code: str, words: str = "") -> ClientError:
 
 
 def moment(seconds: float) -> datetime:
-    """Return a time in boto3's type."""
+    """Return a time as boto3 returns it."""
     return datetime.fromtimestamp(seconds, UTC)
 
 
@@ -126,7 +126,7 @@ class MemorySageMaker(Paged):
         job.move("Stopping", "Stopping", "")
 
     def list_training_jobs(
-        self, *, StatusEquals: str | None = None, LastModifiedTimeAfter: datetime = EVER
+        self, *, StatusEquals: str | None = None, LastModifiedTimeAfter: datetime = FAR_FUTURE
     ) -> Mapping[str, Any]:
         jobs = [reported_by(job) for job in self.jobs.values()]
         lately = [job for job in jobs if job["LastModifiedTime"] >= LastModifiedTimeAfter]
@@ -139,7 +139,7 @@ class MemorySageMaker(Paged):
 
 
 def reported_by(job: TrainingJob) -> dict[str, Any]:
-    """Return DescribeTrainingJob's response with times in boto3's type."""
+    """Return DescribeTrainingJob's response, with times as boto3 returns them."""
     reported = job.describe()
     times = {name: moment(value) for name, value in reported.items() if name.endswith("Time")}
     steps = [{**step, "StartTime": moment(step["StartTime"])} for step in reported["SecondaryStatusTransitions"]]

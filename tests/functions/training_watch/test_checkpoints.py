@@ -34,7 +34,7 @@ def _chosen(files: list[StoredFile], before: float, layout: Layout = HUGGING_FAC
     return found.folder if found else None
 
 
-def test_the_newest_of_those_before_is_chosen() -> None:
+def test_the_newest_earlier_checkpoint_is_chosen() -> None:
     files = [*_whole(20, 100), *_whole(40, 200), *_whole(60, 300)]
     assert _chosen(files, 1000) == "checkpoint-60"
     assert _chosen(files, 250) == "checkpoint-40"
@@ -57,12 +57,12 @@ def test_other_files_are_not_checkpoints() -> None:
     assert _chosen(files, 400) is None
 
 
-def test_the_newest_is_the_last_saved_and_then_the_highest_step() -> None:
+def test_the_newest_checkpoint_is_the_last_saved_one_then_the_one_with_the_highest_step() -> None:
     assert _chosen([*_whole(900, 100), *_whole(40, 200)], 400) == "checkpoint-40"
     assert _chosen([*_whole(900, 100), *_whole(1000, 100)], 400) == "checkpoint-1000"
 
 
-def test_the_layout_of_our_own_program_agrees_with_it() -> None:
+def test_the_layout_of_llm_fleets_training_program_agrees_with_the_program() -> None:
     layout, scripts = Layout.of("llm-fleet"), Path("lifecycle_scripts/llm_fleet_training/checkpoints")
     assert f'FOLDER = re.compile(r"{layout.folder}")' in (scripts / "checkpoints.py").read_text()
     assert f'NAME = "{layout.marker}"' in (scripts / "record.py").read_text()

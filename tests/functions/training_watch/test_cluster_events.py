@@ -76,7 +76,7 @@ def test_the_failure_that_the_event_omits_is_reported(cluster: Cluster) -> None:
         assert words in cluster.reported()[0]
 
 
-def test_a_pair_is_reported_once_and_the_same_later_again(cluster: Cluster) -> None:
+def test_a_pair_of_events_is_reported_once_and_again_if_repeated_later(cluster: Cluster) -> None:
     cluster.serve(_event())
     cluster.serve(_event(time="2026-06-01T17:22:59Z"))
     assert len(cluster.reported()) == 1
@@ -92,7 +92,7 @@ def test_an_event_is_reported_by_the_next_run_after_a_crash(cluster: Cluster) ->
     assert len(cluster.reported()) == 1
 
 
-def test_other_clusters_and_good_news_are_not_reported(cluster: Cluster) -> None:
+def test_other_clusters_and_events_without_a_problem_are_not_reported(cluster: Cluster) -> None:
     cluster.serve(_event(cluster="other"))
     cluster.serve(_event("Info"))
     assert not cluster.reported()

@@ -64,7 +64,7 @@ def test_restarts_are_limited(attempt: int, decision: str) -> None:
 
 
 @pytest.mark.parametrize("failure", ["AlgorithmError: exit 1", "ClientError: no such bucket", "SomethingNew"])
-def test_other_failures_are_left_alone(failure: str) -> None:
+def test_jobs_with_other_failures_are_not_restarted(failure: str) -> None:
     decision = decide(_facts("Failed", failure=failure), None, None, JobSettings(), now=0)
     assert (decision.decision, decision.successor) == ("leave", None)
     assert failure in decision.reason
@@ -77,12 +77,12 @@ def test_the_maximum_runtime_is_a_reason_only_if_set() -> None:
 
 
 @pytest.mark.parametrize("facts", [_facts("Stopped"), _facts("Failed", failure="AlgorithmError: killed while saving")])
-def test_a_job_stopped_for_its_loss_resumes_from_before_however_it_ended(facts: JobFacts) -> None:
+def test_a_job_stopped_for_its_loss_resumes_from_an_earlier_checkpoint_however_it_ended(facts: JobFacts) -> None:
     decision = decide(facts, SPIKE, BEFORE, JobSettings(), now=0)
     assert (decision.decision, decision.checkpoint, decision.cause) == ("restart", "checkpoint-60", "loss-spike")
 
 
-def test_without_a_checkpoint_from_before_it_is_given_up() -> None:
+def test_without_an_earlier_checkpoint_the_job_is_given_up() -> None:
     decision = decide(_facts("Stopped"), SPIKE, None, JobSettings(), now=0)
     assert decision.decision == "give_up"
     assert "no complete checkpoint before" in decision.reason
@@ -97,7 +97,7 @@ def _running(**words: Any) -> JobFacts:
     return _facts("InProgress", "Training", **{**kept, **words})
 
 
-def test_without_alarms_there_is_nothing_to_do() -> None:
+def test_without_alarms_nothing_is_decided() -> None:
     assert verify(_running(), {}, JobSettings(), now=9000) == Sickness()
 
 
@@ -113,7 +113,7 @@ def test_the_grace_period_restarts_with_training() -> None:
     assert verify(facts, {"stall": 1500.0}, JobSettings(), now=8000) == Sickness(until=8800.0)
 
 
-def test_of_several_the_earliest_counts_and_nan_first() -> None:
+def test_the_earliest_of_several_alarms_counts_and_nan_has_priority() -> None:
     firing = {"throughput": 4000.0, "loss-spike": 3500.0}
     assert verify(_running(), firing, JobSettings(), now=9000).stop == Divergence(kind="loss-spike", onset=3440.0)
     stop = verify(_running(), {**firing, "nan": 5000.0}, JobSettings(), now=9000).stop

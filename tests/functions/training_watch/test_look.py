@@ -107,7 +107,7 @@ def _stopped_for_nan(watch: Watch) -> None:
     watch.job.move("Stopped", "Stopped", "")
 
 
-def test_nan_is_stopped_and_resumes_from_the_checkpoint_before(watch: Watch) -> None:
+def test_a_job_with_nan_is_stopped_and_resumes_from_an_earlier_checkpoint(watch: Watch) -> None:
     _stopped_for_nan(watch)
     watch.look()
     assert watch.item()["checkpoint"] == "checkpoint-60"
@@ -206,7 +206,7 @@ def _unlisted(parts: Parts) -> Parts:
 
 @pytest.mark.parametrize("how", ["deleted", "given away", "its stack is gone"])
 @pytest.mark.parametrize("decision", ["leave", "give_up"])
-def test_a_job_that_the_watch_no_longer_has_is_closed(
+def test_the_record_of_a_job_that_is_no_longer_watched_is_closed(
     watch: Watch, how: str, decision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watch.look()
@@ -308,7 +308,7 @@ def test_only_the_failed_message_of_a_batch_is_redelivered(watch: Watch) -> None
     assert watch.item()["open"] == "day"
 
 
-def test_a_run_without_a_handled_message_is_an_error_that_lambda_counts(
+def test_a_run_that_handles_no_message_is_an_error_that_lambda_counts(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     variables = {

@@ -45,7 +45,7 @@ def test_a_decided_job_cannot_diverge(kept: Kept) -> None:
     assert kept.entry.divergence is None
 
 
-def test_a_decision_is(kept: Kept) -> None:
+def test_a_decision_is_kept(kept: Kept) -> None:
     kept.restart()
     kept.record.decide(JOB, Decision(decision=LEAVE, cause="user", reason="late"), 200)
     assert (kept.entry.decision, kept.entry.text("cause")) == (RESTART, "service")

@@ -1,4 +1,4 @@
-"""SageMaker, CloudWatch, EventBridge and the training programs of the script: everything except the watch."""
+"""SageMaker, CloudWatch, EventBridge and the training programs of the script: everything but the watch."""
 
 import heapq
 import itertools
