@@ -60,7 +60,7 @@ def test_what_is_no_code_is_reported() -> None:
 def test_no_failures_requires_a_result_of_every_node():
     failed, code = Requested(failed=True), Requested(code="LFN39")
     assert nothing_shown(Gathered(), failed, 0) == "no node's start failed"
-    assert nothing_shown(Gathered(), failed, 5) == "no start is known that has failed; 5 nodes without a result"
+    assert nothing_shown(Gathered(), failed, 5) == "no known start has failed; the result of 5 nodes is unknown"
     assert nothing_shown(Gathered(), code, 0) == "no node's start ended with LFN39"
     denied = Problem(code=CommandCode.DENIED, message="m", remedy="r")
     assert "not all nodes could be read" in nothing_shown(Gathered(problems=[denied]), failed, 0)

@@ -1,4 +1,4 @@
-"""Clients of AWS services, errors for the refusals of AWS, and templates of deployed stacks."""
+"""Clients of AWS services, errors of AWS calls, and templates of deployed stacks."""
 
 from __future__ import annotations
 
@@ -112,17 +112,17 @@ _CALL = {
     CommandCode.EXPIRED: "the AWS credentials have expired",
     CommandCode.INVALID_CREDENTIALS: "the AWS credentials are invalid",
     CommandCode.DENIED: "the AWS credentials do not allow this call",
-    CommandCode.THROTTLED: "AWS throttled the call, also after retries",
+    CommandCode.THROTTLED: "AWS throttled the call and its retries",
     CommandCode.UNREACHABLE: "AWS does not respond",
     CommandCode.REGION: "the AWS Region is missing, unknown or not enabled",
-    CommandCode.GONE: "it does not exist",
+    CommandCode.GONE: "the resource does not exist",
     CommandCode.REFUSED: "AWS rejects the call",
 }
 _REMEDIES = {
     CommandCode.NO_BOTO3: "run `pip install 'llm-fleet[aws]'`, or `pip install boto3`",
     CommandCode.NO_CREDENTIALS: "run `aws configure sso` or `aws login`, or set AWS_PROFILE; `aws sts "
-    "get-caller-identity` shows who you are",
-    CommandCode.EXPIRED: "run `aws sso login` or `aws login`, or get new ones from the same source",
+    "get-caller-identity` shows the identity that is used",
+    CommandCode.EXPIRED: "run `aws sso login` or `aws login`, or get new credentials from their source",
     CommandCode.INVALID_CREDENTIALS: "check AWS_PROFILE or AWS_ACCESS_KEY_ID, the clock of this machine, and that the "
     "Region is enabled in your account",
     CommandCode.DENIED: "allow {action} in your IAM policy; ViewOnlyAccess allows most of these calls",
@@ -132,7 +132,7 @@ _REMEDIES = {
     CommandCode.REGION: "set the Region with --region or in the fleet file, e.g. us-west-2; enable an opt-in Region "
     "in the account's settings",
     CommandCode.GONE: "check that it is deployed in this Region and account, and was not deleted",
-    CommandCode.REFUSED: "see the message of AWS; check the fleet file, the Region and the account",
+    CommandCode.REFUSED: "read the message of AWS; check the fleet file, the Region and the account",
 }
 _ATTEMPTS = 6
 """HyperPod allows few calls per second; boto3's default of three attempts ends within two seconds."""
@@ -213,7 +213,7 @@ def stack_template(name: str, *, region: str | None, none_yet_ok: bool) -> str:
     """Return the deployed template of the stack `name`. Raises `FleetError` (LF680) if the stack does not exist.
 
     With `none_yet_ok` the template of a stack that does not exist is empty, for CI before the first deployment. Other
-    refusals, e.g. of credentials, are still raised.
+    errors, e.g. of credentials, are still raised.
     """
     client = _stack_client(region)
     try:

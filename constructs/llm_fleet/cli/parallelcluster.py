@@ -33,9 +33,9 @@ def add_to(verbs: Verbs) -> None:
         help="template or configuration to deploy, e.g. in cdk.out",
     )
     verb.add_argument(
-        "--cluster", metavar="NAME", help="name of the cluster, if the template has several; without the hash is enough"
+        "--cluster", metavar="NAME", help="name of the cluster, if the template has several; its hash may be left out"
     )
-    verb.add_argument("--fleet-is-stopped", action="store_true", help="the compute fleet has been stopped")
+    verb.add_argument("--fleet-is-stopped", action="store_true", help="plan for a stopped compute fleet")
     verb.add_argument(
         "--immutable-changes",
         choices=("refuse", "new-cluster"),

@@ -117,7 +117,7 @@ def add_since(parser: argparse.ArgumentParser) -> None:
 
         return since(text)
 
-    what = "only newer ones: a time span (2h, 3d), or a time (2026-11-22T03:00:00Z)"
+    what = "only newer entries: a time span (2h, 3d) or a time (2026-11-22T03:00:00Z)"
     parser.add_argument("--since", type=checked(read), metavar="SPAN", help=what)
 
 

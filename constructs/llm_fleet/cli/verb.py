@@ -99,7 +99,7 @@ def checked(read: Callable[[str], object]) -> Callable[[str], str]:
         try:
             read(text)
         except FleetError as error:
-            raise argparse.ArgumentTypeError(f"{text!r}: {usage_words(error)}") from error
+            raise argparse.ArgumentTypeError(f"`{text}`: {usage_words(error)}") from error
         return text
 
     return text_of

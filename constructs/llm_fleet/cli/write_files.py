@@ -54,7 +54,7 @@ def _replaceable(path: Path) -> Path:
         return path
     if in_the_way:
         what = "directory" if place.is_dir() else "device, pipe or socket"
-        message = f"a {what} of this name exists"
+        message = f"a {what} with this name exists"
         refuse(Code.OUTPUT_UNWRITABLE, message, "choose another path", subject=str(path))
     return place
 

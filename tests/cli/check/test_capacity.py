@@ -61,7 +61,7 @@ def test_a_plan_that_is_not_there_is_reported(check: Check):
 def test_a_plan_with_all_that_the_group_takes_is_good(check: Check, aws: LocalAws):
     row = _reported(check, aws, _plan())
     assert row["verdict"] == "good"
-    assert row["detail"].startswith("Active, in usw2-az4, 4 free of 4, ends ")
+    assert row["detail"].startswith("Active, in usw2-az4, 4 of 4 free, ends ")
 
 
 def test_a_plan_in_another_az_is_reported(check: Check, aws: LocalAws):
@@ -98,7 +98,7 @@ def test_a_reservation_of_parallelcluster_is_checked(check: Check, aws: LocalAws
         ]
     )
     row = check(_POOL, "--json", "--only", "capacity").rows["cr-0123456789abcdef0 for train/gpu"]
-    assert row["detail"] == "active, p5.48xlarge, 1 free of 4"
+    assert row["detail"] == "active, p5.48xlarge, 1 of 4 free"
     zone, count = row["problems"]
     assert "is in usw2-az1, but train/gpu is in usw2-az4" in zone["message"]
     assert "requires up to 4 more instances" in count["message"]

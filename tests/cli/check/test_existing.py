@@ -75,7 +75,7 @@ def test_rules_addresses_and_endpoints_of_an_existing_network_are_reported(check
     assert "free addresses, but the fleet requires 41" in addresses["message"]
     assert "32 for 4 x ml.trn1.32xlarge (train/trn1)" in addresses["message"]
     ways = checked.rows["routes and endpoints of the subnets"]
-    assert "by endpoints only" in ways["detail"]
+    assert "endpoints only" in ways["detail"]
     assert "no interface endpoint for ssm, ssmmessages" in ways["problems"][0]["message"]
     assert "no route to an S3 gateway endpoint" in ways["problems"][1]["message"]
 
@@ -110,9 +110,9 @@ def test_rules_that_exist_are_reported_unless_the_fleets_own_stacks_made_them(
     text = network.fleet.replace("mount_name:", f"security_group: {network.server}, mount_name:")
 
     def row() -> dict[str, Any]:
-        return check(text, "--json", "--only", "network").rows["rules to add"]
+        return check(text, "--json", "--only", "network").rows["ingress rules to add"]
 
-    assert (row()["verdict"], row()["detail"]) == ("good", "4 ingress rules of 2 security groups")
+    assert (row()["verdict"], row()["detail"]) == ("good", "4 ingress rules for 2 security groups")
     one = {"GroupId": network.server, "SourceSecurityGroupId": network.group, "IpProtocol": "tcp"}
     rule = {"Type": "AWS::EC2::SecurityGroupIngress", "Properties": one | {"FromPort": 988, "ToPort": 988}}
     cloudformation.create_stack(
@@ -134,7 +134,7 @@ def test_rules_that_exist_are_reported_unless_the_fleets_own_stacks_made_them(
     assert (problem["code"], problem["where"]) == ("LF1056", "storage.fsx.existing.security_group")
     assert problem["remedy"] == "remove `security_group`: the rules exist already"
     left_out = check(network.fleet, "--json", "--only", "network", "--only", "storage")
-    assert "rules to add" not in left_out.rows
+    assert "ingress rules to add" not in left_out.rows
     assert left_out.rows[f"ports of {network.fsx}"]["verdict"] == "good"
 
 

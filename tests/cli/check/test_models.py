@@ -88,7 +88,7 @@ def test_the_token_is_read_only_for_the_hub_and_never_shown(
         without = check(_FLEET % arn, "--only", "models")
         denied = check(_FLEET % arn, "--only", "models", "--hub")
     assert without.code == 0, without.out + without.err
-    assert "Hub's token of the export of service chat" in without.out
+    assert "Hub token of the export of service chat" in without.out
     assert denied.code == 3
     assert "secretsmanager:GetSecretValue" in denied.out
     requested = check(_FLEET % arn, "--only", "models", "--hub", "--json")

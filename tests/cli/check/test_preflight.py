@@ -22,7 +22,7 @@ def test_an_account_that_has_all_is_fine(check: Check):
     checked = check(TRN1)
     assert checked.code == 0, checked.out
     assert "quota ml.trn1.32xlarge for cluster usage" in checked.out
-    assert "post in us-west-2, account 123456789012: 14 checked; 14 good" in checked.out
+    assert "post in us-west-2, account 123456789012: 14 checks: 14 good" in checked.out
     assert checked.err == ""
     assert "\x1b" not in checked.out
     rows = [line for line in checked.out.splitlines() if line.startswith("ml.trn1.32xlarge in usw2-az4")]
@@ -97,7 +97,7 @@ def test_a_service_without_endpoints_in_the_az_is_found_before_the_network_is_ro
         assert key == "without_endpoints: {usw2-az4: [ec2messages, logs]}"
         repaired = TRN1.replace("{az: usw2-az4}", f"{{az: usw2-az4, {key}}}")
         rows = check(repaired, "--json", "--only", "offerings").rows
-        assert rows["interface endpoints in usw2-az4"]["detail"] == "all of 2 services are available there"
+        assert rows["interface endpoints in usw2-az4"]["detail"] == "all of the 2 services are available there"
     finally:
         aws.give_account()
 
@@ -170,7 +170,7 @@ def test_a_denied_call_is_reported_and_the_rest_goes_on(check: Check, aws: Local
     assert checked.code == 3
     assert checked.out.count("ec2:DescribeInstanceTypeOfferings: these credentials do not allow the call") == 2
     assert checked.out.count("remedy:  allow ec2:DescribeInstanceTypeOfferings in your IAM policy") == 1
-    assert "14 checked; 12 good, 2 not checked" in checked.out
+    assert "14 checks: 12 good, 2 not checked" in checked.out
     row = as_data.rows["ml.trn1.32xlarge in usw2-az4"]
     assert (row["verdict"], row["action"]) == ("not checked", "ec2:DescribeInstanceTypeOfferings")
     assert row["problems"][0]["code"] == "LF1004"
@@ -253,7 +253,7 @@ def test_forty_columns_show_blocks_that_fit(aws: LocalAws, fleet: str):
     assert ran.code == 0
     assert max(map(len, ran.lines)) <= 40
     assert "ml.trn1.32xlarge in usw2-az4" in ran.lines
-    assert "  verdict: good" in ran.lines
+    assert "  result: good" in ran.lines
 
 
 def test_no_credentials_are_reported_once_into_a_pipe(aws: LocalAws, fleet: str):

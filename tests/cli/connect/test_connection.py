@@ -65,7 +65,7 @@ def test_a_node_is_found_by_each_of_its_names(requested: str | None, label: str)
         ("compute", NodesCode.NODE_AMBIGUOUS, "and 2 more; `llm-fleet nodes` shows all"),
         ("i-0000000000", NodesCode.NODE_AMBIGUOUS, "13 nodes match"),
         ("trn1-11", NodesCode.NODE_UNKNOWN, "group trn1 has 10 nodes"),
-        ("contoller", NodesCode.NODE_UNKNOWN, "write 'controller'"),
+        ("contoller", NodesCode.NODE_UNKNOWN, "write `controller`"),
         ("i-0fffffffffffffff0", NodesCode.NODE_UNKNOWN, "a replaced node has a new id"),
         ("zzz", NodesCode.NODE_UNKNOWN, "name one of controller-1"),
     ],

@@ -84,7 +84,10 @@ def test_upgrade_that_may_not_describe_says_so(say: Say, hyperpod: CannedAccount
 
 def test_upgrade_without_the_file_reports_that_slurm_was_not_queried(say: Say, hyperpod: CannedAccount) -> None:
     code, out, _ = say("upgrade", "ml-cluster")
-    assert (code, "not queried: no fleet file (-f FILE), which names the node that runs squeue" in out) == (3, True)
+    assert (code, "not queried: a fleet file (-f FILE) is required: it names the node that runs squeue" in out) == (
+        3,
+        True,
+    )
     code, out, _ = say("upgrade", "ml-cluster", "--no-session", "--json")
     assert (code, json.loads(out)["not_checked"]) == (0, None)
 
@@ -205,7 +208,7 @@ def test_upgrade_reports_the_jobs_that_run_now(programs: SessionPrograms, capsys
     code = main(["upgrade", *FILE])
     out, err = capsys.readouterr()
     assert code == 0, err
-    assert f"jobs now\n  {JOB}" in out
+    assert f"running jobs\n  {JOB}" in out
     assert "not queried" not in out
     assert programs.option("--target") == "sagemaker-cluster:0123456789ab_controller-group-i-00000000000000000"
     assert "Slurm keeps its state on the root volume [assumption: hyperpod-slurm-state-on-root-volume]" in out

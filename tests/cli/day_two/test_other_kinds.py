@@ -99,9 +99,9 @@ def test_denied_events_of_parallelcluster(say: Say, parallel: CannedAccount) -> 
 def test_logs_of_parallelcluster_without_its_instances(say: Say, parallel: CannedAccount) -> None:
     parallel.refuses("DescribeInstances", code="UnauthorizedOperation")
     code, out, err = say("logs", *PARALLEL)
-    assert (code, "LFN51" in out, ", gone" in out, "DescribeInstances" in err) == (1, True, False, True)
+    assert (code, "LFN51" in out, ", node deleted" in out, "DescribeInstances" in err) == (1, True, False, True)
     parallel.says(DescribeInstances={"Reservations": []})
-    assert ", gone" in say("logs", *PARALLEL)[1]
+    assert ", node deleted" in say("logs", *PARALLEL)[1]
 
 
 def test_events_of_a_service(say: Say, service: CannedAccount) -> None:

@@ -264,9 +264,9 @@ def test_a_stage_that_is_named_twice_is_submitted_once(cluster: FakeCluster):
     ("words", "said"),
     [
         (["--stage", "trian"], "write 'train'"),
-        (["--job", "1; rm"], "'1; rm' is not a job id"),
-        (["-n", "x"], "'x' is not a number of lines"),
-        (["-n", "0"], "'0' is not a number of lines"),
+        (["--job", "1; rm"], "`1; rm` is not a job id"),
+        (["-n", "x"], "`x` is not a number of lines"),
+        (["-n", "0"], "`0` is not a number of lines"),
     ],
 )
 def test_options_of_logs_are_checked_before_a_session(

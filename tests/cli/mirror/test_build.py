@@ -55,7 +55,7 @@ def test_a_mirror_holds_each_file_by_its_checksum(lock: Path, place: Path, capsy
     assert run("build", lock, place) == 0
     reported = capsys.readouterr().err
     assert "3/3" in reported
-    assert f"{place}: 3 files uploaded, 0 existed" in reported
+    assert f"{place}: 3 files uploaded, 0 existed already" in reported
     assert stored(place) == CONTENTS
     digest = sha256_of(place.parent / "vendor" / "c.tar.gz")
     assert (place / digest / "c.tar.gz").read_bytes() == b"c"
@@ -69,7 +69,7 @@ def test_what_is_there_is_not_fetched_again(lock: Path, place: Path, vendor: Web
     next(place.rglob("b.whl")).unlink()
     assert run("build", lock, place) == 0
     assert vendor.requested[requested:] == ["/b.whl"]
-    assert "1 files uploaded, 2 existed" in capsys.readouterr().err
+    assert "1 files uploaded, 2 existed already" in capsys.readouterr().err
 
 
 def test_an_interrupted_download_is_continued(lock: Path, place: Path, vendor: Web) -> None:

@@ -205,7 +205,7 @@ def test_a_shrunk_group_is_announced_and_what_nodes_have_from_their_making():
     volume = [{"EbsVolumeConfig": {"VolumeSizeInGB": 100}}]
     (one,) = of_group(old, old | {"ImageId": "ami-1", "InstanceStorageConfigs": volume})
     assert one.what.startswith("ImageId, InstanceStorageConfigs (EbsVolumeConfig) changes: HyperPod may reject it")
-    assert "another group name is safe" in one.what
+    assert "a group with another name avoids that" in one.what
     assert one.code == "LF1087"
 
 
@@ -226,7 +226,7 @@ def test_what_a_group_keeps_by_a_part_of_the_documents_may_be_refused(change: An
     old = group("b", 1, **COMPUTE)
     changes = of_group(old, {key: value for key, value in (old | change).items() if value is not None})
     assert changes[0].what.startswith(words)
-    assert changes[0].what.endswith("another group name is safe")
+    assert changes[0].what.endswith("a group with another name avoids that")
     assert " ".join(str(one.code).removeprefix("LF10") for one in changes) == codes
     assert not any(one.refused for one in changes)
 
@@ -261,7 +261,7 @@ def test_only_new_nodes_mount_another_file_system():
     (one,) = of_group(
         *(one | {"SlurmConfig": {"NodeType": "Controller"}} for one in (old, old | {"InstanceStorageConfigs": mounts}))
     )
-    assert one.what.endswith("it gets them with another cluster name only")
+    assert one.what.endswith("it gets the new ones only in a cluster with another name")
 
 
 @pytest.mark.parametrize("groups", [[], [group("head", 1)], [group("controller", 0)]])
@@ -271,7 +271,7 @@ def test_nodes_of_slurms_controller_cannot_go(groups: list[dict[str, Any]]):
     groups = [one | mark for one in groups]
     changes = hyperpod_changes(old, stack(C=resource(kind, ClusterName="a", InstanceGroups=groups)))
     assert [(one.group, one.refused) for one in changes if one.code == "LF1088"] == [("controller", True)]
-    assert "another cluster name" in changes[-1].what
+    assert "a cluster with another name" in changes[-1].what
     assert "LF1087" not in [one.code for one in changes]
     assert hyperpod_changes(old, stack(C=resource(kind, ClusterName="b", InstanceGroups=groups))) == ()
 

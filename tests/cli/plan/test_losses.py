@@ -37,7 +37,12 @@ def said(old: StackTemplate, new: StackTemplate) -> list[tuple[str, str]]:
     ("old", "new", "code", "words"),
     [
         (stack(FILES, KmsKeyId="a"), stack(FILES, KmsKeyId="b"), "LF1086", "is replaced: the new one is empty, and"),
-        (stack(FILES, KmsKeyId="a"), stack(FILES, keeps=True, KmsKeyId="b"), "LF1086", "the old one is retained with"),
+        (
+            stack(FILES, KmsKeyId="a"),
+            stack(FILES, keeps=True, KmsKeyId="b"),
+            "LF1086",
+            "the old one is retained with its data",
+        ),
         (stack(FILES), template({}), "LF1086", "the file system is deleted, with its data"),
         (stack(FILES, keeps=True), template({}), "LF1086", "the file system is removed from the stack and retained"),
         (stack(CLUSTER, VpcConfig="a"), stack(CLUSTER, VpcConfig="b"), "LF1087", "Slurm's queue and running jobs"),
@@ -57,13 +62,13 @@ def said(old: StackTemplate, new: StackTemplate) -> list[tuple[str, str]]:
             "LF1086",
             "unless it still has spaces or applications: then SageMaker rejects this",
         ),
-        (stack(DATABASE), template({}), "LF1086", "is deleted; a snapshot is created before and kept"),
+        (stack(DATABASE), template({}), "LF1086", "is deleted; a snapshot is created first, is kept"),
         (stack(DATABASE, policy="Delete"), template({}), "LF1086", "is deleted, with its data"),
         (
             stack(DATABASE, KmsKeyId="a"),
             stack(DATABASE, policy="Snapshot", KmsKeyId="b"),
             "LF1086",
-            "the old one is deleted; a snapshot is created before",
+            "the old one is deleted; a snapshot is created first",
         ),
     ],
 )

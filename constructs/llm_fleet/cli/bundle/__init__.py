@@ -24,7 +24,9 @@ def add_to(verbs: Verbs) -> None:
         "-o", "--out", type=Path, metavar="OUT", help="new .tar.gz file (default: named after the cluster)"
     )
     verb.add_argument("--no-session", action="store_true", help="do not query Slurm on the controller")
-    verb.add_argument("--mask-accounts", action="store_true", help="replace account ids by <account-1> and so on")
+    verb.add_argument(
+        "--mask-accounts", action="store_true", help="replace each account id by <account-1>, <account-2>, …"
+    )
     verb.add_argument("--json", action="store_true", help="print the contents as JSON")
     verb.set_defaults(run=bundle)
 
@@ -65,7 +67,7 @@ def _print(gathered: "GatheredFiles", out: Path, *, as_json: bool) -> None:
         print_json({"bundle": str(out), "files": sorted(gathered.files), "missing": gathered.missing})
         return
     print(f"{out}: {len(gathered.files)} files, readable only by you")
-    print("texts that look like secrets were removed; review the files before you share them")
+    print("text that looks like a secret was removed; review the files before you share them")
     for one in gathered.missing:
         print(f"note: {plain_text(one['name'])} is left out: {plain_text(one['why'])}", file=sys.stderr)
     # Several files may be missing for one reason: its remedy is printed once.

@@ -44,7 +44,7 @@ class Piece:
 
 
 def written(found: Found, redactor: Redactor) -> str:
-    """Return what the file holds, without secrets."""
+    """Return the content of the file, without secrets."""
     if isinstance(found, str):
         return redactor.text(found)
     text = json.dumps(redactor.data(json.loads(json.dumps(found, default=plain_data))), indent=2)
@@ -118,7 +118,7 @@ def slurm_state(fleet: "Fleet | None", place: Place) -> str:
     if cluster is None:
         refuse(
             CommandCode.FILE_OR_NAME,
-            "no fleet file: it names the node that runs Slurm's commands",
+            "a fleet file is required: it names the node that runs Slurm's commands",
             "name the fleet file with -f FILE, or leave Slurm out with --no-session",
             subject=str(place),
         )
@@ -130,7 +130,7 @@ def slurm_state(fleet: "Fleet | None", place: Place) -> str:
 
 
 _LINES = 2000
-"""Log lines per node: enough for several starts."""
+"""Log lines that are collected per node: enough for several starts."""
 _LOGS = 20
 """Nodes whose logs are collected: if thousands fail, they fail for the same reason."""
 
@@ -260,7 +260,7 @@ def gather_files(
         "made": datetime.now(UTC),
         "files": sorted(gathered.files),
         "missing": gathered.missing,
-        "secrets": "removed by their form and by the names of their keys; check that none is left",
+        "secrets": "found by their form and by the names of their keys, and removed; check that none is left",
     }
     gathered.files[MANIFEST] = written(manifest, redactor)
     return gathered

@@ -97,7 +97,8 @@ def _ask_endpoint_services(account: Account, fleet: Fleet, placed: dict[str, tup
         known, offered=offered, without=fleet.network.without_endpoints, region=account.region
     )
     return Answer(
-        detail=f"{'not all' if problems else 'all'} of {len(placed)} services are available there", problems=problems
+        detail=f"{'not all' if problems else 'all'} of the {len(placed)} services are available there",
+        problems=problems,
     )
 
 
@@ -174,7 +175,7 @@ def _plan_detail(plan: TrainingPlan) -> str:
     if plan.zones:
         parts.append(f"in {', '.join(plan.zones)}")
     if plan.available is not None:
-        parts.append(f"{plan.available} free of {plan.total}")
+        parts.append(f"{plan.available} of {plan.total} free")
     if plan.end is not None:
         parts.append(f"ends {when(plan.end)}")
     return ", ".join(parts)
@@ -199,7 +200,7 @@ def _ask_reservation(one: Machines, account: Account) -> Answer:
         path=one.path,
     )
     found = _together(reservations, str(one.capacity_id))
-    detail = f"{found.state}, {found.instance_type or 'no type'}, {found.available} free of {found.total}"
+    detail = f"{found.state}, {found.instance_type or 'no type'}, {found.available} of {found.total} free"
     return Answer(detail=detail, problems=check_reservation(found, need, now=datetime.now(UTC)))
 
 

@@ -201,10 +201,9 @@ _SECONDS = 15
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Takes a redirect as an answer: the file exists. The token is sent to no other host."""
+    """Takes a redirect as the response: the file exists. The token is not sent to another host."""
 
     def redirect_request(self, *_: object, **__: object) -> None:
-        """Follow none."""
         return None
 
 
@@ -212,7 +211,7 @@ def hub_status(model_id: str, *, revision: str | None, token: str | None, hub: s
     """Return the HTTP status of the model's config.json. Raises `AwsRefusal` if the Hub does not respond."""
     url = f"{hub}/{quote(model_id)}/resolve/{quote(revision or 'main', safe='')}/{CONFIG}"
     headers = {} if token is None else {"Authorization": f"Bearer {token.strip()}"}
-    request = Request(url, method="HEAD", headers=headers)  # noqa: S310 - HTTPS, but for tests
+    request = Request(url, method="HEAD", headers=headers)  # noqa: S310 - HTTPS, except in tests
     try:
         with build_opener(_NoRedirects()).open(request, timeout=_SECONDS) as answer:
             return answer.status
@@ -259,7 +258,7 @@ def _of_hub(model: ServedModelConfig, owner: str, path: tuple[PathPart, ...], as
     secret = model.token_secret_arn
     if secret is not None:
         yield Question(
-            Topic.MODELS, f"Hub's token of {owner}", partial(_ask_secret, secret, owner, (*path, "token_secret"))
+            Topic.MODELS, f"Hub token of {owner}", partial(_ask_secret, secret, owner, (*path, "token_secret"))
         )
     if model.hub_id is not None and ask_hub:
         yield Question(Topic.MODELS, f"model {model.hub_id} on the Hub", partial(_ask_hub, model, owner, path))

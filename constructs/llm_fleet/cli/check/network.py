@@ -143,11 +143,15 @@ def _ask_ways_out(fleet: Fleet, existing: ExistingNetworkSpec, account: Account)
     for subnet_id, table in tables.items():
         targets = _default_targets(table)
         problems += check_way_out(subnet_id, targets, path=_PATH)
-        shown += [f"{subnet_id} by {target}" for target, _ in targets]
+        shown += [f"{subnet_id} routes to {target}" for target, _ in targets]
         if not targets:
             closed.append(subnet_id)
     if closed:
-        shown.append(f"{', '.join(closed)} by endpoints only")
+        shown.append(
+            f"{', '.join(closed)} uses endpoints only"
+            if len(closed) == 1
+            else f"{', '.join(closed)} use endpoints only"
+        )
         problems += _endpoints(account, fleet, existing, [tables[one] for one in closed], closed)
     return Answer(detail="; ".join(shown), problems=problems)
 
@@ -258,7 +262,7 @@ def questions(fleet: Fleet) -> Iterator[Question]:
         yield Question(Topic.NETWORK, f"EFA rules of {group_id}", ask)
 
     if new := new_rules(fleet):
-        yield Question(Topic.NETWORK, "rules to add", partial(_ask_new_rules, fleet, new))
+        yield Question(Topic.NETWORK, "ingress rules to add", partial(_ask_new_rules, fleet, new))
 
 
 def _ask_new_rules(fleet: Fleet, new: Sequence[NewRule], account: Account) -> Answer:
@@ -267,7 +271,7 @@ def _ask_new_rules(fleet: Fleet, new: Sequence[NewRule], account: Account) -> An
     filters = [{"Name": "group-id", "Values": groups}]
     there = account.ask("ec2", "describe_security_group_rules", Filters=filters)["SecurityGroupRules"]
     others = [rule for rule in there if rule["SecurityGroupRuleId"] not in own]
-    detail = f"{len(new)} ingress rules of {len(groups)} security groups"
+    detail = f"{len(new)} ingress rules for {len(groups)} security groups"
     return Answer(detail=detail, problems=check_new_rules(new, others, region=account.region))
 
 
@@ -343,7 +347,7 @@ def _ask_group(
     if group is None:
         remedy = (
             f"name one of `aws ec2 describe-security-groups --region {account.region}`, or remove the key: "
-            "then one is created"
+            "then llm-fleet creates one"
         )
         missing = no_such("security group", group_id, remedy, path=path)
         return Answer(detail="the security group does not exist", problems=[missing])

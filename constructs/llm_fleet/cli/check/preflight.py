@@ -66,7 +66,7 @@ _ABOUT_ALL = (
     CommandCode.INVALID_CREDENTIALS,
     CommandCode.REGION,
 )
-"""Refusals that apply to every other call too, so they are reported once."""
+"""Errors that every other call would have, too, so they are reported once."""
 
 
 def questions_of(fleet: Fleet, *, topics: Collection[Topic], ask_hub: bool) -> list[Question]:
@@ -89,7 +89,7 @@ def ask_all(account: Account, questions: Sequence[Question], step: Step) -> list
     Raises `AwsRefusal` for a refusal that applies to all calls, e.g. expired credentials.
     """
     step(total=len(questions) + 1)
-    _ = account.identity  # Missing credentials and the like are reported once, before anything else.
+    _ = account.identity  # Errors that apply to all calls, such as missing credentials, are reported once.
     step()
     outcomes: dict[int, Outcome] = {}
     for place, outcome in at_once([_asking(account, question) for question in questions], threads=_THREADS):
@@ -131,8 +131,8 @@ def _not_checked(question: Question, refusal: AwsRefusal) -> Outcome:
 
 _TONES = {Verdict.GOOD: Tone.GOOD, Verdict.PROBLEM: Tone.BAD, Verdict.NOT_CHECKED: Tone.WARNING}
 _COLUMNS = (
-    Column(key="what", title="CHECKED"),
-    Column(key="verdict", title="VERDICT"),
+    Column(key="what", title="CHECK"),
+    Column(key="verdict", title="RESULT"),
     Column(key="detail", title="DETAIL", wraps=True),
 )
 
@@ -185,7 +185,7 @@ def as_data(outcomes: Sequence[Outcome], *, fleet: str, region: str, account: st
 
 
 def _findings(outcomes: Sequence[Outcome], screen: Screen) -> list[str]:
-    """Return each problem once: one missing rule can cause several lines of the table."""
+    """Return each problem once: a missing ingress rule can cause several rows of the table."""
     problems = [problem for outcome in outcomes if outcome.verdict is Verdict.PROBLEM for problem in outcome.problems]
     unique = list({(problem.code, problem.message): problem for problem in problems}.values())
     return [_finding(str(problem), screen) for problem in unique]
@@ -213,4 +213,4 @@ def _summary(outcomes: Sequence[Outcome], where: str) -> str:
     count = {verdict: sum(outcome.verdict is verdict for outcome in outcomes) for verdict in Verdict}
     words = {Verdict.PROBLEM: "with a problem"}
     reported = ", ".join(f"{number} {words.get(verdict, verdict.value)}" for verdict, number in count.items() if number)
-    return f"{where}: {len(outcomes)} checked{f'; {reported}' if reported else ''}\n"
+    return f"{where}: {len(outcomes)} checks{f': {reported}' if reported else ''}\n"

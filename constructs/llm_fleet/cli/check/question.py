@@ -140,7 +140,7 @@ class Answer:
     """The result of a check."""
 
     detail: str
-    """The compared numbers, for the table."""
+    """What was found or compared, for the table."""
     problems: Sequence[Problem] = ()
 
 
@@ -150,7 +150,7 @@ Ask = Callable[[Account], Answer]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One line of the table."""
+    """One row of the table."""
 
     topic: Topic
     what: str
@@ -159,7 +159,7 @@ class Question:
 
 
 class Verdict(StrEnum):
-    """Verdict of a check."""
+    """Result of a check."""
 
     GOOD = "good"
     PROBLEM = "problem"

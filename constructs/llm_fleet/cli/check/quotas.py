@@ -337,7 +337,7 @@ def _reported(account: Account, quota: ServiceQuota) -> dict[str, Any] | None:
 
 
 def _requested_for(account: Account, quota: ServiceQuota, code: str) -> float | None:
-    """Return the open requests for an increase; empty if the call is denied."""
+    """Return the highest open request for an increase; `None` without one, or if the call is denied."""
     try:
         history = account.ask(
             "service-quotas", "list_requested_service_quota_change_history", ServiceCode=quota.service

@@ -134,12 +134,12 @@ def _ask_new_bucket(fleet: Fleet, name: str, path: tuple[PathPart, ...], account
             raise
         taken = refusal.code is CommandCode.DENIED
         return Answer(
-            detail="another account has it" if taken else "free",
+            detail="the bucket exists in another account" if taken else "the name is free",
             problems=check_new_bucket(name, exists=taken, path=path),
         )
     own = name in own_ids(account, fleet)
     return Answer(
-        detail="the fleet has it" if own else "this account has it",
+        detail="the bucket of this fleet exists" if own else "the bucket exists in this account",
         problems=check_new_bucket(name, exists=not own, path=path),
     )
 

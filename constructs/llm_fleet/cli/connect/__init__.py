@@ -22,7 +22,9 @@ def add_to(verbs: Verbs) -> None:
     add_place(verb, option=True)
     verb.add_argument("--user", type=_user, help="Unix user on the node (default: root on HyperPod, ssm-user on EC2)")
     what = verb.add_mutually_exclusive_group()
-    what.add_argument("--command", metavar="TEXT", help="run this with bash instead, and return its exit code")
+    what.add_argument(
+        "--command", metavar="TEXT", help="run this command with bash instead of a shell, and return its exit code"
+    )
     what.add_argument(
         "--port-forward",
         type=checked(_ports),

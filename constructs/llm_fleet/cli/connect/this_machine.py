@@ -3,7 +3,7 @@
 ssh, scp, rsync and editors connect to nodes through Session Manager. Host key checks stay enabled. Each instance's key
 is stored under its instance id (`HostKeyAlias`), in a separate file. The first key is accepted (`accept-new`), because
 Session Manager already authenticates the instance. A replacement has a new instance id and a new key; a known instance
-with another key is refused.
+with another key is rejected.
 """
 
 import os

@@ -28,7 +28,9 @@ def add_to(verbs: Verbs) -> None:
     )
     add_place(verb)
     add_since(verb)
-    verb.add_argument("--node", metavar="N", help="only of this node: its label, instance id, Slurm name or address")
+    verb.add_argument(
+        "--node", metavar="N", help="only events of this node: its label, instance id, Slurm name or address"
+    )
     verb.add_argument("--all", action="store_true", help="include scale-in and successful CloudFormation events")
     verb.add_argument("--follow", action="store_true", help="show new events until Ctrl-C")
     verb.add_argument("--json", action="store_true", help="print JSON; with --follow, one document per line")

@@ -58,7 +58,7 @@ def _fill_controller(groups: Sequence[Mapping[str, Any]], roles: dict[str, Slurm
     ]
     if len(candidates) == 1:
         roles[candidates[0]] = SlurmRole.CONTROLLER
-        notes.chosen(f"{candidates[0]} is the controller group: the only one of a single instance without accelerator")
+        notes.chosen(f"{candidates[0]} is the controller group: the only one with a single instance and no accelerator")
 
 
 def _by_name(name: str) -> SlurmRole | None:
@@ -78,12 +78,12 @@ def _ambiguous(roles: Mapping[str, SlurmRole]) -> Problem:
     reported = (
         f"these are candidates: {', '.join(controllers)}"
         if controllers
-        else "no group has a name or a size of a controller"
+        else "no group has the name or the size of a controller"
     )
     return Problem(
         code=Code.REQUEST_ROLES,
         message=f"the request does not specify the controller group, and {reported}",
-        remedy='add `"SlurmConfig": {"NodeType": "Controller"}` to it, and `"Compute"` or `"Login"` to the others',
+        remedy='add `"SlurmConfig": {"NodeType": "Controller"}` to it, and `"Compute"` or `"Login"` to other groups',
         path=("InstanceGroups",),
         value=list(roles),
         allowed="exactly one controller group",
@@ -165,9 +165,7 @@ def group_volumes(group: Mapping[str, Any], account: str | None, region: str, no
         if volume.get("RootVolume") and "VolumeSizeInGB" not in volume:
             reported["root_volume_key"] = key
         elif "ebs" in reported:
-            notes.left_out(
-                f"another EBS volume of {group['InstanceGroupName']}: a group has one in addition to the root volume"
-            )
+            notes.left_out(f"a second EBS volume of {group['InstanceGroupName']}: a group has one and the root volume")
         elif "VolumeSizeInGB" in volume:
             reported |= {"ebs": f"{volume['VolumeSizeInGB']} GiB", "ebs_key": key}
     return {name: value for name, value in reported.items() if value is not None}
@@ -180,10 +178,10 @@ def storage(groups: Sequence[Mapping[str, Any]], notes: Notes) -> dict[str, Any]
         found = [config for group in groups for config in _each(group, member)]
         for other in found[1:]:
             if other.get("DnsName") != found[0].get("DnsName"):
-                notes.left_out(f"{member} {other.get('DnsName')}: the fleet's {key} is {found[0].get('DnsName')}")
+                notes.left_out(f"{member} {other.get('DnsName')}: the fleet's `{key}` is {found[0].get('DnsName')}")
         if found:
             reported[key] = _existing(found[0], default_path)
-            notes.chosen(f"{found[0].get('DnsName')} is used unchanged, under storage.{key}.existing")
+            notes.chosen(f"{found[0].get('DnsName')} is used unchanged, under `storage.{key}.existing`")
     return reported
 
 

@@ -82,7 +82,7 @@ def _parse(text: str, subject: str) -> Any:
     except ValueError:  # Python converts at most 4300 digits to a number.
         raise _shape_error("the request contains a number with too many digits", subject) from None
     except _KeyTwice as twice:
-        raise _shape_error(f"duplicate key {twice.key!r}", subject) from None
+        raise _shape_error(f"duplicate key `{twice.key}`", subject) from None
     except RecursionError:
         raise _shape_error("the request is nested too deeply", subject) from None
 

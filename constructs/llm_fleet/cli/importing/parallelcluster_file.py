@@ -202,7 +202,7 @@ def _image(whole: Section, notes: Notes) -> dict[str, Any]:
     if died is not None:
         notes.repaired(
             f"Image.Os {os} is replaced by {died.instead}: ParallelCluster has not supported {os} since {died.since}; "
-            f"build software for {os} again"
+            f"rebuild software that was built for {os}"
         )
         os = died.instead
     if image is not None and died is not None:

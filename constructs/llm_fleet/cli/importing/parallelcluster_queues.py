@@ -121,7 +121,7 @@ def _instances(section: Section, resources: Sequence[Section]) -> dict[str, Any]
     queue_name = section.where.rsplit(" ", 1)[-1]
     if name != queue_name:
         section.notes.chosen(
-            f"the compute resource {name} of {queue_name} has the name of its queue, also in names of nodes"
+            f"the compute resource {name} of {queue_name} gets the name of its queue, also in the names of its nodes"
         )
     return only
 

@@ -12,7 +12,7 @@ from llm_fleet.rules.parallelcluster.overrides import Place, check_overrides
 from llm_fleet.rules.problem import PathPart
 
 _KNOWN = (Code.PC_OVERRIDE_TYPED, Code.PC_OVERRIDE_SCRIPT)
-"""Keys that are converted although they are refused as overrides."""
+"""Keys that are converted although they are rejected as overrides."""
 _PLACEHOLDER = re.compile(r"\$\{?\w+\}?|<[^<>]+>|\{\{.+\}\}")
 
 
@@ -24,7 +24,7 @@ class Section:
         self.where = where
         self.notes = notes
         if values is not None and not isinstance(values, Mapping):
-            notes.not_understood(f"{where} {values!r}: the value must be a mapping")
+            notes.not_understood(f"{where} `{values}`: the value must be a mapping")
         self._values: dict[str, Any] = _copied(values) if isinstance(values, Mapping) else {}
 
     def take(self, path: str) -> Any:

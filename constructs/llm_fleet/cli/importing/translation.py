@@ -19,11 +19,11 @@ class NoteKind(StrEnum):
     FIXED = "fixed"
     """A wrong value was fixed."""
     CHOSEN = "chosen"
-    """A value that the request leaves open was set."""
+    """A value that the request does not set was set."""
     LEFT_OUT = "left out"
     """A value that a fleet file does not support."""
     NOT_UNDERSTOOD = "not understood"
-    """An unknown key, maybe misspelled: the fleet file may differ from what the request meant."""
+    """An unknown key, maybe misspelled: its value is missing in the fleet file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Notes:
         self._add(NoteKind.FIXED, text)
 
     def chosen(self, text: str) -> None:
-        """Add a note about a value that the request leaves open."""
+        """Add a note about a value that the request does not set."""
         self._add(NoteKind.CHOSEN, text)
 
     def left_out(self, text: str) -> None:
@@ -135,7 +135,7 @@ class Requested:
             notes.chosen(f"the cluster's name is {after_file}, from the file name; use --name for another one")
             return after_file
         notes.chosen(
-            "the cluster's name is cluster, because the file name is not a short name; use --name for another one"
+            "the cluster's name is `cluster`, because the file name is not a short name; use --name for another one"
         )
         return "cluster"
 

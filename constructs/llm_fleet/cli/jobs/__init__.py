@@ -62,11 +62,18 @@ def add_remote_to(deeds: Verbs) -> None:
     )
     _add_run(deed)
     _add_user(deed)
-    deed.add_argument("--stage", default="train", metavar="STAGE", help="newest job of this stage (default: train)")
-    deed.add_argument("--job", type=_job_id, metavar="ID", help="the job with this id")
+    deed.add_argument(
+        "--stage", default="train", metavar="STAGE", help="show the newest job of this stage (default: train)"
+    )
+    deed.add_argument("--job", type=_job_id, metavar="ID", help="show the job with this id")
     deed.add_argument("--follow", action="store_true", help="show the whole log, until the job has ended")
     deed.add_argument(
-        "-n", "--lines", type=_count, default=50, metavar="N", help="without --follow: the last N lines (default: 50)"
+        "-n",
+        "--lines",
+        type=_count,
+        default=50,
+        metavar="N",
+        help="without --follow: show the last N lines (default: 50)",
     )
     deed.set_defaults(run=logs)
 
@@ -167,14 +174,14 @@ def _check_stage(name: str) -> None:
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < len(text) < _DIGITS and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of lines; write an integer of at least 1")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number of lines; write an integer of at least 1")
     return int(text)
 
 
 def _job_id(text: str) -> str:
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not a job id; write the number that `jobs submit` or squeue shows"
+            f"`{text}` is not a job id; write the number that `llm-fleet jobs submit` or `squeue` shows"
         )
     return text
 

@@ -29,10 +29,10 @@ def add_to(verbs: Verbs) -> None:
     add_since(verb)
     verb.add_argument("--follow", action="store_true", help="show new lines until Ctrl-C")
     verb.add_argument(
-        "--log", metavar="L", help="another log: health, deep-health; of ParallelCluster slurmctld and others"
+        "--log", metavar="L", help="another log: health or deep-health; for ParallelCluster slurmctld and others"
     )
     verb.add_argument("--health", action="store_true", help="the same as --log health")
-    verb.add_argument("--raw", action="store_true", help="every line, unchanged from CloudWatch Logs")
+    verb.add_argument("--raw", action="store_true", help="print every line as it is in CloudWatch Logs")
     verb.add_argument("--json", action="store_true", help="print JSON; log lines as one document per line")
     verb.set_defaults(run=logs)
 

@@ -90,9 +90,9 @@ def summary(runs: Sequence[NodeRun]) -> str:
 
 
 def _run_row(run: NodeRun) -> dict[str, Cell]:
-    outcome = run.words + ("" if run.lives else ", gone")
+    outcome = run.words + ("" if run.lives else ", node deleted")
     if run.failed_before:
-        outcome += f", try {run.failed_before + 1}"
+        outcome += f", attempt {run.failed_before + 1}"
     return {
         "node": run.node,
         "group": run.group,
@@ -160,9 +160,9 @@ def nothing_shown(gathered: Gathered, requested: Requested, unknown: int) -> str
         return "no node has a known result of its start" if gathered.problems else "no node has started yet"
     what = f"ended with {requested.code}" if requested.code else "failed"
     if gathered.problems:
-        return f"no start is known that has {what}; not all nodes could be read"
+        return f"no known start has {what}; not all nodes could be read"
     if unknown:
-        return f"no start is known that has {what}; {counted(unknown, 'node')} without a result"
+        return f"no known start has {what}; the result of {counted(unknown, 'node')} is unknown"
     return f"no node's start {what}"
 
 

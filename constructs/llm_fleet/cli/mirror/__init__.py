@@ -80,7 +80,7 @@ def add_to(verbs: Verbs) -> None:
         (
             "build",
             _build,
-            "download the files of the lock file, verify them, and upload those that the mirror lacks",
+            "download the files of the lock file, verify them, and upload those that are missing in the mirror",
             (build, "mirror build --lock downloads.lock.json --to ./mirror --cache ~/.cache/llm-fleet"),
         ),
         (
@@ -127,7 +127,10 @@ def _build(arguments: argparse.Namespace) -> int:
 
     files = read_lock(arguments.lock)
     put = build(files, open_store(arguments.to, arguments.region), arguments.cache)
-    print(f"{arguments.to}: {put} files uploaded, {len({file.key for file in files}) - put} existed", file=sys.stderr)
+    print(
+        f"{arguments.to}: {put} files uploaded, {len({file.key for file in files}) - put} existed already",
+        file=sys.stderr,
+    )
     return 0
 
 

@@ -254,7 +254,7 @@ def _refuse_unknown(listing: Listing, requested: str, word: str) -> None:
     refuse(
         NodesCode.NODE_UNKNOWN,
         f"group {group} has {nodes}" if group else _why(word),
-        f"write {offer!r}" if offer and group is None else f"name one of {_labels(alike)}",
+        f"write `{offer}`" if offer and group is None else f"name one of {_labels(alike)}",
         subject=listing.name,
         value=requested,
     )

@@ -69,8 +69,8 @@ def _provisioning(stack: str, old: Mapping[str, Any], new: Mapping[str, Any]) ->
     """Warn of another mode of a running cluster; assumption: hyperpod-changes-provisioning-mode"""
     before, after = (value_at(one, "Properties.NodeProvisioningMode") or "none" for one in (old, new))
     if before != after:
-        what = f"NodeProvisioningMode from {before} to {after}: HyperPod may reject it on a running cluster; another "
-        what += "cluster name is safe"
+        what = f"NodeProvisioningMode from {before} to {after}: HyperPod may reject it on a running cluster; a "
+        what += "cluster with another name avoids that"
         yield GroupChange(stack=stack, group="all groups", what=what, code=PlanCode.REFUSED.value)
 
 
@@ -107,7 +107,7 @@ class _Group:
         remove instances that are configured as Slurm controller nodes".
         """
         refused = f"{what}: HyperPod does not remove nodes of the Slurm controller (NODE_ID_IN_USE). Keep the group "
-        refused += "with its name and count; another cluster name creates a new cluster, with other groups"
+        refused += "with its name and count; to change the groups, create a cluster with another name"
         if self.controller:
             yield self._change(refused, PlanCode.REFUSED, refused=True)
             return
@@ -120,7 +120,7 @@ class _Group:
     def fixed(self) -> Iterator[GroupChange]:
         """Report changes of a group that HyperPod rejects.
 
-        A new node type is no change of one: it replaces provisioning_parameters.json
+        The first node type of a group is not a change of one: it replaces provisioning_parameters.json
         (https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-slurm-api-config-migration.html).
         """
         for key in (key for key in _FIXED if self._differs(key)):
@@ -170,7 +170,7 @@ class _Group:
             changed.append(f"{_STORAGE} (EbsVolumeConfig)")
         if changed:
             what = f"{', '.join(changed)} changes: HyperPod may reject it, ignore running nodes, or replace "
-            what += f"them, with their jobs and the data on their disks;  {self._safe}"
+            what += f"them, with their jobs and the data on their disks; {self._safe}"
             yield self._change(what, PlanCode.JOBS)
 
     def mounts(self) -> Iterator[GroupChange]:
@@ -184,7 +184,9 @@ class _Group:
         what = f"file systems in {_STORAGE} change: running nodes keep their mounts, and only new nodes "
         what += "get the new ones"
         if self.controller:
-            what += ". HyperPod does not remove the controller: it gets them with another cluster name only"
+            what += (
+                ". HyperPod does not remove the controller: it gets the new ones only in a cluster with another name"
+            )
         else:
             what += "; for all nodes, deploy the group with 0 nodes, which ends its jobs, and then with its count again"
         yield self._change(what)
@@ -195,7 +197,7 @@ class _Group:
 
     @property
     def _safe(self) -> str:
-        return f"another {self._renamed} name is safe"
+        return f"a {self._renamed} with another name avoids that"
 
     def _differs(self, key: str) -> bool:
         return value_at(self.old, key) != value_at(self.new, key)

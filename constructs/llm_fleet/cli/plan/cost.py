@@ -127,7 +127,7 @@ def _refreshed(fleet: Fleet, place: Path) -> PriceTable:
 
 
 def _kept(place: Path) -> list[Price]:
-    """Return the prices of the file; none of an invalid one, which is overwritten."""
+    """Return the prices of the file; none if it is invalid: it is overwritten."""
     try:
         return read_prices(place)
     except FleetError:
@@ -157,7 +157,7 @@ def _price(entry: dict[str, Any]) -> Price:
     if not usd.is_finite() or usd < 0:
         raise ValueError(f"{entry['usd']} is not a price")
     if entry["unit"] not in _FILE_UNITS:
-        raise ValueError(f"{entry['unit']!r} is not a unit; write {' or '.join(_FILE_UNITS)}")
+        raise ValueError(f"`{entry['unit']}` is not a unit; write {' or '.join(_FILE_UNITS)}")
     if not all(isinstance(entry[name], str) for name in _TEXTS) or not isinstance(entry["verified"], bool):
         raise ValueError("service, item, region and source must be texts, verified must be true or false")
     texts = {name: entry[name] for name in _TEXTS}
@@ -169,7 +169,7 @@ _SOURCE = "AWS Price List, GetProducts"
 
 
 class RefreshedPrices:
-    """Prices of AWS for the items of a fleet, and the missing ones."""
+    """Prices from AWS for the items of a fleet, and items without a price."""
 
     def __init__(self, lines: Iterable[CostLine], region: str) -> None:
         """Query each item once. Raises `AwsRefusal`, or `FleetError` (LF1084) for an invalid response."""

@@ -209,7 +209,7 @@ def _refuse(folder: Path, why: str) -> NoReturn:
     refuse(
         PlanCode.NO_ASSEMBLY,
         f"cannot draw a picture from {folder}: {why}",
-        "synthesize again ('npx cdk synth --output cdk.out'), and use the directory with manifest.json",
+        "synthesize again with `npx cdk synth --output cdk.out`, and use the directory with manifest.json",
         value=str(folder),
     )
 

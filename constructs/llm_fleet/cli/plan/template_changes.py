@@ -244,7 +244,9 @@ def _in_words(code: AnyCode, thing: str, change: ResourceChange, old: StackTempl
         case ChangeKind.REMOVED:
             return f"the {thing} is deleted{_end(code, change, old, snapshot=old.leaves_snapshot(change.logical_id))}"
         case ChangeKind.KEPT if code is PlanCode.DATA:
-            return f"the {thing} is removed from the stack and retained, with its data and costs, until you delete it"
+            return (
+                f"the {thing} is removed from the stack and retained with its data: it costs money until you delete it"
+            )
         case _:
             return None
 
@@ -256,7 +258,7 @@ def _end(code: AnyCode, change: ResourceChange, old: StackTemplate, *, snapshot:
     Source: model botocore sagemaker DeleteUserProfile (ResourceInUse)
     """
     if snapshot:
-        return "; a snapshot is created before and kept, with its costs"
+        return "; a snapshot is created first, is kept, and costs money"
     if change.type == "AWS::KMS::Key":
         days = old.resources[change.logical_id].get("Properties", {}).get("PendingWindowInDays", 30)
         return f" after {days} days; until then CancelKeyDeletion cancels this"
@@ -272,8 +274,8 @@ def _end(code: AnyCode, change: ResourceChange, old: StackTemplate, *, snapshot:
 # Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-updatereplacepolicy.html
 _ANOTHER_NAME = "the new one has another DNS name, which clients need"
 _FATE_OF_KEPT: Mapping[AnyCode, str] = {
-    PlanCode.DATA: "the new one is empty; the old one is retained with its data and costs, outside any stack",
-    PlanCode.JOBS: "the old one is retained with its costs, outside any stack; its jobs do not move",
+    PlanCode.DATA: "the new one is empty; the old one is retained with its data, outside any stack, and costs money",
+    PlanCode.JOBS: "the old one is retained outside any stack and costs money; its jobs do not move",
     PlanCode.ADDRESS: _ANOTHER_NAME,
 }
 _FATE_OF_REPLACED: Mapping[AnyCode, str] = {

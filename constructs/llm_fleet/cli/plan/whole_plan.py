@@ -53,8 +53,8 @@ _TONES = {
     ChangeKind.REPLACED: Tone.BAD,
 }
 _LIMITS = (
-    "only the templates are compared, without drift and decisions of custom resources; `cdk diff` creates a "
-    "change set in CloudFormation"
+    "only the templates are compared: drift and what custom resources decide are unknown; `cdk diff` creates a change "
+    "set in CloudFormation"
 )
 
 _NO_FLAGS = (
@@ -123,8 +123,8 @@ def _left(deployed: DeployedStacks) -> Iterator[Toned]:
 
 def _left_in_words(one: LeftStack) -> str:
     return (
-        f"{one.name} is deployed, but no longer in the fleet file: a deployment leaves it running, with its costs. "
-        f"To delete it: `{one.destroy}` [{PlanCode.LEFT_STACK.value}]"
+        f"{one.name} is deployed, but no longer in the fleet file: a deployment does not delete it, and it continues "
+        f"to cost money. To delete it: `{one.destroy}` [{PlanCode.LEFT_STACK.value}]"
     )
 
 
@@ -172,7 +172,7 @@ def _row(change: ResourceChange) -> dict[str, Any]:
 
 def _plan(name: str, plan: UpdatePlan, another: bool) -> Iterator[Toned]:
     if another:
-        yield Toned(f"{name}: a new cluster, and then the old one is deleted", Tone.WARNING)
+        yield Toned(f"{name}: CloudFormation creates a new cluster, and then deletes the old one", Tone.WARNING)
     for change in plan.changes:
         remedy = f"; {change.remedy}" if change.remedy else ""
         tone = Tone.PLAIN if change.verdict.passes else Tone.BAD
@@ -220,7 +220,7 @@ def _data(
 
 _NOT_COMPARED = (
     "note: not compared with the deployed stacks, because there are no AWS credentials; `aws sts get-caller-identity` "
-    "shows who you are, and --no-aws skips the comparison"
+    "shows the identity that is used, and --no-aws skips the comparison"
 )
 
 

@@ -77,9 +77,9 @@ _COLUMNS = (
     Column(key="nodes", title="NODES", right=True),
     Column(key="current", title="IMAGE"),
     Column(key="status", title="STATUS"),
-    Column(key="wanted", title="WOULD BE"),
+    Column(key="wanted", title="NEW IMAGE"),
     Column(key="order", title="HOW"),
-    Column(key="steps", title="STEPS AGAIN", wraps=True),
+    Column(key="steps", title="STEPS THAT RUN AGAIN", wraps=True),
 )
 _TONES = {"UpToDate": Tone.GOOD, "SecurityUpdateRequired": Tone.BAD, "EndOfLife": Tone.BAD}  # codespell:ignore uptodate
 
@@ -90,9 +90,9 @@ def show_plan(plan: UpgradePlan, screen: Screen) -> None:
     print(Table(columns=_COLUMNS, rows=[_row(group) for group in plan.groups]).text(screen), end="")
     _part("lost", plan.lost, screen, Tone.BAD)
     _part("kept", plan.kept, screen, Tone.GOOD)
-    _part("mind", plan.warnings, screen, Tone.WARNING)
+    _part("note", plan.warnings, screen, Tone.WARNING)
     if plan.jobs is not None:
-        _part("jobs now", plan.jobs or ["none"], screen, Tone.WARNING)
+        _part("running jobs", plan.jobs or ["none"], screen, Tone.WARNING)
     _part("before", plan.before, screen, Tone.STRONG)
     _part("the update", plan.commands, screen, Tone.STRONG)
     _part("after", plan.after, screen, Tone.STRONG)
@@ -134,7 +134,7 @@ def running_jobs(fleet: "Fleet | None", place: Place) -> tuple[list[str] | None,
     """Return the lines of `squeue`, or `None` and why it could not be run."""
     cluster = None if fleet is None or place.key is None else fleet.clusters.get(place.key)
     if cluster is None:
-        return None, "no fleet file (-f FILE), which names the node that runs squeue"
+        return None, "a fleet file (-f FILE) is required: it names the node that runs squeue"
     from llm_fleet.cli.nodes.slurm_view import find_target
     from llm_fleet.cli.session import Session
 
@@ -254,12 +254,12 @@ def _of_file(plan: UpgradePlan, fleet: "Fleet | None", config: "HyperPodConfig |
     """Add the effects that depend on the fleet file."""
     if fleet is None or config is None:
         plan.warnings.append(
-            "homes, training environments and own steps are not included: name the fleet file with -f FILE"
+            "homes, training environments and custom steps are not included: name the fleet file with -f FILE"
         )
         return
     if fleet.storage.home is None:
         plan.warnings.append(
-            "the fleet has no `storage.home`: homes of users on a node's root volume are lost; those below the "
+            "the fleet has no `storage.home`: home directories on a node's root volume are lost; those below the "
             "mount of `fsx` are kept"
         )
     if config.training is not None:
@@ -269,7 +269,7 @@ def _of_file(plan: UpgradePlan, fleet: "Fleet | None", config: "HyperPodConfig |
 def _of_groups(plan: UpgradePlan, image: str | None) -> None:
     for group in plan.groups:
         if group.status in _OLD:
-            plan.warnings.append(f"{group.name}: status of its image in HyperPod is {group.status}")
+            plan.warnings.append(f"{group.name}: the status of its image in HyperPod is {group.status}")
         if image is None and _AMI.fullmatch(group.current):  # HyperPod AMIs have a release.
             plan.warnings.append(
                 f"{group.name} runs a custom image, {group.current}, which the newest HyperPod AMI would replace; "
