@@ -1,4 +1,4 @@
-"""Two services' capacity, of either kind, in one stack, synthesized once."""
+"""The capacity of two services, one of each kind, in one stack that is synthesized once."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +39,7 @@ class Both:
     resources: dict[str, Any]
 
     def of(self, kind: str, *, below: str = "") -> dict[str, Any]:
-        """The one resource of `kind` whose logical id begins with `below`."""
+        """The only resource of `kind` whose logical id begins with `below`."""
         (found,) = [each for name, each in self.resources.items() if each["Type"] == kind and name.startswith(below)]
         return found
 
@@ -50,7 +50,7 @@ def network_of(stack: cdk.Stack, **more: Any) -> FleetNetwork:
 
 
 def both() -> Both:
-    """Make them."""
+    """Create both kinds of capacity."""
     app = cdk.App(context=cdk_context())
     stack = cdk.Stack(app, "Capacity", env=cdk.Environment(region="us-west-2"))
     network = network_of(stack)

@@ -1,4 +1,4 @@
-"""Load balancers in one network and one template, since synthesis takes longest."""
+"""Load balancers in one network and one template, because synthesis takes most of the time."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -42,7 +42,7 @@ FRONTS: dict[str, Front] = {
 
 
 def fronts_in(stack: cdk.Stack) -> dict[str, LoadBalancerFront]:
-    """Make each of `FRONTS` in `stack`, one of them with its own API key."""
+    """Create each of `FRONTS` in `stack`, one of them with an API key."""
     network = FleetNetwork(
         stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"], load_balancer_zone_ids=["usw2-az1"])
     )
@@ -67,7 +67,7 @@ def fronts_in(stack: cdk.Stack) -> dict[str, LoadBalancerFront]:
 
 
 class Fronts:
-    """The synthesized fronts, read by their names."""
+    """The synthesized load balancers by name."""
 
     def __init__(self) -> None:
         self.stack = cdk.Stack(cdk.App(context=cdk_context()), "Test", env=ENVIRONMENT)
@@ -83,12 +83,12 @@ class Fronts:
         ]
 
     def only(self, front: str, type: str) -> Mapping[str, Any]:
-        """Properties of the one resource of a type in a front."""
+        """Properties of the only resource of a type in a front."""
         (found,) = self.all(front, type)
         return found
 
     def id_of(self, front: str, type: str) -> str:
-        """The logical id of the one resource of a type in a front."""
+        """The logical id of the only resource of a type in a front."""
         (name,) = (
             name
             for name, resource in self.resources.items()

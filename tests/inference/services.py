@@ -90,7 +90,7 @@ def _network(paths: pytest.TempPathFactory, name: str) -> FleetNetwork:
 
 @pytest.fixture(scope="session")
 def talk(tmp_path_factory: pytest.TempPathFactory) -> Served:
-    """The talk's: two inf2.xlarge, TGI, a model in S3."""
+    """The service of the talk: two inf2.xlarge, TGI, a model in S3."""
     network = _network(tmp_path_factory, "Talk")
     return Served(
         InferenceService(
@@ -109,7 +109,7 @@ def talk(tmp_path_factory: pytest.TempPathFactory) -> Served:
 
 @pytest.fixture(scope="session")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Served:
-    """With a gated model of the Hub, a KMS key, shells, scaling, and alarms with recipients."""
+    """A service with a gated model of the Hub, a KMS key, shells, scaling, and alarms with recipients."""
     network = _network(tmp_path_factory, "Hub")
     stack = cdk.Stack.of(network)
     key: kms.IKey = FleetKey(stack, "Key")
@@ -142,7 +142,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Served:
 
 @pytest.fixture(scope="session")
 def managed(tmp_path_factory: pytest.TempPathFactory) -> Served:
-    """On ECS Managed Instances; one task, queried without a key from the VPC."""
+    """A service on ECS Managed Instances; one task, without an API key, private."""
     network = _network(tmp_path_factory, "Managed")
     return Served(
         InferenceService(
@@ -166,7 +166,7 @@ MakeService = Callable[..., InferenceService]
 
 @pytest.fixture
 def make(stack: cdk.Stack) -> MakeService:
-    """Make the talk's service with any keyword replaced. Default: in an existing network of two AZs."""
+    """Create the talk's service with any argument replaced. Default: in an existing network with two AZs."""
 
     def make_service(id: str = "Chat", **options: Any) -> InferenceService:
         good: dict[str, Any] = {

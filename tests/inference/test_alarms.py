@@ -27,7 +27,7 @@ def plans(server: str = "tgi", *, neuron_health: bool = True, **thresholds: Any)
     return {plan.id: plan for plan in found}
 
 
-def test_everything_that_was_requested_for_has_an_alarm():
+def test_every_enabled_feature_has_its_alarms():
     assert list(plans()) == [
         "Queue",
         "TimeToFirstToken",
@@ -43,11 +43,11 @@ def test_everything_that_was_requested_for_has_an_alarm():
     ]
 
 
-def test_a_server_that_turns_no_one_away_has_no_alarm_for_it():
+def test_a_server_that_rejects_no_requests_has_no_alarm_on_rejected_requests():
     assert "Rejected" not in plans("aws-vllm")
 
 
-def test_failed_generations_of_tgi_count_as_errors_though_they_are_no_5xx():
+def test_failed_generations_of_tgi_count_as_errors():
     tgi, vllm = (plans(server)["ServerErrors"].measure for server in ("tgi", "aws-vllm"))
     assert isinstance(tgi, MetricMath)
     assert isinstance(vllm, MetricMath)
@@ -56,17 +56,17 @@ def test_failed_generations_of_tgi_count_as_errors_though_they_are_no_5xx():
     assert vllm.expression == "100 * (FILL(errors, 0)) / requests"
 
 
-def test_no_detector_no_alarm_of_it():
+def test_without_the_detector_it_has_no_alarm():
     assert "NeuronError" not in plans(neuron_health=False)
 
 
-def test_only_silence_about_health_rings():
+def test_missing_data_is_an_alarm_only_for_health_and_metrics():
     silent = {id for id, plan in plans().items() if plan.missing == "breaching"}
     assert silent == {"NoHealthyHost", "NoMetrics"}
 
 
 @pytest.mark.parametrize("id", list(plans()))
-def test_each_says_what_to_do_in_what_cloudwatch_keeps(id: str):
+def test_each_alarm_is_described_within_the_limits_of_cloudwatch(id: str):
     plan = plans()[id]
     assert len(plan.meaning) <= 1024
     assert plan.meaning.endswith(".")
@@ -76,19 +76,19 @@ def test_each_says_what_to_do_in_what_cloudwatch_keeps(id: str):
     assert plan.periods * plan.measure.period_seconds <= 86400
 
 
-def test_the_queue_that_rings_grows_with_the_batch():
+def test_the_threshold_of_the_queue_depends_on_the_batch_size():
     assert plans()["Queue"].threshold == 16
     assert plans(waiting_requests=3)["Queue"].threshold == 3
 
 
-def test_thresholds_reported_are_those_taken_and_said():
+def test_given_thresholds_are_used_and_described():
     first = plans(time_to_first_token_seconds=2.5)["TimeToFirstToken"]
     assert first.threshold == 2.5
     assert "(2.5 s or more)" in first.meaning
     assert plans(server_error_percent=1)["ServerErrors"].threshold == 1
 
 
-def test_a_threshold_that_only_the_deployment_knows_is_not_written_out():
+def test_a_threshold_that_is_a_token_is_not_in_the_description():
     first = plans(time_to_first_token_seconds=-1.8881545897087e289)["TimeToFirstToken"]
     assert "e+289" not in first.meaning
 
@@ -102,7 +102,7 @@ def test_a_threshold_that_only_the_deployment_knows_is_not_written_out():
         ("server_error_percent", float("nan")),
     ],
 )
-def test_a_threshold_that_cannot_be(name: str, value: Any):
+def test_an_invalid_threshold_is_rejected(name: str, value: Any):
     (problem,) = check_thresholds(Alarms(**{name: value}))
     assert (problem.code, problem.where) == (Code.ALARM_THRESHOLD, name)
 
@@ -135,7 +135,7 @@ def graphs(server: str = "tgi") -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("server", ["tgi", "aws-vllm"])
-def test_every_widget_has_its_place_and_what_its_type_needs(server: str):
+def test_every_widget_has_a_position_and_the_properties_of_its_type(server: str):
     found = body(server)
     assert set(found) == {"start", "periodOverride", "widgets"}
     taken: set[tuple[int, int]] = set()
@@ -170,7 +170,7 @@ def test_every_row_of_a_graph_is_a_metric_or_an_expression(server: str):
 
 
 @pytest.mark.parametrize("server", ["tgi", "aws-vllm"])
-def test_expressions_use_ids_of_their_own_graph_and_ids_are_there_once(server: str):
+def test_expressions_use_ids_of_their_own_graph_and_ids_are_unique(server: str):
     for title, properties in graphs(server).items():
         ids = [row[-1]["id"] for row in properties["metrics"] if "id" in row[-1]]
         assert len(ids) == len(set(ids)), title
@@ -180,7 +180,7 @@ def test_expressions_use_ids_of_their_own_graph_and_ids_are_there_once(server: s
                 assert used <= set(ids), title
 
 
-def test_the_time_to_the_first_token_of_tgi_is_a_sum_of_three():
+def test_the_time_to_the_first_token_of_tgi_is_a_sum_of_three_metrics():
     rows = graphs()["Time to first token, average (s)"]["metrics"]
     (expression,) = [row[0]["expression"] for row in rows if len(row) == 1]
     assert expression == " + ".join(
@@ -188,21 +188,21 @@ def test_the_time_to_the_first_token_of_tgi_is_a_sum_of_three():
     )
 
 
-def test_what_is_requested_for_is_shown():
+def test_the_dashboard_shows_enabled_features():
     shown = set(graphs())
     for what in ("first token", "Waiting", "Errors", "Targets", "Neuron", "refused"):
         assert any(what in title for title in shown), what
     assert not any("Neuron" in title for title in _titles(body(neuron_health=False)))
 
 
-def test_the_page_has_remedies_of_all_alarms():
+def test_the_dashboard_has_remedies_of_all_alarms():
     (text,) = [w["properties"]["markdown"] for w in body()["widgets"] if w["type"] == "text"]
     (alarms,) = [w["properties"]["alarms"] for w in body()["widgets"] if w["type"] == "alarm"]
     assert len(alarms) == 11
     assert all(f"| {arn.rpartition(':')[2]} | " in text for arn in alarms)
 
 
-def test_the_alarms_threshold_is_drawn():
+def test_the_threshold_of_an_alarm_is_in_its_graph():
     lines = graphs()["Time to first token, average (s)"]["annotations"]["horizontal"]
     assert lines == [{"label": "alarm", "value": 10}]
 

@@ -27,14 +27,14 @@ HUB = "meta-llama/Llama-3.1-8B-Instruct"
 ELSEWHERE = "arn:aws:acm:eu-west-1:111122223333:certificate/12345678-1234-1234-1234-123456789012"
 
 
-# What is wrong with the description itself is in tests/rules/inference/test_service.py.
-def test_an_instance_type_that_is_not_known_yet_is_rejected(make: MakeService):
+# Errors in the spec itself are tested in tests/rules/inference/test_service.py.
+def test_an_instance_type_that_is_a_token_is_rejected(make: MakeService):
     with pytest.raises(FleetError) as rejected:
         make(instance_type=cdk.Fn.ref("Type"))
     assert [problem.code for problem in rejected.value.problems] == [Code.HOST_WITHOUT_NEURON]
 
 
-def test_all_at_once_and_before_any_resource(make: MakeService, stack: cdk.Stack):
+def test_all_errors_are_reported_together_and_before_any_resource_is_created(make: MakeService, stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES[:1]))
     with pytest.raises(FleetError) as rejected:
         make(
@@ -61,7 +61,7 @@ def test_all_at_once_and_before_any_resource(make: MakeService, stack: cdk.Stack
     assert Template.from_stack(stack).find_resources("AWS::ECS::*") == {}
 
 
-def test_a_catalog_image_needs_the_region(app: cdk.App):
+def test_an_image_of_the_catalog_requires_the_region(app: cdk.App):
     stack = cdk.Stack(app, "Anywhere")
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
     options: dict[str, Any] = {
@@ -72,11 +72,11 @@ def test_a_catalog_image_needs_the_region(app: cdk.App):
     with pytest.raises(FleetError) as rejected:
         InferenceService(stack, "Chat", ServiceSpec(**options), network=network)
     assert [problem.code for problem in rejected.value.problems] == [Code.SERVICE_REGION]
-    # An image in a public registry needs no region.
+    # An image in a public registry requires no region.
     InferenceService(stack, "Everywhere", ServiceSpec(**options, server=AwsVllmServer()), network=network)
 
 
-def test_a_closed_network_is_reported_of_all_that_it_cannot_fetch(make: MakeService, stack: cdk.Stack):
+def test_everything_that_a_closed_network_cannot_download_is_reported(make: MakeService, stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES, internet=InternetAccess.NONE))
     with pytest.raises(FleetError) as rejected:
         make(network=network, model=Model(hub_id=HUB, compiled=True), instance_type="inf2.8xlarge")
@@ -87,7 +87,7 @@ def test_a_closed_network_is_reported_of_all_that_it_cannot_fetch(make: MakeServ
     ]
 
 
-def test_a_public_front_in_a_closed_network_is_one_mistake(make: MakeService, stack: cdk.Stack):
+def test_a_public_front_in_a_closed_network_is_one_error(make: MakeService, stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES, internet=InternetAccess.NONE))
     with pytest.raises(FleetError) as rejected:
         make(network=network, front=Front(plain_http=True, public=True, allowed_cidrs=("203.0.113.0/24",)))
@@ -96,7 +96,7 @@ def test_a_public_front_in_a_closed_network_is_one_mistake(make: MakeService, st
     ]
 
 
-def test_a_closed_network_serves_from_its_own_registry(make: MakeService, stack: cdk.Stack):
+def test_a_closed_network_can_use_its_own_registry(make: MakeService, stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES, internet=InternetAccess.NONE))
     registry = "111122223333.dkr.ecr.us-west-2.amazonaws.com"
     service = make(
@@ -109,9 +109,7 @@ def test_a_closed_network_serves_from_its_own_registry(make: MakeService, stack:
     assert len(repositories) == 3
 
 
-def test_hosts_take_addresses_of_their_subnets_and_may_not_take_more_than_there_are(
-    make: MakeService, stack: cdk.Stack
-):
+def test_hosts_cannot_take_more_addresses_than_the_subnets_have(make: MakeService, stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES, compute_cidr="10.1.0.0/26"))
     make(id="Small", network=network, desired=2)
     with pytest.raises(FleetError) as rejected:
@@ -128,7 +126,7 @@ def test_a_network_of_another_class_is_one_problem_with_an_example(make: MakeSer
     assert Template.from_stack(stack).find_resources("AWS::ECS::*") == {}
 
 
-def test_what_is_no_description_is_one_problem_with_an_example(stack: cdk.Stack):
+def test_a_value_that_is_not_a_spec_is_one_problem_with_an_example(stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
     nothing: Any = "chat"
     with pytest.raises(FleetError) as rejected:
@@ -138,7 +136,7 @@ def test_what_is_no_description_is_one_problem_with_an_example(stack: cdk.Stack)
     assert "write ServiceSpec(" in problem.remedy
 
 
-# Once the fleet file rejected these, with a number that the user did not write, and Python accepted them.
+# Once the fleet file rejected these because of a default that the user did not write, and Python accepted them.
 @pytest.mark.parametrize(
     ("settings", "count"),
     [
@@ -151,7 +149,7 @@ def test_what_is_no_description_is_one_problem_with_an_example(stack: cdk.Stack)
         ({}, (2, 2, 2)),
     ],
 )
-def test_how_many_tasks_there_are_is_the_same_in_both(
+def test_the_number_of_tasks_is_the_same_in_the_fleet_file_and_in_python(
     make: MakeService, settings: dict[str, int], count: tuple[int, ...]
 ):
     keys = "".join(f", {ServiceSpec.key_of(name)}: {number}" for name, number in settings.items())

@@ -37,7 +37,7 @@ def test_cfn_lint_finds_nothing_in_hosts(capacities: Both):
     assert cfn_lint_findings(capacities.app) == []
 
 
-def test_ec2_takes_every_description_of_hosts(capacities: Both):
+def test_ec2_accepts_every_description_of_hosts(capacities: Both):
     assert description_findings(capacities.app) == []
 
 

@@ -56,31 +56,31 @@ def routes_table() -> str:
     return "\n".join(rows)
 
 
-def test_generated_table_of_routes_is_what_is_made() -> None:
+def test_the_generated_table_of_routes_is_up_to_date() -> None:
     check_made(FRONT_PAGE, routes=routes_table())
 
 
-def test_examples_of_the_front_run() -> None:
+def test_the_examples_of_the_front_run() -> None:
     assert isinstance(run_examples(FRONT)["front"], Front)
 
 
-def test_the_fleet_file_is_good() -> None:
+def test_the_fleet_file_is_valid() -> None:
     (text,) = examples(FRONT, "yaml")
     assert parse_fleet(text).services["chat"].front.domain_name == "chat.example.com"
 
 
 @pytest.mark.parametrize("value", [Front, Jwt, JwtClaim])
-def test_every_field_is_explained(value: type[Front | Jwt | JwtClaim]) -> None:
+def test_every_field_is_documented(value: type[Front | Jwt | JwtClaim]) -> None:
     assert [name for name in value.model_fields if f"`{name}`" not in FRONT] == []
 
 
-def test_every_parameter_is_named() -> None:
+def test_every_parameter_is_documented() -> None:
     parameters = set(inspect.signature(LoadBalancerFront.__init__).parameters) - {"self", "scope", "id"}
     assert len(parameters) > 5
     assert [name for name in parameters if f"`{name}`" not in FRONT] == []
 
 
-def test_numbers_are_the_catalogs() -> None:
+def test_numbers_are_those_of_the_catalog() -> None:
     facts = front_facts()
     check = facts.health_check
     for text in (
@@ -104,12 +104,12 @@ def hosts_page() -> str:
     return HOSTS_PAGE.read_text(encoding="utf-8")
 
 
-def test_every_argument_has_its_default_and_why(hosts_page: str):
+def test_every_argument_has_its_default_and_reason(hosts_page: str):
     section = hosts_page.split("\n## Hosts\n")[1].split("\n## ")[0]
     assert [name for name in Hosts.model_fields if f"| `{name}` |" not in section] == []
 
 
-def test_generated_table_of_permissions_is_that_of_the_code():
+def test_the_generated_table_of_permissions_is_up_to_date():
     place = Place(partition="aws", region="REGION", account="ACCOUNT")
     permissions = describe(
         host_permissions(
@@ -123,7 +123,7 @@ def test_generated_table_of_permissions_is_that_of_the_code():
     check_made(HOSTS_PAGE, permissions=permissions)
 
 
-def test_the_numbers_are_the_catalogs(hosts_page: str):
+def test_numbers_of_hosts_are_those_of_the_catalog(hosts_page: str):
     facts = host_facts()
     for text in (
         f"{facts.os_gib} GiB for the system",
@@ -134,7 +134,7 @@ def test_the_numbers_are_the_catalogs(hosts_page: str):
         assert text in hosts_page
 
 
-def test_every_code_of_hosts_is_named(hosts_page: str):
+def test_every_error_code_of_hosts_is_documented(hosts_page: str):
     reported_elsewhere = {Code.HOST_WITHOUT_NEURON, Code.HOST_AMI}
     own = [code for code in Code if "LF730" <= code.value <= "LF739"]
     assert len(own) > 5
@@ -148,7 +148,7 @@ def test_the_example_of_hosts_runs(hosts_page: str):
 SERVICE = (CONSTRUCTS / "inference-service.md").read_text(encoding="utf-8")
 
 
-def test_every_parameter_has_its_default_and_its_why():
+def test_every_parameter_has_its_default_and_reason():
     documented = {
         name: cells for first, cells in table(SERVICE, "Parameters").items() for name in re.findall(r"`(\w+)`", first)
     }
@@ -157,12 +157,12 @@ def test_every_parameter_has_its_default_and_its_why():
     assert all(len(cells) == 2 and all(cells) for cells in documented.values())
 
 
-def test_each_row_of_the_task_and_the_service_has_its_why():
+def test_each_row_of_the_task_and_the_service_has_its_reason():
     for heading in ("Task definition", "ECS service"):
         assert all(len(cells) == 2 and all(cells) for cells in table(SERVICE, heading).values()), heading
 
 
-def test_figures_of_the_task(talk: Served):
+def test_numbers_of_the_task(talk: Served):
     rows, server = table(SERVICE, "Task definition"), talk.containers["server"]
     assert f"{talk.task['Memory']} MiB on an inf2.xlarge" in rows["memory"][0]
     assert rows["memory"][0].endswith(f"the server has {server['Memory']}")
@@ -175,7 +175,7 @@ def test_figures_of_the_task(talk: Served):
     assert server["LogConfiguration"]["Options"]["max-buffer-size"] == "10m"
 
 
-def test_figures_of_the_service(talk: Served):
+def test_numbers_of_the_service(talk: Served):
     percent = table(SERVICE, "ECS service")["minimum healthy percent"][0]
     assert re.findall(r"\d+", percent) == [str(least_healthy_percent(tasks)) for tasks in (1, 2, 3)]
     assert str(talk.service["Properties"]["DeploymentConfiguration"]["MaximumPercent"]) in str(
@@ -183,7 +183,7 @@ def test_figures_of_the_service(talk: Served):
     )
 
 
-def test_every_grant_and_output_is_there(hub: Served):
+def test_every_grant_and_output_is_documented(hub: Served):
     for name in vars(ServiceGrants):
         assert name.startswith("_") or f"chat.grants.{name}(" in SERVICE, name
     # Logical ids end with eight characters of a hash.
@@ -192,7 +192,7 @@ def test_every_grant_and_output_is_there(hub: Served):
     assert [id for id in ids if f"`{id}`" not in SERVICE] == []
 
 
-def test_maintenance_of_tgi_is_said_and_the_switch_shown():
+def test_the_maintenance_of_tgi_and_the_alternative_are_documented():
     assert "TGI is in maintenance mode" in SERVICE
     assert "HuggingFaceVllmServer(" in SERVICE
 
@@ -207,20 +207,20 @@ def row(name: str) -> str:
     return str(found[0])
 
 
-def test_every_setting_has_its_default():
+def test_every_setting_of_scaling_has_its_default():
     assert all(row(name) for name in (*Scaling.model_fields, "desired", "minimum", "maximum"))
     assert f"| {scaling_facts().queue_target:g} |" in row("queue_target")
     assert f"| {scaling_facts().desired}, within" in row("desired")
 
 
-def test_every_alarm_has_its_remedy():
+def test_every_alarm_has_its_remedy_in_the_table():
     for plan in alarm_plans(METRICS, Alarms(), neuron_health=True):
         cells = row(plan.id).strip("|").split("|")
         assert len(cells) == 4
         assert all(cell.strip() for cell in cells)
 
 
-def test_every_threshold_is_there_with_its_figure():
+def test_every_threshold_is_documented_with_its_number():
     facts = alarm_facts()
     assert f"`time_to_first_token_seconds` (default {facts.time_to_first_token_seconds})" in row("TimeToFirstToken")
     assert f"`server_error_percent` (default {facts.error_percent})" in row("ServerErrors")
@@ -229,7 +229,7 @@ def test_every_threshold_is_there_with_its_figure():
     assert set(Alarms.model_fields) - {"topic_arn"} <= set(re.findall(r"(\w+)=…", SCALING))
 
 
-def test_figures_are_those_of_the_catalog():
+def test_numbers_of_scaling_are_those_of_the_catalog():
     scaling, collector = scaling_facts(), collector_facts()
     assert f"{scaling.scale_out_cooldown_seconds} seconds after a scale-out" in SCALING
     assert f"{scaling.scale_in_cooldown_seconds} seconds after a scale-in" in SCALING
@@ -238,16 +238,16 @@ def test_figures_are_those_of_the_catalog():
     assert f"uses {neuron_health_facts().detector_memory_mib} MiB of the host" in SCALING
 
 
-def test_every_metric_of_both_kinds_of_server_is_there():
+def test_every_metric_of_both_kinds_of_server_is_documented():
     for server in ("tgi", "aws-vllm"):
         assert all(f"`{metric.name}" in SCALING for metric in server_metrics(server).all)
 
 
-def test_every_code_is_there():
+def test_every_error_code_is_documented():
     assert all(code.value in SCALING for code in Code if "LF770" <= code.value <= "LF779")
 
 
-def test_examples_of_scaling_run(stack: cdk.Stack):
+def test_the_examples_of_scaling_run(stack: cdk.Stack):
     spec = run_examples(SCALING, stack)["spec"]
     assert isinstance(spec, ServiceSpec)
     assert (spec.tasks.minimum, spec.tasks.maximum) == (2, 6)

@@ -30,7 +30,7 @@ MODEL = Model(s3_uri="s3://my-models/tanuki-8b")
 TGI = ServiceSpec(model=MODEL, instance_type="inf2.xlarge")
 VLLM = ServiceSpec(model=MODEL, instance_type="inf2.xlarge", server=HuggingFaceVllmServer())
 NETWORK = cast(Network, SimpleNamespace(internet=None))
-"""A network of which only the internet access is read."""
+"""A network that only sets the internet access."""
 CLOSED = cast(Network, SimpleNamespace(internet=InternetAccess.NONE))
 
 
@@ -47,14 +47,14 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return app.synth().get_stack_by_name("Test").template
 
 
-def test_on_a_host_the_export_comes_before_check_and_publication(template: dict[str, Any]):
+def test_on_a_host_the_export_runs_before_check_and_publication(template: dict[str, Any]):
     definition = _definition(template, "on-host")
     assert definition["RequiresCompatibilities"] == ["EC2"]
     assert _order(definition) == [("export", None), ("model-check", "export"), ("publish", "model-check")]
     assert [each["Name"] for each in definition["ContainerDefinitions"] if each["Essential"]] == ["publish"]
 
 
-def test_a_checkpoint_in_s3_is_fetched_before(template: dict[str, Any]):
+def test_a_checkpoint_in_s3_is_downloaded_first(template: dict[str, Any]):
     definition = _definition(template, "on-fargate")
     assert _order(definition)[:2] == [("fetch", None), ("export", "fetch")]
     assert _environment(definition, "fetch")["SOURCE"] == "s3://my-models/raw/tanuki-8b"
@@ -83,7 +83,7 @@ def test_ecs_may_pull_the_servers_image(template: dict[str, Any]):
         assert (allowed["ImageRegistry"], allowed["Images"]) == ("*", f"{registry}/{repository}")
 
 
-def test_it_is_compiled_for_what_the_server_asks_for(template: dict[str, Any]):
+def test_the_export_has_the_settings_of_the_server(template: dict[str, Any]):
     export = json.loads(_environment(_definition(template, "on-host"), "export")["LLM_FLEET_EXPORT"])
     sizes = ["--task", "text-generation", "--batch_size", "4", "--sequence_length", "4096"]
     assert export["arguments"] == [*sizes, "--num_cores", "2", "--auto_cast_type", "bf16"]
@@ -95,14 +95,14 @@ def test_it_is_compiled_for_what_the_server_asks_for(template: dict[str, Any]):
     assert (requested["tensor_parallel"], requested["compiler"]) == (2, "2.19.8089.0")
 
 
-def test_the_hubs_token_is_a_secret_of_the_export_alone(template: dict[str, Any]):
+def test_only_the_export_container_has_the_token_of_the_hub(template: dict[str, Any]):
     containers = _definition(template, "on-host")["ContainerDefinitions"]
     assert {each["Name"]: each.get("Secrets") for each in containers if each.get("Secrets")} == {
         "export": [{"Name": "HF_TOKEN", "ValueFrom": SECRET}]
     }
 
 
-def test_the_host_is_the_smallest_that_can_export_and_is_there_only_meanwhile(template: dict[str, Any]):
+def test_the_host_is_the_smallest_that_can_export_and_runs_only_during_the_export(template: dict[str, Any]):
     (group,) = _of_type(template, "AWS::AutoScaling::AutoScalingGroup")
     assert (group["Properties"]["MinSize"], group["Properties"]["MaxSize"]) == ("0", "1")
     assert "CreationPolicy" not in group
@@ -115,7 +115,7 @@ def test_the_host_is_the_smallest_that_can_export_and_is_there_only_meanwhile(te
     assert [device["HostPath"] for device in devices] == ["/dev/neuron0"]
 
 
-def test_fargate_gets_memory_and_disk_for_it_and_no_device(template: dict[str, Any]):
+def test_on_fargate_the_task_has_enough_memory_and_disk_and_no_device(template: dict[str, Any]):
     definition = _definition(template, "on-fargate")
     assert (definition["Cpu"], definition["Memory"]) == ("16384", str(48 * 1024))
     assert definition["EphemeralStorage"] == {"SizeInGiB": 73}
@@ -124,7 +124,7 @@ def test_fargate_gets_memory_and_disk_for_it_and_no_device(template: dict[str, A
     assert sum(memory) == 48 * 1024
 
 
-def test_the_task_writes_its_own_prefix_only_and_deletes_nothing_but_its_note(template: dict[str, Any]):
+def test_the_task_can_write_to_its_prefix_only_and_delete_only_its_marker(template: dict[str, Any]):
     statements = _statements(template, "OnFargateTaskRole")
     assert {statement["Sid"]: (statement["Action"], statement["Resource"]) for statement in statements} == {
         "CheckpointList": ("s3:ListBucket", _arn("my-models")),
@@ -138,7 +138,7 @@ def test_the_task_writes_its_own_prefix_only_and_deletes_nothing_but_its_note(te
     assert {statement["Sid"] for statement in _statements(template, "OnHostTaskRole")} == {"Model", "Marker"}
 
 
-def test_the_command_that_starts_it(template: dict[str, Any]):
+def test_the_output_has_the_command_that_starts_the_export(template: dict[str, Any]):
     (output,) = template["Outputs"].values()
     text = "".join(part if isinstance(part, str) else "<>" for part in output["Value"]["Fn::Join"][1])
     assert text == (
@@ -148,13 +148,13 @@ def test_the_command_that_starts_it(template: dict[str, Any]):
     )
 
 
-def test_it_fits_a_task_definition(template: dict[str, Any]):
+def test_the_task_definition_is_within_the_size_limit(template: dict[str, Any]):
     for name in ("on-host", "on-fargate"):
-        assert len(json.dumps(_definition(template, name))) < 48 * 1024  # ECS takes 64 KiB
+        assert len(json.dumps(_definition(template, name))) < 48 * 1024  # the limit of ECS is 64 KiB
 
 
-def test_it_is_clean(stack: cdk.Stack, app: cdk.App):
-    """Both kinds of export, and the check of what they make."""
+def test_no_checker_finds_anything(stack: cdk.Stack, app: cdk.App):
+    """Both kinds of export, and the check of the exported model."""
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az1"]))
     ModelExport(stack, "OnHost", ExportSpec(source=HUB), service=TGI, network=network).add_outputs()
     ModelExport(stack, "OnFargate", ExportSpec(source=RAW, fargate=True), service=VLLM, network=network)
@@ -177,7 +177,7 @@ def test_it_is_clean(stack: cdk.Stack, app: cdk.App):
         ({}, {"source": Model(hub_id="a/b", image_path="/x")}, {Code.CONTRADICTION}),
     ],
 )
-def test_what_cannot_be_is_reported_before_anything_is_made(
+def test_errors_are_reported_before_anything_is_created(
     stack: cdk.Stack, service: dict[str, Any], export: dict[str, Any], codes: set[Code]
 ):
     spec = ExportSpec(**cast("dict[str, Any]", {"source": RAW, **export}))
@@ -195,7 +195,7 @@ def test_a_part_of_another_class_is_one_problem_with_an_example(stack: cdk.Stack
     assert [(problem.code, problem.where) for problem in raised.value.problems] == [(Code.WRONG_TYPE, part)]
 
 
-def test_a_closed_network_needs_the_tools_in_its_region(stack: cdk.Stack):
+def test_a_closed_network_requires_the_tools_image_in_its_region(stack: cdk.Stack):
     with pytest.raises(FleetError) as raised:
         ModelExport(stack, "Export", ExportSpec(source=HUB), service=TGI, network=CLOSED)
     assert [problem.where for problem in raised.value.problems] == ["export.source.hub_id", "export.tools_image"]
@@ -245,5 +245,5 @@ def _arn(rest: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return `value` as deployed, with a word for each CDK token."""
+    """Return `value` as text, with a word for each CDK token."""
     return value if isinstance(value, str) else "".join(p if isinstance(p, str) else "x" for p in value["Fn::Join"][1])

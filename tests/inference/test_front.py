@@ -33,7 +33,7 @@ def listener(fronts: Fronts, front: str, port: int) -> Any:
 
 
 @pytest.mark.parametrize("front", ["Secure", "Tokens"])
-def test_with_a_certificate_everything_goes_over_https(fronts: Fronts, front: str) -> None:
+def test_with_a_certificate_all_requests_use_https(fronts: Fronts, front: str) -> None:
     https = listener(fronts, front, 443)
     assert https["Protocol"] == "HTTPS"
     assert https["Certificates"] == [{"CertificateArn": CERTIFICATE}]
@@ -66,7 +66,7 @@ def test_a_public_and_a_private_load_balancer_have_different_target_groups(front
 
 
 @pytest.mark.parametrize("front", FRONTS)
-def test_what_no_rule_fits_is_not_found(fronts: Fronts, front: str) -> None:
+def test_a_request_without_a_matching_rule_is_answered_with_404(fronts: Fronts, front: str) -> None:
     (action,) = listener(fronts, front, 443 if FRONTS[front].certificate_arn else 80)["DefaultActions"]
     assert action == {
         "Type": "fixed-response",
@@ -98,7 +98,7 @@ def test_rules_are_the_routes(fronts: Fronts, front: str) -> None:
         assert conditions == {}
 
 
-def test_only_tasks_are_forwarded_to(fronts: Fronts) -> None:
+def test_requests_are_forwarded_only_to_tasks(fronts: Fronts) -> None:
     targets = {"Ref": fronts.id_of("Plain", "TargetGroup")}
     found = {rule["Priority"]: rule["Actions"] for rule in fronts.all("Plain", "ListenerRule")}
     forward = [{"Type": "forward", "TargetGroupArn": targets}]
@@ -116,7 +116,7 @@ def test_only_tasks_are_forwarded_to(fronts: Fronts) -> None:
         }
 
 
-def test_tokens_are_looked_at_before_anything_is_forwarded(fronts: Fronts) -> None:
+def test_tokens_are_validated_before_a_request_is_forwarded(fronts: Fronts) -> None:
     (rule,) = [rule for rule in fronts.all("Tokens", "ListenerRule") if rule["Priority"] == 30]
     assert rule["Actions"] == [
         {
@@ -132,7 +132,7 @@ def test_tokens_are_looked_at_before_anything_is_forwarded(fronts: Fronts) -> No
     ]
 
 
-def test_it_is_private_unless_it_is_requested_to_be_public(fronts: Fronts) -> None:
+def test_it_is_private_by_default(fronts: Fronts) -> None:
     assert fronts.only("Plain", "LoadBalancer")["Scheme"] == "internal"
     assert fronts.only("Tokens", "LoadBalancer")["Scheme"] == "internet-facing"
     for front, kind in (("Plain", "Private"), ("Tokens", "Public")):
@@ -143,25 +143,25 @@ def test_it_is_private_unless_it_is_requested_to_be_public(fronts: Fronts) -> No
         ]
 
 
-def let_in(fronts: Fronts, front: str) -> set[tuple[str, int]]:
+def allowed(fronts: Fronts, front: str) -> set[tuple[str, int]]:
     rules = fronts.only(front, "SecurityGroup")["SecurityGroupIngress"]
     assert all(rule["IpProtocol"] == "tcp" and rule["FromPort"] == rule["ToPort"] for rule in rules)
     return {(rule["CidrIp"], rule["FromPort"]) for rule in rules}
 
 
-def test_exactly_the_allowed_are_let_in(fronts: Fronts) -> None:
-    assert let_in(fronts, "Plain") == {("10.0.0.0/16", 80), ("10.1.0.0/16", 80)}
-    assert let_in(fronts, "Secure") == {(cidr, port) for cidr in ("10.0.0.0/16", "10.1.0.0/16") for port in (80, 443)}
-    assert let_in(fronts, "Tokens") == {(cidr, port) for cidr in ("0.0.0.0/0", "203.0.113.0/24") for port in (80, 443)}
+def test_only_allowed_cidrs_can_connect(fronts: Fronts) -> None:
+    assert allowed(fronts, "Plain") == {("10.0.0.0/16", 80), ("10.1.0.0/16", 80)}
+    assert allowed(fronts, "Secure") == {(cidr, port) for cidr in ("10.0.0.0/16", "10.1.0.0/16") for port in (80, 443)}
+    assert allowed(fronts, "Tokens") == {(cidr, port) for cidr in ("0.0.0.0/0", "203.0.113.0/24") for port in (80, 443)}
 
 
-def test_that_everybody_is_let_in_is_said_plainly(fronts: Fronts) -> None:
+def test_the_rule_for_the_whole_internet_says_so(fronts: Fronts) -> None:
     rules = fronts.only("Tokens", "SecurityGroup")["SecurityGroupIngress"]
     descriptions = {rule["Description"] for rule in rules if rule["CidrIp"] == "0.0.0.0/0"}
     assert descriptions == {"the whole internet, as set"}
 
 
-def test_it_reaches_its_targets_and_nothing_else(fronts: Fronts) -> None:
+def test_it_can_connect_only_to_its_targets(fronts: Fronts) -> None:
     own = {"Fn::GetAtt": [fronts.id_of("Plain", "SecurityGroup"), "GroupId"]}
     tasks = {"Fn::GetAtt": [fronts.id_of("Tasks", "SecurityGroup"), "GroupId"]}
     out = fronts.only("Plain", "SecurityGroupEgress")
@@ -183,20 +183,20 @@ def test_it_reaches_its_targets_and_nothing_else(fronts: Fronts) -> None:
     assert nothing["CidrIp"] == "255.255.255.255/32"
 
 
-def test_only_who_checks_tokens_fetches_keys(fronts: Fronts) -> None:
+def test_only_a_front_with_tokens_can_download_keys(fronts: Fronts) -> None:
     (keys,) = fronts.only("Tokens", "SecurityGroup")["SecurityGroupEgress"]
     assert (keys["CidrIp"], keys["FromPort"], keys["ToPort"]) == ("0.0.0.0/0", 443, 443)
 
 
 @pytest.mark.parametrize(("front", "idle", "draining"), [("Plain", 600, 600), ("Secure", 1800, 1800), ("Open", 60, 20)])
-def test_times_follow_from_the_longest_answer(fronts: Fronts, front: str, idle: int, draining: int) -> None:
+def test_timeouts_depend_on_the_longest_answer(fronts: Fronts, front: str, idle: int, draining: int) -> None:
     balancer = attributes(fronts.only(front, "LoadBalancer"), "LoadBalancerAttributes")
     assert balancer["idle_timeout.timeout_seconds"] == str(idle)
     targets = attributes(fronts.only(front, "TargetGroup"), "TargetGroupAttributes")
     assert targets["deregistration_delay.timeout_seconds"] == str(draining)
 
 
-def test_targets_fit_long_answers(fronts: Fronts) -> None:
+def test_targets_are_configured_for_long_answers(fronts: Fronts) -> None:
     group = fronts.only("Plain", "TargetGroup")
     values = attributes(group, "TargetGroupAttributes")
     assert values["load_balancing.algorithm.type"] == "least_outstanding_requests"
@@ -207,7 +207,7 @@ def test_targets_fit_long_answers(fronts: Fronts) -> None:
     assert group["UnhealthyThresholdCount"] > group["HealthyThresholdCount"]
 
 
-def test_requests_that_are_not_clean_are_rejected(fronts: Fronts) -> None:
+def test_invalid_requests_are_rejected(fronts: Fronts) -> None:
     values = attributes(fronts.only("Plain", "LoadBalancer"), "LoadBalancerAttributes")
     assert values["routing.http.drop_invalid_header_fields.enabled"] == "true"
     assert values["routing.http.desync_mitigation_mode"] == "strictest"
@@ -215,13 +215,13 @@ def test_requests_that_are_not_clean_are_rejected(fronts: Fronts) -> None:
     assert values["deletion_protection.enabled"] == "false"
 
 
-def test_the_base_url_is_what_clients_take(fronts: Fronts) -> None:
+def test_the_base_url_is_that_of_openai_clients(fronts: Fronts) -> None:
     name = {"Fn::GetAtt": [fronts.id_of("Plain", "LoadBalancer"), "DNSName"]}
     assert fronts.stack.resolve(fronts.made["Plain"].url) == {"Fn::Join": ["", ["http://", name, "/v1"]]}
     assert fronts.made["Secure"].url == "https://chat.example.com/v1"
 
 
-def test_a_key_is_made_and_in_no_template(fronts: Fronts) -> None:
+def test_a_generated_key_is_in_no_template(fronts: Fronts) -> None:
     secret = fronts.only("Plain", "Secret")
     assert secret["GenerateSecretString"] == {
         "ExcludePunctuation": True,
@@ -244,7 +244,7 @@ def test_a_key_is_made_and_in_no_template(fronts: Fronts) -> None:
 
 
 @pytest.mark.parametrize("front", ["Tokens", "Open"])
-def test_where_no_key_is_requested_for_there_is_none(fronts: Fronts, front: str) -> None:
+def test_without_authentication_no_key_is_created(fronts: Fronts, front: str) -> None:
     assert fronts.all(front, "Secret") == []
     assert fronts.made[front].api_key_secret is None
     assert fronts.made[front].key_command is None
@@ -264,7 +264,7 @@ def make(stack: cdk.Stack, network: Network, front: Front | None = None, **setti
     )
 
 
-def test_a_key_that_exists_is_taken(stack: cdk.Stack) -> None:
+def test_an_existing_key_is_used(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     made = make(stack, network, Front(plain_http=True, api_key_secret_arn=SECRET))
     assert made.api_key_secret is not None
@@ -272,7 +272,7 @@ def test_a_key_that_exists_is_taken(stack: cdk.Stack) -> None:
     Template.from_stack(stack).resource_count_is("AWS::SecretsManager::Secret", 0)
 
 
-def test_a_network_of_one_az_is_rejected_with_the_way_out(stack: cdk.Stack) -> None:
+def test_a_network_with_one_az_is_rejected_with_a_remedy(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     with pytest.raises(FleetError) as raised:
         make(stack, network)
@@ -290,7 +290,7 @@ def test_a_certificate_of_another_region_is_rejected(stack: cdk.Stack) -> None:
     ]
 
 
-def test_a_bucket_that_is_given_is_written_to(stack: cdk.Stack) -> None:
+def test_logs_are_written_to_a_given_bucket(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     bucket = s3.Bucket(stack, "Mine", encryption=s3.BucketEncryption.S3_MANAGED)
     make(stack, network, access_log_bucket=bucket)
@@ -317,7 +317,7 @@ def rules(fronts: Fronts, front: str = "Plain") -> dict[str, Any]:
     return {rule["Name"]: rule for rule in fronts.only(front, "WebACL")["Rules"]}
 
 
-def test_access_and_connections_are_logged_below_one_prefix(fronts: Fronts) -> None:
+def test_access_and_connection_logs_have_one_prefix(fronts: Fronts) -> None:
     values = {each["Key"]: each["Value"] for each in fronts.only("Plain", "LoadBalancer")["LoadBalancerAttributes"]}
     bucket = {"Ref": fronts.id_of("Plain", "Bucket")}
     for kind in ("access_logs", "connection_logs"):
@@ -326,7 +326,7 @@ def test_access_and_connections_are_logged_below_one_prefix(fronts: Fronts) -> N
         assert values[f"{kind}.s3.prefix"] == "load-balancer/plain"
 
 
-def test_elastic_load_balancing_may_write_its_logs_and_nothing_else(fronts: Fronts) -> None:
+def test_elastic_load_balancing_can_only_write_its_logs(fronts: Fronts) -> None:
     (encryption,) = fronts.only("Plain", "Bucket")["BucketEncryption"]["ServerSideEncryptionConfiguration"]
     assert encryption["ServerSideEncryptionByDefault"] == {"SSEAlgorithm": "AES256"}
     allowed = [
@@ -340,26 +340,26 @@ def test_elastic_load_balancing_may_write_its_logs_and_nothing_else(fronts: Fron
     assert json.dumps(statement["Resource"]).endswith('"/load-balancer/plain/AWSLogs/111122223333/*"]]}')
 
 
-def test_the_load_balancer_waits_until_it_may_log_and_has_a_way_out(fronts: Fronts) -> None:
+def test_the_load_balancer_is_created_after_its_log_permission_and_internet_access(fronts: Fronts) -> None:
     after = fronts.resources[fronts.id_of("Plain", "LoadBalancer")]["DependsOn"]
     assert fronts.id_of("Plain", "BucketPolicy") in after
     assert any(name.startswith("NetworkInternetDefaultRoute") for name in after)
 
 
-def test_logs_stay_when_the_stack_goes(fronts: Fronts) -> None:
+def test_logs_are_retained_when_the_stack_is_deleted(fronts: Fronts) -> None:
     for type in ("Bucket", "LogGroup"):
         assert fronts.resources[fronts.id_of("Plain", type)]["DeletionPolicy"] == "RetainExceptOnCreate"
     assert fronts.resources[fronts.id_of("Plain", "Secret")]["DeletionPolicy"] == "Delete"
 
 
-def test_waf_is_before_the_load_balancer(fronts: Fronts) -> None:
+def test_waf_protects_the_load_balancer(fronts: Fronts) -> None:
     association = fronts.only("Plain", "WebACLAssociation")
     assert association["ResourceArn"] == {"Ref": fronts.id_of("Plain", "LoadBalancer")}
     assert association["WebACLArn"] == {"Fn::GetAtt": [fronts.id_of("Plain", "WebACL"), "Arn"]}
     assert fronts.only("Plain", "WebACL")["Scope"] == "REGIONAL"
 
 
-def test_an_address_that_asks_too_often_is_blocked(fronts: Fronts) -> None:
+def test_an_address_with_too_many_requests_is_blocked(fronts: Fronts) -> None:
     for front, limit in (("Plain", 3000), ("Tokens", 500)):
         rule = rules(fronts, front)["RequestsPerAddress"]
         assert rule["Action"] == {"Block": {}}
@@ -370,7 +370,7 @@ def test_an_address_that_asks_too_often_is_blocked(fronts: Fronts) -> None:
         }
 
 
-def test_prompts_are_not_taken_for_attacks(fronts: Fronts) -> None:
+def test_prompts_are_not_treated_as_attacks(fronts: Fronts) -> None:
     managed = [rule for name, rule in rules(fronts).items() if name.startswith("AWSManagedRules")]
     assert len(managed) == 3
     assert all(rule["OverrideAction"] == {"None": {}} for rule in managed)
@@ -383,11 +383,11 @@ def test_prompts_are_not_taken_for_attacks(fronts: Fronts) -> None:
     assert all(override["ActionToUse"] == {"Count": {}} for override in overrides)
 
 
-def test_rules_have_priorities_of_their_own(fronts: Fronts) -> None:
+def test_rules_have_unique_priorities(fronts: Fronts) -> None:
     assert sorted(rule["Priority"] for rule in rules(fronts).values()) == [0, 1, 2, 3]
 
 
-def test_keys_and_tokens_are_in_no_log_and_no_sample(fronts: Fronts) -> None:
+def test_keys_and_tokens_are_in_no_log_and_no_sampled_request(fronts: Fronts) -> None:
     redacted = [
         field["SingleHeader"]["Name"] for field in fronts.only("Plain", "LoggingConfiguration")["RedactedFields"]
     ]
@@ -396,7 +396,7 @@ def test_keys_and_tokens_are_in_no_log_and_no_sample(fronts: Fronts) -> None:
     assert protection["Field"] == {"FieldType": "SINGLE_HEADER", "FieldKeys": redacted}
 
 
-def test_what_is_blocked_is_logged_under_a_name_that_waf_takes(fronts: Fronts) -> None:
+def test_blocked_requests_are_logged_in_a_group_with_a_name_that_waf_accepts(fronts: Fronts) -> None:
     logging = fronts.only("Plain", "LoggingConfiguration")
     name = fronts.only("Plain", "LogGroup")["LogGroupName"]["Fn::Join"][1][0]
     assert name == "aws-waf-logs-plain-"

@@ -32,7 +32,7 @@ NAME = "n" * task_limits().longest_name
 SHAPE = ModelShape(parameters=7_512_264_704, layers=32, attention_heads=32, kv_heads=8, head_dim=128)
 ROOM = host_facts().model_prefix_bytes
 STACK = f"arn:aws-us-gov:cloudformation:ap-southeast-1:111122223333:stack/{'s' * 128}/{'0' * 36}"
-"""Names of stacks have 128 characters at most."""
+"""Names of stacks have at most 128 characters."""
 LONGEST = ["p" * ROOM, "ü" * (ROOM // 2), '"' * (ROOM // 2), "\\" * (ROOM // 2), "\x01" * (ROOM // 6)]
 
 
@@ -43,7 +43,7 @@ def mount_of(prefix: str) -> ModelMount:
 
 
 @pytest.mark.parametrize("prefix", LONGEST, ids=["plain", "two bytes", "quotes", "backslashes", "control"])
-def test_the_longest_of_all_names_together_fit(prefix: str):
+def test_user_data_with_the_longest_names_is_within_the_limit(prefix: str):
     stack = cdk.Stack(cdk.App(), "S", env=cdk.Environment(region="ap-southeast-1"))
     settings = host_settings(
         stack,
@@ -70,7 +70,7 @@ def test_one_character_more_is_rejected(prefix: str):
     assert f"up to {ROOM} bytes" in problem.allowed
 
 
-def test_a_bucket_that_is_not_known_yet_hides_nothing_of_the_prefix():
+def test_a_bucket_that_is_a_token_does_not_hide_errors_in_the_prefix():
     location = f"s3://{cdk.Token.as_string({'Ref': 'Bucket'})}/{'p' * ROOM}"
     assert check_model(Model(s3_uri=location, shape=SHAPE)) == []
     (longer,) = check_model(Model(s3_uri=location + "p", shape=SHAPE))
@@ -79,7 +79,7 @@ def test_a_bucket_that_is_not_known_yet_hides_nothing_of_the_prefix():
     assert "which IAM policies interpret" in wider.message
 
 
-def test_a_prefix_that_is_not_known_yet_passes():
+def test_a_prefix_that_is_a_token_passes():
     model = Model(s3_uri=f"s3://my-models/{cdk.Token.as_string({'Ref': 'Prefix'})}/{'p' * ROOM}", shape=SHAPE)
     assert check_model(model) == []
 
@@ -94,12 +94,12 @@ def group(capacities: Both) -> dict[str, Any]:
     return capacities.of("AWS::AutoScaling::AutoScalingGroup")
 
 
-def test_metadata_is_for_the_host_alone_and_by_imdsv2(template: dict[str, Any]):
+def test_metadata_is_available_only_to_the_host_and_with_imdsv2(template: dict[str, Any]):
     options = template["MetadataOptions"]
     assert (options["HttpTokens"], options["HttpPutResponseHopLimit"]) == ("required", 1)
 
 
-def test_no_key_no_public_address_and_nothing_comes_in(template: dict[str, Any], capacities: Both):
+def test_hosts_have_no_ssh_key_no_public_address_and_no_ingress(template: dict[str, Any], capacities: Both):
     assert "KeyName" not in template
     (interface,) = template["NetworkInterfaces"]
     assert interface["AssociatePublicIpAddress"] is False
@@ -110,24 +110,24 @@ def test_no_key_no_public_address_and_nothing_comes_in(template: dict[str, Any],
     ]
 
 
-def test_the_root_volume_is_encrypted_and_holds_two_images_and_the_cache(template: dict[str, Any]):
+def test_the_root_volume_is_encrypted_and_large_enough_for_two_images_and_the_cache(template: dict[str, Any]):
     (volume,) = template["BlockDeviceMappings"]
     assert volume["DeviceName"] == "/dev/xvda"
     assert (volume["Ebs"]["Encrypted"], volume["Ebs"]["VolumeType"], volume["Ebs"]["VolumeSize"]) == (True, "gp3", 100)
 
 
-def test_the_ami_is_one_release_and_no_recommendation(template: dict[str, Any]):
+def test_the_ami_is_one_release_and_not_the_recommended_one(template: dict[str, Any]):
     assert "20260701" in template["ImageId"]
     assert "recommended" not in template["ImageId"]
 
 
-def test_hosts_are_in_every_compute_subnet_and_wait_for_internet_access(group: dict[str, Any]):
+def test_hosts_are_in_every_compute_subnet_and_created_after_internet_access(group: dict[str, Any]):
     assert len(group["Properties"]["VPCZoneIdentifier"]) == 2
     assert any("DefaultRoute" in each for each in group["DependsOn"])
 
 
-def test_no_host_is_started_before_its_provider_is_there(capacities: Both, group: dict[str, Any]):
-    """Hosts that register earlier may not belong to the provider, and the group cannot start others."""
+def test_no_host_is_started_before_its_capacity_provider_exists(capacities: Both, group: dict[str, Any]):
+    """Hosts that register earlier do not belong to the provider, and the group cannot start others."""
     assert (group["Properties"]["MinSize"], group["Properties"].get("DesiredCapacity")) == ("0", None)
     assert "CreationPolicy" not in group, "an empty group sends no signal"
     first = capacities.of("AWS::CloudFormation::WaitCondition")
@@ -141,20 +141,20 @@ def test_an_update_waits_for_the_signal_of_each_host(group: dict[str, Any]):
     assert {"AZRebalance", "ReplaceUnhealthy"} <= set(rolling["SuspendProcesses"])
 
 
-def test_what_is_suspended_are_processes_of_auto_scaling(group: dict[str, Any]):
+def test_suspended_processes_are_processes_of_auto_scaling(group: dict[str, Any]):
     documented = json.dumps(Loader().load_service_model("autoscaling", "service-2")["shapes"]["ScalingProcessQuery"])
     for process in group["UpdatePolicy"]["AutoScalingRollingUpdate"]["SuspendProcesses"]:
         assert f"<code>{process}</code>" in documented
 
 
-def test_how_many_there_are_is_left_to_ecs(group: dict[str, Any]):
+def test_ecs_sets_the_number_of_hosts(group: dict[str, Any]):
     properties = group["Properties"]
     assert properties["MaxSize"] == "4"
     assert "DesiredCapacity" not in properties, "every update would put the group back to it"
     assert {"Key": "AmazonECSManaged", "Value": "", "PropagateAtLaunch": True} in properties["Tags"]
 
 
-def test_the_stack_can_be_deleted_and_hosts_drain(capacities: Both, group: dict[str, Any]):
+def test_hosts_are_drained_and_the_stack_can_be_deleted(capacities: Both, group: dict[str, Any]):
     provider = capacities.of("AWS::ECS::CapacityProvider", below="Own")["Properties"]["AutoScalingGroupProvider"]
     assert provider["ManagedDraining"] == "ENABLED"
     assert provider["ManagedTerminationProtection"] == "DISABLED"
@@ -162,7 +162,7 @@ def test_the_stack_can_be_deleted_and_hosts_drain(capacities: Both, group: dict[
     assert provider["ManagedScaling"]["Status"] == "ENABLED"
 
 
-def test_a_service_can_wait_for_its_capacity(capacities: Both):
+def test_a_service_can_depend_on_its_capacity(capacities: Both):
     stack = capacities.stack
     waiting = cdk.CfnResource(cdk.Stack(), "Waiting", type="AWS::CloudFormation::WaitConditionHandle")
     assert capacities.ec2.association.stack is stack
@@ -171,7 +171,7 @@ def test_a_service_can_wait_for_its_capacity(capacities: Both):
     assert association["CapacityProviders"] == [stack.resolve(capacities.ec2.capacity_provider_name)]
 
 
-def test_hosts_may_join_their_cluster_report_of_themselves_and_read_the_model(capacities: Both):
+def test_permissions_of_hosts(capacities: Both):
     statements = capacities.of("AWS::IAM::ManagedPolicy", below="Own")["Properties"]["PolicyDocument"]["Statement"]
     assert [each["Sid"] for each in statements] == [
         "AgentEndpoint",
@@ -228,7 +228,7 @@ def capacity(
     )
 
 
-def test_one_host_goes_before_its_successor_comes():
+def test_a_single_host_is_stopped_before_its_successor_starts():
     made = capacity(ami="ami-0123456789abcdef0", root_volume_gib=200)
     group = made.group.resource.cfn_options
     assert group.update_policy is not None
@@ -239,7 +239,7 @@ def test_one_host_goes_before_its_successor_comes():
     assert data["blockDeviceMappings"][0]["ebs"]["volumeSize"] == 200
 
 
-def test_an_export_waits_for_no_host():
+def test_an_export_does_not_wait_for_a_host():
     assert capacity(tasks=TaskCount(desired=0, minimum=0, maximum=1)).first_host is None
 
 
@@ -250,7 +250,7 @@ def test_an_export_waits_for_no_host():
         ({"ami": "20260820"}, InternetAccess.NONE, Code.HOST_DRIVER_UNREACHABLE),
     ],
 )
-def test_a_driver_that_hosts_cannot_have_is_reported_at_synth(
+def test_a_driver_that_does_not_fit_the_runtime_is_reported_at_synth(
     hosts: dict[str, Any], internet: InternetAccess, code: Code
 ):
     with pytest.raises(FleetError) as rejected:
@@ -262,7 +262,7 @@ def test_a_driver_that_hosts_cannot_have_is_reported_at_synth(
     assert "20260701" in problem.remedy
 
 
-def test_the_provider_asks_for_one_type_and_repairs_it(capacities: Both):
+def test_the_provider_of_managed_instances_has_one_type_and_repairs_instances(capacities: Both):
     properties = capacities.of("AWS::ECS::CapacityProvider", below="Managed")["Properties"]
     provider = properties["ManagedInstancesProvider"]
     assert provider["AutoRepairConfiguration"] == {"ActionsStatus": "ENABLED"}
@@ -276,15 +276,15 @@ def test_the_provider_asks_for_one_type_and_repairs_it(capacities: Both):
     assert len(template["NetworkConfiguration"]["Subnets"]) == 2
 
 
-def test_it_is_made_in_its_cluster_and_never_associated_again(capacities: Both):
-    """ECS rejects PutClusterCapacityProviders for such a provider."""
+def test_the_provider_of_managed_instances_is_created_in_its_cluster_and_not_associated(capacities: Both):
+    """ECS rejects PutClusterCapacityProviders for this kind of provider."""
     provider = capacities.of("AWS::ECS::CapacityProvider", below="Managed")["Properties"]
     assert provider["ClusterName"] == {"Ref": "ManagedCluster"}
     associated = capacities.of("AWS::ECS::ClusterCapacityProviderAssociations")["Properties"]
     assert associated["Cluster"] == {"Ref": "OwnCluster"}
 
 
-def test_ecs_may_hand_on_this_one_role(capacities: Both):
+def test_ecs_can_pass_only_this_role(capacities: Both):
     policy = capacities.of("AWS::IAM::ManagedPolicy", below="ManagedInfrastructure")["Properties"]
     (statement,) = policy["PolicyDocument"]["Statement"]
     assert statement["Action"] == "iam:PassRole"
@@ -292,7 +292,7 @@ def test_ecs_may_hand_on_this_one_role(capacities: Both):
     assert statement["Condition"] == {"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}}
 
 
-def test_a_task_asks_for_no_place(capacities: Both):
+def test_tasks_on_managed_instances_have_no_placement_constraints(capacities: Both):
     managed = capacities.managed
     assert managed.placement_constraints == []
     assert (managed.compatibility, capacities.ec2.compatibility) == ("MANAGED_INSTANCES", "EC2")
@@ -304,21 +304,21 @@ def name_in(stack_name: str, *, construct: str = "Capacity") -> str | None:
 
 
 @pytest.mark.parametrize("stack_name", ["aws-chat", "ecs-services", "ECS-services", "fargate"])
-def test_a_name_is_given_where_the_stacks_would_be_rejected(stack_name: str):
+def test_the_provider_has_a_name_if_the_stack_name_has_a_reserved_prefix(stack_name: str):
     name = name_in(stack_name)
     assert name is not None
     assert re.fullmatch("cp-[A-Za-z0-9_-]{1,252}", name)
     assert name != name_in(stack_name, construct="Other")
 
 
-def test_elsewhere_cloudformation_names_it_and_may_replace_it():
+def test_by_default_cloudformation_generates_the_name():
     assert name_in("inference-chat") is None
     assert name_in("chat-on-ecs") is None
     nested = cdk.NestedStack(cdk.Stack(cdk.App(), "ecs-parent"), "Nested")
     assert capacity_provider_name(nested) is None, "the name is a CDK token"
 
 
-def test_what_is_rejected_is_what_ecs_documents():
+def test_reserved_prefixes_are_those_that_ecs_documents():
     shape = botocore.session.get_session().get_service_model("ecs").shape_for("CreateCapacityProviderRequest")
     assert isinstance(shape, StructureShape)
     text = str(shape.members["name"].documentation)

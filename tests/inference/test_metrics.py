@@ -1,9 +1,9 @@
 """The collector's configuration, and the CloudWatch metrics that result from the metrics pages of servers.
 
-A scraped page and a collector's configuration: which CloudWatch metrics result from them, by the documents' rules.
+A model of the collector by the documented rules: the CloudWatch metrics from its configuration and a scraped page.
 
-Prometheus matches a relabelling's regex against the whole name; the EMF exporter takes a selector where it is found in
-the metric's name, and writes a set of dimensions only for a series that has every label of it.
+Prometheus matches a relabeling regex against the whole name. The EMF exporter matches a selector anywhere in the
+metric's name, and writes a set of dimensions only for a series that has all of its labels.
 """
 
 import json
@@ -94,7 +94,7 @@ _SUFFIX = re.compile(r"_(bucket|sum|count)$")
 
 
 def exported(configuration: dict[str, Any], page: str) -> set[Metric]:
-    """Return the CloudWatch metrics that a collector with `configuration` makes of `page`."""
+    """Return the CloudWatch metrics that a collector with `configuration` publishes from `page`."""
     (scrape,) = configuration["receivers"]["prometheus"]["config"]["scrape_configs"]
     (static,) = scrape["static_configs"]
     (relabelling,) = scrape["metric_relabel_configs"]
@@ -112,7 +112,7 @@ def exported(configuration: dict[str, Any], page: str) -> set[Metric]:
 
 
 def of_measure(measure: Measure) -> set[Metric]:
-    """Return the metrics that `measure` is made of."""
+    """Return the metrics of `measure`."""
     parts = [measure] if isinstance(measure, ServiceMetric) else list(measure.metrics.values())
     return {(part.name, frozenset(part.dimensions.items())) for part in parts}
 
@@ -201,38 +201,38 @@ def requested(server: str) -> set[Metric]:
     return {(name, dimensions) for name, dimensions in names if ("ServiceName", "chat") in dimensions}
 
 
-def test_every_server_of_the_catalog_is_known():
+def test_every_server_of_the_catalog_is_tested():
     assert set(SERVERS) == set(model_servers())
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_what_is_looked_at_is_what_is_brought(server: str):
+def test_all_used_metrics_are_exported(server: str):
     assert exported(configuration(server), SERVERS[server]) >= requested(server)
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_nothing_else_is_paid_for(server: str):
-    brought = {name for name, _ in exported(configuration(server), SERVERS[server])}
-    assert brought == {name for name, _ in requested(server)}
+def test_no_unused_metric_is_exported(server: str):
+    published = {name for name, _ in exported(configuration(server), SERVERS[server])}
+    assert published == {name for name, _ in requested(server)}
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_a_selector_takes_one_metric(server: str):
-    """The exporter takes a selector where it is found in a name, so that `up` would take `updates` too."""
+def test_a_selector_matches_one_metric(server: str):
+    """The exporter matches a selector anywhere in a name, so that `up` would also match `updates`."""
     declarations = configuration(server)["exporters"]["awsemf"]["metric_declarations"]
     selectors = [selector for declaration in declarations for selector in declaration["metric_name_selectors"]]
     assert all(selector.startswith("^") and selector.endswith("$") for selector in selectors)
     assert len(selectors) == len(set(selectors)) == 1 + len(server_metrics(server).all)
 
 
-def test_of_tgi_only_prefill_counts_towards_the_first_token():
+def test_for_tgi_only_prefill_counts_for_the_time_to_the_first_token():
     dimensions = of_measure(metrics_of("tgi").time_to_first_token())
     assert ("tgi_batch_inference_duration", "prefill") in {(name, dict(d).get("method")) for name, d in dimensions}
     assert len(dimensions) == 3
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_pipelines_name_what_is_there(server: str):
+def test_pipelines_use_the_configured_components(server: str):
     collector = configuration(server)
     (pipeline,) = collector["service"]["pipelines"].values()
     for kind in ("receivers", "processors", "exporters"):
@@ -240,7 +240,7 @@ def test_pipelines_name_what_is_there(server: str):
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_components_and_keys_are_documented_ones(server: str):
+def test_components_and_keys_are_documented(server: str):
     collector = configuration(server)
     assert set(collector["receivers"]) == RECEIVERS
     assert {name: set(settings) <= PROCESSORS[name] for name, settings in collector["processors"].items()} == {
@@ -254,14 +254,14 @@ def test_components_and_keys_are_documented_ones(server: str):
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_every_histogram_is_made_a_difference(server: str):
+def test_every_histogram_is_converted_to_differences(server: str):
     """Otherwise CloudWatch would average over the server's whole lifetime at each scrape."""
     histograms = {line.split()[2] for line in SERVERS[server].splitlines() if line.endswith(" histogram")}
     include = configuration(server)["processors"]["cumulativetodelta"]["include"]
     assert (include["match_type"], set(include["metrics"])) == ("strict", histograms)
 
 
-def test_a_scrape_ends_before_the_next_and_memory_is_limited_below_the_containers():
+def test_a_scrape_ends_before_the_next_one_and_the_memory_limit_is_below_that_of_the_container():
     facts = collector_facts()
     assert facts.scrape_timeout_seconds < facts.scrape_seconds
     assert facts.memory_limiter_mib + facts.memory_spike_mib < facts.memory_mib
@@ -270,8 +270,8 @@ def test_a_scrape_ends_before_the_next_and_memory_is_limited_below_the_container
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_nothing_in_it_is_taken_for_a_variable(server: str):
-    """The collector replaces `${name}`, and Prometheus' own part of the configuration takes `$1` for a group."""
+def test_the_configuration_contains_no_variables(server: str):
+    """The collector replaces `${name}`, and in the Prometheus part of the configuration `$1` is a group."""
     collector = configuration(server)
     assert "${" not in json.dumps(collector)
     assert "$" not in json.dumps(collector["receivers"])

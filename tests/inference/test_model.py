@@ -31,7 +31,7 @@ from tests.lifecycle.model_checker.models import REQUESTED
 SHAPE = ModelShape(parameters=7_512_264_704, layers=32, attention_heads=32, kv_heads=8, head_dim=128)
 
 
-def test_a_model_in_s3_is_mounted_and_its_size_known_by_its_name():
+def test_a_model_in_s3_is_mounted_and_its_size_is_found_by_its_name():
     model = Model(s3_uri="s3://my-models/team/tanuki-8b/")
     assert model_mount(model) == ModelMount(
         bucket_name="my-models",
@@ -45,13 +45,13 @@ def test_a_model_in_s3_is_mounted_and_its_size_known_by_its_name():
     assert model.size.parameters == 7_512_264_704
 
 
-def test_a_cache_of_ones_own():
+def test_a_mount_can_have_no_cache():
     mount = model_mount(Model(s3_uri="s3://my-models/tanuki-8b", cache_gib=0))
     assert mount is not None
     assert mount.cache_gib == 0
 
 
-def test_a_bucket_of_the_app_reports_its_key(stack: cdk.Stack):
+def test_the_key_of_a_bucket_in_the_app_is_used(stack: cdk.Stack):
     key = kms.Key(stack, "Key")
     bucket = s3.Bucket(stack, "Models", encryption_key=cast(kms.IKey, key))
     model = Model.from_bucket(bucket, "/tanuki-8b/")
@@ -71,7 +71,7 @@ def test_a_model_on_the_hub_or_in_the_image_is_not_mounted():
     assert model_permissions(hub, partition="aws") == model_permissions(image, partition="aws") == ()
 
 
-def test_hosts_read_the_model_and_nothing_else():
+def test_hosts_can_only_read_the_model():
     key = "arn:aws:kms:us-west-2:111122223333:key/11111111-2222-3333-4444-555555555555"
     listing, objects, decrypt = model_permissions(
         Model(s3_uri="s3://my-models/tanuki-8b", key_arn=key), partition="aws-cn"
@@ -83,7 +83,7 @@ def test_hosts_read_the_model_and_nothing_else():
     assert len(model_permissions(Model(s3_uri="s3://my-models/tanuki-8b"), partition="aws")) == 2
 
 
-def test_all_that_is_wrong_is_reported_at_once():
+def test_all_errors_are_reported_together():
     model = Model(s3_uri="my-models/ours", served_name="a b", revision="main")
     assert {problem.code for problem in check_model(model)} == {Code.MODEL_PLACE, Code.MODEL_NAME, Code.MODEL_REVISION}
     key = "arn:aws:kms:us-west-2:111122223333:key/11111111-2222-3333-4444-555555555555"
@@ -99,14 +99,14 @@ def test_all_that_is_wrong_is_reported_at_once():
     ]
 
 
-# Once the fleet file rejected it, and Python accepted it.
-def test_an_alias_is_no_key():
+# Once the fleet file rejected it and Python accepted it.
+def test_an_alias_of_a_key_is_rejected():
     with pytest.raises(FleetError) as raised:
         Model(s3_uri="s3://my-models/ours", key_arn="alias/x")
     assert [(problem.code, problem.where) for problem in raised.value.problems] == [(Code.TEXT_FORM, "key_arn")]
 
 
-def test_a_shape_by_its_config_file(tmp_path: Path):
+def test_a_shape_is_read_from_a_config_file(tmp_path: Path):
     known = known_model("tanuki-8b")
     assert known is not None
     path = tmp_path / "config.json"
@@ -116,14 +116,14 @@ def test_a_shape_by_its_config_file(tmp_path: Path):
     assert Model(s3_uri="s3://my-models/ours", shape=shape).size == shape
 
 
-def test_a_config_file_that_does_not_report(tmp_path: Path):
+def test_a_config_file_without_the_size_is_rejected(tmp_path: Path):
     with pytest.raises(FleetError) as raised:
         shape_from_config(tmp_path / "config.json")
     assert [problem.code for problem in raised.value.problems] == [Code.MODEL_CONFIG]
     assert [each.path for each in check_shape(SHAPE.narrowed(ModelShape, parameters=0))] == [("parameters",)]
 
 
-def test_a_model_without_a_place_is_reported_of_its_place():
+def test_a_model_without_a_location_is_rejected():
     (problem,) = check_place(Model())
     assert problem.code is Code.MISSING_KEY
     assert "s3_uri='s3://" in problem.remedy
@@ -132,7 +132,7 @@ def test_a_model_without_a_place_is_reported_of_its_place():
 MODEL = Model(s3_uri="s3://my-models/tanuki-8b")
 
 
-def test_what_the_server_asks_for():
+def test_the_check_has_the_settings_of_the_server():
     instance = neuron_instance("inf2.xlarge")
     assert instance is not None
     assert requested_of_model(TgiServer(), MODEL, instance) == REQUESTED
@@ -146,7 +146,7 @@ def test_what_the_server_asks_for():
     assert requested_of_model(AwsVllmServer(), MODEL, instance)["layout"] == "other"
 
 
-def test_the_function_may_read_the_models_and_nothing_else(stack: cdk.Stack, app: cdk.App):
+def test_the_function_can_only_read_the_models(stack: cdk.Stack, app: cdk.App):
     ModelCheck(stack, "One", model=MODEL, requested=REQUESTED)
     ModelCheck(stack, "Two", model=Model(s3_uri="s3://other/tanuki-8b"), requested=REQUESTED)
     template = app.synth().get_stack_by_name("Test").template
@@ -164,12 +164,12 @@ def test_the_function_may_read_the_models_and_nothing_else(stack: cdk.Stack, app
     assert len({each["Sid"] for each in statements}) == len(statements) == 5
 
 
-def test_only_what_is_in_s3_can_be_looked_at(stack: cdk.Stack):
+def test_only_a_model_in_s3_can_be_checked(stack: cdk.Stack):
     with pytest.raises(ValueError, match="only a model in S3"):
         ModelCheck(stack, "Check", model=Model(hub_id="a/tanuki-8b"), requested=REQUESTED)
 
 
-def test_the_container_runs_the_same_file_as_no_one():
+def test_the_container_runs_the_same_check_without_privileges():
     container = check_container(source=ModelSource.S3, path="/model", requested=REQUESTED, image="tgi:1")
     assert container is not None
     assert (container.entry_point, container.command) == (["python3", "-c"], [check_source()])
@@ -180,5 +180,5 @@ def test_the_container_runs_the_same_file_as_no_one():
     assert variables["LLM_FLEET_MODEL_PATH"] == "/model"
 
 
-def test_there_is_nothing_to_look_at_of_a_model_on_the_hub():
+def test_a_model_on_the_hub_is_not_checked():
     assert check_container(source=ModelSource.HUB, path="a/b", requested=REQUESTED, image="tgi:1") is None

@@ -26,7 +26,7 @@ def text(value: Any) -> str:
     return str(delimiter).join(part if isinstance(part, str) else json.dumps(part).replace('"', "'") for part in parts)
 
 
-def test_the_number_of_tasks_stays_within_its_bounds(find: Find):
+def test_the_number_of_tasks_has_a_minimum_and_a_maximum(find: Find):
     target = only(find("AWS::ApplicationAutoScaling::ScalableTarget"))
     assert (target["MinCapacity"], target["MaxCapacity"]) == (2, 6)
     assert target["ResourceId"] == "service/chat/chat"
@@ -34,12 +34,12 @@ def test_the_number_of_tasks_stays_within_its_bounds(find: Find):
     assert "RoleARN" not in target
 
 
-def test_the_target_waits_for_its_service(templates: dict[str, Any]):
+def test_the_scalable_target_is_created_after_its_service(templates: dict[str, Any]):
     (target,) = [r for r in templates["Watched"].values() if r["Type"].endswith("ScalableTarget")]
     assert target["DependsOn"] == ["Service"]
 
 
-def test_requests_in_a_task_are_followed(find: Find):
+def test_scaling_follows_the_requests_per_task(find: Find):
     policy = only(find("AWS::ApplicationAutoScaling::ScalingPolicy"))
     target = policy["TargetTrackingScalingPolicyConfiguration"]
     assert target["TargetValue"] == 5  # a batch of 4, and 1 that may wait
@@ -56,12 +56,12 @@ def test_requests_in_a_task_are_followed(find: Find):
     ]
 
 
-def test_nothing_scales_where_the_number_is_fixed(find: Find):
+def test_a_fixed_number_of_tasks_is_not_scaled(find: Find):
     assert find("AWS::ApplicationAutoScaling::ScalableTarget", stack="Little") == {}
     assert find("AWS::ApplicationAutoScaling::ScalingPolicy", stack="Little") == {}
 
 
-def test_requests_a_minute_as_the_fallback(stack: cdk.Stack):
+def test_scaling_can_follow_requests_per_minute(stack: cdk.Stack):
     service = cdk.aws_ecs.CfnService(stack, "Service")
     spec = SPEC.narrowed(ServiceSpec, minimum=1, maximum=3, scaling=Scaling(requests_per_minute_target=40))
     policy = ServiceScaling(stack, "Scaling", spec=spec, metrics=METRICS, service=service).policy
@@ -75,7 +75,7 @@ def test_requests_a_minute_as_the_fallback(stack: cdk.Stack):
     assert "customizedMetricSpecification" not in target
 
 
-def test_every_alarm_calls_someone_when_someone_was_named(find: Find):
+def test_with_a_recipient_every_alarm_notifies_the_topic(find: Find):
     alarms = find("AWS::CloudWatch::Alarm")
     assert len(alarms) == 11
     (topic,) = find("AWS::SNS::Topic")
@@ -85,14 +85,14 @@ def test_every_alarm_calls_someone_when_someone_was_named(find: Find):
         assert alarm["TreatMissingData"] in ("breaching", "notBreaching")
 
 
-def test_no_one_is_called_when_no_one_was_named(find: Find):
+def test_without_a_recipient_alarms_notify_no_topic(find: Find):
     alarms = find("AWS::CloudWatch::Alarm", stack="Little")
     assert len(alarms) == 10
     assert not any("AlarmActions" in alarm for alarm in alarms.values())
     assert find("AWS::SNS::Topic", stack="Little") == {}
 
 
-def test_the_topic_is_encrypted_with_a_key_that_alarms_may_use(find: Find):
+def test_the_topic_is_encrypted_with_a_key_that_alarms_can_use(find: Find):
     assert "KmsMasterKeyId" in only(find("AWS::SNS::Topic"))
     (policy,) = [key["KeyPolicy"]["Statement"] for key in find("AWS::KMS::Key").values()]
     (statement,) = [found for found in policy if found.get("Sid") == "AlarmsOfThisAccount"]
@@ -103,23 +103,23 @@ def test_the_topic_is_encrypted_with_a_key_that_alarms_may_use(find: Find):
     assert [found["Action"] for found in publish if found["Effect"] == "Allow"] == ["sns:Publish"]
 
 
-def test_counts_of_the_log_are_the_metrics_that_alarms_look_at(find: Find):
+def test_metric_filters_of_the_log_are_the_metrics_of_alarms(find: Find):
     counted = {
         (each["MetricNamespace"], each["MetricName"])
         for found in find("AWS::Logs::MetricFilter").values()
         for each in found["MetricTransformations"]
     }
-    looked_at = {
+    used = {
         (query["MetricStat"]["Metric"]["Namespace"], query["MetricStat"]["Metric"]["MetricName"])
         for alarm in find("AWS::CloudWatch::Alarm").values()
         for query in alarm["Metrics"]
         if "MetricStat" in query and not query["MetricStat"]["Metric"]["Dimensions"]
     }
-    assert counted == looked_at
+    assert counted == used
     assert {name for _, name in counted} == {"chat/HostRefused", "chat/TaskStopped", "chat/NeuronError"}
 
 
-def test_eventbridge_writes_stopped_tasks_of_this_service_and_only_its_rule_may(find: Find):
+def test_eventbridge_logs_stopped_tasks_of_this_service_and_only_its_rule_can_write(find: Find):
     pattern = only(find("AWS::Events::Rule"))["EventPattern"]["detail"]
     assert pattern["group"] == ["service:chat"]
     assert pattern["lastStatus"] == ["STOPPED"]
@@ -129,7 +129,7 @@ def test_eventbridge_writes_stopped_tasks_of_this_service_and_only_its_rule_may(
     assert all(each["Resource"].endswith(":*") for each in policy["Statement"])
 
 
-def test_the_dashboard_is_json_with_the_alarms_in_it(find: Find):
+def test_the_dashboard_is_json_with_the_alarms(find: Find):
     dashboard = only(find("AWS::CloudWatch::Dashboard"))
     assert dashboard["DashboardName"] == "chat-us-west-2"
     body = json.loads(text(dashboard["DashboardBody"]))
@@ -137,7 +137,7 @@ def test_the_dashboard_is_json_with_the_alarms_in_it(find: Find):
     assert len(alarms["properties"]["alarms"]) == 11
 
 
-def test_the_collector_is_no_reason_to_stop_and_is_reported_all(find: Find):
+def test_the_collector_is_not_essential_and_gets_its_whole_configuration(find: Find):
     _, container = find("AWS::ECS::TaskDefinition")["Task"]["ContainerDefinitions"]
     assert container["Essential"] is False
     assert container["RestartPolicy"] == {"Enabled": True, "RestartAttemptPeriod": 60}
@@ -147,11 +147,11 @@ def test_the_collector_is_no_reason_to_stop_and_is_reported_all(find: Find):
     assert variable["Name"] == "AOT_CONFIG_CONTENT"
     configuration = json.loads(text(variable["Value"]))
     assert configuration["exporters"]["awsemf"]["log_group_name"] == "{'Ref': 'Logs'}"
-    # ECS's limit for a whole task definition; the server's container needs room next to it.
+    # The limit of ECS is for the whole task definition, which also contains the server's container.
     assert len(variable["Value"]["Fn::Join"][1][0]) < 16 * 1024
 
 
-def test_the_detector_alone_has_no_network_no_role_and_no_privilege(find: Find):
+def test_the_detector_without_recovery_has_no_network_no_role_and_no_privileges(find: Find):
     tasks = find("AWS::ECS::TaskDefinition", stack="Little")
     (task,) = [each for name, each in tasks.items() if "NeuronHealth" in name]
     assert task["NetworkMode"] == "none"
@@ -170,7 +170,7 @@ def test_the_detector_is_on_every_host(find: Find):
     assert "DesiredCount" not in service
 
 
-def test_recovery_may_give_up_hosts_of_its_own_group_alone(find: Find):
+def test_recovery_can_only_replace_hosts_of_its_own_group(find: Find):
     (task,) = [each for name, each in find("AWS::ECS::TaskDefinition").items() if "NeuronHealth" in name]
     assert task["NetworkMode"] == "host"
     assert [each["Name"] for each in task["ContainerDefinitions"]] == ["detector", "recovery"]
@@ -180,7 +180,7 @@ def test_recovery_may_give_up_hosts_of_its_own_group_alone(find: Find):
     assert by_sid["TellNeuronHealth"]["Condition"] == {"StringEquals": {"cloudwatch:namespace": "NeuronHealthCheck"}}
 
 
-def test_recovery_without_a_group_is_rejected(stack: cdk.Stack):
+def test_recovery_requires_a_group(stack: cdk.Stack):
     log = cdk.aws_ecs.CfnTaskDefinition.LogConfigurationProperty(log_driver="awslogs")
     with pytest.raises(ValueError, match="auto_scaling_group_name"):
         NeuronHealth(

@@ -67,7 +67,7 @@ def test_every_setting_of_the_catalog_is_an_argument_with_its_name(kind: ServerK
     assert SERVERS[kind]().facts.name == kind.value
 
 
-def test_switching_is_one_word() -> None:
+def test_servers_can_be_switched_with_equal_settings() -> None:
     def of(make: type[ModelServer]) -> ServerProcess:
         return process_of(make(tensor_parallel=8, batch_size=16, sequence_length=2048))
 
@@ -81,7 +81,7 @@ def test_switching_is_one_word() -> None:
     assert "--tensor-parallel-size 8 --max-num-seqs 16 --max-model-len 2048" in aws
 
 
-def test_tgi_is_reported_all_that_its_entry_script_would_work_out() -> None:
+def test_tgi_gets_all_values_that_its_entry_script_would_compute() -> None:
     # backends/neuron/server/text_generation_server/tgi_env.py: tgi_env_vars, and what the launcher defaults badly
     process = process_of(TgiServer())
     assert process.entry_point == ("text-generation-launcher",)
@@ -105,7 +105,7 @@ def test_tgi_is_reported_all_that_its_entry_script_would_work_out() -> None:
     }
 
 
-def test_what_is_set_reaches_the_server() -> None:
+def test_settings_are_passed_to_the_server() -> None:
     server = TgiServer(
         cast_type="fp16",
         max_input_tokens=3000,
@@ -125,7 +125,7 @@ def test_what_is_set_reaches_the_server() -> None:
     assert process.termination_seconds == 30
 
 
-def test_no_server_reports_to_its_makers_or_ends_a_connection_before_the_load_balancer_does() -> None:
+def test_no_server_sends_usage_data_or_closes_a_connection_before_the_load_balancer() -> None:
     process = process_of(HuggingFaceVllmServer(), idle_timeout_seconds=600)
     assert process.environment == {
         "HF_HUB_OFFLINE": "1",
@@ -136,7 +136,7 @@ def test_no_server_reports_to_its_makers_or_ends_a_connection_before_the_load_ba
     assert tgi.environment == process_of(TgiServer()).environment
 
 
-def test_arguments_of_vllm_stay_whole_whatever_is_in_them() -> None:
+def test_arguments_of_vllm_are_not_split() -> None:
     server = AwsVllmServer(
         additional_config={"override_neuron_config": {"enable_bucketing": False}},
         compiled_artifacts="/models/tanuki-8b/compiled",
@@ -176,19 +176,19 @@ def test_the_image_comes_from_the_regions_own_registry(region: str, registry: st
     assert process.ecr_account == registry.split(".")[0]
 
 
-def test_another_image_is_taken_as_it_is() -> None:
+def test_another_image_is_used_unchanged() -> None:
     process = process_of(TgiServer(image=OWN_IMAGE, runtime_version="2.26.42.0"), region="eu-west-2")
     assert (process.image, process.ecr_account) == (OWN_IMAGE, None)
 
 
-def test_only_a_model_of_the_hub_makes_the_server_ask_the_hub() -> None:
+def test_only_with_a_model_of_the_hub_the_server_connects_to_the_hub() -> None:
     hub = process_of(TgiServer(), Model(hub_id="owner/tanuki-8b", revision="main"))
     assert "HF_HUB_OFFLINE" not in hub.environment
     assert hub.environment["REVISION"] == "main"
     assert hub.hub_token_variable == "HF_TOKEN"
 
 
-def test_all_that_is_wrong_is_reported_at_once() -> None:
+def test_all_errors_are_reported_together() -> None:
     problems = check_server(TgiServer(batch_size=0, max_best_of=0, image="tgi"))
     assert [problem.code.value for problem in problems] == ["LF700", "LF701", "LF704", "LF704"]
     with pytest.raises(FleetError) as error:
@@ -198,7 +198,7 @@ def test_all_that_is_wrong_is_reported_at_once() -> None:
 
 @pytest.mark.parametrize("kind", ServerKind)
 @pytest.mark.parametrize("managed", [False, True])
-def test_every_variable_of_a_service_is_one_that_no_one_else_sets(kind: ServerKind, managed: bool) -> None:
+def test_every_variable_of_a_service_is_reserved(kind: ServerKind, managed: bool) -> None:
     model = Model(s3_uri="s3://my-models/tanuki-8b", revision="main")
     process = process_of(SERVERS[kind](), model, idle_timeout_seconds=600, load_seconds=3600, managed=managed)
     secrets = {process.api_key_variable, process.hub_token_variable}
@@ -206,7 +206,7 @@ def test_every_variable_of_a_service_is_one_that_no_one_else_sets(kind: ServerKi
 
 
 @pytest.mark.parametrize("kind", ServerKind)
-def test_a_variable_of_the_user_s_own_reaches_the_container(kind: ServerKind) -> None:
+def test_variables_of_the_user_are_passed_to_the_container(kind: ServerKind) -> None:
     process = process_of(SERVERS[kind](environment={"NEURON_RT_LOG_LEVEL": "INFO"}))
     assert process.environment["NEURON_RT_LOG_LEVEL"] == "INFO"
 
@@ -223,12 +223,12 @@ def test_a_variable_of_the_user_s_own_reaches_the_container(kind: ServerKind) ->
         ),
     ],
 )
-def test_nxd_inference_gets_the_flags_that_it_asks_for(own: tuple[str, ...], flags: tuple[str, ...]) -> None:
+def test_nxd_inference_gets_its_required_flags(own: tuple[str, ...], flags: tuple[str, ...]) -> None:
     command = process_of(AwsVllmServer(extra_arguments=own)).command
     assert command[command.index("--max-model-len") + 2 :] == flags
 
 
-def test_nxd_inference_compiles_into_the_cache_by_model_sizes_and_image() -> None:
+def test_nxd_inference_compiles_into_a_cache_folder_for_model_sizes_and_image() -> None:
     def place(server: ModelServer, location: str = "s3://my-models/tanuki-8b") -> str:
         return process_of(server, Model(s3_uri=location)).environment["NEURON_COMPILED_ARTIFACTS"]
 
@@ -253,11 +253,11 @@ def test_the_plugin_for_trn2_starts_without_efa() -> None:
     assert process_of(AwsVllmNeuronServer()).environment["NEURON_SKIP_EFA_AFFINITY"] == "1"
 
 
-def test_the_plugin_for_trn2_keeps_what_it_compiles_in_the_cache() -> None:
+def test_the_plugin_for_trn2_stores_compiled_graphs_in_the_cache() -> None:
     assert process_of(AwsVllmNeuronServer()).environment["VLLM_CACHE_ROOT"] == f"{CONTAINER_PATH}/vllm"
 
 
-def test_the_plugin_for_trn2_gives_up_no_sooner_than_the_service_unless_it_is_reported_so() -> None:
+def test_the_plugin_for_trn2_has_the_timeouts_of_the_service_by_default() -> None:
     def limits(server: ModelServer) -> list[str | None]:
         environment = process_of(server, load_seconds=7200).environment
         names = ("NEURON_COMPILATION_TIMEOUT", "ENGINE_READY_TIMEOUT_S", "EXECUTE_MODEL_TIMEOUT_SECONDS")
@@ -271,7 +271,7 @@ def test_the_plugin_for_trn2_gives_up_no_sooner_than_the_service_unless_it_is_re
     assert limits(AwsVllmServer()) == [None, None, None]
 
 
-def test_vllm_s_queue_fits_into_the_shared_memory_of_managed_instances() -> None:
+def test_the_queue_of_vllm_fits_the_shared_memory_of_managed_instances() -> None:
     pieces, mib = 10, int(process_of(AwsVllmServer(), managed=True).environment["VLLM_MQ_MAX_CHUNK_BYTES_MB"])
     assert pieces * mib < 64
     assert "VLLM_MQ_MAX_CHUNK_BYTES_MB" not in process_of(AwsVllmServer()).environment
@@ -299,5 +299,5 @@ ECR = "763104351884.dkr.ecr.us-west-2.amazonaws.com"
         ("${Token[TOKEN.12]}", None),
     ],
 )
-def test_repository(image: str, arn: str | None):
+def test_the_arn_of_a_repository(image: str, arn: str | None):
     assert repository_arn(image, partition="aws") == arn

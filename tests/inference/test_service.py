@@ -1,9 +1,9 @@
 """The ECS service, its template, and grants to other roles.
 
-What a service is in a template is what it was: ids, defaults, the order in which CloudFormation makes it.
+The template of a service is stable: ids, defaults, the order in which CloudFormation creates resources.
 
-A changed logical id replaces a load balancer, and with it the name that clients know, for everyone who deploys the next
-release. `make golden` writes the file again; the difference is then read in the commit.
+A changed logical id replaces a load balancer, and changes its DNS name, for everyone who deploys the next release.
+`make golden` updates the file; the difference is then reviewed in the commit.
 """
 
 import json
@@ -27,7 +27,7 @@ from tests.conftest import ENVIRONMENT
 from tests.inference.services import MakeService, Served
 
 
-def test_tasks_are_placed_by_the_capacity_provider_one_a_host(talk: Served, managed: Served):
+def test_the_capacity_provider_places_one_task_per_host(talk: Served, managed: Served):
     service = talk.service["Properties"]
     (provider,) = talk.of_type("AWS::ECS::CapacityProvider")
     assert service["CapacityProviderStrategy"] == [{"CapacityProvider": {"Ref": provider}, "Weight": 1}]
@@ -37,7 +37,7 @@ def test_tasks_are_placed_by_the_capacity_provider_one_a_host(talk: Served, mana
     assert "PlacementConstraints" not in managed.service["Properties"]
 
 
-def test_an_update_needs_no_accelerator_more(talk: Served, hub: Served, managed: Served):
+def test_an_update_requires_no_additional_accelerator(talk: Served, hub: Served, managed: Served):
     percentages = {
         name: served.service["Properties"]["DeploymentConfiguration"]
         for name, served in {"two": talk, "two to six": hub, "one": managed}.items()
@@ -55,7 +55,7 @@ def test_an_update_needs_no_accelerator_more(talk: Served, hub: Served, managed:
         assert service["AvailabilityZoneRebalancing"] == "DISABLED"
 
 
-def test_a_number_of_tasks_that_follows_the_load_is_not_in_the_template(talk: Served, hub: Served):
+def test_with_scaling_the_number_of_tasks_is_not_in_the_template(talk: Served, hub: Served):
     assert talk.service["Properties"]["DesiredCount"] == 2
     assert "DesiredCount" not in hub.service["Properties"]
     target = hub.only("AWS::ApplicationAutoScaling::ScalableTarget")["Properties"]
@@ -63,14 +63,14 @@ def test_a_number_of_tasks_that_follows_the_load_is_not_in_the_template(talk: Se
     assert talk.of_type("AWS::ApplicationAutoScaling::ScalableTarget") == {}
 
 
-def test_a_task_may_load_for_as_long_as_its_model_takes(talk: Served, hub: Served, managed: Served):
+def test_the_grace_period_depends_on_the_load_time_of_the_model(talk: Served, hub: Served, managed: Served):
     grace = [each.service["Properties"]["HealthCheckGracePeriodSeconds"] for each in (talk, hub, managed)]
     assert grace[0] == 1080
     assert grace[1] == 7200, "as set"
     assert grace[2] > 3600, "compiled when it starts"
 
 
-def test_it_waits_for_capacity_provider_listener_and_roles(talk: Served):
+def test_it_depends_on_capacity_provider_listener_and_roles(talk: Served):
     waits = set(talk.service["DependsOn"])
     for type in (
         "AWS::ECS::ClusterCapacityProviderAssociations",
@@ -84,12 +84,12 @@ def test_it_waits_for_capacity_provider_listener_and_roles(talk: Served):
     assert {name for name in talk.of_type("AWS::IAM::ManagedPolicy") if "Task" in name} <= waits
 
 
-def test_no_host_is_started_before_the_model_was_looked_at(talk: Served):
+def test_no_host_is_started_before_the_model_is_checked(talk: Served):
     (check,) = talk.of_type("Custom::LlmFleetModelCheck")
     assert check in talk.only("AWS::AutoScaling::AutoScalingGroup")["DependsOn"]
 
 
-def test_only_the_load_balancer_reaches_a_task_and_only_https_leaves_it(talk: Served):
+def test_a_task_accepts_only_the_load_balancer_and_connects_only_with_https(talk: Served):
     (group,) = [name for name in talk.of_type("AWS::EC2::SecurityGroup") if "TaskSecurityGroup" in name]
     id = {"Fn::GetAtt": [group, "GroupId"]}
     (ingress,) = [
@@ -109,12 +109,12 @@ def test_only_the_load_balancer_reaches_a_task_and_only_https_leaves_it(talk: Se
     assert network["AssignPublicIp"] == "DISABLED"
 
 
-def test_tags_reach_tasks(talk: Served):
+def test_tags_are_propagated_to_tasks(talk: Served):
     service = talk.service["Properties"]
     assert (service["EnableECSManagedTags"], service["PropagateTags"]) == (True, "SERVICE")
 
 
-def test_devices_are_watched_on_hosts_of_ours_alone(talk: Served, managed: Served):
+def test_devices_are_monitored_only_on_ec2_hosts_of_the_service(talk: Served, managed: Served):
     (daemon,) = [
         body["Properties"]
         for body in talk.of_type("AWS::ECS::Service").values()
@@ -125,34 +125,34 @@ def test_devices_are_watched_on_hosts_of_ours_alone(talk: Served, managed: Serve
     assert managed.construct.neuron_health is None
 
 
-def test_managed_instances_bring_no_group_of_ours(managed: Served):
+def test_managed_instances_have_no_auto_scaling_group(managed: Served):
     assert managed.of_type("AWS::AutoScaling::AutoScalingGroup") == {}
     assert managed.of_type("AWS::EC2::LaunchTemplate") == {}
     assert managed.of_type("Custom::LlmFleetModelCheck") == {}
 
 
-def going_on(running: int, *, least: int) -> int:
-    """How many of `running` tasks ECS lets go on, which it rounds up (DeploymentConfiguration)."""
+def kept_running(running: int, *, least: int) -> int:
+    """How many of `running` tasks ECS keeps running, rounded up (DeploymentConfiguration)."""
     return math.ceil(running * least_healthy_percent(least) / 100)
 
 
-def test_one_task_of_the_least_number_is_stopped_at_once_and_never_none():
-    assert [going_on(tasks, least=tasks) for tasks in range(1, 101)] == list(range(100))
+def test_with_the_minimum_number_of_tasks_an_update_stops_one_task_at_a_time():
+    assert [kept_running(tasks, least=tasks) for tasks in range(1, 101)] == list(range(100))
 
 
 @pytest.mark.parametrize("least", [1, 2, 3, 7, 150, 1000])
-def test_with_more_tasks_than_the_least_an_update_goes_on_as_well(least: int):
-    assert all(going_on(running, least=least) < running for running in range(least, least + 40))
+def test_with_more_tasks_than_the_minimum_an_update_can_proceed(least: int):
+    assert all(kept_running(running, least=least) < running for running in range(least, least + 40))
 
 
 GOLDEN = Path(__file__).parent / "golden" / "strangers-inference.json"
 # Hashes of the files of a Lambda function; other tests check the files.
 HASH = re.compile(r"\b[0-9a-f]{64}\b")
 LONG = 1000
-"""The length from which a text is a program or a picture, which other tests check."""
+"""Longer texts are programs or pictures, which other tests check."""
 
 
-def test_golden_template_of_a_service_is_unchanged(app: cdk.App):
+def test_the_golden_template_of_a_service_is_unchanged(app: cdk.App):
     stack = strangers_inference.ProductStack(app, "Product", env=ENVIRONMENT)
     template = Template.from_stack(stack).to_json()
     own = {section: _of_service(template[section]) for section in ("Resources", "Outputs")}
@@ -194,7 +194,7 @@ def statements(stack: cdk.Stack) -> list[dict[str, Any]]:
     return own["Properties"]["PolicyDocument"]["Statement"]
 
 
-def test_reading_the_key(stack: cdk.Stack, service: InferenceService, role: iam.Role):
+def test_grant_to_read_the_api_key(stack: cdk.Stack, service: InferenceService, role: iam.Role):
     assert service.grants.read_api_key(role).success
     (statement,) = statements(stack)
     assert "secretsmanager:GetSecretValue" in statement["Action"]
@@ -202,7 +202,7 @@ def test_reading_the_key(stack: cdk.Stack, service: InferenceService, role: iam.
     assert statement["Resource"] == stack.resolve(service.api_key_secret.secret_arn)
 
 
-def test_there_may_be_no_key_to_read(make: MakeService, role: iam.Role):
+def test_without_an_api_key_the_grant_is_rejected(make: MakeService, role: iam.Role):
     service = make(front=Front(plain_http=True, authentication=Authentication.NONE))
     assert service.api_key_secret is None
     with pytest.raises(FleetError) as rejected:
@@ -210,7 +210,7 @@ def test_there_may_be_no_key_to_read(make: MakeService, role: iam.Role):
     assert [problem.code for problem in rejected.value.problems] == [Code.SERVICE_WITHOUT_KEY]
 
 
-def test_seeing_and_replacing(stack: cdk.Stack, service: InferenceService, role: iam.Role):
+def test_grants_to_describe_and_to_replace_tasks(stack: cdk.Stack, service: InferenceService, role: iam.Role):
     service.grants.redeploy(role)
     by_action = {str(each["Action"]): each for each in statements(stack)}
     assert set(by_action) == {"ecs:DescribeServices", "ecs:DescribeTasks", "ecs:ListTasks", "ecs:UpdateService"} or (
@@ -222,7 +222,7 @@ def test_seeing_and_replacing(stack: cdk.Stack, service: InferenceService, role:
     assert "task/chat/*" in str(by_action["ecs:DescribeTasks"]["Resource"])
 
 
-def test_who_may_come_in(stack: cdk.Stack, service: InferenceService):
+def test_connections_allow_a_client(stack: cdk.Stack, service: InferenceService):
     other = ec2.SecurityGroup(stack, "Other", vpc=ec2.Vpc(stack, "Vpc", max_azs=1))
     service.connections.allow_default_port_from(other)  # pyright: ignore[reportArgumentType]
     rules = Template.from_stack(stack).find_resources("AWS::EC2::SecurityGroupIngress")
@@ -233,7 +233,7 @@ def test_who_may_come_in(stack: cdk.Stack, service: InferenceService):
     )
 
 
-def test_outputs(hub: Served):
+def test_outputs_of_a_service(hub: Served):
     outputs = {output["Description"]: output["Value"] for output in hub.template["Outputs"].values()}
     assert outputs["Value of model in requests"] == "llama"
     assert str(outputs["Base URL for OpenAI clients"]).endswith("/v1']]}")
@@ -241,7 +241,7 @@ def test_outputs(hub: Served):
     assert len(outputs) == 8
 
 
-def test_metrics_are_of_this_service_alone(stack: cdk.Stack, service: InferenceService):
+def test_metrics_are_those_of_this_service(stack: cdk.Stack, service: InferenceService):
     math = service.metric_requests_in_task().to_metric_config().math_expression
     assert math is not None
     dimensions = [

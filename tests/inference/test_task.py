@@ -21,7 +21,7 @@ def secrets(container: dict[str, Any]) -> dict[str, Any]:
     return {each["Name"]: each["ValueFrom"] for each in container.get("Secrets", [])}
 
 
-def test_an_ec2_host_s_devices_are_listed_one_by_one(talk: Served, hub: Served):
+def test_devices_of_an_ec2_host_are_listed(talk: Served, hub: Served):
     (device,) = talk.containers["server"]["LinuxParameters"]["Devices"]
     assert (device["HostPath"], device["ContainerPath"]) == ("/dev/neuron0", "/dev/neuron0")
     paths = [each["HostPath"] for each in hub.containers["server"]["LinuxParameters"]["Devices"]]
@@ -30,7 +30,7 @@ def test_an_ec2_host_s_devices_are_listed_one_by_one(talk: Served, hub: Served):
     assert "ResourceRequirements" not in hub.containers["server"]
 
 
-def test_a_managed_instance_s_devices_are_a_resource_and_never_a_list(managed: Served):
+def test_devices_of_a_managed_instance_are_a_resource_requirement(managed: Served):
     server = managed.containers["server"]
     assert server["ResourceRequirements"] == [{"Type": "NeuronDevice", "Value": "ALL"}]
     assert "Devices" not in server["LinuxParameters"]
@@ -46,7 +46,7 @@ def test_compatibility_and_size(talk: Served, managed: Served):
 
 
 @pytest.mark.parametrize("which", ["talk", "hub", "managed"])
-def test_containers_share_what_the_host_can_spare(which: str, request: pytest.FixtureRequest):
+def test_containers_share_the_memory_of_the_task(which: str, request: pytest.FixtureRequest):
     served: Served = request.getfixturevalue(which)
     memory = sum(each["Memory"] for each in served.containers.values())
     assert memory == int(served.task["Memory"])
@@ -60,7 +60,7 @@ def test_a_task_is_sized_to_its_host(talk: Served):
     assert int(talk.task["Memory"]) == task_memory_mib(instance) < instance.host_memory_gib * 1024
 
 
-def test_the_model_is_seen_read_only_and_checked_first(talk: Served):
+def test_the_model_is_mounted_read_only_and_checked_first(talk: Served):
     server, check = talk.containers["server"], talk.containers["model-check"]
     (model,) = [volume for volume in talk.task["Volumes"] if volume["Name"] == "model"]
     assert model["Host"] == {"SourcePath": "/mnt/llm-fleet/model"}
@@ -80,7 +80,7 @@ def test_a_model_of_the_hub_has_no_mount_and_no_check(hub: Served):
     assert [volume["Name"] for volume in hub.task["Volumes"]] == ["cache"]
 
 
-def test_the_cache_stays_on_a_host_of_ours_and_names_no_path_elsewhere(talk: Served, managed: Served):
+def test_the_cache_has_a_path_only_on_an_ec2_host(talk: Served, managed: Served):
     cache = {volume["Name"]: volume for volume in talk.task["Volumes"]}["cache"]
     assert cache["Host"] == {"SourcePath": "/var/lib/llm-fleet/cache"}
     (volume,) = managed.task["Volumes"]
@@ -89,7 +89,7 @@ def test_the_cache_stays_on_a_host_of_ours_and_names_no_path_elsewhere(talk: Ser
     assert environment(managed.containers["server"])["HF_HOME"].startswith(mount["ContainerPath"])
 
 
-def test_secrets_come_by_reference_and_never_in_the_environment(talk: Served, hub: Served, managed: Served):
+def test_secrets_are_references_and_not_environment_variables(talk: Served, hub: Served, managed: Served):
     (key,) = talk.of_type("AWS::SecretsManager::Secret")
     assert secrets(talk.containers["server"]) == {"API_KEY": {"Ref": key}}
     (key,) = hub.of_type("AWS::SecretsManager::Secret")
@@ -102,7 +102,7 @@ def test_secrets_come_by_reference_and_never_in_the_environment(talk: Served, hu
             assert "secretsmanager" not in json.dumps([names, container.get("Command"), container.get("EntryPoint")])
 
 
-def test_a_server_gets_the_time_it_takes_to_end(talk: Served, managed: Served, make: MakeService):
+def test_a_server_has_enough_time_to_stop(talk: Served, managed: Served, make: MakeService):
     server = talk.containers["server"]
     assert server["StopTimeout"] == int(environment(server)["GRACEFUL_TERMINATION_TIMEOUT"]) + 10
     assert managed.containers["server"]["StopTimeout"] == 90 + 10
@@ -114,7 +114,7 @@ def test_a_server_gets_the_time_it_takes_to_end(talk: Served, managed: Served, m
     assert served.containers["server"]["StopTimeout"] == 86400, "a day, the most that Managed Instances take"
 
 
-def test_limits_and_first_process(talk: Served):
+def test_limits_and_the_init_process(talk: Served):
     server = talk.containers["server"]
     limits = {each["Name"]: (each["SoftLimit"], each["HardLimit"]) for each in server["Ulimits"]}
     assert limits == {"nofile": (65535, 65535), "memlock": (-1, -1)}
@@ -124,7 +124,7 @@ def test_limits_and_first_process(talk: Served):
 
 
 @pytest.mark.parametrize("capacity", Capacity)
-def test_capabilities_are_added_where_they_are_requested_for(capacity: Capacity, make: MakeService, talk: Served):
+def test_requested_capabilities_are_added(capacity: Capacity, make: MakeService, talk: Served):
     assert "Capabilities" not in talk.containers["server"]["LinuxParameters"]
     server = AwsVllmServer(capabilities=("IPC_LOCK", "SYS_ADMIN"))
     model = Model(hub_id="meta-llama/Llama-3.1-8B-Instruct")
@@ -132,7 +132,7 @@ def test_capabilities_are_added_where_they_are_requested_for(capacity: Capacity,
     assert served.containers["server"]["LinuxParameters"]["Capabilities"] == {"Add": ["IPC_LOCK", "SYS_ADMIN"]}
 
 
-def test_managed_instances_take_no_size_of_shared_memory(managed: Served):
+def test_managed_instances_have_no_size_of_shared_memory(managed: Served):
     """ECS developer guide, task definition differences for Managed Instances: sharedMemorySize is not valid."""
     for container in managed.containers.values():
         assert "SharedMemorySize" not in container.get("LinuxParameters", {})
@@ -148,7 +148,7 @@ def test_every_container_logs_without_blocking_into_the_service_s_group(talk: Se
         assert "awslogs-create-group" not in options
 
 
-def test_log_group_is_kept_for_as_long_as_requested_and_goes_with_the_stack(talk: Served, hub: Served):
+def test_the_log_group_has_the_given_retention_and_is_deleted_with_the_stack(talk: Served, hub: Served):
     group = talk.only("AWS::Logs::LogGroup", "ChatLogs")
     assert group["Properties"]["LogGroupName"] == "/llm-fleet/inference/chat"
     assert group["Properties"]["RetentionInDays"] == 30
@@ -166,7 +166,7 @@ def text(value: Any) -> str:
     return json.dumps(value)
 
 
-def test_only_hosts_and_the_check_before_them_read_the_model_and_nothing_else_of_its_bucket(talk: Served):
+def test_only_hosts_and_the_model_check_can_read_the_model(talk: Served):
     on_s3 = {
         name: [
             each for each in body["Properties"]["PolicyDocument"]["Statement"] if "my-models" in text(each["Resource"])
@@ -182,13 +182,13 @@ def test_only_hosts_and_the_check_before_them_read_the_model_and_nothing_else_of
             assert not any(word in text(each["Action"]) for word in ("Put", "Delete", "*"))
 
 
-def test_a_task_may_write_its_metrics_and_nothing_else(talk: Served):
+def test_a_task_can_only_write_its_metrics(talk: Served):
     (statement,) = talk.statements("TaskRole").values()
     assert statement["Action"] == ["logs:CreateLogStream", "logs:PutLogEvents"]
     assert "log-stream:" in text(statement["Resource"])
 
 
-def test_ecs_pulls_one_repository_writes_one_log_and_reads_one_secret(talk: Served):
+def test_ecs_can_pull_one_repository_write_one_log_and_read_one_secret(talk: Served):
     statements = talk.statements("ExecutionRole")
     assert set(statements) == {"ImageRegistry", "Images", "Log", "Secrets"}
     assert statements["Images"]["Resource"] == f"arn:aws:ecr:us-west-2:763104351884:{DLC}"
@@ -204,7 +204,7 @@ def test_ecs_pulls_one_repository_writes_one_log_and_reads_one_secret(talk: Serv
     assert statements["Log"]["Resource"] == {"Fn::GetAtt": [group, "Arn"]}
 
 
-def test_the_hub_s_token_and_a_key_of_one_s_own_are_read_as_well(hub: Served):
+def test_ecs_can_read_the_token_of_the_hub_and_use_a_custom_key(hub: Served):
     statements = hub.statements("ExecutionRole")
     assert TOKEN_SECRET in statements["Secrets"]["Resource"]
     assert statements["SecretKeys"]["Action"] == "kms:Decrypt"
@@ -212,7 +212,7 @@ def test_the_hub_s_token_and_a_key_of_one_s_own_are_read_as_well(hub: Served):
     assert statements["SecretKeys"]["Resource"] == {"Fn::GetAtt": [key, "Arn"]}
 
 
-def test_shells_need_to_be_requested_for(talk: Served, hub: Served):
+def test_shells_are_off_by_default(talk: Served, hub: Served):
     assert set(hub.statements("TaskRole")) == {"WriteMetrics", "Shell", "ShellGroups", "ShellRecord"}
     assert (talk.service["Properties"]["EnableExecuteCommand"], hub.service["Properties"]["EnableExecuteCommand"]) == (
         False,
@@ -225,7 +225,7 @@ def test_shells_need_to_be_requested_for(talk: Served, hub: Served):
 
 
 @pytest.mark.parametrize("role", ["TaskRole", "ExecutionRole"])
-def test_only_tasks_of_this_account_take_the_roles(talk: Served, role: str):
+def test_only_tasks_of_this_account_can_assume_the_roles(talk: Served, role: str):
     trust = talk.only("AWS::IAM::Role", f"Task{role}")["Properties"]["AssumeRolePolicyDocument"]
     (statement,) = trust["Statement"]
     assert statement["Principal"] == {"Service": "ecs-tasks.amazonaws.com"}
@@ -233,7 +233,7 @@ def test_only_tasks_of_this_account_take_the_roles(talk: Served, role: str):
     assert ":ecs:us-west-2:111122223333:*" in text(statement["Condition"]["ArnLike"])
 
 
-def test_each_statement_is_there_for_a_reason(talk: Served, hub: Served):
+def test_each_statement_has_a_reason(talk: Served, hub: Served):
     for served in (talk, hub):
         for permissions in served.construct.task.permissions.values():
             assert permissions
@@ -246,12 +246,12 @@ SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:key-AbCdEf"
 KEY = "arn:aws:kms:us-west-2:111122223333:key/1234"
 
 
-def test_nothing_but_the_log_without_repository_and_secret():
+def test_without_repository_and_secret_only_the_log_is_allowed():
     (log,) = execution_permissions(repositories=[], log_group_arn=LOG, secret_arns=[], key_arns=[KEY])
     assert (log.actions, log.resources) == (("logs:CreateLogStream", "logs:PutLogEvents"), (LOG,))
 
 
-def test_each_statement_names_its_resources_and_why():
+def test_each_statement_has_its_resources_and_reason():
     permissions = execution_permissions(
         repositories=[REPOSITORY, REPOSITORY], log_group_arn=LOG, secret_arns=[SECRET, SECRET], key_arns=[KEY]
     )
@@ -267,5 +267,5 @@ def test_each_statement_names_its_resources_and_why():
     assert not any("*" in action for each in permissions for action in each.actions)
 
 
-def test_a_shell_writes_its_record_only_into_the_service_s_log():
+def test_the_record_of_a_shell_is_written_only_to_the_log_of_the_service():
     assert {each.sid: each.resources for each in shell_permissions(log_group_arn=LOG)}["ShellRecord"] == (LOG,)

@@ -1,4 +1,4 @@
-"""A small service, with only what scaling and monitoring need."""
+"""A small service, with only the parts that scaling and monitoring require."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +36,7 @@ METRICS = ServiceMetrics(
 
 
 def watch(app: cdk.App) -> list[cdk.Stack]:
-    """Make every construct of scaling and monitoring in one stack, and a second one with fewer settings."""
+    """Create all constructs of scaling and monitoring in one stack, and a second stack with fewer settings."""
     environment = cdk.Environment(account="111122223333", region="us-west-2")
     stacks = [cdk.Stack(app, name, env=environment) for name in ("Watched", "Little")]
     for stack in stacks:
