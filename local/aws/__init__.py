@@ -1,1 +1,1 @@
-"""An AWS emulator: a CloudFormation of our own in front of moto's service APIs. Not in the wheel."""
+"""An AWS emulator: its own CloudFormation in front of moto's service APIs. Not in the wheel."""

@@ -1,4 +1,4 @@
-"""The emulation as a Python object: start it, deploy to it, query it."""
+"""The AWS emulator as a Python object: start it, deploy to it, query it."""
 
 import json
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
@@ -24,7 +24,7 @@ _BOOTSTRAP = Path(__file__).parent / "assembly" / "bootstrap.yaml"
 
 
 class LocalAws:
-    """An AWS emulator, in a process of its own unless `endpoint` names a running one.
+    """An AWS emulator, in a separate process unless `endpoint` names a running one.
 
         with LocalAws() as aws:
             aws.bootstrap()
@@ -56,7 +56,7 @@ class LocalAws:
         self.stop()
 
     def start(self) -> None:
-        """Start the server; for fixtures that cannot use the context. Raises `RuntimeError` when it does not come."""
+        """Start the server; for fixtures that cannot use the context. Raises `RuntimeError` if it does not start."""
         remember_models()
         self._server = ServerProcess(account=self.account, region=self.region)
         self._endpoint = self._server.endpoint
@@ -71,9 +71,9 @@ class LocalAws:
 
     @property
     def endpoint(self) -> str:
-        """Where it listens, e.g. `http://localhost:40123`. Raises `RuntimeError` before it was started."""
+        """Its address, e.g. `http://localhost:40123`. Raises `RuntimeError` before it was started."""
         if self._endpoint is None:
-            raise RuntimeError("the local emulation is not running: use it as a context manager, or call start()")
+            raise RuntimeError("the AWS emulator is not running: use it as a context manager, or call start()")
         return self._endpoint
 
     @property
@@ -83,7 +83,7 @@ class LocalAws:
 
     @property
     def server_log(self) -> str:
-        """What the server wrote; empty when another program runs it."""
+        """The server's output; empty if another program runs it."""
         return self._server.log if self._server else ""
 
     def client(self, service: str, region: str | None = None) -> Any:
@@ -94,7 +94,7 @@ class LocalAws:
         return self._clients[wanted]
 
     def bootstrap(self, region: str | None = None) -> None:
-        """Make what `cdk bootstrap` makes, as far as `deploy` needs it: the asset bucket, roles, the version."""
+        """Create what `deploy` needs of `cdk bootstrap`: the asset bucket, roles, the version."""
         cloudformation = self.client("cloudformation", region)
         cloudformation.create_stack(
             StackName="CDKToolkit",
@@ -104,20 +104,20 @@ class LocalAws:
         cloudformation.get_waiter("stack_create_complete").wait(StackName="CDKToolkit", WaiterConfig={"Delay": 1})
 
     def deploy(self, assembly: Path, *, only: Collection[str] | None = None) -> DeploymentReport:
-        """Deploy what `cdk synth` wrote into `assembly`, without the CDK CLI. `only`: the stacks of these names."""
+        """Deploy a cloud assembly without the CDK CLI. `only`: names of stacks."""
         return self._deployer().deploy(assembly, only=only)
 
     def destroy(self, assembly: Path, *, unprotect: bool = False) -> DeploymentReport:
-        """Delete the stacks of `assembly`, the last deployed first; `unprotect`: protected ones too."""
+        """Delete the stacks of `assembly` in reverse order of deployment; `unprotect`: also protected ones."""
         return self._deployer().destroy(assembly, unprotect=unprotect)
 
     def stacks(self) -> list[dict[str, Any]]:
-        """Return all stacks that are not deleted, with their resources and how real each one is."""
+        """Return all stacks that are not deleted, with their resources and the level of each."""
         with urlopen(f"{self.endpoint}{OWN_PATH}stacks") as answer:  # noqa: S310 - our own loopback URL
             return json.loads(answer.read())
 
     def recorded(self) -> list[dict[str, Any]]:
-        """Return the resources that were checked and recorded, but not created: nothing emulates them."""
+        """Return the resources that were checked and recorded but not created, because nothing emulates them."""
         return [
             {"stack": stack["name"], **resource}
             for stack in self.stacks()
@@ -126,16 +126,16 @@ class LocalAws:
         ]
 
     def events(self, stack: str, region: str | None = None, *, after: str = "") -> list[dict[str, Any]]:
-        """Return a stack's events, oldest first, by name or (deleted ones too) by id.
+        """Return a stack's events, oldest first. Deleted stacks are found by id only.
 
-        `after`: only those that came after the event of this id. Default: all.
+        `after`: only events after the one with this id. Default: all.
         """
         pages = self.client("cloudformation", region).get_paginator("describe_stack_events").paginate(StackName=stack)
         newest_first = (event for page in pages for event in page["StackEvents"])
         return list(takewhile(lambda event: event["EventId"] != after, newest_first))[::-1]
 
     def last_event(self, stack: str) -> str:
-        """Return the id of the newest event of a stack, by name."""
+        """Return the id of a stack's newest event."""
         return self.client("cloudformation").describe_stack_events(StackName=stack)["StackEvents"][0]["EventId"]
 
     def invoke(
@@ -143,28 +143,28 @@ class LocalAws:
     ) -> dict[str, Any]:
         """Run a deployed function with `event`, in a process with its role's credentials, and wait for it.
 
-        Returns `returned` (what its handler did), `ended_well`, `timed_out` and `log`. `checked`: IAM allows or denies
-        each of its calls, by action and resource, and every other call meanwhile; see `as_role`.
+        Returns `returned` (by its handler), `ended_well`, `timed_out` and `log`. `checked`: IAM allows or denies each
+        of its calls, by action and resource, and every other call during the run; see `as_role`.
         """
         requested = {"function": function_name, "event": event, "region": region or self.region, "checked": checked}
-        return self._ask("invoke", requested)
+        return self._post("invoke", requested)
 
     def deliver(self, function_name: str, *, region: str | None = None) -> list[dict[str, Any]]:
-        """Hand a function what waits in the queues that are mapped to it, batch by batch, as Lambda's pollers do.
+        """Pass the messages in the queues that are mapped to a function to it, batch by batch, as Lambda's pollers do.
 
-        What it does not report as failed is deleted from the queue; the rest stays there until its visibility timeout
-        has passed. Returns each run, as `invoke` does. What is delayed, or hidden, is not delivered.
+        Messages that it does not report as failed are deleted; the others stay in the queue until their visibility
+        timeout ends. Returns each run, as `invoke` does. Delayed or hidden messages are not delivered.
         """
         return QueueDelivery(self.client, self.invoke).deliver(function_name, region or self.region)
 
     def shorten_waits(self, seconds: float) -> None:
-        """Let no Wait state and no back-off of a state machine take longer than `seconds`."""
+        """Limit every Wait state and back-off of a state machine to `seconds`."""
         self._steer({"waits": seconds})
 
     def run_machine(self, state_machine_arn: str, given: Mapping[str, Any] | None = None) -> str:
-        """Start an execution of a state machine with an input (default `{}`); returns its ARN, immediately.
+        """Start an execution of a state machine with an input (default `{}`); return its ARN without waiting.
 
-        The interpreter is moto's; its calls come back here, signed with the machine's role.
+        The interpreter is moto's; its calls go to this emulator, signed with the state machine's role.
         """
         started = self.client("stepfunctions").start_execution(
             stateMachineArn=state_machine_arn, input=json.dumps({} if given is None else given)
@@ -176,8 +176,8 @@ class LocalAws:
     ) -> dict[str, Any]:
         """Change the status of a training job: nothing trains here, so no status changes by itself.
 
-        The service's event of it is put, too. `secondary`: default `status`. Returns the event's detail, which is what
-        DescribeTrainingJob returns, with times in milliseconds. Raises `HTTPError` when there is no such job.
+        The service's event is put, too. `secondary`: default `status`. Returns the event's detail:
+        DescribeTrainingJob's response with times in milliseconds. Raises `HTTPError` for an unknown job.
         """
         job = {"name": name, "status": status, "secondary": secondary, "reason": reason}
         reported = self._steer({"job": job, "region": region or self.region})
@@ -192,35 +192,35 @@ class LocalAws:
         return detail
 
     def refuse_training_jobs(self, code: str, *, times: int = 1, made: bool = False) -> None:
-        """Let the next `times` requests for a training job fail with an error of the service, e.g. `ResourceInUse`.
+        """Make the next `times` requests for a training job fail with an error of the service, e.g. `ResourceInUse`.
 
-        `made`: whether the job is created all the same, as when only the response is lost.
+        `made`: whether the job is created anyway, as if only the response was lost.
         """
         self._steer({"refusals": {"code": code, "times": times, "made": made}})
 
     def let_endpoints(self, *, interfaces_linger: bool = False, gone_is_an_error: bool = False) -> None:
-        """Let SageMaker and CloudFormation do with endpoints what no document rules out.
+        """Emulate behavior of SageMaker and CloudFormation with endpoints that no document excludes.
 
-        `interfaces_linger`: network interfaces outlive their endpoint, until this is called without it.
-        `gone_is_an_error`: a stack's endpoint that a user has deleted cannot be deleted by the stack.
+        `interfaces_linger`: network interfaces remain after their endpoint is deleted, until this is called without it.
+        `gone_is_an_error`: CloudFormation fails to delete an endpoint that a user has already deleted.
         """
         self._steer({"endpoints": {"interfaces_linger": interfaces_linger, "gone_is_an_error": gone_is_an_error}})
 
     def refuse_calls(
         self, code: str, *, service: str = "", operation: str = "", times: int = 1_000_000, message: str = ""
     ) -> None:
-        """Let the next `times` calls fail with an error of AWS, e.g. `ThrottlingException` or `ExpiredTokenException`.
+        """Make the next `times` calls fail with an error of AWS, e.g. `ThrottlingException` or `ExpiredTokenException`.
 
-        `service`: as it signs, e.g. `sagemaker`; default any. `operation`: e.g. `ListClusterNodes`; default any, and
-        always any of services whose operations show only in method and path (REST, e.g. S3). 0 `times` takes back what
-        was said of `code`.
+        `service`: its name in signatures, e.g. `sagemaker`; default any. `operation`: e.g. `ListClusterNodes`; default
+        any, and always any if only method and path identify operations (REST, e.g. S3). With `times` 0, earlier calls
+        of this method with `code` are cancelled.
         """
-        wish = {"code": code, "service": service, "operation": operation, "times": times, "message": message}
-        self._ask("refuse", wish)
+        request = {"code": code, "service": service, "operation": operation, "times": times, "message": message}
+        self._post("refuse", request)
 
     def report_prices(self, products: Sequence[Mapping[str, Any]]) -> None:
-        """Let AWS's Price List sell `products`: each with `service_code`, `attributes`, `unit`, and `usd` as text."""
-        self._ask("prices", {"products": list(products)})
+        """Add `products` to AWS's Price List: each with `service_code`, `attributes`, `unit`, and `usd` as text."""
+        self._post("prices", {"products": list(products)})
 
     def move_nodes(
         self,
@@ -232,22 +232,22 @@ class LocalAws:
         message: str = "",
         region: str | None = None,
     ) -> list[str]:
-        """Let nodes of a HyperPod cluster be in another status, e.g. `Failure`; returns their ids.
+        """Set the status of a HyperPod cluster's nodes, e.g. `Failure`; return their ids.
 
-        Default: all; of a `group`, or the one at `index` (from 0, in the order of their making).
+        Default: all nodes; or those of a `group`, or the one at `index` (from 0, in the order of creation).
         """
-        wish = {"cluster": cluster, "status": status, "group": group, "index": index, "message": message}
-        return self._steer({"nodes": {**wish, "add": 0, "remove": []}, "region": region or self.region})["ids"]
+        request = {"cluster": cluster, "status": status, "group": group, "index": index, "message": message}
+        return self._steer({"nodes": {**request, "add": 0, "remove": []}, "region": region or self.region})["ids"]
 
     def add_nodes(self, cluster: str, group: str, count: int, *, region: str | None = None) -> list[str]:
-        """Let a group of a HyperPod cluster have `count` nodes more, with addresses but no interfaces; returns ids."""
-        wish = {"cluster": cluster, "group": group, "add": count}
-        return self._steer({"nodes": wish, "region": region or self.region})["ids"]
+        """Add `count` nodes to a group of a HyperPod cluster, with IP addresses but no interfaces; return their ids."""
+        request = {"cluster": cluster, "group": group, "add": count}
+        return self._steer({"nodes": request, "region": region or self.region})["ids"]
 
     def remove_nodes(self, cluster: str, ids: Sequence[str], *, region: str | None = None) -> None:
-        """Let nodes of `add_nodes` be gone; the cluster replaces none."""
-        wish = {"cluster": cluster, "group": None, "add": 0, "remove": list(ids)}
-        self._steer({"nodes": wish, "region": region or self.region})
+        """Remove nodes of `add_nodes`; the cluster does not replace them."""
+        request = {"cluster": cluster, "group": None, "add": 0, "remove": list(ids)}
+        self._steer({"nodes": request, "region": region or self.region})
 
     def give_account(
         self,
@@ -258,12 +258,12 @@ class LocalAws:
         without_endpoints: Mapping[str, Sequence[str]] | None = None,
         region: str | None = None,
     ) -> None:
-        """Add capacity that the account was granted or has bought, which no API here offers, and let AZs lack services.
+        """Set quotas and bought capacity of the account, for which there is no API here, and services missing in AZs.
 
         `quotas`: by service and name, e.g. `{"sagemaker": {"ml.trn1.32xlarge for cluster usage": 4}}`. Plans and
-        reservations are what DescribeTrainingPlan and DescribeCapacityReservations say, times in ISO 8601.
-        `without_endpoints`: by AZ id, the services that AWS offers no interface endpoint of there, as named after
-        `com.amazonaws.<region>.`; what was said before is taken back.
+        reservations are as in DescribeTrainingPlan and DescribeCapacityReservations, times in ISO 8601.
+        `without_endpoints`: by AZ id, the services without interface endpoints there, named as after
+        `com.amazonaws.<region>.`; replaces earlier values.
         """
         given = {
             "quotas": quotas or {},
@@ -276,7 +276,7 @@ class LocalAws:
     def report_cluster_event(self, reported: Mapping[str, Any], *, region: str | None = None) -> None:
         """Record an event of a HyperPod cluster. `reported`: what DescribeClusterEvent returns (`EventDetails`).
 
-        EventBridge gets the event twice, and without the failure messages, as the service does.
+        EventBridge receives the event twice and without the failure messages, as from the service.
         """
         detail = self._steer({"event": reported, "region": region or self.region})
         event = {
@@ -288,26 +288,26 @@ class LocalAws:
         self.client("events", region).put_events(Entries=[event, event])
 
     def report_cluster_operation(self, reported: Mapping[str, Any], *, region: str | None = None) -> None:
-        """Let a HyperPod cluster have an operation: `reported` is what DescribeClusterOperation will say."""
+        """Add an operation of a HyperPod cluster: `reported` is the response of DescribeClusterOperation."""
         self._steer({"operation": reported, "region": region or self.region})
 
     def _steer(self, requested: Mapping[str, Any]) -> dict[str, Any]:
-        return self._ask("steer", requested)
+        return self._post("steer", requested)
 
-    def _ask(self, what: str, requested: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask the server itself, not one of its services."""
+    def _post(self, path: str, requested: Mapping[str, Any]) -> dict[str, Any]:
+        """Call the server itself, not one of its services."""
         request = Request(  # noqa: S310 - our own loopback URL
-            f"{self.endpoint}{OWN_PATH}{what}", data=json.dumps(requested).encode(), method="POST"
+            f"{self.endpoint}{OWN_PATH}{path}", data=json.dumps(requested).encode(), method="POST"
         )
         with urlopen(request) as answer:  # noqa: S310
             return json.loads(answer.read())
 
     @contextmanager
     def as_role(self, role_arn: str) -> Generator[Callable[..., Any]]:
-        """Act as a role: yields a function like `client` whose calls IAM allows or denies.
+        """Assume a role: yields a function like `client` whose calls IAM allows or denies.
 
-        Action and resource are checked, not conditions. While this lasts IAM checks every client of this server, so
-        use nothing else meanwhile, and leave it before the next deployment.
+        Action and resource are checked, not conditions. Inside the context IAM checks every client of this server, so
+        use no other client there, and leave the context before the next deployment.
         """
         answer = self.client("sts").assume_role(RoleArn=role_arn, RoleSessionName="local-aws")
         keys = answer["Credentials"]
@@ -322,7 +322,7 @@ class LocalAws:
             self._check_from("inf")
 
     def _check_from(self, request_count: str) -> None:
-        """Let IAM check every request after the next `request_count` ones."""
+        """Make IAM check every request after the next `request_count`."""
         request = Request(  # noqa: S310 - our own loopback URL
             f"{self.endpoint}/moto-api/reset-auth",
             data=request_count.encode(),
@@ -340,7 +340,7 @@ class LocalAws:
         settings = Config(
             s3={"addressing_style": "path"},
             retries={"max_attempts": 0},
-            user_agent="llm-fleet",  # the client's own takes a tenth of each call to put together
+            user_agent="llm-fleet",  # building the default one takes a tenth of each call
         )
         session: Any = self._session
         return session.client(

@@ -1,4 +1,4 @@
-"""What `python -m local.aws` understands."""
+"""The commands of `python -m local.aws`."""
 
 import argparse
 import logging
@@ -30,7 +30,7 @@ def _parser() -> argparse.ArgumentParser:
         command.set_defaults(run=_deploy if name == "deploy" else _destroy)
         if name == "destroy":
             command.add_argument("--unprotect", action="store_true", help="turn off termination protection first")
-    status = commands.add_parser("status", help="show the stacks and how real their resources are")
+    status = commands.add_parser("status", help="show the stacks and the level of each resource")
     _add_endpoint(status)
     status.set_defaults(run=_status)
     return parser
@@ -46,7 +46,7 @@ def _client(options: argparse.Namespace) -> Any:
     from local.aws.client import LocalAws
 
     if not options.endpoint:
-        raise SystemExit("no server: give --endpoint or set AWS_ENDPOINT_URL (python -m local.aws serve)")
+        raise SystemExit("no server: set --endpoint or AWS_ENDPOINT_URL (python -m local.aws serve)")
     return LocalAws(endpoint=options.endpoint, account=options.account, region=options.region)
 
 

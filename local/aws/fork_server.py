@@ -1,6 +1,7 @@
-"""Starts processes as forks of one that has imported and read what all of them need: each then takes a moment.
+"""Starts processes as forks of one that has already imported and read what they need, so each starts quickly.
 
-Servers are started like this, and Lambda functions: a run of tests starts dozens of the ones, hundreds of the others.
+Servers and Lambda functions are started like this: a run of the tests starts dozens of servers and hundreds of
+functions.
 """
 
 import atexit
@@ -18,7 +19,7 @@ _ROOT = Path(__file__).parents[2]
 
 
 class ForkServer:
-    """The process that forks, as its clients see it. It ends when all clients have ended."""
+    """A client of the process that forks. That process ends when all clients have ended."""
 
     def __init__(self, module: str, *arguments: str, environment: Mapping[str, str]) -> None:
         """Start it: a program that calls `fork_for_each_request`."""
@@ -30,16 +31,16 @@ class ForkServer:
         atexit.register(self._end)
 
     def fork(self, arguments: Sequence[str], environment: Mapping[str, str], files: Sequence[int]) -> int:
-        """Do the work with `arguments` in a fork that has this `environment`; returns its process id.
+        """Do the work with `arguments` in a fork that has this `environment`; return its process id.
 
-        `files`: its standard input, its standard output and error, and what it shall only hold open until it ends.
-        Any thread may call this, and so may forks of this process. Raises `RuntimeError` when there is no answer.
+        `files`: its standard input, its standard output and error, and files that it only keeps open until it ends.
+        Any thread, and forks of this process, can call this. Raises `RuntimeError` if there is no response.
         """
         request = os.memfd_create("request")
         answered, answer = os.pipe()
         os.write(request, json.dumps({"arguments": list(arguments), "environment": dict(environment)}).encode())
         try:
-            # One byte with its files is never mixed up with another one's.
+            # A message of one byte with its files is never mixed with another one.
             socket.send_fds(self._ours, [b"?"], [request, answer, *files])
         except OSError:
             pass
@@ -67,10 +68,10 @@ def fork_for_each_request(prepare: Callable[[], None], work: Callable[[list[str]
         return 0
     prepare()
     gc.collect()
-    gc.freeze()  # else the first search for garbage copies every page
+    gc.freeze()  # otherwise the first garbage collection copies every page
     while True:
         one, files, _, _ = socket.recv_fds(requested, 1, 8)
-        _bury()
+        _reap()
         if not one:
             return 0
         request, answer, *own = files
@@ -78,14 +79,14 @@ def fork_for_each_request(prepare: Callable[[], None], work: Callable[[list[str]
         if not process:
             requested.close()
             os.close(answer)
-            return work(_become(request, own))
+            return work(_set_up(request, own))
         os.write(answer, str(process).encode())
         for file in files:
             os.close(file)
 
 
-def _become(request: int, files: Sequence[int]) -> list[str]:
-    """Take environment and files from a request; return its arguments."""
+def _set_up(request: int, files: Sequence[int]) -> list[str]:
+    """Set environment and files from a request; return its arguments."""
     with open(request, "rb") as reported:
         reported.seek(0)
         wanted = json.load(reported)
@@ -99,8 +100,8 @@ def _become(request: int, files: Sequence[int]) -> list[str]:
     return wanted["arguments"]
 
 
-def _bury() -> None:
-    """Take leave of the forks that have ended."""
+def _reap() -> None:
+    """Reap the forks that have ended."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -40,9 +40,9 @@ class PriceList:
             return None
         requested = json.loads(body or "{}")
         if region not in _REGIONS:
-            return _refused(f"the Price List answers in {', '.join(_REGIONS)}, not in {region}")
+            return _rejected(f"the Price List answers in {', '.join(_REGIONS)}, not in {region}")
         if any(one["Type"] not in _FILTERS for one in requested.get("Filters", [])):
-            return _refused("a filter has a type that does not exist")
+            return _rejected("a filter has a type that does not exist")
         with self._lock:
             found = [one for one in self._products if _is_requested(one, requested)]
         begin, most = int(requested.get("NextToken") or 0), min(requested.get("MaxResults") or _MOST, _MOST)
@@ -50,7 +50,7 @@ class PriceList:
         return 200, page if begin + most >= len(found) else {**page, "NextToken": str(begin + most)}
 
 
-def _refused(message: str) -> tuple[int, dict[str, Any]]:
+def _rejected(message: str) -> tuple[int, dict[str, Any]]:
     return 400, {"__type": "InvalidParameterException", "message": message}
 
 

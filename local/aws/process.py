@@ -64,7 +64,7 @@ class ServerProcess:
             if self._has_ended(0.02) or time.monotonic() > deadline:
                 words = self.log[-2000:]
                 self.stop()
-                raise RuntimeError(f"the local emulation did not start:\n{words}")
+                raise RuntimeError(f"the AWS emulator did not start:\n{words}")
         return json.loads(ready.read_text(encoding="utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""Refuses calls before they reach a service: a throttled account, expired credentials, a denied action."""
+"""Lets calls fail before they reach a service: a throttled account, expired credentials, a denied action."""
 
 import json
 import re
@@ -19,13 +19,13 @@ _BAD_REQUEST = 400
 
 
 @dataclass(slots=True)
-class _Refusal:
-    """What is refused, and how often still."""
+class _Failure:
+    """The calls that fail, and how many more of them."""
 
     code: str
     message: str
     service: str
-    """As it signs, e.g. `sagemaker`; empty for any."""
+    """Its name in signatures, e.g. `sagemaker`; empty for any."""
     operation: str
     """E.g. `ListClusterNodes`; empty for any."""
     times: int
@@ -33,7 +33,7 @@ class _Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The message that the caller gets instead."""
+    """The response that the caller gets instead."""
 
     status: int
     body: bytes
@@ -42,46 +42,46 @@ class Answer:
 
 
 class RefusedCalls:
-    """The calls to refuse. Safe from several threads."""
+    """The calls that must fail. Thread-safe."""
 
     def __init__(self) -> None:
-        """Refuse nothing yet."""
+        """Let no call fail."""
         self._lock = Lock()
-        self._refusals: list[_Refusal] = []
+        self._failures: list[_Failure] = []
 
     def refuse(self, requested: Mapping[str, Any]) -> dict[str, Any]:
-        """Take one wish: `code`, `message`, `service`, `operation`, `times`; 0 times takes every such wish back."""
-        wish = _Refusal(
+        """Let calls fail: `code`, `message`, `service`, `operation`, `times` (0 cancels all failures with `code`)."""
+        failure = _Failure(
             requested["code"], requested["message"], requested["service"], requested["operation"], requested["times"]
         )
         with self._lock:
-            if wish.times:
-                self._refusals.append(wish)
+            if failure.times:
+                self._failures.append(failure)
             else:
-                self._refusals = [one for one in self._refusals if one.code != wish.code]
+                self._failures = [one for one in self._failures if one.code != failure.code]
         return {}
 
     @property
     def any(self) -> bool:
-        """Whether there is anything to refuse; the usual request need not be looked into."""
-        return bool(self._refusals)
+        """Whether any call must fail; if not, requests need not be parsed."""
+        return bool(self._failures)
 
     def answer(self, environ: Mapping[str, Any], body: str) -> Answer | None:
-        """Return the refusal of this request, `None` to let it pass."""
+        """Return the error response to this request; `None` lets it pass."""
         signed = service_of(environ.get("HTTP_AUTHORIZATION", ""))
         service, operation = signed[0] if signed else "", _operation(environ, body)
         with self._lock:
-            for wish in self._refusals:
-                if wish.service in ("", service) and wish.operation in ("", operation):
-                    wish.times -= 1
-                    if not wish.times:
-                        self._refusals.remove(wish)
-                    return _answer(wish, service, operation, environ)
+            for failure in self._failures:
+                if failure.service in ("", service) and failure.operation in ("", operation):
+                    failure.times -= 1
+                    if not failure.times:
+                        self._failures.remove(failure)
+                    return _answer(failure, service, operation, environ)
         return None
 
 
 def _operation(environ: Mapping[str, Any], body: str) -> str:
-    """Return the name of the operation; empty where it shows only in method and path (REST)."""
+    """Return the name of the operation; empty if only method and path identify it (REST)."""
     target: str = environ.get("HTTP_X_AMZ_TARGET", "")
     if target:
         return target.rpartition(".")[2]
@@ -89,22 +89,22 @@ def _operation(environ: Mapping[str, Any], body: str) -> str:
     return in_path[1] if in_path else parse_qs(body).get("Action", [""])[0]
 
 
-def _answer(wish: _Refusal, service: str, operation: str, environ: Mapping[str, Any]) -> Answer:
-    status = _STATUS.get(wish.code, _BAD_REQUEST)
-    message = wish.message or f"{service}:{operation} is refused in this test"
+def _answer(failure: _Failure, service: str, operation: str, environ: Mapping[str, Any]) -> Answer:
+    status = _STATUS.get(failure.code, _BAD_REQUEST)
+    message = failure.message or f"{service}:{operation} is rejected in this test"
     if environ.get("HTTP_SMITHY_PROTOCOL"):
         headers = (("smithy-protocol", "rpc-v2-cbor"),)
-        return Answer(status, _cbor({"__type": wish.code, "message": message}), _CBOR, headers)
+        return Answer(status, _cbor({"__type": failure.code, "message": message}), _CBOR, headers)
     if service == "ec2":
-        body = f"<Response><Errors><Error>{_xml(wish.code, message)}</Error></Errors></Response>"
+        body = f"<Response><Errors><Error>{_xml(failure.code, message)}</Error></Errors></Response>"
         return Answer(status, body.encode(), _XML)
     if service == "s3":
-        return Answer(status, f"<Error>{_xml(wish.code, message)}</Error>".encode(), _XML)
+        return Answer(status, f"<Error>{_xml(failure.code, message)}</Error>".encode(), _XML)
     if str(environ.get("CONTENT_TYPE", "")).startswith("application/x-www-form-urlencoded"):
-        body = f"<ErrorResponse><Error><Type>Sender</Type>{_xml(wish.code, message)}</Error></ErrorResponse>"
+        body = f"<ErrorResponse><Error><Type>Sender</Type>{_xml(failure.code, message)}</Error></ErrorResponse>"
         return Answer(status, body.encode(), _XML)
-    body = json.dumps({"__type": wish.code, "message": message})
-    return Answer(status, body.encode(), _JSON, (("x-amzn-errortype", wish.code),))
+    body = json.dumps({"__type": failure.code, "message": message})
+    return Answer(status, body.encode(), _JSON, (("x-amzn-errortype", failure.code),))
 
 
 def _xml(code: str, message: str) -> str:

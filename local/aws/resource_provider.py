@@ -62,11 +62,11 @@ class ReplacementNeeded(Exception):
 
 
 class ResourceFailed(Exception):
-    """The service refused; the message is what the user reads in the stack's events."""
+    """The service rejected; the message is what the user reads in the stack's events."""
 
 
 class NothingChanged(ResourceFailed):
-    """Raised by `update` when it refuses before it has changed anything: there is nothing to roll back then."""
+    """Raised by `update` when it rejects before it has changed anything: there is nothing to roll back then."""
 
 
 class ResourceProvider(Protocol):
@@ -93,7 +93,7 @@ class ResourceProvider(Protocol):
     def create(self, request: Request) -> Created:
         """Create the resource.
 
-        Raises `ResourceFailed` when the service refuses; then it must leave nothing behind.
+        Raises `ResourceFailed` when the service rejects; then it must leave nothing behind.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""One port for everything: CloudFormation to ours, questions about the emulation to ours, the rest to moto."""
+"""One port for everything: CloudFormation to ours, questions about the AWS emulator to ours, the rest to moto."""
 
 import io
 import json
@@ -51,9 +51,9 @@ class Router:
         path = environ.get("PATH_INFO", "")
         if path.startswith(OWN_PATH):
             return self._own(path.removeprefix(OWN_PATH), environ, start_response)
-        refused = self._refused.answer(environ, self._read(environ)) if self._refused.any else None
-        if refused is not None:
-            return respond(start_response, refused.status, refused.body, refused.content_type, refused.headers)
+        rejected = self._refused.answer(environ, self._read(environ)) if self._refused.any else None
+        if rejected is not None:
+            return respond(start_response, rejected.status, rejected.body, rejected.content_type, rejected.headers)
         if self._is_form(environ):
             body = self._read(environ)
             if is_cloudformation(environ, body):
@@ -76,7 +76,7 @@ class Router:
             return self._services(environ, start_response)
         except NotImplementedError as error:
             _LOG.warning("not emulated: %s", error)
-            content = json.dumps({"__type": "NotImplemented", "message": f"{error} in this emulation"})
+            content = json.dumps({"__type": "NotImplemented", "message": f"{error} in the AWS emulator"})
             return respond(start_response, 501, content.encode(), _JSON)
 
     def _own(self, name: str, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         signal.signal(number, lambda number, frame: stop.set())
     server = LocalServer(port=options.port, account=options.account, region=options.region)
     server.start()
-    print("# an emulation of AWS on this machine; nothing below reaches AWS")
+    print("# an AWS emulator on this machine; nothing below reaches AWS")
     for name, value in server.environment.items():
         print(f"export {name}={value}")
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Moves what does not move by itself in the emulation: training jobs, clusters, and the time that machines wait."""
+"""Moves what does not move by itself in the AWS emulator: training jobs, clusters, and the time that machines wait."""
 
 import json
 from typing import Any

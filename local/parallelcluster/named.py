@@ -1,4 +1,4 @@
-"""What a configuration names of AWS: it is read as YAML, so that also one that the loader refuses can be read.
+"""What a configuration names of AWS: it is read as YAML, so that also one that the loader rejects can be read.
 
 The oracle's process and the AWS emulator both use it.
 """

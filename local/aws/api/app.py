@@ -1,6 +1,6 @@
 """The WSGI application that answers CloudFormation's requests.
 
-Source: emulation, operations that are not served are refused by name
+Source: emulation, operations that are not served are rejected by name
 """
 
 import logging
@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 from local.aws.api import change_set_actions, stack_actions, template_actions
 from local.aws.api.protocol import VERSION, operation_of, read_request, service_model, write_error, write_response
 from local.aws.stacks.engine import CloudFormation
-from local.aws.stacks.errors import RequestRefused
+from local.aws.stacks.errors import RequestRejected
 from local.aws.stacks.proposal import CapabilityMissing
 from local.aws.template.values import TemplateError
 
@@ -42,47 +42,47 @@ ACTIONS: Mapping[str, Action] = {
     "GetTemplate": template_actions.get_template,
     "GetTemplateSummary": template_actions.get_template_summary,
     "ValidateTemplate": template_actions.validate_template,
-    # The CDK CLI queries hooks. None run here, so none ever fails a change set.
+    # The CDK CLI lists hooks. No hook runs here, so none fails a change set.
     "ListHookResults": lambda engine, region, params: {"HookResults": []},
 }
-"""What is answered; every other operation is refused by name."""
+"""The supported operations; every other one is rejected by name."""
 
 
 def service_of(authorization: str) -> tuple[str, str] | None:
-    """Return service and region of a signed request, `None` when it is not signed so."""
+    """Return service and region of a signed request; `None` for other requests."""
     match = _SCOPE.search(authorization)
     return (match["service"], match["region"]) if match else None
 
 
 class CloudFormationApp:
-    """Answers one request after the other; safe to call from several threads."""
+    """Answers CloudFormation's requests. Thread-safe."""
 
     def __init__(self, engine: CloudFormation) -> None:
-        """Answer for `engine`."""
+        """Serve the stacks of `engine`."""
         self._engine = engine
 
     def answer(self, body: str, region: str) -> tuple[int, bytes]:
-        """Return HTTP status and XML for a form."""
+        """Return the HTTP status and the XML response to a form."""
         form = dict(parse_qsl(body, keep_blank_values=True))
         try:
             operation = operation_of(form)
             if operation.name not in ACTIONS:
-                raise RequestRefused("InvalidAction", f"{operation.name} is not supported by this emulation")
+                raise RequestRejected("InvalidAction", f"{operation.name} is not supported by the AWS emulator")
             result = ACTIONS[operation.name](self._engine, region, read_request(form, operation))
             return 200, write_response(operation, result)
-        except RequestRefused as refused:
-            return _status(refused.code), write_error(refused.code, str(refused))
+        except RequestRejected as rejected:
+            return _status(rejected.code), write_error(rejected.code, str(rejected))
         except CapabilityMissing as missing:
             return 400, write_error("InsufficientCapabilitiesException", str(missing))
         except TemplateError as error:
             return 400, write_error("ValidationError", str(error))
         except Exception as error:
             _LOG.exception("request failed: %s", form.get("Action"))
-            return 500, write_error("InternalFailure", f"Internal failure of the emulation: {error!r}")
+            return 500, write_error("InternalFailure", f"Internal failure of the AWS emulator: {error!r}")
 
 
 def is_cloudformation(environ: Mapping[str, Any], body: str) -> bool:
-    """Return whether a request is for CloudFormation: by its signature, else by its API version."""
+    """Return whether a request is for CloudFormation, by its signature or its API version."""
     signed = service_of(environ.get("HTTP_AUTHORIZATION", ""))
     if signed is not None:
         return signed[0] == "cloudformation"
@@ -96,7 +96,7 @@ def respond(
     kind: str = "text/xml",
     headers: Iterable[tuple[str, str]] = (),
 ) -> Iterable[bytes]:
-    """Send an answer, with more `headers` next to those of every answer."""
+    """Send a response, with more `headers` in addition to those of every response."""
     start_response(f"{status} -", [("Content-Type", kind), ("Content-Length", str(len(content))), *headers])
     return [content]
 

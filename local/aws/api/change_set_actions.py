@@ -20,8 +20,8 @@ _NOT_HERE = ("ResourcesToImport", "DeploymentMode")
 def create_change_set(engine: CloudFormation, region: str, params: Params) -> dict[str, Any]:
     """CreateChangeSet. Imports of existing resources and drift are not emulated.
 
-    `ImportExistingResources` (the CLI sets it to bootstrap) is accepted: a resource that exists already then fails on
-    creation, as it does without the flag.
+    `ImportExistingResources` (the CLI sets it to bootstrap) is accepted: an existing resource then fails on creation,
+    as without the flag.
 
     Source: emulation, nothing is imported here and nothing drifts
     Source: model botocore cloudformation OnStackFailure ("only valid when the ChangeSetType parameter
@@ -29,7 +29,7 @@ def create_change_set(engine: CloudFormation, region: str, params: Params) -> di
     """
     requested = [name for name in _NOT_HERE if params.get(name)]
     if requested:
-        raise invalid(f"{', '.join(requested)}: not supported by this emulation")
+        raise invalid(f"{', '.join(requested)}: not supported by the AWS emulator")
     before = engine.registry.find(region, params["StackName"])
     kind = params.get("ChangeSetType", "UPDATE")
     if params.get("OnStackFailure") == "DELETE" and kind != "CREATE":

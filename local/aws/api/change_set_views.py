@@ -10,7 +10,7 @@ from local.aws.template.values import UNKNOWN, Marker, as_text
 
 
 def change_set_view(stack: Stack, change_set: ChangeSet, changes: list[Change], *, values: bool) -> dict[str, Any]:
-    """Return what DescribeChangeSet shows; `values` adds property values before and after."""
+    """Return DescribeChangeSet's response; `values` adds property values before and after."""
     return {
         **change_set_summary(stack, change_set),
         "Parameters": [
@@ -28,7 +28,7 @@ def change_set_view(stack: Stack, change_set: ChangeSet, changes: list[Change], 
 
 
 def change_set_summary(stack: Stack, change_set: ChangeSet) -> dict[str, Any]:
-    """Return a member of ListChangeSets."""
+    """Return an item of ListChangeSets."""
     return {
         "StackId": stack.stack_id,
         "StackName": stack.name,

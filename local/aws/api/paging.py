@@ -1,4 +1,4 @@
-"""Pages of lists: a token is the key of the last item given, so that new items do not shift the pages.
+"""Pages of lists: a token is the key of the last returned item, so new items do not shift the pages.
 
 Source: model botocore cloudformation NextToken
 """
@@ -15,7 +15,7 @@ PAGE_SIZE = 100
 def page(
     items: Sequence[_Item], token: str | None, *, key: Callable[[_Item], str], size: int = PAGE_SIZE
 ) -> tuple[list[_Item], str | None]:
-    """Return one page and the token of the next, `None` at the end. Raises `RequestRefused` for an unknown token."""
+    """Return one page and the token of the next, `None` at the end. Raises `RequestRejected` for an unknown token."""
     start = 0
     if token:
         start = next((index + 1 for index, item in enumerate(items) if key(item) == token), -1)
@@ -26,5 +26,5 @@ def page(
 
 
 def with_token(result: dict[str, Any], token: str | None) -> dict[str, Any]:
-    """Return `result` with the token of the next page, where there is one."""
+    """Return `result` with the token of the next page, if there is one."""
     return {**result, "NextToken": token} if token else result

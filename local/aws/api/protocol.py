@@ -12,7 +12,7 @@ import botocore.loaders
 from botocore.model import ListShape, MapShape, OperationModel, ServiceModel, Shape, StructureShape
 from botocore.validate import ParamValidator
 
-from local.aws.stacks.errors import RequestRefused, invalid
+from local.aws.stacks.errors import RequestRejected, invalid
 
 VERSION = "2010-05-15"
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -26,20 +26,20 @@ def service_model() -> ServiceModel:
 
 
 def operation_of(form: Mapping[str, str]) -> OperationModel:
-    """Return the operation that a request names. Raises `RequestRefused`.
+    """Return the operation that a request names. Raises `RequestRejected`.
 
     Source: recorded ansible/ansible#44505, code of the error (2018-08-22)
     """
     name = form.get("Action", "")
     if name not in service_model().operation_names:
-        raise RequestRefused("InvalidAction", f"Could not find operation {name} for version {VERSION}")
+        raise RequestRejected("InvalidAction", f"Could not find operation {name} for version {VERSION}")
     return service_model().operation_model(name)
 
 
 def read_request(form: Mapping[str, str], operation: OperationModel) -> dict[str, Any]:
-    """Return the members of a request, typed as the model says. Raises `RequestRefused` for what it forbids.
+    """Return the members of a request with the types of the model. Raises `RequestRejected` if the model forbids one.
 
-    Source: emulation, the request is held to botocore's model by botocore
+    Source: emulation, botocore validates the request against its model
     """
     shape = operation.input_shape
     if shape is None:
@@ -90,7 +90,7 @@ def _read_map(form: Mapping[str, str], prefix: str, shape: MapShape) -> dict[str
 
 
 def write_response(operation: OperationModel, result: Mapping[str, Any]) -> bytes:
-    """Return the XML of an answer. Members that the model does not have raise `KeyError`: an error of ours."""
+    """Return the XML of a response. Members that the model does not have raise `KeyError`: an error in the emulator."""
     root = ElementTree.Element(f"{operation.name}Response", xmlns=str(service_model().metadata["xmlNamespace"]))
     shape = operation.output_shape
     if isinstance(shape, StructureShape):
@@ -101,7 +101,7 @@ def write_response(operation: OperationModel, result: Mapping[str, Any]) -> byte
 
 
 def write_error(code: str, message: str) -> bytes:
-    """Return the XML of a refusal."""
+    """Return the XML of an error response."""
     root = ElementTree.Element("ErrorResponse", xmlns=str(service_model().metadata["xmlNamespace"]))
     error = ElementTree.SubElement(root, "Error")
     for name, text in (("Type", "Sender"), ("Code", code), ("Message", message)):
@@ -132,5 +132,5 @@ def _write(element: ElementTree.Element, value: Any, shape: Shape) -> None:
 
 
 def _printable(text: str) -> str:
-    """XML 1.0 has no control characters; an error text from elsewhere may have some."""
+    """Remove control characters, which XML 1.0 does not allow; texts of other programs can contain some."""
     return _CONTROL.sub("?", text)

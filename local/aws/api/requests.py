@@ -1,4 +1,4 @@
-"""What the members of a request mean: the template, its parameters, tags."""
+"""Reads the template, its parameters and tags from a request."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ _MAX_OBJECT_BYTES = 1_048_576
 
 
 def template_body(engine: CloudFormation, region: str, params: Mapping[str, Any], stack: Stack | None = None) -> str:
-    """Return the template's text, from wherever the request has it. Raises `RequestRefused` or `TemplateError`.
+    """Return the template's text, from the body, a URL or the stack. Raises `RequestRejected` or `TemplateError`.
 
     Source: recorded localstack/localstack api/test_update_stack test_no_template_error (2022-11-21)
     Source: model botocore cloudformation UsePreviousTemplate ("You must specify only one")
@@ -33,7 +33,7 @@ def template_body(engine: CloudFormation, region: str, params: Mapping[str, Any]
 
 
 def proposal(engine: CloudFormation, region: str, params: Mapping[str, Any], stack: Stack | None) -> Proposal:
-    """Return what the request wants a stack to be; what it leaves out stays as `stack` has it."""
+    """Return the requested definition of a stack; missing members keep the values of `stack`."""
     before = stack.definition if stack else None
     tags = params.get("Tags")
     arns = params.get("NotificationARNs")

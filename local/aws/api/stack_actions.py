@@ -97,10 +97,10 @@ def describe_stack_events(engine: CloudFormation, region: str, params: Params) -
 
 
 def describe_events(engine: CloudFormation, region: str, params: Params) -> dict[str, Any]:
-    """DescribeEvents: of a change set, why it was refused; of a stack, its history.
+    """DescribeEvents: of a change set, the errors of its template; of a stack, its history.
 
     Source: model botocore cloudformation DescribeEvents ("One of ChangeSetName, OperationId or StackName")
-    Source: emulation, an operation is looked for in its stack
+    Source: emulation, an operation is searched in its stack
     """
     if params.get("ChangeSetName"):
         stack, change_set = find_change_set(engine, region, params["ChangeSetName"], params.get("StackName"))
@@ -136,7 +136,7 @@ def describe_events(engine: CloudFormation, region: str, params: Params) -> dict
 
 
 def describe_stack_resources(engine: CloudFormation, region: str, params: Params) -> dict[str, Any]:
-    """DescribeStackResources: of one stack, or of the stack that owns a physical id.
+    """DescribeStackResources: of a stack, or of the stack that owns a physical id.
 
     Source: model botocore cloudformation DescribeStackResources ("A ValidationError is returned if you specify both")
     """

@@ -25,7 +25,7 @@ def get_template(engine: CloudFormation, region: str, params: Params) -> dict[st
 
 
 def get_template_summary(engine: CloudFormation, region: str, params: Params) -> dict[str, Any]:
-    """GetTemplateSummary, of a template or of a stack's. Resource identifiers (for imports) are not reported."""
+    """GetTemplateSummary, of a template or of a stack's template. Resource identifiers (for imports) are missing."""
     template = _template(engine, region, params)
     return {
         **_summary(template),

@@ -7,7 +7,7 @@ from local.aws.stacks.stack import Event, Stack, StackResource
 
 
 def stack_view(stack: Stack) -> dict[str, Any]:
-    """Return a member of DescribeStacks."""
+    """Return an item of DescribeStacks."""
     definition = stack.definition
     return {
         "StackId": stack.stack_id,
@@ -48,7 +48,7 @@ def stack_view(stack: Stack) -> dict[str, Any]:
 
 
 def stack_summary(stack: Stack) -> dict[str, Any]:
-    """Return a member of ListStacks."""
+    """Return an item of ListStacks."""
     return {
         "StackId": stack.stack_id,
         "StackName": stack.name,
@@ -64,7 +64,7 @@ def stack_summary(stack: Stack) -> dict[str, Any]:
 
 
 def resource_view(stack: Stack, resource: StackResource) -> dict[str, Any]:
-    """Return a member of DescribeStackResources."""
+    """Return an item of DescribeStackResources."""
     return {
         "StackName": stack.name,
         "StackId": stack.stack_id,
@@ -78,14 +78,14 @@ def resource_view(stack: Stack, resource: StackResource) -> dict[str, Any]:
 
 
 def resource_detail(stack: Stack, resource: StackResource) -> dict[str, Any]:
-    """Return what DescribeStackResource shows."""
+    """Return DescribeStackResource's detail."""
     view = resource_view(stack, resource)
     view["LastUpdatedTimestamp"] = view.pop("Timestamp")
     return {**view, "Metadata": json.dumps(resource.metadata) if resource.metadata else None}
 
 
 def resource_summary(resource: StackResource) -> dict[str, Any]:
-    """Return a member of ListStackResources."""
+    """Return an item of ListStackResources."""
     return {
         "LogicalResourceId": resource.logical_id,
         "PhysicalResourceId": resource.physical_id or None,
@@ -97,7 +97,7 @@ def resource_summary(resource: StackResource) -> dict[str, Any]:
 
 
 def event_view(stack: Stack, event: Event) -> dict[str, Any]:
-    """Return a member of DescribeStackEvents."""
+    """Return an item of DescribeStackEvents."""
     return {
         "StackId": stack.stack_id,
         "EventId": event.event_id,
@@ -114,7 +114,7 @@ def event_view(stack: Stack, event: Event) -> dict[str, Any]:
 
 
 def operation_event(stack: Stack, event: Event) -> dict[str, Any]:
-    """Return a member of DescribeEvents about work on a resource."""
+    """Return an item of DescribeEvents about a resource."""
     view = event_view(stack, event)
     del view["StackName"]
     return {**view, "EventType": "STACK_EVENT"}

@@ -1,1 +1,1 @@
-"""Deploys what `cdk synth` wrote, without the CDK CLI."""
+"""Deploys a cloud assembly (the output of `cdk synth`) without the CDK CLI."""

@@ -17,22 +17,22 @@ ClientOf = Callable[[str, str], Any]
 
 _FIRST_POLL_SECONDS = 0.05
 _LAST_POLL_SECONDS = 0.3
-"""A status query costs the server as much as a resource does: a long deployment is polled less and less often."""
+"""Seconds between status queries. A query takes the server as long as a resource, so polling becomes less frequent."""
 _CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
 
 
 class AssemblyDeployer:
-    """Does for an assembly what `cdk deploy --all` and `cdk destroy --all` do, in one account."""
+    """Deploys and destroys an assembly in one account, as `cdk deploy --all` and `cdk destroy --all` do."""
 
     def __init__(self, client: ClientOf, *, endpoint: str, account: str, region: str) -> None:
-        """Work through boto3 clients."""
+        """Use boto3 clients."""
         self._client = client
         self._endpoint = endpoint
         self._account = account
         self._region = region
 
     def deploy(self, assembly: Path, *, only: Collection[str] | None = None) -> DeploymentReport:
-        """Upload assets and create or update each stack, and stop at the first that fails.
+        """Upload assets, and create or update each stack; stop at the first failure.
 
         `only`: names of stacks, as `cdk deploy --exclusively NAME…` takes them. Default: all.
         """
@@ -48,10 +48,10 @@ class AssemblyDeployer:
         return DeploymentReport(stacks=tuple(reports))
 
     def destroy(self, assembly: Path, *, unprotect: bool = False) -> DeploymentReport:
-        """Delete each stack, the last deployed first, and stop at the first that fails.
+        """Delete each stack in reverse order of deployment; stop at the first failure.
 
-        `unprotect`: turn off termination protection first. By default a protected stack is refused, as `cdk destroy`
-        has no way around it.
+        `unprotect`: turn off termination protection first. By default, deleting a protected stack fails, as with
+        `cdk destroy`.
         """
         reports: list[StackReport] = []
         for stack in reversed(stacks_of(assembly, account=self._account, region=self._region)):
@@ -95,11 +95,11 @@ class AssemblyDeployer:
         return report
 
     def _can_be_skipped(self, stack: AssemblyStack, before: Any) -> bool:
-        """Return whether the CDK CLI would skip the stack: it would send nothing that differs.
+        """Return whether the CDK CLI would skip the stack, because nothing differs.
 
         Source: code of the CDK CLI 2.1148.1, canSkipDeploy
         """
-        if before["StackStatus"].endswith("FAILED") or self._is_protected_otherwise(stack, before):
+        if before["StackStatus"].endswith("FAILED") or self._protection_differs(stack, before):
             return False
         if {tag["Key"]: tag["Value"] for tag in before.get("Tags", [])} != dict(stack.tags):
             return False
@@ -108,17 +108,17 @@ class AssemblyDeployer:
         return deployed == json.loads(stack.template.read_text(encoding="utf-8"))
 
     def _protect(self, stack: AssemblyStack, before: Any) -> None:
-        """Switch termination protection to what the assembly says.
+        """Set termination protection as in the assembly.
 
         Source: code of the CDK CLI 2.1148.1, updateTerminationProtection: after an update, and where there is none
         """
-        if self._is_protected_otherwise(stack, before):
+        if self._protection_differs(stack, before):
             self._client("cloudformation", stack.region).update_termination_protection(
                 StackName=stack.name, EnableTerminationProtection=stack.termination_protection
             )
 
     @staticmethod
-    def _is_protected_otherwise(stack: AssemblyStack, before: Any) -> bool:
+    def _protection_differs(stack: AssemblyStack, before: Any) -> bool:
         return bool(before.get("EnableTerminationProtection")) != stack.termination_protection
 
     def _destroy(self, stack: AssemblyStack) -> StackReport:

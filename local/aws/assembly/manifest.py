@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileAsset:
-    """A file, or a directory to be zipped, and where it goes."""
+    """A file, or a directory to be zipped, and its destination."""
 
     path: Path
     zipped: bool
@@ -35,10 +35,10 @@ class AssemblyStack:
 
 
 def stacks_of(assembly: Path, *, account: str, region: str) -> list[AssemblyStack]:
-    """Return the stacks so that each comes after those it needs; stages are looked into.
+    """Return the stacks, also those in stages, each after its dependencies.
 
-    `account` and `region` replace those that the app leaves open. Raises `ValueError` for what cannot be deployed
-    here (container image assets).
+    `account` and `region` are used where the app does not set them. Raises `ValueError` for assets that cannot be
+    deployed here (container images).
     """
     manifest = json.loads((assembly / "manifest.json").read_text(encoding="utf-8"))
     artifacts: dict[str, dict[str, Any]] = manifest.get("artifacts", {})
@@ -66,7 +66,7 @@ def _stack(
         "AWS::Partition": "aws",
     }
     if where["AWS::AccountId"] != account:
-        raise ValueError(f"{name} is for account {own_account}, but the local one is {account}")
+        raise ValueError(f"{name} is for account {own_account}, but the AWS emulator has account {account}")
     manifests = [artifacts[need] for need in body.get("dependencies", []) if _is_asset_manifest(artifacts.get(need))]
     url = properties.get("stackTemplateAssetObjectUrl")
     return AssemblyStack(
@@ -88,7 +88,7 @@ def _is_asset_manifest(artifact: dict[str, Any] | None) -> bool:
 def _assets(assembly: Path, file: str, where: Mapping[str, str]) -> Iterator[FileAsset]:
     manifest = json.loads((assembly / file).read_text(encoding="utf-8"))
     if manifest.get("dockerImages"):
-        raise ValueError(f"{file} has container images; this emulation has no registry to push them to")
+        raise ValueError(f"{file} has container images; the AWS emulator has no registry to push them to")
     for entry in manifest.get("files", {}).values():
         if "path" not in entry["source"]:
             raise ValueError(f"{file} has an asset that a command creates; only files and directories are uploaded")

@@ -1,4 +1,4 @@
-"""What a deployment did."""
+"""Results of a deployment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackReport:
-    """One stack's end."""
+    """The result for one stack."""
 
     name: str
     region: str
@@ -15,13 +15,13 @@ class StackReport:
     """False when there was nothing to do."""
     outputs: Mapping[str, str] = field(default_factory=dict[str, str])
     failures: tuple[str, ...] = ()
-    """Of a failed operation: each resource that failed, with its reason, first one first."""
+    """The failed resources with their reasons, in the order of time."""
 
     @property
     def succeeded(self) -> bool:
         """Whether the stack is in the requested state."""
         done = self.status in ("CREATE_COMPLETE", "UPDATE_COMPLETE", "DELETE_COMPLETE")
-        # Also a stack that was rolled back to the requested template, and was therefore skipped.
+        # Also a stack that was rolled back to the requested template and therefore skipped.
         rolled_back_before = self.status == "UPDATE_ROLLBACK_COMPLETE" and not self.changed
         return not self.failures and (done or rolled_back_before)
 
@@ -33,7 +33,7 @@ class StackReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentReport:
-    """All stacks of an assembly, in the order of the work. After a failure the rest is not deployed."""
+    """The stacks of an assembly in the order of deployment. After a failure the others are not deployed."""
 
     stacks: tuple[StackReport, ...]
 
@@ -44,7 +44,7 @@ class DeploymentReport:
 
     @property
     def changed(self) -> bool:
-        """Whether anything had to be done."""
+        """Whether any stack was changed."""
         return any(stack.changed for stack in self.stacks)
 
     def outputs(self, stack_name: str) -> Mapping[str, str]:
@@ -55,4 +55,4 @@ class DeploymentReport:
         raise KeyError(stack_name)
 
     def __str__(self) -> str:
-        return "\n".join(["in the local emulation:", *map(str, self.stacks)])
+        return "\n".join(["in the AWS emulator:", *map(str, self.stacks)])

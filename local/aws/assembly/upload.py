@@ -1,4 +1,4 @@
-"""Puts file assets into their buckets."""
+"""Uploads file assets."""
 
 import io
 import zipfile
@@ -10,11 +10,11 @@ from botocore.exceptions import ClientError
 from local.aws.assembly.manifest import FileAsset
 
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)
-"""The oldest time that a zip file can hold: equal content gives equal bytes."""
+"""The oldest time in a zip file; constant, so that equal content gives equal bytes."""
 
 
 def upload(asset: FileAsset, s3: Any) -> bool:
-    """Upload an asset unless it exists; `True` when it was uploaded. Raises `ClientError` without the bucket."""
+    """Upload an asset unless it exists; return whether it was uploaded. Raises `ClientError` without the bucket."""
     try:
         s3.head_object(Bucket=asset.bucket, Key=asset.key)
     except ClientError as error:
@@ -28,7 +28,7 @@ def upload(asset: FileAsset, s3: Any) -> bool:
 
 
 def zip_directory(directory: Path) -> bytes:
-    """Return a zip of a directory's files, with their modes and without their times."""
+    """Return a zip file of a directory, with file modes and without times."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(item for item in directory.rglob("*") if item.is_file()):

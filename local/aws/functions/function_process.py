@@ -57,7 +57,7 @@ class FunctionProcess:
         """
         reported = self._services.call("lambda", region, "GetFunction", {"FunctionName": function_arn})
         function: dict[str, Any] = reported["Configuration"]
-        _refuse_unserved(function)
+        _reject_unserved(function)
         seconds = int(function.get("Timeout", 3))
         with tempfile.TemporaryDirectory(prefix="local-aws-lambda-") as folder:
             task = Path(folder, "task")
@@ -116,13 +116,13 @@ class FunctionProcess:
         }
 
 
-def _refuse_unserved(function: Mapping[str, Any]) -> None:
+def _reject_unserved(function: Mapping[str, Any]) -> None:
     # Source: emulation, Python without layers is what runs here
     runtime = str(function.get("Runtime"))
     if not runtime.startswith("python"):
-        raise ResourceFailed(f"{function['FunctionName']}: this emulation runs Python functions only, not {runtime}")
+        raise ResourceFailed(f"{function['FunctionName']}: the AWS emulator runs Python functions only, not {runtime}")
     if function.get("Layers"):
-        raise ResourceFailed(f"{function['FunctionName']}: this emulation runs no layers")
+        raise ResourceFailed(f"{function['FunctionName']}: the AWS emulator runs no layers")
 
 
 def _unpack(function_arn: str, region: str, account: str, task: Path) -> None:

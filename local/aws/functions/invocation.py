@@ -17,7 +17,7 @@ from local.aws.resources.services import Services
 
 
 class Invocation:
-    """Invokes functions of the emulation at one endpoint."""
+    """Invokes functions of the AWS emulator at one endpoint."""
 
     def __init__(self, endpoint: str, account: str) -> None:
         """Run what is deployed there."""

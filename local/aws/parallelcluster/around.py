@@ -83,7 +83,7 @@ class _Look:
         self._region = region
 
     def ask(self, service: str, operation: str, params: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the answer; `None` when the service refuses, as it does for a missing resource."""
+        """Return the answer; `None` when the service rejects, as it does for a missing resource."""
         try:
             return self._services.call(service, self._region, operation, params)
         except ResourceFailed:

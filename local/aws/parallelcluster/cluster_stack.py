@@ -7,7 +7,7 @@ from typing import Any, cast
 from botocore.exceptions import ClientError
 
 from local.aws.parallelcluster.cluster_template import cluster_template, new_log_group
-from local.aws.parallelcluster.handed_over import Refused
+from local.aws.parallelcluster.handed_over import Rejected
 from local.aws.resources.services import Services
 
 VERSION_TAG = "parallelcluster:version"
@@ -43,12 +43,12 @@ class ClusterStack:
         return tags.get(VERSION_TAG)
 
     def create(self, configuration: Mapping[str, Any], version: str, *, rolls_back: bool) -> None:
-        """Create it and wait. Raises `Refused` when it cannot be made.
+        """Create it and wait. Raises `Rejected` when it cannot be made.
 
         Source: code of ParallelCluster 3.16.1, pcluster/models/cluster.py, Cluster._validate_no_existing_stack
         """
         if self.describe():
-            raise Refused(f"Cluster {self._name} already exists.")
+            raise Rejected(f"Cluster {self._name} already exists.")
         body = cluster_template(configuration, version=version, log_group=new_log_group(self._name))
         on_failure = "ROLLBACK" if rolls_back else "DO_NOTHING"
         self._client.create_stack(
@@ -57,7 +57,7 @@ class ClusterStack:
         self._wait("CREATE_COMPLETE")
 
     def update(self, configuration: Mapping[str, Any], version: str) -> None:
-        """Update it and wait. Raises `Refused` when that fails.
+        """Update it and wait. Raises `Rejected` when that fails.
 
         Source: code of ParallelCluster 3.16.1, pcluster/models/cluster.py, Cluster.update
         Source: emulation, a change of what only real clusters have leaves the stand-ins' stack as it is
@@ -67,7 +67,7 @@ class ClusterStack:
             self._client.update_stack(StackName=self._name, TemplateBody=body, Tags=self._tags(configuration, version))
         except ClientError as error:
             if "No updates are to be performed" not in str(error):
-                raise Refused(str(error)) from error
+                raise Rejected(str(error)) from error
         self._wait("UPDATE_COMPLETE")
 
     def delete(self) -> None:
@@ -86,7 +86,7 @@ class ClusterStack:
             if status == "DELETE_COMPLETE":
                 return
             if not status.endswith("_IN_PROGRESS"):
-                raise Refused(f"{self._name}: {self._failures(found['StackId'])}")
+                raise Rejected(f"{self._name}: {self._failures(found['StackId'])}")
             time.sleep(_POLL_SECONDS)
 
     def _wait(self, wanted: str) -> None:
@@ -103,7 +103,7 @@ class ClusterStack:
                 break
             time.sleep(_POLL_SECONDS)
         if status not in (wanted, "CREATE_COMPLETE", "UPDATE_COMPLETE"):
-            raise Refused(f"{self._name}: {self._failures(self._name)}")
+            raise Rejected(f"{self._name}: {self._failures(self._name)}")
 
     def _failures(self, stack: str) -> str:
         events = self._client.describe_stack_events(StackName=stack)["StackEvents"]

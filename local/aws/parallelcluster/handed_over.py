@@ -1,4 +1,4 @@
-"""The input of the provider's function, and what the function itself refuses."""
+"""The input of the provider's function, and what the function itself rejects."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _NAME = re.compile(r"^[a-zA-Z][a-zA-Z0-9-]+$")
 _TAG = {"Key": "parallelcluster:custom_resource", "Value": "cluster"}
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """The function answers FAILED, with this reason."""
 
 
@@ -28,7 +28,7 @@ class HandedOver:
     """The properties of a cluster, as texts: CloudFormation passes numbers and booleans as strings."""
 
     def __init__(self, request: Request, operation: str) -> None:
-        """Read a request. Raises `Refused` for what is no cluster at all.
+        """Read a request. Raises `Rejected` for what is no cluster at all.
 
         Source: document https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/custom_resource/cluster.yaml
         (2026-11)
@@ -38,40 +38,40 @@ class HandedOver:
         properties = cast("dict[str, Any]", as_strings(request.properties))
         self.retained = properties.get("DeletionPolicy", "Delete") == "Retain"
         if properties.get("DeletionPolicy", "Delete") not in ("Retain", "Delete"):
-            raise Refused('DeletionPolicy must be one of ["Retain", "Delete"].')
+            raise Rejected('DeletionPolicy must be one of ["Retain", "Delete"].')
         if "ClusterName" not in properties:
-            raise Refused("Couldn't find a ClusterName in the properties.")
+            raise Rejected("Couldn't find a ClusterName in the properties.")
         self.name = str(properties["ClusterName"])
-        _refuse_unknown(properties, operation)
+        _reject_unknown(properties, operation)
         self.rolls_back = properties.get("RollbackOnFailure", "true") != "false"
         self.suppressed = properties.get("SuppressValidators", [])
         self.failure_level = str(properties.get("ValidationFailureLevel", "ERROR"))
         given = properties.get("ClusterConfiguration")
         if not isinstance(given, dict) or not given:
-            raise Refused("configuration is required and cannot be empty")
+            raise Rejected("configuration is required and cannot be empty")
         self.configuration = _with_tags(cast("dict[str, Any]", given), request.tags)
 
 
 def check_new_name(name: str) -> None:
-    """Refuse a name that does not look like one; how long it may be a validator says.
+    """Reject a name that does not look like one; how long it may be a validator says.
 
     By the pattern of clusterName.
     Source: document https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cli/src/pcluster/api/openapi/openapi.yaml
     (2026-11)
     """
     if not _NAME.match(name):
-        raise Refused(f"Bad Request: '{name}' does not match '{_NAME.pattern}' - 'clusterName'")
+        raise Rejected(f"Bad Request: '{name}' does not match '{_NAME.pattern}' - 'clusterName'")
 
 
-def _refuse_unknown(properties: Mapping[str, Any], operation: str) -> None:
-    """Refuse properties that are no keywords of the operation, which the function calls with them.
+def _reject_unknown(properties: Mapping[str, Any], operation: str) -> None:
+    """Reject properties that are no keywords of the operation, which the function calls with them.
 
     Source: code of ParallelCluster 3.16.1, pcluster/lib/lib.py, `make_func`
     """
     names = {_snake_case(name): name for name in properties if name not in _OWN}
     unexpected = sorted(set(names) - KEYWORDS[operation])
     if unexpected:
-        raise Refused(f"<{operation}-cluster> got unexpected arguments: {set(unexpected)}")
+        raise Rejected(f"<{operation}-cluster> got unexpected arguments: {set(unexpected)}")
 
 
 def _snake_case(name: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from local.aws.parallelcluster.cluster_stack import ClusterStack
 from local.aws.parallelcluster.description import described
-from local.aws.parallelcluster.handed_over import HandedOver, Refused, check_new_name
+from local.aws.parallelcluster.handed_over import HandedOver, Rejected, check_new_name
 from local.aws.parallelcluster.provider_stand_in import ProviderStandIn
 from local.aws.parallelcluster.verdict import Decision, messages
 from local.aws.resource_provider import Created, Level, NothingChanged, Request, ResourceFailed
@@ -50,8 +50,8 @@ class PclusterCluster:
             return
         try:
             self._stack(request, request.physical_id or "").delete()
-        except Refused as refused:
-            raise ResourceFailed(_failed(refused)) from refused
+        except Rejected as rejected:
+            raise ResourceFailed(_failed(rejected)) from rejected
 
     def exists(self, physical_id: str, region: str, account: str) -> bool:
         """Return whether the cluster's stack exists."""
@@ -63,7 +63,7 @@ class PclusterCluster:
         check_new_name(handed.name)
         stack = self._stack(request, handed.name)
         if stack.describe():
-            raise Refused(f"Bad Request: Cluster {handed.name} already exists.")
+            raise Rejected(f"Bad Request: Cluster {handed.name} already exists.")
         findings = self._verdict.validate(handed, request.region)
         version = self._version(request)
         stack.create(handed.configuration, version, rolls_back=handed.rolls_back)
@@ -74,15 +74,15 @@ class PclusterCluster:
         # update_cluster
         handed = HandedOver(request, "update")
         if handed.name != request.physical_id:
-            raise Refused("Cannot update the ClusterName in the properties.")
+            raise Rejected("Cannot update the ClusterName in the properties.")
         stack, version = self._stack(request, handed.name), self._version(request)
         made_by = stack.version()
         if made_by is None:
-            raise Refused(
+            raise Rejected(
                 f"Cluster '{handed.name}' does not exist or belongs to an incompatible ParallelCluster major version."
             )
         if made_by != version:
-            raise Refused(
+            raise Rejected(
                 f"Bad Request: the update can be performed only with the same ParallelCluster version ({made_by}) "
                 "used to create the cluster."
             )
@@ -94,22 +94,22 @@ class PclusterCluster:
     def _answered(self, act: Callable[[Request], Created], request: Request, failure: type[ResourceFailed]) -> Created:
         try:
             return act(request)
-        except Refused as refused:
-            raise failure(_failed(refused)) from refused
+        except Rejected as rejected:
+            raise failure(_failed(rejected)) from rejected
 
     def _version(self, request: Request) -> str:
         # Source: emulation, only functions of ParallelCluster's providers can be called
         version = self._providers.version(request.properties.get("ServiceToken"))
         if version is None:
-            raise Refused(f"there is no function {request.properties.get('ServiceToken')}")
+            raise Rejected(f"there is no function {request.properties.get('ServiceToken')}")
         return version
 
     def _stack(self, request: Request, name: str) -> ClusterStack:
         return ClusterStack(self._services, request.region, name)
 
 
-def _failed(refused: Refused) -> str:
-    return f"Received response status [FAILED] from custom resource. Message returned: {refused}"
+def _failed(rejected: Rejected) -> str:
+    return f"Received response status [FAILED] from custom resource. Message returned: {rejected}"
 
 
 def _created(handed: HandedOver, stack: ClusterStack, version: str, findings: list[Finding]) -> Created:

@@ -34,7 +34,7 @@ def provider_template(url: str, region: str) -> str | None:
     if found["region"] != region:
         raise LookupError(f"the provider of {found['region']} serves functions of that region only, not of {region}")
     if not version.startswith(f"{MINOR_VERSION}."):
-        raise LookupError(f"this emulation covers ParallelCluster {MINOR_VERSION}.x only, not {version}")
+        raise LookupError(f"the AWS emulator covers ParallelCluster {MINOR_VERSION}.x only, not {version}")
     return json.dumps(_template(version), indent=1)
 
 

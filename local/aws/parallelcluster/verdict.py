@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from local.aws.parallelcluster.around import account_context
-from local.aws.parallelcluster.handed_over import HandedOver, Refused
+from local.aws.parallelcluster.handed_over import HandedOver, Rejected
 from local.aws.resources.services import Services
 from local.parallelcluster import named
 from local.parallelcluster.answers import Change, Finding
@@ -30,7 +30,7 @@ class Decision:
         self._oracle = Oracle()
 
     def validate(self, handed: HandedOver, region: str) -> list[Finding]:
-        """Return what is said of a configuration below its failure level. Raises `Refused` for what is at it.
+        """Return what is said of a configuration below its failure level. Raises `Rejected` for what is at it.
 
         Source: code of ParallelCluster 3.16.1, pcluster/models/cluster.py, Cluster._validate_and_parse_config
         """
@@ -39,13 +39,13 @@ class Decision:
         findings = [one for one in findings if not _suppressed(one, handed.suppressed)]
         fatal = _LEVELS.index(handed.failure_level)
         if any(_LEVELS.index(one.level) >= fatal for one in findings):
-            raise Refused(_invalid(findings))
-        _refuse_policies(handed.configuration)
-        _refuse_missing_scripts(handed.configuration, around.missing)
+            raise Rejected(_invalid(findings))
+        _reject_policies(handed.configuration)
+        _reject_missing_scripts(handed.configuration, around.missing)
         return findings
 
     def changes(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
-        """Return the changes of a running cluster. Raises `Refused` when one of them cannot be made.
+        """Return the changes of a running cluster. Raises `Rejected` when one of them cannot be made.
 
         Source: code of ParallelCluster 3.16.1, pcluster/models/cluster.py, Cluster._validate_patch
         """
@@ -54,9 +54,9 @@ class Decision:
         changes = self._ask(
             lambda: self._oracle.update(old, new, login_nodes_stopped=True if without_login else stopped)
         )
-        refused = [one for one in changes if one.verdict != "SUCCEEDED"]
-        if refused:
-            raise Refused(_not_updatable(refused))
+        rejected = [one for one in changes if one.verdict != "SUCCEEDED"]
+        if rejected:
+            raise Rejected(_not_updatable(rejected))
         return changes
 
     def _ask(self, question: Any) -> Any:
@@ -64,9 +64,9 @@ class Decision:
         try:
             return question()
         except OracleUnavailable as missing:
-            raise Refused(f"STAND-IN: ParallelCluster's own code cannot run. {missing}") from missing
+            raise Rejected(f"STAND-IN: ParallelCluster's own code cannot run. {missing}") from missing
         except OracleFailed as failed:
-            raise Refused(f"ParallelCluster's own code fails with: {failed.error}") from failed
+            raise Rejected(f"ParallelCluster's own code fails with: {failed.error}") from failed
 
 
 def messages(findings: Sequence[Finding]) -> str:
@@ -102,8 +102,8 @@ def _not_updatable(changes: Sequence[Change]) -> str:
     return json.dumps({"message": "Update failure", "update_validation_errors": errors}, default=str)
 
 
-def _refuse_policies(configuration: Mapping[str, Any]) -> None:
-    """Refuse policies that the provider's function is not allowed to attach: the condition iam:PolicyARN of its role.
+def _reject_policies(configuration: Mapping[str, Any]) -> None:
+    """Reject policies that the provider's function is not allowed to attach: the condition iam:PolicyARN of its role.
 
     Source: document
     https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/policies/parallelcluster-policies.yaml
@@ -111,17 +111,17 @@ def _refuse_policies(configuration: Mapping[str, Any]) -> None:
     """
     for arn in named.values(configuration, "Policy", under="AdditionalIamPolicies"):
         if not _ATTACHABLE.fullmatch(arn):
-            raise Refused(
+            raise Rejected(
                 f"the provider is not authorized to perform: iam:AttachRolePolicy with {arn}: it may attach only "
                 "policies of the account whose path and name begin with `parallelcluster`, and a few of AWS"
             )
 
 
-def _refuse_missing_scripts(configuration: Mapping[str, Any], missing: Collection[str]) -> None:
-    """Refuse what only the nodes would find, an hour later: ParallelCluster itself merely warns of it.
+def _reject_missing_scripts(configuration: Mapping[str, Any], missing: Collection[str]) -> None:
+    """Reject what only the nodes would find, an hour later: ParallelCluster itself merely warns of it.
 
     Source: assumption parallelcluster-nodes-as-in-its-code
     """
     absent = [uri for uri in named.values(configuration, "Script", under="CustomActions") if uri in missing]
     if absent:
-        raise Refused(f"its nodes could not fetch their scripts, there is no {', '.join(absent)}")
+        raise Rejected(f"its nodes could not fetch their scripts, there is no {', '.join(absent)}")

@@ -1,6 +1,6 @@
 """Creates, reads, updates and deletes a resource of any type that a table describes.
 
-Source: emulation, what its tables and moto cannot do is refused by name
+Source: emulation, what its tables and moto cannot do is rejected by name
 """
 
 import secrets
@@ -13,7 +13,7 @@ from local.aws.resources.coercion import typed
 from local.aws.resources.expressions import fill_text, search
 from local.aws.resources.hooks import hook_for
 from local.aws.resources.kept import forgotten
-from local.aws.resources.needs import refuse_existing, refuse_unmet
+from local.aws.resources.needs import reject_existing, reject_unmet
 from local.aws.resources.schemas import value_problems, values_at
 from local.aws.resources.services import Gone, Services
 from local.aws.resources.settings import apply_settings, apply_tags, undo_settings
@@ -36,9 +36,9 @@ class ApiResource:
         at = self._situation(request, Stage.CREATE)
         self._name(at)
         at.props = hook_for(self._spec.hook).prepare(at, at.props)
-        self._refuse_unserved(at, self._spec.covered)
-        refuse_unmet(at, frozenset(at.props))
-        self._refuse_existing(at)
+        self._reject_unserved(at, self._spec.covered)
+        reject_unmet(at, frozenset(at.props))
+        self._reject_existing(at)
         try:
             self._call_create(at)
             apply_settings(at, frozenset(at.props))
@@ -53,11 +53,11 @@ class ApiResource:
         """Change the resource in place; raises `ReplacementNeeded` before anything is changed when that cannot be."""
         at = self._situation(request, Stage.UPDATE)
         at.old = typed(self._spec.type, request.old_properties or {})
-        self._refuse_create_only(at)
+        self._reject_create_only(at)
         hook = hook_for(self._spec.hook)
         at.props, at.old = hook.prepare(at, at.props), hook.prepare(at, at.old)
         changed = frozenset(name for name in {*at.props, *at.old} if at.props.get(name) != at.old.get(name))
-        refuse_unmet(at, changed)
+        reject_unmet(at, changed)
         at.found = self._read(at) or {}
         self._call_update(at, changed)
         apply_settings(at, changed)
@@ -107,20 +107,20 @@ class ApiResource:
         name = f"{at.request.stack_name[: room - len(logical)]}-{logical}-{tail}"
         at.props[naming.property] = name.lower() if naming.lower else name
 
-    def _refuse_unserved(self, at: Situation, covered: frozenset[str]) -> None:
+    def _reject_unserved(self, at: Situation, covered: frozenset[str]) -> None:
         if any(call.by_name for call in self._spec.create):
-            return  # creation itself refuses what it does not support
+            return  # creation itself rejects what it does not support
         unserved = sorted(set(at.props) - covered - self._spec.for_deletion)
         if unserved:
             # Source: emulation, moto and the tables have no place for the property
-            raise ResourceFailed(f"{self._spec.type}: this emulation does not support {', '.join(unserved)}")
+            raise ResourceFailed(f"{self._spec.type}: the AWS emulator does not support {', '.join(unserved)}")
 
-    def _refuse_existing(self, at: Situation) -> None:
+    def _reject_existing(self, at: Situation) -> None:
         """A type whose id is in its properties may be there already; others get theirs from the service."""
         if self._spec.read is None or "created" in self._spec.ref:
             return
         at.ref = search(self._spec.ref, at.words())
-        refuse_existing(at, self._read(at))
+        reject_existing(at, self._read(at))
         at.ref = None
 
     def _call_create(self, at: Situation) -> None:
@@ -155,14 +155,14 @@ class ApiResource:
         old, new = typed(self._spec.type, before), typed(self._spec.type, after)
         return [path for path in self._spec.fixed_paths if values_at(new, path) != values_at(old, path)]
 
-    def _refuse_create_only(self, at: Situation) -> None:
+    def _reject_create_only(self, at: Situation) -> None:
         fixed = [".".join(path) for path in self.fixed(at.old, at.props)]
         if fixed:
             raise ReplacementNeeded(f"{self._spec.type}: {', '.join(fixed)} cannot be changed in place")
 
     def _cannot_update(self, names: list[str]) -> None:
         # Source: emulation, moto has no operation that changes the property
-        raise NothingChanged(f"{self._spec.type}: this emulation cannot change {', '.join(names)} in place")
+        raise NothingChanged(f"{self._spec.type}: the AWS emulator cannot change {', '.join(names)} in place")
 
     def _read(self, at: Situation) -> dict[str, Any] | None:
         if self._spec.read is None:

@@ -1,6 +1,6 @@
-"""Makes one call of a table: fills its expressions, maps properties by botocore's model, refuses what has no place.
+"""Makes one call of a table: fills its expressions, maps properties by botocore's model, rejects what has no place.
 
-Source: emulation, a property that reaches no operation is refused by name
+Source: emulation, a property that reaches no operation is rejected by name
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,6 +1,6 @@
 """The resource provider that the engine uses: tables for most types, code for the few that run code.
 
-Source: emulation, a type without a table is refused by name
+Source: emulation, a type without a table is rejected by name
 """
 
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ class CatalogProvider:
         if resource_type in OWN_TYPES:
             return self._parallelcluster.check(resource_type, properties_unresolved)
         if resource_type not in self._of_type:
-            return [f"{resource_type}: this emulation does not support the resource type"]
+            return [f"{resource_type}: the AWS emulator does not support the resource type"]
         return [f"{resource_type}: {problem}" for problem in name_problems(resource_type, properties_unresolved)]
 
     def attribute_names(self, resource_type: str) -> frozenset[str] | None:
@@ -108,5 +108,5 @@ class CatalogProvider:
         if resource_type in NOTHING_TYPES:
             return self._nothing
         if resource_type not in self._of_type:
-            raise ResourceFailed(f"{resource_type}: this emulation does not support the resource type")
+            raise ResourceFailed(f"{resource_type}: the AWS emulator does not support the resource type")
         return self._of_type[resource_type]

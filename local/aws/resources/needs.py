@@ -7,14 +7,14 @@ from local.aws.resources.situation import Situation, Stage
 from local.aws.resources.spec import Need
 
 
-def refuse_unmet(at: Situation, changed: frozenset[str]) -> None:
+def reject_unmet(at: Situation, changed: frozenset[str]) -> None:
     """Raise `NothingChanged` for the first unmet need of the type; `changed` are the properties to look at."""
     for need in at.spec.needs:
         if _requested(need, at, changed):
-            _refuse_unmet(need, at)
+            _reject_unmet(need, at)
 
 
-def refuse_existing(at: Situation, found: object) -> None:
+def reject_existing(at: Situation, found: object) -> None:
     """Raise `ResourceFailed` when the resource to create exists already: many emulated operations would overwrite it.
 
     Source: document
@@ -34,8 +34,8 @@ def _requested(need: Need, at: Situation, changed: frozenset[str]) -> bool:
     return not need.when or bool(search(need.when, at.words()))
 
 
-def _refuse_unmet(need: Need, at: Situation) -> None:
-    """Refuse in the words of the table, which names the source of the rule, or of the service that was called.
+def _reject_unmet(need: Need, at: Situation) -> None:
+    """Reject in the words of the table, which names the source of the rule, or of the service that was called.
 
     Source: assumption service-error-texts
     """

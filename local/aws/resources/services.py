@@ -47,7 +47,7 @@ class AlreadyThere(ResourceFailed):
 class Services:
     """Clients of every service at one endpoint, and strict calls through them."""
 
-    def __init__(self, endpoint_url: str, access_key: str = "testing", secret_key: str = "testing") -> None:  # noqa: S107 — the emulation's public dummy
+    def __init__(self, endpoint_url: str, access_key: str = "testing", secret_key: str = "testing") -> None:  # noqa: S107 — the AWS emulator's public dummy
         """Call the services that listen at `endpoint_url`."""
         self.endpoint_url = endpoint_url
         self._session = boto3.session.Session(aws_access_key_id=access_key, aws_secret_access_key=secret_key)

@@ -79,7 +79,7 @@ def tag_map(given: Any) -> dict[str, str]:
 def apply_tags(at: Situation) -> None:
     """Set the resource's own tags over the stack's, and remove those that are no longer given.
 
-    The `aws:` ones are left out: only AWS itself may set them, and the emulated services refuse some.
+    The `aws:` ones are left out: only AWS itself may set them, and the emulated services reject some.
     """
     calls = at.spec.tags
     if calls is None:

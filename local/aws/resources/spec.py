@@ -19,7 +19,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class TableError(Exception):
-    """A type table is invalid: an error in this emulation, not of the user."""
+    """A type table is invalid: an error in the AWS emulator, not of the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

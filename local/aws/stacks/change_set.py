@@ -55,7 +55,7 @@ class ChangeSet:
     target: Definition
     changes: tuple[Change, ...] = ()
     findings: tuple[Finding, ...] = ()
-    """Why the template was refused; DescribeEvents returns it."""
+    """Why the template was rejected; DescribeEvents returns it."""
     status: str = "CREATE_COMPLETE"
     reason: str | None = None
     execution_status: str = "AVAILABLE"

@@ -5,7 +5,7 @@ from typing import Any
 from local.aws.stacks.change_set import NO_CHANGES, ChangeSet
 from local.aws.stacks.definition import NOTHING
 from local.aws.stacks.engine import CloudFormation
-from local.aws.stacks.errors import RequestRefused, invalid, no_change_set, no_stack, no_stack_called
+from local.aws.stacks.errors import RequestRejected, invalid, no_change_set, no_stack, no_stack_called
 from local.aws.stacks.proposal import Proposal
 from local.aws.stacks.stack import Stack
 from local.aws.template.finding import TemplateRejected
@@ -24,9 +24,9 @@ def create_change_set(
     include_nested: bool = False,
     deployment_config: dict[str, Any] | None = None,
 ) -> tuple[Stack, ChangeSet]:
-    """Plan an operation. A template that is refused makes a FAILED change set whose findings give the reason.
+    """Plan an operation. A template that is rejected makes a FAILED change set whose findings give the reason.
 
-    Raises `RequestRefused`, or `TemplateError` for a template that cannot be read at all.
+    Raises `RequestRejected`, or `TemplateError` for a template that cannot be read at all.
 
     Source: model botocore cloudformation CreateChangeSet
     Source: model botocore cloudformation AlreadyExistsException
@@ -47,10 +47,10 @@ def create_change_set(
     _plan(engine, stack, change_set, proposal)
     with engine.registry.lock:
         if name in stack.change_sets:
-            raise RequestRefused("AlreadyExistsException", f"ChangeSet [{name}] already exists")
+            raise RequestRejected("AlreadyExistsException", f"ChangeSet [{name}] already exists")
         if not stack.events:
             if engine.registry.find(region, stack_name):
-                raise RequestRefused("AlreadyExistsException", f"Stack [{stack_name}] already exists")
+                raise RequestRejected("AlreadyExistsException", f"Stack [{stack_name}] already exists")
             engine.registry.add(stack)
             stack.begin("REVIEW_IN_PROGRESS", reason="User Initiated")
         stack.change_sets[name] = change_set
@@ -60,7 +60,7 @@ def create_change_set(
 def find_change_set(
     engine: CloudFormation, region: str, name_or_id: str, stack_name: str | None
 ) -> tuple[Stack, ChangeSet]:
-    """Return a change set by name and stack, or by id alone. Raises `RequestRefused`.
+    """Return a change set by name and stack, or by id alone. Raises `RequestRejected`.
 
     Source: recorded localstack/localstack api/test_changesets test_delete_change_set_exception (2025-07-21),
     test_describe_change_set_nonexisting (2025-03-11), test_deleted_changeset (2022-08-11)
@@ -83,12 +83,12 @@ def delete_change_set(engine: CloudFormation, region: str, name_or_id: str, stac
     """
     try:
         stack, change_set = find_change_set(engine, region, name_or_id, stack_name)
-    except RequestRefused as refused:
-        if refused.code == "ChangeSetNotFound":
+    except RequestRejected as rejected:
+        if rejected.code == "ChangeSetNotFound":
             return
         raise
     if change_set.execution_status == "EXECUTE_IN_PROGRESS":
-        raise RequestRefused("InvalidChangeSetStatus", f"ChangeSet [{name_or_id}] is being executed")
+        raise RequestRejected("InvalidChangeSetStatus", f"ChangeSet [{name_or_id}] is being executed")
     stack.change_sets.pop(change_set.name, None)
 
 
@@ -110,7 +110,7 @@ def execute_change_set(
     stack, change_set = find_change_set(engine, region, name_or_id, stack_name)
     with engine.registry.lock:
         if change_set.execution_status != "AVAILABLE":
-            raise RequestRefused(
+            raise RequestRejected(
                 "InvalidChangeSetStatus",
                 f"ChangeSet [{change_set.change_set_id}] cannot be executed in its current status of "
                 f"[{change_set.status}] and execution status of [{change_set.execution_status}]",
@@ -128,14 +128,14 @@ def execute_change_set(
 
 
 def _check_kind(engine: CloudFormation, stack: Stack | None, stack_name: str, name: str, kind: str) -> None:
-    """Refuse a kind of change set that does not fit the stack.
+    """Reject a kind of change set that does not fit the stack.
 
     Source: model botocore cloudformation ChangeSetType
     Source: recorded localstack/localstack api/test_changesets test_name_conflicts (2023-11-22)
     Source: emulation, nothing is imported here
     """
     if kind not in ("CREATE", "UPDATE"):
-        raise invalid(f"ChangeSetType {kind} is not supported by this emulation; known are CREATE, UPDATE")
+        raise invalid(f"ChangeSetType {kind} is not supported by the AWS emulator; known are CREATE, UPDATE")
     if kind == "CREATE":
         if stack is not None and stack.status != "REVIEW_IN_PROGRESS":
             raise invalid(

@@ -158,11 +158,11 @@ class Deployment:
             # A replaced resource is deleted only at the end of the update, which this update may never reach.
             # Source: recorded anomalyco/sst#977, text of the error (2021-10-30)
             # Source: assumption cloudformation-replaces-nothing-without-rollback
-            refusal = "Replacement type updates not supported on stack with disable-rollback."
+            rejection = "Replacement type updates not supported on stack with disable-rollback."
             self._stack.add_event(
-                existing.logical_id, existing.physical_id, existing.resource_type, "UPDATE_FAILED", refusal
+                existing.logical_id, existing.physical_id, existing.resource_type, "UPDATE_FAILED", rejection
             )
-            raise ResourceFailed(refusal)
+            raise ResourceFailed(rejection)
         self._create(existing.logical_id, properties, before=existing)
 
     def _finish(self) -> None:

@@ -14,7 +14,7 @@ from local.aws.stacks.change_set import Change
 from local.aws.stacks.definition import NOTHING, Definition
 from local.aws.stacks.deletion import delete_stack
 from local.aws.stacks.deployment import Deployment
-from local.aws.stacks.errors import RequestRefused, invalid, no_stack
+from local.aws.stacks.errors import RequestRejected, invalid, no_stack
 from local.aws.stacks.planner import outputs_change, plan
 from local.aws.stacks.proposal import Proposal, define
 from local.aws.stacks.registry import Registry
@@ -43,7 +43,7 @@ class CloudFormation:
         self.registry = Registry()
         self._workers: dict[str, Thread] = {}
 
-    def get(self, region: str, name_or_id: str, *, absent: Callable[[str], RequestRefused] = no_stack) -> Stack:
+    def get(self, region: str, name_or_id: str, *, absent: Callable[[str], RequestRejected] = no_stack) -> Stack:
         """Return a stack. Raises what `absent` makes when there is none: operations word it differently.
 
         Source: recorded localstack/localstack api/test_stacks test_non_existing_stack_message (2025-07-21)
@@ -109,7 +109,7 @@ class CloudFormation:
         parent: Stack | None = None,
         in_background: bool = True,
     ) -> Stack:
-        """Start creating a stack. Raises `TemplateError` or `RequestRefused` before anything is created.
+        """Start creating a stack. Raises `TemplateError` or `RequestRejected` before anything is created.
 
         Source: model botocore cloudformation AlreadyExistsException
         Source: recorded localstack/localstack api/test_stacks test_name_conflicts (2024-03-26)
@@ -123,7 +123,7 @@ class CloudFormation:
             stack.root_id = parent.root_id or parent.stack_id
         with self.registry.lock:
             if self.registry.find(region, name):
-                raise RequestRefused("AlreadyExistsException", f"Stack [{name}] already exists")
+                raise RequestRejected("AlreadyExistsException", f"Stack [{name}] already exists")
             self.registry.add(stack)
             stack.begin("CREATE_IN_PROGRESS", token=token, reason="User Initiated")
         self.start_creation(stack, target, on_failure=on_failure, in_background=in_background)
@@ -194,14 +194,14 @@ class CloudFormation:
         )
 
     def check_updatable(self, stack: Stack, *, code: str = "ValidationError") -> None:
-        """Raise `RequestRefused` when no update may start now.
+        """Raise `RequestRejected` when no update may start now.
 
         Source: recorded localstack/localstack api/test_changesets test_changeset_for_deleted_stack (2025-10-10)
         Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/stack-failure-options.html:
         one can "troubleshoot resources in a CREATE_FAILED or UPDATE_FAILED status, and then resume provisioning"
         """
         if stack.status not in _UPDATABLE:
-            raise RequestRefused(code, f"Stack:{stack.stack_id} is in {stack.status} state and can not be updated.")
+            raise RequestRejected(code, f"Stack:{stack.stack_id} is in {stack.status} state and can not be updated.")
 
     def start_creation(
         self, stack: Stack, target: Definition, *, on_failure: str = "ROLLBACK", in_background: bool = True
@@ -241,7 +241,7 @@ class CloudFormation:
             except Exception as error:
                 _LOG.exception("operation on %s", stack.name)
                 failed = stack.status.split("_IN_PROGRESS")[0].removesuffix("_CLEANUP").removesuffix("_COMPLETE")
-                stack.set_status(f"{failed}_FAILED", f"Internal failure of the emulation: {error!r}")
+                stack.set_status(f"{failed}_FAILED", f"Internal failure of the AWS emulator: {error!r}")
 
         if not in_background:
             guarded()

@@ -1,11 +1,11 @@
-"""Refusals of a request, with CloudFormation's error codes.
+"""Rejections of a request, with CloudFormation's error codes.
 
 Source: model botocore cloudformation AlreadyExistsException
 Source: model botocore cloudformation ChangeSetNotFoundException
 """
 
 
-class RequestRefused(Exception):
+class RequestRejected(Exception):
     """The request cannot be carried out; `code` is what clients branch on."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -14,17 +14,17 @@ class RequestRefused(Exception):
         self.code = code
 
 
-def invalid(message: str) -> RequestRefused:
+def invalid(message: str) -> RequestRejected:
     """Return a ValidationError, which is what CloudFormation answers to most mistakes."""
-    return RequestRefused("ValidationError", message)
+    return RequestRejected("ValidationError", message)
 
 
-def no_stack(name_or_id: str) -> RequestRefused:
-    """Return the refusal whose exact text clients use to learn that a stack does not exist."""
+def no_stack(name_or_id: str) -> RequestRejected:
+    """Return the rejection whose exact text clients use to learn that a stack does not exist."""
     return invalid(f"Stack with id {name_or_id} does not exist")
 
 
-def no_stack_called(name_or_id: str) -> RequestRefused:
+def no_stack_called(name_or_id: str) -> RequestRejected:
     """Return what DescribeStackEvents and the operations on change sets say instead.
 
     Source: recorded localstack/localstack api/test_stacks test_describe_stack_events_errors (2024-03-26)
@@ -32,7 +32,7 @@ def no_stack_called(name_or_id: str) -> RequestRefused:
     return invalid(f"Stack [{name_or_id}] does not exist")
 
 
-def no_stack_quoted(name_or_id: str) -> RequestRefused:
+def no_stack_quoted(name_or_id: str) -> RequestRejected:
     """Return what DescribeStackResource says instead.
 
     Source: recorded localstack/localstack api/test_resources test_describe_non_existent_stack (2025-07-25)
@@ -40,6 +40,6 @@ def no_stack_quoted(name_or_id: str) -> RequestRefused:
     return invalid(f"Stack '{name_or_id}' does not exist")
 
 
-def no_change_set(name_or_id: str) -> RequestRefused:
-    """Return the refusal for an unknown change set."""
-    return RequestRefused("ChangeSetNotFound", f"ChangeSet [{name_or_id}] does not exist")
+def no_change_set(name_or_id: str) -> RequestRejected:
+    """Return the rejection for an unknown change set."""
+    return RequestRejected("ChangeSetNotFound", f"ChangeSet [{name_or_id}] does not exist")

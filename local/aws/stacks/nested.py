@@ -58,7 +58,7 @@ class WithNestedStacks:
             return self._others.create(request)
         name = f"{request.stack_name}-{request.logical_id}"[:115] + f"-{secrets.token_hex(6).upper()}"
         parent = self._engine.get(request.region, request.stack_id)
-        _refuse_unacknowledged(request, parent)
+        _reject_unacknowledged(request, parent)
         try:
             stack = self._engine.create_stack(
                 request.region, name, self._proposal(request), parent=parent, in_background=False
@@ -76,7 +76,7 @@ class WithNestedStacks:
         if request.resource_type != STACK_TYPE:
             return self._others.update(request)
         stack = self._engine.get(request.region, request.physical_id or "")
-        _refuse_unacknowledged(request, self._engine.get(request.region, request.stack_id))
+        _reject_unacknowledged(request, self._engine.get(request.region, request.stack_id))
         try:
             changed = self._engine.update_stack(
                 request.region, stack.stack_id, self._proposal(request), in_background=False
@@ -134,8 +134,8 @@ class WithNestedStacks:
         return f"{first.logical_id}: {first.reason}" if first else stack.reason or stack.status
 
 
-def _refuse_unacknowledged(request: Request, parent: Stack) -> None:
-    """Refuse a template with a transform that the deployment of the parent did not acknowledge.
+def _reject_unacknowledged(request: Request, parent: Stack) -> None:
+    """Reject a template with a transform that the deployment of the parent did not acknowledge.
 
     Source: model botocore cloudformation InsufficientCapabilitiesException
     Source: recorded localstack/localstack test_template_engine test_capabilities_requirements (2023-01-30)

@@ -58,7 +58,7 @@ def define(
     (2026-11)
     """
     template = parse_template(proposal.body)
-    _refuse(check_names(template, provider))
+    _reject(check_names(template, provider))
     _check_capabilities(template, proposal.capabilities)
     parameters = resolve_parameters(template.parameters, _given(proposal, stack), region=stack.region, lookups=lookups)
     scope = StackScope(
@@ -74,7 +74,7 @@ def define(
         raise TemplateError(f"Template error: {'; '.join(broken)}")
     conditions = decide_conditions(template, scope)
     live = live_template(template, conditions)
-    _refuse(check_resources(live, provider))
+    _reject(check_resources(live, provider))
     return Definition(
         live=live,
         conditions=conditions,
@@ -144,7 +144,7 @@ def _check_capabilities(template: Template, given: tuple[str, ...]) -> None:
         raise CapabilityMissing(f"Requires capabilities : [{', '.join(missing)}]")
 
 
-def _refuse(findings: list[Finding]) -> None:
+def _reject(findings: list[Finding]) -> None:
     # Source: emulation, all findings are reported together and in the place of CloudFormation's early validation
     if findings:
         raise TemplateRejected(findings)

@@ -131,7 +131,7 @@ class ResourceWork:
         return resource
 
     def _call(self, act: Callable[[Request], _Result], request: Request) -> _Result:
-        """Call the provider; an exception in it fails the resource like any refusal, with its last lines as the reason.
+        """Call the provider. An unexpected exception fails the resource, with its last lines as the reason.
 
         Source: emulation, a mistake of the emulation's own
         """
@@ -142,7 +142,7 @@ class ResourceWork:
         except Exception as error:
             _LOG.exception("%s of %s", getattr(act, "__name__", "call"), request.logical_id)
             last = traceback.format_exception_only(error)[-1].strip()
-            raise ResourceFailed(f"Internal failure of the emulation: {last}") from error
+            raise ResourceFailed(f"Internal failure of the AWS emulator: {last}") from error
 
     def _request(
         self, resource: StackResource, *, before: StackResource | None = None, restoring: bool = False

@@ -132,7 +132,7 @@ def _section(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _check_members(section: str, members: Mapping[str, Any], known: frozenset[str]) -> None:
-    """Refuse members and their keys that the section has not.
+    """Reject members and their keys that the section has not.
 
     Source: model cfn-lint schemas/other/parameters/configuration.json
     Source: model cfn-lint schemas/other/outputs/configuration.json

@@ -26,7 +26,7 @@ def resolve_dynamic(value: Any, *, region: str, lookups: Lookups) -> Any:
 def _look_up(service: str, key: str, region: str, lookups: Lookups) -> str:
     # Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/dynamic-references.html:
     # "CloudFormation currently supports the following dynamic reference patterns": ssm, ssm-secure, secretsmanager
-    # Source: emulation, ssm-secure is refused before: see checks.py
+    # Source: emulation, ssm-secure is rejected before: see checks.py
     if service == "ssm":
         name, _, version = key.partition(":")
         return lookups.ssm_parameter(region, name, version or None)

@@ -35,7 +35,7 @@ def live_template(template: Template, conditions: Mapping[str, bool]) -> LiveTem
         for name, output in template.outputs.items()
         if output.get("Condition") is None or conditions[output["Condition"]]
     }
-    _refuse_dead(template, resources, outputs)
+    _reject_dead(template, resources, outputs)
     needs = dependencies(resources)
     return LiveTemplate(
         template=template, resources=resources, outputs=outputs, needs=needs, order=creation_order(needs)
@@ -60,10 +60,10 @@ def _is_no_value(value: Any) -> bool:
     return value == {"Ref": "AWS::NoValue"}
 
 
-def _refuse_dead(
+def _reject_dead(
     template: Template, resources: Mapping[str, Declaration], outputs: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Refuse references to what a condition leaves out.
+    """Reject references to what a condition leaves out.
 
     Source: recorded localstack/localstack engine/test_conditions test_dependent_ref (2023-06-26),
     test_output_reference_to_skipped_resource (2023-06-27)

@@ -70,7 +70,7 @@ def _resolve(name: str, text: str, spec: Mapping[str, Any], region: str, lookups
 
 
 def _check(name: str, text: str, spec: Mapping[str, Any]) -> None:
-    """Refuse a value that its declaration does not allow.
+    """Reject a value that its declaration does not allow.
 
     Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html:
     "AllowedPattern", "AllowedValues", "ConstraintDescription"

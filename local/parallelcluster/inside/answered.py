@@ -35,7 +35,7 @@ def answering(configuration: dict[str, Any], account_context: AccountContext, wo
         (Ec2Client, "describe_capacity_block_status", answers.capacity_block_status),
         (ResourceGroupsClient, "get_capacity_reservation_ids_from_group_resources", answers.group_members),
         (ResourceGroupsClient, "get_group_configuration", answers.group_configuration),
-        # moto knows no placement groups, and its dry run refuses the ephemeral devices of instance stores.
+        # moto knows no placement groups, and its dry run rejects the ephemeral devices of instance stores.
         (Ec2Client, "describe_placement_group", answers.existing("placement group")),
         (Ec2Client, "run_instances", answers.dry_run),
         # moto chooses ids and ARNs of these itself; ParallelCluster asks only whether they exist.

@@ -42,14 +42,14 @@ def check_schema(configuration: dict[str, Any], cluster_name: str) -> list[dict[
     try:
         with _without_reservations():
             load(configuration, cluster_name)
-    except ValidationError as refused:
-        return messages(refused)
+    except ValidationError as rejected:
+        return messages(rejected)
     return []
 
 
-def messages(refused: ValidationError) -> list[dict[str, str]]:
+def messages(rejected: ValidationError) -> list[dict[str, str]]:
     """Return the flat messages of an error, e.g. at `Scheduling/SlurmQueues/0/Name`."""
-    return [{"path": "/".join(path), "message": text} for path, text in _flat(refused.messages, ())]
+    return [{"path": "/".join(path), "message": text} for path, text in _flat(rejected.messages, ())]
 
 
 def _flat(said: Any, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], str]]:

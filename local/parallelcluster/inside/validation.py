@@ -35,8 +35,8 @@ def validate(configuration: dict[str, Any], cluster_name: str, account_context: 
     with answering(configuration, facts, _furnish(configuration, facts)):
         try:
             cluster = load(configuration, cluster_name)
-        except ValidationError as refused:
-            return [_error("ClusterSchema", f"{one['path']}: {one['message']}") for one in messages(refused)]
+        except ValidationError as rejected:
+            return [_error("ClusterSchema", f"{one['path']}: {one['message']}") for one in messages(rejected)]
         try:
             return _reported(cluster.validate(None, ValidatorContext()))
         except AWSClientError as unanswered:

@@ -47,12 +47,12 @@ class Bench:
     def plan(self, name: str, template: Mapping[str, Any], kind: str = "UPDATE", label: str = "plan") -> Any:
         return create_change_set(self.engine, REGION, name, label, self.proposal(template), kind=kind)[1]
 
-    def refusal(self, template: Mapping[str, Any]) -> str:
+    def rejection(self, template: Mapping[str, Any]) -> str:
         """The errors of a template; asserts that nothing was created before them."""
-        with pytest.raises(TemplateError) as refused:
-            self.create("Refused", template)
+        with pytest.raises(TemplateError) as rejected:
+            self.create("Rejected", template)
         assert self.provider.things == {}
-        return str(refused.value)
+        return str(rejected.value)
 
     def execute(self, name: str, label: str = "plan") -> Stack:
         execute_change_set(self.engine, REGION, label, name)

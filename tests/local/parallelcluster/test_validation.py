@@ -117,7 +117,7 @@ def test_a_configuration_of_texts_passes_as_from_cloudformation(oracle: Oracle) 
         (f"{RESOURCE}/InstanceType", "x9.large", "ConfigValidationError"),
     ],
 )
-def test_its_validators_refuse(oracle: Oracle, path: str, value: Any, validator: str) -> None:
+def test_its_validators_reject(oracle: Oracle, path: str, value: Any, validator: str) -> None:
     found = oracle.validate(with_change(working(), path, value))
     assert validator in {finding.validator for finding in found if finding.level == "ERROR"}, errors(found)
 
@@ -126,7 +126,7 @@ def test_a_capacity_block_without_static_nodes_is_refused(oracle: Oracle) -> Non
     assert any("Capacity Block" in error for error in errors(oracle.validate(capacity_block(min_count=0))))
 
 
-def test_what_the_schema_refuses_is_not_validated(oracle: Oracle) -> None:
+def test_what_the_schema_rejects_is_not_validated(oracle: Oracle) -> None:
     (finding,) = oracle.validate(with_change(working(), "Image/Os", "alinux2"))
     assert (finding.validator, finding.level) == ("ClusterSchema", "ERROR")
     assert finding.message.startswith("Image/Os: Must be one of")

@@ -38,7 +38,7 @@ class ResponseUrl:
         return f"http://127.0.0.1:{self._server.server_address[1]}{self._path}"
 
     def answer(self, seconds: float) -> dict[str, Any] | None:
-        """Wait for the answer; `None` when none comes. Raises `ValueError` for one that CloudFormation would refuse."""
+        """Wait for the answer; `None` when none comes. Raises `ValueError` for one that CloudFormation would reject."""
         self._came.wait(seconds)
         if self._wrong:
             raise ValueError(self._wrong)

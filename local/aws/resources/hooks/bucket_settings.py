@@ -61,7 +61,7 @@ def _rule(rule: dict[str, Any], index: int) -> dict[str, Any]:
             _renamed(one, {"TransitionInDays": "Days", "TransitionDate": "Date"}) for one in transitions
         ]
     made |= _noncurrent(rest)
-    return made | rest  # what is left keeps its name: the mapping refuses what S3 does not support
+    return made | rest  # what is left keeps its name: the mapping rejects what S3 does not support
 
 
 def _filter(rest: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _notification(given: dict[str, Any]) -> dict[str, Any]:
     others = sorted(set(given) - {"EventBridgeConfiguration"})
     if others:
         raise ResourceFailed(
-            f"AWS::S3::Bucket: NotificationConfiguration: this emulation does not deliver {', '.join(others)}"
+            f"AWS::S3::Bucket: NotificationConfiguration: the AWS emulator does not deliver {', '.join(others)}"
         )
     enabled = given.get("EventBridgeConfiguration", {}).get("EventBridgeEnabled", True)
     return {"EventBridgeConfiguration": {}} if enabled else {}

@@ -13,7 +13,7 @@ _FIXED_DATE = (1980, 1, 1, 0, 0, 0)  # the same source gives the same archive
 
 
 def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
-    """Zip `Code.ZipFile` as `index.py` or `index.js`, by the runtime; refuse an archive that is not in its bucket."""
+    """Zip `Code.ZipFile` as `index.py` or `index.js`, by the runtime; reject an archive that is not in its bucket."""
     code: dict[str, Any] = properties.get("Code", {})
     if "S3Key" in code and at.stage is not Stage.DELETE and properties is at.props:
         _check_archive(at, code)
@@ -48,7 +48,7 @@ def _check_role(at: Situation, role_arn: str) -> None:
 
 
 def _check_archive(at: Situation, code: dict[str, Any]) -> None:
-    """moto creates a function without code when the object is missing; Lambda refuses.
+    """moto creates a function without code when the object is missing; Lambda rejects.
 
     Source: model botocore lambda FunctionCode (S3Key)
     Source: assumption service-error-texts

@@ -11,7 +11,7 @@ from local.aws.resources.situation import Situation, Stage
 
 
 def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
-    """Refuse names of missing containers or volumes: registration accepts them, and every start of a task fails."""
+    """Reject names of missing containers or volumes: registration accepts them, and every start of a task fails."""
     if at.stage is Stage.DELETE or properties is not at.props:
         return properties
     containers: list[dict[str, Any]] = properties.get("ContainerDefinitions", [])

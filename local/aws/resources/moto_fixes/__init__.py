@@ -1,6 +1,6 @@
-"""Named corrections of moto, each in its own file with its reason.
+"""Corrections of moto, each in its own module, with the reason.
 
-Every module has one function, `install()`, which may be called again.
+Every module has a function `install()`, which can be called repeatedly.
 """
 
 import os

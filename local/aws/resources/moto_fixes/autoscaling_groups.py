@@ -1,7 +1,7 @@
-"""Auto scaling groups: every setting is kept, what a launch template lacks is refused, hosts are in their subnets.
+"""Auto scaling groups: every setting is kept, incomplete launch templates are rejected, hosts are in their subnets.
 
-moto forgets the lifetime of instances, warm-up, maintenance policy and lifecycle hooks given with a group, starts
-all instances in its first subnet, and gives them no security groups of the template's network interfaces.
+moto drops the instance lifetime, warm-up, maintenance policy and lifecycle hooks of a group, starts all instances in
+its first subnet, and ignores the security groups of the template's network interfaces.
 
 Source: model botocore autoscaling CreateAutoScalingGroup
 """
@@ -43,7 +43,7 @@ _HOOK = ("NotificationTargetARN", "RoleARN", "NotificationMetadata")
 
 
 def install() -> None:
-    """Check and keep groups."""
+    """Validate groups and keep their settings."""
     if not once(FakeAutoScalingGroup, "settings"):
         return
     for method in ("create_auto_scaling_group", "update_auto_scaling_group"):
@@ -116,7 +116,7 @@ def _add_hooks(response: Any, given: dict[str, Any]) -> None:
 
 
 def _all_metrics(response: Any, given: dict[str, Any]) -> None:
-    """No names mean all metrics; moto takes them for none."""
+    """Without names, all metrics are meant; moto enables none."""
     if not given.get("Metrics"):
         _group(response, given).metrics = list(_METRICS)
 
@@ -153,12 +153,12 @@ def _check_deletion(response: Any, given: dict[str, Any]) -> None:
             "You cannot delete an AutoScalingGroup while there are instances or pending Spot instance request(s) "
             "still in the group.",
         )
-    for state in group.instance_states:  # forced: protection from scale-in does not keep them
+    for state in group.instance_states:  # forced deletion ignores protection from scale-in
         state.protected_from_scale_in = False
 
 
-def _dress(group: Any) -> None:
-    """Give the newest instance's interface the security groups that the template has for it."""
+def _set_security_groups(group: Any) -> None:
+    """Set the security groups of the template on the newest instance's interface."""
     if group.ec2_launch_template is None:
         return
     data: dict[str, Any] = group.ec2_launch_template.get_version(group.launch_template_version).data
@@ -169,7 +169,7 @@ def _dress(group: Any) -> None:
 
 
 def _spread(as_moto_does: Any) -> Any:
-    """Start the instances of a group in its subnets in turn, as Auto Scaling balances its zones."""
+    """Start the instances of a group in its subnets in turn, because Auto Scaling balances its AZs."""
 
     def replace_autoscaling_group_instances(self: Any, count_needed: int, propagated_tags: dict[str, str]) -> None:
         whole: str | None = self.vpc_zone_identifier
@@ -178,7 +178,7 @@ def _spread(as_moto_does: Any) -> Any:
             for _ in range(count_needed):
                 self.vpc_zone_identifier = subnets[len(self.instance_states) % len(subnets)] or None
                 as_moto_does(self, 1, propagated_tags)
-                _dress(self)
+                _set_security_groups(self)
                 register_host(self, self.instance_states[-1].instance)
         finally:
             self.vpc_zone_identifier = whole

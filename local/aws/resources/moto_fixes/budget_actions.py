@@ -1,6 +1,6 @@
-"""Actions of AWS Budgets, of which moto has none: kept, and refused where the budget, the role or the policy is not.
+"""Budget actions, which moto lacks: stored, and rejected if the budget, the role or the policy does not exist.
 
-Nothing costs here, so that none is ever carried out.
+There are no costs here, so no action is ever executed.
 """
 
 import uuid
@@ -10,7 +10,7 @@ from moto.budgets.models import budgets_backends
 from moto.budgets.responses import BudgetsResponse
 from moto.iam.models import iam_backends
 
-from local.aws.resources.moto_fixes.json_api import Refused, install_operation
+from local.aws.resources.moto_fixes.json_api import Rejected, install_operation
 
 _INVALID = "InvalidParameterException"
 _MISSING = "NotFoundException"
@@ -35,7 +35,7 @@ def _create(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     if budget not in _backend(response, account).budgets[account]:
         # Source: model botocore budgets CreateBudgetAction (NotFoundException)
         # Source: assumption service-error-texts
-        raise Refused(_MISSING, f"The budget {budget} doesn't exist.")
+        raise Rejected(_MISSING, f"The budget {budget} doesn't exist.")
     _check(response, account, requested)
     action_id = str(uuid.uuid4())
     kept = {name: value for name, value in requested.items() if name not in ("AccountId", "ResourceTags")}
@@ -77,16 +77,16 @@ def _delete(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check(response: Any, account: str, action: dict[str, Any]) -> None:
-    """Refuse what names a role or a policy that is not there; the roles of the definition are checked when it acts.
+    """Reject a missing execution role or policy. Roles in the definition are not checked: AWS checks them on execution.
 
     Source: assumption budget-actions-name-what-exists
     """
     iam: Any = iam_backends[account][response.partition]
     if not any(role.arn == action["ExecutionRoleArn"] for role in iam.roles.values()):
-        raise Refused(_INVALID, f"The execution role {action['ExecutionRoleArn']} does not exist")
+        raise Rejected(_INVALID, f"The execution role {action['ExecutionRoleArn']} does not exist")
     definition = action["Definition"].get("IamActionDefinition")
     if definition and definition["PolicyArn"] not in iam.managed_policies:
-        raise Refused(_INVALID, f"The policy {definition['PolicyArn']} does not exist")
+        raise Rejected(_INVALID, f"The policy {definition['PolicyArn']} does not exist")
 
 
 def _one(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def _one(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     if found is None:
         # Source: model botocore budgets DescribeBudgetAction (NotFoundException)
         # Source: assumption service-error-texts
-        raise Refused(_MISSING, f"The action {requested['ActionId']} doesn't exist.")
+        raise Rejected(_MISSING, f"The action {requested['ActionId']} doesn't exist.")
     return found
 
 

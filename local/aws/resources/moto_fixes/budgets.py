@@ -1,4 +1,4 @@
-"""Budgets can be changed, and two of a name are refused; moto has no `UpdateBudget`, and no subscribers to read.
+"""Budgets: updates, subscribers and unique names. moto lacks `UpdateBudget` and lists no subscribers.
 
 Source: model botocore budgets DuplicateRecordException
 """
@@ -8,7 +8,7 @@ from typing import Any
 from moto.budgets.models import budgets_backends
 from moto.budgets.responses import BudgetsResponse
 
-from local.aws.resources.moto_fixes.json_api import Refused, install_operation
+from local.aws.resources.moto_fixes.json_api import Rejected, install_operation
 
 _INVALID = "InvalidParameterException"
 
@@ -32,7 +32,7 @@ def _subscribers(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
             return {"Subscribers": notification.subscribers}
     # Source: model botocore budgets DescribeSubscribersForNotification (NotFoundException)
     # Source: assumption service-error-texts
-    raise Refused("NotFoundException", "The notification does not exist")
+    raise Rejected("NotFoundException", "The notification does not exist")
 
 
 def _found(response: Any, account: str, name: str) -> Any:
@@ -40,5 +40,5 @@ def _found(response: Any, account: str, name: str) -> Any:
     if name not in budgets:
         # Source: model botocore budgets UpdateBudget (NotFoundException)
         # Source: assumption service-error-texts
-        raise Refused("NotFoundException", f"The budget {name} doesn't exist.")
+        raise Rejected("NotFoundException", f"The budget {name} doesn't exist.")
     return budgets[name]

@@ -1,4 +1,4 @@
-"""Capacity reservations and Capacity Blocks of EC2, which moto does not have: a test gives them to the account.
+"""Capacity reservations and Capacity Blocks of EC2, which moto lacks: a test adds them to the account.
 
 Source: model botocore ec2 DescribeCapacityReservations
 Source: assumption service-error-texts
@@ -20,7 +20,7 @@ def install() -> None:
 
 
 def give_capacity_reservation(account: str, region: str, reported: dict[str, Any]) -> None:
-    """Let an account have a reservation: `reported` is what DescribeCapacityReservations says, times in ISO 8601."""
+    """Add a reservation to an account: `reported` is as in DescribeCapacityReservations, times in ISO 8601."""
     _reservations.setdefault((account, region), {})[reported["CapacityReservationId"]] = {
         "OwnerId": account,
         **reported,

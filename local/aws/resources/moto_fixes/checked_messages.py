@@ -1,8 +1,8 @@
-"""IAM checks calls of queues, topics, tables and alarms with their own resource, and CloudWatch's under its own name.
+"""IAM checks calls for queues, topics, tables and alarms with their ARN, and CloudWatch's with its prefix in policies.
 
-moto checks every such call as one on `*`, so that a statement that names what it allows would allow nothing, and reads
-the service from the signature, where CloudWatch is called `monitoring`, as no policy calls it. Of several resources in
-a call the first is checked.
+moto checks each of these calls as a call on `*`, so a statement that names a resource would allow nothing. It reads the
+service from the signature, where CloudWatch is `monitoring`; policies use `cloudwatch`. If a call has several
+resources, the first is checked.
 
 Source: model cfn-lint AdditionalSpecs/Policies.json
 """
@@ -20,7 +20,7 @@ _SIGNED, _NAMED = "monitoring:", "cloudwatch:"
 
 
 def install() -> None:
-    """Give moto's calls their resources, and CloudWatch's actions their name."""
+    """Set the resource of each call, and the prefix of CloudWatch's actions."""
     checked: dict[Any, Callable[[Any], str]] = {
         CloudWatchResponse: _alarm,
         DynamoHandler: _table,

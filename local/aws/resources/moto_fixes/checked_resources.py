@@ -1,7 +1,7 @@
-"""IAM also checks calls of SageMaker, CloudWatch Logs, EventBridge and Application Auto Scaling with their resource.
+"""IAM checks calls of SageMaker, CloudWatch Logs, EventBridge and Application Auto Scaling with the resource's ARN.
 
-moto finds the resource of S3's calls only; every other call is checked as one on `*`, so that a statement that names
-what it allows would allow nothing. A call whose resource this module cannot find is checked as before.
+moto determines the resource of S3 calls only and checks every other call as a call on `*`, so a statement that names a
+resource would allow nothing. A call whose resource this module cannot determine is checked as before.
 
 Source: model cfn-lint AdditionalSpecs/Policies.json
 """
@@ -24,11 +24,11 @@ _KINDS = {
     "ModelName": "model",
     "ClusterName": "cluster",
 }
-"""By the member of the input that names it, in the order in which they count: the last part of its ARN."""
+"""Kind of resource in the ARN, by the member of the input that names the resource; the first member found is used."""
 
 
 def install() -> None:
-    """Give moto's calls of these their resources."""
+    """Set the resource of each call of these services."""
     _check(SageMakerResponse, _of_sagemaker)
     _check(LogsResponse, _of_logs)
     _check(EventsHandler, _of_events)
@@ -53,7 +53,9 @@ def _of_sagemaker(response: Any, requested: dict[str, Any]) -> str:
 
 
 def _of_logs(response: Any, requested: dict[str, Any]) -> str:
-    if "logGroupNamePrefix" in requested:  # as its error messages show: log groups are searched in the whole account
+    if (
+        "logGroupNamePrefix" in requested
+    ):  # AWS's error messages show that the search is checked for all log groups of the account
         return _arn(response, "logs", "log-group::log-stream:")
     if "logGroupName" not in requested:
         return "*"
@@ -63,7 +65,7 @@ def _of_logs(response: Any, requested: dict[str, Any]) -> str:
 
 
 def _of_events(response: Any, requested: dict[str, Any]) -> str:
-    """A rule of the default bus, where a call names one."""
+    """Return the ARN of a rule of the default bus, if the call names a rule."""
     return (
         _arn(response, "events", f"rule/{requested['Name']}")
         if "Name" in requested and "EventBusName" not in requested
@@ -72,7 +74,7 @@ def _of_events(response: Any, requested: dict[str, Any]) -> str:
 
 
 def _of_scaling(response: Any, requested: dict[str, Any]) -> str:
-    """The target that a call is about; of one that is not there, any."""
+    """Return the ARN of the call's scalable target; if it does not exist, of any target."""
     targets = response.applicationautoscaling_backend.targets.get(requested.get("ScalableDimension"), {})
     target = targets.get(requested.get("ResourceId"))
     return target.arn if target else _arn(response, "application-autoscaling", "scalable-target/none")

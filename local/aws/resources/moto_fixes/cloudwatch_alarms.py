@@ -1,6 +1,6 @@
 """CloudWatch: composite alarms, which moto lists but cannot create, and dashboards with widgets and tags.
 
-An alarm that is put again keeps its state (PutMetricAlarm: "when you update an existing alarm, its state is left
+An update of an alarm keeps its state (PutMetricAlarm: "when you update an existing alarm, its state is left
 unchanged").
 
 Source: model botocore cloudwatch PutMetricAlarm
@@ -22,7 +22,7 @@ _NAMED = re.compile(r"(?:ALARM|OK|INSUFFICIENT_DATA)\s*\(\s*[\"']?([^\"')]+?)[\"
 
 
 def install() -> None:
-    """Add the operation, and check the bodies of dashboards."""
+    """Add the operation, and validate the bodies of dashboards."""
     if once(CloudWatchResponse, "composite"):
         CloudWatchResponse.put_composite_alarm = put_composite_alarm  # type: ignore[attr-defined]
         before(CloudWatchResponse, "put_dashboard", _check_body)
@@ -89,13 +89,13 @@ def put_composite_alarm(self: Any) -> ActionResult:
 
 
 class _InvalidDashboard(CloudWatchException):
-    """The code that the model has for a dashboard's body."""
+    """The model's error for an invalid dashboard body."""
 
     code = "InvalidParameterInput"
 
 
 def _check_body(_: Any, given: dict[str, Any]) -> None:
-    """Refuse a body without a list of widgets that have type and properties.
+    """Reject a body without a list of widgets, or with a widget without type or properties.
 
     Source: model botocore cloudwatch DashboardInvalidInputError
     Source: document
@@ -105,9 +105,9 @@ def _check_body(_: Any, given: dict[str, Any]) -> None:
     try:
         body: Any = json.loads(given["DashboardBody"])
     except ValueError as error:
-        raise _InvalidDashboard(f"The dashboard's body is not JSON: {error}") from error
+        raise _InvalidDashboard(f"The dashboard body is not JSON: {error}") from error
     if not isinstance(body, dict) or not isinstance(body.get("widgets"), list):  # pyright: ignore[reportUnknownMemberType]
-        raise _InvalidDashboard("The dashboard's body has no list of widgets")
+        raise _InvalidDashboard("The dashboard body has no list `widgets`")
     for number, widget in enumerate(cast(list[Any], body["widgets"])):
         if "type" not in widget or "properties" not in widget:
-            raise _InvalidDashboard(f"/widgets/{number} needs type and properties")
+            raise _InvalidDashboard(f"/widgets/{number}: type and properties are required")

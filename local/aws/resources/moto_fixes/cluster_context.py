@@ -1,4 +1,4 @@
-"""What must exist when a HyperPod cluster is created: network, role, lifecycle script, file systems."""
+"""Resources that must exist when a HyperPod cluster is created: network, role, lifecycle script, file systems."""
 
 import json
 from collections.abc import Iterator
@@ -15,16 +15,16 @@ _SERVICE = "sagemaker.amazonaws.com"
 _OWN_SLURM_FILE = "provisioning_parameters.json"
 
 
-def surrounding_problems(requested: dict[str, Any], account: str, region: str) -> list[str]:
-    """Return the missing resources that a cluster names.
+def missing_resources(requested: dict[str, Any], account: str, region: str) -> list[str]:
+    """Return the problems with the resources that a cluster names.
 
     Source: assumption hyperpod-looks-at-surroundings
     """
     network = NetworkOf(account, region)
-    reported: list[str] = []
+    errors: list[str] = []
     for vpc in (requested.get("VpcConfig"), *(group.get("OverrideVpcConfig") for group in _groups(requested))):
         if vpc:
-            reported += network.problems(vpc["Subnets"], vpc["SecurityGroupIds"])
+            errors += network.problems(vpc["Subnets"], vpc["SecurityGroupIds"])
     for group in _groups(requested):
         name = group["InstanceGroupName"]
         problems = (
@@ -32,8 +32,8 @@ def surrounding_problems(requested: dict[str, Any], account: str, region: str) -
             *_script(group, account),
             *_mounts(group, account, region),
         )
-        reported += [f"{name}: {problem}" for problem in problems]
-    return list(dict.fromkeys(reported))
+        errors += [f"{name}: {problem}" for problem in problems]
+    return list(dict.fromkeys(errors))
 
 
 def _groups(requested: dict[str, Any]) -> list[dict[str, Any]]:
@@ -41,7 +41,7 @@ def _groups(requested: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def role_problems(arn: str, account: str) -> Iterator[str]:
-    """Return why SageMaker cannot act as the role `arn`.
+    """Return why SageMaker cannot assume the role `arn`.
 
     Source: assumption services-ask-who-trusts-a-role
     """
@@ -58,11 +58,11 @@ def role_problems(arn: str, account: str) -> Iterator[str]:
         if statement.get("Effect") == "Allow":
             trusted += services if isinstance(services, list) else [services]
     if _SERVICE not in trusted:
-        yield f"the execution role {arn} is not trusted to {_SERVICE}"
+        yield f"the trust policy of the execution role {arn} does not allow {_SERVICE}"
 
 
 def _script(group: dict[str, Any], account: str) -> Iterator[str]:
-    """Return what of a group's lifecycle script is not there, and what excludes its SlurmConfig.
+    """Return what is missing of a lifecycle script, and whether its folder has a file that excludes SlurmConfig.
 
     Source: assumption hyperpod-looks-at-surroundings
     """
@@ -83,7 +83,7 @@ def _script(group: dict[str, Any], account: str) -> Iterator[str]:
 
 
 def is_controller(group: dict[str, Any], account: str) -> bool:
-    """Return whether Slurm's controller is in a group: by its node type, else by the file next to its script.
+    """Return whether Slurm's controller is in a group: from its node type, or from the file next to its script.
 
     Source: document
     https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-slurm-api-config-migration.html (2026-11),
@@ -97,14 +97,14 @@ def is_controller(group: dict[str, Any], account: str) -> bool:
 
 
 def _folder(uri: str, account: str) -> tuple[str, str, Any]:
-    """Return the name of a bucket, the prefix of keys in it that `uri` names, and the bucket, `None` without one."""
+    """Return the bucket's name and the key prefix in an S3 URI, and the bucket; `None` if it does not exist."""
     name, _, prefix = uri.removeprefix("s3://").partition("/")
     folder = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
     return name, folder, s3_backends[account][_PARTITION].buckets.get(name)
 
 
 def _mounts(group: dict[str, Any], account: str, region: str) -> Iterator[str]:
-    """Return which file systems of a group are not there, or have another mount name.
+    """Return which file systems of a group do not exist or have a different mount name.
 
     Source: assumption hyperpod-looks-at-surroundings
     """
@@ -115,7 +115,7 @@ def _mounts(group: dict[str, Any], account: str, region: str) -> Iterator[str]:
                 continue
             found = systems.get(mount["DnsName"])
             if found is None:
-                yield f"there is no file system {mount['DnsName']}"
+                yield f"the file system {mount['DnsName']} does not exist"
                 continue
             name = found.record.get("LustreConfiguration", {}).get("MountName")
             if "MountName" in mount and mount["MountName"] != name:

@@ -1,4 +1,4 @@
-"""Nodes of a HyperPod cluster that fail, wait or are many, at a word: no machine is here that could.
+"""A test sets the status of a HyperPod cluster's nodes, or adds many: no machine runs here that could fail.
 
 Source: model botocore sagemaker ClusterInstanceStatus
 """
@@ -11,13 +11,13 @@ from typing import Any, cast
 from moto.sagemaker.models import sagemaker_backends
 
 _FIRST = IPv4Address("10.200.0.10")
-"""Of nodes that were added: outside of what the examples' networks have."""
+"""IP addresses of added nodes; no network of an example contains them."""
 
 
 def steer_nodes(account: str, region: str, requested: dict[str, Any]) -> dict[str, Any]:
-    """Do one wish about the nodes of `cluster`: `add` so many to a `group`, `remove` such, or give some a status.
+    """Change the nodes of `cluster`: `add` a number to a `group`, `remove` some by id, or set the status of some.
 
-    Without `group` and `index` (from 0, in the order of their making) all nodes are meant. Returns their ids.
+    Without `group` and `index` (from 0, in the order of creation) all nodes are meant. Returns their ids.
     """
     clusters = cast("dict[str, Any]", sagemaker_backends[account][region].clusters)
     record = next(one for one in clusters.values() if one.cluster_name == requested["cluster"])
@@ -39,7 +39,7 @@ def steer_nodes(account: str, region: str, requested: dict[str, Any]) -> dict[st
 
 
 def _add(record: Any, alike: list[str], count: int) -> list[str]:
-    """Add nodes like the last of `alike`, without network interfaces: two thousand would take a minute to make."""
+    """Copy the last node of `alike`, without network interfaces: creating two thousand takes a minute."""
     model = record.nodes[alike[-1]]
     made: list[str] = []
     for number in range(count):

@@ -1,4 +1,4 @@
-"""A HyperPod cluster as the service would return it: groups, nodes and their network interfaces.
+"""A HyperPod cluster as the service returns it: groups, nodes and their network interfaces.
 
 Source: model botocore sagemaker DescribeCluster
 Source: model botocore sagemaker UpdateCluster
@@ -27,7 +27,7 @@ _NAMED_OTHERWISE = {
 
 
 class ClusterRecord:
-    """One cluster; `tags`, `arn`, `cluster_name` and `summary` are what moto's own lists use."""
+    """One cluster. moto's own operations use `tags`, `arn`, `cluster_name` and `summary`."""
 
     def __init__(self, params: dict[str, Any], region: str, account: str) -> None:
         """Create the cluster of a `CreateCluster` request."""
@@ -45,7 +45,7 @@ class ClusterRecord:
         self._bring_up()
 
     def after(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Return the requested state after an `UpdateCluster`: groups change by name, the rest as it is given."""
+        """Return the state that an `UpdateCluster` requests: groups are merged by name, other members replaced."""
         going = set(params.get("InstanceGroupsToDelete", ()))
         requested = {**self.requested}
         for name, value in params.items():
@@ -61,7 +61,7 @@ class ClusterRecord:
         return requested
 
     def update(self, requested: dict[str, Any]) -> None:
-        """Change to the requested state; nodes are added and removed with the counts."""
+        """Set the requested state; nodes are added and removed to match the counts."""
         self.requested = requested
         self._bring_up()
 
@@ -76,12 +76,12 @@ class ClusterRecord:
         return [group for kind in _GROUPS for group in self.requested.get(kind, [])]
 
     def describe(self) -> dict[str, Any]:
-        """Return the answer of `DescribeCluster`."""
-        reported = known_members("sagemaker", "DescribeClusterResponse", self.requested)
+        """Return the response of `DescribeCluster`."""
+        described = known_members("sagemaker", "DescribeClusterResponse", self.requested)
         for kind in _GROUPS:
             if kind in self.requested:
-                reported[kind] = [self._group(kind, group) for group in self.requested[kind]]
-        return self.summary() | {"CreationTime": self.creation_time.timestamp(), "FailureMessage": ""} | reported
+                described[kind] = [self._group(kind, group) for group in self.requested[kind]]
+        return self.summary() | {"CreationTime": self.creation_time.timestamp(), "FailureMessage": ""} | described
 
     def summary(self) -> dict[str, Any]:
         """Return the cluster's entry in `ListClusters`."""
@@ -93,23 +93,23 @@ class ClusterRecord:
         }
 
     def _group(self, kind: str, group: dict[str, Any]) -> dict[str, Any]:
-        reported = dict(group)
+        described = dict(group)
         for name, others in _NAMED_OTHERWISE.items():
-            reported |= dict.fromkeys(others, group[name]) if name in group else {}
-        reported |= {
+            described |= dict.fromkeys(others, group[name]) if name in group else {}
+        described |= {
             "CurrentCount": len(self._nodes_of(group)),
             "TargetCount": group["InstanceCount"],
             "Status": "InService",
         }
-        return known_members("sagemaker", _DETAILS[kind], reported)
+        return known_members("sagemaker", _DETAILS[kind], described)
 
     def _nodes_of(self, group: dict[str, Any]) -> list[str]:
         return [one for one, node in self.nodes.items() if node["InstanceGroupName"] == group["InstanceGroupName"]]
 
     def _bring_up(self) -> None:
-        """Set the number of nodes of each group as requested; the newest leave first, and nodes keep their storage.
+        """Set the number of nodes of each group; the newest are removed first, and nodes keep their storage.
 
-        "Existing nodes retain their original storage configuration" is said of FSx; a volume is taken alike.
+        "Existing nodes retain their original storage configuration" is about FSx; volumes do the same here.
 
         Source: document
         https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-slurm-api-config-migration.html (2026-11)
@@ -151,10 +151,10 @@ class ClusterRecord:
 
     def _node_settings(self, group: dict[str, Any]) -> dict[str, Any]:
         types: list[str] = group.get("InstanceRequirements", {}).get("InstanceTypes", [])
-        reported = known_members("sagemaker", "ClusterNodeDetails", group)
+        described = known_members("sagemaker", "ClusterNodeDetails", group)
         if "CapacityRequirements" in group:
-            reported["CapacityType"] = "Spot" if "Spot" in group["CapacityRequirements"] else "OnDemand"
-        return reported | {"InstanceType": group.get("InstanceType") or types[0]}
+            described["CapacityType"] = "Spot" if "Spot" in group["CapacityRequirements"] else "OnDemand"
+        return described | {"InstanceType": group.get("InstanceType") or types[0]}
 
     def _remove(self, instance_id: str) -> None:
         del self.nodes[instance_id]

@@ -1,4 +1,4 @@
-"""HyperPod's own rules across fields: what the service refuses although its model allows it."""
+"""HyperPod's rules across fields: input that its API model allows and the service rejects."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,17 +7,17 @@ _LUSTRE, _OPEN_ZFS = "FsxLustreConfig", "FsxOpenZfsConfig"
 
 
 def rule_problems(requested: dict[str, Any]) -> list[str]:
-    """Return the rules that a cluster breaks; `requested` is the input of `CreateCluster`, or an updated cluster."""
+    """Return the errors of a cluster; `requested` is the input of `CreateCluster`, or an updated cluster."""
     groups = [group for kind in ("InstanceGroups", "RestrictedInstanceGroups") for group in requested.get(kind, [])]
     return [
         *_cluster(requested, groups),
         *_slurm(requested, groups),
-        *(reported for group in groups for reported in _group(requested, group)),
+        *(error for group in groups for error in _group(requested, group)),
     ]
 
 
 def _cluster(requested: dict[str, Any], groups: list[dict[str, Any]]) -> Iterator[str]:
-    """Return which rules the cluster as a whole breaks.
+    """Return the errors of the cluster as a whole.
 
     Source: model botocore sagemaker ClusterOrchestratorSlurmConfig (AccountingDatabase)
     Source: assumption hyperpod-rules-across-fields
@@ -32,15 +32,15 @@ def _cluster(requested: dict[str, Any], groups: list[dict[str, Any]]) -> Iterato
     if continuous and "SlurmConfigStrategy" in slurm:
         yield "SlurmConfigStrategy is not allowed with NodeProvisioningMode Continuous"
     if "AccountingDatabase" in slurm and not continuous:
-        yield "AccountingDatabase needs NodeProvisioningMode Continuous"
+        yield "AccountingDatabase requires NodeProvisioningMode Continuous"
     if any("MinInstanceCount" in group for group in groups) and not continuous:
-        yield "MinInstanceCount needs NodeProvisioningMode Continuous"
+        yield "MinInstanceCount requires NodeProvisioningMode Continuous"
     if "Eks" in requested.get("Orchestrator", {}) and "VpcConfig" not in requested:
         yield "VpcConfig is required with the EKS orchestrator"
 
 
 def _slurm(requested: dict[str, Any], groups: list[dict[str, Any]]) -> Iterator[str]:
-    """Return which rules the groups break as nodes of Slurm.
+    """Return the errors of the groups as nodes of Slurm.
 
     Source: assumption hyperpod-rules-across-fields
     """
@@ -48,34 +48,34 @@ def _slurm(requested: dict[str, Any], groups: list[dict[str, Any]]) -> Iterator[
     if not kinds:
         return
     if kinds.count("Controller") != 1:
-        yield f"exactly one instance group must be of node type Controller, found {kinds.count('Controller')}"
+        yield f"exactly one instance group must have the node type Controller; found {kinds.count('Controller')}"
     if kinds.count("Login") > 1:
-        yield f"at most one instance group may be of node type Login, found {kinds.count('Login')}"
+        yield f"at most one instance group can have the node type Login; found {kinds.count('Login')}"
     if len(kinds) != len(groups):
-        yield "SlurmConfig must be given for every instance group or for none"
+        yield "SlurmConfig must be set for every instance group or for none"
 
 
 def _group(requested: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
-    """Return which rules one group breaks.
+    """Return the errors of one group.
 
     Source: model botocore sagemaker ClusterInstanceGroupSpecification (InstanceRequirements)
     Source: assumption hyperpod-rules-across-fields
     """
     name = group["InstanceGroupName"]
     if ("InstanceType" in group) == ("InstanceRequirements" in group):
-        yield f"{name}: exactly one of InstanceType and InstanceRequirements must be given"
+        yield f"{name}: set exactly one of InstanceType and InstanceRequirements"
     if group.get("MinInstanceCount", 0) > group["InstanceCount"]:
-        yield f"{name}: MinInstanceCount is above InstanceCount"
+        yield f"{name}: MinInstanceCount must be at most InstanceCount"
     partitions = group.get("SlurmConfig", {}).get("PartitionNames")
     compute = group.get("SlurmConfig", {}).get("NodeType") == "Compute"
     if compute and not partitions:
         yield f"{name}: PartitionNames is required for node type Compute"
     if "SlurmConfig" in group and partitions and not compute:
         yield f"{name}: PartitionNames is allowed for node type Compute only"
-    yield from (f"{name}: {reported}" for reported in _life_cycle(requested, group))
-    yield from (f"{name}: {reported}" for reported in _storage(requested, group))
+    yield from (f"{name}: {problem}" for problem in _life_cycle(requested, group))
+    yield from (f"{name}: {problem}" for problem in _storage(requested, group))
     if "OverrideVpcConfig" in group and "VpcConfig" not in requested:
-        yield f"{name}: OverrideVpcConfig needs the cluster's VpcConfig"
+        yield f"{name}: OverrideVpcConfig requires VpcConfig of the cluster"
 
 
 def _life_cycle(requested: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
@@ -91,12 +91,12 @@ def _life_cycle(requested: dict[str, Any], group: dict[str, Any]) -> Iterator[st
         return
     hooks = [hook for hook in ("OnCreate", "OnInitComplete") if hook in config]
     if len(hooks) > 1:
-        yield "OnCreate and OnInitComplete exclude each other"
+        yield "set only one of OnCreate and OnInitComplete"
     uri = config.get("SourceS3Uri")
     if hooks and not uri:
-        yield f"{hooks[0]} needs SourceS3Uri"
+        yield f"{hooks[0]} requires SourceS3Uri"
     if uri and not uri.startswith("s3://sagemaker-"):
-        yield f"SourceS3Uri {uri} does not start with 's3://sagemaker-'"
+        yield f"SourceS3Uri {uri} must start with 's3://sagemaker-'"
 
 
 def _storage(requested: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
@@ -111,10 +111,10 @@ def _storage(requested: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
         if count > 1:
             yield f"at most one {kind} is allowed"
         if count and "VpcConfig" not in requested:
-            yield f"{kind} needs the cluster's VpcConfig"
+            yield f"{kind} requires VpcConfig of the cluster"
     for config in configs:
         ebs = config.get("EbsVolumeConfig", {})
         if ebs.get("RootVolume") and "VolumeSizeInGB" in ebs:
-            yield "a root volume has no VolumeSizeInGB"
+            yield "VolumeSizeInGB is not allowed for a root volume"
         if ebs.get("RootVolume") and "VolumeKmsKeyId" not in ebs:
-            yield "RootVolume needs VolumeKmsKeyId"
+            yield "RootVolume requires VolumeKmsKeyId"

@@ -1,7 +1,7 @@
-"""A subnet or security group that something still uses is not deleted: `DependencyViolation`, as EC2 says.
+"""A subnet or security group in use cannot be deleted: `DependencyViolation`, as in EC2.
 
-moto deletes them with everything in them. It also leaves the network interfaces of NAT gateways and of
-terminated instances behind, gives those of a VPC endpoint no security groups, and keeps them when its subnets change.
+moto deletes them with everything in them. It also keeps the network interfaces of deleted NAT gateways and of
+terminated instances, sets no security groups on those of a VPC endpoint, and keeps them when its subnets change.
 
 Source: model botocore ec2 DeleteSecurityGroup
 Source: model botocore ec2 DeleteSubnet
@@ -16,7 +16,7 @@ _INSTALLED = "_llm_fleet_in_use"
 
 
 def install() -> None:
-    """Let EC2 refuse what is still used."""
+    """Reject the deletion of subnets and security groups in use."""
     if hasattr(EC2Backend, _INSTALLED):
         return
     setattr(EC2Backend, _INSTALLED, True)
@@ -42,11 +42,11 @@ def _checked(as_moto_does: Any, users_of: Any, kind: str) -> Any:
 
 
 def _subnet_users(ec2: Any, subnet_id: str) -> list[str]:
-    return [_reported(eni) for eni in ec2.enis.values() if eni.subnet.id == subnet_id]
+    return [_described(eni) for eni in ec2.enis.values() if eni.subnet.id == subnet_id]
 
 
 def _group_users(ec2: Any, group_id: str) -> list[str]:
-    users = [_reported(eni) for eni in ec2.enis.values() if group_id in [group.id for group in eni.group_set]]
+    users = [_described(eni) for eni in ec2.enis.values() if group_id in [group.id for group in eni.group_set]]
     for groups in ec2.groups.values():
         for group in groups.values():
             rules = [*group.ingress_rules, *group.egress_rules]
@@ -56,7 +56,7 @@ def _group_users(ec2: Any, group_id: str) -> list[str]:
     return users
 
 
-def _reported(eni: Any) -> str:
+def _described(eni: Any) -> str:
     return f"{eni.id} ({eni.description})" if eni.description else str(eni.id)
 
 
@@ -91,7 +91,7 @@ def _with_groups(as_moto_does: Any) -> Any:
 
 def _with_its_subnets(as_moto_does: Any) -> Any:
     def modify_vpc_endpoint(self: Any, vpc_id: str, *args: Any, **named: Any) -> Any:
-        """Have an interface in each subnet of the endpoint, whose id is what moto calls `vpc_id`, and in no other.
+        """Keep one interface in each subnet of the endpoint. moto passes the endpoint's id as `vpc_id`.
 
         Source: model botocore ec2 ModifyVpcEndpoint
         """
@@ -111,7 +111,7 @@ def _with_its_subnets(as_moto_does: Any) -> Any:
 
 
 def _complete(ec2: Any, endpoint: Any) -> None:
-    """Give the interfaces of an endpoint its groups and the description that EC2 gives them."""
+    """Set the endpoint's security groups and EC2's description on its interfaces."""
     groups = [ec2.get_security_group_from_id(one) for one in endpoint.security_group_ids or ()]
     for eni_id in endpoint.network_interface_ids or ():
         ec2.enis[eni_id]._group_set = [group for group in groups if group]

@@ -1,7 +1,6 @@
-"""Launch templates: user data of a later version, and its size.
+"""Launch templates: user data of each version, and its limit.
 
-moto reads the user data of the first version only, puts the template's own tags among those of its instances, and has
-no limit.
+moto reads the user data of the first version only, adds the template's own tags to its instances, and has no limit.
 """
 
 import base64
@@ -20,7 +19,7 @@ _LIMIT = 16 * 1024
 
 
 def install() -> None:
-    """Check and complete launch templates."""
+    """Validate launch templates, and keep the user data of each version."""
     if not once(LaunchTemplate, "rules"):
         return
     before(EC2Response, "create_launch_template", _check)

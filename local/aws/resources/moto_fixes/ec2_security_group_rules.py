@@ -1,7 +1,7 @@
-"""A security group rule that exists already is refused in EC2's own words, regardless of its description.
+"""A duplicate security group rule is rejected with EC2's message, regardless of its description.
 
-moto compares descriptions of peers that are groups, so that the same rule with another description is a second one; it
-compares addresses of IPv4 and IPv6 one way only; and it does not name the rule.
+moto compares the descriptions of peer groups, so the same rule with another description is a second rule. It compares
+IPv4 and IPv6 addresses in one direction only, and its message does not name the rule.
 
 Source: document https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html (2026-07)
 Source: recorded hashicorp/terraform#1874, aws-cloudformation/cloudformation-coverage-roadmap#1532 (the words)
@@ -18,25 +18,25 @@ _ALL = "-1"
 
 
 def install() -> None:
-    """Distinguish rules as EC2 does."""
+    """Compare rules as EC2 does."""
     if hasattr(SecurityGroupRule, _INSTALLED):
         return
     setattr(SecurityGroupRule, _INSTALLED, True)
     backend: Any = SecurityGroupBackend
     for side in ("ingress", "egress"):
         name = f"authorize_security_group_{side}"
-        setattr(backend, name, _refusing(getattr(backend, name), f"{side}_rules"))
+        setattr(backend, name, _rejecting(getattr(backend, name), f"{side}_rules"))
     SecurityGroupRule.__eq__ = _same  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _refusing(as_moto_does: Any, side: str) -> Any:
+def _rejecting(as_moto_does: Any, side: str) -> Any:
     def authorize(self: Any, group_name_or_id: str, *args: Any, **named: Any) -> Any:
         group = self.get_security_group_by_name_or_id(group_name_or_id, named.get("vpc_id"))
         if group is not None and not args:
             for rule in _requested(self, group, named):
                 if rule in getattr(group, side):
                     raise EC2ClientError(
-                        "InvalidPermission.Duplicate", f'the specified rule "{_words(rule)}" already exists'
+                        "InvalidPermission.Duplicate", f'the specified rule "{_rule_text(rule)}" already exists'
                     )
         return as_moto_does(self, group_name_or_id, *args, **named)
 
@@ -44,7 +44,7 @@ def _refusing(as_moto_does: Any, side: str) -> Any:
 
 
 def _requested(ec2: Any, group: Any, named: dict[str, Any]) -> list[Any]:
-    """Return the rules of the request, as moto itself makes them."""
+    """Return the rules of the request, as moto creates them."""
     return list(
         ec2._iterate_security_rules(
             named["ip_protocol"],
@@ -58,17 +58,17 @@ def _requested(ec2: Any, group: Any, named: dict[str, Any]) -> list[Any]:
     )
 
 
-def _words(rule: Any) -> str:
+def _rule_text(rule: Any) -> str:
     protocol = "ALL" if rule.ip_protocol == _ALL else str(rule.ip_protocol).upper()
     ports = "" if rule.ip_protocol == _ALL else f", from port: {rule.from_port}, to port: {rule.to_port}"
     return f"peer: {_peer(rule)}, {protocol}{ports}, ALLOW"
 
 
 def _same(one: Any, other: Any) -> bool:
-    return isinstance(other, SecurityGroupRule) and _reported_apart_by(one) == _reported_apart_by(other)
+    return isinstance(other, SecurityGroupRule) and _key(one) == _key(other)
 
 
-def _reported_apart_by(rule: Any) -> tuple[Any, ...]:
+def _key(rule: Any) -> tuple[Any, ...]:
     ports = () if rule.ip_protocol == _ALL else (rule.from_port, rule.to_port)
     return (rule.ip_protocol, _peer(rule), *ports)
 

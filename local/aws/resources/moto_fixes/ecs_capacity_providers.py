@@ -1,6 +1,6 @@
-"""ECS capacity providers: those of Managed Instances, every setting, and what is in use.
+"""ECS capacity providers: Managed Instances, every setting, and no deletion while in use.
 
-moto supports auto scaling groups only, forgets managed draining, and lets anything be deleted.
+moto supports Auto Scaling groups only, drops managed draining, and deletes providers in use.
 """
 
 from types import SimpleNamespace
@@ -26,7 +26,7 @@ _SCALING = {
 
 
 def install() -> None:
-    """Replace moto's operations on capacity providers, and check what clusters do with them."""
+    """Replace moto's operations on capacity providers, and validate the providers of clusters."""
     if not once(CapacityProvider, "rules"):
         return
     for operation in (create_capacity_provider, update_capacity_provider, delete_capacity_provider):
@@ -36,7 +36,7 @@ def install() -> None:
 
 
 def users_of(backend: EC2ContainerServiceBackend, name: str) -> list[str]:
-    """Return which services have a capacity provider in their strategy."""
+    """Return the services with a capacity provider in their strategy."""
     return [
         str(service.name)
         for service in backend.services.values()
@@ -57,7 +57,7 @@ def create_capacity_provider(self: Any) -> ActionResult:
     # Source: assumption service-error-texts
     if name.lower().startswith(_RESERVED):
         raise EcsClientException(
-            f"The specified capacity provider name is invalid: {name}. No name begins with {', '.join(_RESERVED)}"
+            f"The specified capacity provider name is invalid: {name}. It must not begin with {', '.join(_RESERVED)}"
         )
     # Source: assumption ecs-capacity-provider-refusals
     if self.ecs_backend._get_provider(name):
@@ -65,7 +65,7 @@ def create_capacity_provider(self: Any) -> ActionResult:
     kinds = [kind for kind in ("autoScalingGroupProvider", "managedInstancesProvider") if kind in given]
     # Source: assumption ecs-capacity-provider-refusals
     if len(kinds) != 1:
-        raise EcsClientException("exactly one of autoScalingGroupProvider and managedInstancesProvider must be given")
+        raise EcsClientException("set exactly one of autoScalingGroupProvider and managedInstancesProvider")
     arn = f"arn:aws:ecs:{self.region}:{self.current_account}:capacity-provider/{name}"
     made = SimpleNamespace(name=name, capacity_provider_arn=arn, status="ACTIVE", tags=given.get("tags"))
     if kinds == ["managedInstancesProvider"]:
@@ -78,7 +78,7 @@ def create_capacity_provider(self: Any) -> ActionResult:
 
 
 def update_capacity_provider(self: Any) -> ActionResult:
-    """Serve `UpdateCapacityProvider`: what is given replaces what was."""
+    """Serve `UpdateCapacityProvider`: given settings replace the old ones."""
     given: dict[str, Any] = self._get_params()
     found = _provider(self, given["name"])
     if "autoScalingGroupProvider" in given:
@@ -98,7 +98,7 @@ def update_capacity_provider(self: Any) -> ActionResult:
 
 
 def delete_capacity_provider(self: Any) -> ActionResult:
-    """Serve `DeleteCapacityProvider`: not while a cluster or a service has it.
+    """Serve `DeleteCapacityProvider`; rejected while a cluster or a service uses the provider.
 
     Source: model botocore ecs DeleteCapacityProvider
     Source: assumption ecs-refuses-what-is-in-use
@@ -120,7 +120,7 @@ def delete_capacity_provider(self: Any) -> ActionResult:
 def _provider(response: Any, name: str) -> Any:
     found = response.ecs_backend._get_provider(name)
     if found is None:
-        # Source: recorded terraform-aws-modules/terraform-aws-ecs#53, a provider that is not there is refused
+        # Source: recorded terraform-aws-modules/terraform-aws-ecs#53, a missing provider is rejected
         # (2022-02-09)
         # Source: assumption service-error-texts
         raise EcsClientException(f"The specified capacity provider does not exist: NotFound: {name}")
@@ -161,8 +161,8 @@ def _group_provider(response: Any, requested: dict[str, Any], name: str) -> dict
                 f"Specify a unique Auto Scaling group ARN and try again: {other.name} uses {group.name}"
             )
     scaling = {**_SCALING, **requested.get("managedScaling", {})}
-    reported = {"managedTerminationProtection": "DISABLED", "managedDraining": "ENABLED"} | requested
-    if reported["managedTerminationProtection"] == "ENABLED":
+    settings = {"managedTerminationProtection": "DISABLED", "managedDraining": "ENABLED"} | requested
+    if settings["managedTerminationProtection"] == "ENABLED":
         if scaling["status"] != "ENABLED":
             # Source: model botocore ecs AutoScalingGroupProvider (managedTerminationProtection)
             # Source: assumption service-error-texts
@@ -178,7 +178,7 @@ def _group_provider(response: Any, requested: dict[str, Any], name: str) -> dict
                 "termination protection for a capacity provider, the Auto Scaling group must have instance protection "
                 "from scale in enabled."
             )
-    return reported | {"autoScalingGroupArn": group.arn, "managedScaling": scaling}
+    return settings | {"autoScalingGroupArn": group.arn, "managedScaling": scaling}
 
 
 def _check_association(response: Any, given: dict[str, Any]) -> None:
@@ -189,7 +189,8 @@ def _check_association(response: Any, given: dict[str, Any]) -> None:
         provider = response.ecs_backend._get_provider(name)
         if name in wanted or provider is None:
             continue
-        if hasattr(provider, "cluster"):  # of Managed Instances: its association is its own and stays
+        # A provider of Managed Instances names its cluster itself, so the association stays.
+        if hasattr(provider, "cluster"):
             given["capacityProviders"] = wanted = [*wanted, name]
         elif users := users_of(response.ecs_backend, name):
             # Source: model botocore ecs PutClusterCapacityProviders (ResourceInUseException)

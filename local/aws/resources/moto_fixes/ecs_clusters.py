@@ -1,8 +1,8 @@
-"""ECS clusters: a cluster that is still in use is not deleted, and a deleted one accepts no services or hosts.
+"""ECS clusters: a cluster in use cannot be deleted, and a deleted one accepts no services or hosts.
 
-moto marks every cluster as inactive on request. Hosts do not boot here, so none registers by itself; what
-counts as registered is each instance whose user data names the cluster (`ECS_CLUSTER=<name>`, or `"cluster": "<name>"`
-in the input of its own scripts), and what a user registers with the API.
+moto marks every cluster as inactive on request. Hosts do not boot here, so no host registers itself. An instance
+counts as registered if its user data names the cluster (`ECS_CLUSTER=<name>`, or `"cluster": "<name>"` in the input of
+llm-fleet's scripts), or if a user registers it with the API.
 
 Source: model botocore ecs ClusterContainsServicesException
 Source: model botocore ecs ClusterContainsContainerInstancesException
@@ -53,7 +53,7 @@ def _check(response: Any, given: dict[str, Any]) -> None:
 
 
 def _hosts(response: Any, cluster: str) -> list[str]:
-    """The instances of auto scaling groups whose launch template joins them to the cluster."""
+    """Return the instances of Auto Scaling groups whose launch template registers them with the cluster."""
     groups = autoscaling_backends[response.current_account][response.region].autoscaling_groups
     return [
         str(state.instance.id) for group in groups.values() if joins(group, cluster) for state in group.instance_states

@@ -1,7 +1,7 @@
-"""ECS container instances: to which capacity provider a host belongs, and how many hosts a service's tasks find.
+"""ECS container instances: the capacity provider of each host, and the number of hosts for a service's tasks.
 
-moto has no relation between the two. Here a host of an auto scaling group registers with the cluster that its user
-data names as soon as it is started, which is the earliest that any host can: a template must be right for that, too.
+moto does not connect hosts and providers. Here a host of an Auto Scaling group registers with the cluster in its user
+data as soon as it is started. A real host can register that early too, so a template must work in this case.
 """
 
 import base64
@@ -16,7 +16,7 @@ _FROM_ZERO = 2
 
 
 def joins(group: Any, cluster: str) -> bool:
-    """Return whether the user data of a group's hosts names a cluster: as ECS_CLUSTER, or for scripts of their own."""
+    """Return whether the user data of a group's hosts names a cluster: as ECS_CLUSTER, or in llm-fleet's scripts."""
     if not group.ec2_launch_template:
         return False
     text = base64.b64decode(str(group.user_data or "")).decode(errors="replace")
@@ -25,7 +25,7 @@ def joins(group: Any, cluster: str) -> bool:
 
 
 def register_host(group: FakeAutoScalingGroup, instance: Any) -> None:
-    """Give a new host the capacity provider that the cluster has for its group now; later no host gets one.
+    """Set the capacity provider that the cluster has for the new host's group now; it is never set later.
 
     "Instances … that were already running and registered to an Amazon ECS cluster before the Auto Scaling group being
     used to create a capacity provider might not be properly registered with the capacity provider."
@@ -45,10 +45,10 @@ def register_host(group: FakeAutoScalingGroup, instance: Any) -> None:
 
 
 def hosts_for(response: Any, provider: Any, wanted: int) -> int | None:
-    """Return how many hosts a provider has for `wanted` tasks; `None` where its hosts are no auto scaling group's.
+    """Return how many hosts a provider has for `wanted` tasks; `None` if it has no Auto Scaling group.
 
-    Managed scaling starts what is missing while tasks wait, up to the group's maximum, and counts only hosts that
-    belong to the provider. An empty group gets two at least: CapacityProviderReservation is 200 there.
+    Managed scaling starts the missing hosts while tasks wait, up to the group's maximum, and counts only hosts of the
+    provider. It starts at least two hosts in an empty group, because CapacityProviderReservation is 200 there.
 
     Source: document https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-auto-scaling.html (2025-11)
     Source: assumption ecs-managed-scaling-starts-from-zero

@@ -1,4 +1,4 @@
-"""What ECS refuses of a service: capacity, deployment, network and load balancer that do not fit."""
+"""Services that ECS rejects: capacity, deployment, network or load balancer do not match."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ _FULL = 100
 
 
 def service_problems(response: Any, requested: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with a service; `requested` is its creation's input with the changes of updates since."""
+    """Return the errors of a service; `requested` is the input of CreateService with all later updates applied."""
     cluster = response.ecs_backend._get_cluster(requested.get("cluster", "default"))
     definition = response.ecs_backend.describe_task_definition(requested["taskDefinition"])
     return [
@@ -24,7 +24,7 @@ def service_problems(response: Any, requested: Mapping[str, Any]) -> list[str]:
 
 
 def _cluster(cluster: Any) -> Iterator[str]:
-    """Return whether the cluster is gone.
+    """Return an error if the cluster was deleted.
 
     Source: assumption ecs-service-refusals
     """
@@ -33,7 +33,7 @@ def _cluster(cluster: Any) -> Iterator[str]:
 
 
 def _definition(definition: Any) -> Iterator[str]:
-    """Return whether the task definition was deregistered.
+    """Return an error if the task definition was deregistered.
 
     Source: assumption ecs-service-refusals
     """
@@ -42,7 +42,7 @@ def _definition(definition: Any) -> Iterator[str]:
 
 
 def _capacity(response: Any, requested: Mapping[str, Any], cluster: Any, definition: Any) -> Iterator[str]:
-    """Return what is wrong with launch type and capacity providers.
+    """Return the errors of launch type and capacity providers.
 
     Source: model botocore ecs CreateServiceRequest (capacityProviderStrategy)
     Source: model botocore ecs CapacityProviderStrategyItem
@@ -68,11 +68,11 @@ def _capacity(response: Any, requested: Mapping[str, Any], cluster: Any, definit
         managed = getattr(provider, "type", "") == "MANAGED_INSTANCES"
         wanted = "FARGATE" if name in _FARGATE else "MANAGED_INSTANCES" if managed else "EC2"
         if wanted not in able:
-            yield f"Task definition is for {', '.join(able)}, and capacity provider {name} starts {wanted} only."
+            yield f"Capacity provider {name} requires a task definition for {wanted}, not for {', '.join(able)}."
 
 
 def _deployment(requested: Mapping[str, Any]) -> Iterator[str]:
-    """Return which numbers of a deployment exclude each other.
+    """Return the errors of the deployment's numbers.
 
     Source: assumption ecs-service-refusals
     """
@@ -87,11 +87,11 @@ def _deployment(requested: Mapping[str, Any]) -> Iterator[str]:
     if most == _FULL and least == _FULL:
         yield "Both maximumPercent and minimumHealthyPercent cannot be 100 as this will block deployments."
     if most is not None and most <= _FULL and requested.get("availabilityZoneRebalancing") == "ENABLED":
-        yield "availabilityZoneRebalancing needs a maximumPercent above 100."
+        yield "availabilityZoneRebalancing requires a maximumPercent above 100."
 
 
 def _network(requested: Mapping[str, Any], definition: Any) -> Iterator[str]:
-    """Return whether the network configuration fits the network mode.
+    """Return an error if the network configuration does not match the network mode.
 
     Source: model botocore ecs CreateServiceRequest (networkConfiguration)
     Source: assumption ecs-service-refusals
@@ -107,7 +107,7 @@ def _network(requested: Mapping[str, Any], definition: Any) -> Iterator[str]:
 
 
 def _load_balancers(response: Any, requested: Mapping[str, Any], definition: Any) -> Iterator[str]:
-    """Return which target groups are not there, have no balancer, or are of another kind.
+    """Return an error for each target group that is missing, has no load balancer, or has another target type.
 
     Source: assumption ecs-service-refusals
     """
@@ -130,7 +130,7 @@ def _load_balancers(response: Any, requested: Mapping[str, Any], definition: Any
 
 
 def _container(balancer: Mapping[str, Any], definition: Any) -> Iterator[str]:
-    """Return whether a balancer's container and port are in the task definition.
+    """Return an error if the load balancer's container or port is not in the task definition.
 
     Source: assumption ecs-service-refusals
     """

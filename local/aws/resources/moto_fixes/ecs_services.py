@@ -1,9 +1,9 @@
-"""ECS services: every setting is kept, and what would leave a service without a task is refused.
+"""ECS services: every setting is kept, and a service that could not start a task is rejected.
 
-moto drops the deployment configuration, the capacity provider strategy, placement and the grace period, and looks at
-neither target group nor network mode. The texts are those of ECS's own errors, as its documents and users quote them.
-No task runs: those for which there is a host are counted as running, and are in the service's subnets as network
-interfaces, so that neither subnets nor security groups go before it. The others stay pending.
+moto drops the deployment configuration, the capacity provider strategy, placement and the grace period, and checks
+neither target group nor network mode. Messages are ECS's own, as its documents and users quote them. No task runs. A
+task that has a host counts as running and is a network interface in the service's subnets, so subnets and security
+groups cannot be deleted before the service. The other tasks stay pending.
 
 Source: model botocore ecs CreateService
 Source: assumption service-error-texts
@@ -36,7 +36,7 @@ _INTERFACES = "_llm_fleet_interfaces"
 
 
 def install() -> None:
-    """Check and keep services."""
+    """Validate services and keep their settings."""
     if not once(Service, "settings"):
         return
     for method in ("create_service", "update_service"):
@@ -66,7 +66,7 @@ def _check(response: Any, given: dict[str, Any]) -> None:
 
 
 def _default_group(response: Any, given: dict[str, Any]) -> None:
-    """A task without security groups gets its VPC's default one."""
+    """Use the VPC's default security group for a task without security groups."""
     place = given.get("networkConfiguration", {}).get("awsvpcConfiguration")
     if place is None or place.get("securityGroups"):
         return
@@ -76,13 +76,13 @@ def _default_group(response: Any, given: dict[str, Any]) -> None:
 
 
 def _rebalancing(given: dict[str, Any]) -> str:
-    """Rebalancing is on by default where it can be: it starts a task more before it stops one."""
+    """Return the default of rebalancing: on, if the service can start one more task before it stops one."""
     most = given.get("deploymentConfiguration", {}).get("maximumPercent", 200)
     return "ENABLED" if most > 100 else "DISABLED"
 
 
 def _settle(response: Any, given: dict[str, Any]) -> None:
-    """Count the tasks that have a host as running and put them into the network."""
+    """Set the number of running tasks (those with a host), and create their network interfaces."""
     service = _found(response, given)
     requested = {**getattr(service, _REQUESTED, {}), **given}
     setattr(service, _REQUESTED, requested)
@@ -109,9 +109,9 @@ def _settle(response: Any, given: dict[str, Any]) -> None:
 
 
 def _running(response: Any, requested: dict[str, Any], wanted: int) -> int:
-    """Return how many of the tasks find a host: one each with `distinctInstance`, otherwise one is enough for all.
+    """Return how many tasks have a host: with `distinctInstance` each needs its own, otherwise one host is enough.
 
-    A strategy places tasks only on hosts that belong to its capacity providers.
+    A strategy places tasks only on hosts of its capacity providers.
 
     Source: document https://docs.aws.amazon.com/AmazonECS/latest/developerguide/capacity-launch-type-comparison.html
     (2026-11)

@@ -1,7 +1,7 @@
-"""ECS task definitions: what a launch type allows, which dependencies containers can have, and roles that exist.
+"""ECS task definitions: limits of launch types, dependencies between containers, and existing roles.
 
-moto takes everything that has a name, an image and memory, calls every definition that is not for EC2 one for Fargate,
-and gives it the network mode of Fargate.
+moto accepts every definition with a name, an image and memory. It treats every definition that is not for EC2 as a
+definition for Fargate, with Fargate's network mode.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ _LONGEST_STOP = 86400
 
 
 def install() -> None:
-    """Check registrations, and keep what moto drops of them."""
+    """Validate registrations, and keep the settings that moto drops."""
     if not once(TaskDefinition, "rules"):
         return
     names = ("enableFaultInjection", "networkMode", "compatibilities")
@@ -42,7 +42,7 @@ def install() -> None:
 
 
 def _check(response: Any, given: dict[str, Any]) -> None:
-    """Complete a registration, and refuse it for what the functions below find.
+    """Complete a registration, and reject it for the errors that the functions below return.
 
     Source: assumption service-error-texts
     """
@@ -59,7 +59,7 @@ def _registered(response: Any, given: Mapping[str, Any]) -> Any:
 
 
 def _roles(given: Mapping[str, Any], account: str) -> Iterator[str]:
-    """Return which roles are missing.
+    """Return an error for each missing role.
 
     Source: assumption ecs-task-definition-refusals
     """
@@ -73,7 +73,7 @@ def _roles(given: Mapping[str, Any], account: str) -> Iterator[str]:
 
 
 def _task(given: Mapping[str, Any], wanted: list[str]) -> Iterator[str]:
-    """Return what is wrong with the task as a whole.
+    """Return the errors of the task as a whole.
 
     Source: model botocore ecs ContainerDefinition (essential, memory)
     Source: model botocore ecs ResourceRequirement (value)
@@ -89,18 +89,18 @@ def _task(given: Mapping[str, Any], wanted: list[str]) -> Iterator[str]:
     neuron = [(one, need) for one in containers for need in one.get("resourceRequirements", ())]
     neuron = [(one, need) for one, need in neuron if need["type"] == "NeuronDevice"]
     if neuron and wanted != [_MANAGED]:
-        yield f"Resource requirement NeuronDevice is supported for {_MANAGED} only, not for {', '.join(wanted)}"
+        yield f"Resource requirement NeuronDevice is supported only for {_MANAGED}, not for {', '.join(wanted)}"
     if len(neuron) > 1:
-        yield "Only one container in a task can specify NeuronDevice resources"
+        yield "Only one container of a task can specify NeuronDevice resources"
     if any(need.get("value") != "ALL" for _, need in neuron):
         yield "The value of resource requirement NeuronDevice must be ALL"
     memory = sum(int(one.get("memory") or one.get("memoryReservation") or 0) for one in containers)
     if given.get("memory") and str(given["memory"]).isdigit() and memory > int(given["memory"]):
-        yield f"The memory of the containers ({memory}) is above the task's ({given['memory']})"
+        yield f"The memory of the containers ({memory}) must be at most the memory of the task ({given['memory']})"
 
 
 def _managed(given: Mapping[str, Any], containers: list[dict[str, Any]]) -> Iterator[str]:
-    """What the developer guide lists as not valid in tasks of Managed Instances, by place, and a stop that is too long.
+    """Return parameters that the developer guide lists as not valid for Managed Instances, and too long stop timeouts.
 
     Source: document https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html
     (2026-11)
@@ -122,7 +122,7 @@ def _managed(given: Mapping[str, Any], containers: list[dict[str, Any]]) -> Iter
 
 
 def _dependencies(given: Mapping[str, Any]) -> Iterator[str]:
-    """Return which conditions between containers can never be met.
+    """Return an error for each dependency between containers that can never be met.
 
     Source: model botocore ecs ContainerDependency (condition)
     Source: assumption ecs-task-definition-refusals
@@ -132,8 +132,8 @@ def _dependencies(given: Mapping[str, Any]) -> Iterator[str]:
         for need in container.get("dependsOn", ()):
             target = containers.get(need["containerName"])
             if target is None:
-                yield f"{name} depends on {need['containerName']}, which is no container of the task"
+                yield f"{name} depends on {need['containerName']}, which is not a container of this task"
             elif need["condition"] in _AFTER_THE_END and target.get("essential", True):
                 yield f"{name}: condition {need['condition']} cannot be set on the essential container {target['name']}"
             elif need["condition"] == "HEALTHY" and "healthCheck" not in target:
-                yield f"{name}: condition HEALTHY needs a health check of {target['name']}"
+                yield f"{name}: condition HEALTHY requires a health check of {target['name']}"

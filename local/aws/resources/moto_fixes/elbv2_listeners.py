@@ -1,7 +1,7 @@
-"""Listeners, their rules and target groups: JWT validation, certificates, ports, and which groups have a balancer.
+"""Listeners, their rules and target groups: JWT validation, certificates, ports, and one load balancer per group.
 
-moto lacks `jwt-validation`, accepts HTTPS without a certificate and a port twice, drops the control port of a target
-group, lets two balancers share a group, and still lists a balancer that no longer forwards to a group.
+moto lacks `jwt-validation`, accepts HTTPS without a certificate and duplicate ports, drops the control port of a target
+group, lets two load balancers share a group, and keeps listing a load balancer that no longer forwards to a group.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _ATTRIBUTES = ("tcp.idle_timeout.seconds", "routing.http.request.", "routing.htt
 
 
 def install() -> None:
-    """Check listeners, rules and target groups."""
+    """Validate listeners, rules and target groups."""
     if not once(FakeListener, "rules"):
         return
     models.ALLOWED_ACTIONS.append(_JWT)
@@ -48,7 +48,7 @@ def _target_group(response: Any, given: Any) -> Any:
 
 
 def _balancers_of(self: Any) -> "_Arns":
-    """Return the balancers that forward to a group now."""
+    """Return the load balancers that forward to a group now."""
     backend: Any = models.elbv2_backends[self.account_id][self.region_name]
     return _Arns(
         balancer.arn
@@ -63,10 +63,10 @@ def _balancers_of(self: Any) -> "_Arns":
 
 
 class _Arns(list[str]):
-    """What moto appends to; the truth is worked out each time."""
+    """A list that moto appends to, without effect: it is computed from the listeners each time."""
 
     def append(self, _: str, /) -> None:
-        """Take no note."""
+        """Do nothing."""
 
 
 def _check_new_listener(response: Any, given: dict[str, Any]) -> None:
@@ -76,14 +76,14 @@ def _check_new_listener(response: Any, given: dict[str, Any]) -> None:
         # Source: model botocore elbv2 DuplicateListenerException
         # Source: assumption service-error-texts
         raise ELBClientError("DuplicateListener", f"A listener already exists on this port: {given['Port']}")
-    _refuse(_actions(given.get("DefaultActions", []), given.get("Protocol", "")))
+    _reject(_actions(given.get("DefaultActions", []), given.get("Protocol", "")))
     _check_targets(response, given.get("DefaultActions", []), given["LoadBalancerArn"])
     # Source: model botocore elbv2 CreateListenerInput (Certificates)
     # Source: recorded pulumi/pulumi-awsx#1242, text of the error (2024-03-16)
     if given.get("Protocol") == "HTTPS" and not given.get("Certificates"):
         raise ELBClientError("ValidationError", "A certificate must be specified for HTTPS listeners")
     # Source: model botocore elbv2 CreateListenerInput (Certificates, SslPolicy)
-    # Source: recorded aws/aws-cdk#34232, a certificate on an HTTP listener is refused (2025-04-23)
+    # Source: recorded aws/aws-cdk#34232, a certificate on an HTTP listener is rejected (2025-04-23)
     # Source: assumption service-error-texts
     if given.get("Protocol") == "HTTP" and (given.get("Certificates") or given.get("SslPolicy")):
         raise ELBClientError("ValidationError", "A certificate or policy cannot be specified for HTTP listeners")
@@ -91,7 +91,7 @@ def _check_new_listener(response: Any, given: dict[str, Any]) -> None:
 
 def _check_changed_listener(response: Any, given: dict[str, Any]) -> None:
     (listener,) = response.elbv2_backend.describe_listeners(None, [given["ListenerArn"]])
-    _refuse(_actions(given.get("DefaultActions", []), given.get("Protocol") or listener.protocol))
+    _reject(_actions(given.get("DefaultActions", []), given.get("Protocol") or listener.protocol))
     _check_targets(response, given.get("DefaultActions", []), listener.load_balancer_arn)
 
 
@@ -105,19 +105,19 @@ def _check_attributes(_: Any, given: dict[str, Any]) -> None:
 
 def _check_rule(response: Any, given: dict[str, Any]) -> None:
     (listener,) = response.elbv2_backend.describe_listeners(None, [given["ListenerArn"]])
-    _refuse([*_actions(given["Actions"], listener.protocol), *_conditions(given["Conditions"])])
+    _reject([*_actions(given["Actions"], listener.protocol), *_conditions(given["Conditions"])])
     _check_targets(response, given["Actions"], listener.load_balancer_arn)
 
 
 def _check_changed_rule(response: Any, given: dict[str, Any]) -> None:
     (rule,) = response.elbv2_backend.describe_rules(None, [given["RuleArn"]])
     (listener,) = response.elbv2_backend.describe_listeners(None, [rule.listener_arn])
-    _refuse([*_actions(given.get("Actions", []), listener.protocol), *_conditions(given.get("Conditions", []))])
+    _reject([*_actions(given.get("Actions", []), listener.protocol), *_conditions(given.get("Conditions", []))])
     _check_targets(response, given.get("Actions", []), listener.load_balancer_arn)
 
 
 def _check_targets(response: Any, actions: list[dict[str, Any]], balancer_arn: str) -> None:
-    """Refuse a target group that another balancer forwards to: a group may have one balancer, and no quota raises that.
+    """Reject a target group of another load balancer: each group can have one, and this quota cannot be increased.
 
     Source: model botocore elbv2 TargetGroupAssociationLimitException
     Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
@@ -129,14 +129,14 @@ def _check_targets(response: Any, actions: list[dict[str, Any]], balancer_arn: s
     groups = [backend.target_groups[arn] for arn in named if arn in backend.target_groups]
     taken = [group.arn for group in groups if set(group.load_balancer_arns) - {balancer_arn}]
     if taken:
-        reported = (
+        message = (
             f"The following target groups cannot be associated with more than one load balancer: {', '.join(taken)}"
         )
-        raise ELBClientError("TargetGroupAssociationLimit", reported)
+        raise ELBClientError("TargetGroupAssociationLimit", message)
 
 
 def _actions(actions: list[dict[str, Any]], protocol: str) -> Iterator[str]:
-    """Return what is wrong with actions: their order, and the protocol and addresses that some of them need.
+    """Return the errors of actions: their order, and the protocol and addresses that some of them require.
 
     Source: model botocore elbv2 Action
     Source: model botocore elbv2 JwtValidationActionConfig
@@ -144,16 +144,16 @@ def _actions(actions: list[dict[str, Any]], protocol: str) -> Iterator[str]:
     ordered = sorted(actions, key=lambda one: int(one.get("Order", 1)))
     kinds = [one["Type"] for one in ordered]
     if actions and (kinds[-1] not in _LAST or sum(kind in _LAST for kind in kinds) != 1):
-        yield f"exactly one action, the last, must be of {', '.join(_LAST)}; given are {kinds}"
+        yield f"the last action, and no other, must be one of {', '.join(_LAST)}; given: {kinds}"
     if protocol != "HTTPS":
-        yield from (f"action {kind} is for HTTPS listeners only" for kind in kinds if kind in _SECURE_ONLY)
+        yield from (f"action {kind} is supported for HTTPS listeners only" for kind in kinds if kind in _SECURE_ONLY)
     for one in ordered:
         if one["Type"] == _JWT and not str(one.get("JwtValidationConfig", {}).get("JwksEndpoint")).startswith("https:"):
-            yield f"action {_JWT} needs a JwksEndpoint that begins with https:"
+            yield f"action {_JWT} requires a JwksEndpoint that begins with https:"
 
 
 def _conditions(conditions: list[dict[str, Any]]) -> Iterator[str]:
-    """Five condition values and five wildcards a rule: quotas of the service (a page of it has six wildcards).
+    """Return the errors of conditions: a rule can have five values and five wildcards (one page of the guide says six).
 
     Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
     (2026-11)
@@ -165,14 +165,14 @@ def _conditions(conditions: list[dict[str, Any]]) -> Iterator[str]:
             if name.endswith("Config"):
                 values += [str(value) for value in config.get("Values", [])]
     if len(values) > 5:
-        yield f"{len(values)} condition values; a rule may have 5"
+        yield f"{len(values)} condition values; a rule can have at most 5"
     wildcards = sum(value.count("*") + value.count("?") for value in values)
     if wildcards > 5:
-        yield f"{wildcards} wildcards in conditions; a rule may have 5"
+        yield f"{wildcards} wildcards in conditions; a rule can have at most 5"
 
 
-def _refuse(problems: Any) -> None:
-    """Refuse a listener or a rule for what `_actions` and `_conditions` found.
+def _reject(problems: Any) -> None:
+    """Reject a listener or a rule for the errors of `_actions` and `_conditions`.
 
     Source: assumption service-error-texts
     """

@@ -1,7 +1,7 @@
-"""Application load balancers: two zones, groups that exist, logs that can be written, interfaces in the network.
+"""Application load balancers: two AZs, existing security groups, log buckets that allow writes, network interfaces.
 
-moto takes one subnet and any security group, needs a scheme, returns no attribute that was not set, deletes protected
-ones, and leaves nothing in the subnets. The defaults of attributes are those of the ELB API reference.
+moto accepts one subnet and any security group, requires a scheme, returns only attributes that were set, deletes
+protected load balancers, and creates no network interfaces. Defaults of attributes are those of the ELB API reference.
 
 Source: model botocore elbv2 LoadBalancerAttribute
 """
@@ -43,7 +43,7 @@ _PARTITION = "aws"
 
 
 def install() -> None:
-    """Check load balancers and put them into the network."""
+    """Validate load balancers and create their network interfaces."""
     if not once(FakeLoadBalancer, "rules"):
         return
     before(ELBV2Response, "create_load_balancer", _check_new)
@@ -83,7 +83,7 @@ def _check_new(response: Any, given: dict[str, Any]) -> None:
     # Source: assumption load-balancer-checks-surroundings
     # Source: recorded aws-samples/aws-multi-region-bc-dr-workshop#23, text of the error (2019-12-20)
     if given["Scheme"] == "internet-facing":
-        closed = [one for one in subnets if not network.has_way_out(one)]
+        closed = [one for one in subnets if not network.has_internet_gateway(one)]
         if closed:
             raise ELBClientError("InvalidSubnet", f"VPC of {', '.join(closed)} has no internet gateway")
 
@@ -117,14 +117,16 @@ def _check_attributes(response: Any, given: dict[str, Any]) -> None:
         if name in attributes and not least <= int(attributes[name]) <= most:
             # Source: model botocore elbv2 LoadBalancerAttribute
             # Source: assumption service-error-texts
-            raise ELBClientError("ValidationError", f"'{name}' value '{attributes[name]}' must be {least}-{most}")
+            raise ELBClientError(
+                "ValidationError", f"'{name}' value '{attributes[name]}' must be from {least} to {most}"
+            )
     for kind in ("access_logs", "connection_logs"):
         if attributes.get(f"{kind}.s3.enabled") == "true":
             _check_log_bucket(response, attributes, kind)
 
 
 def _check_log_bucket(response: Any, attributes: Mapping[str, str], kind: str) -> None:
-    """ELB writes a test file when logs are switched on, so bucket and policy must be there by then.
+    """Reject a bucket that ELB cannot write to: it writes a test file when logs are switched on.
 
     Source: model botocore elbv2 LoadBalancerAttribute
     Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/enable-access-logging.html
@@ -144,7 +146,7 @@ def _check_log_bucket(response: Any, attributes: Mapping[str, str], kind: str) -
         )
     if "aws:kms" in str(bucket.encryption):
         raise ELBClientError(
-            "InvalidConfigurationRequest", f"Access Denied for bucket: {name}. Logs need SSE-S3, not a key of KMS"
+            "InvalidConfigurationRequest", f"Access Denied for bucket: {name}. Logs require SSE-S3, not a KMS key"
         )
 
 

@@ -1,4 +1,4 @@
-"""A model, an endpoint configuration and an endpoint, as requested, and as the service returns them.
+"""Models, endpoint configurations and endpoints, as requested and as the service returns them.
 
 Source: model botocore sagemaker DescribeEndpoint
 """
@@ -10,12 +10,12 @@ from local.aws.resources.moto_fixes.json_api import known_members
 
 
 class _Record:
-    """What the three have in common; `arn` and `tags` are what moto's own operations use."""
+    """The base of the three. moto's own operations use `arn` and `tags`."""
 
     kind: str
-    """Its part of the ARN."""
+    """The resource type in the ARN."""
     output: str
-    """The shape that describing answers."""
+    """The output shape of its Describe operation."""
 
     def __init__(self, requested: dict[str, Any], region: str, account: str) -> None:
         """Keep the request."""
@@ -27,18 +27,22 @@ class _Record:
     @property
     def name(self) -> str:
         """Its name."""
-        return str(self.requested[f"{_words(self.kind)}Name"])
+        return str(self.requested[f"{_camel_case(self.kind)}Name"])
 
     def describe(self) -> dict[str, Any]:
-        """Return the answer of its describing operation."""
+        """Return the response of its Describe operation."""
         return known_members("sagemaker", self.output, self.requested | self._times())
 
     def summary(self) -> dict[str, Any]:
-        """Return its entry in a list."""
-        return known_members("sagemaker", f"{_words(self.kind)}Summary", self.requested | self._times())
+        """Return its entry in the List operation."""
+        return known_members("sagemaker", f"{_camel_case(self.kind)}Summary", self.requested | self._times())
 
     def _times(self) -> dict[str, Any]:
-        return {f"{_words(self.kind)}Arn": self.arn, "CreationTime": self.created, "LastModifiedTime": self.created}
+        return {
+            f"{_camel_case(self.kind)}Arn": self.arn,
+            "CreationTime": self.created,
+            "LastModifiedTime": self.created,
+        }
 
 
 class Model(_Record):
@@ -54,41 +58,41 @@ class EndpointConfig(_Record):
 
     @property
     def production_variants(self) -> list[dict[str, Any]]:
-        """The variants that it describes."""
+        """The production variants."""
         return self.requested["ProductionVariants"]
 
 
 class Endpoint(_Record):
-    """An endpoint, in service as soon as it is made; the other attributes are what moto's own operations use."""
+    """An endpoint, InService as soon as it is created. moto's own operations use the other attributes."""
 
     kind, output = "endpoint", "DescribeEndpointOutput"
 
     def __init__(self, requested: dict[str, Any], region: str, account: str) -> None:
-        """Make an endpoint that runs nothing yet."""
+        """Create an endpoint without instances."""
         super().__init__(requested, region, account)
         self.endpoint_status = "InService"
         self.production_variants: list[dict[str, Any]] = []
         self.interfaces: list[str] = []
-        """Ids of its network interfaces, where it is in a VPC."""
+        """Ids of its network interfaces, if it is in a VPC."""
         self._capture: dict[str, Any] | None = None
         self._deployment: dict[str, Any] | None = None
 
     @property
     def endpoint_config_name(self) -> str:
-        """The configuration that it runs."""
+        """The name of its endpoint configuration."""
         return str(self.requested["EndpointConfigName"])
 
     def counts(self) -> dict[str, int]:
-        """Return how many instances each variant has now."""
+        """Return the current number of instances by variant."""
         return {one["VariantName"]: one["CurrentInstanceCount"] for one in self.production_variants}
 
     def deploy_with(self, requested: dict[str, Any]) -> None:
-        """Set the deployment configuration of an update; it is kept only when the update requests that."""
+        """Set the deployment configuration of an update; the old one is kept only if the update requests that."""
         if "DeploymentConfig" in requested or not requested.get("RetainDeploymentConfig"):
             self._deployment = requested.get("DeploymentConfig")
 
     def run(self, config: EndpointConfig, images: dict[str, str], counts: dict[str, int] | None = None) -> None:
-        """Run what `config` describes; `counts`: instances of variants that keep theirs."""
+        """Run the variants of `config`; `counts`: instances of variants that keep their number."""
         self.requested["EndpointConfigName"] = config.name
         capture = config.requested.get("DataCaptureConfig")
         self._capture = capture and _capture_summary(capture)
@@ -99,14 +103,14 @@ class Endpoint(_Record):
         ]
 
     def describe(self) -> dict[str, Any]:
-        """Return the answer of its describing operation."""
-        return known_members("sagemaker", self.output, self._reported())
+        """Return the response of its Describe operation."""
+        return known_members("sagemaker", self.output, self._described())
 
     def summary(self) -> dict[str, Any]:
-        """Return its entry in a list."""
-        return known_members("sagemaker", "EndpointSummary", self._reported())
+        """Return its entry in the List operation."""
+        return known_members("sagemaker", "EndpointSummary", self._described())
 
-    def _reported(self) -> dict[str, Any]:
+    def _described(self) -> dict[str, Any]:
         return self.requested | self._times() | {
             "EndpointStatus": self.endpoint_status,
             "ProductionVariants": self.production_variants,
@@ -137,5 +141,5 @@ def _capture_summary(capture: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _words(kind: str) -> str:
+def _camel_case(kind: str) -> str:
     return "".join(part.capitalize() for part in kind.split("-"))

@@ -1,4 +1,4 @@
-"""What SageMaker refuses of a model and of an endpoint configuration although its API model allows it."""
+"""Models and endpoint configurations that their API model allows and SageMaker rejects."""
 
 import re
 from collections.abc import Iterator
@@ -16,32 +16,32 @@ _PARTITION = "aws"
 
 
 def model_problems(requested: dict[str, Any], account: str, region: str) -> list[str]:
-    """Return why a model cannot be made.
+    """Return the errors of a model.
 
     Source: assumption sagemaker-endpoint-refusals
     """
-    reported = [*role_problems(requested.get("ExecutionRoleArn", ""), account)]
+    errors = [*role_problems(requested.get("ExecutionRoleArn", ""), account)]
     if vpc := requested.get("VpcConfig"):
-        reported += NetworkOf(account, region).problems(vpc["Subnets"], vpc["SecurityGroupIds"])
+        errors += NetworkOf(account, region).problems(vpc["Subnets"], vpc["SecurityGroupIds"])
     containers = [requested["PrimaryContainer"]] if "PrimaryContainer" in requested else requested.get("Containers", [])
     if not containers:
-        reported.append("PrimaryContainer or Containers must be given")
-    return [*reported, *(problem for one in containers for problem in _container(one, account, region))]
+        errors.append("PrimaryContainer or Containers is required")
+    return [*errors, *(problem for one in containers for problem in _container(one, account, region))]
 
 
 def config_problems(requested: dict[str, Any]) -> list[str]:
-    """Return why a configuration cannot be made; whether its models exist is checked before.
+    """Return the errors of a configuration; whether its models exist is checked before.
 
     Source: assumption sagemaker-endpoint-refusals
     """
     variants: list[dict[str, Any]] = requested["ProductionVariants"]
     names = [one["VariantName"] for one in variants]
-    reported = ["variant names must be unique"] if len(set(names)) != len(names) else []
-    return [*reported, *(problem for one in variants for problem in _variant(one))]
+    errors = ["variant names must be unique"] if len(set(names)) != len(names) else []
+    return [*errors, *(problem for one in variants for problem in _variant(one))]
 
 
 def _container(requested: dict[str, Any], account: str, region: str) -> Iterator[str]:
-    """Return what is wrong with a container's image and data.
+    """Return the errors of a container's image and data.
 
     Source: model botocore sagemaker S3ModelDataSource (S3DataType)
     Source: assumption sagemaker-endpoint-refusals
@@ -58,22 +58,22 @@ def _container(requested: dict[str, Any], account: str, region: str) -> Iterator
         )
     source = requested.get("ModelDataSource", {}).get("S3DataSource")
     if source and "ModelDataUrl" in requested:
-        yield "ModelDataUrl and ModelDataSource exclude each other"
+        yield "set only one of ModelDataUrl and ModelDataSource"
     if source and source["S3DataType"] == "S3Prefix" and not source["S3Uri"].endswith("/"):
         yield f"the key name prefix {source['S3Uri']} must end with a forward slash"
     uri = source["S3Uri"] if source else requested.get("ModelDataUrl")
-    if uri and not _there(uri, account):
-        yield f"Could not access model data at {uri}."  # the service's words; checked with the caller's IAM permissions
+    if uri and not _exists(uri, account):
+        yield f"Could not access model data at {uri}."  # SageMaker uses the caller's permissions
 
 
 def _variant(requested: dict[str, Any]) -> Iterator[str]:
-    """Return what is wrong with a variant: its instances, their volume and their AMI.
+    """Return the errors of a variant: its instances, their volume and their AMI.
 
     Source: assumption sagemaker-endpoint-refusals
     """
     name, kind = requested["VariantName"], requested.get("InstanceType")
     if kind is None:
-        yield f"{name}: InstanceType is required for an endpoint of instances"
+        yield f"{name}: InstanceType is required for an endpoint with instances"
         return
     if "ModelName" in requested and "InitialInstanceCount" not in requested:
         yield f"{name}: InitialInstanceCount is required"
@@ -83,10 +83,10 @@ def _variant(requested: dict[str, Any]) -> Iterator[str]:
     ami: str = requested.get("InferenceAmiVersion", "")
     neuron = "NeuronInfo" in facts or "InferenceAcceleratorInfo" in facts
     if ami and ((not neuron and "neuron" in ami) or ("-gpu-" in ami and "GpuInfo" not in facts)):
-        yield f"{name}: {ami} does not go with {kind}"
+        yield f"{name}: {ami} does not support {kind}"
 
 
-def _there(uri: str, account: str) -> bool:
+def _exists(uri: str, account: str) -> bool:
     bucket_name, _, key = uri.removeprefix("s3://").partition("/")
     buckets: Any = _backend(s3_backends, account).buckets
     bucket = buckets.get(bucket_name)

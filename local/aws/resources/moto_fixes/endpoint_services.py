@@ -1,6 +1,6 @@
-"""Interface endpoints in AZs that lack the service: moto offers every service in every AZ.
+"""Interface endpoints in AZs without the service: moto offers every service in every AZ.
 
-Which AZs lack one is not published; what a test says (`LocalAws.give_account`) is lacking here.
+AWS does not publish which AZs lack a service; a test sets them with `LocalAws.give_account`.
 """
 
 from collections.abc import Iterable
@@ -11,11 +11,11 @@ from moto.ec2.models import EC2Backend
 
 _INSTALLED = "_llm_fleet_endpoint_services"
 _lacking: dict[tuple[str, str], dict[str, set[str]]] = {}
-"""By account and region, then by AZ id: names of services after `com.amazonaws.<region>.`."""
+"""By account and region, then by AZ id: the missing services, named as after `com.amazonaws.<region>.`."""
 
 
 def install() -> None:
-    """Let EC2 list and refuse what an AZ lacks."""
+    """Remove the missing services from EC2's list, and reject their endpoints."""
     if hasattr(EC2Backend, _INSTALLED):
         return
     setattr(EC2Backend, _INSTALLED, True)
@@ -25,22 +25,22 @@ def install() -> None:
 
 
 def take_endpoint_services(account: str, region: str, lacking: dict[str, list[str]]) -> None:
-    """Let AZs lack services: `lacking` has their names by AZ id."""
+    """Set the services that AZs lack: `lacking` has their names by AZ id."""
     _lacking[account, region] = {zone: set(names) for zone, names in lacking.items()}
 
 
 def _listed(as_moto_does: Any) -> Any:
     def describe_vpc_endpoint_services(self: Any, *args: Any, **named: Any) -> Any:
         """Source: model botocore ec2 DescribeVpcEndpointServices (ServiceDetail: AZs by name and by id)."""
-        reported = as_moto_does(self, *args, **named)
+        described = as_moto_does(self, *args, **named)
         ids = {zone.name: zone.zone_id for zone in self.describe_availability_zones()}
-        return {**reported, "servicesDetails": [_offered(self, one, ids) for one in reported["servicesDetails"]]}
+        return {**described, "servicesDetails": [_offered(self, one, ids) for one in described["servicesDetails"]]}
 
     return describe_vpc_endpoint_services
 
 
 def _offered(ec2: Any, service: dict[str, Any], ids: dict[str, str]) -> dict[str, Any]:
-    """Return what EC2 says of a service, with the AZs that offer it; `ids` has those of all AZs by name."""
+    """Return EC2's description of a service, with the AZs that offer it; `ids`: the id of each AZ by its name."""
     names = [name for name in ids if not _lacks(ec2, ids[name], service["ServiceName"])]
     return {**service, "AvailabilityZones": names, "AvailabilityZoneIds": [ids[name] for name in names]}
 
@@ -55,7 +55,7 @@ def _created(as_moto_does: Any) -> Any:
 
 def _modified(as_moto_does: Any) -> Any:
     def modify_vpc_endpoint(self: Any, vpc_id: str, *args: Any, **named: Any) -> Any:
-        """Change an endpoint; its id is what moto calls `vpc_id`."""
+        """Change an endpoint. moto passes the endpoint's id as `vpc_id`."""
         endpoint = self.vpc_end_points.get(vpc_id)
         if endpoint is not None:
             _check(self, str(endpoint.service_name), named.get("add_subnets") or ())
@@ -65,10 +65,10 @@ def _modified(as_moto_does: Any) -> Any:
 
 
 def _check(ec2: Any, service: str, subnet_ids: Iterable[str]) -> None:
-    """Refuse a subnet in an AZ that lacks the service.
+    """Reject a subnet in an AZ without the service.
 
     Source: recorded in https://github.com/aws/aws-cdk/issues/4912, terraform-aws-modules/terraform-aws-vpc#462 and
-    awslabs/aws-orbit-workbench#320 (code and words)
+    awslabs/aws-orbit-workbench#320 (code and text)
     """
     for subnet_id in subnet_ids:
         if _lacks(ec2, ec2.get_subnet(subnet_id).availability_zone_id, service):

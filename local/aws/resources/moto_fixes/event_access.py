@@ -1,7 +1,7 @@
-"""A rule writes to a queue only when the queue's policy lets it, and the policy of the key that encrypts the queue.
+"""A rule writes to a queue only if the queue's policy and the policy of its KMS key allow it.
 
-Where either does not, the real EventBridge tries for a day and then drops the event, or puts it into the target's own
-second queue: nothing fails at deployment, and nothing ever arrives. moto delivers whatever the policies say
+Otherwise EventBridge retries for a day, then drops the event or sends it to the target's dead-letter queue: the
+deployment succeeds and no event arrives. moto ignores the policies
 (docs.aws.amazon.com/eventbridge/latest/userguide/eb-troubleshooting.html).
 
 Source: document https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-troubleshooting.html (2026-11)
@@ -23,7 +23,7 @@ _LIKE = ("ArnEquals", "ArnLike", "StringEquals", "StringLike")
 
 
 def install() -> None:
-    """Replace how a rule of moto sends to a queue."""
+    """Replace moto's delivery from a rule to a queue."""
     if getattr(Rule._send_to_sqs_queue, "is_ours", False):  # pyright: ignore[reportPrivateUsage]
         return
     send = Rule._send_to_sqs_queue  # pyright: ignore[reportPrivateUsage]
@@ -37,7 +37,7 @@ def install() -> None:
 
 
 def allows(policy: str | None, actions: Iterable[str], context: Mapping[str, str]) -> bool:
-    """Return whether `policy` lets EventBridge do all `actions`, of a caller with the condition keys of `context`."""
+    """Return whether `policy` allows EventBridge all `actions`, with the condition keys in `context`."""
     statements: Any = json.loads(policy)["Statement"] if policy else []
     ours = [statement for statement in _listed(statements) if _is_met(statement, context)]
     return all(any(_names(statement, action) for statement in ours) for action in actions)
@@ -53,7 +53,7 @@ def _may_write(rule: Rule, queue_name: str) -> bool:
     if not key_id:
         return True
     if key_id.startswith("alias/aws/"):
-        return False  # The policy of the service's own key names no service, and cannot be changed.
+        return False  # The policy of the AWS managed key allows no service, and cannot be changed.
     keys: Any = kms_backends[account][region]
     return allows(keys.describe_key(key_id).policy, _ENCRYPTING, context)
 

@@ -1,8 +1,8 @@
-"""Events go to queues and logs only when they match an enabled rule, and functions run only when a test calls them.
+"""Events go to queues and logs only if they match an enabled rule, and functions run only when a test calls them.
 
-moto takes a rule that only has a schedule for one that every event matches, raises at a target that it does not serve,
-and starts a Docker container for a queue's function as soon as a message comes in. Here messages stay in the queue, and
-`LocalAws.deliver` hands them over; functions that a rule names are not run.
+In moto, a rule that has only a schedule matches every event, an unsupported target raises an exception, and each
+message in a queue with a function starts a Docker container. Here messages stay in the queue until `LocalAws.deliver`
+passes them to the function; functions that are targets of a rule are not run.
 
 Source: model botocore events PutRule
 """
@@ -18,7 +18,7 @@ _LOCK = RLock()
 
 
 def install() -> None:
-    """Replace what moto does with a rule's targets, and with a message that comes in."""
+    """Replace moto's delivery to a rule's targets, and of a queue's messages."""
     if getattr(Rule.send_to_targets, "is_ours", False):
         return
     send, add = Rule.send_to_targets, Queue.add_message

@@ -1,4 +1,4 @@
-"""FSx data repository associations: moto has none. Kept, checked against the file system and S3; no data moves."""
+"""FSx data repository associations, which moto lacks: stored, checked against file system and S3; no data is copied."""
 
 import secrets
 import time
@@ -8,11 +8,11 @@ from moto.fsx.responses import FSxResponse
 from moto.s3.models import s3_backends
 
 from local.aws.resources.moto_fixes.fsx_file_systems import file_system
-from local.aws.resources.moto_fixes.json_api import Refused, install_operation, known_members
+from local.aws.resources.moto_fixes.json_api import Rejected, install_operation, known_members
 
 _WITHOUT = ("SCRATCH_1",)
 _MOST = 8
-"""Associations that a file system may have."""
+"""Maximum number of associations of a file system."""
 
 
 def install() -> None:
@@ -45,11 +45,11 @@ def _create(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     }
     _all(response)[association_id] = record
     response.fsx_backend.tag_resource(arn, {one["Key"]: one["Value"] for one in params.get("Tags", ())})
-    return {"Association": _reported(response, record)}
+    return {"Association": _described(response, record)}
 
 
 def _check_target(response: Any, target: Any, params: dict[str, Any]) -> None:
-    """Refuse a file system without associations or with too many, and a path that another one has.
+    """Reject a file system that supports no associations or has too many, and a path that overlaps another one.
 
     Source: model botocore fsx CreateDataRepositoryAssociation
     Source: model botocore fsx CreateDataRepositoryAssociationRequest (FileSystemPath)
@@ -57,15 +57,15 @@ def _check_target(response: Any, target: Any, params: dict[str, Any]) -> None:
     """
     lustre = target.record.get("LustreConfiguration")
     if lustre is None or lustre.get("DeploymentType") in _WITHOUT:
-        raise Refused("UnsupportedOperation", f"{target.file_system_id} does not support data repository associations")
+        raise Rejected("UnsupportedOperation", f"{target.file_system_id} does not support data repository associations")
     others = [one for one in _all(response).values() if one["FileSystemId"] == target.file_system_id]
     if len(others) >= _MOST:
-        raise Refused("ServiceLimitExceeded", f"{target.file_system_id} has {_MOST} associations already")
+        raise Rejected("ServiceLimitExceeded", f"{target.file_system_id} already has {_MOST} associations, the maximum")
     path = params.get("FileSystemPath", "/").rstrip("/") + "/"
     for other in others:
         taken = other.get("FileSystemPath", "/").rstrip("/") + "/"
         if path.startswith(taken) or taken.startswith(path):
-            raise Refused("BadRequest", f"file system path {path} overlaps {taken} of {other['AssociationId']}")
+            raise Rejected("BadRequest", f"file system path {path} overlaps {taken} of {other['AssociationId']}")
 
 
 def _check_bucket(response: Any, path: str) -> None:
@@ -73,7 +73,7 @@ def _check_bucket(response: Any, path: str) -> None:
     partition = "aws"
     if bucket not in s3_backends[response.current_account][partition].buckets:
         # Source: assumption fsx-refusals
-        raise Refused("BadRequest", f"the bucket of {path} does not exist")
+        raise Rejected("BadRequest", f"the bucket of {path} does not exist")
 
 
 def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:
@@ -82,13 +82,13 @@ def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     for test in params.get("Filters", ()):
         if test["Name"] == "file-system-id":
             found = [one for one in found if one["FileSystemId"] in test["Values"]]
-    return {"Associations": [_reported(response, one) for one in found]}
+    return {"Associations": [_described(response, one) for one in found]}
 
 
 def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     record = _one(response, params["AssociationId"])
     record |= {name: value for name, value in params.items() if name not in ("ClientRequestToken", "AssociationId")}
-    return {"Association": _reported(response, record)}
+    return {"Association": _described(response, record)}
 
 
 def _delete(response: Any, params: dict[str, Any]) -> dict[str, Any]:
@@ -101,10 +101,10 @@ def _one(response: Any, association_id: str) -> dict[str, Any]:
     if association_id not in _all(response):
         # Source: model botocore fsx DataRepositoryAssociationNotFound
         # Source: assumption service-error-texts
-        raise Refused("DataRepositoryAssociationNotFound", f"'{association_id}' does not exist.")
+        raise Rejected("DataRepositoryAssociationNotFound", f"'{association_id}' does not exist.")
     return _all(response)[association_id]
 
 
-def _reported(response: Any, record: dict[str, Any]) -> dict[str, Any]:
-    reported = known_members("fsx", "DataRepositoryAssociation", record)
-    return reported | {"Tags": response.fsx_backend.list_tags_for_resource(record["ResourceARN"])}
+def _described(response: Any, record: dict[str, Any]) -> dict[str, Any]:
+    described = known_members("fsx", "DataRepositoryAssociation", record)
+    return described | {"Tags": response.fsx_backend.list_tags_for_resource(record["ResourceARN"])}

@@ -1,7 +1,7 @@
-"""FSx file systems keep everything that was requested, and FSx's own rules of network and keys apply.
+"""FSx file systems: every setting is kept, and FSx's rules for networks and keys apply.
 
-moto keeps neither version, network, mount name nor root volume, has no `UpdateFileSystem`, checks no subnet and no
-security group, and its Lustre has no name to mount.
+moto drops version, network, mount name and root volume, lacks `UpdateFileSystem`, checks neither subnets nor security
+groups, and creates Lustre without a mount name.
 """
 
 import secrets
@@ -13,13 +13,13 @@ from moto.fsx.models import FileSystem
 from moto.fsx.responses import FSxResponse
 from moto.kms.models import kms_backends
 
-from local.aws.resources.moto_fixes.json_api import Refused, install_operation, known_members
+from local.aws.resources.moto_fixes.json_api import Rejected, install_operation, known_members
 from local.aws.resources.moto_fixes.network_rules import NetworkOf
 
 _CONFIGURATIONS = {"LUSTRE": "LustreConfiguration", "OPENZFS": "OpenZFSConfiguration"}
 _MOUNT_NAME_LENGTH = 8
 _EFA_STEPS = {125: 38400, 250: 19200, 500: 9600, 1000: 4800}
-"""GiB that a file system with EFA grows by, by MB/s per TiB."""
+"""Growth step of a file system with EFA in GiB, by throughput in MB/s per TiB."""
 _SAME_AS_LEAVING_OUT: dict[str, Any] = {"DeploymentType": "SCRATCH_1"}
 
 
@@ -28,18 +28,18 @@ def install() -> None:
     install_operation(FSxResponse, "fsx", "CreateFileSystem", _create, invalid="BadRequest")
     install_operation(FSxResponse, "fsx", "UpdateFileSystem", _update, invalid="BadRequest")
     install_operation(FSxResponse, "fsx", "DeleteFileSystem", _delete, invalid="BadRequest")
-    FileSystem.to_dict = _reported
+    FileSystem.to_dict = _described
 
 
 def file_system(response: Any, file_system_id: str) -> Any:
-    """Return a file system, or refuse as FSx does.
+    """Return a file system, or raise FSx's error.
 
     Source: model botocore fsx FileSystemNotFound
     Source: assumption service-error-texts
     """
     found = response.fsx_backend.file_systems.get(file_system_id)
     if found is None:
-        raise Refused("FileSystemNotFound", f"File system '{file_system_id}' does not exist.")
+        raise Rejected("FileSystemNotFound", f"File system '{file_system_id}' does not exist.")
     return found
 
 
@@ -80,7 +80,7 @@ def _create(response: Any, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _complete(record: dict[str, Any], response: Any) -> None:
-    """Add what the service itself gives: Lustre's mount name, OpenZFS's root volume."""
+    """Add the members that the service sets: Lustre's mount name, OpenZFS's root volume."""
     kind = record["FileSystemType"]
     name = _CONFIGURATIONS.get(kind)
     if name is None:
@@ -102,7 +102,7 @@ def _complete(record: dict[str, Any], response: Any) -> None:
 
 
 def _checked_network(network: NetworkOf, params: dict[str, Any]) -> list[str]:
-    """Return the security groups in force, or refuse as FSx does when it cannot put its interfaces there.
+    """Return the effective security groups, or raise FSx's error if it cannot create its interfaces there.
 
     Source: model botocore fsx InvalidNetworkSettings
     Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html (2026-11)
@@ -110,18 +110,18 @@ def _checked_network(network: NetworkOf, params: dict[str, Any]) -> list[str]:
     subnets = params["SubnetIds"]
     problems = network.problems(subnets, params.get("SecurityGroupIds", []))
     if problems:
-        raise Refused("InvalidNetworkSettings", "; ".join(problems))
+        raise Rejected("InvalidNetworkSettings", "; ".join(problems))
     groups = params.get("SecurityGroupIds") or [network.default_group_id(network.subnet(subnets[0]).vpc_id)]
     if params["FileSystemType"] != "LUSTRE":
         return groups
-    if not network.lets_lustre_in(groups, subnets[0]):
-        raise Refused(
+    if not network.allows_lustre(groups, subnets[0]):
+        raise Rejected(
             "InvalidNetworkSettings",
             f"The file system cannot be created because the provided security groups {groups} do not permit Lustre "
             "LNET network traffic on port 988 from themselves",
         )
-    if params.get("LustreConfiguration", {}).get("EfaEnabled") and not network.lets_all_through(groups):
-        raise Refused(
+    if params.get("LustreConfiguration", {}).get("EfaEnabled") and not network.allows_all_within(groups):
+        raise Rejected(
             "InvalidNetworkSettings",
             "The EFA-enabled file system cannot be created because of insufficient security group permissions: "
             f"{groups} must permit all traffic from and to themselves",
@@ -136,7 +136,7 @@ def _check_key(response: Any, key: str | None) -> None:
     alias = keys.get_key_id_from_alias(key.rsplit(":", 1)[-1]) if "alias/" in key else None
     if (alias or keys.get_key_id(key)) not in keys.keys:
         # Source: assumption fsx-refusals
-        raise Refused("BadRequest", f"The KMS key '{key}' does not exist")
+        raise Rejected("BadRequest", f"The KMS key '{key}' does not exist")
 
 
 def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_capacity(record: dict[str, Any], after: int | None) -> None:
-    """Refuse to shrink storage; OpenZFS must grow by at least 10%, and the Lustre type SCRATCH_1 never grows.
+    """Reject smaller storage, growth of OpenZFS by less than 10%, and any growth of the Lustre type SCRATCH_1.
 
     Source: model botocore fsx UpdateFileSystemRequest (StorageCapacity)
     """
@@ -163,11 +163,11 @@ def _check_capacity(record: dict[str, Any], after: int | None) -> None:
     least = before * 11 if record["FileSystemType"] == "OPENZFS" else before * 10 + 1
     grows = record.get("LustreConfiguration", {}).get("DeploymentType") != "SCRATCH_1"
     if after * 10 < least or not grows:
-        raise Refused("BadRequest", f"StorageCapacity cannot change from {before} GiB to {after} GiB.")
+        raise Rejected("BadRequest", f"StorageCapacity cannot change from {before} GiB to {after} GiB.")
 
 
 def _check_settings(record: dict[str, Any], params: dict[str, Any]) -> None:
-    """Refuse another storage type, and less throughput of Intelligent-Tiering or metadata IOPS of Lustre.
+    """Reject another storage type, less throughput of Intelligent-Tiering, and fewer metadata IOPS of Lustre.
 
     Source: model botocore fsx UpdateFileSystem (StorageType: of FSx for Windows File Server alone)
     Source: model botocore fsx UpdateFileSystemLustreConfiguration (ThroughputCapacity)
@@ -175,7 +175,7 @@ def _check_settings(record: dict[str, Any], params: dict[str, Any]) -> None:
     Source: assumption service-error-texts
     """
     if params.get("StorageType", record["StorageType"]) != record["StorageType"]:
-        raise Refused("BadRequest", f"StorageType cannot change from {record['StorageType']}.")
+        raise Rejected("BadRequest", f"StorageType cannot change from {record['StorageType']}.")
     has, requested = record.get("LustreConfiguration", {}), params.get("LustreConfiguration", {})
     metadata, wanted = has.get("MetadataConfiguration", {}), requested.get("MetadataConfiguration", {})
     for name, before, after in (
@@ -183,11 +183,11 @@ def _check_settings(record: dict[str, Any], params: dict[str, Any]) -> None:
         ("Metadata IOPS", metadata.get("Iops"), wanted.get("Iops")),
     ):
         if before is not None and after is not None and after < before:
-            raise Refused("BadRequest", f"{name} can only be increased, not changed from {before} to {after}.")
+            raise Rejected("BadRequest", f"{name} can only be increased, not changed from {before} to {after}.")
 
 
 def _check_efa(record: dict[str, Any], params: dict[str, Any]) -> None:
-    """Refuse another throughput, and sizes that a file system with EFA does not grow to.
+    """Reject another throughput, and sizes that are not multiples of the growth step, for a file system with EFA.
 
     Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/managing-throughput-capacity.html (2026-07)
     Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/increase-storage-capacity.html (2026-07)
@@ -198,13 +198,15 @@ def _check_efa(record: dict[str, Any], params: dict[str, Any]) -> None:
     if not has.get("EfaEnabled") or throughput is None:
         return
     if requested.get("PerUnitStorageThroughput", throughput) != throughput:
-        raise Refused(
+        raise Rejected(
             "BadRequest", "The throughput capacity of an EFA-enabled SSD-based file system cannot be modified."
         )
     before, after = record["StorageCapacity"], params.get("StorageCapacity", record["StorageCapacity"])
     step = _EFA_STEPS.get(throughput, 1)
     if after != before and after % step:
-        raise Refused("BadRequest", f"The storage capacity of this EFA-enabled file system grows by {step} GiB.")
+        raise Rejected(
+            "BadRequest", f"The storage capacity of this EFA-enabled file system must be a multiple of {step} GiB."
+        )
 
 
 def _delete(response: Any, params: dict[str, Any]) -> dict[str, Any]:
@@ -217,6 +219,6 @@ def _delete(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     return {"FileSystemId": found.file_system_id, "Lifecycle": "DELETING"}
 
 
-def _reported(self: Any) -> dict[str, Any]:
-    reported = known_members("fsx", "FileSystem", self.record)
-    return reported | {"Tags": self.backend.list_tags_for_resource(self.resource_arn)}
+def _described(self: Any) -> dict[str, Any]:
+    described = known_members("fsx", "FileSystem", self.record)
+    return described | {"Tags": self.backend.list_tags_for_resource(self.resource_arn)}

@@ -1,4 +1,4 @@
-"""Ids of file systems are as long as FSx's, 17 digits: ParallelCluster takes no shorter one (moto's have 8).
+"""Ids of file systems have 17 digits, as FSx's have: ParallelCluster accepts no shorter id (moto's have 8).
 
 Source: assumption fsx-ids-have-17-digits
 """
@@ -18,7 +18,7 @@ def install() -> None:
     original: Any = FileSystem.__init__
 
     def make(self: Any, **given: Any) -> None:
-        original(self, **{**given, "tags": None})  # they hang on the ARN; the backend gives them again
+        original(self, **{**given, "tags": None})  # moto stores tags by ARN; the backend adds them again
         short = self.file_system_id
         self.file_system_id = f"fs-{secrets.token_hex(9)[1:]}"
         self.dns_name = self.dns_name.replace(short, self.file_system_id)

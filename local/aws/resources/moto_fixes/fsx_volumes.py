@@ -1,4 +1,4 @@
-"""FSx volumes: moto has none. An OpenZFS file system has a root volume, and more can be put under it."""
+"""FSx volumes, which moto lacks: an OpenZFS file system has a root volume, and child volumes can be created."""
 
 import secrets
 import time
@@ -6,7 +6,7 @@ from typing import Any
 
 from moto.fsx.responses import FSxResponse
 
-from local.aws.resources.moto_fixes.json_api import Refused, install_operation, known_members
+from local.aws.resources.moto_fixes.json_api import Rejected, install_operation, known_members
 
 
 def install() -> None:
@@ -21,7 +21,7 @@ def install() -> None:
 
 
 def make_root_volume(response: Any, file_system_id: str, configuration: dict[str, Any]) -> str:
-    """Make the volume that an OpenZFS file system begins with; return its id."""
+    """Create the root volume of an OpenZFS file system; return its id."""
     record = _record(response, file_system_id, "fsx", {"VolumePath": "/fsx", **configuration})
     return str(record["VolumeId"])
 
@@ -49,32 +49,34 @@ def _record(response: Any, file_system_id: str, name: str, configuration: dict[s
 
 def _create(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     if params["VolumeType"] != "OPENZFS":
-        # Source: emulation, it makes volumes of OpenZFS alone
-        raise Refused("UnsupportedOperation", f"this emulation makes OPENZFS volumes only, not {params['VolumeType']}")
+        # Source: emulation, it supports OpenZFS volumes only
+        raise Rejected(
+            "UnsupportedOperation", f"the AWS emulator supports only OPENZFS volumes, not {params['VolumeType']}"
+        )
     requested = params.get("OpenZFSConfiguration")
     if requested is None:
         # Source: model botocore fsx MissingVolumeConfiguration
         # Source: assumption service-error-texts
-        raise Refused("MissingVolumeConfiguration", "OpenZFSConfiguration is required")
+        raise Rejected("MissingVolumeConfiguration", "OpenZFSConfiguration is required")
     parent = _volume(response, requested["ParentVolumeId"])
     path = f"{parent['OpenZFSConfiguration']['VolumePath']}/{params['Name']}"
     record = _record(response, parent["FileSystemId"], params["Name"], {**requested, "VolumePath": path})
     response.fsx_backend.tag_resource(
         record["ResourceARN"], {one["Key"]: one["Value"] for one in params.get("Tags", ())}
     )
-    return {"Volume": _reported(response, record)}
+    return {"Volume": _described(response, record)}
 
 
 def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     wanted = params.get("VolumeIds") or list(_volumes(response))
-    return {"Volumes": [_reported(response, _volume(response, one)) for one in wanted]}
+    return {"Volumes": [_described(response, _volume(response, one)) for one in wanted]}
 
 
 def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     record = _volume(response, params["VolumeId"])
     record["Name"] = params.get("Name", record["Name"])
     record["OpenZFSConfiguration"] |= params.get("OpenZFSConfiguration", {})
-    return {"Volume": _reported(response, record)}
+    return {"Volume": _described(response, record)}
 
 
 def _delete(response: Any, params: dict[str, Any]) -> dict[str, Any]:
@@ -87,7 +89,7 @@ def _delete(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     ):
         # Source: model botocore fsx DeleteVolumeOpenZFSConfiguration
         # Source: assumption fsx-refusals
-        raise Refused("BadRequest", f"volume {volume_id} has child volumes")
+        raise Rejected("BadRequest", f"volume {volume_id} has child volumes")
     del _volumes(response)[volume_id]
     return {"VolumeId": volume_id, "Lifecycle": "DELETING"}
 
@@ -96,10 +98,10 @@ def _volume(response: Any, volume_id: str) -> dict[str, Any]:
     if volume_id not in _volumes(response):
         # Source: model botocore fsx VolumeNotFound
         # Source: assumption service-error-texts
-        raise Refused("VolumeNotFound", f"Volume '{volume_id}' does not exist.")
+        raise Rejected("VolumeNotFound", f"Volume '{volume_id}' does not exist.")
     return _volumes(response)[volume_id]
 
 
-def _reported(response: Any, record: dict[str, Any]) -> dict[str, Any]:
-    reported = known_members("fsx", "Volume", record)
-    return reported | {"Tags": response.fsx_backend.list_tags_for_resource(record["ResourceARN"])}
+def _described(response: Any, record: dict[str, Any]) -> dict[str, Any]:
+    described = known_members("fsx", "Volume", record)
+    return described | {"Tags": response.fsx_backend.list_tags_for_resource(record["ResourceARN"])}

@@ -1,10 +1,10 @@
-"""Conditions of policies, whose values the emulation lacks: Allow applies without its condition, Deny does not apply.
+"""Policy conditions, whose keys have no values here: Allow applies without its condition, Deny does not apply.
 
-moto takes every condition that it has no values for as not met, and a permission whose condition is not met for a
-denial, which no other statement can lift. So a role could do nothing that a condition narrows. What a condition says is
-therefore not proven here (README, "IAM conditions"); trust policies are still checked with moto's values.
+moto treats a condition without values as not met, and an Allow with an unmet condition as a denial that no other
+statement can override. So a role could do nothing that a condition restricts. Conditions are therefore not tested here
+(README, "How real is it?"); trust policies are still checked with moto's values.
 
-Source: emulation, no values of conditions are known here
+Source: emulation, no values of condition keys are available here
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from local.aws.resources.moto_fixes.kept_members import once
 
 
 def install() -> None:
-    """Check a statement with a condition by the rest of it."""
+    """Evaluate a statement with a condition by its other elements."""
     if not once(IAMPolicyStatement, "conditions"):
         return
     statement: Any = IAMPolicyStatement

@@ -1,6 +1,6 @@
 """AWS managed policies exist, so that a misspelt name fails as it would on AWS.
 
-moto loads its list of them only when that is set before its IAM backend is made; a backend made earlier is reset.
+moto loads its list only if a setting is set before its IAM backend is created; an earlier backend is reset.
 
 Source: emulation, moto's own list of AWS managed policies
 """

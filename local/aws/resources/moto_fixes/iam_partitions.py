@@ -1,8 +1,9 @@
-"""Whose a key is, is looked up among the IAMs that there are.
+"""The account of an access key is looked up in the existing IAM backends.
 
-moto looks through all partitions and so makes the IAM of each, with all AWS managed policies, half a second a process.
+moto searches all partitions, so it creates the IAM backend of each with all AWS managed policies: half a second per
+process.
 
-Source: emulation, speed alone
+Source: emulation, for speed only
 """
 
 from moto.core.models import DEFAULT_ACCOUNT_ID
@@ -10,7 +11,7 @@ from moto.iam import models
 
 
 def install() -> None:
-    """Stop the search here."""
+    """Search only the existing backends."""
     models.get_account_id_from = _account_of
 
 

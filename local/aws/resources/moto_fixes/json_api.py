@@ -16,16 +16,16 @@ from local.aws.resources.shapes import model_problems
 Handler = Callable[[Any, dict[str, Any]], dict[str, Any]]
 
 
-class Refused(JsonRESTError):
-    """The service says no, with one of its own error codes."""
+class Rejected(JsonRESTError):
+    """The service rejects the request, with one of its error codes."""
 
     def __init__(self, code: str, message: str) -> None:
-        """Refuse with a code that the service has for it."""
+        """Set the service's error code and the message."""
         super().__init__(code, message)
 
 
 def install_operation(responses: type, service: str, operation: str, handler: Handler, *, invalid: str) -> None:
-    """Let `handler(response, params)` serve an operation; it returns the output as JSON types (times as seconds).
+    """Serve an operation with `handler(response, params)`, which returns the output as JSON types (times in seconds).
 
     `invalid` is the service's error code for input that its model does not allow.
     """
@@ -34,14 +34,14 @@ def install_operation(responses: type, service: str, operation: str, handler: Ha
         params: dict[str, Any] = json.loads(self.body or "{}")
         problems = model_problems(_input_shape(service, operation), params)
         if problems:
-            raise Refused(invalid, "; ".join(problems))
+            raise Rejected(invalid, "; ".join(problems))
         return json.dumps(handler(self, params))
 
     setattr(responses, _method_name(operation), method)
 
 
 def known_members(service: str, shape: str, value: dict[str, Any]) -> dict[str, Any]:
-    """Return the members of `value` that a shape of the service has, as the service would answer."""
+    """Return the members of `value` that a shape of the service has."""
     members = _model(service).shape_for(shape).members
     return {name: member for name, member in value.items() if name in members and member is not None}
 

@@ -1,6 +1,6 @@
-"""Lets an object of moto keep the members of an operation's input that moto itself forgets.
+"""Keeps members of an operation's input that moto drops, on moto's object.
 
-Source: emulation, what moto forgets is kept under the names of botocore's model
+Source: emulation, dropped members are kept under the names of botocore's model
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -11,15 +11,15 @@ Found = Callable[[Any, Mapping[str, Any]], Any]
 
 
 def keep_members(responses: Any, method: str, names: Iterable[str], found: Found) -> None:
-    """After `responses.method`, set the named members that were given on the object, under the names of the model.
+    """After `responses.method`, set the given members among `names` on the object, under the names of the model.
 
-    moto's serializer looks there first, so that the describing operations return them as they were given.
+    moto's serializer reads these attributes first, so Describe operations return the members unchanged.
     """
     wanted = tuple(names)
     as_moto_does: Any = getattr(responses, method)
 
     def keeping(self: Any) -> Any:
-        given = dict(self._get_params())  # before moto works on it
+        given = dict(self._get_params())  # before moto changes it
         answer = as_moto_does(self)
         thing = found(self, given)
         for name in wanted:
@@ -31,7 +31,7 @@ def keep_members(responses: Any, method: str, names: Iterable[str], found: Found
 
 
 def before(responses: Any, method: str, check: Callable[[Any, dict[str, Any]], None]) -> None:
-    """Let `check(response, input)` refuse or complete an operation's input before moto does its work."""
+    """Call `check(response, input)` before moto's operation; it can reject or complete the input."""
     as_moto_does: Any = getattr(responses, method)
 
     def checked(self: Any) -> Any:
@@ -42,7 +42,7 @@ def before(responses: Any, method: str, check: Callable[[Any, dict[str, Any]], N
 
 
 def after(responses: Any, method: str, work: Callable[[Any, dict[str, Any]], None]) -> None:
-    """Let `work(response, input)` follow an operation that moto did."""
+    """Call `work(response, input)` after moto's operation."""
     as_moto_does: Any = getattr(responses, method)
 
     def followed(self: Any) -> Any:
@@ -55,7 +55,7 @@ def after(responses: Any, method: str, work: Callable[[Any, dict[str, Any]], Non
 
 
 def once(owner: type, mark: str) -> bool:
-    """Return whether a fix still has to be installed on a class, and mark it as installed."""
+    """Return whether a correction is not installed on a class yet, and mark it as installed."""
     name = f"_llm_fleet_{mark}"
     if hasattr(owner, name):
         return False

@@ -1,6 +1,6 @@
-"""Lambda functions keep every setting that they were given (logging, dead letters, SnapStart …).
+"""Lambda functions keep every setting (logging, dead-letter queues, SnapStart …).
 
-moto keeps those that it uses itself and forgets the rest. What it does return stays unchanged.
+moto keeps the settings that it uses itself and drops the others. Values that moto returns are unchanged.
 
 Source: model botocore lambda CreateFunction
 """
@@ -15,7 +15,7 @@ _INSTALLED = "_llm_fleet_settings"
 
 
 def install() -> None:
-    """Let functions remember their settings."""
+    """Keep all settings of functions."""
     if hasattr(LambdaFunction, _INSTALLED):
         return
     setattr(LambdaFunction, _INSTALLED, True)
@@ -42,10 +42,10 @@ def _updating(as_moto_does: Any) -> Any:
 
 def _reporting(as_moto_does: Any) -> Any:
     def get_configuration(self: Any, *args: Any, **named: Any) -> dict[str, Any]:
-        reported = as_moto_does(self, *args, **named)
+        described = as_moto_does(self, *args, **named)
         forgotten = {
-            name: value for name, value in self.requested.items() if name not in reported or name == "SnapStart"
+            name: value for name, value in self.requested.items() if name not in described or name == "SnapStart"
         }
-        return reported | known_members("lambda", "FunctionConfiguration", forgotten)
+        return described | known_members("lambda", "FunctionConfiguration", forgotten)
 
     return get_configuration

@@ -1,7 +1,7 @@
-"""FilterLogEvents applies the streams' prefix, and patterns of several terms of which one must match (`?a ?b`).
+"""FilterLogEvents applies the stream prefix, and patterns of several terms of which one must match (`?a ?b`).
 
-moto gives every stream of the group for any prefix, and every event when a pattern is more than one word. Other
-forms of patterns (JSON, columns, regular expressions) are still handled by moto.
+moto returns every stream of the group for any prefix, and every event for a pattern with more than one word. moto still
+handles other patterns (JSON, columns, regular expressions).
 
 Source: model botocore logs FilterLogEvents
 Source: assumption logs-any-of-several-terms
@@ -18,15 +18,15 @@ _NO_STREAM = ":none:"
 
 
 def install() -> None:
-    """Correct the call and the matching."""
+    """Replace the operation and the matching."""
     if getattr(LogsResponse, _OWN, False):
         return
     setattr(LogsResponse, _OWN, True)
-    _heed_prefix()
-    _heed_terms()
+    _apply_prefix()
+    _apply_terms()
 
 
-def _heed_prefix() -> None:
+def _apply_prefix() -> None:
     answered = LogsResponse.filter_log_events
 
     def filter_log_events(self: Any) -> str:
@@ -35,7 +35,7 @@ def _heed_prefix() -> None:
             backend = cast(LogsBackend, self.logs_backend)
             group = backend.groups.get(self._get_param("logGroupName"))
             names = [name for name in (group.streams if group else {}) if name.startswith(prefix)]
-            # moto takes no name for all of them.
+            # Without names, moto searches all streams.
             given, named = self._get_param, names or [_NO_STREAM]
 
             def get_param(name: str, default: Any = None) -> Any:
@@ -47,7 +47,7 @@ def _heed_prefix() -> None:
     LogsResponse.filter_log_events = filter_log_events  # type: ignore[method-assign]
 
 
-def _heed_terms() -> None:
+def _apply_terms() -> None:
     all_events = LogStream.filter_log_events
 
     def filter_log_events(self: LogStream, start_time: int, end_time: int, filter_pattern: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Checks of services that put network interfaces into a VPC: whether the ids exist, what security groups permit."""
+"""Checks of services that create network interfaces in a VPC: ids that exist, traffic that security groups allow."""
 
 import ipaddress
 from typing import Any
@@ -10,10 +10,10 @@ _ANY_PROTOCOL = "-1"
 
 
 class NetworkOf:
-    """The EC2 of one account and region, as another service sees it."""
+    """The emulated EC2 of one account and region, for use by another service."""
 
     def __init__(self, account: str, region: str) -> None:
-        """Look into the emulated EC2."""
+        """Use the EC2 of this account and region."""
         self._ec2: Any = ec2_backends[account][region]
 
     def subnet(self, subnet_id: str) -> Any:
@@ -28,29 +28,29 @@ class NetworkOf:
         """Return the id of a VPC's default security group."""
         return str(self._ec2.get_security_group_from_name("default", vpc_id).id)
 
-    def has_way_out(self, subnet_id: str) -> bool:
+    def has_internet_gateway(self, subnet_id: str) -> bool:
         """Return whether the subnet's VPC has an internet gateway."""
         vpc_id = self.subnet(subnet_id).vpc_id
         return any(gateway.vpc and gateway.vpc.id == vpc_id for gateway in self._ec2.internet_gateways.values())
 
     def problems(self, subnet_ids: list[str], group_ids: list[str]) -> list[str]:
-        """Return which ids do not exist, and whether they are all of one VPC.
+        """Return an error for each id that does not exist, and one if the ids are not all in one VPC.
 
         Source: assumption service-error-texts
         """
         subnets = {one: self.subnet(one) for one in subnet_ids}
         groups = {one: self.security_group(one) for one in group_ids}
-        reported = [f"The subnet ID '{one}' does not exist" for one, found in subnets.items() if found is None]
-        reported += [f"The security group ID '{one}' does not exist" for one, found in groups.items() if found is None]
+        errors = [f"The subnet ID '{one}' does not exist" for one, found in subnets.items() if found is None]
+        errors += [f"The security group ID '{one}' does not exist" for one, found in groups.items() if found is None]
         vpcs = {found.vpc_id for found in (*subnets.values(), *groups.values()) if found is not None}
         return (
-            reported
-            if reported or len(vpcs) <= 1
-            else [f"subnets and security groups are of different VPCs: {sorted(vpcs)}"]
+            errors
+            if errors or len(vpcs) <= 1
+            else [f"subnets and security groups are in different VPCs: {sorted(vpcs)}"]
         )
 
     def attach(self, subnet_id: str, group_ids: list[str], description: str) -> str:
-        """Put a network interface into a subnet, as the service does; return its id."""
+        """Create a network interface in a subnet, as the service does; return its id."""
         interface = self._ec2.create_network_interface(
             self.subnet(subnet_id), None, group_ids=group_ids, description=description
         )
@@ -58,7 +58,7 @@ class NetworkOf:
         return str(interface.id)
 
     def place_of(self, interface_id: str) -> dict[str, Any]:
-        """Return the address, the name and the zone of a network interface, as nodes report them."""
+        """Return the IP address, the host name and the AZ of a network interface, as nodes report them."""
         interface = self._ec2.enis[interface_id]
         address = str(interface.private_ip_address)
         subnet = interface.subnet
@@ -72,13 +72,13 @@ class NetworkOf:
         }
 
     def detach(self, interface_ids: list[str]) -> None:
-        """Take network interfaces away; those that are gone already are no matter."""
+        """Delete network interfaces; missing ones are ignored."""
         for one in interface_ids:
             if one in self._ec2.enis:
                 self._ec2.delete_network_interface(one)
 
-    def lets_lustre_in(self, group_ids: list[str], subnet_id: str) -> bool:
-        """Return whether the groups permit port 988 between themselves, or from the whole of the subnet.
+    def allows_lustre(self, group_ids: list[str], subnet_id: str) -> bool:
+        """Return whether the groups allow port 988 between themselves, or from the whole subnet.
 
         Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html (2026-11)
         """
@@ -87,8 +87,8 @@ class NetworkOf:
             for rule in self._rules(group_ids, "ingress_rules")
         )
 
-    def lets_all_through(self, group_ids: list[str]) -> bool:
-        """Return whether all traffic may pass between the groups themselves, in and out, as EFA needs it.
+    def allows_all_within(self, group_ids: list[str]) -> bool:
+        """Return whether the groups allow all traffic between themselves, in and out, as EFA requires.
 
         Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html (2026-11)
         """

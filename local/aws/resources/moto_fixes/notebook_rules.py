@@ -1,4 +1,4 @@
-"""What SageMaker refuses of a notebook instance although its API model allows it."""
+"""Notebook instances that their API model allows and SageMaker rejects."""
 
 import base64
 import binascii
@@ -13,7 +13,7 @@ _NOT_ON_AL2023 = ("ml.p2.", "ml.p3.", "ml.p3dn.", "ml.inf1.")
 
 
 def instance_problems(requested: dict[str, Any], account: str, region: str) -> list[str]:
-    """Return why an instance cannot be made, or changed into this."""
+    """Return the errors of a new or changed instance."""
     return [
         *role_problems(requested["RoleArn"], account),
         *_platform(requested),
@@ -22,45 +22,45 @@ def instance_problems(requested: dict[str, Any], account: str, region: str) -> l
 
 
 def script_problems(requested: dict[str, Any]) -> list[str]:
-    """Return why a lifecycle configuration cannot be made: what is in it is base64.
+    """Return the errors of a lifecycle configuration, whose content must be base64.
 
     Source: model botocore sagemaker NotebookInstanceLifecycleHook (Content)
     Source: assumption service-error-texts
     """
-    reported: list[str] = []
+    errors: list[str] = []
     for hook in (*requested.get("OnCreate", ()), *requested.get("OnStart", ())):
         try:
             base64.b64decode(hook.get("Content", ""), validate=True)
         except binascii.Error as error:
-            reported.append(f"the content of a lifecycle script is not base64: {error}")
-    return reported
+            errors.append(f"the content of a lifecycle script is not base64: {error}")
+    return errors
 
 
 def _platform(requested: dict[str, Any]) -> Iterator[str]:
-    """Return whether the platform has ended, or does not run the instance type.
+    """Return an error if the platform is retired or does not support the instance type.
 
-    Source: recorded orcasecurity-research/AIGoat#10, notebook-al2-v1 is refused (2025-08-28)
+    Source: recorded orcasecurity-research/AIGoat#10, notebook-al2-v1 is rejected (2025-08-28)
     Source: assumption sagemaker-notebook-refusals
     """
     platform = requested.get("PlatformIdentifier", "")
     if platform.startswith(_ENDED):
-        yield f"the platform {platform} has reached its end: create the notebook instance on notebook-al2023-v1"
+        yield f"the platform {platform} is retired: create the notebook instance on notebook-al2023-v1"
     if requested["InstanceType"].startswith(_NOT_ON_AL2023):
         yield f"{requested['InstanceType']} is not supported by {platform or 'notebook-al2023-v1'}"
 
 
 def _network(requested: dict[str, Any], account: str, region: str) -> Iterator[str]:
-    """Return what is wrong with subnet and security groups.
+    """Return the errors of subnet and security groups.
 
     Source: model botocore sagemaker CreateNotebookInstanceInput (DirectInternetAccess, SecurityGroupIds)
     Source: assumption sagemaker-notebook-refusals
     """
     subnet, groups = requested.get("SubnetId"), requested.get("SecurityGroupIds", [])
     if subnet is None and requested.get("DirectInternetAccess") == "Disabled":
-        yield "DirectInternetAccess can be disabled only where a subnet is given"
+        yield "DirectInternetAccess can be disabled only with a subnet"
     if subnet is None and groups:
-        yield "security groups are given without a subnet"
+        yield "security groups require a subnet"
     if subnet is not None and not groups:
-        yield "a subnet is given without security groups"
+        yield "security groups are required with a subnet"
     if subnet is not None and groups:
         yield from NetworkOf(account, region).problems([subnet], groups)

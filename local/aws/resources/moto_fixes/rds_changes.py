@@ -1,6 +1,6 @@
-"""RDS: two changes that moto forgets, and one that RDS refuses.
+"""RDS: two changes that moto loses, and one that RDS rejects.
 
-A changed subnet group is gone for moto, and a cluster's logs stay as they were; storage may become smaller.
+moto loses a changed subnet group, ignores changes of a cluster's log exports, and accepts less storage.
 
 Source: model botocore rds ModifyDBSubnetGroup
 Source: model botocore rds ModifyDBCluster
@@ -16,7 +16,7 @@ _EXPORTS = "cloudwatch_logs_export_configuration"
 
 
 def install() -> None:
-    """Keep changed subnet groups, and change the logs that clusters send."""
+    """Keep changed subnet groups, change the log exports of clusters, and check storage."""
     if hasattr(RDSBackend, _INSTALLED):
         return
     setattr(RDSBackend, _INSTALLED, True)
@@ -45,7 +45,7 @@ def _with_logs(as_moto_does: Any) -> Any:
 
 
 def _with_storage(as_moto_does: Any) -> Any:
-    """Refuse to take storage away, or to add less than a tenth.
+    """Reject less storage, and an increase of less than 10 percent.
 
     Source: document https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/USER_PIOPS.ModifyingExisting.html (2022)
     Source: assumption rds-refuses-less-than-a-tenth

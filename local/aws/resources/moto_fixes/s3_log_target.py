@@ -1,8 +1,8 @@
 """Access logs can be sent to a bucket whose policy does not allow them yet.
 
-The policy of a log bucket names the buckets that log to it, so CloudFormation, as the CDK writes it, always makes or
-changes it after them. S3 accepts that where ACLs are off (Object Ownership `BucketOwnerEnforced`); moto wants the
-policy first.
+The policy of a log bucket names the buckets that log to it, so with the CDK's templates CloudFormation creates or
+changes the policy after these buckets. S3 accepts that if ACLs are disabled (Object Ownership `BucketOwnerEnforced`);
+moto requires the policy first.
 Source: assumption log-bucket-policy-after-target
 """
 
@@ -16,7 +16,7 @@ _INSTALLED = "_llm_fleet_log_target"
 
 
 def install() -> None:
-    """Let a bucket without ACLs be a target of access logs before its policy allows it."""
+    """Accept a bucket without ACLs as the target of access logs before its policy allows it."""
     if hasattr(FakeBucket, _INSTALLED):
         return
     as_moto_does: Callable[..., bool] = getattr(FakeBucket, _CHECK)
@@ -31,5 +31,5 @@ def install() -> None:
 
 
 def _has_no_acls(bucket: Any) -> bool:
-    """Moto keeps the rule as the request's XML, parsed or not, by the way that it came in."""
+    """Read the rule, which moto stores as the request's XML, parsed or not, depending on the request."""
     return "BucketOwnerEnforced" in str(bucket.ownership_rule)

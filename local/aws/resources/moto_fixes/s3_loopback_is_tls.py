@@ -1,7 +1,7 @@
-"""A bucket policy that denies requests without TLS lets loopback through.
+"""A bucket policy that denies requests without TLS allows requests on loopback.
 
-All calls here are plain HTTP on loopback, which no one can listen to; and moto takes "deny unless TLS" for "deny".
-All other statements count as they are.
+All calls here are plain HTTP on loopback, where no other machine can listen, and moto treats "deny unless TLS" as
+"deny". All other statements apply unchanged.
 
 Source: emulation, loopback speaks no TLS here
 """
@@ -17,7 +17,7 @@ _TLS_KEYS = ("aws:securetransport", "s3:tlsversion")
 
 
 def install() -> None:
-    """Make bucket permissions leave out the statements that only plain HTTP would meet."""
+    """Ignore the statements of bucket policies that apply only to plain HTTP."""
 
     def get_permission(self: FakeBucket, action: str, resource: str) -> Any:
         if self.policy is None:
@@ -32,7 +32,7 @@ def install() -> None:
 
 
 def _needs_plain_http(statement: Mapping[str, Any]) -> bool:
-    """Return whether a statement denies what does not come over TLS, or over too old a TLS."""
+    """Return whether a statement denies requests without TLS, or with an old version of TLS."""
     conditions = cast(Mapping[str, Mapping[str, Any]], statement.get("Condition", {}))
     keys = {key.lower() for tests in conditions.values() for key in tests}
     return statement.get("Effect") == "Deny" and bool(keys) and keys <= set(_TLS_KEYS)

@@ -1,7 +1,7 @@
-"""The list of a HyperPod cluster's events: ListClusterEvents, without what only DescribeClusterEvent returns.
+"""ListClusterEvents of HyperPod: events without the members that only DescribeClusterEvent returns.
 
-What is listed is what a test let happen (`LocalAws.report_cluster_event`). As the API reference has it, only clusters
-with continuous provisioning have events.
+Tests add the events with `LocalAws.report_cluster_event`. According to the API reference, only clusters with continuous
+provisioning have events.
 
 Source: model botocore sagemaker DescribeClusterEvent
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from moto.sagemaker.responses import SageMakerResponse
 
-from local.aws.resources.moto_fixes.json_api import Refused, install_operation, known_members
+from local.aws.resources.moto_fixes.json_api import Rejected, install_operation, known_members
 from local.aws.resources.moto_fixes.sagemaker_cluster_events import events_of
 
 _INVALID, _MISSING = "ValidationException", "ResourceNotFound"
@@ -28,7 +28,9 @@ def _list(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     if cluster.requested.get("NodeProvisioningMode") != "Continuous":
         # Source: model botocore sagemaker ListClusterEvents
         # Source: assumption service-error-texts
-        raise Refused(_INVALID, "ListClusterEvents is supported only for clusters with NodeProvisioningMode Continuous")
+        raise Rejected(
+            _INVALID, "ListClusterEvents is supported only for clusters with NodeProvisioningMode Continuous"
+        )
     found = [
         one for one in events_of(response.current_account, response.region) if _requested_for(one, cluster, params)
     ]
@@ -54,4 +56,4 @@ def _cluster(response: Any, name_or_arn: str) -> Any:
             return one
     # Source: model botocore sagemaker ListClusterEvents (ResourceNotFound)
     # Source: assumption service-error-texts
-    raise Refused(_MISSING, f"Cluster with name {name_or_arn} not found")
+    raise Rejected(_MISSING, f"Cluster with name {name_or_arn} not found")

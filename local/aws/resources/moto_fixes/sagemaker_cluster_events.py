@@ -1,7 +1,7 @@
-"""Events of HyperPod clusters: tests create them, and DescribeClusterEvent returns them in full.
+"""Events of HyperPod clusters: tests create them, and DescribeClusterEvent returns them completely.
 
-moto has none. EventBridge gets less than DescribeClusterEvent returns, as of mid-2026: it leaves the failure messages
-out.
+moto has none. As of mid-2026, EventBridge receives less than DescribeClusterEvent returns: the failure messages are
+missing.
 
 Source: model botocore sagemaker DescribeClusterEvent
 """
@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from moto.sagemaker.responses import SageMakerResponse
 
-from local.aws.resources.moto_fixes.json_api import Refused, install_operation
+from local.aws.resources.moto_fixes.json_api import Rejected, install_operation
 
 _MISSING = "ResourceNotFound"
 _events: dict[tuple[str, str, str], dict[str, Any]] = {}
@@ -24,20 +24,20 @@ def install() -> None:
 
 
 def report_cluster_event(account: str, region: str, reported: dict[str, Any]) -> dict[str, Any]:
-    """Record the event `reported` (DescribeClusterEvent's `EventDetails`); return what EventBridge gets."""
+    """Record the event `reported` (DescribeClusterEvent's `EventDetails`); return what EventBridge receives."""
     _events[account, region, reported["EventId"]] = {"EventTime": time(), **reported}
     return _without_failures(reported)
 
 
 def events_of(account: str, region: str) -> list[dict[str, Any]]:
-    """Return every event that happened there, whole."""
+    """Return all events of an account and region, complete."""
     return [event for (where, of, _), event in _events.items() if (where, of) == (account, region)]
 
 
 def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     found = _events.get((response.current_account, response.region, params["EventId"]))
     if found is None or params["ClusterName"] not in (found["ClusterName"], found["ClusterArn"]):
-        raise Refused(_MISSING, f"Event {params['EventId']} of cluster {params['ClusterName']} not found.")
+        raise Rejected(_MISSING, f"Event {params['EventId']} of cluster {params['ClusterName']} not found.")
     return {"EventDetails": found}
 
 

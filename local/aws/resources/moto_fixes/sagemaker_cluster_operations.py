@@ -1,6 +1,6 @@
-"""Operations of HyperPod clusters: those that a test adds, listed and described by the API's own rules.
+"""Operations of HyperPod clusters: tests add them; they are listed and described by the API's rules.
 
-Served of any cluster. Source: assumption hyperpod-operations-of-any-cluster
+They work for any cluster. Source: assumption hyperpod-operations-of-any-cluster
 """
 
 from time import time
@@ -8,7 +8,7 @@ from typing import Any
 
 from moto.sagemaker.responses import SageMakerResponse
 
-from local.aws.resources.moto_fixes.json_api import Refused, install_operation, known_members
+from local.aws.resources.moto_fixes.json_api import Rejected, install_operation, known_members
 
 _INVALID, _MISSING = "ValidationException", "ResourceNotFound"
 _PAGE = 100
@@ -23,7 +23,7 @@ def install() -> None:
 
 
 def report_cluster_operation(account: str, region: str, reported: dict[str, Any]) -> dict[str, Any]:
-    """Add the operation `reported` (DescribeClusterOperation's answer), or replace it."""
+    """Add the operation `reported` (DescribeClusterOperation's response), or replace it."""
     before = _operations.get((account, region, reported["OperationId"]), {"CreationTime": time()})
     _operations[account, region, reported["OperationId"]] = {**before, **reported}
     return {}
@@ -46,7 +46,7 @@ def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:
             return one
     # Source: model botocore sagemaker DescribeClusterOperation (ResourceNotFound)
     # Source: assumption service-error-texts
-    raise Refused(_MISSING, f"Operation {params['OperationId']} of cluster {params['ClusterName']} not found.")
+    raise Rejected(_MISSING, f"Operation {params['OperationId']} of cluster {params['ClusterName']} not found.")
 
 
 def _is_requested_for(operation: dict[str, Any], params: dict[str, Any]) -> bool:
@@ -67,4 +67,4 @@ def _cluster_arn(response: Any, name_or_arn: str) -> str:
             return str(one.arn)
     # Source: model botocore sagemaker ListClusterOperations (ResourceNotFound)
     # Source: assumption service-error-texts
-    raise Refused(_MISSING, f"Cluster with name {name_or_arn} not found")
+    raise Rejected(_MISSING, f"Cluster with name {name_or_arn} not found")

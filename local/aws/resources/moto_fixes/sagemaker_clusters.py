@@ -1,7 +1,7 @@
-"""HyperPod clusters keep every field, can be updated, and are refused by the service's own rules.
+"""HyperPod clusters: every field is kept, updates work, and the service's own rules apply.
 
-moto's knows 38 instance types of 209, fails without `ThreadsPerCore` or `LifeCycleConfig`, returns six fields only,
-has no `UpdateCluster`, and looks at neither network, role nor script. Ids, ARNs and addresses have the forms of AWS.
+moto supports 38 instance types of 209, fails without `ThreadsPerCore` or `LifeCycleConfig`, returns six fields only,
+lacks `UpdateCluster`, and checks neither network, role nor script. Ids, ARNs and addresses have AWS's formats.
 
 Source: model botocore sagemaker UpdateCluster
 """
@@ -11,10 +11,10 @@ from typing import Any
 from moto.sagemaker.models import SageMakerModelBackend
 from moto.sagemaker.responses import SageMakerResponse
 
-from local.aws.resources.moto_fixes.cluster_context import is_controller, surrounding_problems
+from local.aws.resources.moto_fixes.cluster_context import is_controller, missing_resources
 from local.aws.resources.moto_fixes.cluster_record import ClusterRecord
 from local.aws.resources.moto_fixes.cluster_rules import rule_problems
-from local.aws.resources.moto_fixes.json_api import Refused, install_operation, known_members
+from local.aws.resources.moto_fixes.json_api import Rejected, install_operation, known_members
 
 _INVALID = "ValidationException"
 _FIXED = ("OverrideVpcConfig", "InstanceType", "ThreadsPerCore", "ExecutionRole")
@@ -38,14 +38,14 @@ def _clusters(response: Any) -> dict[str, Any]:
     return response.sagemaker_backend.clusters
 
 
-def _refuse(response: Any, requested: dict[str, Any]) -> None:
-    """Refuse what cluster_rules.py and cluster_context.py find; they name the source of each finding.
+def _reject(response: Any, requested: dict[str, Any]) -> None:
+    """Reject a cluster for the errors of cluster_rules.py and cluster_context.py, which name the source of each.
 
     Source: assumption service-error-texts
     """
-    problems = rule_problems(requested) + surrounding_problems(requested, response.current_account, response.region)
+    problems = rule_problems(requested) + missing_resources(requested, response.current_account, response.region)
     if problems:
-        raise Refused(_INVALID, "Validation Error: " + "; ".join(problems))
+        raise Rejected(_INVALID, "Validation Error: " + "; ".join(problems))
 
 
 def _create(response: Any, params: dict[str, Any]) -> dict[str, Any]:
@@ -53,10 +53,10 @@ def _create(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     if any(one.cluster_name == name for one in _clusters(response).values()):
         # Source: model botocore sagemaker CreateCluster (ResourceInUse)
         # Source: assumption service-error-texts
-        raise Refused("ResourceInUse", f"Resource Already Exists: Cluster with name {name} already exists.")
-    _refuse(response, params)
+        raise Rejected("ResourceInUse", f"Resource Already Exists: Cluster with name {name} already exists.")
+    _reject(response, params)
     made = ClusterRecord(params, response.region, response.current_account)
-    _clusters(response)[made.cluster_id] = made  # by the last part of its ARN: where moto looks for what has tags
+    _clusters(response)[made.cluster_id] = made  # key: last part of the ARN, where moto looks for the tags
     return {"ClusterArn": made.arn}
 
 
@@ -66,16 +66,16 @@ def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     unknown = sorted(set(params.get("InstanceGroupsToDelete", ())) - names)
     if unknown:
         # Source: assumption hyperpod-rules-across-fields
-        raise Refused(_INVALID, f"there are no instance groups {', '.join(unknown)}")
+        raise Rejected(_INVALID, f"unknown instance groups: {', '.join(unknown)}")
     requested = found.after(params)
-    _refuse(response, requested)
-    _refuse_groups(found, requested, response.current_account)
+    _reject(response, requested)
+    _reject_groups(found, requested, response.current_account)
     found.update(requested)
     return {"ClusterArn": found.arn}
 
 
-def _refuse_groups(found: ClusterRecord, requested: dict[str, Any], account: str) -> None:
-    """Refuse what groups keep for their life, and that nodes of Slurm's controller go.
+def _reject_groups(found: ClusterRecord, requested: dict[str, Any], account: str) -> None:
+    """Reject changes of a group's fixed settings, and the removal of Slurm's controller nodes.
 
     Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-operate-slurm-cli-command.html
     (2026-11): "You cannot remove instances that are configured as Slurm controller nodes"
@@ -86,16 +86,16 @@ def _refuse_groups(found: ClusterRecord, requested: dict[str, Any], account: str
         name = old["InstanceGroupName"]
         wanted = new.get(name, {}).get("InstanceCount", 0)
         if wanted < old["InstanceCount"] and is_controller(old, account):
-            raise Refused(_INVALID, f"Validation Error: NODE_ID_IN_USE: {name} has Slurm's controller nodes")
+            raise Rejected(_INVALID, f"Validation Error: NODE_ID_IN_USE: {name} has Slurm's controller nodes")
         if name in new:
-            _refuse_fixed(old, new[name])
-            _refuse_types(found, new[name])
+            _reject_fixed(old, new[name])
+            _reject_types(found, new[name])
 
 
-def _refuse_fixed(old: dict[str, Any], group: dict[str, Any]) -> None:
-    """Refuse other subnets, and another node type than the one it has; a first one is not another.
+def _reject_fixed(old: dict[str, Any], group: dict[str, Any]) -> None:
+    """Reject other subnets, and a changed node type; setting one for the first time is allowed.
 
-    Of AWS's two ways to see it, the stricter holds for instance type, threads and role.
+    AWS's documents differ about instance type, threads and role; the stricter one applies here.
 
     Source: assumption hyperpod-refuses-change-of-group-network-and-node-type
     Source: assumption hyperpod-refuses-change-of-instance-type
@@ -106,11 +106,11 @@ def _refuse_fixed(old: dict[str, Any], group: dict[str, Any]) -> None:
     if _node_type(old) not in (None, _node_type(group)):
         changed.insert(0, "NodeType")
     if changed:
-        raise Refused(_INVALID, f"Validation Error: {changed[0]} of {old['InstanceGroupName']} cannot be updated")
+        raise Rejected(_INVALID, f"Validation Error: {changed[0]} of {old['InstanceGroupName']} cannot be updated")
 
 
-def _refuse_types(found: ClusterRecord, group: dict[str, Any]) -> None:
-    """Refuse that a type leaves a group of several while nodes of it run.
+def _reject_types(found: ClusterRecord, group: dict[str, Any]) -> None:
+    """Reject the removal of an instance type from a group with several while nodes of the type run.
 
     Source: document
     https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-eks-operate-cli-command-update-cluster.html
@@ -121,7 +121,7 @@ def _refuse_types(found: ClusterRecord, group: dict[str, Any]) -> None:
     name = group["InstanceGroupName"]
     running = {node["InstanceType"] for node in found.nodes.values() if node["InstanceGroupName"] == name}
     if types is not None and running - set(types):
-        raise Refused(
+        raise Rejected(
             _INVALID, f"Validation Error: {name} has active nodes of {', '.join(sorted(running - set(types)))}"
         )
 
@@ -163,7 +163,9 @@ def _describe_node(response: Any, params: dict[str, Any]) -> dict[str, Any]:
             return {"NodeDetails": known_members("sagemaker", "ClusterNodeDetails", node)}
     # Source: model botocore sagemaker DescribeClusterNode (ResourceNotFound)
     # Source: assumption service-error-texts
-    raise Refused("ResourceNotFound", f"There is no node {', '.join(map(str, wanted))} in {found.cluster_name}")
+    raise Rejected(
+        "ResourceNotFound", f"Node {', '.join(map(str, wanted))} does not exist in cluster {found.cluster_name}"
+    )
 
 
 def _cluster(response: Any, name_or_arn: str) -> Any:
@@ -172,11 +174,11 @@ def _cluster(response: Any, name_or_arn: str) -> Any:
             return one
     # Source: model botocore sagemaker DescribeCluster (ResourceNotFound)
     # Source: assumption service-error-texts
-    raise Refused("ResourceNotFound", f"Cluster with name {name_or_arn} not found")
+    raise Rejected("ResourceNotFound", f"Cluster with name {name_or_arn} not found")
 
 
 def _add_tags(self: Any, arn: str, tags: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Set tags as SageMaker does: a key that is there already gets the new value."""
+    """Set tags as SageMaker does: an existing key gets the new value."""
     resource = self._get_resource_from_arn(arn)
     keys = {tag["Key"] for tag in tags}
     resource.tags = [tag for tag in resource.tags if tag["Key"] not in keys] + tags

@@ -1,7 +1,7 @@
-"""Models, endpoint configurations and endpoints keep every field and are refused by the service's own rules.
+"""Models, endpoint configurations and endpoints: every field is kept, and the service's own rules apply.
 
-moto's know 66 instance types of 259, forget a container's data source, a variant's AMI and waits, look at neither role,
-model nor network, delete what is in use, and have no `UpdateEndpoint`. Nothing boots and nothing answers here.
+moto supports 66 instance types of 259, drops a container's data source and a variant's AMI and timeouts, checks neither
+role, model nor network, deletes resources in use, and lacks `UpdateEndpoint`. No instance boots and no model answers.
 
 Source: model botocore sagemaker CreateEndpoint
 Source: model botocore sagemaker UpdateEndpoint
@@ -14,18 +14,18 @@ from moto.sagemaker.responses import SageMakerResponse
 
 from local.aws.resources.moto_fixes.endpoint_records import Endpoint, EndpointConfig, Model
 from local.aws.resources.moto_fixes.endpoint_rules import config_problems, model_problems
-from local.aws.resources.moto_fixes.json_api import Refused, install_operation
+from local.aws.resources.moto_fixes.json_api import Rejected, install_operation
 from local.aws.resources.moto_fixes.network_rules import NetworkOf
 
 _INVALID = "ValidationException"
 Handler = Callable[[Any, dict[str, Any]], dict[str, Any]]
 _LINGERING: dict[tuple[str, str], list[str]] = {}
-"""Interfaces of endpoints that are gone, by account and region."""
+"""Network interfaces of deleted endpoints, by account and region."""
 _linger = False
 
 
 def install() -> None:
-    """Replace moto's operations on the three; tags and weights of variants stay moto's."""
+    """Replace moto's operations on the three; tags and variant weights are still moto's."""
     handlers: dict[str, Handler] = {
         "CreateModel": _create_model,
         "DescribeModel": lambda response, requested: _model(response, requested["ModelName"]).describe(),
@@ -48,7 +48,7 @@ def install() -> None:
 
 
 def let_interfaces_linger(wanted: bool) -> None:
-    """Let interfaces outlive their endpoints and notebooks from now on, or take those that did away.
+    """Keep interfaces after their endpoints and notebooks are deleted, or (False) delete the remaining ones.
 
     Source: assumption sagemaker-interfaces-outlive-endpoints
     """
@@ -79,8 +79,8 @@ def _listed(records: dict[str, Any], requested: dict[str, Any]) -> list[dict[str
 
 def _create_model(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     name, models = requested["ModelName"], _models(response)
-    _refuse_taken(models, name, "model", response)
-    _refuse(model_problems(requested, response.current_account, response.region))
+    _reject_taken(models, name, "model", response)
+    _reject(model_problems(requested, response.current_account, response.region))
     models[name] = Model(requested, response.region, response.current_account)
     return {"ModelArn": models[name].arn}
 
@@ -93,30 +93,30 @@ def _delete_model(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
 
 def _create_config(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     name, configs = requested["EndpointConfigName"], _configs(response)
-    _refuse_taken(configs, name, "endpoint-config", response)
+    _reject_taken(configs, name, "endpoint-config", response)
     for variant in requested["ProductionVariants"]:
         _model(response, variant.get("ModelName", ""))
-    _refuse(config_problems(requested))
+    _reject(config_problems(requested))
     configs[name] = EndpointConfig(requested, response.region, response.current_account)
     return {"EndpointConfigArn": configs[name].arn}
 
 
 def _delete_config(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
-    """Refuse to delete the configuration of a live endpoint; the API reference says only that one must not do so.
+    """Reject the deletion of a live endpoint's configuration; the API reference only says that one must not do so.
 
-    Source: emulation, stricter than SageMaker so that such an order shows (model botocore sagemaker
+    Source: emulation, stricter than SageMaker so that a wrong order fails (model botocore sagemaker
     DeleteEndpointConfig)
     """
     found = _config(response, requested["EndpointConfigName"])
     users = [one.name for one in _endpoints(response).values() if one.endpoint_config_name == found.name]
-    _refuse([f"endpoint configuration {found.name} is in use by {', '.join(users)}"] if users else [])
+    _reject([f"endpoint configuration {found.name} is in use by {', '.join(users)}"] if users else [])
     del _configs(response)[found.name]
     return {}
 
 
 def _create_endpoint(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     name, endpoints = requested["EndpointName"], _endpoints(response)
-    _refuse_taken(endpoints, name, "endpoint", response)
+    _reject_taken(endpoints, name, "endpoint", response)
     config = _config(response, requested["EndpointConfigName"])
     made = endpoints[name] = Endpoint(requested, response.region, response.current_account)
     made.run(config, _images(response, config))
@@ -126,7 +126,7 @@ def _create_endpoint(response: Any, requested: dict[str, Any]) -> dict[str, Any]
 
 def _update_endpoint(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     found, config = _endpoint(response, requested["EndpointName"]), _config(response, requested["EndpointConfigName"])
-    _refuse([] if found.endpoint_status == "InService" else [f"Cannot update endpoint in {found.endpoint_status}"])
+    _reject([] if found.endpoint_status == "InService" else [f"Cannot update endpoint in {found.endpoint_status}"])
     counts = found.counts() if requested.get("RetainAllVariantProperties") else {}
     found.deploy_with(requested)
     found.run(config, _images(response, config), counts)
@@ -138,14 +138,14 @@ def _update_endpoint(response: Any, requested: dict[str, Any]) -> dict[str, Any]
 def _delete_endpoint(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     found = _endpoint(response, requested["EndpointName"])
     busy = found.endpoint_status in ("Creating", "Updating", "Deleting", "RollingBack", "SystemUpdating")
-    _refuse([f"Cannot delete endpoint in {found.endpoint_status}"] if busy else [])
+    _reject([f"Cannot delete endpoint in {found.endpoint_status}"] if busy else [])
     del _endpoints(response)[found.name]
     _leave(response, found)
     return {}
 
 
 def _attach_interfaces(response: Any, endpoint: Endpoint, config: EndpointConfig) -> None:
-    """Put an interface for each instance into the subnets of its model.
+    """Create a network interface for each instance in the subnets of its model.
 
     Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/host-vpc.html (2026-07)
     """
@@ -164,7 +164,7 @@ def _leave(response: Any, endpoint: Endpoint) -> None:
 
 
 def leave(response: Any, interfaces: list[str]) -> None:
-    """Take the interfaces of an endpoint or a notebook away that is no more, or let them outlive it."""
+    """Delete the interfaces of a deleted endpoint or notebook, or keep them as remaining ones."""
     place = (response.current_account, response.region)
     if _linger:
         _LINGERING.setdefault(place, []).extend(interfaces)
@@ -173,7 +173,7 @@ def leave(response: Any, interfaces: list[str]) -> None:
 
 
 def _images(response: Any, config: EndpointConfig) -> dict[str, str]:
-    """The image behind each model of a configuration."""
+    """Return the container image of each model of a configuration."""
     names = [variant["ModelName"] for variant in config.production_variants]
     return {name: _model(response, name).requested["PrimaryContainer"]["Image"] for name in names}
 
@@ -191,24 +191,24 @@ def _endpoint(response: Any, name: str) -> Endpoint:
 
 
 def _found(records: dict[str, Any], name: str, kind: str, response: Any) -> Any:
-    """Return a model, a configuration or an endpoint by its name, or refuse.
+    """Return a model, a configuration or an endpoint by its name, or raise the service's error.
 
     Source: recorded aws/amazon-sagemaker-examples#2339 and #2402, text of the error (2021-05-14)
     """
     if name not in records:
-        raise Refused(_INVALID, f"Could not find {_named(kind, name, response)}.")
+        raise Rejected(_INVALID, f"Could not find {_named(kind, name, response)}.")
     return records[name]
 
 
-def _refuse_taken(records: dict[str, Any], name: str, kind: str, response: Any) -> None:
-    """Refuse a name that exists already.
+def _reject_taken(records: dict[str, Any], name: str, kind: str, response: Any) -> None:
+    """Reject a name that exists already.
 
     Source: recorded astronomer/astronomer-providers#1055, text of the error for models (2023-05-07)
     Source: recorded awslabs/spot-tagging-bot-for-digital-assets#2, text for configurations (2020-09-21)
     Source: recorded ministryofjustice/modernisation-platform-environments#9383, text for endpoints (2025-01-17)
     """
     if name in records:
-        raise Refused(_INVALID, f"Cannot create already existing {_named(kind, name, response)}.")
+        raise Rejected(_INVALID, f"Cannot create already existing {_named(kind, name, response)}.")
 
 
 def _named(kind: str, name: str, response: Any) -> str:
@@ -217,10 +217,10 @@ def _named(kind: str, name: str, response: Any) -> str:
     return f'{kind.replace("-config", " configuration")} "{arn}"'
 
 
-def _refuse(problems: list[str]) -> None:
-    """Refuse for these problems; the caller names the source of each.
+def _reject(problems: list[str]) -> None:
+    """Reject the request for these errors; the caller names the source of each.
 
     Source: assumption service-error-texts
     """
     if problems:
-        raise Refused(_INVALID, "; ".join(problems))
+        raise Rejected(_INVALID, "; ".join(problems))

@@ -1,7 +1,7 @@
 """Notebook instances, lifecycle configurations and code repositories keep every field and follow the service's rules.
 
-moto knows 38 instance types of 189, forgets platform, metadata service and address type, looks at neither role, network
-nor script, and has no update of either and no code repositories. Nothing boots here, and no script runs.
+moto supports 38 instance types of 189, drops platform, metadata service and address type, checks neither role, network
+nor script, and lacks updates and code repositories. No instance boots here, and no script runs.
 
 Source: model botocore sagemaker CreateNotebookInstance
 Source: model botocore sagemaker UpdateNotebookInstance
@@ -15,7 +15,7 @@ from typing import Any
 from moto.sagemaker.models import SageMakerModelBackend
 from moto.sagemaker.responses import SageMakerResponse
 
-from local.aws.resources.moto_fixes.json_api import Refused, install_operation, known_members
+from local.aws.resources.moto_fixes.json_api import Rejected, install_operation, known_members
 from local.aws.resources.moto_fixes.kept_members import once
 from local.aws.resources.moto_fixes.network_rules import NetworkOf
 from local.aws.resources.moto_fixes.notebook_rules import instance_problems, script_problems
@@ -33,7 +33,7 @@ Handler = Callable[[Any, dict[str, Any]], dict[str, Any]]
 
 
 class Record:
-    """One of the three; `arn` and `tags` are what moto's own operations use."""
+    """A resource of the three types. moto's own operations use `arn` and `tags`."""
 
     def __init__(self, requested: dict[str, Any], arn: str) -> None:
         """Keep the request."""
@@ -43,15 +43,15 @@ class Record:
         self.created = self.changed = time.time()
         self.status = "InService"
         self.interfaces: list[str] = []
-        """Of a notebook instance in a subnet."""
+        """Network interfaces of a notebook instance in a subnet."""
 
     def times(self) -> dict[str, Any]:
-        """Return when it was made and changed."""
+        """Return when it was created and last changed."""
         return {"CreationTime": self.created, "LastModifiedTime": self.changed}
 
 
 def install() -> None:
-    """Replace moto's operations, and let the two kinds that it lacks have tags."""
+    """Replace moto's operations, and support tags of the two types that moto lacks."""
     handlers: dict[str, Handler] = {
         "CreateNotebookInstance": _create,
         "DescribeNotebookInstance": _describe,
@@ -61,7 +61,7 @@ def install() -> None:
         ),
         "StopNotebookInstance": lambda response, requested: _move(response, requested, {"InService"}, "Stopped"),
         "DeleteNotebookInstance": _delete,
-        "ListNotebookInstances": lambda response, _: {"NotebookInstances": [_reported(one) for one in _all(response)]},
+        "ListNotebookInstances": lambda response, _: {"NotebookInstances": [_described(one) for one in _all(response)]},
         "CreateNotebookInstanceLifecycleConfig": _create_config,
         "DescribeNotebookInstanceLifecycleConfig": _describe_config,
         "UpdateNotebookInstanceLifecycleConfig": _update_config,
@@ -94,7 +94,7 @@ def _all(response: Any) -> list[Record]:
 
 
 def _parts(response: Any) -> dict[str, Record]:
-    """Configurations and repositories, by their ARNs."""
+    """Return lifecycle configurations and code repositories, by ARN."""
     return response.sagemaker_backend.__dict__.setdefault(_KEPT, {})
 
 
@@ -102,20 +102,20 @@ def _arn(response: Any, kind: str, name: str) -> str:
     return f"arn:aws:sagemaker:{response.region}:{response.current_account}:{kind}/{name}"
 
 
-def _refuse(problems: list[str]) -> None:
-    """Refuse for these problems; the caller, or notebook_rules.py, names the source of each.
+def _reject(problems: list[str]) -> None:
+    """Reject the request for these errors; the caller, or notebook_rules.py, names the source of each.
 
     Source: assumption service-error-texts
     """
     if problems:
-        raise Refused(_INVALID, "; ".join(problems))
+        raise Rejected(_INVALID, "; ".join(problems))
 
 
 def _instance(response: Any, requested: dict[str, Any]) -> Record:
     found = _instances(response).get(requested["NotebookInstanceName"])
     if found is None:
         # Source: assumption service-error-texts
-        raise Refused(_INVALID, "RecordNotFound")
+        raise Rejected(_INVALID, "RecordNotFound")
     return found
 
 
@@ -124,14 +124,14 @@ def _part(response: Any, kind: str, name: str) -> Record:
     found = _parts(response).get(arn)
     if found is None:
         # Source: assumption service-error-texts
-        raise Refused(_INVALID, f"Could not find {arn}")
+        raise Rejected(_INVALID, f"Could not find {arn}")
     return found
 
 
 def _create(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     name = requested["NotebookInstanceName"]
     arn = _arn(response, "notebook-instance", name)
-    _refuse([f"Cannot create a duplicate Notebook Instance ({arn})"] if name in _instances(response) else [])
+    _reject([f"Cannot create a duplicate Notebook Instance ({arn})"] if name in _instances(response) else [])
     _check(response, requested)
     made = _instances(response)[name] = Record(requested, arn)
     if subnet := requested.get("SubnetId"):
@@ -141,7 +141,7 @@ def _create(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check(response: Any, requested: dict[str, Any]) -> None:
-    _refuse(instance_problems(requested, response.current_account, response.region))
+    _reject(instance_problems(requested, response.current_account, response.region))
     if config := requested.get("LifecycleConfigName"):
         _part(response, "notebook-instance-lifecycle-config", config)
     for named in (requested.get("DefaultCodeRepository"), *requested.get("AdditionalCodeRepositories", ())):
@@ -149,7 +149,7 @@ def _check(response: Any, requested: dict[str, Any]) -> None:
             _part(response, "code-repository", named)
 
 
-def _reported(found: Record) -> dict[str, Any]:
+def _described(found: Record) -> dict[str, Any]:
     return known_members("sagemaker", "NotebookInstanceSummary", _members(found))
 
 
@@ -174,13 +174,13 @@ def _members(found: Record) -> dict[str, Any]:
 
 def _update(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     found = _instance(response, requested)
-    _refuse([] if found.status in {"Stopped", "Failed"} else [_cannot(found, "Updating", "Stopped, Failed")])
+    _reject([] if found.status in {"Stopped", "Failed"} else [_cannot(found, "Updating", "Stopped, Failed")])
     dropped = {name for flag, name in _DISASSOCIATED.items() if requested.get(flag)}
     given = {name: value for name, value in requested.items() if name not in _DISASSOCIATED}
     both = sorted(dropped & set(given))
-    _refuse([f"{name} is given, and taken away" for name in both])
+    _reject([f"{name} is both set and removed" for name in both])
     smaller = requested.get("VolumeSizeInGB", 16384) < found.requested.get("VolumeSizeInGB", 5)
-    _refuse(["the volume of a notebook instance cannot become smaller"] if smaller else [])
+    _reject(["the volume of a notebook instance cannot become smaller"] if smaller else [])
     after = {name: value for name, value in (found.requested | given).items() if name not in dropped}
     _check(response, after)
     found.requested, found.changed = after, time.time()
@@ -190,13 +190,13 @@ def _update(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
 def _move(response: Any, requested: dict[str, Any], begin: set[str], end: str) -> dict[str, Any]:
     found = _instance(response, requested)
     moving = "Stopping" if end == "Stopped" else "Pending"
-    _refuse([] if found.status in begin else [_cannot(found, moving, ", ".join(sorted(begin)))])
+    _reject([] if found.status in begin else [_cannot(found, moving, ", ".join(sorted(begin)))])
     found.status, found.changed = end, time.time()
     return {}
 
 
 def _cannot(found: Record, into: str, allowed: str) -> str:
-    """Return the text of a refused change of state.
+    """Return the error text of a rejected status change.
 
     Source: recorded aws/amazon-sagemaker-examples#1094, text of the error (2020-03-18)
     """
@@ -208,16 +208,16 @@ def _cannot(found: Record, into: str, allowed: str) -> str:
 
 def _delete(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     found = _instance(response, requested)
-    _refuse([] if found.status in {"Stopped", "Failed"} else [_cannot(found, "Deleting", "Stopped, Failed")])
+    _reject([] if found.status in {"Stopped", "Failed"} else [_cannot(found, "Deleting", "Stopped, Failed")])
     leave(response, found.interfaces)
     del _instances(response)[requested["NotebookInstanceName"]]
     return {}
 
 
 def _create_config(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
-    _refuse(script_problems(requested))
+    _reject(script_problems(requested))
     arn = _arn(response, "notebook-instance-lifecycle-config", requested["NotebookInstanceLifecycleConfigName"])
-    _refuse([f"{arn} already exists"] if arn in _parts(response) else [])
+    _reject([f"{arn} already exists"] if arn in _parts(response) else [])
     _parts(response)[arn] = Record(requested, arn)
     return {"NotebookInstanceLifecycleConfigArn": arn}
 
@@ -228,13 +228,13 @@ def _config(response: Any, requested: dict[str, Any]) -> Record:
 
 def _describe_config(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     found = _config(response, requested)
-    reported = found.requested | found.times() | {"NotebookInstanceLifecycleConfigArn": found.arn}
-    return known_members("sagemaker", "DescribeNotebookInstanceLifecycleConfigOutput", reported)
+    described = found.requested | found.times() | {"NotebookInstanceLifecycleConfigArn": found.arn}
+    return known_members("sagemaker", "DescribeNotebookInstanceLifecycleConfigOutput", described)
 
 
 def _update_config(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     found = _config(response, requested)
-    _refuse(script_problems(requested))
+    _reject(script_problems(requested))
     found.requested |= {
         name: value for name, value in requested.items() if name != "NotebookInstanceLifecycleConfigName"
     }
@@ -250,14 +250,14 @@ def _delete_config(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
         for one in _all(response)
         if one.requested.get("LifecycleConfigName") == name
     ]
-    _refuse([f"{found.arn} is used by {', '.join(users)}"] if users else [])
+    _reject([f"{found.arn} is used by {', '.join(users)}"] if users else [])
     del _parts(response)[found.arn]
     return {}
 
 
 def _create_repository(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     arn = _arn(response, "code-repository", requested["CodeRepositoryName"])
-    _refuse([f"Cannot create already existing code repository {arn}"] if arn in _parts(response) else [])
+    _reject([f"Cannot create already existing code repository {arn}"] if arn in _parts(response) else [])
     _parts(response)[arn] = Record(requested, arn)
     return {"CodeRepositoryArn": arn}
 

@@ -1,7 +1,7 @@
-"""Scaling of endpoints of SageMaker: a target needs its variant, a policy has alarms, and all are deleted together.
+"""Scaling of SageMaker endpoints: a target requires its variant, a policy has alarms, and all are deleted together.
 
-moto registers missing variants, makes no alarms for endpoints, leaves the policies of a deregistered target and their
-alarms behind, and has another error code than the service for a target that is gone.
+moto registers missing variants, creates no alarms for endpoints, keeps the policies of a deregistered target and their
+alarms, and returns a different error code than the service for a missing target.
 """
 
 from typing import Any
@@ -15,14 +15,14 @@ from moto.applicationautoscaling.models import (
 from moto.sagemaker.models import sagemaker_backends
 from moto.sagemaker.responses import SageMakerResponse
 
-from local.aws.resources.moto_fixes.json_api import Refused
+from local.aws.resources.moto_fixes.json_api import Rejected
 from local.aws.resources.moto_fixes.kept_members import after, before, once
 
 _DIMENSION = "sagemaker:variant:DesiredInstanceCount"
 
 
 def install() -> None:
-    """Check targets, make alarms, and let what belongs together go together."""
+    """Validate targets, create alarms, and delete a target's policies and alarms together with it."""
     if not once(ApplicationAutoscalingBackend, "endpoints"):
         return
     backend: Any = ApplicationAutoscalingBackend
@@ -30,7 +30,7 @@ def install() -> None:
     backend.deregister_scalable_target = _deregister
     policy: Any = FakeApplicationAutoscalingPolicy
     policy.create_alarms = _with_alarms(policy.create_alarms)
-    before(SageMakerResponse, "update_endpoint", _refuse_another_type)
+    before(SageMakerResponse, "update_endpoint", _reject_another_type)
     after(SageMakerResponse, "delete_endpoint", _forget_targets)
 
 
@@ -38,7 +38,7 @@ def _checked(as_moto_does: Any) -> Any:
     def register_scalable_target(self: Any, namespace: str, r_id: str, *others: Any, **named: Any) -> Any:
         if namespace == "sagemaker" and not _variant(self.account_id, self.region_name, r_id):
             # Source: assumption endpoint-scaling-targets-need-their-variant
-            raise AWSValidationException(f"There is no endpoint with a variant of this name: {r_id}")
+            raise AWSValidationException(f"The endpoint variant does not exist: {r_id}")
         return as_moto_does(self, namespace, r_id, *others, **named)
 
     return register_scalable_target
@@ -52,14 +52,14 @@ def _variant(account: str, region: str, resource: str) -> Any:
 
 
 def _deregister(self: Any, namespace: str, r_id: str, dimension: str) -> None:
-    """Serve `DeregisterScalableTarget`: the policies of a target go with it.
+    """Serve `DeregisterScalableTarget`, which also deletes the target's policies.
 
     Source: model botocore application-autoscaling DeregisterScalableTarget
     Source: model botocore application-autoscaling ObjectNotFoundException
     Source: assumption service-error-texts
     """
     if r_id not in self.targets.get(dimension, {}):
-        raise Refused(
+        raise Rejected(
             "ObjectNotFoundException",
             f"No scalable target found for service namespace: {namespace}, resource ID: {r_id}, scalable dimension: "
             f"{dimension}",
@@ -84,8 +84,8 @@ def _targets(account: str, region: str) -> dict[str, Any]:
     return applicationautoscaling_backends[account][region].targets.get(_DIMENSION, {})
 
 
-def _refuse_another_type(response: Any, requested: dict[str, Any]) -> None:
-    """An update that changes the instance type of a variant that scales fails.
+def _reject_another_type(response: Any, requested: dict[str, Any]) -> None:
+    """Reject an update that changes the instance type of a scaled variant.
 
     Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/endpoint-scaling-update.html (2026-11)
     Source: assumption service-error-texts
@@ -103,15 +103,15 @@ def _refuse_another_type(response: Any, requested: dict[str, Any]) -> None:
             response.current_account, response.region
         )
         if scaled and before.get(name) not in (None, one.get("InstanceType")):
-            raise Refused(
+            raise Rejected(
                 "ValidationException",
-                f"The variant {name} is registered with Application Auto Scaling: deregister it before its instance "
-                "type is changed",
+                f"The variant {name} is registered with Application Auto Scaling: deregister it before you change its "
+                "instance type",
             )
 
 
 def _forget_targets(response: Any, requested: dict[str, Any]) -> None:
-    """Application Auto Scaling deregisters the variants of an endpoint that is deleted, without a word.
+    """Deregister the variants of a deleted endpoint, as Application Auto Scaling does without an error.
 
     Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/endpoint-delete-with-scaling.html (2026-11)
     """

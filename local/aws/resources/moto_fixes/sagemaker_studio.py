@@ -1,7 +1,7 @@
 """Domains, user profiles and lifecycle configurations of Studio keep every field and follow the service's rules.
 
-moto has domains only, with ids of its own form, updates none, deletes one with user profiles, and looks at neither
-network, role nor file system.
+moto has domains only, with ids in a different format. It cannot update a domain, deletes one that has user profiles,
+and checks neither network, role nor file system.
 
 Source: model botocore sagemaker CreateDomain
 """
@@ -14,7 +14,7 @@ from typing import Any
 from moto.sagemaker.models import SageMakerModelBackend
 from moto.sagemaker.responses import SageMakerResponse
 
-from local.aws.resources.moto_fixes.json_api import Refused, install_operation, known_members
+from local.aws.resources.moto_fixes.json_api import Rejected, install_operation, known_members
 from local.aws.resources.moto_fixes.kept_members import once
 from local.aws.resources.moto_fixes.network_rules import NetworkOf
 from local.aws.resources.moto_fixes.studio_rules import domain_problems, profile_problems, scripts_of
@@ -25,10 +25,10 @@ Handler = Callable[[Any, dict[str, Any]], dict[str, Any]]
 
 
 class Record:
-    """A domain, a profile or a configuration; `arn` and `tags` are what moto's own operations use."""
+    """A domain, a profile or a configuration. moto's own operations use `arn` and `tags`."""
 
     def __init__(self, kind: str, requested: dict[str, Any], arn: str, **own: Any) -> None:
-        """Keep the request, and members of its `own`."""
+        """Keep the request, and the members `own` that the service sets."""
         self.kind = kind
         self.requested = {name: value for name, value in requested.items() if name != "Tags"}
         self.tags: list[dict[str, str]] = list(requested.get("Tags", ()))
@@ -36,26 +36,26 @@ class Record:
         self.own: dict[str, Any] = {**own, "CreationTime": time.time(), "Status": "InService"}
         self.changed = time.time()
 
-    def reported(self, shape: str) -> dict[str, Any]:
-        """Return what the service returns for it, in a `shape` of its model."""
+    def described(self, shape: str) -> dict[str, Any]:
+        """Return the members of a `shape` of the service's model."""
         return known_members("sagemaker", shape, self.requested | self.own | {"LastModifiedTime": self.changed})
 
     def change(self, requested: dict[str, Any]) -> None:
-        """Take what an update gives in place of what there was."""
+        """Replace members by those of an update."""
         self.requested |= requested
         self.changed = time.time()
 
 
 def install() -> None:
-    """Replace moto's operations for domains, add the others, and let all have tags."""
+    """Replace moto's operations for domains, add the others, and support tags of all."""
     handlers: dict[str, Handler] = {
         "CreateDomain": _create_domain,
-        "DescribeDomain": lambda response, requested: _domain(response, requested).reported("DescribeDomainResponse"),
+        "DescribeDomain": lambda response, requested: _domain(response, requested).described("DescribeDomainResponse"),
         "UpdateDomain": _update_domain,
         "DeleteDomain": _delete_domain,
         "ListDomains": lambda response, _: {"Domains": _list(response, "domain", "DomainDetails")},
         "CreateUserProfile": _create_profile,
-        "DescribeUserProfile": lambda response, requested: _profile(response, requested).reported(
+        "DescribeUserProfile": lambda response, requested: _profile(response, requested).described(
             "DescribeUserProfileResponse"
         ),
         "UpdateUserProfile": _update_profile,
@@ -80,7 +80,7 @@ def _with_ours(as_moto_does: Any) -> Any:
 
 
 def _kept(response: Any) -> dict[str, Record]:
-    """All of them, by their ARNs."""
+    """Return all resources, by ARN."""
     return response.sagemaker_backend.__dict__.setdefault(_KEPT, {})
 
 
@@ -89,7 +89,7 @@ def _of_kind(response: Any, kind: str) -> list[Record]:
 
 
 def _list(response: Any, kind: str, shape: str) -> list[dict[str, Any]]:
-    return [one.reported(shape) for one in _of_kind(response, kind)]
+    return [one.described(shape) for one in _of_kind(response, kind)]
 
 
 def _arn(response: Any, kind: str, name: str) -> str:
@@ -102,17 +102,17 @@ def _find(response: Any, kind: str, name: str) -> Record:
         # Source: model botocore sagemaker DescribeDomain (ResourceNotFound)
         # Source: model botocore sagemaker DescribeUserProfile (ResourceNotFound)
         # Source: assumption service-error-texts
-        raise Refused("ResourceNotFound", f"{kind} [{name}] does not exist.")
+        raise Rejected("ResourceNotFound", f"{kind} [{name}] does not exist.")
     return found
 
 
-def _refuse(problems: list[str], code: str = _INVALID) -> None:
-    """Refuse for these problems; the caller, or studio_rules.py, names the source of each.
+def _reject(problems: list[str], code: str = _INVALID) -> None:
+    """Reject the request for these errors; the caller, or studio_rules.py, names the source of each.
 
     Source: assumption service-error-texts
     """
     if problems:
-        raise Refused(code, "; ".join(problems))
+        raise Rejected(code, "; ".join(problems))
 
 
 def _domain(response: Any, requested: dict[str, Any]) -> Record:
@@ -123,7 +123,7 @@ def _create_domain(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     name = requested["DomainName"]
     taken = [one for one in _of_kind(response, "domain") if one.requested["DomainName"] == name]
     # Source: model botocore sagemaker CreateDomain (ResourceInUse)
-    _refuse([f"Domain with name {name} already exists. Choose a different name."] if taken else [], "ResourceInUse")
+    _reject([f"Domain with name {name} already exists. Choose a different name."] if taken else [], "ResourceInUse")
     _check_domain(response, requested)
     domain_id = f"d-{secrets.token_hex(6)}"
     arn = _arn(response, "domain", domain_id)
@@ -131,13 +131,13 @@ def _create_domain(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     made = Record("domain", requested, arn, DomainArn=arn, DomainId=domain_id, Url=url)
     made.own["SecurityGroupIdForDomainBoundary"] = f"sg-0{secrets.token_hex(8)}"
     if requested.get("HomeEfsFileSystemCreation", "Enabled") == "Enabled":
-        _make_home(response, made)
+        _create_home(response, made)
     _kept(response)[arn] = made
     return {"DomainArn": arn, "DomainId": domain_id, "Url": url}
 
 
-def _make_home(response: Any, domain: Record) -> None:
-    """Put a mount target into each subnet. They stay when the domain is deleted: the file system is retained.
+def _create_home(response: Any, domain: Record) -> None:
+    """Create a mount target in each subnet. They remain when the domain is deleted: the file system is retained.
 
     Source: assumption sagemaker-studio-refusals
     """
@@ -149,11 +149,11 @@ def _make_home(response: Any, domain: Record) -> None:
 
 
 def _check_domain(response: Any, requested: dict[str, Any]) -> None:
-    _refuse(domain_problems(requested, response.current_account, response.region, _scripts(response)))
+    _reject(domain_problems(requested, response.current_account, response.region, _scripts(response)))
 
 
 def _scripts(response: Any) -> dict[str, str]:
-    """Return the kind of application of each lifecycle configuration, by its ARN."""
+    """Return the application type of each lifecycle configuration, by ARN."""
     made = _of_kind(response, "studio-lifecycle-config")
     return {one.arn: one.requested["StudioLifecycleConfigAppType"] for one in made}
 
@@ -167,16 +167,16 @@ def _update_domain(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     _check_domain(response, found.requested | given)
     found.change(given)
     if found.requested.get("HomeEfsFileSystemCreation") == "Enabled" and "HomeEfsFileSystemId" not in found.own:
-        _make_home(response, found)
+        _create_home(response, found)
     return {"DomainArn": found.arn}
 
 
 def _delete_domain(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     found = _domain(response, requested)
     people = [one.requested["UserProfileName"] for one in _profiles_of(response, requested["DomainId"])]
-    reported = f"Unable to delete Domain {requested['DomainId']} because UserProfile(s) are associated with it: "
+    message = f"Unable to delete Domain {requested['DomainId']} because UserProfile(s) are associated with it: "
     # Source: model botocore sagemaker DeleteDomain (ResourceInUse)
-    _refuse([reported + ", ".join(people)] if people else [], "ResourceInUse")
+    _reject([message + ", ".join(people)] if people else [], "ResourceInUse")
     del _kept(response)[found.arn]
     return {}
 
@@ -194,8 +194,8 @@ def _create_profile(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     arn = _arn(response, "user-profile", f"{requested['DomainId']}/{name.lower()}")
     taken = f"UserProfile {name} of Domain {requested['DomainId']} already exists"
     # Source: model botocore sagemaker CreateUserProfile (ResourceInUse)
-    _refuse([taken] if arn in _kept(response) else [], "ResourceInUse")
-    _refuse(profile_problems(requested, domain.requested, response.current_account))
+    _reject([taken] if arn in _kept(response) else [], "ResourceInUse")
+    _reject(profile_problems(requested, domain.requested, response.current_account))
     _kept(response)[arn] = Record("user-profile", requested, arn, UserProfileArn=arn)
     return {"UserProfileArn": arn}
 
@@ -204,7 +204,7 @@ def _update_profile(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     found = _profile(response, requested)
     settings = found.requested.get("UserSettings", {}) | requested.get("UserSettings", {})
     after = found.requested | {"UserSettings": settings}
-    _refuse(profile_problems(after, _domain(response, requested).requested, response.current_account))
+    _reject(profile_problems(after, _domain(response, requested).requested, response.current_account))
     found.change({"UserSettings": settings})
     return {"UserProfileArn": found.arn}
 
@@ -217,13 +217,13 @@ def _delete_profile(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
 def _list_profiles(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     wanted = requested.get("DomainIdEquals")
     found = _profiles_of(response, wanted) if wanted else _of_kind(response, "user-profile")
-    return {"UserProfiles": [one.reported("UserProfileDetails") for one in found]}
+    return {"UserProfiles": [one.described("UserProfileDetails") for one in found]}
 
 
 def _create_script(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     arn = _arn(response, "studio-lifecycle-config", requested["StudioLifecycleConfigName"])
     # Source: model botocore sagemaker CreateStudioLifecycleConfig (ResourceInUse)
-    _refuse([f"{arn} already exists"] if arn in _kept(response) else [], "ResourceInUse")
+    _reject([f"{arn} already exists"] if arn in _kept(response) else [], "ResourceInUse")
     _kept(response)[arn] = Record("studio-lifecycle-config", requested, arn, StudioLifecycleConfigArn=arn)
     return {"StudioLifecycleConfigArn": arn}
 
@@ -233,13 +233,13 @@ def _script(response: Any, requested: dict[str, Any]) -> Record:
 
 
 def _describe_script(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
-    return _script(response, requested).reported("DescribeStudioLifecycleConfigResponse")
+    return _script(response, requested).described("DescribeStudioLifecycleConfigResponse")
 
 
 def _delete_script(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     found = _script(response, requested)
     users = [one.own["DomainId"] for one in _of_kind(response, "domain") if found.arn in scripts_of(one.requested)]
     # Source: model botocore sagemaker DeleteStudioLifecycleConfig (ResourceInUse)
-    _refuse([f"{found.arn} is used by {', '.join(users)}"] if users else [], "ResourceInUse")
+    _reject([f"{found.arn} is used by {', '.join(users)}"] if users else [], "ResourceInUse")
     del _kept(response)[found.arn]
     return {}

@@ -1,8 +1,7 @@
-"""Scaling policies of ECS services and endpoints of SageMaker: alarms on what is tracked, and a target for each.
+"""Scaling policies of ECS services and SageMaker endpoints: alarms on the tracked metric, and a target for each.
 
-moto makes alarms of CPU for any tracked metric, accepts an empty policy, gives a policy that is put again another ARN,
-and has no tags. The thresholds of the real alarms are the service's own affair; those here are the target and nine
-tenths of it.
+moto creates CPU alarms for any tracked metric, accepts an empty policy, changes the ARN of an updated policy, and has
+no tags. AWS does not document the thresholds of the real alarms; here they are the target value and 90 percent of it.
 
 Source: model botocore application-autoscaling PutScalingPolicy
 """
@@ -15,7 +14,7 @@ from moto.applicationautoscaling.responses import ApplicationAutoScalingResponse
 from moto.cloudwatch.models import cloudwatch_backends
 from moto.elbv2.models import elbv2_backends
 
-from local.aws.resources.moto_fixes.json_api import Refused, install_operation
+from local.aws.resources.moto_fixes.json_api import Rejected, install_operation
 from local.aws.resources.moto_fixes.kept_members import once
 
 _PREDEFINED = {
@@ -28,7 +27,7 @@ _PREDEFINED = {
 
 
 def install() -> None:
-    """Check policies and make their alarms."""
+    """Validate policies and create their alarms."""
     if not once(FakeApplicationAutoscalingPolicy, "alarms"):
         return
     FakeApplicationAutoscalingPolicy._generate_ecs_alarms = _alarms  # pyright: ignore[reportPrivateUsage]
@@ -62,7 +61,7 @@ def _tags_of(response: Any, params: dict[str, Any]) -> dict[str, str]:
                 return target.__dict__.setdefault("tags", {})
     # Source: model botocore application-autoscaling ResourceNotFoundException
     # Source: assumption service-error-texts
-    raise Refused("ResourceNotFoundException", f"No scalable target {wanted}")
+    raise Rejected("ResourceNotFoundException", f"Unknown scalable target {wanted}")
 
 
 def _checked(as_moto_does: Any) -> Any:
@@ -71,7 +70,7 @@ def _checked(as_moto_does: Any) -> Any:
         if resource not in self.targets.get(dimension, {}):
             # Source: model botocore application-autoscaling ObjectNotFoundException
             # Source: recorded cloudposse/terraform-aws-ecs-cloudwatch-autoscaling#36, text of the error (2024-07-02)
-            raise Refused(
+            raise Rejected(
                 "ObjectNotFoundException",
                 f"No scalable target registered for service namespace: {named['service_namespace']}, resource ID: "
                 f"{resource}, scalable dimension: {dimension}",
@@ -89,7 +88,7 @@ def _checked(as_moto_does: Any) -> Any:
 
 
 def _changed(policy: Any, body: dict[str, Any]) -> Any:
-    """Change a policy, which keeps its ARN, and its alarms.
+    """Change a policy and its alarms; the ARN stays the same.
 
     Source: model CloudFormation AWS::ApplicationAutoScaling::ScalingPolicy (primaryIdentifier; its configuration is
     not createOnly)
@@ -103,7 +102,9 @@ def _changed(policy: Any, body: dict[str, Any]) -> Any:
 
 
 def _check_label(label: str, account: str, region: str) -> None:
-    """`app/<balancer>/<id>/targetgroup/<group>/<id>`, and the two belong together.
+    """Reject a label whose load balancer and target group do not belong together.
+
+    Format: `app/<load balancer>/<id>/targetgroup/<group>/<id>`.
 
     Source: model botocore application-autoscaling PredefinedMetricSpecification (ResourceLabel)
     Source: assumption service-error-texts

@@ -1,10 +1,9 @@
-"""Service Quotas: moto has the defaults of VPC alone, and no operation that lists what an account was granted.
+"""Service Quotas: moto has only the defaults of VPC, and no operation that lists an account's own values.
 
-What an account has is what a test gives it (`LocalAws.give_account`). Other quotas of VPC have the defaults that moto
-carries; those of EC2, FSx and SageMaker in account_quotas.json are there with a value of 0, as new accounts have for
-accelerators, but for those under `granted`, which every account has. Codes are AWS's where they are known, else worked
-out from the name, and the same each time.
-A request for more is kept as PENDING: it gets no answer here. A quota of resources that moto counts is applied too.
+A test sets an account's quotas with `LocalAws.give_account`. Other quotas of VPC have moto's defaults. Those of EC2,
+FSx and SageMaker in account_quotas.json are 0, as in new accounts for accelerators, except those under `granted`, which
+every account has. Codes are AWS's if they are known, otherwise derived from the name.
+A requested increase stays PENDING. A quota of resources that moto counts is also enforced.
 
 Source: model botocore service-quotas RequestServiceQuotaIncrease
 """
@@ -23,7 +22,7 @@ from moto.ec2.models import EC2Backend
 from moto.servicequotas.resources.default_quotas.vpc import VPC_DEFAULT_QUOTAS
 from moto.servicequotas.responses import ServiceQuotasResponse
 
-from local.aws.resources.moto_fixes.json_api import Refused, install_operation
+from local.aws.resources.moto_fixes.json_api import Rejected, install_operation
 from local.aws.resources.moto_fixes.kept_members import once
 
 _SERVICE = "service-quotas"
@@ -34,7 +33,7 @@ _SERVICES = ("ec2", "fsx", "sagemaker")
 _Place = tuple[str, str]
 """Account and region."""
 _granted: dict[_Place, dict[tuple[str, str], float]] = {}
-"""What was given, by service and name."""
+"""Values that tests set, by service and name."""
 _requests: dict[_Place, list[dict[str, Any]]] = {}
 
 
@@ -50,21 +49,21 @@ def install() -> None:
     for name, handler in operations.items():
         install_operation(ServiceQuotasResponse, _SERVICE, name, handler, invalid=_INVALID)
     responses: Any = ServiceQuotasResponse
-    # moto has a method of its own for this one, under the name that it makes of `AWS`.
+    # moto derives another method name from `AWS` for this operation.
     responses.list_aws_default_service_quotas = responses.list_a_w_s_default_service_quotas
     if once(EC2Backend, "address_quota"):
         EC2Backend.allocate_address = _within_quota(EC2Backend.allocate_address)
 
 
 def give_quotas(account: str, region: str, quotas: dict[str, dict[str, float]]) -> None:
-    """Let an account have quotas of these values, by service and name."""
+    """Set quotas of an account, by service and name."""
     granted = _granted.setdefault((account, region), {})
     for service, values in quotas.items():
         granted.update({(service, name): float(value) for name, value in values.items()})
 
 
 def _within_quota(as_moto_does: Any) -> Any:
-    """Refuse an Elastic IP address above the quota of the account and Region.
+    """Reject an Elastic IP address above the quota of the account and Region.
 
     Source: document https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html (2026-11)
     Source: recorded aws/aws-parallelcluster#1734, text of the error (2020-04-12)
@@ -81,7 +80,7 @@ def _within_quota(as_moto_does: Any) -> Any:
 
 
 def _list_granted(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
-    """The quotas that were ever changed, and all of VPC's and EC2's; SageMaker's others are in the defaults alone."""
+    """List quotas that were ever changed, and all of VPC and EC2; SageMaker's others are only among the defaults."""
     service = requested["ServiceCode"]
     granted = _granted.get((response.current_account, response.region), {})
     found = {name: value for (of, name), value in granted.items() if of == service}
@@ -101,11 +100,11 @@ def _request(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     quota = _found(response, requested["ServiceCode"], requested["QuotaCode"])
     # Source: recorded cloud-custodian/cloud-custodian#8939, code and text of the error (2023-09-12)
     if requested["DesiredValue"] <= quota["Value"]:
-        raise Refused(_INVALID, "You must provide a quota value greater than the current quota value")
+        raise Rejected(_INVALID, "You must provide a quota value greater than the current quota value")
     requests = _requests.setdefault((response.current_account, response.region), [])
     # Source: recorded hashicorp/terraform-provider-aws#19657, code and text of the error (2021-06-03)
     if any(one["QuotaCode"] == quota["QuotaCode"] for one in requests):
-        raise Refused(
+        raise Rejected(
             "ResourceAlreadyExistsException", "Only one open service quota increase request is allowed per quota."
         )
     request = {
@@ -131,7 +130,7 @@ def _defaults(service: str) -> dict[str, float]:
     if service not in _SERVICES:
         # Source: model botocore service-quotas NoSuchResourceException
         # Source: assumption service-error-texts
-        raise Refused(_MISSING, f"The request failed because the specified service does not exist: {service}")
+        raise Rejected(_MISSING, f"The request failed because the specified service does not exist: {service}")
     return dict.fromkeys(_names(service), 0.0) | _known()["granted"].get(service, {})
 
 
@@ -159,7 +158,7 @@ def _codes() -> dict[str, str]:
     return {**of_vpc, **{name: code for service in _SERVICES for name, code in _known()[service].items()}}
 
 
-def _reported(response: Any, service: str, name: str, value: float) -> dict[str, Any]:
+def _described(response: Any, service: str, name: str, value: float) -> dict[str, Any]:
     code = _codes().get(name) or f"L-{hashlib.sha256(name.encode()).hexdigest()[:8].upper()}"
     place = f"{response.partition}:servicequotas:{response.region}:{response.current_account}"
     return {
@@ -177,7 +176,7 @@ def _reported(response: Any, service: str, name: str, value: float) -> dict[str,
 
 
 def _usage_metric(name: str) -> dict[str, Any]:
-    """Return the metric for the used part of a quota; the names of its resources are our own words."""
+    """Return the usage metric of a quota; the resource names in it are our own."""
     instance_type, _, use = name.partition(" for ")
     if not use.endswith(" usage") or use.startswith("cluster"):
         return {}
@@ -198,12 +197,12 @@ def _found(response: Any, service: str, code: str) -> dict[str, Any]:
     granted = _granted.get((response.current_account, response.region), {})
     values.update({name: value for (of, name), value in granted.items() if of == service})
     for name, value in values.items():
-        quota = _reported(response, service, name, value)
+        quota = _described(response, service, name, value)
         if quota["QuotaCode"] == code:
             return quota
     # Source: model botocore service-quotas NoSuchResourceException
     # Source: assumption service-error-texts
-    raise Refused(_MISSING, "The request failed because the specified quota does not exist")
+    raise Rejected(_MISSING, "The request failed because the specified quota does not exist")
 
 
 def _paged(response: Any, requested: dict[str, Any], values: dict[str, float]) -> dict[str, Any]:
@@ -211,4 +210,4 @@ def _paged(response: Any, requested: dict[str, Any], values: dict[str, float]) -
     end = start + int(requested.get("MaxResults") or _PAGE)
     more = {"NextToken": str(end)} if end < len(values) else {}
     page = list(values.items())[start:end]
-    return {"Quotas": [_reported(response, requested["ServiceCode"], name, value) for name, value in page], **more}
+    return {"Quotas": [_described(response, requested["ServiceCode"], name, value) for name, value in page], **more}

@@ -1,10 +1,10 @@
-"""What moto would do again for each request or region is done once, or when it is needed.
+"""Work that moto repeats for each request or region is done once, or when it is needed.
 
-- The server lists moto's folder, and tries a few hundred patterns, twice for every request.
-- Each request has its class inspected for the names of its operations, and a line written for the log of its bucket.
-- EC2 makes 1,300 machine images in each region; here they are made at the first query.
+- For every request, the server lists moto's folder and tries a few hundred patterns, twice.
+- For every request, moto inspects a class for the names of its operations, and writes a log line for the bucket.
+- EC2 creates 1,300 machine images in each region; here they are created at the first query.
 
-Source: emulation, speed alone
+Source: emulation, for speed only
 """
 
 from functools import cache
@@ -21,7 +21,7 @@ _log_request = S3Backend.log_incoming_request
 
 
 def install() -> None:
-    """Let all of them remember what they have found."""
+    """Install the caches."""
     DomainDispatcherApplication.get_backend_for_host = _get_backend_for_host
     responses.method_names_from_class = _method_names  # pyright: ignore[reportPrivateImportUsage]
     S3Backend.log_incoming_request = _log_where_requested
@@ -50,7 +50,7 @@ def _log_where_requested(self: S3Backend, request: Any, bucket_name: str) -> Non
 
 
 def _load_no_images(self: AmiBackend) -> None:
-    """Wait until the first query."""
+    """Do nothing: the images are loaded at the first query."""
 
 
 def _images(self: AmiBackend) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""The public parameters of the ECS Neuron images, which moto's list of 2023 has not: Amazon Linux 2023 came later.
+"""Public parameters of the ECS Neuron AMIs: moto's list of 2023 is older than those for Amazon Linux 2023.
 
-An image's id is worked out from its parameter's name, so that it is the same each time; the image counts as there, as
-all of AWS's images do. Names are those that the ECS developer guide gives; `recommended` means its newest release
-here, and for no real image.
+An AMI's id is derived from its parameter's name, so it is always the same; the AMI counts as existing, as all of AWS's
+images do. Names are from the ECS developer guide; `recommended` is its newest release, which is not necessarily a real
+image.
 
 Source: assumption ecs-neuron-ami-parameter-by-release
 """
@@ -22,7 +22,7 @@ _RELEASE = re.compile(r"(?:recommended|al2023-ami-ecs-neuron-hvm-2023\.0\.\d{8}-
 
 
 def install() -> None:
-    """Let the parameters be there."""
+    """Add the parameters."""
     if not once(ParameterDict, "neuron"):
         return
     ParameterDict._check_loading_status = _with_neuron(ParameterDict._check_loading_status)  # pyright: ignore[reportPrivateUsage]
@@ -32,7 +32,7 @@ def _with_neuron(as_moto_does: Any) -> Any:
     def _check_loading_status(self: Any, key: str) -> None:
         as_moto_does(self, key)
         name = str(key or "")
-        plain: Any = super(ParameterDict, self)  # a query to itself would recurse
+        plain: Any = super(ParameterDict, self)  # a query of `self` would recurse
         found = _RELEASE.fullmatch(name.removeprefix(_PREFIX)) if name.startswith(_PREFIX) else None
         if found and not plain.__contains__(name):
             image = image_id(found[0].removesuffix("/image_id"), self.region_name)
@@ -43,7 +43,7 @@ def _with_neuron(as_moto_does: Any) -> Any:
 
 
 def image_id(release: str, region: str) -> str:
-    """Return the id that represents a release's image in a region."""
+    """Return the AMI id of a release in a region."""
     return f"ami-0{hashlib.sha256(f'{region} {release}'.encode()).hexdigest()[:16]}"
 
 

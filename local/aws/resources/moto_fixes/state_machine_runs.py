@@ -1,8 +1,8 @@
-"""State machines run: moto's interpreter evaluates them, and their calls reach this emulation as their own role.
+"""State machines run: moto's interpreter evaluates them, and their calls go to the AWS emulator with their role.
 
-moto only records executions unless set to run them. Its interpreter signs calls with invalid keys, names errors
-of SageMaker and CloudWatch differently from Step Functions, passes the start time as a Python object, and
-gives every execution without a name the same one. Waits and back-offs take their time; `shorten_waits` cuts them.
+By default moto only records executions. Its interpreter signs calls with invalid keys, names errors of SageMaker and
+CloudWatch differently from Step Functions, passes the start time as a Python object, and uses the same name for every
+execution without a name. Waits and back-offs take their real time; `shorten_waits` shortens them.
 
 Source: model botocore stepfunctions CreateStateMachine
 Source: assumption services-ask-who-trusts-a-role
@@ -28,17 +28,17 @@ from moto.stepfunctions.parser.asl.component.state.wait.wait_function import wai
 from moto.stepfunctions.parser.backend.execution import Execution
 from moto.stepfunctions.parser.models import StepFunctionsParserBackend
 
-from local.aws.resources.moto_fixes.json_api import Refused
+from local.aws.resources.moto_fixes.json_api import Rejected
 
 _ERROR_NAMES = {"sagemaker": "SageMaker", "cloudwatch": "CloudWatch", "dynamodb": "DynamoDb"}
-"""As the AWS SDK for Java has them, whose exceptions Step Functions reports; DynamoDb is moto's own."""
+"""Service names of the AWS SDK for Java, whose exceptions Step Functions reports; DynamoDb is moto's own name."""
 _NAME_LENGTH = 64
 _longest_wait = [float("inf")]
 _session: Any = boto3.session.Session()
 
 
 def install() -> None:
-    """Let executions run."""
+    """Run executions."""
     config: Any = moto_config.default_user_config
     config["stepfunctions"]["execute_state_machine"] = True
     sdk: Any = state_task_service_aws_sdk
@@ -53,12 +53,12 @@ def install() -> None:
 
 
 def shorten_waits(seconds: float) -> None:
-    """Let no Wait state and no back-off take longer than `seconds`, of executions that run too."""
+    """Limit every Wait state and back-off to `seconds`, also in running executions."""
     _longest_wait[0] = seconds
 
 
 def _sign_as_the_machine(task: Any, module: Any) -> None:
-    """Let calls of `task`, a class of `module`, be signed with credentials of the machine's role."""
+    """Sign calls of `task`, a class of `module`, with credentials of the state machine's role."""
     evaluate = task._eval_service_task
 
     def eval_service_task(
@@ -82,10 +82,10 @@ def _client(region: str, service: str, state_credentials: Any = None) -> Any:
 
 @cache
 def _client_as(role_arn: str, region: str, service: str, port: str) -> Any:
-    """Return a client that acts as a role; cached, because creating it takes longer than its calls."""
+    """Return a client with a role's credentials; cached, because creating it takes longer than its calls."""
     endpoint = f"http://localhost:{port}"
     settings = Config(parameter_validation=False, retries={"max_attempts": 0})
-    # Not checked by IAM: who may assume the role was checked at the creation of the state machine.
+    # Not checked by IAM: the trust policy was checked when the state machine was created.
     given = _session.client(
         "sts",
         region_name=region,
@@ -105,7 +105,7 @@ def _client_as(role_arn: str, region: str, service: str, port: str) -> Any:
 
 
 def _cut_waits() -> None:
-    """Replace the wait: moto's counts whole seconds, and would never end a shorter one."""
+    """Replace moto's wait, which counts whole seconds and would never end a shorter one."""
 
     def wait_interval(self: Any, env: Any, wait_seconds: float) -> None:
         end = time.monotonic() + min(wait_seconds, _longest_wait[0])
@@ -119,7 +119,7 @@ def _cut_waits() -> None:
 
 
 class _Clock:
-    """Sleeps as long as it may."""
+    """Sleeps at most as long as the limit."""
 
     @staticmethod
     def sleep(seconds: float) -> None:
@@ -137,15 +137,15 @@ def _name_executions() -> None:
 
     def get_start_execution_details(self: Any) -> Any:
         found: Any = details(self)
-        found.start_time = _reported(self.start_date)
+        found.start_time = _timestamp(self.start_date)
         return found
 
     StepFunctionsParserBackend.start_execution = start_execution
     Execution.get_start_execution_details = get_start_execution_details
 
 
-def _reported(moment: datetime) -> str:
-    """Write a time as the context object of an execution has it."""
+def _timestamp(moment: datetime) -> str:
+    """Format a time as in the context object of an execution."""
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
 
 
@@ -157,7 +157,7 @@ def _check_roles() -> None:
         roles = iam_backends[self.account_id][self.partition].roles.values()
         found = next((role for role in roles if role.arn == role_arn), None)
         if found is None or "states.amazonaws.com" not in str(found.assume_role_policy_document):
-            raise Refused(
+            raise Rejected(
                 "AccessDeniedException", f"Neither the global service principal states.amazonaws.com, nor the "
                 f"regional one is authorized to assume the provided role {role_arn}."
             )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What SageMaker refuses of a domain or a user profile of Studio although its API model allows it."""
+"""Domains and user profiles of Studio that their API model allows and SageMaker rejects."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -13,33 +13,33 @@ _SETTINGS = ("DefaultUserSettings", "DefaultSpaceSettings")
 
 
 def domain_problems(requested: dict[str, Any], account: str, region: str, scripts: Mapping[str, str]) -> list[str]:
-    """Return why a domain cannot be made, or changed into this. `scripts`: kinds of application by ARN."""
-    reported = [
+    """Return the errors of a new or changed domain. `scripts`: application type by ARN of lifecycle configuration."""
+    errors = [
         *_network(requested, account, region),
         *(one for settings in _each(requested) for one in _settings(settings, account, scripts)),
         *(one for settings in _each(requested) for one in _file_systems(requested, settings, account, region)),
     ]
-    return list(dict.fromkeys(reported))
+    return list(dict.fromkeys(errors))
 
 
 def profile_problems(requested: dict[str, Any], domain: dict[str, Any], account: str) -> list[str]:
-    """Return why a profile cannot be in this domain.
+    """Return the errors of a user profile in this domain.
 
     Source: model botocore sagemaker CreateUserProfileRequest (SingleSignOnUserIdentifier)
     Source: assumption service-error-texts
     """
-    reported: list[str] = []
+    errors: list[str] = []
     identity = [name for name in ("SingleSignOnUserIdentifier", "SingleSignOnUserValue") if name in requested]
     if domain["AuthMode"] == "SSO" and len(identity) < 2:
-        reported.append("SingleSignOnUserIdentifier and SingleSignOnUserValue are required for a domain in SSO mode")
+        errors.append("SingleSignOnUserIdentifier and SingleSignOnUserValue are required for a domain in SSO mode")
     if domain["AuthMode"] == "IAM" and identity:
-        reported.append(f"{', '.join(identity)} cannot be specified for a domain in IAM mode")
+        errors.append(f"{', '.join(identity)} cannot be specified for a domain in IAM mode")
     role = requested.get("UserSettings", {}).get("ExecutionRole")
-    return [*reported, *(role_problems(role, account) if role and _is_of(role, account) else [])]
+    return [*errors, *(role_problems(role, account) if role and _is_of(role, account) else [])]
 
 
 def scripts_of(requested: dict[str, Any]) -> set[str]:
-    """Return the ARNs of the lifecycle configurations that a domain names."""
+    """Return the ARNs of a domain's lifecycle configurations."""
     return {arn for settings in _each(requested) for kind in _KINDS for arn in _arns(settings.get(kind, {}))}
 
 
@@ -56,7 +56,7 @@ def _is_of(role: str, account: str) -> bool:
 
 
 def _network(requested: dict[str, Any], account: str, region: str) -> Iterator[str]:
-    """Return what is wrong with a domain's VPC, subnets and security groups.
+    """Return the errors of a domain's VPC, subnets and security groups.
 
     Source: model botocore sagemaker CreateDomainRequest (VpcId, SubnetIds)
     Source: model botocore sagemaker UserSettings (SecurityGroups)
@@ -79,7 +79,7 @@ def _network(requested: dict[str, Any], account: str, region: str) -> Iterator[s
 
 
 def _settings(settings: dict[str, Any], account: str, scripts: Mapping[str, str]) -> Iterator[str]:
-    """Return what is wrong with roles, scripts and the landing page of settings.
+    """Return the errors of the roles, scripts and landing page in settings.
 
     Source: model botocore sagemaker UserSettings (DefaultLandingUri)
     Source: assumption sagemaker-studio-refusals
@@ -89,16 +89,16 @@ def _settings(settings: dict[str, Any], account: str, scripts: Mapping[str, str]
         application = settings.get(name, {})
         for arn in _arns(application):
             if scripts.get(arn) != kind:
-                yield f"there is no lifecycle configuration {arn} for {kind}"
+                yield f"the lifecycle configuration {arn} for {kind} does not exist"
         chosen = application.get("DefaultResourceSpec", {}).get("LifecycleConfigArn")
         if chosen is not None and chosen not in _arns(application):
-            yield f"{chosen} is the default of {name}, and not among its LifecycleConfigArns"
+            yield f"{chosen} is the default of {name} but is not in its LifecycleConfigArns"
     if settings.get("DefaultLandingUri") == "studio::" and settings.get("StudioWebPortal") != "ENABLED":
-        yield "DefaultLandingUri studio:: needs StudioWebPortal ENABLED"
+        yield "DefaultLandingUri studio:: requires StudioWebPortal ENABLED"
 
 
 def _file_systems(requested: dict[str, Any], settings: dict[str, Any], account: str, region: str) -> Iterator[str]:
-    """Return which file systems of settings are not there, or in none of the subnets.
+    """Return an error for each file system in settings that does not exist, or is in none of the subnets.
 
     Source: assumption sagemaker-studio-refusals
     """
@@ -109,6 +109,6 @@ def _file_systems(requested: dict[str, Any], settings: dict[str, Any], account: 
             continue
         found = systems.get(wanted)
         if found is None:
-            yield f"there is no file system {wanted}"
+            yield f"the file system {wanted} does not exist"
         elif not set(found.record["SubnetIds"]) & set(requested.get("SubnetIds", ())):
             yield f"the file system {wanted} is in none of the domain's subnets"

@@ -1,4 +1,4 @@
-"""Training plans of SageMaker, which moto does not have: those that a test gives the account can be described.
+"""Training plans of SageMaker, which moto lacks: a test adds them to the account, and they can be described.
 
 Source: model botocore sagemaker DescribeTrainingPlan
 """
@@ -8,7 +8,7 @@ from typing import Any
 
 from moto.sagemaker.responses import SageMakerResponse
 
-from local.aws.resources.moto_fixes.json_api import Refused, install_operation
+from local.aws.resources.moto_fixes.json_api import Rejected, install_operation
 
 _plans: dict[tuple[str, str, str], dict[str, Any]] = {}
 """By account, region and name; as DescribeTrainingPlan returns them."""
@@ -21,7 +21,7 @@ def install() -> None:
 
 
 def give_training_plan(account: str, region: str, reported: dict[str, Any]) -> None:
-    """Let an account have bought a plan: `reported` is what DescribeTrainingPlan says, with times in ISO 8601."""
+    """Add a bought plan to an account: `reported` is as in DescribeTrainingPlan, times in ISO 8601."""
     name = reported["TrainingPlanName"]
     arn = f"arn:aws:sagemaker:{region}:{account}:training-plan/{name}"
     times = {key: datetime.fromisoformat(reported[key]).timestamp() for key in _TIMES if key in reported}
@@ -31,5 +31,5 @@ def give_training_plan(account: str, region: str, reported: dict[str, Any]) -> N
 def _describe(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
     found = _plans.get((response.current_account, response.region, requested["TrainingPlanName"]))
     if found is None:
-        raise Refused("ResourceNotFound", f"Training plan {requested['TrainingPlanName']} does not exist")
+        raise Rejected("ResourceNotFound", f"Training plan {requested['TrainingPlanName']} does not exist")
     return found

@@ -1,7 +1,7 @@
-"""AWS WAF: what is associated exists, one web ACL a resource, none is deleted while in use, and logs have their name.
+"""AWS WAF: rules for associations, deletions and log destinations of web ACLs.
 
-moto associates anything with anything, several together, deletes what is in use, and forgets what of requests is not to
-be logged.
+moto associates web ACLs with missing resources, several with one resource, deletes web ACLs in use, and drops the
+setting for fields that must not be logged.
 """
 
 import json
@@ -19,7 +19,7 @@ _NAMES = {"logs": ":log-group:aws-waf-logs-", "s3": ":::aws-waf-logs-", "firehos
 
 
 def install() -> None:
-    """Check associations, deletions and destinations of logs."""
+    """Validate associations, deletions and log destinations."""
     if not once(WAFV2Response, "rules"):
         return
     for method in ("create_web_acl", "update_web_acl"):
@@ -56,7 +56,7 @@ def _associating(as_moto_does: Any) -> Any:
         if ":loadbalancer/" in resource_arn and resource_arn not in balancers:
             # Source: model botocore wafv2 WAFUnavailableEntityException
             # Source: assumption wafv2-refuses-what-is-in-use
-            raise JsonRESTError("WAFUnavailableEntityException", f"There is no resource {resource_arn}")
+            raise JsonRESTError("WAFUnavailableEntityException", f"The resource {resource_arn} does not exist")
         self.disassociate_web_acl(resource_arn)
         as_moto_does(self, web_acl_arn, resource_arn)
 
@@ -86,7 +86,7 @@ def _logging(as_moto_does: Any) -> Any:
         if arn not in self.wacls:
             # Source: model botocore wafv2 WAFNonexistentItemException
             # Source: assumption service-error-texts
-            raise JsonRESTError("WAFNonexistentItemException", f"There is no web ACL {arn}")
+            raise JsonRESTError("WAFNonexistentItemException", f"The web ACL {arn} does not exist")
         for one in destinations:
             wanted = _NAMES.get(one.split(":")[2], ":aws-waf-logs-")
             # Source: model botocore wafv2 PutLoggingConfiguration
@@ -94,7 +94,7 @@ def _logging(as_moto_does: Any) -> Any:
             if wanted not in one:
                 raise JsonRESTError(
                     "WAFInvalidParameterException",
-                    f"The ARN isn't valid: a destination's name begins with aws-waf-logs-, but given is {one}",
+                    f"The ARN isn't valid: a destination's name must begin with aws-waf-logs-; given: {one}",
                 )
         return as_moto_does(self, arn, destinations, *rest)
 

@@ -1,4 +1,4 @@
-"""The real CDK CLI against the emulation: bootstrap, deploy, again, diff, update, destroy, and errors.
+"""The real CDK CLI against the AWS emulator: bootstrap, deploy, again, diff, update, destroy, and errors.
 
 It synthesizes once itself; the other assemblies are made in this process, in less than a tenth of the time.
 """

@@ -66,7 +66,7 @@ def deploy(client: Any, template: dict[str, Any], kind: str = "CREATE", name: st
     return settled(client, name)
 
 
-def refused(call: Any, **arguments: Any) -> tuple[str, str]:
+def rejected(call: Any, **arguments: Any) -> tuple[str, str]:
     with pytest.raises(ClientError) as error:
         call(**arguments)
     reported: Any = error.value.response
@@ -94,13 +94,13 @@ def test_a_deployment_by_change_set_can_be_read_back(cloudformation: Any) -> Non
     assert summary["ResourceTypes"] == ["Test::Thing"]
 
 
-def test_what_does_not_exist_is_refused_in_the_words_that_the_cdk_waits_for(cloudformation: Any) -> None:
-    assert refused(cloudformation.describe_stacks, StackName="Gone") == (
+def test_what_does_not_exist_is_rejected_in_the_words_that_the_cdk_waits_for(cloudformation: Any) -> None:
+    assert rejected(cloudformation.describe_stacks, StackName="Gone") == (
         "ValidationError",
         "Stack with id Gone does not exist",
     )
     deploy(cloudformation, TEMPLATE)
-    code, _ = refused(cloudformation.describe_change_set, StackName="S", ChangeSetName="gone")
+    code, _ = rejected(cloudformation.describe_change_set, StackName="S", ChangeSetName="gone")
     assert code == "ChangeSetNotFound"
     cloudformation.delete_change_set(StackName="S", ChangeSetName="gone")
     cloudformation.delete_stack(StackName="Gone")
@@ -108,10 +108,10 @@ def test_what_does_not_exist_is_refused_in_the_words_that_the_cdk_waits_for(clou
 
 def test_each_operation_has_its_own_words_for_a_stack_that_does_not_exist(cloudformation: Any) -> None:
     bracketed = ("ValidationError", "Stack [Gone] does not exist")
-    assert refused(cloudformation.describe_stack_events, StackName="Gone") == bracketed
-    assert refused(cloudformation.describe_change_set, StackName="Gone", ChangeSetName="cs") == bracketed
-    assert refused(cloudformation.delete_change_set, StackName="Gone", ChangeSetName="cs") == bracketed
-    assert refused(cloudformation.describe_stack_resource, StackName="Gone", LogicalResourceId="A") == (
+    assert rejected(cloudformation.describe_stack_events, StackName="Gone") == bracketed
+    assert rejected(cloudformation.describe_change_set, StackName="Gone", ChangeSetName="cs") == bracketed
+    assert rejected(cloudformation.delete_change_set, StackName="Gone", ChangeSetName="cs") == bracketed
+    assert rejected(cloudformation.describe_stack_resource, StackName="Gone", LogicalResourceId="A") == (
         "ValidationError",
         "Stack 'Gone' does not exist",
     )
@@ -119,7 +119,7 @@ def test_each_operation_has_its_own_words_for_a_stack_that_does_not_exist(cloudf
 
 def test_a_change_set_is_named_with_its_stack_or_by_its_arn(cloudformation: Any) -> None:
     deploy(cloudformation, TEMPLATE)
-    assert refused(cloudformation.delete_change_set, ChangeSetName="cs") == (
+    assert rejected(cloudformation.delete_change_set, ChangeSetName="cs") == (
         "ValidationError",
         "StackName must be specified if ChangeSetName is not specified as an ARN.",
     )
@@ -127,24 +127,24 @@ def test_a_change_set_is_named_with_its_stack_or_by_its_arn(cloudformation: Any)
 
 def test_a_stack_or_a_physical_id_names_the_resources_but_not_both(cloudformation: Any) -> None:
     deploy(cloudformation, TEMPLATE)
-    code, text = refused(cloudformation.describe_stack_resources, StackName="S", PhysicalResourceId="thing-1")
+    code, text = rejected(cloudformation.describe_stack_resources, StackName="S", PhysicalResourceId="thing-1")
     assert (code, "not both" in text) == ("ValidationError", True)
     assert cloudformation.describe_stack_resources(PhysicalResourceId="thing-1")["StackResources"]
 
 
-def test_parameters_that_exclude_each_other_are_refused(cloudformation: Any) -> None:
+def test_parameters_that_exclude_each_other_are_rejected(cloudformation: Any) -> None:
     body = json.dumps(TEMPLATE)
     both = {"TemplateBody": body, "TemplateURL": "https://bucket.s3.us-west-2.amazonaws.com/template.json"}
-    assert "Only one of TemplateBody and TemplateURL" in refused(cloudformation.create_stack, StackName="S", **both)[1]
+    assert "Only one of TemplateBody and TemplateURL" in rejected(cloudformation.create_stack, StackName="S", **both)[1]
     twice = {"DisableRollback": True, "OnFailure": "DELETE"}
-    _, text = refused(cloudformation.create_stack, StackName="S", TemplateBody=body, **twice)
+    _, text = rejected(cloudformation.create_stack, StackName="S", TemplateBody=body, **twice)
     assert "but not both" in text
     change_set: dict[str, Any] = {"StackName": "S", "ChangeSetName": "cs"}
     create = {**change_set, "TemplateBody": body, "OnStackFailure": "DELETE"}
     cloudformation.create_change_set(**create, ChangeSetType="CREATE")
-    assert "OnStackFailure" in refused(cloudformation.execute_change_set, **change_set, DisableRollback=True)[1]
+    assert "OnStackFailure" in rejected(cloudformation.execute_change_set, **change_set, DisableRollback=True)[1]
     deploy(cloudformation, TEMPLATE, name="T")
-    _, text = refused(cloudformation.create_change_set, **{**create, "StackName": "T"}, ChangeSetType="UPDATE")
+    _, text = rejected(cloudformation.create_change_set, **{**create, "StackName": "T"}, ChangeSetType="UPDATE")
     assert "of the type CREATE" in text
 
 
@@ -155,7 +155,7 @@ def test_a_change_set_is_not_executed_while_its_stack_is_changing(bench: Bench, 
         cloudformation.create_change_set(StackName="S", ChangeSetName=name, TemplateBody=json.dumps(more))
     bench.provider.delay = 0.5
     cloudformation.update_stack(StackName="S", TemplateBody=json.dumps(more))
-    code, text = refused(cloudformation.execute_change_set, StackName="S", ChangeSetName="two")
+    code, text = rejected(cloudformation.execute_change_set, StackName="S", ChangeSetName="two")
     assert code == "InvalidChangeSetStatus"
     assert "UPDATE_IN_PROGRESS" in text
     bench.provider.delay = 0
@@ -169,9 +169,9 @@ def test_a_change_set_without_changes_says_so(cloudformation: Any) -> None:
     assert found["Status"] == "FAILED"
     assert found["ExecutionStatus"] == "UNAVAILABLE"
     assert found["StatusReason"].startswith("The submitted information didn't contain changes.")
-    code, text = refused(cloudformation.update_stack, StackName="S", TemplateBody=json.dumps(TEMPLATE))
+    code, text = rejected(cloudformation.update_stack, StackName="S", TemplateBody=json.dumps(TEMPLATE))
     assert (code, text) == ("ValidationError", "No updates are to be performed.")
-    code, _ = refused(cloudformation.execute_change_set, StackName="S", ChangeSetName="again")
+    code, _ = rejected(cloudformation.execute_change_set, StackName="S", ChangeSetName="again")
     assert code == "InvalidChangeSetStatus"
 
 
@@ -194,7 +194,7 @@ def test_a_change_set_reports_what_changes_and_what_is_replaced(cloudformation: 
     assert "KNOWN_AFTER_APPLY" in changes["B"]["AfterContext"]
 
 
-def test_a_refused_template_makes_a_failed_change_set_with_events(cloudformation: Any) -> None:
+def test_a_rejected_template_makes_a_failed_change_set_with_events(cloudformation: Any) -> None:
     wrong = {"Resources": {"A": {"Type": "Test::Thing", "Properties": {"Color": "red"}}}}
     cloudformation.create_change_set(
         StackName="S", ChangeSetName="cs", ChangeSetType="CREATE", TemplateBody=json.dumps(wrong)
@@ -240,21 +240,21 @@ def test_a_deleted_stack_is_found_by_id_only(cloudformation: Any) -> None:
     cloudformation.delete_stack(StackName="S")
     cloudformation.get_waiter("stack_delete_complete").wait(StackName=stack["StackId"], WaiterConfig={"Delay": 0})
     assert cloudformation.describe_stacks(StackName=stack["StackId"])["Stacks"][0]["StackStatus"] == "DELETE_COMPLETE"
-    assert refused(cloudformation.describe_stacks, StackName="S")[0] == "ValidationError"
+    assert rejected(cloudformation.describe_stacks, StackName="S")[0] == "ValidationError"
     assert [item["StackStatus"] for item in cloudformation.list_stacks()["StackSummaries"]] == ["DELETE_COMPLETE"]
 
 
 def test_one_stack_takes_one_operation_at_a_time(bench: Bench, cloudformation: Any) -> None:
     bench.provider.delay = 0.2
     cloudformation.create_stack(StackName="S", TemplateBody=json.dumps(TEMPLATE))
-    code, text = refused(cloudformation.update_stack, StackName="S", TemplateBody=json.dumps(TEMPLATE))
+    code, text = rejected(cloudformation.update_stack, StackName="S", TemplateBody=json.dumps(TEMPLATE))
     assert code == "ValidationError"
     assert "CREATE_IN_PROGRESS state and can not be updated" in text
-    code, _ = refused(cloudformation.create_stack, StackName="S", TemplateBody=json.dumps(TEMPLATE))
+    code, _ = rejected(cloudformation.create_stack, StackName="S", TemplateBody=json.dumps(TEMPLATE))
     assert code == "AlreadyExistsException"
 
 
-def test_what_is_not_emulated_is_refused_by_name(cloudformation: Any) -> None:
+def test_what_is_not_emulated_is_rejected_by_name(cloudformation: Any) -> None:
     deploy(cloudformation, TEMPLATE)
-    code, text = refused(cloudformation.detect_stack_drift, StackName="S")
-    assert (code, text) == ("InvalidAction", "DetectStackDrift is not supported by this emulation")
+    code, text = rejected(cloudformation.detect_stack_drift, StackName="S")
+    assert (code, text) == ("InvalidAction", "DetectStackDrift is not supported by the AWS emulator")

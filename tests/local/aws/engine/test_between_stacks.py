@@ -54,7 +54,7 @@ def test_changing_an_export_in_use_rolls_the_update_back(bench: Bench) -> None:
 
 
 def test_a_missing_export_is_reported(bench: Bench) -> None:
-    assert "No export named shared found." in bench.refusal(consumer(IMPORT))
+    assert "No export named shared found." in bench.rejection(consumer(IMPORT))
 
 
 def test_a_weak_reference_reads_any_output_and_holds_nothing(bench: Bench) -> None:

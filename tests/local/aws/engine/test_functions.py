@@ -96,4 +96,4 @@ def test_no_value_leaves_the_member_out(bench: Bench) -> None:
 )
 def test_an_error_is_reported_before_anything_is_created(bench: Bench, value: Any, said: str) -> None:
     user = {"Type": "Test::Thing", "Properties": {"Value": value}}
-    assert said in bench.refusal({**BASE, "Resources": {**BASE["Resources"], "User": user}})
+    assert said in bench.rejection({**BASE, "Resources": {**BASE["Resources"], "User": user}})

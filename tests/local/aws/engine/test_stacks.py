@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from local.aws.stacks.errors import RequestRefused
+from local.aws.stacks.errors import RequestRejected
 from local.aws.stacks.stack import Stack
 from tests.local.aws.conftest import REGION, Bench
 
@@ -160,7 +160,7 @@ def test_a_failed_update_may_be_left_standing(bench: Bench) -> None:
     assert bench.provider.things["thing-1"] == {"Value": "2"}
 
 
-def test_a_refusal_that_changed_nothing_is_not_taken_back(bench: Bench) -> None:
+def test_a_rejection_that_changed_nothing_is_not_taken_back(bench: Bench) -> None:
     first = resources(A=thing(Value="1"), B=thing({"DependsOn": "A"}, Value="1"))
     stack = bench.create("S", first)
     bench.update(stack, resources(A=thing(Value="2"), B=thing({"DependsOn": "A"}, Value="1", Fail="refuse")))
@@ -200,7 +200,7 @@ def test_a_deletion_that_fails_leaves_what_is_still_needed_and_can_be_repeated(b
 
 def test_a_protected_stack_is_not_deleted(bench: Bench) -> None:
     stack = bench.create("S", resources(A=thing()), termination_protection=True)
-    with pytest.raises(RequestRefused, match="TerminationProtection is enabled"):
+    with pytest.raises(RequestRejected, match="TerminationProtection is enabled"):
         bench.delete(stack)
     assert stack.status == "CREATE_COMPLETE"
 

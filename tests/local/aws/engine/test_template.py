@@ -58,7 +58,7 @@ def test_yaml_short_forms_and_dates_are_read_as_cloudformation_reads_them() -> N
         ({"Parameters": {"P": {"Type": "String", "Defaut": "x"}}, "Resources": {"A": THING}}, r"\['Defaut'\] is not"),
     ],
 )
-def test_an_ill_formed_template_is_refused(bench: Bench, template: dict[str, Any], said: str) -> None:
+def test_an_ill_formed_template_is_rejected(bench: Bench, template: dict[str, Any], said: str) -> None:
     with pytest.raises(TemplateError, match=said):
         bench.create("S", template)
 
@@ -73,7 +73,7 @@ def test_what_a_policy_would_have_waited_for_is_reported() -> None:
 
 
 def test_all_findings_are_reported_together(bench: Bench) -> None:
-    said = bench.refusal(
+    said = bench.rejection(
         {
             "Resources": {
                 "A": {**THING, "DependsOn": "Gone", "Properties": {"Value": {"Ref": "Missing"}}},
@@ -87,8 +87,8 @@ def test_all_findings_are_reported_together(bench: Bench) -> None:
         assert part in said
 
 
-def test_what_the_provider_does_not_know_is_refused(bench: Bench) -> None:
-    said = bench.refusal(
+def test_what_the_provider_does_not_know_is_rejected(bench: Bench) -> None:
+    said = bench.rejection(
         {"Resources": {"A": {"Type": "AWS::No::Such"}, "B": {**THING, "Properties": {"Color": "red"}}}}
     )
     assert "/Resources/A/Properties (AWS::No::Such): unknown type" in said
@@ -96,7 +96,7 @@ def test_what_the_provider_does_not_know_is_refused(bench: Bench) -> None:
 
 
 def test_a_cycle_is_named(bench: Bench) -> None:
-    said = bench.refusal(
+    said = bench.rejection(
         {
             "Resources": {
                 "A": {**THING, "Properties": {"Value": {"Ref": "B"}}},
@@ -109,8 +109,8 @@ def test_a_cycle_is_named(bench: Bench) -> None:
     assert "B" in said
 
 
-def test_a_reference_to_a_resource_that_its_condition_leaves_out_is_refused(bench: Bench) -> None:
-    said = bench.refusal(
+def test_a_reference_to_a_resource_that_its_condition_leaves_out_is_rejected(bench: Bench) -> None:
+    said = bench.rejection(
         {
             "Conditions": {"Never": {"Fn::Equals": ["a", "b"]}},
             "Resources": {"A": {**THING, "Condition": "Never"}, "B": {**THING, "Properties": {"Value": {"Ref": "A"}}}},
@@ -144,7 +144,7 @@ def test_resources_come_after_what_they_refer_to_and_depend_on(bench: Bench) -> 
         ({"Type": "Number"}, "four", "must be a number"),
     ],
 )
-def test_a_parameter_outside_its_constraints_is_refused(
+def test_a_parameter_outside_its_constraints_is_rejected(
     bench: Bench, spec: dict[str, Any], given: str | None, said: str
 ) -> None:
     template = {"Parameters": {"P": spec}, "Resources": {"A": THING}}
@@ -153,7 +153,7 @@ def test_a_parameter_outside_its_constraints_is_refused(
         bench.engine.create_stack(REGION, "S", bench.proposal(template, **values), in_background=False)
 
 
-def test_a_parameter_that_the_template_does_not_have_is_refused(bench: Bench) -> None:
+def test_a_parameter_that_the_template_does_not_have_is_rejected(bench: Bench) -> None:
     with pytest.raises(TemplateError, match=r"Parameters: \['Q'\] do not exist in the template"):
         bench.engine.create_stack(REGION, "S", bench.proposal({"Resources": {"A": THING}}, Q="x"))
 
@@ -181,7 +181,7 @@ BOOTSTRAPPED: dict[str, Any] = {
 
 def test_the_cdks_rule_reads_the_bootstrap_version_from_ssm(bench: Bench) -> None:
     bench.lookups.parameters["/cdk-bootstrap/hnb659fds/version"] = "3"
-    assert "CDK bootstrap stack version 4 required" in bench.refusal(BOOTSTRAPPED)
+    assert "CDK bootstrap stack version 4 required" in bench.rejection(BOOTSTRAPPED)
     bench.lookups.parameters["/cdk-bootstrap/hnb659fds/version"] = "4"
     assert bench.create("S", BOOTSTRAPPED).status == "CREATE_COMPLETE"
 

@@ -1,4 +1,4 @@
-"""A cluster's life cycle with the provider's stand-in: made, read back, changed, refused, deleted."""
+"""A cluster's life cycle with the provider's stand-in: made, read back, changed, rejected, deleted."""
 
 import json
 from typing import Any
@@ -53,7 +53,7 @@ def test_events_say_that_it_is_a_stand_in(clusters: Clusters):
     assert clusters.destroy("said") == "DELETE_COMPLETE"
 
 
-def test_a_refused_change_leaves_cluster_and_stack_as_they_were(clusters: Clusters):
+def test_a_rejected_change_leaves_cluster_and_stack_as_they_were(clusters: Clusters):
     clusters.deploy("kept", clusters.template("kept-1", clusters.configuration()))
     larger = resized(clusters.configuration(), 8)
     larger["HeadNode"]["InstanceType"] = "c5.4xlarge"

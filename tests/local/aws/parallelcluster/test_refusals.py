@@ -1,4 +1,4 @@
-"""The provider's stand-in refuses what AWS's provider refuses, and creates nothing then."""
+"""The provider's stand-in rejects what AWS's provider rejects, and creates nothing then."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,12 +34,12 @@ QUEUE = "Scheduling/SlurmQueues/0"
         ),
     ],
 )
-def test_a_configuration_is_refused(clusters: Clusters, path: str, value: Any, says: str):
-    template = clusters.template("refused-1", with_change(clusters.configuration(), path, value))
-    assert clusters.deploy("refused", template) == "ROLLBACK_COMPLETE"
-    assert says in clusters.why("refused")
-    assert "refused-1" not in clusters.names()
-    clusters.destroy("refused")
+def test_a_configuration_is_rejected(clusters: Clusters, path: str, value: Any, says: str):
+    template = clusters.template("rejected-1", with_change(clusters.configuration(), path, value))
+    assert clusters.deploy("rejected", template) == "ROLLBACK_COMPLETE"
+    assert says in clusters.why("rejected")
+    assert "rejected-1" not in clusters.names()
+    clusters.destroy("rejected")
 
 
 def _unknown_property(template: dict[str, Any]) -> None:
@@ -95,7 +95,7 @@ def _other_region(template: dict[str, Any]) -> None:
         (_other_region, "serves functions of that region only"),
     ],
 )
-def test_a_template_is_refused(clusters: Clusters, spoil: Callable[[dict[str, Any]], None], says: str):
+def test_a_template_is_rejected(clusters: Clusters, spoil: Callable[[dict[str, Any]], None], says: str):
     template = clusters.template("spoilt-1", clusters.configuration())
     spoil(template)
     assert clusters.deploy("spoilt", template) == "ROLLBACK_COMPLETE"

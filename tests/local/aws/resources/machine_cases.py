@@ -26,7 +26,7 @@ def make_schedule_role(deployer: Deployer) -> None:
 
 
 def make_role(deployer: Deployer) -> None:
-    """The role that the machine acts with: the service refuses one that it cannot assume."""
+    """The role that the machine acts with: the service rejects one that it cannot assume."""
     deployer.create("AWS::IAM::Role", RoleName="a-machine", AssumeRolePolicyDocument=trust("states.amazonaws.com"))
 
 

@@ -154,7 +154,7 @@ def test_failures_are_reported_with_the_log(
         deployer.create("Custom::Failing", ServiceToken=token)
 
 
-def test_a_bad_role_is_refused(deployer: Deployer, functions: Functions) -> None:
+def test_a_bad_role_is_rejected(deployer: Deployer, functions: Functions) -> None:
     with pytest.raises(ResourceFailed, match="cannot be assumed by Lambda"):
         functions.make(COPIES, Role="arn:aws:iam::123456789012:role/missing")
     foreign = deployer.create("AWS::IAM::Role", AssumeRolePolicyDocument=trust("ec2.amazonaws.com"))
@@ -228,14 +228,14 @@ def handler(event, context):
     given = event["ResourceProperties"]
     seen = f"{event['RequestType']}-{event.get('PhysicalResourceId', 'none')}"
     boto3.client("s3").put_object(Bucket=given["Bucket"], Key=seen, Body=b"")
-    answer(event, "FAILED" if event["RequestType"] == given.get("Refuse") else "SUCCESS", PhysicalResourceId="wilful")
+    answer(event, "FAILED" if event["RequestType"] == given.get("Reject") else "SUCCESS", PhysicalResourceId="wilful")
 """
 
 
 def test_a_failed_creation_gets_a_delete_request_as_in_a_rollback(deployer: Deployer, functions: Functions) -> None:
     token = functions.make(WILFUL)
     with pytest.raises(ResourceFailed, match=r"response status \[FAILED\]"):
-        deployer.create("Custom::Any", ServiceToken=token, Bucket="assets", Refuse="Create")
+        deployer.create("Custom::Any", ServiceToken=token, Bucket="assets", Reject="Create")
     assert {"Create-none", "Delete-wilful"} <= set(functions.names())
 
 
@@ -249,7 +249,7 @@ def handler(event, context):
 
 
 @pytest.mark.parametrize("name", ["StackId", "RequestId", "LogicalResourceId"])
-def test_an_answer_to_another_request_is_refused(deployer: Deployer, functions: Functions, name: str) -> None:
+def test_an_answer_to_another_request_is_rejected(deployer: Deployer, functions: Functions, name: str) -> None:
     token = functions.make(FORGES)
     with pytest.raises(ResourceFailed, match=f"Invalid response: {name} must be that of the request"):
         deployer.create("Custom::Any", ServiceToken=token, Forge=name)

@@ -1,4 +1,4 @@
-"""Scaling of endpoints, and budgets: their lives, and what goes with what; and what SageMaker refuses of endpoints."""
+"""Scaling of endpoints, and budgets: their lives, and what goes with what; and what SageMaker rejects of endpoints."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def scaled(deployer: Deployer) -> None:
 
 
 def test_what_scales_an_endpoint_needs_its_variant_and_goes_with_it(deployer: Deployer) -> None:
-    with pytest.raises(ResourceFailed, match="no endpoint with a variant"):
+    with pytest.raises(ResourceFailed, match="endpoint variant does not exist"):
         deployer.create("AWS::ApplicationAutoScaling::ScalableTarget", **TARGET)
     scaled(deployer)
     assert {one["MetricName"] for one in alarms(deployer)} == {"ConcurrentRequestsPerModel"}
@@ -148,7 +148,7 @@ CONTAINER: dict[str, Any] = MODEL["PrimaryContainer"]
         ),
     ],
 )
-def test_a_model_that_could_not_be_fetched_is_refused(
+def test_a_model_that_could_not_be_fetched_is_rejected(
     deployer: Deployer, change: dict[str, Any], reported: str
 ) -> None:
     make_archive(deployer)
@@ -161,10 +161,10 @@ def test_a_model_that_could_not_be_fetched_is_refused(
     [
         ({"ModelName": "nothing"}, 'Could not find model "arn:aws:sagemaker:us-west-2:123456789012:model/nothing"'),
         ({"InstanceType": "ml.g4dn.xlarge", "InferenceAmiVersion": None}, "VolumeSizeInGB is not supported"),
-        ({"InferenceAmiVersion": "al2-ami-sagemaker-inference-gpu-3-1"}, "does not go with ml.inf2.xlarge"),
+        ({"InferenceAmiVersion": "al2-ami-sagemaker-inference-gpu-3-1"}, "does not support ml.inf2.xlarge"),
     ],
 )
-def test_a_configuration_that_could_not_run_is_refused(
+def test_a_configuration_that_could_not_run_is_rejected(
     deployer: Deployer, change: dict[str, Any], reported: str
 ) -> None:
     make_model(deployer)

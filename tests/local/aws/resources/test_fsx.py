@@ -73,7 +73,7 @@ def test_efa_needs_all_traffic_both_ways(deployer: Deployer) -> None:
         ({"StorageCapacity": -1}, "StorageCapacity"),
     ],
 )
-def test_what_is_not_there_is_refused(
+def test_what_is_not_there_is_rejected(
     deployer: Deployer, network: Network, change: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ResourceFailed, match=message):
@@ -139,7 +139,7 @@ def test_what_fsx_does_not_change(
 def test_a_file_system_with_efa_grows_by_what_a_server_holds(deployer: Deployer, network: Network) -> None:
     old: dict[str, Any] = {**network.lustre(EfaEnabled=True), "StorageCapacity": 19200}
     created = deployer.create(TYPE, **old)
-    with pytest.raises(ResourceFailed, match="grows by 19200 GiB"):
+    with pytest.raises(ResourceFailed, match="must be a multiple of 19200 GiB"):
         deployer.update(TYPE, created, old, old | {"StorageCapacity": 21600})
     deployer.update(TYPE, created, old, old | {"StorageCapacity": 38400})
     with pytest.raises(ResourceFailed, match="StorageType cannot change"):

@@ -271,27 +271,27 @@ WORKER: tuple[str | int, ...] = ("InstanceGroups", 1)
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        ((*WORKER, "LifeCycleConfig", "SourceS3Uri"), "s3://fleet/abc", "does not start with 's3://sagemaker-'"),
+        ((*WORKER, "LifeCycleConfig", "SourceS3Uri"), "s3://fleet/abc", "must start with 's3://sagemaker-'"),
         ((*WORKER, "LifeCycleConfig", "SourceS3Uri"), "s3://sagemaker-none/a", "bucket .* does not exist"),
-        ((*WORKER, "LifeCycleConfig", "OnCreate"), "on_create.sh", "exclude each other"),
+        ((*WORKER, "LifeCycleConfig", "OnCreate"), "on_create.sh", "set only one of OnCreate and OnInitComplete"),
         ((*WORKER, "LifeCycleConfig", "SourceS3Uri"), None, "SourceS3Uri"),
         ((*WORKER, "InstanceType"), "ml.inf2.xlarge", "'ml.inf2.xlarge' is not one of"),
         ((*WORKER, "InstanceType"), "trn1.32xlarge", "'trn1.32xlarge' is not one of"),
         ((*WORKER, "InstanceType"), None, "exactly one of InstanceType and InstanceRequirements"),
         ((*WORKER, "InstanceCount"), -1, "minimum of 0"),
         ((*WORKER, "InstanceCount"), 6759, "at most 6758|maximum of 6758"),
-        ((*WORKER, "MinInstanceCount"), 5, "MinInstanceCount is above InstanceCount"),
+        ((*WORKER, "MinInstanceCount"), 5, "MinInstanceCount must be at most InstanceCount"),
         ((*WORKER, "ThreadsPerCore"), 3, "ThreadsPerCore"),
         ((*WORKER, "ExecutionRole"), "arn:aws:iam::123456789012:role/None", "role/None does not exist"),
         ((*WORKER, "SlurmConfig", "PartitionNames"), None, "PartitionNames is required"),
-        ((*WORKER, "SlurmConfig"), {"NodeType": "Controller"}, "exactly one .* Controller, found 2"),
+        ((*WORKER, "SlurmConfig"), {"NodeType": "Controller"}, "exactly one .* Controller; found 2"),
         ((*WORKER, "SlurmConfig"), None, "for every instance group or for none"),
         ((*WORKER, "InstanceGroupName"), "controller-group", "must be unique"),
         (("InstanceGroups", 0, "SlurmConfig", "PartitionNames"), ["dev"], "Compute only"),
         (("InstanceGroups", 0, "SlurmConfig", "NodeType"), "Login", "found 0"),
         (("Orchestrator", "Slurm", "SlurmConfigStrategy"), "Merge", "not allowed with .* Continuous"),
-        (("NodeProvisioningMode",), None, "MinInstanceCount needs"),
-        (("VpcConfig",), None, "FsxLustreConfig needs the cluster's VpcConfig"),
+        (("NodeProvisioningMode",), None, "MinInstanceCount requires"),
+        (("VpcConfig",), None, "FsxLustreConfig requires VpcConfig of the cluster"),
         (("VpcConfig", "Subnets"), ["subnet-0123456789abcdef0"], "subnet-0123456789abcdef0' does not exist"),
         (("VpcConfig", "SecurityGroupIds"), ["sg-0123456789abcdef0"], "sg-0123456789abcdef0' does not exist"),
         (("ClusterName",), "ml_cluster", "does not match"),
@@ -299,13 +299,13 @@ WORKER: tuple[str | int, ...] = ("InstanceGroups", 1)
         (
             (*WORKER, "InstanceStorageConfigs", 1, "FsxLustreConfig", "DnsName"),
             "fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com",
-            "there is no file system fs-0123456789abcdef0",
+            "the file system fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com does not exist",
         ),
         ((*WORKER, "Labels"), {}, "unknown property InstanceGroups.*Labels"),
         ((*WORKER, "CurrentCount"), 4, "InstanceGroups.*CurrentCount is read-only"),
     ],
 )
-def test_the_service_refuses(
+def test_the_service_rejects(
     deployer: Deployer, fleet: Fleet, path: tuple[str | int, ...], value: Any, message: str
 ) -> None:
     requested = fleet.properties()
@@ -319,5 +319,7 @@ def test_the_role_must_trust_the_service(deployer: Deployer, fleet: Fleet) -> No
     deployer.create("AWS::IAM::Role", RoleName="Other", AssumeRolePolicyDocument=trust("lambda.amazonaws.com"))
     requested = fleet.properties()
     requested["InstanceGroups"][0]["ExecutionRole"] = "arn:aws:iam::123456789012:role/Other"
-    with pytest.raises(ResourceFailed, match=r"controller-group: .* not trusted to sagemaker.amazonaws.com"):
+    with pytest.raises(
+        ResourceFailed, match=r"controller-group: the trust policy of .* does not allow sagemaker.amazonaws.com"
+    ):
         deployer.create(TYPE, **requested)

@@ -1,4 +1,4 @@
-"""What the real services refuse and moto takes: ids of nothing, wrong order, and what exists already."""
+"""What the real services reject and moto takes: ids of nothing, wrong order, and what exists already."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ ALARM = {
         ),
     ],
 )
-def test_what_does_not_exist_is_refused(
+def test_what_does_not_exist_is_rejected(
     deployer: Deployer, resource_type: str, properties: dict[str, Any], reported: str
 ) -> None:
     with pytest.raises(NothingChanged, match=reported):

@@ -125,7 +125,7 @@ def _an_endpoint_moves(deployer: Deployer, network: Network, interface: Created,
     deployer.delete("AWS::EC2::Subnet", network.subnet_created)
 
 
-def test_an_endpoint_in_an_az_that_lacks_the_service_is_refused(deployer: Deployer, network: Network) -> None:
+def test_an_endpoint_in_an_az_that_lacks_the_service_is_rejected(deployer: Deployer, network: Network) -> None:
     zone = one(deployer.client("ec2").describe_subnets(SubnetIds=[network.subnet]))["AvailabilityZoneId"]
     requested: dict[str, Any] = {
         "VpcId": network.vpc,
@@ -135,12 +135,12 @@ def test_an_endpoint_in_an_az_that_lacks_the_service_is_refused(deployer: Deploy
     }
     account = deployer.client("sts").get_caller_identity()["Account"]
     take_endpoint_services(account, "us-west-2", {zone: ["sqs"]})
-    refused = r"com.amazonaws.us-west-2.sqs does not support the availability zone of the subnet: subnet-"
+    rejected = r"com.amazonaws.us-west-2.sqs does not support the availability zone of the subnet: subnet-"
     try:
-        with pytest.raises(ResourceFailed, match=refused):
+        with pytest.raises(ResourceFailed, match=rejected):
             deployer.create("AWS::EC2::VPCEndpoint", **requested, SubnetIds=[network.subnet])
         other = deployer.create("AWS::EC2::VPCEndpoint", **requested, SubnetIds=[])
-        with pytest.raises(ResourceFailed, match=refused):
+        with pytest.raises(ResourceFailed, match=rejected):
             deployer.update("AWS::EC2::VPCEndpoint", other, requested, {**requested, "SubnetIds": [network.subnet]})
     finally:
         take_endpoint_services(account, "us-west-2", {})
@@ -215,7 +215,7 @@ def test_flow_logs_are_kept(deployer: Deployer, network: Network) -> None:
         ("Egress", "CidrIp", {"FromPort": 443, "ToPort": 443}, "TCP, from port: 443, to port: 443"),
     ],
 )
-def test_a_rule_that_exists_is_refused(
+def test_a_rule_that_exists_is_rejected(
     deployer: Deployer, network: Network, side: str, peer: str, ports: dict[str, int], words: str
 ) -> None:
     kind = f"AWS::EC2::SecurityGroup{side}"
@@ -226,10 +226,10 @@ def test_a_rule_that_exists_is_refused(
     )
     rule: dict[str, Any] = {"GroupId": network.group, peer: whom, "IpProtocol": "tcp" if ports else "-1", **ports}
     made = deployer.create(kind, **rule, Description="of one stack")
-    with pytest.raises(ResourceFailed, match=r"InvalidPermission\.Duplicate") as refused:
+    with pytest.raises(ResourceFailed, match=r"InvalidPermission\.Duplicate") as rejected:
         deployer.create(kind, **rule, Description="of another stack")
-    assert f'the specified rule "peer: {whom}, {words}, ALLOW" already exists' in str(refused.value)
-    assert deployer.provider.exists(kind, str(made.physical_id)), "the refused one takes nothing with it"
+    assert f'the specified rule "peer: {whom}, {words}, ALLOW" already exists' in str(rejected.value)
+    assert deployer.provider.exists(kind, str(made.physical_id)), "the rejected one takes nothing with it"
     rule |= {"IpProtocol": "udp", "FromPort": 1, "ToPort": 2}
     deployer.create(kind, **rule)
 

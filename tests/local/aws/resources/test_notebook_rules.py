@@ -1,4 +1,4 @@
-"""What SageMaker refuses of notebook instances, the embedded one refuses too."""
+"""What SageMaker rejects of notebook instances, the embedded one rejects too."""
 
 from typing import Any
 
@@ -16,16 +16,16 @@ TYPE = "AWS::SageMaker::NotebookInstance"
     ("change", "reported"),
     [
         ({"RoleArn": "arn:aws:iam::123456789012:role/missing"}, "does not exist"),
-        ({"PlatformIdentifier": "notebook-al2-v3"}, "has reached its end"),
+        ({"PlatformIdentifier": "notebook-al2-v3"}, "is retired"),
         ({"InstanceType": "ml.p3.2xlarge"}, "is not supported by notebook-al2023-v1"),
         ({"LifecycleConfigName": "others"}, "Could not find .*notebook-instance-lifecycle-config/others"),
         ({"DefaultCodeRepository": "others"}, "Could not find .*code-repository/others"),
-        ({"DirectInternetAccess": "Disabled"}, "only where a subnet is given"),
-        ({"SubnetId": "subnet-1"}, "without security groups"),
+        ({"DirectInternetAccess": "Disabled"}, "only with a subnet"),
+        ({"SubnetId": "subnet-1"}, "security groups are required"),
         ({"SubnetId": "subnet-1", "SecurityGroupIds": ["sg-1"]}, "The subnet ID 'subnet-1'"),
     ],
 )
-def test_what_sagemaker_refuses_is_refused(deployer: Deployer, change: dict[str, Any], reported: str) -> None:
+def test_what_sagemaker_rejects(deployer: Deployer, change: dict[str, Any], reported: str) -> None:
     make_parts(deployer)
     with pytest.raises(ResourceFailed, match=reported):
         deployer.create(TYPE, **NOTEBOOK | change)

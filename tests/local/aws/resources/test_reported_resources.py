@@ -1,4 +1,4 @@
-"""Notifications in the emulation: subscriptions, chat channels and budget actions, with the services' errors."""
+"""Notifications in the AWS emulator: subscriptions, chat channels and budget actions, with the services' errors."""
 
 from typing import Any
 

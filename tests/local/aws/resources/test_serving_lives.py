@@ -259,19 +259,19 @@ def test_alarms_of_alarms_and_of_logs(deployer: Deployer) -> None:
     serving = Serving(deployer)
     log_group(serving, "chat")
     transformation = {
-        "MetricName": "Refused",
+        "MetricName": "Rejected",
         "MetricNamespace": "LlmFleet",
         "MetricValue": "1",
         "Dimensions": [{"Key": "Code", "Value": "$.code"}],
     }
-    filtered = {"LogGroupName": "chat", "FilterPattern": "{ $.event = refused }"}
+    filtered = {"LogGroupName": "chat", "FilterPattern": "{ $.event = rejected }"}
     serving.create("Logs::MetricFilter", **filtered, MetricTransformations=[transformation])
     (reported,) = deployer.client("logs").describe_metric_filters(logGroupName="chat")["metricFilters"]
     assert reported["metricTransformations"][0]["dimensions"] == {"Code": "$.code"}
 
     with pytest.raises(ResourceFailed, match="do not exist: hot"):
         serving.create("CloudWatch::CompositeAlarm", AlarmRule='ALARM("hot")')
-    alarm = {"ComparisonOperator": "GreaterThanThreshold", "EvaluationPeriods": 1, "MetricName": "Refused"}
+    alarm = {"ComparisonOperator": "GreaterThanThreshold", "EvaluationPeriods": 1, "MetricName": "Rejected"}
     numbers = {"Namespace": "LlmFleet", "Period": 60, "Statistic": "Sum", "Threshold": 0}
     serving.create("CloudWatch::Alarm", AlarmName="hot", **alarm, **numbers)
     made = serving.create("CloudWatch::CompositeAlarm", AlarmRule='ALARM("hot")', AlarmName="all")

@@ -1,4 +1,4 @@
-"""What ECS, ELB and Auto Scaling refuse of a service although their models allow it, and what is still in use."""
+"""What ECS, ELB and Auto Scaling reject of a service although their models allow it, and what is still in use."""
 
 import base64
 import json
@@ -23,7 +23,7 @@ SERVICES: tuple[tuple[dict[str, Any], str], ...] = (
         {"DeploymentConfiguration": {"MaximumPercent": 100, "MinimumHealthyPercent": 100}},
         "cannot be 100 as this will block deployments",
     ),
-    ({"AvailabilityZoneRebalancing": "ENABLED"}, "needs a maximumPercent above 100"),
+    ({"AvailabilityZoneRebalancing": "ENABLED"}, "requires a maximumPercent above 100"),
     ({"LoadBalancers": [{"ContainerName": "chat", "ContainerPort": 8080}]}, "container chat does not exist"),
     ({"LoadBalancers": [{"ContainerName": "server", "ContainerPort": 80}]}, "did not have a container port 80"),
     ({"SchedulingStrategy": "DAEMON"}, "does not support a desired count"),
@@ -31,7 +31,7 @@ SERVICES: tuple[tuple[dict[str, Any], str], ...] = (
 )
 
 
-def test_services_that_are_refused(deployer: Deployer) -> None:
+def test_services_that_are_rejected(deployer: Deployer) -> None:
     serving = Serving(deployer)
     for changes, reported in SERVICES:
         properties = serving.service_properties | changes
@@ -118,7 +118,7 @@ def test_what_a_service_uses_does_not_go_before_it(deployer: Deployer) -> None:
 
 
 TASKS: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"ContainerDefinitions": [SERVER | {"ResourceRequirements": NEURON}]}, "for MANAGED_INSTANCES only"),
+    ({"ContainerDefinitions": [SERVER | {"ResourceRequirements": NEURON}]}, "only for MANAGED_INSTANCES"),
     (
         {
             "RequiresCompatibilities": ["MANAGED_INSTANCES"],
@@ -162,19 +162,19 @@ TASKS: tuple[tuple[dict[str, Any], str], ...] = (
 )
 
 
-def test_task_definitions_that_are_refused(deployer: Deployer) -> None:
+def test_task_definitions_that_are_rejected(deployer: Deployer) -> None:
     serving = Serving(deployer)
     for changes, reported in TASKS:
         with pytest.raises(ResourceFailed, match=reported):
             serving.create("ECS::TaskDefinition", **serving.task_properties | changes)
 
 
-def test_capacity_that_is_refused(deployer: Deployer) -> None:
+def test_capacity_that_is_rejected(deployer: Deployer) -> None:
     serving = Serving(deployer)
     group = serving.provider_properties["AutoScalingGroupProvider"]
     protected = group | {"ManagedTerminationProtection": "ENABLED"}
     for properties, reported in (
-        ({"Name": "ecs-hosts", "AutoScalingGroupProvider": group}, "No name begins with aws, ecs, fargate"),
+        ({"Name": "ecs-hosts", "AutoScalingGroupProvider": group}, "It must not begin with aws, ecs, fargate"),
         ({"AutoScalingGroupProvider": group | {"AutoScalingGroupArn": "none"}}, "Auto Scaling group ARN is not valid"),
         ({"AutoScalingGroupProvider": protected}, "must have instance protection"),
     ):
@@ -192,7 +192,7 @@ def test_capacity_that_is_refused(deployer: Deployer) -> None:
         )
 
 
-def test_hosts_that_are_refused(deployer: Deployer) -> None:
+def test_hosts_that_are_rejected(deployer: Deployer) -> None:
     serving = Serving(deployer)
     properties = serving.hosts_properties
     for changes, reported in (
@@ -212,8 +212,8 @@ def test_hosts_that_are_refused(deployer: Deployer) -> None:
             serving.create("EC2::LaunchTemplate", LaunchTemplateData=data | changes)
 
 
-def test_a_group_refuses_a_template_with_security_groups_next_to_its_interfaces(deployer: Deployer) -> None:
-    """EC2 takes the template, and Auto Scaling refuses it."""
+def test_a_group_rejects_a_template_with_security_groups_next_to_its_interfaces(deployer: Deployer) -> None:
+    """EC2 takes the template, and Auto Scaling rejects it."""
     serving = Serving(deployer)
     interfaces = [{"DeviceIndex": 0, "Groups": [serving.group]}]
     serving.template_properties["LaunchTemplateData"] |= {"NetworkInterfaces": interfaces}
@@ -222,20 +222,23 @@ def test_a_group_refuses_a_template_with_security_groups_next_to_its_interfaces(
         serving.create("AutoScaling::AutoScalingGroup", **serving.hosts_properties | {"LaunchTemplate": template})
 
 
-def test_dashboards_that_are_refused(deployer: Deployer) -> None:
+def test_dashboards_that_are_rejected(deployer: Deployer) -> None:
     for body in ("no JSON", "{}", '{"widgets": [{"type": "text"}]}'):
         with pytest.raises(ResourceFailed, match="InvalidParameterInput"):
             deployer.create("AWS::CloudWatch::Dashboard", DashboardBody=body)
 
 
-def test_fronts_that_are_refused(deployer: Deployer) -> None:
+def test_fronts_that_are_rejected(deployer: Deployer) -> None:
     serving = Serving(deployer)
     balancer = serving.balancer_properties
     logs = [{"Key": "access_logs.s3.enabled", "Value": "true"}, {"Key": "access_logs.s3.bucket", "Value": "logs"}]
     for changes, reported in (
         ({"Subnets": serving.subnets[:1]}, "At least two subnets"),
         ({"SecurityGroups": ["sg-0123456789abcdef0"]}, "does not exist"),
-        ({"LoadBalancerAttributes": [{"Key": "idle_timeout.timeout_seconds", "Value": "4001"}]}, "must be 1-4000"),
+        (
+            {"LoadBalancerAttributes": [{"Key": "idle_timeout.timeout_seconds", "Value": "4001"}]},
+            "must be from 1 to 4000",
+        ),
         ({"LoadBalancerAttributes": [{"Key": "idle.timeout", "Value": "1"}]}, "Key idle.timeout not valid"),
         ({"LoadBalancerAttributes": logs}, "S3 bucket does not exist: logs"),
     ):
@@ -255,14 +258,14 @@ def test_fronts_that_are_refused(deployer: Deployer) -> None:
         deployer.delete("AWS::ElasticLoadBalancingV2::LoadBalancer", made)
 
 
-def test_listeners_that_are_refused(deployer: Deployer) -> None:
+def test_listeners_that_are_rejected(deployer: Deployer) -> None:
     serving = Serving(deployer)
     jwt = {"Issuer": "https://issuer.example", "JwksEndpoint": "https://issuer.example/keys"}
     check = {"Type": "jwt-validation", "Order": 1, "JwtValidationConfig": jwt}
     for changes, reported in (
         ({"Protocol": "HTTPS"}, "A certificate must be specified"),
-        ({"DefaultActions": [check, NOT_FOUND | {"Order": 2}]}, "jwt-validation is for HTTPS listeners only"),
-        ({"DefaultActions": [check]}, "the last, must be of forward"),
+        ({"DefaultActions": [check, NOT_FOUND | {"Order": 2}]}, "jwt-validation is supported for HTTPS listeners only"),
+        ({"DefaultActions": [check]}, "must be one of forward"),
         ({"Protocol": "HTTPS", "Certificates": [{"CertificateArn": NO_CERTIFICATE}]}, "CertificateNotFound|not find"),
     ):
         with pytest.raises(ResourceFailed, match=reported):
@@ -272,7 +275,7 @@ def test_listeners_that_are_refused(deployer: Deployer) -> None:
         serving.create("ElasticLoadBalancingV2::Listener", **serving.listener_properties)
     paths = [{"Field": "path-pattern", "PathPatternConfig": {"Values": [f"/{n}" for n in range(6)]}}]
     for changes, reported in (
-        ({"Conditions": paths}, "6 condition values; a rule may have 5"),
+        ({"Conditions": paths}, "6 condition values; a rule can have at most 5"),
         ({"Actions": [{"Type": "forward", "TargetGroupArn": NO_TARGETS}]}, "not found"),
     ):
         with pytest.raises(ResourceFailed, match=reported):

@@ -12,8 +12,8 @@ from tests.local.aws.resources.support import Deployer
 
 
 def test_an_unknown_type_is_named(provider: CatalogProvider, deployer: Deployer) -> None:
-    assert provider.check("AWS::EC2::Vpc", {}) == ["AWS::EC2::Vpc: this emulation does not support the resource type"]
-    with pytest.raises(ResourceFailed, match="AWS::EC2::Vpc: this emulation does not support"):
+    assert provider.check("AWS::EC2::Vpc", {}) == ["AWS::EC2::Vpc: the AWS emulator does not support the resource type"]
+    with pytest.raises(ResourceFailed, match="AWS::EC2::Vpc: the AWS emulator does not support"):
         deployer.create("AWS::EC2::Vpc")
 
 
@@ -80,8 +80,8 @@ def test_illegal_values_are_named(
         deployer.create(resource_type, **properties)
 
 
-def test_what_has_no_place_is_refused_not_dropped(deployer: Deployer) -> None:
-    with pytest.raises(ResourceFailed, match="AWS::S3::Bucket: this emulation does not support WebsiteConfiguration"):
+def test_what_has_no_place_is_rejected_not_dropped(deployer: Deployer) -> None:
+    with pytest.raises(ResourceFailed, match="AWS::S3::Bucket: the AWS emulator does not support WebsiteConfiguration"):
         deployer.create("AWS::S3::Bucket", WebsiteConfiguration={"IndexDocument": "index.html"})
 
 

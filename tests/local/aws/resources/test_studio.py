@@ -132,7 +132,7 @@ def test_people_who_cannot_be(deployer: Deployer, studio: Studio, user: dict[str
         deployer.create(PROFILE, DomainId=domain.physical_id, UserProfileName="bob", **user)
 
 
-def test_what_the_service_refuses_of_a_domain(deployer: Deployer, studio: Studio) -> None:
+def test_what_the_service_rejects_of_a_domain(deployer: Deployer, studio: Studio) -> None:
     arn = studio.script.attributes["StudioLifecycleConfigArn"]
     elsewhere = deployer.create("AWS::EC2::VPC", CidrBlock="10.9.0.0/16").physical_id
     far = deployer.create("AWS::EC2::Subnet", VpcId=studio.network.vpc, CidrBlock="10.0.32.0/24").physical_id
@@ -141,9 +141,9 @@ def test_what_the_service_refuses_of_a_domain(deployer: Deployer, studio: Studio
         (studio.having(SecurityGroups=[]), "SecurityGroups .* are required"),
         (studio.having(SecurityGroups=["sg-0123456789abcdef0"]), "does not exist"),
         (studio.having(ExecutionRole=f"arn:aws:iam::{ACCOUNT}:role/missing"), "does not exist"),
-        (studio.having(CustomFileSystemConfigs=[missing]), "there is no file system fs-0123456789abcdef0"),
+        (studio.having(CustomFileSystemConfigs=[missing]), "the file system fs-0123456789abcdef0 does not exist"),
         (studio.having(CodeEditorAppSettings={"LifecycleConfigArns": [arn]}), "for CodeEditor"),
-        (studio.having(StudioWebPortal="DISABLED"), "needs StudioWebPortal"),
+        (studio.having(StudioWebPortal="DISABLED"), "requires StudioWebPortal"),
         (studio.properties | {"VpcId": elsewhere}, f"is not in {elsewhere}"),
         (studio.properties | {"SubnetIds": [far]}, "none of the domain's subnets"),
     ):

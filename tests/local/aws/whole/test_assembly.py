@@ -125,7 +125,7 @@ def test_a_role_may_do_what_it_was_granted_and_nothing_else(aws: LocalAws, outpu
     aws.client("s3").delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": "open/a"}, {"Key": "closed/a"}]})
 
 
-def test_a_refused_template_is_reported_and_nothing_is_created(
+def test_a_rejected_template_is_reported_and_nothing_is_created(
     aws: LocalAws, assembly: Path, tmp_path: Path, outputs: dict[str, str]
 ) -> None:
     template: dict[str, Any] = {"Resources": {"X": {"Type": "AWS::S3::Bucket", "Properties": {"BucketNam": "x"}}}}

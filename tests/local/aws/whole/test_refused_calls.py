@@ -1,4 +1,4 @@
-"""Calls are refused as AWS refuses them, in the protocol of each service, so often and no oftener."""
+"""Calls fail with errors of AWS, in the protocol of each service, as often as requested."""
 
 from collections.abc import Generator
 from urllib.error import HTTPError
@@ -41,7 +41,7 @@ def test_in_every_protocol(aws: LocalAws, service: str):
     problem = refusal(caught.value)
     assert problem is not None
     assert problem.code is CommandCode.DENIED
-    assert "is refused in this test" in problem.message
+    assert "is rejected in this test" in problem.message
 
 
 def test_another_operation_passes_and_a_wish_can_be_taken_back(aws: LocalAws):
@@ -62,7 +62,7 @@ def test_so_often_and_no_oftener(aws: LocalAws):
     sagemaker.list_clusters()
 
 
-def test_what_moto_lacks_is_refused_without_a_traceback(aws: LocalAws) -> None:
+def test_what_moto_lacks_is_rejected_without_a_traceback(aws: LocalAws) -> None:
     request = Request(
         aws.endpoint,
         data=b"{}",
@@ -75,4 +75,4 @@ def test_what_moto_lacks_is_refused_without_a_traceback(aws: LocalAws) -> None:
     with pytest.raises(HTTPError) as refused:
         urlopen(request)
     assert refused.value.code == 501
-    assert b"has not been implemented in this emulation" in refused.value.read()
+    assert b"has not been implemented in the AWS emulator" in refused.value.read()

@@ -50,8 +50,8 @@ def test_the_default_way_out_goes_with_the_first_rule_and_stays_away(stacks: Sta
 
 
 @pytest.mark.parametrize("wrong", [rule({"Fn::Join": ["", ["abc"]]}), rule(1) | {"CidrIp": "10.0.0.300/8"}])
-def test_a_refused_update_goes_back_whether_or_not_it_had_begun(stacks: Stacks, wrong: dict[str, Any]) -> None:
-    name = "refused-" + ("early" if isinstance(wrong["FromPort"], dict) else "late")
+def test_a_rejected_update_goes_back_whether_or_not_it_had_begun(stacks: Stacks, wrong: dict[str, Any]) -> None:
+    name = "rejected-" + ("early" if isinstance(wrong["FromPort"], dict) else "late")
     stacks.create(name, group(SecurityGroupIngress=[rule(22), rule(80)]))
     after = stacks.update(name, group(SecurityGroupIngress=[rule(22), rule(443), wrong], SecurityGroupEgress=[rule(1)]))
     assert after == "UPDATE_ROLLBACK_COMPLETE", stacks.failures(name)
