@@ -1,4 +1,4 @@
-"""Puts the nodes' own code within reach, to be queried the same questions as the CDK side."""
+"""Makes the code of the nodes importable, so that tests can compare it with the CDK side."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the bundle and its bucket are rejected for."""
+"""Rules of the bundle and its bucket."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_bucket_names(name: str, codes: list[str], remedy: str) -> None:
     assert not problems or remedy in problems[0].remedy
 
 
-def test_a_sound_bundle_passes() -> None:
+def test_a_valid_bundle_passes() -> None:
     assert _check(ENTRY, ScriptFile(path="a/b.py", data=b"", executable=False)) == []
 
 
@@ -49,37 +49,37 @@ def test_a_sound_bundle_passes() -> None:
         (ScriptFile(path="a b.sh", data=b"", executable=True), "LF408", "letters, digits"),
     ],
 )
-def test_a_file_is_rejected(file: ScriptFile, code: str, remedy: str) -> None:
+def test_an_invalid_file_is_rejected(file: ScriptFile, code: str, remedy: str) -> None:
     (problem,) = _check(ENTRY, file)
     assert problem.code.value == code
     assert problem.path == (file.path,)
     assert remedy in problem.remedy
 
 
-def test_two_folders_cannot_bring_one_file() -> None:
+def test_two_folders_cannot_contain_the_same_file() -> None:
     (problem,) = _check(ENTRY, ENTRY)
     assert (problem.code.value, problem.path) == ("LF408", ("on_init_complete.sh",))
     assert "rename" in problem.remedy
 
 
-def test_binary_files_may_hold_any_bytes() -> None:
+def test_binary_files_can_contain_any_bytes() -> None:
     assert _check(ENTRY, ScriptFile(path="a.bin", data=b"\r\n", executable=False)) == []
 
 
-def test_a_bundle_without_its_entry_is_rejected() -> None:
+def test_a_bundle_without_its_entry_script_is_rejected() -> None:
     (problem,) = _check()
     assert problem.code.value == "LF403"
     assert "on_init_complete.sh" in problem.message
 
 
-def test_many_files_can_be_too_big_together() -> None:
+def test_the_total_size_is_limited() -> None:
     files = [ScriptFile(path=f"{n}.bin", data=b"x" * 1024 * 1000, executable=False) for n in range(9)]
     (problem,) = _check(ENTRY, *files)
     assert problem.code.value == "LF407"
     assert problem.allowed == "at most 8192 KiB"
 
 
-def test_every_problem_is_reported_together() -> None:
+def test_all_problems_are_reported_together() -> None:
     codes = [problem.code.value for problem in _check(ScriptFile(path="a.sh", data=b"\r\n", executable=False))]
     assert codes == ["LF403", "LF405", "LF404"]
 

@@ -1,4 +1,4 @@
-"""Every checker that a careful user would run, on a bundle with its bucket."""
+"""No checker finds anything in a bundle with its bucket."""
 
 from typing import cast
 

@@ -18,7 +18,7 @@ CONTROLLER = NodeGroup(name="controller", role=NodeType.CONTROLLER, instance_typ
 
 
 @pytest.mark.usefixtures("few_scripts")
-def test_it_is_rolled_back_to_the_end(tmp_path: Path) -> None:
+def test_the_failed_deployment_is_rolled_back_completely(tmp_path: Path) -> None:
     app = cdk.App(context=cdk_context(), outdir=str(tmp_path))
     stack = cdk.Stack(app, "Train", env=cdk.Environment(account=ACCOUNT, region=REGION))
     bundle = LifecycleBundle(

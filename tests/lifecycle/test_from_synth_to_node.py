@@ -1,4 +1,4 @@
-"""The whole way: synthesized, published by the real function into moto's S3, copied as HyperPod does, run."""
+"""The whole process: synthesized, published by the function into moto's S3, copied as by HyperPod, run."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from llm_fleet.spec.cluster import NodeGroup, NodeMount
 ASSETS, TARGET = "assets", "sagemaker-demo-0a1b2c3d"
 
 
-def test_what_is_synthesized_is_what_a_node_runs(
+def test_a_node_runs_the_synthesized_scripts(
     app: cdk.App, stack: cdk.Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     manifest = NodeManifest(
@@ -68,7 +68,7 @@ def _deploy(app: cdk.App, stack: cdk.Stack, to: Path, monkeypatch: pytest.Monkey
 
 
 def _filled_in(value: Any) -> str:
-    """Return `value` as CloudFormation would hand it to the function, where the test needs it."""
+    """Return `value` as CloudFormation passes it to the function, as far as the test requires it."""
     match value:
         case {"Fn::Join": [str(delimiter), parts]}:
             return delimiter.join(map(_filled_in, parts))
@@ -81,7 +81,7 @@ def _filled_in(value: Any) -> str:
 
 
 def _start(bundle: Path, root: Path) -> subprocess.CompletedProcess[str]:
-    """Start the controller's script as HyperPod does, but to say what it would do: this machine is no node."""
+    """Start the controller's script as HyperPod does, in a dry run, because this machine is not a node."""
     (root / "opt/ml/config").mkdir(parents=True)
     (root / "proc/net").mkdir(parents=True)
     (root / "proc/net/fib_trie").write_text("     |-- 10.1.0.5\n        /32 host LOCAL\n")

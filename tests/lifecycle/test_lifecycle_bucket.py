@@ -1,4 +1,4 @@
-"""The bucket that bundles are in."""
+"""The bucket of bundles."""
 
 import re
 from typing import cast
@@ -15,7 +15,7 @@ from llm_fleet.rules.problem import FleetError
 
 
 def _name(stack: cdk.Stack) -> str:
-    """Return the name as CloudFormation would make it of a stack whose GUID begins with 0a1b2c3d."""
+    """Return the bucket's name for a stack whose GUID begins with 0a1b2c3d."""
     (bucket,) = Template.from_stack(stack).find_resources("AWS::S3::Bucket").values()
     delimiter, parts = bucket["Properties"]["BucketName"]["Fn::Join"]
     guid = {"Fn::Select": [2, {"Fn::Split": ["/", {"Ref": "AWS::StackId"}]}]}
@@ -23,12 +23,12 @@ def _name(stack: cdk.Stack) -> str:
     return delimiter.join("0a1b2c3d" if part == first else part for part in parts)
 
 
-def test_the_name_begins_as_hyperpod_asks_and_ends_with_the_stack(stack: cdk.Stack) -> None:
+def test_the_name_begins_as_hyperpod_requires_and_ends_with_the_stack_guid(stack: cdk.Stack) -> None:
     LifecycleBucket(stack, "Bucket", name_part="demo")
     assert _name(stack) == "sagemaker-demo-0a1b2c3d"
 
 
-def test_a_long_name_is_cut_with_a_hash_and_stays_apart_from_its_like(app: cdk.App) -> None:
+def test_a_long_name_is_shortened_with_a_hash_and_stays_unique(app: cdk.App) -> None:
     stacks = [cdk.Stack(app, f"Long{number}") for number in (1, 2)]
     for number, stack in enumerate(stacks):
         LifecycleBucket(stack, "Bucket", name_part="a" * 60 + str(number))
@@ -40,14 +40,14 @@ def test_a_long_name_is_cut_with_a_hash_and_stays_apart_from_its_like(app: cdk.A
         assert bucket_name(name) == []
 
 
-def test_a_name_that_s3_rejects_is_reported_before_anything_is_made(stack: cdk.Stack) -> None:
+def test_a_name_that_s3_rejects_is_reported_before_anything_is_created(stack: cdk.Stack) -> None:
     with pytest.raises(FleetError, match="LF402") as caught:
         LifecycleBucket(stack, "Bucket", name_part="My_Fleet")
     assert caught.value.problems[0].path == ("name_part",)
     Template.from_stack(stack).resource_count_is("AWS::S3::Bucket", 0)
 
 
-def test_it_is_private_versioned_encrypted_and_stays(stack: cdk.Stack) -> None:
+def test_it_is_private_versioned_encrypted_and_retained(stack: cdk.Stack) -> None:
     LifecycleBucket(stack, "Bucket", name_part="demo")
     template = Template.from_stack(stack)
     template.has_resource("AWS::S3::Bucket", {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"})

@@ -1,4 +1,4 @@
-"""The bundle as CloudFormation sees it."""
+"""The template of a bundle."""
 
 import json
 import shutil
@@ -48,7 +48,7 @@ def _bundle(stack: cdk.Stack, id: str = "Bundle", **given: Any) -> LifecycleBund
 
 @contextmanager
 def raises_codes(codes: list[str]) -> Generator[None]:
-    """Expect a `FleetError` with just these codes, or none at all."""
+    """Expect a `FleetError` with exactly these codes, or no error."""
     found: list[str] = []
     try:
         yield
@@ -64,11 +64,11 @@ def _properties(stack: cdk.Stack) -> dict[str, Any]:
 
 @pytest.fixture
 def scripts(tmp_path: Path) -> Path:
-    """A folder of scripts that a test may spoil."""
+    """A folder of scripts that a test can change."""
     return Path(shutil.copytree(default_folder(), tmp_path / "scripts"))
 
 
-def test_a_cluster_that_names_the_uri_waits_for_the_upload(stack: cdk.Stack) -> None:
+def test_a_cluster_with_the_uri_of_the_bundle_is_created_after_the_upload(stack: cdk.Stack) -> None:
     bundle = _bundle(stack)
     (logical_id,) = Template.from_stack(stack).find_resources("Custom::LlmFleetBundle")
     assert stack.resolve(bundle.source_s3_uri) == {"Fn::GetAtt": [logical_id, "SourceS3Uri"]}
@@ -82,7 +82,7 @@ def _on_parallelcluster() -> NodeManifest:
     return replace(_manifest(), platform=platform, groups=[head])
 
 
-def test_on_parallelcluster_entry_and_pointer_have_keys_of_their_own(stack: cdk.Stack) -> None:
+def test_on_parallelcluster_entry_and_pointer_have_their_own_keys(stack: cdk.Stack) -> None:
     bundle = _bundle(stack, manifest=_on_parallelcluster())
     (logical_id,) = Template.from_stack(stack).find_resources("Custom::LlmFleetBundle")
     tokens = [bundle.entry_s3_uri, bundle.pointer_s3_uri, bundle.checksums_sha256]
@@ -91,7 +91,7 @@ def test_on_parallelcluster_entry_and_pointer_have_keys_of_their_own(stack: cdk.
     assert _properties(stack)["Entry"] == "on_node_configured.sh"
 
 
-def test_hyperpod_has_no_key_that_never_changes(stack: cdk.Stack) -> None:
+def test_on_hyperpod_there_is_no_stable_entry(stack: cdk.Stack) -> None:
     bundle = _bundle(stack)
     assert "Entry" not in _properties(stack)
     for name in ("entry_s3_uri", "pointer_s3_uri"):
@@ -99,14 +99,14 @@ def test_hyperpod_has_no_key_that_never_changes(stack: cdk.Stack) -> None:
             getattr(bundle, name)
 
 
-def test_parallelcluster_takes_scripts_from_a_bucket_of_any_name(stack: cdk.Stack) -> None:
+def test_on_parallelcluster_the_bucket_can_have_any_name(stack: cdk.Stack) -> None:
     ours = s3.Bucket.from_bucket_name(stack, "Ours", "our-scripts")
     _bundle(stack, manifest=_on_parallelcluster(), bucket=ours)
     with raises_codes(["LF401"]):
         _bundle(stack, "Other", bucket=ours)
 
 
-def test_the_upload_is_reported_what_to_verify(stack: cdk.Stack) -> None:
+def test_the_upload_has_the_hashes_to_verify(stack: cdk.Stack) -> None:
     bundle = _bundle(stack)
     properties = _properties(stack)
     assert properties["ContentHash"] == bundle.content_hash
@@ -117,7 +117,7 @@ def test_the_upload_is_reported_what_to_verify(stack: cdk.Stack) -> None:
     assert manifest["scripts_sha256"] == properties["ChecksumsSha256"]
 
 
-def test_values_that_are_tokens_are_filled_in_by_cloudformation(stack: cdk.Stack) -> None:
+def test_tokens_in_the_manifest_are_resolved_by_cloudformation(stack: cdk.Stack) -> None:
     _bundle(stack, manifest=_manifest(dns_name=cdk.Fn.import_value("dns")))
     delimiter, parts = _properties(stack)["Manifest"]["Fn::Join"]
     assert {"Fn::ImportValue": "dns"} in parts
@@ -137,7 +137,7 @@ def test_the_same_contents_have_the_same_hash_in_every_synth(app: cdk.App) -> No
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A folder with the script of an own step."""
+    """A folder with the script of a custom step."""
     script = tmp_path / "mine" / "tools.sh"
     script.parent.mkdir()
     script.write_text("#!/bin/bash\ntrue\n")
@@ -152,7 +152,7 @@ def _with_tools(folder: Path) -> NodeManifest:
     return replace(_manifest(), scripts=NodeScripts(own=OwnSteps(folder=folder, steps=[TOOLS])))
 
 
-def test_own_scripts_are_stored_next_to_the_shipped_ones(app: cdk.App, stack: cdk.Stack, own: Path) -> None:
+def test_custom_scripts_are_stored_next_to_the_shipped_ones(app: cdk.App, stack: cdk.Stack, own: Path) -> None:
     _bundle(stack, manifest=_with_tools(own))
     properties = _properties(stack)
     with zipfile.ZipFile(Path(app.outdir, f"asset.{properties['SourceKey']}")) as archive:
@@ -163,7 +163,7 @@ def test_own_scripts_are_stored_next_to_the_shipped_ones(app: cdk.App, stack: cd
     assert step["script"] in held, "the manifest names it as the bundle has it"
 
 
-def test_a_changed_own_script_changes_the_hash(app: cdk.App, own: Path) -> None:
+def test_a_changed_custom_script_changes_the_hash(app: cdk.App, own: Path) -> None:
     manifest = _with_tools(own)
     before = _bundle(cdk.Stack(app, "Before"), manifest=manifest).content_hash
     (own / "tools.sh").write_text("#!/bin/bash\nfalse\n")
@@ -174,7 +174,7 @@ def test_a_changed_own_script_changes_the_hash(app: cdk.App, own: Path) -> None:
     ("text", "codes"),
     [(None, ["LF425"]), ("#!/bin/bash\r\ntrue\r\n", ["LF404", "LF425"]), ("#!/bin/bash\n", [])],
 )
-def test_own_scripts_are_looked_at(stack: cdk.Stack, own: Path, text: str | None, codes: list[str]) -> None:
+def test_custom_scripts_are_checked(stack: cdk.Stack, own: Path, text: str | None, codes: list[str]) -> None:
     (own / "tools.sh").unlink()
     (own / "tools.sh" if text else own / "other.sh").write_bytes((text or "#!/bin/bash\n").encode())
     for script in own.iterdir():
@@ -202,7 +202,7 @@ def test_a_changed_script_changes_the_hash_and_the_archive(app: cdk.App, scripts
     assert _properties(before)["SourceKey"] != _properties(after)["SourceKey"]
 
 
-def test_the_archive_holds_exactly_what_was_hashed(app: cdk.App, stack: cdk.Stack) -> None:
+def test_the_archive_contains_exactly_the_hashed_files(app: cdk.App, stack: cdk.Stack) -> None:
     _bundle(stack)
     key = _properties(stack)["SourceKey"]
     with zipfile.ZipFile(Path(app.outdir, f"asset.{key}")) as archive:
@@ -210,9 +210,7 @@ def test_the_archive_holds_exactly_what_was_hashed(app: cdk.App, stack: cdk.Stac
     assert held == {file.path: file.data for file in read_scripts(default_folder())}
 
 
-def test_the_functions_archive_runs_by_the_name_that_lambda_is_reported(
-    app: cdk.App, stack: cdk.Stack, tmp_path: Path
-) -> None:
+def test_the_archive_of_the_function_contains_its_handler(app: cdk.App, stack: cdk.Stack, tmp_path: Path) -> None:
     _bundle(stack)
     (function,) = Template.from_stack(stack).find_resources("AWS::Lambda::Function").values()
     archive = Path(app.outdir, f"asset.{function['Properties']['Code']['S3Key']}")
@@ -225,7 +223,7 @@ def test_the_functions_archive_runs_by_the_name_that_lambda_is_reported(
     )
 
 
-def test_two_bundles_share_one_function_with_a_statement_each(stack: cdk.Stack) -> None:
+def test_two_bundles_share_one_function_and_have_their_own_statements(stack: cdk.Stack) -> None:
     bucket = LifecycleBucket(stack, "Bucket", name_part="demo").bucket
     _bundle(stack, "One", bucket=bucket)
     _bundle(stack, "Two", bucket=bucket, manifest=_manifest(cluster="other"))
@@ -236,7 +234,7 @@ def test_two_bundles_share_one_function_with_a_statement_each(stack: cdk.Stack) 
     assert len({statement["Sid"] for statement in statements}) == len(statements) == 5
 
 
-def test_the_function_may_read_one_archive_and_write_below_the_root_only(stack: cdk.Stack) -> None:
+def test_the_function_can_only_read_its_archive_and_write_below_the_root(stack: cdk.Stack) -> None:
     key = cast(kms.IKey, kms.Key(stack, "Key"))
     bucket = LifecycleBucket(stack, "Bucket", name_part="demo", encryption_key=key).bucket
     _bundle(stack, bucket=bucket)
@@ -250,12 +248,12 @@ def test_the_function_may_read_one_archive_and_write_below_the_root_only(stack: 
     assert [s["Action"] for sid, s in allowed.items() if sid.startswith("Key")] == ["kms:GenerateDataKey"]
 
 
-def test_a_cluster_without_a_name_gets_a_root_of_its_own(stack: cdk.Stack) -> None:
+def test_a_cluster_without_a_name_has_a_unique_root(stack: cdk.Stack) -> None:
     bundle = _bundle(stack, manifest=_manifest(cluster=None))
     assert bundle.root == f"bundles/demo/{bundle.node.addr[-8:]}"
 
 
-def test_every_problem_of_scripts_and_bucket_is_reported_before_anything_is_made(
+def test_all_problems_of_scripts_and_bucket_are_reported_before_anything_is_created(
     stack: cdk.Stack, scripts: Path
 ) -> None:
     (scripts / "on_init_complete.sh").unlink()
@@ -269,14 +267,14 @@ def test_every_problem_of_scripts_and_bucket_is_reported_before_anything_is_made
     Template.from_stack(stack).resource_count_is("Custom::LlmFleetBundle", 0)
 
 
-def test_a_group_with_a_hook_of_its_own_asks_for_that_script(stack: cdk.Stack, scripts: Path) -> None:
+def test_a_group_with_its_own_hook_requires_the_script_of_the_hook(stack: cdk.Stack, scripts: Path) -> None:
     (scripts / "on_create.sh").unlink()
     _bundle(stack, scripts=scripts)
     with pytest.raises(FleetError, match="LF403"):
         _bundle(stack, "Custom", scripts=scripts, manifest=_manifest(hook=LifecycleHook.ON_CREATE))
 
 
-def test_a_group_may_run_a_script_of_the_users_own(stack: cdk.Stack, scripts: Path) -> None:
+def test_a_group_can_run_a_custom_script(stack: cdk.Stack, scripts: Path) -> None:
     (scripts / "on_init_complete.sh").rename(scripts / "mine.sh")
     _bundle(stack, scripts=scripts, manifest=_manifest(script="mine.sh"))
     with pytest.raises(FleetError, match=r"does not contain yours\.sh"):
@@ -288,7 +286,7 @@ def test_an_imported_bucket_whose_name_is_a_token_passes(stack: cdk.Stack) -> No
     _bundle(stack, bucket=bucket)
 
 
-def test_grant_read_lets_read_and_list_below_the_root_and_no_more(stack: cdk.Stack) -> None:
+def test_grant_read_allows_only_to_read_and_list_below_the_root(stack: cdk.Stack) -> None:
     role = iam.Role(stack, "Role", assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal("sagemaker.amazonaws.com")))
     _bundle(stack).grant_read(role)
     (policy,) = Template.from_stack(stack).find_resources("AWS::IAM::Policy").values()
@@ -308,7 +306,9 @@ def test_nag_finds_nothing(app: cdk.App, stack: cdk.Stack, elsewhere: bool) -> N
     assert _findings(app) == set()
 
 
-def test_nag_would_find_what_is_acknowledged(app: cdk.App, stack: cdk.Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_acknowledgments_nag_has_findings(
+    app: cdk.App, stack: cdk.Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def nothing(*_: object) -> None:
         pass
 

@@ -1,4 +1,4 @@
-"""The file from which a node learns what it is; and what synth knows of the steps is what their files say."""
+"""The node manifest `fleet.json`, and the catalog of steps, which is generated from the step files."""
 
 import json
 import os
@@ -68,7 +68,7 @@ def _manifest(**changed: Any) -> NodeManifest:
     return NodeManifest(spec=ClusterSpec(**setup), **(given | changed))
 
 
-def test_rendered_manifest_meets_the_schema_and_reports_what_nodes_must_find() -> None:
+def test_a_rendered_manifest_fits_the_schema_and_has_the_expected_devices_of_nodes() -> None:
     rendered = render(_manifest(), content_hash="a" * 64, scripts_sha256="b" * 64)
     VALIDATOR.check_schema(SCHEMA)
     VALIDATOR.validate(rendered)
@@ -106,7 +106,7 @@ def test_the_manifest_has_the_efa_interfaces_of_nodes_and_of_lustre(
     assert (rendered["efa_interfaces"], rendered["lustre_efa_interfaces"]) == expected
 
 
-def test_whatever_nodes_can_be_reported_is_rendered_as_the_schema_has_it(stack: cdk.Stack, tmp_path: Path) -> None:
+def test_all_settings_of_nodes_are_rendered_as_in_the_schema(stack: cdk.Stack, tmp_path: Path) -> None:
     lock = tmp_path / "lock.json"
     lock.write_text(json.dumps({"schema_version": 1, "files": [LOCKED]}))
     bucket = s3.Bucket.from_bucket_name(stack, "Corpus", "my-corpus")
@@ -155,7 +155,7 @@ def test_whatever_nodes_can_be_reported_is_rendered_as_the_schema_has_it(stack: 
     assert (own["script"], own["roles"], own["timeout_seconds"]) == ("own/tools.sh", ["Compute"], 300)
 
 
-def test_the_least_that_is_reported_is_local_accounting_and_nothing_to_fetch() -> None:
+def test_by_default_the_manifest_has_local_accounting_and_no_downloads() -> None:
     rendered = render(_manifest(), content_hash="a" * 64, scripts_sha256="b" * 64)
     assert rendered["platform"] == "hyperpod"
     assert rendered["accounting"]["kind"] == "local"
@@ -164,7 +164,7 @@ def test_the_least_that_is_reported_is_local_accounting_and_nothing_to_fetch() -
     assert (rendered["users"], rendered["s3_mounts"], rendered["neuron"], rendered["reports"]) == ([], [], None, None)
 
 
-def test_nodes_of_parallelcluster_are_reported_their_types_as_the_catalog_calls_them() -> None:
+def test_instance_types_of_parallelcluster_are_found_in_the_catalog() -> None:
     hook = ParallelClusterHook.ON_NODE_CONFIGURED
     groups = [
         replace(CONTROLLER, hook=hook, instance_types=["m5.xlarge"]),
@@ -177,12 +177,12 @@ def test_nodes_of_parallelcluster_are_reported_their_types_as_the_catalog_calls_
     assert rendered["groups"][1]["instance_types"][0]["accelerators"] == 16
 
 
-def test_neuron_s_rule_covers_parallelcluster_s_names() -> None:
+def test_the_neuron_rule_accepts_instance_types_of_parallelcluster() -> None:
     groups = [replace(WORKERS, hook=None, instance_types=["trn1.32xlarge"])]
     _manifest(platform=NodePlatform.PARALLELCLUSTER, groups=groups, neuron=NeuronHost(release="2.28.1"))
 
 
-def test_a_type_newer_than_the_catalog_is_rendered_with_what_its_user_reported() -> None:
+def test_a_type_newer_than_the_catalog_is_rendered_with_the_facts_of_the_user() -> None:
     new = InstanceType.of(
         "ml.trn9.48xlarge", network_cards=16, accelerator="neuron", accelerators=64, efa_interfaces=16
     )
@@ -228,14 +228,14 @@ def test_a_type_that_the_catalog_lacks_is_rendered_without_expectations() -> Non
         ({"downloads": Downloads(lock="nowhere.json")}, "LF427", "llm-fleet mirror lock"),
     ],
 )
-def test_a_manifest_that_nodes_could_not_use_is_rejected(changed: dict[str, Any], code: str, remedy: str) -> None:
+def test_a_manifest_that_nodes_cannot_use_is_rejected(changed: dict[str, Any], code: str, remedy: str) -> None:
     with pytest.raises(FleetError) as caught:
         _manifest(**changed)
     assert [problem.code.value for problem in caught.value.problems] == [code]
     assert remedy in caught.value.problems[0].remedy
 
 
-def test_names_that_are_tokens_pass() -> None:
+def test_names_can_be_tokens() -> None:
     token = "${Token[TOKEN.7]}"
     _manifest(region=token, mounts=[NodeMount(kind="lustre", dns_name=token, mount_name=token, mount_path=token)])
 
@@ -246,14 +246,14 @@ def test_a_custom_hook_is_rendered_as_the_api_spells_it() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(HERE.glob("*/*.json")), ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_both_sides_agree_on_every_file(path: Path) -> None:
+def test_cdk_side_and_nodes_accept_the_same_files(path: Path) -> None:
     document = json.loads(path.read_text(encoding="utf-8"))
     good = path.parent.name == "good"
     assert _full_check_takes(document) == good
     assert _node_takes(document) == good
 
 
-def test_the_nodes_check_every_keyword_of_the_schema() -> None:
+def test_the_nodes_support_every_keyword_of_the_schema() -> None:
     describing = {"$schema", "title", "$defs"}
     assert _keywords(SCHEMA) - describing <= KEYWORDS
 
@@ -305,7 +305,7 @@ def rendered(metrics: ClusterMetrics | None, *, platform: NodePlatform = NodePla
     return render(manifest, content_hash="a" * 64, scripts_sha256="b" * 64)
 
 
-def test_nodes_of_a_fleet_without_metrics_are_reported_what_they_always_were() -> None:
+def test_without_metrics_the_manifest_has_no_section_for_them() -> None:
     assert "metrics" not in rendered(None)
 
 
@@ -316,7 +316,7 @@ def test_nodes_of_a_fleet_without_metrics_are_reported_what_they_always_were() -
         (ClusterMetrics.prometheus(workspace_arn=ARN), {"log_group": None, "remote_write_url": URL}),
     ],
 )
-def test_both_sides_understand_what_nodes_are_reported(metrics: ClusterMetrics, expected: dict[str, Any]) -> None:
+def test_settings_of_metrics_fit_the_schema_on_both_sides(metrics: ClusterMetrics, expected: dict[str, Any]) -> None:
     document = rendered(metrics)
     VALIDATOR.validate(document)
     check(document, SCHEMA)
@@ -327,7 +327,7 @@ def test_both_sides_understand_what_nodes_are_reported(metrics: ClusterMetrics, 
     "change",
     [{"destination": "datadog"}, {"remote_write_url": "http://x"}, {"seconds": 1}, {"extra": 1}, {"cluster": ""}],
 )
-def test_both_sides_reject_alike(change: dict[str, Any]) -> None:
+def test_both_sides_reject_invalid_metrics(change: dict[str, Any]) -> None:
     document = rendered(ClusterMetrics.cloudwatch())
     document["metrics"] |= change
     with pytest.raises(jsonschema.ValidationError):
@@ -341,14 +341,14 @@ def test_metrics_of_a_parallelcluster_keep_their_name_when_its_hash_changes() ->
     assert (document["metrics"]["cluster"], document["metrics"]["log_group"]) == ("train", "/llm-fleet/metrics/train")
 
 
-def test_generated_list_of_steps_is_that_of_the_step_files() -> None:
+def test_the_generated_list_of_steps_is_up_to_date() -> None:
     made = make_node_steps.text()
     if os.environ.get("UPDATE_GOLDEN"):
         make_node_steps.PLACE.write_text(made, encoding="utf-8")
     assert make_node_steps.PLACE.read_text(encoding="utf-8") == made, "steps have changed: run `make golden`"
 
 
-def test_the_catalog_reads_every_step_with_all_that_is_reported_of_it() -> None:
+def test_the_catalog_has_every_step_with_all_its_facts() -> None:
     facts = json.loads(make_node_steps.PLACE.read_text(encoding="utf-8"))["facts"]
     read = {
         name: {

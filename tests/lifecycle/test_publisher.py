@@ -1,4 +1,4 @@
-"""The function that publishes bundles, against moto's S3 and a CloudFormation that listens on this machine."""
+"""The function that publishes bundles, with moto's S3 and a stand-in for CloudFormation."""
 
 import hashlib
 import io
@@ -28,7 +28,7 @@ FILES = {"on_init_complete.sh": b"#!/bin/bash\n", "pkg/a.py": b"print(1)\n", "b.
 
 @pytest.fixture(scope="module")
 def clients() -> Any:
-    """What makes clients, also the handler's own: one of each, for a new one reads the service's description again."""
+    """A cache of clients, also for the handler: creating a client takes long."""
     return cache(boto3.Session().client)
 
 
@@ -85,7 +85,7 @@ def test_publishing_again_changes_nothing(s3: S3Client) -> None:
     assert {key: _get(s3, key) for key in _keys(s3)} == before
 
 
-def test_a_value_that_changed_between_deployments_makes_a_new_prefix_and_keeps_the_old(
+def test_a_changed_value_creates_a_new_prefix_and_keeps_the_old_one(
     s3: S3Client, cloudformation: "_CloudFormation"
 ) -> None:
     handler(cloudformation.request("Create", _properties()), None)
@@ -96,9 +96,7 @@ def test_a_value_that_changed_between_deployments_makes_a_new_prefix_and_keeps_t
     assert len({answer["PhysicalResourceId"] for answer in cloudformation.answers}) == 1
 
 
-def test_an_update_to_new_scripts_publishes_them_next_to_the_old(
-    s3: S3Client, cloudformation: "_CloudFormation"
-) -> None:
+def test_an_update_publishes_new_scripts_next_to_the_old_ones(s3: S3Client, cloudformation: "_CloudFormation") -> None:
     handler(cloudformation.request("Create", _properties()), None)
     changed = FILES | {"b.txt": b"B\n"}
     s3.put_object(Bucket=ASSETS, Key="new.zip", Body=_zip(changed))
@@ -108,7 +106,7 @@ def test_an_update_to_new_scripts_publishes_them_next_to_the_old(
     assert (_get(s3, f"{old}/b.txt"), _get(s3, f"{new}/b.txt")) == (b"b\n", b"B\n")
 
 
-def test_the_answer_reports_the_digest_of_the_checksum_list(s3: S3Client, cloudformation: "_CloudFormation") -> None:
+def test_the_response_has_the_digest_of_the_checksum_list(s3: S3Client, cloudformation: "_CloudFormation") -> None:
     handler(cloudformation.request("Create", _properties()), None)
     data = cloudformation.answers[0]["Data"]
     assert data["ChecksumsSha256"] == hashlib.sha256(_get(s3, f"{data['Prefix']}/SHA256SUMS")).hexdigest()
@@ -178,7 +176,7 @@ def test_delete_keeps_every_object(s3: S3Client, cloudformation: "_CloudFormatio
     ],
     ids=["missing archive", "other scripts", "missing bucket", "broken manifest", "missing property"],
 )
-def test_a_failure_is_answered_with_its_reason(
+def test_a_failure_has_its_reason(
     s3: S3Client, cloudformation: "_CloudFormation", changed: dict[str, str | None], reason: str
 ) -> None:
     properties = {name: value for name, value in (_properties() | changed).items() if value is not None}
@@ -190,13 +188,13 @@ def test_a_failure_is_answered_with_its_reason(
     assert not [key for key in _keys(s3) if key.endswith("fleet.json")]
 
 
-def test_an_archive_that_is_none_is_reported(s3: S3Client) -> None:
+def test_an_invalid_archive_is_reported(s3: S3Client) -> None:
     s3.put_object(Bucket=ASSETS, Key="scripts.zip", Body=b"not a zip")
     with pytest.raises(PublishError, match="cannot be unpacked"):
         publish(s3, _request())
 
 
-def test_what_no_one_foresaw_is_answered_too(
+def test_an_unexpected_error_is_answered_too(
     s3: S3Client, cloudformation: "_CloudFormation", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> bytes:
@@ -207,13 +205,15 @@ def test_what_no_one_foresaw_is_answered_too(
     assert cloudformation.answers[0]["Reason"] == "ZeroDivisionError: on purpose"
 
 
-def test_a_long_reason_is_cut_to_what_cloudformation_takes(cloudformation: "_CloudFormation", s3: S3Client) -> None:
+def test_a_long_reason_is_shortened_to_the_limit_of_cloudformation(
+    cloudformation: "_CloudFormation", s3: S3Client
+) -> None:
     handler(cloudformation.request("Create", _properties(SourceKey="x" * 3000)), None)
     assert cloudformation.answers[0]["Status"] == "FAILED"
     assert len(cloudformation.answers[0]["Reason"]) <= 1000
 
 
-def test_a_policy_that_is_still_on_its_way_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_function_waits_until_the_policy_is_in_effect(monkeypatch: pytest.MonkeyPatch) -> None:
     waited = _without_waiting(monkeypatch)
     client = boto3.client("s3", region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
     with Stubber(client) as stub:
@@ -225,9 +225,7 @@ def test_a_policy_that_is_still_on_its_way_is_waited_for(monkeypatch: pytest.Mon
     assert waited == [1]
 
 
-def test_a_policy_that_is_still_on_its_way_to_the_key_is_waited_for(
-    s3: S3Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_function_waits_until_the_key_policy_is_in_effect(s3: S3Client, monkeypatch: pytest.MonkeyPatch) -> None:
     waited = _without_waiting(monkeypatch)
     denied = ClientError({"Error": {"Code": "AccessDenied", "Message": "kms:GenerateDataKey"}}, "PutObject")
     put, rejections = s3.put_object, [denied, denied]
@@ -269,7 +267,7 @@ def test_access_that_stays_denied_is_reported(monkeypatch: pytest.MonkeyPatch) -
     assert len(waited) == 5
 
 
-def test_s3_is_requested_to_compare_what_arrives(s3: S3Client) -> None:
+def test_s3_verifies_the_checksum_of_each_upload(s3: S3Client) -> None:
     sent = _watch_uploads(s3)
     publish(s3, _request())
     assert len(sent) == len(FILES) + 2
@@ -277,7 +275,7 @@ def test_s3_is_requested_to_compare_what_arrives(s3: S3Client) -> None:
 
 
 class _CloudFormation:
-    """Takes the answers that a custom resource gives."""
+    """Receives the responses of a custom resource."""
 
     def __init__(self) -> None:
         self.answers: list[dict[str, Any]] = []
@@ -285,7 +283,7 @@ class _CloudFormation:
 
         class Put(BaseHTTPRequestHandler):
             def do_PUT(self) -> None:
-                # The address that CloudFormation signs is for an empty content type; S3 rejects any other.
+                # CloudFormation signs the URL for an empty content type; S3 rejects any other.
                 assert self.headers["Content-Type"] == ""
                 answers.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
                 self.send_response(200)

@@ -31,7 +31,7 @@ def test_the_scripts_of_the_checkout_are_found() -> None:
     assert default_folder() == Path(__file__).parents[2] / "lifecycle_scripts"
 
 
-def test_the_scripts_inside_an_installed_package_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_scripts_of_an_installed_package_have_priority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "site-packages" / "llm_fleet"
     inside = package / "lifecycle_scripts"
     inside.mkdir(parents=True)
@@ -45,7 +45,7 @@ def test_a_broken_installation_is_reported(tmp_path: Path, monkeypatch: pytest.M
         default_folder()
 
 
-def test_reading_leaves_out_caches_and_hidden_files_and_never_follows_a_link(tmp_path: Path) -> None:
+def test_caches_hidden_files_and_links_are_not_read(tmp_path: Path) -> None:
     for path in ("b.sh", "sub/a.py", "__pycache__/a.pyc", "sub/__pycache__/b.pyc", "c.pyc", ".git/config", ".hidden"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(path)
@@ -61,21 +61,21 @@ def test_reading_leaves_out_caches_and_hidden_files_and_never_follows_a_link(tmp
     }
 
 
-def test_clusters_get_nothing_of_what_runs_elsewhere() -> None:
-    """Else a change there would publish every cluster's bundle again, and update the cluster."""
+def test_the_bundle_of_clusters_excludes_scripts_for_other_services() -> None:
+    """Otherwise a change in these would publish every cluster's bundle again, and update the cluster."""
     ours, all_of_it = read_scripts(default_folder()), read_folder(default_folder())
     left_out = {file.path.partition("/")[0] for file in {*all_of_it} - {*ours}}
     assert left_out == {"inference_host", "notebook_instance", "studio", "workbench"}
 
 
-def test_a_folder_of_ones_own_may_have_that_name(tmp_path: Path) -> None:
+def test_a_custom_folder_can_have_the_name_of_an_excluded_folder(tmp_path: Path) -> None:
     own = tmp_path / "own" / "inference_host"
     own.mkdir(parents=True)
     (own / "mine.sh").write_text("true\n")
     assert "own/inference_host/mine.sh" in {file.path for file in bundle_files(default_folder(), tmp_path / "own")}
 
 
-def test_a_folder_that_is_none_is_reported(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NotADirectoryError, match="no folder of lifecycle scripts"):
         read_scripts(tmp_path / "gone")
 
@@ -87,7 +87,7 @@ def test_the_checksum_list_is_what_sha256sum_reads() -> None:
     ]
 
 
-def test_the_hash_is_the_same_whatever_the_tokens_are_called() -> None:
+def test_the_hash_does_not_depend_on_the_numbers_of_tokens() -> None:
     other = {"fleet": "demo", "mounts": [{"dns_name": "${Token[Renamed.2]}"}]}
     assert content_hash(FILES, MANIFEST) == content_hash(FILES, other)
 
@@ -119,7 +119,7 @@ def test_a_changed_manifest_is_a_new_hash(changed: dict[str, object]) -> None:
     assert content_hash(FILES, changed) != content_hash(FILES, MANIFEST)
 
 
-def test_the_archive_is_the_same_every_time_and_keeps_run_bits(tmp_path: Path) -> None:
+def test_the_archive_is_reproducible_and_keeps_executable_bits(tmp_path: Path) -> None:
     write_zip(FILES, tmp_path / "1.zip")
     os.utime(tmp_path / "1.zip", (0, 0))
     write_zip(FILES, tmp_path / "2.zip", below="")

@@ -1,4 +1,4 @@
-"""The training part of `fleet.json`: what nodes are reported, and names that change with what they are for."""
+"""The training part of `fleet.json`: environments, and names that change with the content."""
 
 import json
 from pathlib import Path
@@ -47,7 +47,7 @@ def name(environment: AnyEnvironment, **options: Any) -> str:
     return made["name"]
 
 
-def test_a_neuron_environment_has_all_that_it_needs_by_the_lock_s_own_versions() -> None:
+def test_a_neuron_environment_has_its_packages_in_the_versions_of_the_lock_file() -> None:
     (made,) = rendered(NeuronEnvironment())["environments"]
     assert (made["kind"], made["program"], made["groups"], made["image"]) == ("venv", "python3.10", ["workers"], None)
     assert {"name": "tokenizers", "version": "0.21.0"} in made["packages"]
@@ -56,7 +56,7 @@ def test_a_neuron_environment_has_all_that_it_needs_by_the_lock_s_own_versions()
     assert made["name"].startswith("nxd-2.28.1-")
 
 
-def test_a_container_is_reported_as_enroot_imports_it() -> None:
+def test_the_image_of_a_container_has_the_form_that_enroot_imports() -> None:
     (made,) = rendered(ContainerEnvironment(image=IMAGE))["environments"]
     assert made["image"] == "docker://111122223333.dkr.ecr.us-west-2.amazonaws.com#training:v1"
     assert (made["kind"], made["program"], made["packages"]) == ("container", None, [])
@@ -89,7 +89,9 @@ def test_smp_is_the_image_of_the_region() -> None:
         ),
     ],
 )
-def test_what_exports_is_the_image_of_the_server_in_the_region(kind: ServerKind, region: str, image: str) -> None:
+def test_an_export_environment_has_the_image_of_the_server_in_the_region(
+    kind: ServerKind, region: str, image: str
+) -> None:
     jobs, export = rendered(
         ContainerEnvironment(image=IMAGE), ServerEnvironment(server_kind=kind), where=place(region=region)
     )["environments"]
@@ -107,14 +109,14 @@ def test_what_exports_is_the_image_of_the_server_in_the_region(kind: ServerKind,
     )
 
 
-def test_nodes_may_pull_the_image_of_the_server() -> None:
+def test_nodes_can_pull_the_image_of_the_server() -> None:
     runtime = TrainingRuntime(environments=[ServerEnvironment(server_kind=ServerKind.TGI)])
     assert image_repositories(runtime, region="us-west-2", partition="aws") == (
         "arn:aws:ecr:us-west-2:763104351884:repository/huggingface-pytorch-tgi-inference",
     )
 
 
-def test_conda_is_made_by_its_program_out_of_archives() -> None:
+def test_a_conda_environment_is_created_from_archives() -> None:
     archive = {**wheel("python", "3.11.9"), "kind": "archive", "url": "https://conda.example/python-3.11.9-0.conda"}
     where = place(files=[archive])
     (made,) = rendered(CondaEnvironment(name="c", packages=["python"], program="/opt/conda/bin/conda"), where=where)[
@@ -165,7 +167,7 @@ def test_another_python_or_label_is_another_name() -> None:
     assert len(names) == 4
 
 
-def test_the_compile_cache_is_there_where_something_compiles() -> None:
+def test_clusters_with_neuron_devices_have_a_compile_cache() -> None:
     assert rendered()["compile_cache"] == {
         "folder": "/fsx/llm-fleet/compile-cache",
         "max_age_days": 30,
@@ -190,7 +192,7 @@ def manifest(tmp_path: Path, runtime: TrainingRuntime | None, **options: Any) ->
     return NodeManifest(fleet_name="f", region="us-west-2", spec=spec, **{**given, **options})
 
 
-def test_a_manifest_with_training_is_one_that_nodes_read(tmp_path: Path) -> None:
+def test_nodes_accept_a_manifest_with_training(tmp_path: Path) -> None:
     runtime = TrainingRuntime(environments=[NeuronEnvironment()], variables={"NCCL_DEBUG": "INFO"})
     document = render(manifest(tmp_path, runtime), content_hash="a" * 64, scripts_sha256="b" * 64)
     jsonschema.validate(document, SCHEMA)  # pyright: ignore[reportUnknownMemberType]
@@ -198,12 +200,12 @@ def test_a_manifest_with_training_is_one_that_nodes_read(tmp_path: Path) -> None
     assert document["training"]["environments"][0]["groups"] == ["workers"]
 
 
-def test_without_training_nodes_are_reported_nothing(tmp_path: Path) -> None:
+def test_without_training_the_section_is_empty(tmp_path: Path) -> None:
     document = render(manifest(tmp_path, None), content_hash="a" * 64, scripts_sha256="b" * 64)
     assert document["training"] is None
 
 
-def test_a_manifest_is_checked_when_it_is_made(tmp_path: Path) -> None:
+def test_a_manifest_is_checked_when_it_is_created(tmp_path: Path) -> None:
     with pytest.raises(FleetError) as caught:
         manifest(tmp_path, TrainingRuntime(), mounts=[])
     assert [(each.code.value, each.where) for each in caught.value.problems] == [("LF800", "training.folder")]

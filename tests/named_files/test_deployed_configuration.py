@@ -1,4 +1,4 @@
-"""The configuration deployed last, in every form that it comes in."""
+"""The last deployed configuration, in each supported format."""
 
 import json
 from pathlib import Path
@@ -62,7 +62,7 @@ def rejected(tmp_path: Path, content: Any, cluster: str | None = None) -> Any:
 
 
 @pytest.mark.parametrize("wrap", ["itself", "get-template", "get-template of YAML"])
-def test_a_template(tmp_path: Path, wrap: str) -> None:
+def test_a_template_is_read(tmp_path: Path, wrap: str) -> None:
     plain = template(Cluster=cluster())
     content = {
         "itself": plain,
@@ -75,14 +75,14 @@ def test_a_template(tmp_path: Path, wrap: str) -> None:
     assert deployed.source == str(tmp_path / "deployed")
 
 
-def test_the_version_in_an_address_that_cloudformation_joins(tmp_path: Path) -> None:
+def test_the_version_is_read_from_a_joined_url(tmp_path: Path) -> None:
     joined = {"Fn::Join": ["", ["https://", {"Ref": "AWS::Region"}, "-aws/parallelcluster/3.16.2/templates/x.yaml"]]}
     assert read(tmp_path, template(joined, Cluster=cluster())).version == "3.16.2"
     assert read(tmp_path, template({"Ref": "Url"}, Cluster=cluster())).version is None
     assert read(tmp_path, template(Cluster=cluster({"Ref": "Name"}))).cluster_name is None
 
 
-def test_short_forms_of_functions(tmp_path: Path) -> None:
+def test_short_forms_of_functions_are_read(tmp_path: Path) -> None:
     deployed = read(
         tmp_path,
         """
@@ -112,31 +112,31 @@ def test_an_attribute_of_a_nested_stack_keeps_its_dots() -> None:
     assert parse("!GetAtt Stack.Outputs.Id") == {"Fn::GetAtt": ["Stack", "Outputs.Id"]}
 
 
-def test_parallelclusters_own_yaml(tmp_path: Path) -> None:
+def test_parallelclusters_configuration_file_is_read(tmp_path: Path) -> None:
     deployed = read(tmp_path, yaml.safe_dump(_CONFIGURATION))
     assert deployed.configuration == _CONFIGURATION
     assert (deployed.cluster_name, deployed.version) == (None, None)
 
 
 @pytest.mark.parametrize("name", ["train-12345678", "train", "Cluster"])
-def test_one_of_several_clusters(tmp_path: Path, name: str) -> None:
+def test_one_of_several_clusters_is_selected(tmp_path: Path, name: str) -> None:
     several = template(Cluster=cluster(), Other=cluster("other-87654321"))
     assert read(tmp_path, several, name).cluster_name == "train-12345678"
 
 
-def test_several_clusters_without_a_word_which(tmp_path: Path) -> None:
+def test_several_clusters_require_a_name(tmp_path: Path) -> None:
     problem = rejected(tmp_path, template(Cluster=cluster(), Other=cluster("other-87654321")))
     assert problem.code is Code.PC_DEPLOYED_CLUSTER
     assert problem.allowed == "train-12345678, other-87654321"
 
 
-def test_no_such_cluster(tmp_path: Path) -> None:
+def test_an_unknown_cluster_is_reported(tmp_path: Path) -> None:
     problem = rejected(tmp_path, template(Cluster=cluster()), "trian")
     assert (problem.code, problem.value) == (Code.PC_DEPLOYED_CLUSTER, "trian")
     assert rejected(tmp_path, template()).code is Code.PC_DEPLOYED_CLUSTER
 
 
-def test_a_cluster_that_is_not_deployed_yet(tmp_path: Path) -> None:
+def test_a_missing_file_is_allowed_for_a_cluster_that_is_not_deployed_yet(tmp_path: Path) -> None:
     file = tmp_path / "deployed.json"
     file.write_text('{"Resources": {}}')
     assert DeployedConfiguration.if_deployed(file, cluster="train") is None
@@ -159,11 +159,11 @@ def test_a_cluster_that_is_not_deployed_yet(tmp_path: Path) -> None:
         ("\x00", Code.PC_DEPLOYED_UNREADABLE),
     ],
 )
-def test_what_is_no_configuration(tmp_path: Path, content: str, code: Code) -> None:
+def test_an_invalid_configuration_is_reported(tmp_path: Path, content: str, code: Code) -> None:
     assert rejected(tmp_path, content).code is code
 
 
-def test_what_is_no_file(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     for place in (tmp_path / "missing", tmp_path):
         with pytest.raises(FleetError) as error:
             DeployedConfiguration.from_file(place)
@@ -174,7 +174,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         DeployedConfiguration.from_file(large)
 
 
-def test_digests_report_published_scripts_apart(tmp_path: Path) -> None:
+def test_digests_distinguish_published_scripts(tmp_path: Path) -> None:
     one, same, two = (read(tmp_path, template(scripts=scripts, Cluster=cluster())) for scripts in ("one", "one", "two"))
     marked = [with_digests(deployed.configuration, deployed.script_digests) for deployed in (one, same, two)]
     assert marked[0] == marked[1] != marked[2]

@@ -1,4 +1,4 @@
-"""Files that a fleet file or a construct names."""
+"""Files whose paths are in a fleet file or a construct."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 
 
-def test_the_shape_is_read(tmp_path: Path):
+def test_the_shape_is_read_from_a_config_file(tmp_path: Path):
     known = known_model("Llama-2-7b")
     assert known is not None
     path = tmp_path / "config.json"
@@ -36,7 +36,7 @@ def test_the_shape_is_read(tmp_path: Path):
         ("[" * 100_000, "recursion"),
     ],
 )
-def test_a_file_that_cannot_be_read(tmp_path: Path, text: str | bytes | None, reason: str):
+def test_an_unreadable_file_is_reported(tmp_path: Path, text: str | bytes | None, reason: str):
     path = tmp_path / "config.json"
     if text is not None:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -46,7 +46,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, text: str | bytes | None, re
     assert reason in problem.message
 
 
-def test_a_folder_is_no_file(tmp_path: Path):
+def test_a_folder_is_rejected_as_a_file(tmp_path: Path):
     _, (problem,) = read_shape(tmp_path)
     assert "Is a directory" in problem.message
 
@@ -72,7 +72,7 @@ def test_devices_and_pipes_are_not_opened(tmp_path: Path, read: Callable[[Path],
         assert "it is no regular file" in read(path)
 
 
-def test_no_more_is_read_than_is_reported(tmp_path: Path) -> None:
+def test_at_most_the_given_number_of_bytes_is_read(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_text("12345")
     assert read_regular_file(path, most=5) == "12345"

@@ -1,4 +1,4 @@
-"""Prices and sums, computed by hand."""
+"""Prices and totals, computed by hand."""
 
 from datetime import date
 from decimal import Decimal
@@ -30,7 +30,7 @@ def lines_of(example: str, table: PriceTable) -> dict[tuple[str, str], CostLine]
     return {(line.owner, line.what): line for line in cost.lines}
 
 
-def test_sum_of_the_launch_post_by_hand():
+def test_the_cost_of_the_launch_post_is_the_one_computed_by_hand():
     """One controller at 1 $, four workers at 10 $, a gateway and four endpoints, 4,800 GB at 0.146 $ a month."""
     table = PriceTable.of(
         [
@@ -48,7 +48,7 @@ def test_sum_of_the_launch_post_by_hand():
     assert (cost.unpriced, cost.of_another_region, cost.unverified) == ((), (), ())
 
 
-def test_what_comes_and_goes_costs_from_nothing_to_all():
+def test_dynamic_and_spot_nodes_cost_from_zero_to_the_maximum():
     lines = lines_of("parallelcluster-full", PriceTable.of([price("c6i.8xlarge", "2")]))
     cpu = lines["small/cpu", "c6i.8xlarge"]
     assert (cpu.hourly_minimum, cpu.hourly_maximum) == (0, 40)
@@ -66,8 +66,8 @@ def test_what_comes_and_goes_costs_from_nothing_to_all():
         ("count: 1\n    max: 3\n    hosts: managed-instances", ""),
     ],
 )
-def test_a_second_host_at_first_is_named(others: str, note: str):
-    """ECS starts two from none: where one is enough and the group may have two."""
+def test_a_second_host_at_the_start_is_in_the_note(others: str, note: str):
+    """ECS starts two hosts from zero, even if one is enough, if the group can have two."""
     example = (ROOT / "examples" / "inference-inf2.yaml").read_text(encoding="utf-8")
     example = example.replace("s3://my-models/tanuki-8b", "{image: /models/tanuki-8b}").replace(
         "count: 2 ", f"{others} "
@@ -112,7 +112,7 @@ def test_endpoints_are_counted_per_endpoint_and_az(zones: str, without: str, not
     assert (line.what, line.note, line.maximum) == ("interface endpoints", note, count)
 
 
-def test_what_was_paid_before_costs_nothing_more():
+def test_reservations_cost_nothing_additional():
     lines = lines_of("parallelcluster-full", PriceTable.of([price("p5.48xlarge", "55")]))
     assert lines["train/block", "p5.48xlarge"].hourly_maximum == 0
     assert "capacity block" in lines["train/block", "p5.48xlarge"].note
@@ -126,7 +126,7 @@ def test_unknown_prices_are_reported_and_never_zero():
     assert all(line.hourly_maximum is None for line in cost.lines)
 
 
-def test_a_price_of_another_region_is_in_and_says_so():
+def test_a_price_of_another_region_is_used_with_a_note():
     here, there = price("trn1.32xlarge", "20"), price("trn1.32xlarge", "10", region="us-east-1")
     assert PriceTable.of([there]).find(("ec2",), "trn1.32xlarge", "us-west-2") == there
     assert PriceTable.of([there, here]).find(("ec2",), "trn1.32xlarge", "us-west-2") == here
@@ -138,7 +138,7 @@ def test_a_price_of_another_region_is_in_and_says_so():
     assert FleetCost(region="us-west-2", lines=(line,)).of_another_region == (line,)
 
 
-def test_the_fitting_use_counts_before_any_other():
+def test_the_price_of_the_exact_use_has_priority():
     cluster = price("ml.p4d.24xlarge", "25.9", service="sagemaker-cluster")
     anything = price("ml.p4d.24xlarge", "25.2", service="sagemaker")
     table = PriceTable.of([anything, cluster])
@@ -146,7 +146,7 @@ def test_the_fitting_use_counts_before_any_other():
     assert table.find(("sagemaker-training", "sagemaker"), "ml.p4d.24xlarge", "us-west-2") == anything
 
 
-def test_shipped_prices_have_a_source_a_date_and_no_nought():
+def test_shipped_prices_have_a_source_and_a_date_and_are_not_zero():
     shipped = prices().prices.values()
     assert len(shipped) > 300
     assert hours_of_a_month() == 730
@@ -167,10 +167,10 @@ def test_shipped_prices_have_a_source_a_date_and_no_nought():
         ("m5.xlarge", "us-east-1", "0.192"),
     ],
 )
-def test_some_shipped_prices_of_ec2(item: str, region: str, usd: str):
+def test_shipped_prices_of_some_instances(item: str, region: str, usd: str):
     assert prices().prices["ec2", item, region].usd == Decimal(usd)
 
 
-def test_storage_that_exists_already_and_a_fleet_of_nothing_cost_nothing():
+def test_existing_storage_and_an_empty_fleet_cost_nothing():
     fleet = parse_fleet("fleet: x\nregion: us-west-2\nnetwork: none\n")
     assert cost_of(fleet, prices()).lines == ()

@@ -19,14 +19,14 @@ def machines(instance_type: str) -> Machines:
     )
 
 
-def test_a_trn1_node():
+def test_facts_of_a_trn1_node():
     facts = facts_of_machines(machines("ml.trn1.32xlarge"))
     assert facts is not None
     assert (facts.vcpus, facts.accelerators, facts.accelerator_gib) == (128, 16, 512)
     assert (facts.efa_interfaces, facts.efa_gbps) == (8, 800)
 
 
-def test_a_node_with_gpus_and_one_without():
+def test_facts_of_nodes_with_and_without_gpus():
     p5 = facts_of_machines(machines("ml.p5.48xlarge"))
     assert p5 is not None
     assert (p5.accelerators, p5.accelerator_gib, p5.efa_gbps) == (8, 640, 3200)
@@ -35,7 +35,7 @@ def test_a_node_with_gpus_and_one_without():
     assert (m5.accelerators, m5.accelerator_gib, m5.efa_gbps) == (0, None, None)
 
 
-def test_a_type_that_the_catalog_does_not_have():
+def test_a_type_that_the_catalog_does_not_have_is_unknown():
     assert facts_of_machines(machines("ml.trn9.xlarge")) is None
 
 
@@ -108,7 +108,7 @@ def test_machines_are_those_of_the_file(example: str):
     assert [(m.owner, str(m.service), m.instance_type, m.minimum, m.count) for m in found] == BY_HAND[example]
 
 
-def test_capacity_and_its_ids():
+def test_capacity_and_ids_of_reservations():
     pools = {m.owner: m for m in machines_of(load_fleet(ROOT / "examples" / "parallelcluster-full.yaml"))}
     assert (str(pools["train/gpu/p5"].capacity), pools["train/gpu/p5"].capacity_id) == (
         "reservation",
@@ -119,7 +119,7 @@ def test_capacity_and_its_ids():
         "cr-0123456789abcdef1",
     )
     assert str(pools["train/prepare"].capacity) == "spot"
-    assert pools["train/prepare"].availability_zone_ids == ()  # in subnets of its own
+    assert pools["train/prepare"].availability_zone_ids == ()  # in its own subnets
     (planned,) = [m for m in machines_of(load_fleet(ROOT / "examples" / "hyperpod-full.yaml")) if m.capacity_id]
     assert planned.owner == "train/trn1"
     assert planned.capacity_id == "arn:aws:sagemaker:us-west-2:111122223333:training-plan/my-plan"

@@ -1,4 +1,4 @@
-"""Networks to look at, one template each, and what reads templates."""
+"""Networks with one template each, and functions that read templates."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,7 +22,7 @@ _MADE: dict[str, Template] = {}
 def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
     """Returns the template of a network in AZ usw2-az4, or as configured: `endpoint_features`, and fields of the spec.
 
-    A network that several tests look at is made once.
+    A network that several tests use is synthesized once.
     """
 
     def made(**changes: Any) -> Template:
@@ -51,19 +51,19 @@ def all_of(template: Template, resource_type: str) -> dict[str, Resource]:
 
 
 def only(template: Template, resource_type: str) -> Resource:
-    """Return the one resource of a type."""
+    """Return the only resource of a type."""
     (resource,) = all_of(template, resource_type).values()
     return resource
 
 
 def named(template: Template, resource_type: str, part: str) -> Resource:
-    """Return the one resource of a type whose logical id has `part` in it."""
+    """Return the only resource of a type whose logical id contains `part`."""
     (resource,) = (found for name, found in all_of(template, resource_type).items() if part in name)
     return resource
 
 
 def id_of(template: Template, resource_type: str, part: str = "") -> str:
-    """Return the logical id of the one resource of a type that has `part` in it."""
+    """Return the logical id of the only resource of a type that contains `part`."""
     (name,) = (name for name in all_of(template, resource_type) if part in name)
     return name
 

@@ -1,4 +1,4 @@
-"""A network made elsewhere, by ids or by constructs."""
+"""An existing network, by ids or by constructs."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ GROUP = "sg-0123456789abcdef0"
 CLAIM = AddressClaim.for_instances(owner="train/workers", instance_types="ml.p5.48xlarge", count=40)
 
 
-def test_by_ids_nothing_is_made_and_nothing_is_looked_up(app: cdk.App, stack: cdk.Stack):
+def test_an_existing_network_by_ids_creates_nothing_and_looks_up_nothing(app: cdk.App, stack: cdk.Stack):
     network: Network = FleetNetwork.from_attributes(
         stack, "Network", ExistingNetworkSpec(vpc=VPC, subnets=SUBNETS, security_group=GROUP)
     )
@@ -39,12 +39,12 @@ def test_by_ids_nothing_is_made_and_nothing_is_looked_up(app: cdk.App, stack: cd
     assert "missing" not in json.loads((Path(assembly.directory) / "manifest.json").read_text())
 
 
-def test_there_is_no_warning(stack: cdk.Stack):
+def test_an_existing_network_has_no_warnings(stack: cdk.Stack):
     FleetNetwork.from_attributes(stack, "Network", ExistingNetworkSpec(vpc=VPC, subnets=SUBNETS, security_group=GROUP))
     assert Annotations.from_stack(stack).find_warning("*", Match.any_value()) == []
 
 
-def test_the_rules_of_a_given_group_are_left_alone(stack: cdk.Stack):
+def test_the_rules_of_a_given_group_are_not_changed(stack: cdk.Stack):
     network = FleetNetwork.from_attributes(
         stack, "Network", ExistingNetworkSpec(vpc=VPC, subnets=SUBNETS, security_group=GROUP)
     )
@@ -52,7 +52,7 @@ def test_the_rules_of_a_given_group_are_left_alone(stack: cdk.Stack):
     Template.from_stack(stack).resource_count_is("AWS::EC2::SecurityGroupIngress", 0)
 
 
-def test_without_a_group_one_for_efa_is_made_and_can_be_kept(stack: cdk.Stack):
+def test_without_a_group_one_for_efa_is_created_and_can_be_retained(stack: cdk.Stack):
     network = FleetNetwork.from_attributes(stack, "Network", ExistingNetworkSpec(vpc=VPC, subnets=SUBNETS))
     network.keep()
     template = Template.from_stack(stack)
@@ -63,7 +63,7 @@ def test_without_a_group_one_for_efa_is_made_and_can_be_kept(stack: cdk.Stack):
     template.resource_count_is("AWS::EC2::SecurityGroupEgress", 3)
 
 
-def test_by_constructs(stack: cdk.Stack):
+def test_an_existing_network_by_constructs(stack: cdk.Stack):
     made = FleetNetwork(stack, "Made", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     network: Network = FleetNetwork.from_attributes(
         stack,
@@ -93,7 +93,7 @@ def test_ids_and_constructs_can_be_mixed(stack: cdk.Stack):
     assert Annotations.from_stack(stack).find_warning("*", Match.any_value()) == []
 
 
-def test_everything_fits_into_a_subnet_of_unknown_size(app: cdk.App, stack: cdk.Stack):
+def test_a_subnet_of_unknown_size_is_not_checked(app: cdk.App, stack: cdk.Stack):
     network = FleetNetwork.from_attributes(
         stack, "Network", ExistingNetworkSpec(vpc=VPC, subnets=SUBNETS, security_group=GROUP)
     )
@@ -101,7 +101,7 @@ def test_everything_fits_into_a_subnet_of_unknown_size(app: cdk.App, stack: cdk.
     app.synth()
 
 
-def test_a_subnet_whose_size_is_reported_is_checked(stack: cdk.Stack):
+def test_a_subnet_of_known_size_is_checked(stack: cdk.Stack):
     network = FleetNetwork.from_attributes(
         stack,
         "Network",
@@ -114,7 +114,7 @@ def test_a_subnet_whose_size_is_reported_is_checked(stack: cdk.Stack):
     assert "use a subnet with a /21 or larger" in problem.remedy
 
 
-def test_a_stranger_among_the_azs(stack: cdk.Stack):
+def test_an_unknown_az_is_reported(stack: cdk.Stack):
     network = FleetNetwork.from_attributes(
         stack, "Network", ExistingNetworkSpec(vpc=VPC, subnets=SUBNETS, security_group=GROUP)
     )
@@ -122,7 +122,7 @@ def test_a_stranger_among_the_azs(stack: cdk.Stack):
         network.compute_subnet("usw2-az2")
 
 
-def test_ids_that_are_none_are_reported_together(stack: cdk.Stack):
+def test_invalid_ids_are_reported_together(stack: cdk.Stack):
     with pytest.raises(FleetError) as caught:
         FleetNetwork.from_attributes(stack, "Network", ExistingNetworkSpec(vpc="mine", subnets={"use1-az6": "yours"}))
     assert [(problem.code, problem.where) for problem in caught.value.problems] == [
@@ -139,7 +139,7 @@ def test_constructs_without_an_az_are_reported(stack: cdk.Stack):
         FleetNetwork.from_attributes(stack, "Network", ExistingNetworkSpec(vpc=made.vpc, subnets={}))
 
 
-def test_blocks_that_are_none_are_rejected_by_constructs_too(stack: cdk.Stack):
+def test_invalid_blocks_are_rejected_by_constructs_too(stack: cdk.Stack):
     vpc = ec2.Vpc(stack, "Vpc")
     subnets = {"usw2-az4": vpc.private_subnets[0]}
     with pytest.raises(FleetError) as error:

@@ -1,4 +1,4 @@
-"""What a network with a way out is made of."""
+"""Resources of a network with internet access."""
 
 import html
 import os
@@ -29,7 +29,7 @@ def cidrs(template: Template) -> dict[str, str]:
     return {name_of(subnet): subnet["Properties"]["CidrBlock"] for subnet in all_of(template, SUBNET).values()}
 
 
-def test_it_is_a_network(stack: cdk.Stack):
+def test_fleet_network_is_a_network(stack: cdk.Stack):
     made: Network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=TWO_ZONES))
     assert made.availability_zone_ids == tuple(TWO_ZONES)
     assert list(made.compute_subnets) == TWO_ZONES
@@ -50,7 +50,7 @@ def test_one_az_has_half_of_the_compute_block(make: Make):
     }
 
 
-def test_each_az_has_half_of_what_is_left_of_the_compute_block(make: Make):
+def test_each_az_has_half_of_the_rest_of_the_compute_block(make: Make):
     found = cidrs(make(availability_zone_ids=[*TWO_ZONES, "usw2-az2"], compute_cidr="100.64.0.0/16"))
     assert [found[f"Test/Network/{zone}/compute"] for zone in (*TWO_ZONES, "usw2-az2")] == [
         "100.64.0.0/17",
@@ -59,7 +59,7 @@ def test_each_az_has_half_of_what_is_left_of_the_compute_block(make: Make):
     ]
 
 
-def test_one_more_az_moves_no_private_or_public_subnet_and_renames_nothing(app: cdk.App):
+def test_an_additional_az_changes_no_private_or_public_subnet_and_no_logical_id(app: cdk.App):
     stacks = [cdk.Stack(app, name) for name in ("One", "Two")]
     for stack, zones in zip(stacks, (TWO_ZONES[:1], TWO_ZONES), strict=True):
         FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=zones))
@@ -75,7 +75,7 @@ def test_one_more_az_moves_no_private_or_public_subnet_and_renames_nothing(app: 
     assert one.items() <= two.items()
 
 
-def test_compute_subnets_wait_for_their_block(make: Make):
+def test_compute_subnets_depend_on_their_block(make: Make):
     template = make(availability_zone_ids=TWO_ZONES)
     block = id_of(template, "AWS::EC2::VPCCidrBlock")
     assert only(template, "AWS::EC2::VPCCidrBlock")["Properties"]["CidrBlock"] == "10.1.0.0/16"
@@ -84,14 +84,14 @@ def test_compute_subnets_wait_for_their_block(make: Make):
     assert all("Compute" in name for name in waiting)
 
 
-def test_dns_names_are_on(make: Make):
+def test_dns_names_are_enabled(make: Make):
     vpc = only(make(), "AWS::EC2::VPC")["Properties"]
     assert vpc["EnableDnsHostnames"] is True
     assert vpc["EnableDnsSupport"] is True
 
 
 @pytest.mark.parametrize("resource_type", ["AWS::EC2::NatGateway", "AWS::EC2::EIP", "AWS::EC2::Route"])
-def test_what_needs_the_internet_gateway_waits_for_its_attachment(make: Make, resource_type: str):
+def test_resources_that_use_the_internet_gateway_depend_on_its_attachment(make: Make, resource_type: str):
     template = make()
     attachment = id_of(template, "AWS::EC2::VPCGatewayAttachment")
     found = all_of(template, resource_type).values()
@@ -114,14 +114,14 @@ def test_each_az_has_its_own_nat_gateway_and_route(make: Make):
         assert route["RouteTableId"] == {"Ref": id_of(template, "AWS::EC2::RouteTable", zone)}
 
 
-def test_a_shared_nat_gateway_is_in_the_first_az_and_serves_all(make: Make):
+def test_a_shared_nat_gateway_is_in_the_first_az_and_used_by_all(make: Make):
     template = make(availability_zone_ids=TWO_ZONES, internet=InternetAccess.SHARED_NAT)
     gateway = id_of(template, "AWS::EC2::NatGateway", "usw2az4")
     routes = [route for route in properties(template, "AWS::EC2::Route") if "NatGatewayId" in route]
     assert [route["NatGatewayId"] for route in routes] == [{"Ref": gateway}] * 2
 
 
-def test_private_and_compute_subnets_share_a_table_and_only_public_ones_see_the_gateway(make: Make):
+def test_private_and_compute_subnets_share_a_route_table_and_only_public_subnets_use_the_internet_gateway(make: Make):
     template = make()
     tables = {
         one["SubnetId"]["Ref"]: one["RouteTableId"]["Ref"]
@@ -133,7 +133,7 @@ def test_private_and_compute_subnets_share_a_table_and_only_public_ones_see_the_
     assert open_route["RouteTableId"] == {"Ref": public}
 
 
-def test_s3_is_reached_from_every_inner_table(make: Make):
+def test_every_private_route_table_has_the_s3_endpoint(make: Make):
     template = make(availability_zone_ids=TWO_ZONES)
     (gateway,) = (one for one in properties(template, "AWS::EC2::VPCEndpoint") if one["VpcEndpointType"] == "Gateway")
     assert gateway["ServiceName"] == "com.amazonaws.us-west-2.s3"
@@ -142,7 +142,7 @@ def test_s3_is_reached_from_every_inner_table(make: Make):
     assert len(inner) == 2
 
 
-def test_the_vpc_is_known_to_the_cdks_own_constructs(stack: cdk.Stack):
+def test_constructs_of_the_cdk_can_select_subnets_of_the_vpc(stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=TWO_ZONES))
     groups = {
         name: len(network.vpc.select_subnets(subnet_group_name=name).subnet_ids)
@@ -153,7 +153,7 @@ def test_the_vpc_is_known_to_the_cdks_own_constructs(stack: cdk.Stack):
     assert stack.resolve(chosen) == [stack.resolve(network.compute_subnet(zone).subnet_id) for zone in TWO_ZONES]
 
 
-def test_the_compute_subnet_of_an_az_and_of_none_and_of_a_stranger(stack: cdk.Stack):
+def test_the_compute_subnet_of_an_az_of_no_az_and_of_an_unknown_az(stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=TWO_ZONES))
     first, second = (stack.resolve(network.compute_subnet(zone).subnet_id) for zone in TWO_ZONES)
     assert stack.resolve(network.compute_subnet().subnet_id) == first != second
@@ -164,7 +164,7 @@ def test_the_compute_subnet_of_an_az_and_of_none_and_of_a_stranger(stack: cdk.St
     assert caught.value.subject == "Test/Network"
 
 
-def test_all_mistakes_are_raised_together_before_anything_is_made(stack: cdk.Stack):
+def test_all_errors_are_reported_together_before_anything_is_created(stack: cdk.Stack):
     with pytest.raises(FleetError) as caught:
         FleetNetwork(
             stack, "Network", NetworkSpec(availability_zone_ids=["use1-az6"], cidr="8.8.0.0/16", flow_log_days=4)
@@ -178,8 +178,8 @@ def test_all_mistakes_are_raised_together_before_anything_is_made(stack: cdk.Sta
     assert stack.node.try_find_child("Network") is None
 
 
-def test_values_that_are_tokens_pass(app: cdk.App):
-    """In a stack of no known region, with parameters for the blocks and an AZ."""
+def test_values_can_be_tokens(app: cdk.App):
+    """In a stack without a region, with parameters for the blocks and an AZ."""
     stack = cdk.Stack(app, "Agnostic")
     blocks = [cdk.CfnParameter(stack, name, default=f"10.{name[-1]}.0.0/16") for name in ("Cidr0", "Cidr1")]
     zone = cdk.CfnParameter(stack, "Zone")
@@ -200,7 +200,7 @@ def test_values_that_are_tokens_pass(app: cdk.App):
     assert named(template, SUBNET, "Az1Compute")["Properties"]["AvailabilityZoneId"] == {"Ref": "Zone"}
 
 
-def test_a_cluster_can_wait_for_the_way_out(stack: cdk.Stack):
+def test_a_cluster_can_depend_on_internet_access(stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     waiting = cdk.CfnResource(stack, "Cluster", type="AWS::SageMaker::Cluster")
     waiting.node.add_dependency(network.connectivity)
@@ -209,7 +209,7 @@ def test_a_cluster_can_wait_for_the_way_out(stack: cdk.Stack):
     assert needed <= set(only(template, "AWS::SageMaker::Cluster")["DependsOn"])
 
 
-def test_others_can_be_let_in_through_connections(stack: cdk.Stack):
+def test_connections_allow_other_resources(stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     database = ec2.SecurityGroup(stack, "Database", vpc=network.vpc, allow_all_outbound=False)
     database.connections.allow_from(network, ec2.Port.tcp(3306))
@@ -231,12 +231,12 @@ def kept(template: Template) -> set[str]:
     }
 
 
-def test_only_the_audit_trail_is_kept_by_default(stack: cdk.Stack):
+def test_only_flow_logs_are_retained_by_default(stack: cdk.Stack):
     FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     assert kept(Template.from_stack(stack)) == {"NetworkFlowLogsLogGroup"}
 
 
-def test_keep_keeps_what_a_file_system_is_in_however_often_it_is_called(stack: cdk.Stack):
+def test_keep_retains_the_resources_that_a_file_system_depends_on_and_can_be_called_again(stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     network.keep()
     network.keep()
@@ -252,7 +252,7 @@ def test_keep_keeps_what_a_file_system_is_in_however_often_it_is_called(stack: c
     }
 
 
-def test_a_description_has_only_what_ec2_takes() -> None:
+def test_a_description_has_only_characters_that_ec2_accepts() -> None:
     model = botocore.session.get_session().get_service_model("ec2")
     shape = model.shape_for("UserIdGroupPair")
     assert isinstance(shape, StructureShape)

@@ -1,4 +1,4 @@
-"""The numbers on the network's page are those that the code gives, and its examples run."""
+"""The numbers on the network's page are those of the code, and its examples run."""
 
 import inspect
 
@@ -67,13 +67,13 @@ def test_generated_parts_are_up_to_date():
 
 
 @pytest.mark.parametrize("block", examples(PAGE.read_text()))
-def test_examples_run(stack: cdk.Stack, block: str):
+def test_the_examples_run(stack: cdk.Stack, block: str):
     vpc = ec2.Vpc.from_vpc_attributes(stack, "Vpc", vpc_id="vpc-01234567", availability_zones=["us-west-2a"])
     file_system = cdk.CfnResource(stack, "FileSystem", type="AWS::FSx::FileSystem")
     exec(block, {"self": stack, "vpc": vpc, "file_system": file_system, "FleetNetwork": FleetNetwork})
 
 
-def test_every_parameter_is_on_the_page():
+def test_every_parameter_is_documented_on_the_page():
     parameters = [
         name for name in inspect.signature(FleetNetwork.__init__).parameters if name not in ("self", "scope", "id")
     ]

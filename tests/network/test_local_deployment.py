@@ -1,4 +1,4 @@
-"""Networks deployed to a local emulation, read back through the EC2 API, and destroyed."""
+"""Networks deployed to the AWS emulator, read with the EC2 API, and deleted."""
 
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -20,7 +20,7 @@ from tools.synth_environment import cdk_context
 
 @pytest.fixture(scope="module")
 def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An open network that a file system is in, so to speak, and a closed one."""
+    """An open network that is retained as for a file system, and a closed network."""
     out = tmp_path_factory.mktemp("networks") / "cdk.out"
     app = cdk.App(context=cdk_context(), outdir=str(out))
     env = cdk.Environment(account="123456789012", region="us-west-2")
@@ -74,7 +74,7 @@ def test_nodes_reach_the_internet_through_the_nat_gateway_of_their_own_az(aws: L
     assert sorted(nat_zone.values()) == sorted(TWO_ZONES)
 
 
-def test_members_of_the_group_exchange_everything_both_ways(aws: LocalAws):
+def test_members_of_the_group_allow_all_traffic_both_ways(aws: LocalAws):
     ec2 = aws.client("ec2")
     for cidr in ("10.0.0.0/16", "10.8.0.0/16"):
         groups = ec2.describe_security_groups(Filters=of_vpc(vpc_of(ec2, cidr)))["SecurityGroups"]
@@ -89,7 +89,7 @@ def test_members_of_the_group_exchange_everything_both_ways(aws: LocalAws):
             assert peers == [group["GroupId"]]
 
 
-def test_the_closed_network_has_endpoints_and_no_way_out(aws: LocalAws):
+def test_the_closed_network_has_endpoints_and_no_internet_access(aws: LocalAws):
     ec2 = aws.client("ec2")
     vpc_id = vpc_of(ec2, "10.8.0.0/16")
     tables = ec2.describe_route_tables(Filters=of_vpc(vpc_id))["RouteTables"]
@@ -101,8 +101,8 @@ def test_the_closed_network_has_endpoints_and_no_way_out(aws: LocalAws):
     assert not any(gateway["Attachments"][0]["VpcId"] == vpc_id for gateway in attached)
 
 
-def test_destroying_leaves_what_was_to_be_kept_and_nothing_else(aws: LocalAws, assembly: Path):
-    """Runs last: it takes the networks away."""
+def test_only_retained_resources_remain_after_deletion(aws: LocalAws, assembly: Path):
+    """Runs last: it deletes the networks."""
     ec2 = aws.client("ec2")
     vpc_id = vpc_of(ec2, "10.0.0.0/16")
     aws.destroy(assembly)
@@ -146,7 +146,7 @@ KINDS: dict[str, Callable[[cdk.Stack], object]] = {
 
 @pytest.fixture
 def networks(app: cdk.App) -> list[str]:
-    """Names of stacks with a network of each kind, in one app: checkers take their time to start."""
+    """Names of stacks with a network of each kind, in one app, because checkers start slowly."""
     for name, make in KINDS.items():
         make(cdk.Stack(app, name, env=ENVIRONMENT))
     return list(KINDS)

@@ -1,4 +1,4 @@
-"""All traffic among members, both ways, and no trap of the CDK's."""
+"""All traffic between members, both ways, and no side effects of the CDK."""
 
 from ipaddress import IPv4Network, collapse_addresses
 
@@ -21,7 +21,7 @@ def vpc(stack: cdk.Stack) -> ec2.IVpc:
 
 
 def test_self_ingress_and_self_egress_are_both_in_the_template(stack: cdk.Stack, vpc: ec2.IVpc):
-    """The guard: EFA does not work with one of them, and CloudFormation does not say so."""
+    """EFA does not work with only one of them, and CloudFormation does not report it."""
     EfaSecurityGroup(stack, "Group", vpc=vpc)
     template = Template.from_stack(stack)
     itself = {"Fn::GetAtt": [id_of(template, GROUP), "GroupId"]}
@@ -35,12 +35,12 @@ def test_self_ingress_and_self_egress_are_both_in_the_template(stack: cdk.Stack,
     ] == [("-1", itself, itself)]
 
 
-def test_it_has_a_name_in_the_console(stack: cdk.Stack, vpc: ec2.IVpc):
+def test_it_has_a_name_tag(stack: cdk.Stack, vpc: ec2.IVpc):
     EfaSecurityGroup(stack, "Group", vpc=vpc)
     assert name_of(only(Template.from_stack(stack), GROUP)) == "Test/Group"
 
 
-def test_members_reach_anywhere_unless_reported_otherwise(stack: cdk.Stack, vpc: ec2.IVpc):
+def test_by_default_members_can_connect_to_all_addresses(stack: cdk.Stack, vpc: ec2.IVpc):
     EfaSecurityGroup(stack, "Group", vpc=vpc)
     rules = [rule for rule in properties(Template.from_stack(stack), EGRESS) if "CidrIp" in rule]
     assert {rule["IpProtocol"] for rule in rules} == {"-1"}
@@ -50,15 +50,15 @@ def test_members_reach_anywhere_unless_reported_otherwise(stack: cdk.Stack, vpc:
     assert "0.0.0.0/0" not in [rule["CidrIp"] for rule in rules], "the first rule to a file system would take it away"
 
 
-def test_no_one_outside_is_let_in(stack: cdk.Stack, vpc: ec2.IVpc):
+def test_no_address_outside_is_allowed(stack: cdk.Stack, vpc: ec2.IVpc):
     EfaSecurityGroup(stack, "Group", vpc=vpc)
     template = Template.from_stack(stack)
     assert "SecurityGroupIngress" not in only(template, GROUP)["Properties"]
     assert not any("CidrIp" in rule for rule in properties(template, INGRESS))
 
 
-def test_rules_to_other_groups_are_not_swallowed(stack: cdk.Stack, vpc: ec2.IVpc):
-    """With the CDK's `allow_all_outbound=True` this egress rule would vanish."""
+def test_rules_to_other_groups_are_in_the_template(stack: cdk.Stack, vpc: ec2.IVpc):
+    """With the CDK's `allow_all_outbound=True` this egress rule would be missing."""
     group = EfaSecurityGroup(stack, "Group", vpc=vpc)
     other = ec2.SecurityGroup(stack, "Other", vpc=vpc, allow_all_outbound=False)
     group.connections.allow_to(other, ec2.Port.tcp(988))
@@ -66,7 +66,7 @@ def test_rules_to_other_groups_are_not_swallowed(stack: cdk.Stack, vpc: ec2.IVpc
     assert len(rules) == 1
 
 
-def test_a_file_system_waits_for_the_rules_and_for_nothing_else(stack: cdk.Stack, vpc: ec2.IVpc):
+def test_a_file_system_depends_only_on_the_rules(stack: cdk.Stack, vpc: ec2.IVpc):
     group = EfaSecurityGroup(stack, "Group", vpc=vpc)
     group.add_ingress_rule(ec2.Peer.ipv4("10.0.0.0/16"), ec2.Port.tcp(22))
     waiting = cdk.CfnResource(stack, "FileSystem", type="AWS::FSx::FileSystem")

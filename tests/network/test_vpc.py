@@ -1,4 +1,4 @@
-"""Endpoints of both kinds of network, a network without internet, and flow logs: everything, for a set time."""
+"""Endpoints of both kinds of network, a network without internet access, and flow logs."""
 
 import aws_cdk as cdk
 import pytest
@@ -38,11 +38,11 @@ def interface_endpoints_in(template: Template) -> dict[str, Resource]:
         "AWS::EC2::Route",
     ],
 )
-def test_nothing_leads_out(closed: Template, resource_type: str):
+def test_a_closed_network_has_no_gateways(closed: Template, resource_type: str):
     assert all_of(closed, resource_type) == {}
 
 
-def test_there_are_no_public_subnets(closed: Template):
+def test_a_closed_network_has_no_public_subnets(closed: Template):
     assert sorted(name[:-8] for name in all_of(closed, "AWS::EC2::Subnet")) == [
         "Networkusw2az1ComputeSubnet",
         "Networkusw2az1PrivateSubnet",
@@ -56,14 +56,14 @@ def test_every_service_that_nodes_call_has_an_endpoint(closed: Template):
     assert len(interface_endpoints_in(closed)) >= 12
 
 
-def test_endpoints_answer_to_the_services_own_names_in_every_az(closed: Template):
+def test_endpoints_have_private_dns_names_in_every_az(closed: Template):
     private = [{"Ref": id_of(closed, "AWS::EC2::Subnet", f"{zone}PrivateSubnet")} for zone in ("usw2az4", "usw2az1")]
     for endpoint in interface_endpoints_in(closed).values():
         assert endpoint["PrivateDnsEnabled"] is True
         assert endpoint["SubnetIds"] == private
 
 
-def test_endpoints_take_https_from_the_vpc_and_open_no_connections(closed: Template):
+def test_endpoints_accept_https_from_the_vpc_and_open_no_connections(closed: Template):
     group_id = id_of(closed, "AWS::EC2::SecurityGroup", "EndpointsSecurityGroup")
     group = named(closed, "AWS::EC2::SecurityGroup", "EndpointsSecurityGroup")["Properties"]
     rules = [
@@ -84,11 +84,11 @@ def test_secrets_and_keys_are_for_principals_of_the_account_only(make: Make):
     for name in ("kms", "secretsmanager"):
         (statement,) = endpoints[name]["PolicyDocument"]["Statement"]
         assert statement["Condition"] == {"StringEquals": {"aws:PrincipalAccount": "111122223333"}}
-    # The service's agents on a node may call these by credentials that are not the account's.
+    # Agents of the service on a node may call these with credentials of another account.
     assert not any("PolicyDocument" in endpoints[name] for name in ("ssm", "ssmmessages", "logs", "ecr.api"))
 
 
-def test_nodes_may_call_https_only(closed: Template):
+def test_nodes_can_connect_only_with_https(closed: Template):
     group = named(closed, "AWS::EC2::SecurityGroup", "NetworkSecurityGroup")["Properties"]
     assert [(rule["IpProtocol"], rule["FromPort"], rule["CidrIp"]) for rule in group["SecurityGroupEgress"]] == [
         ("tcp", 443, "0.0.0.0/0")
@@ -108,12 +108,12 @@ def test_features_and_additional_endpoints_are_added(make: Make):
     }
 
 
-def test_s3_is_reached_without_internet(closed: Template):
+def test_s3_has_a_gateway_endpoint_without_internet_access(closed: Template):
     (gateway,) = (one for one in properties(closed, ENDPOINT) if one["VpcEndpointType"] == "Gateway")
     assert {table["Ref"] for table in gateway["RouteTableIds"]} == set(all_of(closed, "AWS::EC2::RouteTable"))
 
 
-def test_an_az_that_lacks_a_service_has_no_interface_of_its_endpoint(make: Make):
+def test_an_az_without_a_service_has_no_interface_of_its_endpoint(make: Make):
     gaps = {"usw2-az4": ["ec2messages"]}
     template = make(availability_zone_ids=TWO_ZONES, internet=InternetAccess.NONE, without_endpoints=gaps)
     subnets = {name: len(one["SubnetIds"]) for name, one in interface_endpoints_in(template).items()}
@@ -122,7 +122,7 @@ def test_an_az_that_lacks_a_service_has_no_interface_of_its_endpoint(make: Make)
     assert interface_endpoints_in(template)["ec2messages"]["SubnetIds"] == [other]
 
 
-def test_next_to_nat_an_endpoint_that_no_az_is_left_for_is_not_made(make: Make):
+def test_with_nat_an_endpoint_without_any_az_is_not_created(make: Make):
     template = make(without_endpoints={"usw2-az4": ["ec2messages"]})
     assert set(interface_endpoints_in(template)) == {"ssm", "ssmmessages", "logs"}
 
@@ -138,7 +138,7 @@ def test_all_traffic_of_the_vpc_is_logged_for_90_days(make: Make):
     assert group["DeletionPolicy"] == "RetainExceptOnCreate"
 
 
-def test_another_time_and_a_key_of_ones_own(stack: cdk.Stack):
+def test_another_retention_and_a_custom_key(stack: cdk.Stack):
     key = kms.Key(stack, "Key")
     FleetNetwork(
         stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"], flow_log_days=365), encryption_key=key
@@ -150,7 +150,7 @@ def test_another_time_and_a_key_of_ones_own(stack: cdk.Stack):
     }
 
 
-def test_the_role_is_for_this_accounts_flow_logs_and_writes_into_one_log_group(make: Make):
+def test_the_role_is_for_flow_logs_of_this_account_and_can_write_to_one_log_group(make: Make):
     template = make()
     (trust,) = only(template, "AWS::IAM::Role")["Properties"]["AssumeRolePolicyDocument"]["Statement"]
     assert trust["Principal"] == {"Service": "vpc-flow-logs.amazonaws.com"}
@@ -168,6 +168,6 @@ def test_the_role_is_for_this_accounts_flow_logs_and_writes_into_one_log_group(m
     ]
 
 
-def test_no_record_is_lost_before_the_role_may_write(make: Make):
+def test_the_flow_log_depends_on_its_permission(make: Make):
     template = make()
     assert only(template, "AWS::EC2::FlowLog")["DependsOn"] == [id_of(template, "AWS::IAM::ManagedPolicy")]

@@ -1,4 +1,4 @@
-"""Subnets for load balancers, and addresses that clusters and file systems set aside: what does not fit stops synth."""
+"""Subnets for load balancers, and addresses reserved by clusters and file systems, which must fit at synth."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def additional() -> dict[str, Any]:
     return resources(load_balancer_zone_ids=["usw2-az1"])
 
 
-def test_an_az_for_load_balancers_moves_nothing(additional: dict[str, Any]) -> None:
+def test_an_az_for_load_balancers_changes_no_other_resource(additional: dict[str, Any]) -> None:
     before = resources()
     assert {name: additional[name] for name in before} == before
     assert {name[:-8] for name in set(additional) - set(before)} == {
@@ -47,14 +47,14 @@ def test_an_az_for_load_balancers_moves_nothing(additional: dict[str, Any]) -> N
     }
 
 
-def test_another_az_with_nodes_does_not_move_it(additional: dict[str, Any]) -> None:
+def test_an_additional_az_with_nodes_does_not_change_it(additional: dict[str, Any]) -> None:
     after = resources(availability_zone_ids=[*ONE_ZONE, "usw2-az2"], load_balancer_zone_ids=["usw2-az1"])
     own = {name: found for name, found in additional.items() if "LoadBalancers" in name}
     assert own
     assert {name: after[name] for name in own} == own
 
 
-def test_it_is_in_its_az_and_is_led_out(additional: dict[str, Any]) -> None:
+def test_its_subnets_are_in_their_az(additional: dict[str, Any]) -> None:
     subnets = {name: one["Properties"] for name, one in additional.items() if one["Type"] == SUBNET}
     own = {name: one for name, one in subnets.items() if "LoadBalancers" in name}
     assert {one["AvailabilityZoneId"] for one in own.values()} == {"usw2-az1"}
@@ -63,7 +63,7 @@ def test_it_is_in_its_az_and_is_led_out(additional: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("public", [False, True])
-def test_one_subnet_an_az_is_given(stack: cdk.Stack, public: bool) -> None:
+def test_each_az_has_one_load_balancer_subnet(stack: cdk.Stack, public: bool) -> None:
     network = FleetNetwork(
         stack, "Network", NetworkSpec(availability_zone_ids=TWO_ZONES, load_balancer_zone_ids=["usw2-az2"])
     )
@@ -76,7 +76,7 @@ def test_one_subnet_an_az_is_given(stack: cdk.Stack, public: bool) -> None:
     ] * 3
 
 
-def test_a_closed_network_has_private_ones_alone(stack: cdk.Stack) -> None:
+def test_a_closed_network_has_only_private_load_balancer_subnets(stack: cdk.Stack) -> None:
     network = FleetNetwork(
         stack,
         "Network",
@@ -87,14 +87,14 @@ def test_a_closed_network_has_private_ones_alone(stack: cdk.Stack) -> None:
     assert network.cidrs == ("10.0.0.0/16", "10.1.0.0/16")
 
 
-def test_a_small_network_has_no_room(stack: cdk.Stack) -> None:
+def test_a_small_network_has_no_space_for_load_balancers(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ONE_ZONE, cidr="10.0.0.0/24"))
     with pytest.raises(FleetError) as raised:
         network.load_balancer_subnets(public=False)
     assert [problem.code for problem in raised.value.problems] == [Code.FRONT_SUBNET_SIZE]
 
 
-def test_an_existing_network_gives_what_it_was_reported(stack: cdk.Stack) -> None:
+def test_an_existing_network_has_the_given_subnets(stack: cdk.Stack) -> None:
     settings: dict[str, Any] = {
         "vpc": "vpc-0123456789abcdef0",
         "subnets": {"usw2-az4": "subnet-0123456789abcdef0"},
@@ -121,7 +121,7 @@ def test_an_existing_network_gives_what_it_was_reported(stack: cdk.Stack) -> Non
     assert whole.cidrs == ("10.20.0.0/16",)
 
 
-def test_of_a_vpc_of_constructs_the_block_is_known(stack: cdk.Stack) -> None:
+def test_the_block_of_a_vpc_construct_is_known(stack: cdk.Stack) -> None:
     made = FleetNetwork(stack, "Made", NetworkSpec(availability_zone_ids=ONE_ZONE))
     taken = FleetNetwork.from_attributes(
         stack, "Taken", ExistingNetworkSpec(vpc=made.vpc, subnets=made.compute_subnets)
@@ -135,7 +135,7 @@ def p5_nodes(count: int, owner: str = "train/workers", zone: str | None = None) 
     )
 
 
-def test_what_fits_gives_nothing_and_shows_in_the_plan(app: cdk.App, stack: cdk.Stack):
+def test_claims_that_fit_are_in_the_address_plan(app: cdk.App, stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     assert network.reserve_addresses([p5_nodes(4), AddressClaim.for_file_system(owner="fsx")]) == []
     (zone,) = network.address_plan.zones
@@ -153,7 +153,7 @@ def test_40_p5_nodes_in_a_24_are_reported_by_path_code_and_remedy(stack: cdk.Sta
     assert "a /20 or larger" in problem.remedy
 
 
-def test_clusters_that_fit_alone_but_not_together_are_reported(stack: cdk.Stack):
+def test_clusters_that_fit_alone_and_not_together_are_reported(stack: cdk.Stack):
     network = FleetNetwork(
         stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/23")
     )
@@ -194,7 +194,7 @@ def test_a_shared_nat_gateway_counts_once(stack: cdk.Stack):
     assert [zone.other_interfaces for zone in network.address_plan.zones] == [5, 4]
 
 
-def test_a_block_that_are_tokens_holds_everything(app: cdk.App, stack: cdk.Stack):
+def test_a_block_that_is_a_token_is_not_checked(app: cdk.App, stack: cdk.Stack):
     block = cdk.CfnParameter(stack, "Block").value_as_string
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"], compute_cidr=block))
     assert network.reserve_addresses([p5_nodes(100)]) == []

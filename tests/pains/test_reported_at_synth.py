@@ -1,4 +1,4 @@
-"""Pains that a fleet file shows before anything is deployed."""
+"""Common problems that the fleet file reports before anything is deployed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Every checker that a careful user would run, on a cluster with people, limits, a directory and sessions."""
+"""No checker finds anything in a cluster with users, limits, a directory and sessions."""
 
 from typing import Any
 

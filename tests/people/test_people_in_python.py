@@ -1,4 +1,4 @@
-"""People of clusters made in Python: what nodes are reported, what they may read, and what is rejected."""
+"""Users of clusters in Python: the node manifest, permissions, and invalid values."""
 
 import json
 from collections.abc import Mapping
@@ -144,7 +144,7 @@ def statements(made: Made, part: str) -> list[dict[str, Any]]:
     return [statement for listed in policies.values() for statement in listed]
 
 
-def test_nodes_of_hyperpod_may_read_the_readers_password_and_its_key_and_nothing_else(made: Made) -> None:
+def test_nodes_of_hyperpod_can_only_read_the_password_of_the_directory_and_use_its_key(made: Made) -> None:
     found = {one["Sid"]: one for one in statements(made, "TrainNodeRole") if one.get("Sid", "").startswith("Directory")}
     assert found["DirectorySecret"]["Action"] == "secretsmanager:GetSecretValue"
     assert found["DirectorySecret"]["Resource"] == SECRET
@@ -152,7 +152,7 @@ def test_nodes_of_hyperpod_may_read_the_readers_password_and_its_key_and_nothing
     assert found["DirectorySecretKey"]["Resource"] == KEY
 
 
-def test_parallelcluster_asks_the_directory_by_its_own_section(made: Made) -> None:
+def test_parallelcluster_has_its_own_section_for_the_directory(made: Made) -> None:
     assert made.parallelcluster.configuration["DirectoryService"] == {
         "DomainName": "corp.example.com",
         "DomainAddr": "ldaps://one.corp.example.com,ldaps://two.corp.example.com",
@@ -174,13 +174,13 @@ def test_parallelcluster_asks_the_directory_by_its_own_section(made: Made) -> No
     }
 
 
-def test_parallelcluster_enforces_limits_and_counts_what_they_are_of(made: Made) -> None:
+def test_parallelcluster_enforces_limits_and_tracks_their_resources(made: Made) -> None:
     settings = made.parallelcluster.configuration["Scheduling"]["SlurmSettings"]["CustomSlurmSettings"]
     assert {"AccountingStorageEnforce": "associations,limits"} in settings
     assert {"AccountingStorageTRES": "gres/gpu"} in settings
 
 
-def test_a_session_runs_as_the_user_in_the_roles_tag_and_by_this_document_alone(made: Made) -> None:
+def test_a_session_runs_as_the_user_in_the_tag_of_the_role_and_only_with_this_document(made: Made) -> None:
     (document,) = [body for body in made.template["Resources"].values() if body["Type"] == "AWS::SSM::Document"]
     content = document["Properties"]["Content"]
     assert (document["Properties"]["DocumentType"], content["sessionType"]) == ("Session", "Standard_Stream")
@@ -205,7 +205,7 @@ def test_a_session_runs_as_the_user_in_the_roles_tag_and_by_this_document_alone(
     ("user", "remedy"),
     [("adda", "write 'ada'"), ("root", "who can become root"), ("Ada", "a name of `users`")],
 )
-def test_a_session_as_no_one_is_rejected(made: Made, user: str, remedy: str) -> None:
+def test_a_session_as_an_unknown_user_is_rejected(made: Made, user: str, remedy: str) -> None:
     role = iam.Role(made.stack, f"As-{user}", assumed_by=PRINCIPAL)
     batch = ParallelCluster.from_cluster_name(made.stack, f"Old-{user}", "train-12345678")
     with pytest.raises(FleetError, match="LF1219") as error:
@@ -221,7 +221,7 @@ def _known(made: Made, users: tuple[str, ...]) -> Any:
     return ClusterGrants(made.stack, made.hyperpod, users=users)
 
 
-def test_a_role_has_one_user_and_one_from_elsewhere_cannot_be_tagged(made: Made) -> None:
+def test_a_role_has_one_user_and_an_imported_role_cannot_be_tagged(made: Made) -> None:
     with pytest.raises(FleetError, match="already run as ada"):
         made.hyperpod.grants.session_as(made.ada, "bob", document=made.document)
     elsewhere = iam.Role.from_role_arn(made.stack, "Elsewhere", "arn:aws:iam::111122223333:role/people")
@@ -230,7 +230,7 @@ def test_a_role_has_one_user_and_one_from_elsewhere_cannot_be_tagged(made: Made)
 
 
 @pytest.mark.parametrize("times", [{"idle_timeout_minutes": 0}, {"idle_timeout_minutes": 61}, {"max_minutes": 1441}])
-def test_times_that_session_manager_does_not_take(made: Made, times: Any) -> None:
+def test_times_that_session_manager_rejects(made: Made, times: Any) -> None:
     with pytest.raises(FleetError, match="LF1220"):
         SessionDocument(made.stack, f"Doc{next(iter(times.values()))}", **times)
 
@@ -245,7 +245,7 @@ def test_clusters_on_one_file_system_cannot_contradict_each_other(made: Made) ->
     hyperpod(made.stack, "Apart", made.network, users=strangers)
 
 
-def test_everything_that_is_wrong_is_reported_by_the_construct_too(made: Made) -> None:
+def test_all_errors_are_reported_by_the_construct_too(made: Made) -> None:
     ldap = directory(cdk.Stack(), uris=["ldap://one.corp.example.com"], certificate=Path("missing.pem"), first_id=2000)
     with pytest.raises(FleetError) as error:
         hyperpod(
@@ -269,14 +269,14 @@ def test_everything_that_is_wrong_is_reported_by_the_construct_too(made: Made) -
 @pytest.mark.parametrize(
     "given", [5, "x", True, 1.5, b"x", object(), ("a",), {"a": "b"}, [1]], ids=lambda given: type(given).__name__
 )
-def test_sessions_reject_what_is_of_another_kind_in_words(made: Made, given: Any) -> None:
+def test_sessions_reject_values_of_another_class(made: Made, given: Any) -> None:
     word = repr(given)
     for name in ("log_group", "log_bucket", "log_prefix", "key", "max_minutes"):
         if (name, word) not in (("log_prefix", "'x'"), ("max_minutes", "5")):
             with pytest.raises(FleetError, match="LF1220"):
                 SessionDocument(made.stack, f"Doc-{name}-{type(given).__name__}", **{name: given})
     grants, role = made.hyperpod.grants, iam.Role(made.stack, f"Of-{type(given).__name__}", assumed_by=PRINCIPAL)
-    unknown: Any = "root" if word == "'x'" else given  # the directory may know x
+    unknown: Any = "root" if word == "'x'" else given  # x can be a user of the directory
     called: list[tuple[Any, Any, Any]] = [
         (given, "ada", made.document),
         (role, unknown, made.document),
@@ -295,7 +295,7 @@ def test_a_password_in_place_of_its_directory_is_not_repeated() -> None:
 
 
 @pytest.mark.parametrize(("attribute", "most"), [("max_jobs", 2147483647), ("fairshare", 2147483646)])
-def test_slurmdbd_keeps_no_larger_number(attribute: str, most: int) -> None:
+def test_numbers_above_the_maximum_of_slurmdbd_are_rejected(attribute: str, most: int) -> None:
     def found(number: int) -> list[str]:
         arguments: dict[str, Any] = {"name": "research", attribute: number}
         account = SlurmAccount(**arguments)
@@ -310,13 +310,13 @@ def test_resources_that_are_tokens_are_rejected() -> None:
     assert (problem.code.value, problem.path) == ("LF1208", ("slurm_accounts", 0, "grp_tres"))
 
 
-def test_an_account_below_one_that_is_a_token_is_written_all_the_same() -> None:
+def test_an_account_can_have_a_token_as_its_parent() -> None:
     above = cdk.Fn.import_value("account")
     rendered = render_people([SlurmAccount(name="research", parent=above)], None)
     assert rendered["slurm_accounts"]["tree"][0]["parent"] == above
 
 
-def test_nodes_read_what_is_written_for_them(tmp_path: Path) -> None:
+def test_nodes_read_the_rendered_manifest(tmp_path: Path) -> None:
     group = NodeGroup(name="head", role=NodeType.CONTROLLER, instance_types=["ml.m5.xlarge"])
     written = NodeManifest(
         fleet_name="people",
@@ -335,7 +335,7 @@ def test_nodes_read_what_is_written_for_them(tmp_path: Path) -> None:
     manifest = node_side.read(tmp_path)
     assert manifest.users[0].home == "/fsx/people/ada"
     assert manifest.slurm_accounts is not None
-    # The one above comes first: sacctmgr makes none below one that is not there.
+    # The parent comes first: sacctmgr rejects an account with a missing parent.
     assert [(account.name, account.parent) for account in manifest.slurm_accounts.tree] == [
         ("lab", "root"),
         ("research", "lab"),

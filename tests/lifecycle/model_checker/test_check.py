@@ -1,4 +1,4 @@
-"""The check of a model: what it says of which folder, in Lambda's form and in a container's."""
+"""The check of a model: its findings for a folder, in the function and in the container."""
 
 import ast
 import inspect
@@ -20,7 +20,7 @@ def test_an_exported_model_is_as_requested(tmp_path: Path):
     assert findings(REQUESTED, put(tmp_path, neuron_config=OPTIMUM)) == []
 
 
-def test_the_note_of_an_export_comes_before_optimum_neurons_file(tmp_path: Path):
+def test_the_marker_of_an_export_has_priority_over_the_file_of_optimum_neuron(tmp_path: Path):
     files = put(tmp_path, marker=MARKER, neuron_config={**OPTIMUM, "batch_size": 99})
     assert findings(REQUESTED, files) == []
 
@@ -63,7 +63,7 @@ def test_what_is_compiled_for_trn1_runs_on_inf2_and_the_other_way_round(
     assert found == []
 
 
-def test_a_compiler_that_is_unknown_is_not_compared(tmp_path: Path):
+def test_an_unknown_compiler_is_not_compared(tmp_path: Path):
     assert (
         findings({**REQUESTED, "compiler": None}, put(tmp_path, neuron_config={**OPTIMUM, "neuronxcc_version": "1"}))
         == []
@@ -71,13 +71,13 @@ def test_a_compiler_that_is_unknown_is_not_compared(tmp_path: Path):
 
 
 @pytest.mark.parametrize("path", ["gone", "."])
-def test_nothing_there(tmp_path: Path, path: str):
+def test_a_missing_folder_is_reported(tmp_path: Path, path: str):
     (line,) = findings(REQUESTED, Folder(str(tmp_path / path)))
     assert line.startswith("model-missing: ")
     assert "is empty or does not exist" in line
 
 
-def test_a_plain_checkpoint_is_reported_and_passes_if_that_is_set(tmp_path: Path):
+def test_a_plain_checkpoint_is_reported_unless_the_model_is_set_as_plain(tmp_path: Path):
     files = put(tmp_path, compiled=False)
     (line,) = findings(REQUESTED, files)
     assert line.startswith(f"model-not-compiled: {tmp_path} has no neuron_config.json")
@@ -89,7 +89,7 @@ def test_sizes_of_a_model_that_is_set_as_plain_are_not_compared(tmp_path: Path):
     assert findings(requested, put(tmp_path, neuron_config=OPTIMUM)) == []
 
 
-def test_an_export_of_an_older_optimum_neuron_is_none(tmp_path: Path):
+def test_an_export_of_an_older_optimum_neuron_is_reported(tmp_path: Path):
     neuron = {"num_cores": 2, "batch_size": 1, "sequence_length": 4096, "compiler_version": "2.15.128.0"}
     files = put(tmp_path, compiled=False, config={"neuron": neuron})
     found = findings(REQUESTED, files)
@@ -97,14 +97,14 @@ def test_an_export_of_an_older_optimum_neuron_is_none(tmp_path: Path):
     assert "has no model.pt" in found[0]
 
 
-def test_an_export_by_id_that_left_its_weights_on_the_hub(tmp_path: Path):
+def test_an_export_without_its_weights_is_reported(tmp_path: Path):
     put(tmp_path, neuron_config=OPTIMUM)
     (tmp_path / "checkpoint/weights/tp0_sharded_checkpoint.safetensors").unlink()
     (line,) = findings(REQUESTED, Folder(str(tmp_path)))
     assert line.startswith(f"model-without-weights: {tmp_path} has no weights")
 
 
-def test_weights_in_one_piece_are_too_much_for_a_small_host(tmp_path: Path):
+def test_weights_in_one_file_are_too_large_for_a_small_host(tmp_path: Path):
     files = put(tmp_path, neuron_config=OPTIMUM)
     (tmp_path / "checkpoint/weights/tp0_sharded_checkpoint.safetensors").rename(tmp_path / "model.safetensors")
     (line,) = findings(REQUESTED, files)
@@ -112,7 +112,7 @@ def test_weights_in_one_piece_are_too_much_for_a_small_host(tmp_path: Path):
     assert findings({**REQUESTED, "shards_needed": False}, files) == []
 
 
-def test_the_folder_above_the_model(tmp_path: Path):
+def test_a_model_in_a_subfolder_is_reported(tmp_path: Path):
     put(tmp_path / "tanuki-8b", neuron_config=OPTIMUM)
     found = findings({**REQUESTED, "compiled": False}, Folder(str(tmp_path)))
     assert [line.split(":")[0] for line in found] == ["model-missing"]
@@ -120,14 +120,14 @@ def test_the_folder_above_the_model(tmp_path: Path):
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "\xff", "[" * 100_000])
-def test_a_file_that_cannot_be_read(tmp_path: Path, text: str):
+def test_an_unreadable_file_is_reported(tmp_path: Path, text: str):
     files = put(tmp_path, neuron_config=OPTIMUM)
     (tmp_path / "neuron_config.json").write_bytes(text.encode("latin-1"))
     (line,) = findings(REQUESTED, files)
     assert line.startswith(f"model-unreadable: {tmp_path} has a file that cannot be read: neuron_config.json")
 
 
-def test_other_servers_keep_what_they_compile_in_their_own_way(tmp_path: Path):
+def test_compiled_files_of_other_servers_are_not_checked(tmp_path: Path):
     requested = {**REQUESTED, "layout": "other"}
     assert findings(requested, put(tmp_path, compiled=False)) == []
     nested = {"neuron_config": {"tp_degree": 8, "batch_size": 4, "seq_len": 4096}}
@@ -143,7 +143,7 @@ def test_the_container_prints_the_result_and_exits_with_it(tmp_path: Path, capsy
     assert capsys.readouterr().out.startswith("model-mismatch: ")
 
 
-def test_it_runs_as_one_text_without_anything_installed(tmp_path: Path):
+def test_it_runs_as_one_text_without_installed_packages(tmp_path: Path):
     put(tmp_path, neuron_config=OPTIMUM)
     source = Path(inspect.getfile(check)).read_text()
     requested = {**REQUESTED, "tensor_parallel": 1}
@@ -153,7 +153,7 @@ def test_it_runs_as_one_text_without_anything_installed(tmp_path: Path):
     assert ended.stdout.startswith("model-mismatch: ")
 
 
-def test_it_is_python_3_9_and_short_enough_for_a_task_definition():
+def test_it_is_valid_python_3_9_and_short_enough_for_a_task_definition():
     source = Path(inspect.getfile(check)).read_text()
     ast.parse(source, feature_version=(3, 9))
     assert "from __future__ import annotations" in source

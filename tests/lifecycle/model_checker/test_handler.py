@@ -1,4 +1,4 @@
-"""The function that looks at models, against moto's S3 and a CloudFormation that listens on this machine."""
+"""The function that checks models, with moto's S3 and a stand-in for CloudFormation."""
 
 import json
 import time
@@ -20,7 +20,7 @@ BUCKET, PREFIX = "my-models", "tanuki-8b"
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[S3Client]:
-    """One for all: no test changes what another looks at."""
+    """One for all tests: no test changes the objects of another."""
     monkeypatch = pytest.MonkeyPatch()
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
         monkeypatch.setenv(name, "testing")
@@ -35,7 +35,7 @@ def s3() -> Iterator[S3Client]:
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What CloudFormation was reported."""
+    """The responses to CloudFormation."""
     received: list[Any] = []
 
     def send(event: dict[str, Any], answer: Any) -> None:
@@ -46,7 +46,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def _stubbed(monkeypatch: pytest.MonkeyPatch, client: Any) -> list[float]:
-    """Let the function talk to `client`, and return what it waits for in place of waiting."""
+    """Make the function use `client`, and return a list of its waits, which do not take time."""
     waited: list[float] = []
 
     def made(*_: object, **__: object) -> Any:
@@ -58,7 +58,7 @@ def _stubbed(monkeypatch: pytest.MonkeyPatch, client: Any) -> list[float]:
 
 
 @pytest.mark.parametrize("kind", ["Create", "Update"])
-def test_a_model_as_requested_is_answered_with_its_place(s3: S3Client, answers: list[Any], kind: str):
+def test_a_valid_model_is_answered_with_its_location(s3: S3Client, answers: list[Any], kind: str):
     handler(_event(kind), None)
     (answer,) = answers
     assert answer.failure is None
@@ -85,7 +85,7 @@ def test_an_update_keeps_its_id(s3: S3Client, answers: list[Any]):
     ],
     ids=["next to it", "mismatch", "no bucket", "no JSON", "no bucket named"],
 )
-def test_a_rejection_reports_why(s3: S3Client, answers: list[Any], properties: dict[str, Any], words: str):
+def test_a_failure_has_a_reason(s3: S3Client, answers: list[Any], properties: dict[str, Any], words: str):
     handler(_event("Create", **properties), None)
     (answer,) = answers
     assert answer.failure is not None
@@ -105,12 +105,12 @@ def test_the_whole_bucket_can_be_the_model(s3: S3Client, answers: list[Any]):
     assert (answers[0].failure, answers[0].data) == (None, {"Place": "s3://whole"})
 
 
-def test_deletion_looks_at_nothing(answers: list[Any]):
+def test_deletion_checks_nothing(answers: list[Any]):
     handler({**_event("Delete"), "PhysicalResourceId": "as-it-was"}, None)
     assert (answers[0].failure, answers[0].physical_id) == (None, "as-it-was")
 
 
-def test_a_policy_that_is_still_on_its_way_is_waited_for(monkeypatch: pytest.MonkeyPatch, answers: list[Any]):
+def test_the_function_waits_until_the_policy_is_in_effect(monkeypatch: pytest.MonkeyPatch, answers: list[Any]):
     client = boto3.client("s3", region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
     waited = _stubbed(monkeypatch, client)
     with Stubber(client) as stub:
@@ -123,7 +123,7 @@ def test_a_policy_that_is_still_on_its_way_is_waited_for(monkeypatch: pytest.Mon
     assert answers[0].failure.startswith("model-missing")
 
 
-def test_access_that_stays_denied_is_reported_with_what_to_look_at(monkeypatch: pytest.MonkeyPatch, answers: list[Any]):
+def test_access_that_stays_denied_is_reported_with_a_hint(monkeypatch: pytest.MonkeyPatch, answers: list[Any]):
     client = boto3.client("s3", region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
     waited = _stubbed(monkeypatch, client)
     with Stubber(client) as stub:

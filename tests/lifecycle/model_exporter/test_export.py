@@ -1,4 +1,4 @@
-"""The export, with optimum-neuron's command line and the Hub replaced by stand-ins that write what the real ones do."""
+"""The export, with stand-ins for optimum-neuron's command and for the Hub that write the same files."""
 
 import inspect
 import json
@@ -37,7 +37,7 @@ def work(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_is_exported_is_noted_and_passes_the_check(work: Path):
+def test_an_export_has_a_marker_and_passes_the_check(work: Path):
     ended = _run(work)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert _reported_to_optimum(work) == [
@@ -69,21 +69,21 @@ def test_the_marker_has_the_actual_settings_and_not_the_requested_ones(work: Pat
     assert "compiled for batches of 1, and the server requires 4" in line
 
 
-def test_small_files_that_the_export_leaves_out_are_copied_and_weights_are_not(work: Path):
+def test_small_files_that_the_export_omits_are_copied_and_weights_are_not(work: Path):
     _run(work)
     made = {path.relative_to(work / "model").as_posix() for path in (work / "model").rglob("*") if path.is_file()}
     assert "chat_template.jinja" in made
     assert not {"model.safetensors", "model.safetensors.index.json"} & made
 
 
-def test_a_failed_export_leaves_no_note(work: Path):
+def test_a_failed_export_writes_no_marker(work: Path):
     ended = _run(work, fails=True)
     assert ended.returncode == 1
     assert "export-failed: optimum-cli ended with 1" in ended.stdout
     assert not (work / "model").exists()
 
 
-def test_a_checkpoint_of_the_hub_is_fetched_into_a_folder_first(work: Path):
+def test_a_checkpoint_of_the_hub_is_downloaded_to_a_folder_first(work: Path):
     (work / "huggingface_hub.py").write_text(
         "import json\n"
         "def snapshot_download(repo_id, *, revision, local_dir, allow_patterns):\n"

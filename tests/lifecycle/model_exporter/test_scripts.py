@@ -33,7 +33,7 @@ def test_shellcheck_finds_nothing(name: str):
         ("pytorch_model.bin", "--recursive --no-progress"),
     ],
 )
-def test_fetching_takes_the_weights_once(tmp_path: Path, listed: str, options: str):
+def test_weights_are_downloaded_once(tmp_path: Path, listed: str, options: str):
     folder = tmp_path / "checkpoint"
     ended, calls = _run(tmp_path, "fetch.sh", listed=listed, fetched=f'touch "{folder}/config.json"')
     assert ended.returncode == 0, ended.stderr
@@ -46,7 +46,7 @@ def test_a_folder_without_a_model_is_reported(tmp_path: Path):
     assert ended.stderr.startswith("export-source-missing: s3://b/raw has no config.json")
 
 
-def test_the_note_goes_first_and_comes_last(tmp_path: Path):
+def test_the_marker_is_deleted_first_and_written_last(tmp_path: Path):
     ended, calls = _run(tmp_path, "publish.sh")
     assert ended.stdout == "export-done: s3://b/tanuki-8b\n"
     assert calls == [
@@ -56,7 +56,7 @@ def test_the_note_goes_first_and_comes_last(tmp_path: Path):
     ]
 
 
-def test_a_failed_upload_leaves_no_note(tmp_path: Path):
+def test_a_failed_upload_writes_no_marker(tmp_path: Path):
     ended, calls = _run(tmp_path, "publish.sh", fetched="exit 1")
     assert ended.returncode == 1
     assert [call.split()[1] for call in calls] == ["rm", "cp"]
