@@ -40,12 +40,12 @@ def test_there_are_steps() -> None:
 
 
 @one_step
-def test_a_step_is_called_as_its_file(step: Step) -> None:
+def test_a_step_has_the_name_of_its_file(step: Step) -> None:
     assert source(step).is_file()
 
 
 @one_step
-def test_its_functions_are_apply_and_verify_of_its_own_file(step: Step) -> None:
+def test_its_functions_are_those_of_its_file(step: Step) -> None:
     for name in ("apply", "verify"):
         function = getattr(step, name)
         assert function.__name__ == f"_{name}"
@@ -53,7 +53,7 @@ def test_its_functions_are_apply_and_verify_of_its_own_file(step: Step) -> None:
 
 
 @one_step
-def test_it_says_for_whom_and_what_is_so_afterwards(step: Step) -> None:
+def test_it_declares_its_roles_and_its_summary(step: Step) -> None:
     assert step.roles
     assert step.roles <= EVERY_ROLE
     assert step.hooks
@@ -64,19 +64,19 @@ def test_it_says_for_whom_and_what_is_so_afterwards(step: Step) -> None:
 
 
 @one_step
-def test_it_ends_in_time(step: Step) -> None:
+def test_its_timeout_is_in_range(step: Step) -> None:
     assert 0 < step.timeout <= LONGEST.get(step.name, 1800)
     assert 0 <= step.retries <= 5
 
 
 @one_step
-def test_one_that_installs_ends_after_the_package_manager_has_said_why_it_cannot(step: Step) -> None:
+def test_a_step_that_installs_has_more_time_than_the_package_manager(step: Step) -> None:
     if re.search(r"\binstall\(node", source(step).read_text()):
         assert step.timeout > LOCK_SECONDS + INSTALL_SECONDS
 
 
 @one_step
-def test_what_it_waits_for_is_a_step(step: Step) -> None:
+def test_its_needs_are_steps(step: Step) -> None:
     assert {*step.needs, *step.after} <= STEPS.keys()
     assert step.name not in {*step.needs, *step.after}
     assert not {*step.needs} & {*step.after}, "what is needed is waited for anyway"
@@ -84,14 +84,14 @@ def test_what_it_waits_for_is_a_step(step: Step) -> None:
 
 
 @one_step
-def test_a_stranger_reads_it_at_one_go(step: Step) -> None:
+def test_its_file_is_short(step: Step) -> None:
     text = source(step).read_text()
     assert len(text.splitlines()) < 150
     assert ast.get_docstring(ast.parse(text))
 
 
 @one_step
-def test_its_verify_changes_nothing_by_name(step: Step) -> None:
+def test_its_verify_calls_no_changing_method(step: Step) -> None:
     """`verify` calls none of the host's changing methods. What it calls in other modules, the steps' own tests show."""
     changing = {"write", "remove", "folder", "link"}
     called = {
@@ -115,7 +115,7 @@ def test_steps_fit_together_for_each_role_in_each_hook(role: str, hook: str) -> 
 
 
 @pytest.mark.parametrize("role", [COMPUTE, LOGIN])
-def test_no_job_starts_before_the_people_of_a_directory_are_known(role: str) -> None:
+def test_no_job_starts_before_directory_users_exist(role: str) -> None:
     """Where the fleet has a directory and no users of its own, nothing is left of the step `users` and its needs."""
     without_users = graph.build(
         STEPS, role, ON_CREATE, not_needed=lambda step: "no users" if step.name == "users" else None
@@ -123,7 +123,7 @@ def test_no_job_starts_before_the_people_of_a_directory_are_known(role: str) -> 
     assert "directory" in without_users.needs["slurmd"]
 
 
-def test_a_circle_would_be_found() -> None:
+def test_a_cycle_is_detected() -> None:
     first = next(iter(STEPS.values()))
     step = Step("a", first.summary, EVERY_ROLE, first.apply, first.verify, after=("b",))
     other = Step("b", first.summary, EVERY_ROLE, first.apply, first.verify, needs=("a",))
@@ -132,26 +132,26 @@ def test_a_circle_would_be_found() -> None:
 
 
 @pytest.mark.parametrize(("role", "hook"), HOOKS)
-def test_skipping_any_one_step_leaves_a_plan(role: str, hook: str) -> None:
+def test_each_single_step_can_be_skipped(role: str, hook: str) -> None:
     for name in STEPS:
         assert name not in graph.build(STEPS, role, hook, [name]).steps
 
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "steps").glob("*.py")), ids=lambda path: path.name)
-def test_no_step_knows_an_address_of_the_internet(path: Path) -> None:
+def test_no_step_contains_an_internet_address(path: Path) -> None:
     """A node in a closed network does all that another does: what is fetched is named in the manifest alone."""
     assert urls(path) == []
 
 
 @one_module
-def test_no_module_fetches_from_an_address_of_its_own(path: Path) -> None:
+def test_no_module_contains_a_download_address(path: Path) -> None:
     """Outside comments, only the machine itself, AWS's link-local services and the region's S3 are named."""
     allowed = ("http://169.254.169.", "http://127.0.0.1", "http://localhost", "http://[fd00:ec2::", "https://s3.")
     of_region = {"https://"} if PROGRAM in path.parents else set[str]()
     assert [url for url in urls(path) if not url.startswith(allowed) and url not in of_region] == []
 
 
-def test_addresses_are_found(tmp_path: Path) -> None:
+def test_addresses_are_detected(tmp_path: Path) -> None:
     (tmp_path / "step.py").write_text(
         '"""See https://doc."""\n# https://comment\nx = f"get {1} from https://example.com"\n'
     )

@@ -18,7 +18,7 @@ COUNTING = f"count(node, 'applied'); {APPLY}"
 WAITING = "count(node, 'begun'); wait_for('end', lambda: node.host.read('/go'), seconds=60, code=Code.COMMAND)"
 
 
-def test_what_was_done_is_verified_and_not_applied_again(worker: Node) -> None:
+def test_completed_steps_are_verified_and_not_applied_again(worker: Node) -> None:
     worker.publish(step_files={"one": step("one", apply=COUNTING), "two": step("two", apply=COUNTING)})
     worker.run()
     ended = worker.run()
@@ -26,7 +26,7 @@ def test_what_was_done_is_verified_and_not_applied_again(worker: Node) -> None:
     assert (by_name(ended)["one"]["changes"], by_name(ended)["one"]["repaired"]) == ([], False)
 
 
-def test_what_is_not_so_any_more_is_repaired(worker: Node) -> None:
+def test_a_completed_step_that_no_longer_verifies_is_repaired(worker: Node) -> None:
     worker.publish(step_files={"one": step("one", apply=COUNTING), "two": step("two", apply=COUNTING)})
     worker.run()
     (worker.root / "made/one").unlink()
@@ -37,7 +37,7 @@ def test_what_is_not_so_any_more_is_repaired(worker: Node) -> None:
     assert "must be applied again: /made/one is not as it should be" in ended.out
 
 
-def test_what_failed_is_applied_again_and_what_was_done_before_is_not(worker: Node) -> None:
+def test_failed_steps_are_applied_again_and_completed_ones_are_not(worker: Node) -> None:
     broken = "count(node, 'applied'); wait_for('go', lambda: node.host.read('/go'), seconds=0, code=Code.COMMAND)"
     files = {"one": step("one", apply=COUNTING), "two": step("two", apply=broken, verify="pass", needs=("one",))}
     worker.publish(step_files=files)
@@ -48,7 +48,7 @@ def test_what_failed_is_applied_again_and_what_was_done_before_is_not(worker: No
 
 
 @pytest.mark.parametrize("whom", ["runner", "all"])
-def test_a_run_that_is_killed_leaves_nothing_running_and_the_next_goes_on(worker: Node, whom: str) -> None:
+def test_a_killed_run_leaves_no_process_and_the_next_run_continues(worker: Node, whom: str) -> None:
     worker.publish(
         step_files={
             "one": step("one", apply=COUNTING),
@@ -72,7 +72,7 @@ def test_a_run_that_is_killed_leaves_nothing_running_and_the_next_goes_on(worker
     assert state(worker)["steps"]["two"]["state"] == "done"
 
 
-def test_what_a_killed_runs_step_had_started_dies_too(worker: Node, tmp_path: Path) -> None:
+def test_children_of_a_killed_runs_step_end_too(worker: Node, tmp_path: Path) -> None:
     shell = f"echo $$ >{tmp_path}/pid; while :; do read -t 1 <> <(:) || :; done"
     worker.publish(step_files={"one": step("one", apply=f"subprocess.run(['bash', '-c', {shell!r}])")})
     process = worker.start(stdout=subprocess.DEVNULL)
@@ -82,7 +82,7 @@ def test_what_a_killed_runs_step_had_started_dies_too(worker: Node, tmp_path: Pa
     assert is_gone(int((tmp_path / "pid").read_text()))
 
 
-def test_a_second_run_is_refused_and_leaves_the_first_its_report(worker: Node) -> None:
+def test_a_second_run_is_rejected_and_keeps_the_report_of_the_first(worker: Node) -> None:
     worker.publish(step_files={"one": step("one", apply=WAITING, verify="pass")})
     first = worker.start(stdout=subprocess.DEVNULL)
     wait_until(lambda: (worker.root / "begun.one").exists())
@@ -108,7 +108,7 @@ def test_a_second_run_takes_over_when_the_first_ends_in_time(worker: Node) -> No
     "broken",
     ["", "{", "[]", "null", "7", '{"version": 1}', '{"version": 1, "bundle": "x", "boot": "", "steps": {"one": 7}}'],
 )
-def test_a_state_that_cannot_be_understood_is_set_aside(worker: Node, broken: str) -> None:
+def test_an_invalid_state_file_is_renamed(worker: Node, broken: str) -> None:
     worker.publish(step_files={"one": step("one", apply=COUNTING)})
     worker.run()
     (states(worker) / "state.json").write_text(broken)
@@ -118,7 +118,7 @@ def test_a_state_that_cannot_be_understood_is_set_aside(worker: Node, broken: st
     assert (states(worker) / "state.json.broken").read_text() == broken
 
 
-def test_a_state_that_was_cut_off_anywhere_keeps_no_run_from_its_end(worker: Node) -> None:
+def test_a_truncated_state_file_does_not_prevent_a_run(worker: Node) -> None:
     worker.publish(step_files={"one": step("one")})
     worker.run()
     whole = (states(worker) / "state.json").read_bytes()
@@ -157,7 +157,7 @@ def test_a_reboot_applies_everything(worker: Node, what: str) -> None:
         ("lib/llm-fleet/state.json.new", "LFN35"),
     ],
 )
-def test_a_disk_that_is_full_is_reported_and_never_green(worker: Node, place: str, code: str) -> None:
+def test_a_full_disk_is_reported_as_a_failure(worker: Node, place: str, code: str) -> None:
     worker.publish(step_files={"one": step("one")})
     path = worker.root / "var" / place
     path.parent.mkdir(parents=True)
@@ -172,7 +172,7 @@ def test_a_disk_that_is_full_is_reported_and_never_green(worker: Node, place: st
 
 
 @pytest.mark.parametrize("also", [(), ("report.json.new",), ("report.json.new", "llm-fleet.log")])
-def test_a_full_disk_below_screen_and_report_leaves_no_earlier_ok(worker: Node, also: tuple[str, ...]) -> None:
+def test_a_full_disk_of_log_and_report_leaves_no_earlier_success(worker: Node, also: tuple[str, ...]) -> None:
     """HyperPod's file with the scripts' output is on the same disk as their own log: if it is full, both fail."""
     worker.publish(step_files={"one": step("one")})
     assert worker.run().report["code"] == "OK"
@@ -187,14 +187,14 @@ def test_a_full_disk_below_screen_and_report_leaves_no_earlier_ok(worker: Node, 
 @pytest.mark.parametrize(
     ("arguments", "code"), [(["--list"], "OK"), (["--dry-run"], "OK"), (["--only", "nothing-such"], "LFN23")]
 )
-def test_a_report_goes_when_another_run_begins(worker: Node, arguments: list[str], code: str | None) -> None:
+def test_a_report_is_removed_at_the_start_of_the_next_run(worker: Node, arguments: list[str], code: str | None) -> None:
     worker.publish(step_files={"one": step("one")})
     worker.run()
     worker.run("on_init_complete.sh", *arguments)
     assert worker.report().get("code") == code
 
 
-def test_a_package_that_does_not_even_load_leaves_no_earlier_ok(worker: Node) -> None:
+def test_a_package_that_cannot_be_loaded_leaves_no_earlier_success(worker: Node) -> None:
     worker.publish(step_files={"one": step("one")})
     worker.run()
     (worker.bundle / "llm_fleet_node/start.py").write_text("this is no Python\n")
@@ -202,9 +202,7 @@ def test_a_package_that_does_not_even_load_leaves_no_earlier_ok(worker: Node) ->
     assert worker.report() == {}
 
 
-def test_what_is_sent_of_a_run_whose_report_the_disk_did_not_take(
-    worker: Node, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_that_cannot_be_written_is_still_sent(worker: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
 
     def attempt(_: Start) -> None:

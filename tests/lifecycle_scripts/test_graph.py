@@ -30,7 +30,7 @@ def test_order_and_waves() -> None:
     assert made.with_needs(["c"]) == {"a", "b", "c"}
 
 
-def test_a_step_that_another_role_or_hook_takes_counts_as_done() -> None:
+def test_a_step_of_another_role_or_hook_counts_as_done() -> None:
     made = graph(
         a_step("a", roles=frozenset({"Login"})), a_step("b", "a"), a_step("c", "b", hooks=frozenset({"OnInitComplete"}))
     )
@@ -39,14 +39,14 @@ def test_a_step_that_another_role_or_hook_takes_counts_as_done() -> None:
     assert made.skipped == {"a": "not for the role Compute", "c": "not in OnCreate"}
 
 
-def test_what_is_unwanted_or_not_needed_counts_as_done() -> None:
+def test_skipped_and_unneeded_steps_count_as_done() -> None:
     steps = {step.name: step for step in (a_step("a"), a_step("b"), a_step("c", "a b"))}
     made = build(steps, "Compute", "OnCreate", ["a"], lambda step: "no disk" if step.name == "b" else None)
     assert list(made.steps) == ["c"]
     assert made.skipped == {"a": "skipped in fleet.json", "b": "no disk"}
 
 
-def test_a_role_may_need_none_of_its_steps() -> None:
+def test_a_role_can_have_only_unneeded_steps() -> None:
     made = build({"a": a_step("a")}, "Compute", "OnCreate", (), lambda step: "nothing to do")
     assert (made.waves(), made.skipped) == ([], {"a": "nothing to do"})
 
@@ -64,19 +64,19 @@ def test_a_role_may_need_none_of_its_steps() -> None:
         ([], [], "LFN21", "the role Compute has no steps in OnCreate"),
     ],
 )
-def test_no_graph(steps: list[Step], unwanted: list[str], code: str, cause: str) -> None:
+def test_invalid_graphs(steps: list[Step], unwanted: list[str], code: str, cause: str) -> None:
     with pytest.raises(Failure) as caught:
         graph(*steps, unwanted=unwanted)
     assert (caught.value.code.code, cause in caught.value.cause) == (code, True), caught.value
 
 
-def test_a_circle_of_steps_that_the_node_does_not_take_does_not_matter() -> None:
+def test_a_cycle_of_steps_of_other_nodes_is_ignored() -> None:
     login = frozenset({"Login"})
     made = graph(a_step("a"), a_step("b", "c", roles=login), a_step("c", "b", roles=login))
     assert list(made.steps) == ["a"]
 
 
-def test_the_slowest_path_is_the_row_that_the_end_waited_for() -> None:
+def test_the_slowest_path_is_the_critical_path() -> None:
     made = graph(a_step("a"), a_step("b"), a_step("c", "a b"), a_step("d", "a"), a_step("e"))
     ends = {"a": 2.0, "b": 3.0, "c": 9.0, "d": 8.0, "e": 7.0}
     outcomes = {name: Outcome(made.steps[name], ended=end) for name, end in ends.items()}

@@ -11,7 +11,7 @@ from tests.lifecycle_scripts import programs
 from tests.lifecycle_scripts.step_node import program
 
 
-def test_what_a_process_said_that_is_gone_is_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_an_ended_process_reads_as_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(*_: object, **__: object) -> str:
         raise ProcessLookupError(3, "No such process")  # as /proc answers when it ends between opening and reading
 
@@ -19,7 +19,7 @@ def test_what_a_process_said_that_is_gone_is_nothing(tmp_path: Path, monkeypatch
     assert Host(tmp_path).read("/proc/4711/stat") is None
 
 
-def test_a_text_that_is_no_utf8_is_written_back_as_it_was(tmp_path: Path) -> None:
+def test_text_that_is_not_utf8_is_kept_unchanged(tmp_path: Path) -> None:
     host = Host(tmp_path)
     (tmp_path / "passwd").write_bytes(b"jos\xe9:x:1000:\n")
     text = host.read("/passwd")
@@ -30,7 +30,7 @@ def test_a_text_that_is_no_utf8_is_written_back_as_it_was(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("ending", "seconds"), [("exit 3", 60), ("read <><(:)", 0.5)])
-def test_a_secret_is_not_reported_by_a_command_that_fails(tmp_path: Path, ending: str, seconds: float) -> None:
+def test_a_failed_command_does_not_show_a_secret(tmp_path: Path, ending: str, seconds: float) -> None:
     teller = tmp_path / "usr/bin/teller"
     teller.parent.mkdir(parents=True)
     teller.write_text(f"#!/bin/bash\necho s3cr3t\necho why >&2\n{ending}\n")
@@ -53,7 +53,7 @@ def test_a_secret_is_not_reported_by_a_command_that_fails(tmp_path: Path, ending
         "os.environ.clear(); sys.path.clear(); print(sys.argv)",
     ],
 )
-def test_a_program_of_a_node_does_without_a_process_what_it_does_in_one(
+def test_a_node_program_has_the_same_result_with_and_without_a_process(
     tmp_path: Path, body: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(tmp_path, "prog", body)
@@ -78,7 +78,7 @@ def killed_before_replacing(root: Path) -> None:
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
 
 
-def test_the_next_writer_takes_it_away(tmp_path: Path):
+def test_the_next_writer_removes_the_leftover_file(tmp_path: Path):
     killed_before_replacing(tmp_path)
     (draft,) = (tmp_path / "etc").iterdir()
     assert draft.name.startswith(".conf.draft-")
@@ -86,7 +86,7 @@ def test_the_next_writer_takes_it_away(tmp_path: Path):
     assert {path.name: path.read_text() for path in (tmp_path / "etc").iterdir()} == {"conf": "whole"}
 
 
-def test_the_draft_of_a_writer_that_lives_is_left(tmp_path: Path):
+def test_the_temporary_file_of_a_running_writer_is_kept(tmp_path: Path):
     other = tmp_path / "etc" / ".conf.draft-1"
     other.parent.mkdir()
     other.write_text("other content")

@@ -18,7 +18,7 @@ OTHER = "10.1.0.200"
 NODE_INFO = {"instance_group_name": "trn", "node_type": "compute", "ip_address": FIRST, "cluster_name": "train"}
 
 
-def test_all_addresses_are_found_but_loopback_and_broadcast(node: Node) -> None:
+def test_all_addresses_except_loopback_and_broadcast_are_found(node: Node) -> None:
     assert local_addresses(node.root / "proc/net/fib_trie") == set(OWN_ADDRESSES)
 
 
@@ -27,18 +27,18 @@ def test_this_machines_own_table_can_be_read() -> None:
 
 
 @pytest.mark.parametrize("address", OWN_ADDRESSES)
-def test_any_address_of_the_node_will_do(node: Node, address: str) -> None:
+def test_any_address_of_the_node_is_enough(node: Node, address: str) -> None:
     node.has("resource_config.json", resource_config({"head": ["10.1.0.5"], "trn": [OTHER, address]}))
     found = _identify(node)
     assert (found.group.name, found.instance_id, found.instance_name) == ("trn", "i-trn2", "trn-2")
 
 
-def test_the_controller_is_known_by_its_address_alone(node: Node) -> None:
+def test_the_controller_is_identified_by_its_address(node: Node) -> None:
     node.has("resource_config.json", resource_config({"head": None, "trn": None}, controller=FIRST))
     assert _identify(node).group.role == "Controller"
 
 
-def test_the_controllers_address_is_among_the_instances_where_no_block_reports_it(node: Node) -> None:
+def test_without_a_slurm_block_the_controllers_address_is_that_of_its_instance(node: Node) -> None:
     node.has("resource_config.json", resource_config({"head": ["10.1.0.9"], "trn": [FIRST]}, controller=None))
     assert _identify(node).controllers == ("10.1.0.9",)
     node.has("resource_config.json", resource_config({"head": ["10.1.0.9"], "trn": [FIRST]}))
@@ -51,7 +51,7 @@ def test_null_instances_and_a_type_of_one_group_leave_one_group(node: Node) -> N
     assert _identify(node).group.name == "trn"
 
 
-def test_a_stale_list_is_passed_over_when_others_know(node: Node) -> None:
+def test_a_stale_list_is_ignored_if_other_sources_are_enough(node: Node) -> None:
     node.has("resource_config.json", resource_config({"trn": [OTHER]}))
     node.has("nodeinfo.json", NODE_INFO)
     found = _identify(node)
@@ -64,13 +64,13 @@ def test_node_info_alone_is_enough(node: Node) -> None:
     assert _identify(node).group.name == "trn"
 
 
-def test_node_info_left_over_in_an_image_is_passed_over(node: Node) -> None:
+def test_leftover_node_info_of_an_image_is_ignored(node: Node) -> None:
     node.has("nodeinfo.json", NODE_INFO | {"ip_address": OTHER, "instance_group_name": "entry"})
     node.has("resource_config.json", resource_config({"trn": [FIRST]}))
     assert _identify(node).group.name == "trn"
 
 
-def test_any_cluster_will_do_where_its_name_is_generated(node: Node) -> None:
+def test_a_generated_cluster_name_matches_any_cluster(node: Node) -> None:
     node.publish(cluster=None)
     node.has("resource_config.json", resource_config({"trn": [FIRST]}, cluster="train-x7k2"))
     assert _identify(node).group.name == "trn"
@@ -85,7 +85,7 @@ def test_any_cluster_will_do_where_its_name_is_generated(node: Node) -> None:
         {},
     ],
 )
-def test_provisioning_parameters_that_agree_or_say_nothing(node: Node, parameters: dict[str, Any]) -> None:
+def test_provisioning_parameters_that_do_not_contradict(node: Node, parameters: dict[str, Any]) -> None:
     node.has("provisioning_parameters.json", parameters)
     node.has("resource_config.json", resource_config({"trn": [FIRST]}))
     assert _identify(node).group.name == "trn"
@@ -138,7 +138,7 @@ MISLEADING: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("files", "code", "cause"), MISLEADING)
-def test_it_refuses_to_guess(node: Node, files: dict[str, Any], code: str, cause: str) -> None:
+def test_an_ambiguous_identity_is_reported(node: Node, files: dict[str, Any], code: str, cause: str) -> None:
     for name, content in files.items():
         node.has(name, content)
     with pytest.raises(Failure) as caught:
@@ -162,13 +162,13 @@ def test_a_type_that_contradicts_the_list_is_reported(node: Node) -> None:
     assert caught.value.code.code == "LFN13"
 
 
-def test_a_type_of_no_group_says_nothing(node: Node) -> None:
+def test_an_instance_type_of_no_group_is_ignored(node: Node) -> None:
     node.is_of_type("HVM domU")
     node.has("resource_config.json", resource_config({"trn": [FIRST]}))
     assert _identify(node).group.name == "trn"
 
 
-def test_without_an_address_no_one_is_believed(node: Node) -> None:
+def test_without_an_address_no_source_is_used(node: Node) -> None:
     (node.root / "proc/net/fib_trie").unlink()
     node.has("resource_config.json", resource_config({"trn": [FIRST]}, controller=None))
     node.has("nodeinfo.json", NODE_INFO)

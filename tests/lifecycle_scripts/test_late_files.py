@@ -27,7 +27,7 @@ LONG = {"LLM_FLEET_PLATFORM_DEADLINE": "30"}
         (json.dumps(resource_config({"trn": ["10.1.0.200"]})), "none of its 1 instances has an address of this node"),
     ],
 )
-def test_a_file_that_comes_right_late_is_waited_for(node: Node, first: str | None, waiting: str) -> None:
+def test_a_late_file_is_waited_for(node: Node, first: str | None, waiting: str) -> None:
     if first is not None:
         node.has("resource_config.json", first)
     process = node.start(stdout=subprocess.DEVNULL, env=LONG)
@@ -49,7 +49,7 @@ def test_a_file_that_comes_right_late_is_waited_for(node: Node, first: str | Non
         ({"resource_config.json": RIGHT, "nodeinfo.json": "{"}, "LFN10", "nodeinfo.json is not valid JSON"),
     ],
 )
-def test_a_file_that_stays_wrong_is_reported_when_the_time_is_over(
+def test_a_file_that_stays_invalid_is_reported_after_the_deadline(
     node: Node, files: dict[str, Any], code: str, cause: str
 ) -> None:
     for name, content in files.items():
@@ -68,7 +68,7 @@ def test_a_file_that_stays_wrong_is_reported_when_the_time_is_over(
         (resource_config({"trn": [OWN]}, controller=OWN_ADDRESSES[1]), "LFN13"),
     ],
 )
-def test_what_time_does_not_recover_is_reported_at_once(node: Node, config: dict[str, Any], code: str) -> None:
+def test_errors_that_waiting_cannot_fix_are_reported_immediately(node: Node, config: dict[str, Any], code: str) -> None:
     node.has("resource_config.json", config)
     began = time.monotonic()
     ended = node.run(**LONG)
@@ -76,7 +76,7 @@ def test_what_time_does_not_recover_is_reported_at_once(node: Node, config: dict
     assert time.monotonic() - began < 10
 
 
-def test_a_controllers_address_that_comes_late_is_waited_for(node: Node) -> None:
+def test_a_late_controller_address_is_waited_for(node: Node) -> None:
     """Slurm's configuration comes from there with OnCreate: a node that cannot know it yet does not fail for it."""
     node.publish(LifecycleHook.ON_CREATE)
     node.has("resource_config.json", resource_config({"head": None, "trn": [OWN]}, controller=None))
@@ -87,14 +87,14 @@ def test_a_controllers_address_that_comes_late_is_waited_for(node: Node) -> None
     assert process.wait(20) == 0
 
 
-def test_a_controllers_address_that_never_comes(node: Node) -> None:
+def test_a_missing_controller_address(node: Node) -> None:
     node.publish(LifecycleHook.ON_CREATE)
     node.has("resource_config.json", resource_config({"head": None, "trn": [OWN]}, controller=None))
     ended = node.run("on_create.sh", LLM_FLEET_PLATFORM_DEADLINE="0.5")
     assert "resource_config.json names no controller after 0.5 s; continuing" in ended.out
 
 
-def test_a_node_that_others_know_goes_on_without_the_list_but_not_before_its_time(node: Node) -> None:
+def test_an_identified_node_continues_without_the_list_after_the_deadline(node: Node) -> None:
     node.has("nodeinfo.json", NODE_INFO)
     began = time.monotonic()
     ended = node.run(LLM_FLEET_PLATFORM_DEADLINE="0.5")
@@ -103,7 +103,7 @@ def test_a_node_that_others_know_goes_on_without_the_list_but_not_before_its_tim
     assert "after 0.5 s; continuing with the other sources" in ended.out
 
 
-def test_a_node_that_others_know_does_not_wait_for_an_old_list(node: Node) -> None:
+def test_an_identified_node_does_not_wait_for_an_old_list(node: Node) -> None:
     node.has("nodeinfo.json", NODE_INFO)
     node.has("resource_config.json", resource_config({"trn": ["10.1.0.200"]}))
     began = time.monotonic()

@@ -9,7 +9,7 @@ import pytest
 from llm_fleet_node.log import NAME, Log
 
 
-def test_bytes_that_are_no_utf8_can_be_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_that_are_not_utf8_can_be_logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(screen, encoding="utf-8", errors="strict", write_through=True))
     log = Log(tmp_path, started=0.0)

@@ -52,7 +52,7 @@ def test_list_needs_no_node(node: Node) -> None:
     assert [[entry["name"] for entry in wave] for wave in waves] == [["base", "early", "head", "side"], ["top"]]
 
 
-def test_list_of_a_role_without_a_group_is_refused(node: Node) -> None:
+def test_list_of_a_role_without_a_group_is_rejected(node: Node) -> None:
     ended = node.run("on_create.sh", "--list", "--role", "Controller", "--group", "trn")
     assert (ended.code, "LFN08" in ended.err, "its groups are head (Controller)" in ended.err) == (1, True, True)
 
@@ -71,7 +71,7 @@ def test_dry_run_reports_what_would_be_applied_and_changes_nothing(worker: Node)
     assert not worker.logs.exists()
 
 
-def test_dry_run_of_a_node_that_is_right_ends_with_0(worker: Node) -> None:
+def test_dry_run_of_a_correct_node_ends_with_0(worker: Node) -> None:
     worker.publish(step_files=FILES, steps=SKIP)
     worker.run()
     before = tree(worker.root)
@@ -82,13 +82,13 @@ def test_dry_run_of_a_node_that_is_right_ends_with_0(worker: Node) -> None:
     assert tree(worker.root) == before
 
 
-def test_dry_run_of_some_steps_looks_at_what_they_need_too(worker: Node) -> None:
+def test_dry_run_of_some_steps_also_verifies_their_needs(worker: Node) -> None:
     worker.publish(step_files=FILES, steps=SKIP)
     ended = worker.run("on_init_complete.sh", "--dry-run", "--json", "--only", "top")
     assert [entry["name"] for entry in json.loads(ended.out)["steps"]] == ["base", "top"]
 
 
-def test_a_broken_bundle_is_reported_without_a_trace_on_disk(worker: Node) -> None:
+def test_an_invalid_bundle_is_reported_without_writing_files(worker: Node) -> None:
     (worker.bundle / "README.md").unlink()
     before = tree(worker.root)
     for mode in ("--list", "--dry-run"):

@@ -39,7 +39,7 @@ def test_a_failure_is_sent_as_report_metric_and_event(worker: Node, aws: Path) -
     assert sorted(path.name for path in copied.iterdir()) == ["llm-fleet.log", "report.json"]
 
 
-def test_a_failure_before_the_node_knows_itself_is_sent_too(node: Node, aws: Path) -> None:
+def test_a_failure_before_identification_is_sent_too(node: Node, aws: Path) -> None:
     node.publish(reports=REPORTS)
     assert run(node, aws).code == 1
     by_code = calls(aws)["cloudwatch"]["metric_data"][0]
@@ -52,7 +52,7 @@ def test_a_success_is_reported_without_metric_and_event(worker: Node, aws: Path)
     assert set(calls(aws)) == {"s3"}
 
 
-def test_what_jobs_do_not_need_may_fail_and_is_reported_as_degraded(worker: Node, aws: Path) -> None:
+def test_a_failed_step_that_jobs_do_not_need_is_reported_as_degraded(worker: Node, aws: Path) -> None:
     broken = step("broken", apply="fail(Code.METRICS_NOT_TAKEN, 'not published')", more='"is_for_jobs": False')
     worker.publish(step_files={"broken": broken}, reports=REPORTS)
     ended = run(worker, aws)
@@ -82,14 +82,14 @@ def test_the_metric_of_a_parallelcluster_keeps_its_name_when_the_hash_changes(
 
 
 @pytest.mark.parametrize("reports", [None, REPORTS | {"metric_namespace": None, "event_bus": None}])
-def test_only_what_the_manifest_asks_for_is_sent(worker: Node, aws: Path, reports: dict[str, Any] | None) -> None:
+def test_only_reports_in_the_manifest_are_sent(worker: Node, aws: Path, reports: dict[str, Any] | None) -> None:
     worker.publish(step_files=BROKEN, reports=reports)
     assert run(worker, aws).code == 1
     assert set(calls(aws)) == ({"s3"} if reports else set())
 
 
 @pytest.mark.parametrize("service", ["s3", "cloudwatch", "events"])
-def test_trouble_in_sending_is_a_line_and_no_more(worker: Node, aws: Path, service: str) -> None:
+def test_errors_while_sending_are_only_logged(worker: Node, aws: Path, service: str) -> None:
     worker.publish(step_files=BROKEN, reports=REPORTS)
     (aws / f"fail.{service}").write_text("AccessDenied")
     ended = run(worker, aws)
@@ -98,13 +98,13 @@ def test_trouble_in_sending_is_a_line_and_no_more(worker: Node, aws: Path, servi
     assert ended.out.count(": sent") == 2
 
 
-def test_an_event_that_is_refused_by_a_call_that_succeeds_is_reported(worker: Node, aws: Path) -> None:
+def test_a_rejected_event_of_a_successful_call_is_reported(worker: Node, aws: Path) -> None:
     worker.publish(step_files=BROKEN, reports=REPORTS)
     (aws / "refuse.events").touch()
     assert "event: not sent: " in run(worker, aws).out
 
 
-def test_what_hangs_is_given_up_and_the_rest_is_sent(worker: Node, aws: Path) -> None:
+def test_a_hanging_call_is_ended_and_the_others_are_sent(worker: Node, aws: Path) -> None:
     worker.publish(step_files=BROKEN, reports=REPORTS)
     (aws / "hang.s3").touch()
     began = time.monotonic()
@@ -114,7 +114,7 @@ def test_what_hangs_is_given_up_and_the_rest_is_sent(worker: Node, aws: Path) ->
     assert ended.out.count(": sent") == 2
 
 
-def test_a_node_without_the_command_says_so(worker: Node, tmp_path: Path) -> None:
+def test_a_node_without_the_aws_cli_logs_it(worker: Node, tmp_path: Path) -> None:
     for program in ("bash", "dirname"):
         (tmp_path / program).symlink_to(f"/usr/bin/{program}")
     worker.publish(step_files=BROKEN, reports=REPORTS)

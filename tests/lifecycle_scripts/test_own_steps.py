@@ -29,7 +29,7 @@ def own(name: str, script: str, **more: Any) -> dict[str, Any]:
     return {"skip": [], "own": [{"name": name, "script": script} | plain | more]}
 
 
-def test_a_bash_script_without_its_run_bit_is_applied_and_verified(worker: Node) -> None:
+def test_a_bash_script_without_execute_bit_is_applied_and_verified(worker: Node) -> None:
     files = {"base": step("base")}
     worker.publish(
         step_files=files, scripts={"own/license.sh": SHELL}, steps=own("license", "own/license.sh", needs=["base"])
@@ -44,7 +44,7 @@ def test_a_bash_script_without_its_run_bit_is_applied_and_verified(worker: Node)
 
 
 @pytest.mark.parametrize(("name", "first"), [("own.py", b""), ("own", b"#!/usr/bin/env -S python3 -I\n")])
-def test_other_scripts_are_run_by_their_name_or_their_first_line(worker: Node, name: str, first: bytes) -> None:
+def test_other_scripts_are_run_by_their_suffix_or_first_line(worker: Node, name: str, first: bytes) -> None:
     worker.publish(scripts={name: first + PYTHON}, steps=own("other", name))
     ended = worker.run()
     assert (ended.code, ended.err) == (0, "")
@@ -97,7 +97,7 @@ def test_a_script_of_another_role_is_not_run(worker: Node) -> None:
         (own("odd", "own.sh", needs=["odd"]), {"own.sh": b""}, "LFN25", "odd -> odd"),
     ],
 )
-def test_what_cannot_be_a_step(
+def test_invalid_custom_steps(
     worker: Node, steps: dict[str, Any], scripts: dict[str, bytes], code: str, cause: str
 ) -> None:
     worker.publish(scripts=scripts, steps=steps)
@@ -108,13 +108,13 @@ def test_what_cannot_be_a_step(
         assert "steps" not in ended.report
 
 
-def test_two_own_steps_of_one_name_are_refused(worker: Node) -> None:
+def test_two_custom_steps_of_one_name_are_rejected(worker: Node) -> None:
     twice = own("odd", "own.sh")
     worker.publish(scripts={"own.sh": b""}, steps={"skip": [], "own": twice["own"] * 2})
     assert worker.run().report["code"] == "LFN26"
 
 
-def test_a_step_to_skip_that_is_none_is_refused(worker: Node) -> None:
+def test_skipping_an_unknown_step_is_rejected(worker: Node) -> None:
     worker.publish(steps={"skip": ["nonesuch"], "own": []})
     ended = worker.run()
     assert (ended.code, ended.report["code"]) == (1, "LFN23")
@@ -122,14 +122,14 @@ def test_a_step_to_skip_that_is_none_is_refused(worker: Node) -> None:
 
 
 @pytest.mark.parametrize("text", ["STEP = ", "", "STEP = 7", "import nonesuch", step("whole")])
-def test_a_step_file_that_holds_none_is_reported(worker: Node, text: str) -> None:
+def test_a_file_without_a_step_is_reported(worker: Node, text: str) -> None:
     worker.publish(step_files={"broken": text})
     ended = worker.run()
     assert (ended.code, ended.report["code"]) == (1, "LFN37"), ended.err
     assert "broken" in ended.report["cause"]
 
 
-def test_a_step_that_cannot_say_whether_it_is_needed_is_reported(worker: Node) -> None:
+def test_an_error_in_the_skip_check_of_a_step_is_reported(worker: Node) -> None:
     worker.publish(step_files={"odd": step("odd", more="'skip': lambda node: node.nonesuch")})
     ended = worker.run()
     assert (ended.code, ended.report["code"]) == (1, "LFN37")

@@ -106,7 +106,7 @@ def bundles(node: Node) -> list[str]:
     return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
 
-def test_a_compute_node_fetches_the_bundle_once_and_runs_it(cluster: Node, aws: Path) -> None:
+def test_a_compute_node_downloads_the_bundle_once_and_runs_it(cluster: Node, aws: Path) -> None:
     is_a(cluster, COMPUTE, "trn-dy-trn1-7")
     for _ in range(2):
         ended = start(cluster, aws)
@@ -120,7 +120,7 @@ def test_a_compute_node_fetches_the_bundle_once_and_runs_it(cluster: Node, aws: 
 @pytest.mark.parametrize(
     ("partition", "region"), [("aws-us-gov", "us-gov-west-1"), ("aws-cn", "cn-north-1"), ("aws", "eu-west-1")]
 )
-def test_the_bundle_is_fetched_with_the_nodes_region(cluster: Node, aws: Path, partition: str, region: str) -> None:
+def test_the_bundle_is_downloaded_with_the_nodes_region(cluster: Node, aws: Path, partition: str, region: str) -> None:
     """Signed for another partition, the request would be refused: no node of GovCloud or China would come up."""
     (aws / "partition").write_text(partition)
     is_a(cluster, COMPUTE.replace("us-west-2", region), "trn-st-trn1-1")
@@ -131,7 +131,7 @@ def test_the_bundle_is_fetched_with_the_nodes_region(cluster: Node, aws: Path, p
     assert [call["region"] for call in calls] == [region, region]
 
 
-def test_a_node_without_a_region_asks_the_metadata_service(cluster: Node, aws: Path) -> None:
+def test_a_node_without_a_region_queries_the_metadata_service(cluster: Node, aws: Path) -> None:
     (aws / "partition").write_text("aws-us-gov")
     (aws / "bin/curl").write_text(METADATA)
     (aws / "bin/curl").chmod(0o755)
@@ -156,7 +156,7 @@ def test_options_are_passed_on(cluster: Node, aws: Path) -> None:
     assert [[step["name"] for step in wave] for wave in json.loads(ended.stdout)["waves"]] == [["nothing"]]
 
 
-def test_a_bundle_that_was_damaged_on_the_node_is_fetched_again(cluster: Node, aws: Path) -> None:
+def test_a_damaged_bundle_on_the_node_is_downloaded_again(cluster: Node, aws: Path) -> None:
     is_a(cluster, COMPUTE)
     start(cluster, aws)
     bundle = cluster.root / "opt/llm-fleet/fetched" / digest(aws)
@@ -165,7 +165,7 @@ def test_a_bundle_that_was_damaged_on_the_node_is_fetched_again(cluster: Node, a
     assert len((bundle / "enter.sh").read_text().splitlines()) > 20
 
 
-def test_a_fetch_that_is_killed_leaves_no_bundle_and_the_next_one_has_it(cluster: Node, aws: Path) -> None:
+def test_a_killed_download_leaves_no_bundle_and_the_next_one_completes(cluster: Node, aws: Path) -> None:
     is_a(cluster, COMPUTE)
     (aws / "stop.after.one").touch()
     environment = cluster.environment() | {"PATH": f"{aws}/bin:{os.environ['PATH']}", "FAKE_AWS": str(aws)}
@@ -181,7 +181,7 @@ def test_a_fetch_that_is_killed_leaves_no_bundle_and_the_next_one_has_it(cluster
     assert digest(aws) in bundles(cluster)
 
 
-def test_bundles_and_drafts_of_long_ago_are_removed(cluster: Node, aws: Path) -> None:
+def test_old_bundles_and_temporary_folders_are_removed(cluster: Node, aws: Path) -> None:
     is_a(cluster, COMPUTE)
     for name, days in (("old", 31), ("young", 2), (".draft.old", 1), (".draft.young", 0)):
         folder = cluster.root / "opt/llm-fleet/fetched" / name
@@ -192,7 +192,7 @@ def test_bundles_and_drafts_of_long_ago_are_removed(cluster: Node, aws: Path) ->
     assert bundles(cluster) == sorted([".draft.young", "young", digest(aws)])
 
 
-def test_a_pointer_leads_to_the_bundle_published_last(cluster: Node, aws: Path) -> None:
+def test_a_pointer_names_the_last_published_bundle(cluster: Node, aws: Path) -> None:
     is_a(cluster, HEAD, "ip-10-1-0-5")
     publish_below_root(aws)
     point_to(aws, f"{BUNDLE} {digest(aws)}\n")
@@ -205,7 +205,7 @@ def test_a_pointer_leads_to_the_bundle_published_last(cluster: Node, aws: Path) 
     assert requested == [f"{ROOT}/current", f"{BUNDLE}/", f"{ROOT}/current"]
 
 
-def test_options_follow_a_pointer_too(cluster: Node, aws: Path) -> None:
+def test_options_are_passed_on_after_a_pointer(cluster: Node, aws: Path) -> None:
     is_a(cluster, HEAD)
     publish_below_root(aws)
     point_to(aws, f"{BUNDLE} {digest(aws)}\n")
@@ -213,7 +213,7 @@ def test_options_follow_a_pointer_too(cluster: Node, aws: Path) -> None:
     assert json.loads(ended.stdout)["node"]["group"] == "head"
 
 
-def test_a_pointer_that_is_not_there_is_reported(cluster: Node, aws: Path) -> None:
+def test_a_missing_pointer_is_reported(cluster: Node, aws: Path) -> None:
     refused(cluster, run(cluster, aws, f"{ROOT}/current", "head"), "LFN15", f"{ROOT}/current cannot be fetched: fatal")
 
 
@@ -231,21 +231,21 @@ def test_a_pointer_that_is_not_there_is_reported(cluster: Node, aws: Path) -> No
         (f"{ROOT} {'0' * 64}\n", "which is not a bundle in"),
     ],
 )
-def test_a_pointer_that_is_half_or_leads_elsewhere_is_refused(cluster: Node, aws: Path, text: str, cause: str) -> None:
+def test_an_incomplete_or_foreign_pointer_is_rejected(cluster: Node, aws: Path, text: str, cause: str) -> None:
     point_to(aws, text)
     ended = run(cluster, aws, f"{ROOT}/current", "head")
     refused(cluster, ended, "LFN16", cause)
     assert len((aws / "calls").read_text().splitlines()) == 1
 
 
-def test_a_pointer_to_a_changed_bundle_is_refused(cluster: Node, aws: Path) -> None:
+def test_a_pointer_to_a_changed_bundle_is_rejected(cluster: Node, aws: Path) -> None:
     publish_below_root(aws)
     point_to(aws, f"{BUNDLE} {digest(aws)}\n")
     (aws / "s3" / BUNDLE.removeprefix("s3://") / "enter.sh").write_text("exit 0\n")
     refused(cluster, run(cluster, aws, f"{ROOT}/current", "head"), "LFN39", "has no SHA256SUMS")
 
 
-def test_a_failure_behind_the_entry_is_reported_on_both_streams_and_by_the_exit_code(cluster: Node, aws: Path) -> None:
+def test_a_failure_after_the_entry_point_is_on_both_streams_and_in_the_exit_code(cluster: Node, aws: Path) -> None:
     is_a(cluster, COMPUTE.replace("=train", "=other"))
     ended = start(cluster, aws)
     assert ended.returncode == 11
@@ -253,12 +253,12 @@ def test_a_failure_behind_the_entry_is_reported_on_both_streams_and_by_the_exit_
         assert "LFN11  cfnconfig is for the cluster other" in stream
 
 
-def test_another_bundle_in_s3_is_refused(cluster: Node, aws: Path) -> None:
+def test_another_bundle_in_s3_is_rejected(cluster: Node, aws: Path) -> None:
     ended = run(cluster, aws, "s3://scripts/demo", "0" * 64, "trn")
     refused(cluster, ended, "LFN39", f"has no SHA256SUMS with the digest {'0' * 64}")
 
 
-def test_a_changed_file_in_s3_is_refused(cluster: Node, aws: Path) -> None:
+def test_a_changed_file_in_s3_is_rejected(cluster: Node, aws: Path) -> None:
     (aws / "s3/scripts/demo/enter.sh").write_text("exit 0\n")
     refused(cluster, start(cluster, aws), "LFN39", "has no SHA256SUMS")
 
@@ -269,7 +269,7 @@ def test_a_bundle_that_cannot_be_fetched_is_reported(cluster: Node, aws: Path) -
     refused(cluster, ended, "LFN38", "s3://scripts/demo cannot be fetched: An error occurred (AccessDenied)")
 
 
-def test_a_node_without_the_aws_command_says_so(cluster: Node, aws: Path) -> None:
+def test_a_node_without_the_aws_command_is_reported(cluster: Node, aws: Path) -> None:
     bare = cluster.root / "bare"
     bare.mkdir()
     (aws / "bin/aws").unlink()
@@ -303,9 +303,7 @@ def test_a_node_without_the_aws_command_says_so(cluster: Node, aws: Path) -> Non
         ("s3://current", "trn"),
     ],
 )
-def test_arguments_that_are_not_the_constructs_are_refused(
-    cluster: Node, aws: Path, arguments: tuple[str, ...]
-) -> None:
+def test_invalid_arguments_are_rejected(cluster: Node, aws: Path, arguments: tuple[str, ...]) -> None:
     refused(cluster, run(cluster, aws, *arguments), "LFN08", "usage: s3://BUCKET/PREFIX")
 
 
@@ -331,11 +329,11 @@ def refused(node: Node, ended: subprocess.CompletedProcess[str], code: str, caus
         ("stack_name='train'\ncfn_node_type=\"HeadNode\"\n", "", "head", "head"),
     ],
 )
-def test_who_am_i(node: Node, cfnconfig: str, host_name: str, given: str | None, group: str) -> None:
+def test_identity_of_the_node(node: Node, cfnconfig: str, host_name: str, given: str | None, group: str) -> None:
     assert whoami(node, cfnconfig, host_name, given).group.name == group
 
 
-def test_a_queue_may_have_whatever_type_its_capacity_block_is_of(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_queue_can_have_any_type_of_its_capacity_block(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     """Anyone who is of a type that another group names is not of that group for it."""
     node.is_of_type("m5.xlarge")  # of head and entry
     node.publish(ParallelClusterHook.ON_NODE_CONFIGURED)
@@ -348,7 +346,7 @@ def test_a_queue_may_have_whatever_type_its_capacity_block_is_of(node: Node, mon
     assert (found.group.name, found.instance_type) == ("trn", "ml.m5.xlarge")
 
 
-def test_slurms_name_of_the_node_goes_before_the_kernels(node: Node) -> None:
+def test_the_name_in_slurm_takes_precedence_over_the_host_name(node: Node) -> None:
     """With `Dns/UseEc2Hostnames` the kernel's is EC2's."""
     path = node.root / "etc/parallelcluster/slurm_plugin/slurm_nodename"
     path.parent.mkdir(parents=True)
@@ -357,7 +355,7 @@ def test_slurms_name_of_the_node_goes_before_the_kernels(node: Node) -> None:
     assert (found.instance_name, found.group.name) == ("trn-dy-trn1-7", "trn")
 
 
-def test_a_compute_node_knows_its_head_node_and_type(node: Node) -> None:
+def test_a_compute_node_gets_its_head_node_and_type(node: Node) -> None:
     node.is_of_type("trn1.32xlarge")
     found = whoami(node, COMPUTE, "trn-dy-trn1-7", "trn")
     assert (found.controllers, found.instance_type) == (("10.1.0.5",), "ml.trn1.32xlarge")
@@ -377,7 +375,7 @@ def test_a_compute_node_knows_its_head_node_and_type(node: Node) -> None:
         ("cfn_node_type=Other\n", "", None, "LFN14", "the node type is Other"),
     ],
 )
-def test_it_refuses_to_guess(
+def test_an_ambiguous_identity_is_reported(
     node: Node, cfnconfig: str, host_name: str, given: str | None, code: str, cause: str
 ) -> None:
     with pytest.raises(Failure) as caught:

@@ -35,14 +35,14 @@ def test_every_key_of_the_report_is_in_its_description(worker: Node) -> None:
     assert report.keys() | report["steps"][0].keys() | report["node"].keys() <= described
 
 
-def test_what_waits_for_nothing_runs_side_by_side(worker: Node) -> None:
+def test_independent_steps_run_in_parallel(worker: Node) -> None:
     names = ("a", "b", "c", "d")
     meet = f"meet(node, {names})"
     worker.publish(step_files={name: step(name, apply=meet, verify="pass") for name in names})
     assert worker.run().code == 0
 
 
-def test_what_comes_after_waits_even_for_what_fails_and_is_taken_nonetheless(worker: Node) -> None:
+def test_after_waits_for_a_step_and_runs_even_if_it_fails(worker: Node) -> None:
     failing = step("failing", apply="fail(Code.COMMAND, 'it cannot be done')")
     worker.publish(step_files={"failing": failing, "later": step("later", after=("failing",))})
     ended = worker.run()
@@ -51,7 +51,7 @@ def test_what_comes_after_waits_even_for_what_fails_and_is_taken_nonetheless(wor
     assert by_name(ended)["later"]["started"] >= by_name(ended)["failing"]["ended"]
 
 
-def test_a_failure_stops_what_needs_it_and_nothing_else_and_all_failures_are_reported(worker: Node) -> None:
+def test_a_failure_stops_only_steps_that_need_it_and_all_failures_are_reported(worker: Node) -> None:
     broken = "fail(Code.COMMAND, f'{name} cannot be done')"
     worker.publish(
         step_files={
@@ -80,7 +80,7 @@ def test_a_failure_stops_what_needs_it_and_nothing_else_and_all_failures_are_rep
     assert f"log: {worker.logs / 'llm-fleet.log'}" in ended.err
 
 
-def test_what_apply_does_not_bring_about_is_a_failure(worker: Node) -> None:
+def test_a_failed_verification_is_a_failure(worker: Node) -> None:
     worker.publish(step_files={"idle": step("idle", apply="pass")})
     ended = worker.run()
     assert (ended.code, by_name(ended)["idle"]["cause"]) == (1, "/made/idle is not as it should be")
@@ -151,7 +151,7 @@ def test_a_full_disk_has_a_code_however_a_step_meets_it(worker: Node) -> None:
         ),
     ],
 )
-def test_what_the_nodes_file_system_refuses_is_no_defect(worker: Node, apply: str, cause: str) -> None:
+def test_file_system_errors_of_the_node_are_not_unexpected_errors(worker: Node, apply: str, cause: str) -> None:
     worker.publish(step_files={"own": step("own", apply=apply)})
     (worker.root / "opt/junk").write_text("in the way")
     reported = by_name(worker.run())["own"]
@@ -159,14 +159,14 @@ def test_what_the_nodes_file_system_refuses_is_no_defect(worker: Node, apply: st
     assert cause.format(root=worker.root) in reported["cause"]
 
 
-def test_what_no_one_foresaw_in_a_step_is_reported_with_its_traceback_in_the_log(worker: Node) -> None:
+def test_an_unexpected_error_in_a_step_is_logged_with_its_traceback(worker: Node) -> None:
     worker.publish(step_files={"odd": step("odd", apply="{}['key']")})
     ended = worker.run()
     assert (by_name(ended)["odd"]["code"], by_name(ended)["odd"]["cause"]) == ("LFN99", "KeyError: 'key'")
     assert "[odd] Traceback (most recent call last):" in (worker.logs / "llm-fleet.log").read_text()
 
 
-def test_what_a_step_says_is_in_the_log_line_by_line_and_its_end_in_the_report(worker: Node) -> None:
+def test_output_of_a_step_is_in_the_log_and_its_last_lines_in_the_report(worker: Node) -> None:
     apply = "for number in range(30): print('line', number)\nos.system('echo from below >&2'); print('no end', end=' ')"
     worker.publish(step_files={"talks": step("talks", apply=apply, verify="node.say('and verified')")})
     ended = worker.run()
@@ -177,13 +177,13 @@ def test_what_a_step_says_is_in_the_log_line_by_line_and_its_end_in_the_report(w
     assert len(by_name(ended)["talks"]["output"]) == 20
 
 
-def test_a_result_longer_than_a_pipe_holds_arrives(worker: Node) -> None:
+def test_a_result_longer_than_a_pipe_buffer_is_read(worker: Node) -> None:
     apply = "node.host.changes += [f'{number:0100}' for number in range(5000)]"
     worker.publish(step_files={"long": step("long", apply=apply, verify="pass")})
     assert len(by_name(worker.run())["long"]["changes"]) == 5000
 
 
-def test_a_step_that_leaves_a_daemon_behind_holds_no_one_up(worker: Node) -> None:
+def test_a_daemon_started_by_a_step_does_not_block_the_run(worker: Node) -> None:
     apply = "subprocess.Popen(['bash', '-c', 'read -t 20 <> <(:)'], start_new_session=True)"
     worker.publish(step_files={"starts": step("starts", apply=apply, verify="pass")})
     began = time.monotonic()
@@ -208,7 +208,7 @@ def test_the_run_is_reported_on_one_screen(worker: Node) -> None:
     assert "- after it needs broken" in screen
 
 
-def test_json_is_all_that_is_said_on_standard_output_when_requested_for(worker: Node) -> None:
+def test_with_json_standard_output_has_only_json(worker: Node) -> None:
     worker.publish(step_files={"one": step("one", apply="print('noise')", verify="pass")})
     ended = worker.run("on_init_complete.sh", "--json")
     assert json.loads(ended.out) == ended.report
@@ -233,7 +233,7 @@ def test_only_applies_what_is_named_and_verifies_what_that_needs(worker: Node) -
     assert sorted(path.name for path in (worker.root / "made").iterdir()) == ["base", "top"]
 
 
-def test_only_wants_steps_that_the_node_takes(worker: Node) -> None:
+def test_only_accepts_steps_of_this_node(worker: Node) -> None:
     worker.publish(step_files={"one": step("one"), "head": step("head", more="'roles': frozenset({CONTROLLER})")})
     ended = worker.run("on_init_complete.sh", "--only", "head", "nothing")
     assert ended.report["code"] == "LFN23"
@@ -241,7 +241,7 @@ def test_only_wants_steps_that_the_node_takes(worker: Node) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_stopped_run_ends_its_steps_and_says_so(worker: Node, tmp_path: Path, number: signal.Signals) -> None:
+def test_a_stopped_run_ends_its_steps_and_reports_it(worker: Node, tmp_path: Path, number: signal.Signals) -> None:
     apply = f"Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid())); wait_for('end', lambda: 0, seconds=60, "
     worker.publish(step_files={"long": step("long", apply=f"{apply}code=Code.COMMAND)")})
     # Who runs the tests under nohup ignores SIGHUP, and hands that down.

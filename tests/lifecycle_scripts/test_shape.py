@@ -68,7 +68,7 @@ def test_nothing_newer_than_the_oldest_python_is_used(path: Path) -> None:
         "datetime.UTC",
     ],
 )
-def test_the_check_for_newer_things_finds_them(code: str) -> None:
+def test_the_check_for_newer_features_detects_them(code: str) -> None:
     assert _newer(code)
 
 
@@ -98,14 +98,14 @@ def test_shell_scripts_can_be_run_and_stop_at_errors(path: Path) -> None:
 
 
 @pytest.mark.parametrize("tool", [["shellcheck"], ["shfmt", "-d", "-i", "2", "-ci"]], ids=["shellcheck", "shfmt"])
-def test_shell_scripts_are_clean(tool: list[str]) -> None:
+def test_shellcheck_accepts_the_shell_scripts(tool: list[str]) -> None:
     program = Path(sys.executable).parent / tool[0]
     ended = subprocess.run([program, *tool[1:], *SHELL], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (0, "")
 
 
 @pytest.mark.parametrize("minor", range(9, 14))
-def test_the_package_runs_on_every_python_that_is_here(worker: Node, minor: int) -> None:
+def test_the_package_runs_on_every_installed_python(worker: Node, minor: int) -> None:
     python = shutil.which(f"python3.{minor}")
     if python is None or subprocess.run([python, "-c", ""], capture_output=True).returncode:
         pytest.skip(f"no Python 3.{minor} on this machine")
@@ -119,7 +119,7 @@ def test_the_package_runs_on_every_python_that_is_here(worker: Node, minor: int)
 
 
 @pytest.mark.parametrize("minor", range(9, 14))
-def test_every_module_can_be_imported_by_every_python_that_is_here(minor: int) -> None:
+def test_every_module_can_be_imported_by_every_installed_python(minor: int) -> None:
     python = shutil.which(f"python3.{minor}")
     if python is None or subprocess.run([python, "-c", ""], capture_output=True).returncode:
         pytest.skip(f"no Python 3.{minor} on this machine")

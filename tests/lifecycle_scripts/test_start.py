@@ -25,7 +25,7 @@ WORKER: dict[str, Any] = {
 }
 
 
-def test_a_node_that_knows_who_it_is_ends_green(node: Node) -> None:
+def test_an_identified_node_succeeds(node: Node) -> None:
     node.has("resource_config.json", WORKER)
     ended = node.run()
     assert (ended.code, ended.err) == (0, "")
@@ -43,13 +43,13 @@ def test_a_node_that_knows_who_it_is_ends_green(node: Node) -> None:
     assert "node: Compute of group trn" in (node.logs / "llm-fleet.log").read_text()
 
 
-def test_running_twice_ends_the_same_and_keeps_both_logs(node: Node) -> None:
+def test_a_second_run_has_the_same_result_and_keeps_both_logs(node: Node) -> None:
     node.has("resource_config.json", WORKER)
     assert [node.run().code, node.run().code] == [0, 0]
     assert (node.logs / "llm-fleet.log").read_text().count("node: Compute") == 2
 
 
-def test_nothing_is_left_behind_in_the_bundle(node: Node) -> None:
+def test_no_file_is_written_into_the_bundle(node: Node) -> None:
     node.has("resource_config.json", WORKER)
     before = sorted(node.bundle.rglob("*"))
     node.run()
@@ -57,14 +57,14 @@ def test_nothing_is_left_behind_in_the_bundle(node: Node) -> None:
     assert sorted(path.name for path in node.logs.iterdir()) == ["llm-fleet.log", "report.json"]
 
 
-def test_the_resource_file_can_be_where_the_platform_says(node: Node, tmp_path: Path) -> None:
+def test_the_path_of_the_resource_file_can_be_set(node: Node, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere.json"
     elsewhere.write_text(json.dumps(WORKER))
     assert node.run(SAGEMAKER_RESOURCE_CONFIG_PATH=str(elsewhere)).report["node"]["group"] == "trn"
 
 
 @pytest.mark.parametrize("hook", list(LifecycleHook))
-def test_a_role_without_steps_is_never_green(node: Node, hook: LifecycleHook) -> None:
+def test_a_role_without_steps_fails(node: Node, hook: LifecycleHook) -> None:
     node.publish(hook, step_files={})
     node.has("resource_config.json", WORKER)
     ended = node.run("on_create.sh" if hook is LifecycleHook.ON_CREATE else "on_init_complete.sh")
@@ -73,7 +73,7 @@ def test_a_role_without_steps_is_never_green(node: Node, hook: LifecycleHook) ->
 
 
 @pytest.mark.parametrize("script", ["on_create.sh", "on_init_complete.sh"])
-def test_a_hook_that_is_not_the_groups_is_refused(node: Node, script: str) -> None:
+def test_another_hook_than_the_groups_is_rejected(node: Node, script: str) -> None:
     node.publish(LifecycleHook.ON_CREATE if script == "on_init_complete.sh" else LifecycleHook.ON_INIT_COMPLETE)
     node.has("resource_config.json", WORKER)
     _refused(node.run(script), "LFN20", "group trn was started with")
@@ -82,7 +82,7 @@ def test_a_hook_that_is_not_the_groups_is_refused(node: Node, script: str) -> No
 @pytest.mark.parametrize(
     ("place", "script"), [("", "on_init_complete.sh"), ("..", "bundle/on_init_complete.sh"), ("", "./enter.sh")]
 )
-def test_it_may_be_started_from_anywhere(worker: Node, place: str, script: str) -> None:
+def test_it_can_be_started_from_any_folder(worker: Node, place: str, script: str) -> None:
     hook = ["OnInitComplete"] if script.endswith("enter.sh") else []
     ended = subprocess.run(
         ["bash", script, *hook], cwd=worker.bundle / place, env=os.environ | worker.environment(), capture_output=True
@@ -96,7 +96,7 @@ def test_no_python_is_reported_with_a_code_and_a_report(node: Node) -> None:
     assert ended.report["hook"] == "OnInitComplete"
 
 
-def test_a_python_too_old_is_passed_over(node: Node, tmp_path: Path) -> None:
+def test_a_too_old_python_is_skipped(node: Node, tmp_path: Path) -> None:
     for name, code in (("python3", "exit 1"), ("python3.12", f'exec {sys.executable} "$@"')):
         (tmp_path / name).write_text(f"#!/bin/bash\n{code}\n")
         (tmp_path / name).chmod(0o755)
@@ -155,13 +155,13 @@ def test_the_package_requires_a_hook(node: Node) -> None:
         ({"scripts_sha256": "0" * 64}, "LFN07", "has 000"),
     ],
 )
-def test_a_manifest_that_is_not_to_be_believed(node: Node, changed: dict[str, Any], code: str, cause: str) -> None:
+def test_an_invalid_manifest(node: Node, changed: dict[str, Any], code: str, cause: str) -> None:
     node.publish(**changed)
     node.has("resource_config.json", WORKER)
     _refused(node.run(), code, cause)
 
 
-def test_a_role_that_these_scripts_do_not_know(node: Node) -> None:
+def test_an_unknown_role(node: Node) -> None:
     groups = json.loads((node.bundle / "fleet.json").read_text())["groups"]
     groups[0]["role"] = "Accountant"
     node.publish(groups=groups)
@@ -174,19 +174,19 @@ def test_a_bundle_without_manifest(node: Node) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", '"', "", "\x00"])
-def test_a_manifest_that_is_no_json(node: Node, text: str) -> None:
+def test_a_manifest_that_is_not_json(node: Node, text: str) -> None:
     (node.bundle / "fleet.json").write_text(text)
     _refused(node.run(), "LFN03", "is not valid JSON")
 
 
-def test_a_changed_script_is_refused(node: Node) -> None:
+def test_a_changed_script_is_rejected(node: Node) -> None:
     with (node.bundle / "llm_fleet_node" / "places.py").open("a") as file:
         file.write("# changed\n")
     _refused(node.run(), "LFN06", "llm_fleet_node/places.py has the digest ")
 
 
 @pytest.mark.parametrize("place", ["steps/stranger.py", "stranger.py", "new/stranger.py"])
-def test_code_that_was_never_published_is_refused(node: Node, place: str) -> None:
+def test_unpublished_code_is_rejected(node: Node, place: str) -> None:
     path = node.bundle / "llm_fleet_node" / place
     path.parent.mkdir(exist_ok=True)
     path.write_text("open('/proof', 'w')")
@@ -194,38 +194,38 @@ def test_code_that_was_never_published_is_refused(node: Node, place: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["llm_fleet_node/graph.py", "README.md"])
-def test_windows_line_ends_are_refused(node: Node, name: str) -> None:
+def test_windows_line_endings_are_rejected(node: Node, name: str) -> None:
     path = node.bundle / name
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     _refused(node.run(), "LFN06", f"{name} has the digest ")
 
 
 @pytest.mark.parametrize("name", ["on_init_complete.sh", "enter.sh"])
-def test_an_entry_point_with_windows_line_ends_is_never_green(node: Node, name: str) -> None:
+def test_an_entry_point_with_windows_line_endings_fails(node: Node, name: str) -> None:
     path = node.bundle / name
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert node.run().code != 0
 
 
-def test_a_missing_file_is_refused(node: Node) -> None:
+def test_a_missing_file_in_the_bundle_is_rejected(node: Node) -> None:
     (node.bundle / "README.md").unlink()
     _refused(node.run(), "LFN06", "README.md cannot be read")
 
 
 @pytest.mark.parametrize("sums", ["", "nonsense\n", f"{'0' * 64}  ../../etc/passwd\n"])
-def test_a_checksum_list_that_is_none(node: Node, sums: str) -> None:
+def test_an_invalid_checksum_list(node: Node, sums: str) -> None:
     (node.bundle / "SHA256SUMS").write_text(sums)
     _refused(node.run(), "LFN07", "")
 
 
-def test_what_no_one_foresaw_is_a_failure_with_its_traceback_in_the_log(node: Node) -> None:
+def test_an_unexpected_error_is_a_failure_with_its_traceback_in_the_log(node: Node) -> None:
     (node.bundle / "fleet.schema.json").write_text("[]")
     ended = node.run()
     _refused(ended, "LFN99", "")
     assert "Traceback" in (node.logs / "llm-fleet.log").read_text()
 
 
-def test_every_code_is_used_once_and_says_what_to_do() -> None:
+def test_every_code_is_used_once_and_has_a_remedy() -> None:
     assert len({code.code for code in Code}) == len(Code)
     assert all(code.code.startswith("LFN") and len(code.remedy) > 20 for code in Code)
 

@@ -38,7 +38,7 @@ def test_generated_page_lists_every_code():
     assert PAGE.read_text() == page, "codes have changed: run `make golden`"
 
 
-def test_no_code_is_for_two_failures():
+def test_every_failure_has_its_own_code():
     from llm_fleet_training.failures import Code
 
     assert [name for name, code in Code.__members__.items() if code.name != name] == []
@@ -46,7 +46,7 @@ def test_no_code_is_for_two_failures():
     assert len(set(numbers)) == len(numbers)
 
 
-def test_every_verb_reports_what_it_does_and_needs_no_package_for_it(capsys: pytest.CaptureFixture[str]):
+def test_every_verb_prints_its_help_without_packages(capsys: pytest.CaptureFixture[str]):
     from llm_fleet_training.__main__ import main, names
 
     with pytest.raises(SystemExit) as ended:
@@ -71,7 +71,7 @@ def test_every_verb_reports_what_it_does_and_needs_no_package_for_it(capsys: pyt
         ),
     ],
 )
-def test_wrong_options_are_reported_with_a_code(given: list[str], cause: str, capsys: pytest.CaptureFixture[str]):
+def test_invalid_options_are_reported_with_a_code(given: list[str], cause: str, capsys: pytest.CaptureFixture[str]):
     from llm_fleet_training.__main__ import main
 
     assert main(given) == 3
@@ -81,7 +81,7 @@ def test_wrong_options_are_reported_with_a_code(given: list[str], cause: str, ca
     assert "remedy: see the options" in said
 
 
-def test_a_final_failure_leaves_word_and_another_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_only_a_final_failure_is_written_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     from llm_fleet_training.failures import Code, Failure, leave_word
 
     word = tmp_path / "failure.json"

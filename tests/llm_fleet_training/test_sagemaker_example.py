@@ -31,7 +31,7 @@ def train(monkeypatch: pytest.MonkeyPatch, folder: Path, steps: int) -> None:
     module.main()
 
 
-def test_it_trains_reports_and_goes_on(
+def test_it_trains_prints_metrics_and_resumes(
     torch: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "data").mkdir()

@@ -75,14 +75,14 @@ def chrony(root: Path, offset: str, way: str = "slow", leap: str = "Normal", ago
 
 
 @pytest.mark.usefixtures("no_time_source")
-def test_the_time_services_word_is_enough(tmp_path: Path) -> None:
+def test_chrony_offset_is_used(tmp_path: Path) -> None:
     node = build(tmp_path)
     chrony(tmp_path, "0.000012")
     assert applied(STEP, node) == []
 
 
 @pytest.mark.usefixtures("no_time_source")
-def test_timesyncds_word_is_enough(tmp_path: Path) -> None:
+def test_timesyncd_status_is_used(tmp_path: Path) -> None:
     node = build(tmp_path)
     file(tmp_path, "/run/systemd/timesync/synchronized", "")
     program(tmp_path, "chronyc", "sys.exit('asked')")
@@ -91,7 +91,7 @@ def test_timesyncds_word_is_enough(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_time_source")
 @pytest.mark.parametrize(("way", "reported"), [("fast", "3600 s ahead"), ("slow", "3600 s behind")])
-def test_an_hour_off_is_reported_with_its_seconds(tmp_path: Path, way: str, reported: str) -> None:
+def test_a_wrong_clock_is_reported_in_seconds(tmp_path: Path, way: str, reported: str) -> None:
     node = build(tmp_path)
     chrony(tmp_path, "3600.2", way)
     with pytest.raises(Failure, match=rf"LFN44  the clock is {reported} \(the time service\); munge allows 300 s"):
@@ -102,7 +102,7 @@ def test_an_hour_off_is_reported_with_its_seconds(tmp_path: Path, way: str, repo
     ("offset", "is_right"), [("149.0", True), ("151.0", False)], ids=["half of munge's 300 s", "more"]
 )
 @pytest.mark.usefixtures("no_time_source")
-def test_two_nodes_may_be_off_in_opposite_directions(tmp_path: Path, offset: str, is_right: bool) -> None:
+def test_half_of_munges_tolerance_is_allowed_for_each_node(tmp_path: Path, offset: str, is_right: bool) -> None:
     node = build(tmp_path)
     chrony(tmp_path, offset)
     if is_right:
@@ -113,7 +113,7 @@ def test_two_nodes_may_be_off_in_opposite_directions(tmp_path: Path, offset: str
 
 
 @pytest.mark.parametrize("ahead", [-3600.0, 3600.0])
-def test_without_a_time_service_s3_reports(tmp_path: Path, s3: S3, ahead: float) -> None:
+def test_without_a_time_service_the_date_of_s3_is_used(tmp_path: Path, s3: S3, ahead: float) -> None:
     node = build(tmp_path)
     STEP.verify(node)
     s3.ahead = ahead
@@ -133,9 +133,7 @@ def test_a_time_service_that_has_not_set_the_clock_yet_is_not_waited_for(tmp_pat
 
 @pytest.mark.parametrize("ago", [-3600.0, 5000.0, 2e9], ids=["the clock went back", "old", "never"])
 @pytest.mark.parametrize("service", ["chrony", "timesyncd"])
-def test_the_word_of_a_time_service_that_is_of_another_time_does_not_count(
-    tmp_path: Path, s3: S3, service: str, ago: float
-) -> None:
+def test_an_outdated_answer_of_the_time_service_is_ignored(tmp_path: Path, s3: S3, service: str, ago: float) -> None:
     """Whose servers do not answer any more, or before a jump of the clock. Its word would count for ever."""
     node = build(tmp_path)
     if service == "chrony":
@@ -149,7 +147,7 @@ def test_the_word_of_a_time_service_that_is_of_another_time_does_not_count(
         STEP.verify(node)
 
 
-def test_the_offset_is_as_sure_as_it_says(tmp_path: Path, s3: S3) -> None:
+def test_the_offset_is_within_its_stated_accuracy(tmp_path: Path, s3: S3) -> None:
     for ahead in (-1000.0, 0.0, 1000.0):
         s3.ahead = ahead
         offset = clock_offset(build(tmp_path))
@@ -157,19 +155,19 @@ def test_the_offset_is_as_sure_as_it_says(tmp_path: Path, s3: S3) -> None:
         assert abs(offset + ahead) < ACCURACY
 
 
-def test_an_answer_without_a_date_reports_nothing(tmp_path: Path, s3: S3) -> None:
+def test_an_answer_without_a_date_gives_no_offset(tmp_path: Path, s3: S3) -> None:
     s3.says_date = False
     assert clock_offset(build(tmp_path)) is None
 
 
 @pytest.mark.usefixtures("no_time_source")
-def test_where_no_one_reports_the_time_the_log_says_so(tmp_path: Path) -> None:
+def test_a_clock_that_cannot_be_checked_is_logged(tmp_path: Path) -> None:
     node = build(tmp_path)
     applied(STEP, node)
     assert "the clock could not be checked" in said(node)
 
 
-def test_the_endpoint_is_the_regions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_endpoint_is_that_of_the_region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     node = build(tmp_path)
     assert endpoint(node) == "https://s3.us-west-2.amazonaws.com"
@@ -177,7 +175,7 @@ def test_the_endpoint_is_the_regions(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert endpoint(china) == "https://s3.cn-north-1.amazonaws.com.cn"
 
 
-def test_the_endpoint_is_the_one_that_sdks_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_endpoint_of_the_sdks_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     node = build(tmp_path)
     file(tmp_path, "/root/.aws/config", "[profile x]\nendpoint_url = http://x\n")
@@ -189,9 +187,7 @@ def test_the_endpoint_is_the_one_that_sdks_are_reported(tmp_path: Path, monkeypa
     assert endpoint(node) == "http://env"
 
 
-def test_tls_with_a_certificate_that_no_one_signed_will_do(
-    tmp_path: Path, s3: S3, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_self_signed_certificate_is_accepted(tmp_path: Path, s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a wrong clock no certificate is valid, so none is looked at."""
     import ssl
     import subprocess
@@ -224,7 +220,7 @@ def test_a_time_service_that_does_not_run_is_started(tmp_path: Path, unit: str) 
 
 
 @pytest.mark.usefixtures("no_time_source")
-def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
+def test_it_converges_after_a_kill_at_any_point(tmp_path: Path) -> None:
     assert converges(STEP, silent, tmp_path) == 2
 
 
@@ -237,7 +233,7 @@ def test_a_masked_time_service_stays_masked(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_time_source")
-def test_a_time_service_that_is_masked_by_its_other_name_stays_masked(tmp_path: Path) -> None:
+def test_a_time_service_masked_under_its_alias_stays_masked(tmp_path: Path) -> None:
     """As Debian's package leaves it: `systemctl enable chronyd.service` fails, and so did the step, with LFN31."""
     node = silent(tmp_path)
     file(tmp_path, "/usr/lib/systemd/system/systemd-timesyncd.service", "[Service]\n")

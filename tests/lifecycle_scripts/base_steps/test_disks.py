@@ -41,7 +41,7 @@ def bare(root: Path, count: int = 4) -> Node:
     return node
 
 
-def test_on_a_root_alone_everything_is_below_var_lib(tmp_path: Path) -> None:
+def test_with_only_a_root_volume_everything_is_below_var_lib(tmp_path: Path) -> None:
     node = build(tmp_path)
     applied(STEP, node)
     found = disks.read(node.host)
@@ -53,7 +53,7 @@ def test_on_a_root_alone_everything_is_below_var_lib(tmp_path: Path) -> None:
     assert modes["/var/lib/containerd"] == 0o700
 
 
-def test_a_second_time_nothing_changes_and_a_kill_anywhere_does_no_harm(tmp_path: Path) -> None:
+def test_a_second_run_changes_nothing_and_it_converges_after_a_kill(tmp_path: Path) -> None:
     assert converges(STEP, build, tmp_path) == 7
 
 
@@ -84,7 +84,7 @@ def test_a_service_that_fails_is_reported(tmp_path: Path) -> None:
         STEP.apply(node)
 
 
-def test_the_amis_disks_are_never_built_from(tmp_path: Path) -> None:
+def test_disks_of_the_amis_array_are_never_reused(tmp_path: Path) -> None:
     node = dlami(tmp_path)
     makers(tmp_path)
     STEP.apply(node)
@@ -108,7 +108,7 @@ def test_one_unused_disk_needs_no_array(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 4])
-def test_building_may_be_killed_anywhere(tmp_path: Path, count: int) -> None:
+def test_building_the_array_converges_after_a_kill(tmp_path: Path, count: int) -> None:
     assert converges(STEP, lambda root: bare(root, count), tmp_path) > 10
 
 
@@ -120,7 +120,7 @@ def test_after_a_reboot_the_array_is_mounted_and_not_wiped(tmp_path: Path) -> No
     assert applied(STEP, node) == ["mounted /dev/md127 at /opt/nvme"]
 
 
-def test_a_disk_that_carries_data_is_left_alone(tmp_path: Path) -> None:
+def test_a_disk_with_data_is_not_changed(tmp_path: Path) -> None:
     node = bare(tmp_path, 2)
     file(tmp_path, "/carries/dev-nvme2n1", "")
     with pytest.raises(Failure, match="LFN45  /dev/nvme2n1 is not mounted but contains data"):
@@ -128,21 +128,21 @@ def test_a_disk_that_carries_data_is_left_alone(tmp_path: Path) -> None:
     assert not (tmp_path / "mkfs").exists()
 
 
-def test_without_the_programs_the_disks_stay_idle(tmp_path: Path) -> None:
+def test_without_the_programs_the_disks_stay_unused(tmp_path: Path) -> None:
     node = bare(tmp_path)
     (tmp_path / "usr/bin/mdadm").unlink()
     applied(STEP, node)
     assert disks.read(node.host).kind == "root"
 
 
-def test_someone_elses_array_is_left_alone(tmp_path: Path) -> None:
+def test_a_foreign_array_is_not_changed(tmp_path: Path) -> None:
     node = bare(tmp_path, 2)
     array(tmp_path, "md5", "9:5", "nvme1n1", "nvme2n1")
     applied(STEP, node)
     assert disks.read(node.host).kind == "root"
 
 
-def test_a_place_that_is_no_longer_mounted_is_reported(tmp_path: Path) -> None:
+def test_a_lost_mount_is_reported(tmp_path: Path) -> None:
     node = dlami(tmp_path)
     applied(STEP, node)
     file(tmp_path, "/proc/self/mountinfo", ROOT_MOUNT)
@@ -150,7 +150,7 @@ def test_a_place_that_is_no_longer_mounted_is_reported(tmp_path: Path) -> None:
         STEP.verify(node)
 
 
-def test_a_folder_that_is_lost_is_reported_and_made_again(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported_and_made_again(tmp_path: Path) -> None:
     node = build(tmp_path)
     applied(STEP, node)
     (tmp_path / "var/lib/docker").rmdir()
@@ -174,7 +174,7 @@ def test_a_folder_with_another_mode_is_reported(tmp_path: Path) -> None:
         (90, 9_999, "/var/lib has 9999 free inodes"),
     ],
 )
-def test_a_full_disk_is_reported_with_its_numbers(
+def test_a_full_disk_is_reported_with_free_and_required_space(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, files: int, words: str
 ) -> None:
     node = build(tmp_path)
@@ -194,7 +194,7 @@ def test_a_full_disk_is_reported_with_its_numbers(
     )
 
 
-def test_a_full_root_is_reported_where_the_large_data_has_another_place(
+def test_a_full_root_volume_is_reported_if_large_data_is_on_another_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = dlami(tmp_path)
@@ -220,7 +220,7 @@ def test_a_users_link_in_scratch_is_not_followed(tmp_path: Path) -> None:
     assert list((tmp_path / "var/lib/scratch").iterdir()) == []
 
 
-def test_a_users_folder_in_scratch_is_not_in_the_way(tmp_path: Path) -> None:
+def test_a_users_folder_in_scratch_does_not_prevent_the_test_file(tmp_path: Path) -> None:
     node = build(tmp_path)
     applied(STEP, node)
     theirs = tmp_path / "var/lib/scratch/.llm-fleet-ip-10-1-0-12"
@@ -229,13 +229,13 @@ def test_a_users_folder_in_scratch_is_not_in_the_way(tmp_path: Path) -> None:
     assert list((tmp_path / "var/lib/scratch").iterdir()) == [theirs]
 
 
-def test_reading_before_the_step_has_decided_is_refused(tmp_path: Path) -> None:
+def test_reading_the_layout_before_the_step_fails(tmp_path: Path) -> None:
     with pytest.raises(Failure, match=r"LFN45  /etc/llm-fleet/disks\.json does not exist"):
         disks.read(Host(tmp_path))
 
 
 @pytest.mark.parametrize("text", ["{", json.dumps({"place": "/x"})])
-def test_a_decision_that_cannot_be_understood_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_invalid_layout_file_is_reported(tmp_path: Path, text: str) -> None:
     file(tmp_path, disks.FILE, text)
     with pytest.raises(Failure, match=r"LFN45  .* is not valid"):
         disks.read(Host(tmp_path))

@@ -27,7 +27,7 @@ def identified(node: Node, **changed: object) -> Node:
     return dataclasses.replace(node, identity=dataclasses.replace(node.identity, **changed))  # type: ignore[arg-type]
 
 
-def test_nothing_is_written_where_dns_knows_all(tmp_path: Path) -> None:
+def test_nothing_is_written_if_dns_resolves_all_names(tmp_path: Path) -> None:
     assert applied(STEP, build(tmp_path)) == []
 
 
@@ -39,18 +39,18 @@ def test_names_get_entries_before_dns_works(tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
-def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
+def test_it_converges_after_a_kill_at_any_point(tmp_path: Path) -> None:
     assert converges(STEP, without_dns, tmp_path) == 1
 
 
-def test_entries_stay_when_dns_comes_to_work(tmp_path: Path) -> None:
+def test_entries_stay_after_dns_works(tmp_path: Path) -> None:
     node = without_dns(tmp_path)
     applied(STEP, node)
     file(tmp_path, "/dns", f"{OWN} {NAME}\n10.1.0.5 ip-10-1-0-5\n")
     assert applied(STEP, node) == []
 
 
-def test_where_files_come_first_no_program_is_requested(tmp_path: Path) -> None:
+def test_if_files_come_first_no_program_is_run(tmp_path: Path) -> None:
     node = build(tmp_path)
     file(tmp_path, "/etc/hosts", f"{OWN} {NAME}\n10.1.0.5 ip-10-1-0-5\n")
     file(tmp_path, "/etc/nsswitch.conf", "passwd: files\nhosts:          files dns\n")
@@ -58,7 +58,7 @@ def test_where_files_come_first_no_program_is_requested(tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
-def test_where_dns_comes_first_its_answer_counts(tmp_path: Path) -> None:
+def test_if_dns_comes_first_its_answer_is_used(tmp_path: Path) -> None:
     node = build(tmp_path)
     file(tmp_path, "/etc/hosts", f"{OWN} {NAME}\n")
     file(tmp_path, "/etc/nsswitch.conf", "hosts: dns files\n")
@@ -68,7 +68,7 @@ def test_where_dns_comes_first_its_answer_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [f"127.0.1.1 {NAME}\n", f"10.7.7.7 {NAME}\n"], ids=["loopback", "of an old image"])
-def test_a_wrong_entry_of_the_image_counts_no_more(tmp_path: Path, wrong: str) -> None:
+def test_a_wrong_entry_of_the_image_is_overridden(tmp_path: Path, wrong: str) -> None:
     node = build(tmp_path)
     file(tmp_path, "/etc/hosts", wrong)
     assert applied(STEP, node) == ["wrote /etc/hosts"]
@@ -77,7 +77,7 @@ def test_a_wrong_entry_of_the_image_counts_no_more(tmp_path: Path, wrong: str) -
     assert applied(STEP, node) == []
 
 
-def test_the_platforms_right_entries_are_left_alone(tmp_path: Path) -> None:
+def test_correct_entries_of_the_platform_are_not_changed(tmp_path: Path) -> None:
     node = without_dns(tmp_path)
     text = f"127.0.0.1 localhost\n{OWN} {NAME}\n10.1.0.5 ip-10-1-0-5\n"
     file(tmp_path, "/etc/hosts", text)
@@ -85,14 +85,14 @@ def test_the_platforms_right_entries_are_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "etc/hosts").read_text() == text
 
 
-def test_a_whole_name_gets_its_short_one_too(tmp_path: Path) -> None:
+def test_a_full_name_also_gets_its_short_name(tmp_path: Path) -> None:
     node = without_dns(tmp_path)
     file(tmp_path, "/proc/sys/kernel/hostname", "node1.ec2.internal\n")
     applied(STEP, node)
     assert f"{OWN} node1.ec2.internal node1\n" in (tmp_path / "etc/hosts").read_text()
 
 
-def test_parallelclusters_names_are_its_own(tmp_path: Path) -> None:
+def test_names_of_parallelcluster_are_not_changed(tmp_path: Path) -> None:
     node = without_dns(tmp_path)
     node = dataclasses.replace(node, manifest=dataclasses.replace(node.manifest, platform="parallelcluster"))
     file(tmp_path, "/etc/hosts", f"{OWN} {NAME}\n")
@@ -100,26 +100,26 @@ def test_parallelclusters_names_are_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["localhost", "(none)", ""])
-def test_a_node_without_a_name_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_node_without_a_host_name_is_reported(tmp_path: Path, name: str) -> None:
     node = build(tmp_path)
     file(tmp_path, "/proc/sys/kernel/hostname", f"{name}\n")
     with pytest.raises(Failure, match="LFN41  the node has no host name but localhost"):
         STEP.apply(node)
 
 
-def test_a_node_without_an_address_is_refused(tmp_path: Path) -> None:
+def test_a_node_without_an_address_is_reported(tmp_path: Path) -> None:
     with pytest.raises(Failure, match=f"LFN41  {NAME} has only a loopback address"):
         STEP.apply(identified(build(tmp_path), addresses=()))
 
 
-def test_a_name_that_means_another_node_is_reported(tmp_path: Path) -> None:
+def test_a_name_that_resolves_to_another_node_is_reported(tmp_path: Path) -> None:
     node = build(tmp_path)
     file(tmp_path, "/dns", f"10.7.7.7 {NAME}\n")
     with pytest.raises(Failure, match=rf"LFN41  {NAME} resolves to 10.7.7.7, but this node's addresses are {OWN}"):
         STEP.verify(node)
 
 
-def test_a_name_that_means_nothing_is_reported(tmp_path: Path) -> None:
+def test_a_name_that_does_not_resolve_is_reported(tmp_path: Path) -> None:
     with pytest.raises(Failure, match=r"LFN41  .* resolves to nothing within 5 s"):
         STEP.verify(without_dns(tmp_path))
 
@@ -132,7 +132,7 @@ def test_a_resolver_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: py
         STEP.verify(node)
 
 
-def test_the_hosts_file_spares_asking_dns(tmp_path: Path) -> None:
+def test_names_in_the_hosts_file_need_no_dns_query(tmp_path: Path) -> None:
     file(tmp_path, "/etc/hosts", "10.0.0.3 a b # c\nfe80::1 a\n")
     program(tmp_path, "getent", "sys.exit('asked')")
     assert names.addresses_of(Host(tmp_path), "b") == ("10.0.0.3",)
@@ -146,7 +146,7 @@ def test_the_hosts_file_spares_asking_dns(tmp_path: Path) -> None:
         ("/etc/hosts", OWN + " " + NAME + ".{}.internal " + NAME + "\n"),
     ],
 )
-def test_too_long_a_name_is_reported(tmp_path: Path, path: str, text: str) -> None:
+def test_a_too_long_host_name_is_reported(tmp_path: Path, path: str, text: str) -> None:
     node = build(tmp_path)
     file(tmp_path, path, text.format("x" * 42))
     whole = f"{NAME}.{'x' * 42}.internal"
@@ -157,14 +157,14 @@ def test_too_long_a_name_is_reported(tmp_path: Path, path: str, text: str) -> No
     STEP.verify(node)
 
 
-def test_a_controller_that_means_another_node_is_reported(tmp_path: Path) -> None:
+def test_a_controller_name_that_resolves_to_another_node_is_reported(tmp_path: Path) -> None:
     node = build(tmp_path)
     file(tmp_path, "/etc/hosts", "10.7.7.7 ip-10-1-0-5\n")
     with pytest.raises(Failure, match=r"LFN43  the controller ip-10-1-0-5 resolves to 10.7.7.7, not to 10.1.0.5"):
         STEP.verify(node)
 
 
-def test_a_controllers_wrong_entry_counts_no_more(tmp_path: Path) -> None:
+def test_a_wrong_entry_of_a_controller_is_overridden(tmp_path: Path) -> None:
     node = build(tmp_path)
     file(tmp_path, "/etc/hosts", f"10.7.7.7 ip-10-1-0-5\n10.1.0.5 ip-10-1-0-5\n{OWN} {NAME}\n")
     file(tmp_path, "/etc/nsswitch.conf", "hosts: files dns\n")
@@ -174,14 +174,14 @@ def test_a_controllers_wrong_entry_counts_no_more(tmp_path: Path) -> None:
     assert names.meaning(node.host, "ip-10-1-0-5")[0] == "10.1.0.5"
 
 
-def test_without_a_controller_a_bare_worker_is_refused(tmp_path: Path) -> None:
+def test_a_worker_without_platform_and_controller_is_reported(tmp_path: Path) -> None:
     node = identified(build(tmp_path), controllers=())
     STEP.verify(node)
     with pytest.raises(Failure, match="LFN43"):
         STEP.verify(dataclasses.replace(node, hook="OnCreate"))
 
 
-def test_the_listed_address_is_the_nodes(tmp_path: Path) -> None:
+def test_the_address_in_the_platforms_list_is_used(tmp_path: Path) -> None:
     node = identified(
         build(tmp_path),
         addresses=("10.1.0.12", "10.1.0.77"),
@@ -190,11 +190,11 @@ def test_the_listed_address_is_the_nodes(tmp_path: Path) -> None:
     assert own_address(node, NAME) == "10.1.0.77"
 
 
-def test_the_name_reports_the_address(tmp_path: Path) -> None:
+def test_the_address_in_the_host_name_is_used(tmp_path: Path) -> None:
     assert own_address(identified(build(tmp_path), addresses=("10.1.0.11", OWN)), NAME) == OWN
 
 
-def test_the_default_route_reports_the_address(tmp_path: Path) -> None:
+def test_the_address_of_the_default_route_is_used(tmp_path: Path) -> None:
     file(
         tmp_path,
         "/proc/net/route",

@@ -48,7 +48,7 @@ def node(tmp_path: Path) -> Node:
     return with_logrotate(tmp_path)
 
 
-def test_daemons_open_their_logs_again(node: Node, tmp_path: Path) -> None:
+def test_daemons_reopen_their_logs(node: Node, tmp_path: Path) -> None:
     assert applied(STEP, node) == ["wrote /etc/logrotate.d/llm-fleet-slurm", "wrote /etc/logrotate.d/llm-fleet"]
     text = (tmp_path / SLURM).read_text()
     assert text.startswith("/var/log/slurm/slurmctld.log /var/log/slurm/slurmd.log /var/log/slurm/slurmdbd.log {\n")
@@ -59,7 +59,7 @@ def test_daemons_open_their_logs_again(node: Node, tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
-def test_a_draft_of_a_killed_run_is_no_entry_of_another(node: Node, tmp_path: Path) -> None:
+def test_a_temporary_file_of_a_killed_run_is_not_an_entry(node: Node, tmp_path: Path) -> None:
     STEP.apply(node)
     gone = 4_194_305  # above the highest pid_max of Linux
     draft = tmp_path / f"etc/logrotate.d/.llm-fleet-slurm.draft-{gone}"
@@ -68,24 +68,24 @@ def test_a_draft_of_a_killed_run_is_no_entry_of_another(node: Node, tmp_path: Pa
     assert not draft.exists()
 
 
-def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
+def test_it_converges_after_a_kill_at_any_point(tmp_path: Path) -> None:
     assert converges(STEP, with_logrotate, tmp_path) == 2
 
 
-def test_the_amis_rotation_of_all_logs_is_left_to_it(node: Node, tmp_path: Path) -> None:
+def test_logs_that_the_ami_rotates_get_no_second_entry(node: Node, tmp_path: Path) -> None:
     applied(STEP, node)
     file(tmp_path, "/etc/logrotate.d/slurm", "/var/log/slurm/*.log {\n  size 50M\n}\n")
     assert applied(STEP, node) == ["removed /etc/logrotate.d/llm-fleet-slurm"]
 
 
-def test_only_what_debians_packages_leave_is_added(node: Node, tmp_path: Path) -> None:
+def test_only_logs_that_debians_packages_do_not_rotate_are_added(node: Node, tmp_path: Path) -> None:
     packaged = "/var/log/slurm-llnl/slurmd.log /var/log/slurm/slurmd.log {\n  rotate 12\n}\n"
     file(tmp_path, "/etc/logrotate.d/slurmd", packaged)
     applied(STEP, node)
     assert (tmp_path / SLURM).read_text().startswith("/var/log/slurm/slurmctld.log /var/log/slurm/slurmdbd.log {\n")
 
 
-def test_an_entry_that_signals_a_program_which_has_moved(node: Node, tmp_path: Path) -> None:
+def test_an_entry_that_signals_a_missing_program_is_disabled(node: Node, tmp_path: Path) -> None:
     """As Debian 13's packages bring it (slurmd 24.11.5), where /opt/slurm has the programs."""
     packaged = (
         "/var/log/slurm-llnl/slurmd.log /var/log/slurm/slurmd.log {\n  size=5M\n  postrotate\n"
@@ -103,7 +103,7 @@ def test_an_entry_that_signals_a_program_which_has_moved(node: Node, tmp_path: P
     assert applied(STEP, node) == []
 
 
-def test_what_is_in_scripts_and_comments_is_no_log(tmp_path: Path) -> None:
+def test_paths_in_scripts_and_comments_are_not_logs(tmp_path: Path) -> None:
     file(
         tmp_path,
         "/etc/logrotate.d/x",
@@ -113,7 +113,7 @@ def test_what_is_in_scripts_and_comments_is_no_log(tmp_path: Path) -> None:
     assert [rotated(f"/var/log/{name}.log", patterns) for name in "acd"] == [False, True, False]
 
 
-def test_a_folder_that_others_may_write_is_said_so(node: Node, tmp_path: Path) -> None:
+def test_a_folder_that_others_can_write_gets_the_su_option(node: Node, tmp_path: Path) -> None:
     (tmp_path / "var/log/slurm").mkdir(parents=True)
     (tmp_path / "var/log/slurm").chmod(0o775)
     applied(STEP, node)
@@ -123,12 +123,12 @@ def test_a_folder_that_others_may_write_is_said_so(node: Node, tmp_path: Path) -
     assert "su root" not in (tmp_path / SLURM).read_text()
 
 
-def test_without_logrotate_it_is_reported(tmp_path: Path) -> None:
+def test_missing_logrotate_is_reported(tmp_path: Path) -> None:
     with pytest.raises(Failure, match="LFN40  logrotate is not installed"):
         STEP.apply(build(tmp_path))
 
 
-def test_the_timer_is_started_where_nothing_starts_logrotate(node: Node, tmp_path: Path) -> None:
+def test_the_timer_is_enabled_if_nothing_starts_logrotate(node: Node, tmp_path: Path) -> None:
     (tmp_path / TIMER.lstrip("/")).unlink()
     with pytest.raises(Failure, match="LFN40  nothing starts logrotate"):
         STEP.verify(node)
@@ -136,20 +136,20 @@ def test_the_timer_is_started_where_nothing_starts_logrotate(node: Node, tmp_pat
     assert node.host.changes[-2:] == ["enabled logrotate.timer", "started logrotate.timer"]
 
 
-def test_cron_will_do(node: Node, tmp_path: Path) -> None:
+def test_cron_is_accepted_as_starter(node: Node, tmp_path: Path) -> None:
     (tmp_path / TIMER.lstrip("/")).unlink()
     file(tmp_path, "/etc/cron.daily/logrotate", "#!/bin/sh\n")
     assert "enabled logrotate.timer" not in applied(STEP, node)
 
 
-def test_a_log_that_two_entries_name_is_reported(node: Node, tmp_path: Path) -> None:
+def test_a_log_with_two_entries_is_reported(node: Node, tmp_path: Path) -> None:
     applied(STEP, node)
     file(tmp_path, "/etc/logrotate.d/zz", "/var/log/slurm/slurmd.log {\n}\n")
     with pytest.raises(Failure, match=r"LFN40  error: zz:1 duplicate log entry for /var/log/slurm/slurmd\.log"):
         STEP.verify(node)
 
 
-def test_errors_of_others_are_theirs(node: Node, tmp_path: Path) -> None:
+def test_errors_in_other_entries_are_ignored(node: Node, tmp_path: Path) -> None:
     applied(STEP, node)
     file(tmp_path, "/etc/logrotate.d/x", "/var/log/a.log {\n}\n")
     file(tmp_path, "/etc/logrotate.d/y", "/var/log/a.log {\n}\n")
@@ -163,7 +163,7 @@ def test_a_folder_that_logrotate_does_not_read_is_reported(node: Node, tmp_path:
         STEP.verify(node)
 
 
-def test_a_logrotate_that_fails_outright_is_reported(node: Node, tmp_path: Path) -> None:
+def test_a_failing_logrotate_is_reported(node: Node, tmp_path: Path) -> None:
     applied(STEP, node)
     program(tmp_path, "logrotate", "sys.exit('error: cannot stat /etc/logrotate.conf')")
     with pytest.raises(Failure, match="LFN40"):

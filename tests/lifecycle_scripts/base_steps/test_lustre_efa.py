@@ -104,7 +104,7 @@ def with_efa(
     return node
 
 
-def test_lnet_is_set_up_before_the_mount_and_the_transfer_proves_it(tmp_path: Path) -> None:
+def test_lnet_is_set_up_before_the_mount_and_a_transfer_verifies_it(tmp_path: Path) -> None:
     node = with_efa(tmp_path)
     changes = applied(STEP, node)
     assert changes == [
@@ -126,11 +126,11 @@ def test_lnet_is_set_up_before_the_mount_and_the_transfer_proves_it(tmp_path: Pa
     assert list((tmp_path / "fsx").iterdir()) == []
 
 
-def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
+def test_it_converges_after_a_kill_at_any_point(tmp_path: Path) -> None:
     assert converges(STEP, with_efa, tmp_path, ignore=["lnet-looks"]) == 6
 
 
-def test_what_the_image_has_set_up_is_left_alone(tmp_path: Path) -> None:
+def test_an_lnet_that_the_image_has_set_up_is_not_changed(tmp_path: Path) -> None:
     node = with_efa(tmp_path)
     file(tmp_path, "/lnet-efa", " ".join(NAMES))
     file(tmp_path, "/sys/module/lnet/version", "")
@@ -149,7 +149,7 @@ def mounted_by_hyperpod(root: Path, kind: InstanceType = TRN1, *, names: tuple[s
     return node
 
 
-def test_what_hyperpod_mounted_over_tcp_is_mounted_again_over_efa(tmp_path: Path) -> None:
+def test_a_tcp_mount_of_hyperpod_is_mounted_again_over_efa(tmp_path: Path) -> None:
     node = mounted_by_hyperpod(tmp_path)
     changes = applied(STEP, node)
     assert changes[:2] == ["unmounted /fsx, which was mounted over TCP", "unloaded Lustre's modules"]
@@ -158,11 +158,11 @@ def test_what_hyperpod_mounted_over_tcp_is_mounted_again_over_efa(tmp_path: Path
     assert said(node) == "/fsx uses EFA: recv_count rose by 32, send_count rose by 32"
 
 
-def test_moving_hyperpods_mount_to_efa_converges_killed_anywhere(tmp_path: Path) -> None:
+def test_moving_hyperpods_mount_to_efa_converges_after_a_kill(tmp_path: Path) -> None:
     assert converges(STEP, mounted_by_hyperpod, tmp_path, ignore=["/lnet-looks"]) >= 5
 
 
-def test_a_lustre_in_use_stays_on_tcp_and_the_node_is_degraded(tmp_path: Path) -> None:
+def test_a_lustre_mount_in_use_stays_on_tcp_and_the_node_is_degraded(tmp_path: Path) -> None:
     node = mounted_by_hyperpod(tmp_path)
     file(tmp_path, "/busy", "")
     assert applied(STEP, node) == [], "the node comes up"
@@ -172,7 +172,7 @@ def test_a_lustre_in_use_stays_on_tcp_and_the_node_is_degraded(tmp_path: Path) -
     assert not PROOF.is_for_jobs
 
 
-def test_another_lustre_that_stays_mounted_keeps_lnet_on_tcp(tmp_path: Path) -> None:
+def test_another_lustre_mount_keeps_lnet_on_tcp(tmp_path: Path) -> None:
     node = with_efa(tmp_path)
     file(tmp_path, "/proc/self/mountinfo", ROOT_MOUNT + mount_line("/other", "10.9.0.2@tcp:/zyxw", "lustre"))
     applied(STEP, node)
@@ -240,7 +240,7 @@ def test_a_system_that_fsx_does_not_serve_over_efa_mounts_over_tcp(
         assert "EFA only for amzn 2023, rhel 9.5, ubuntu 22.04 with kernel 6.8, or newer" in reason
 
 
-def test_a_catalog_that_does_not_know_costs_no_node(tmp_path: Path) -> None:
+def test_a_type_missing_in_the_catalog_falls_back_to_tcp(tmp_path: Path) -> None:
     """Were the table wrong, or the type newer than it, the set-up fails and Lustre is mounted over TCP."""
     node = with_efa(tmp_path, TRN2)
     applied(STEP, node)
@@ -266,7 +266,7 @@ P5_NAMES = tuple(f"rdmap{bus}s{slot}" for bus in (79, 96, 113, 130, 147, 164, 18
         (TRN1, ["rdmap113s0", "rdmap96s3"]),  # unknown type: treated as one that FSx's table does not name
     ],
 )
-def test_lnet_takes_as_many_interfaces_as_fsxs_own_script(tmp_path: Path, kind: InstanceType, taken: list[str]) -> None:
+def test_lnet_uses_as_many_interfaces_as_fsxs_script(tmp_path: Path, kind: InstanceType, taken: list[str]) -> None:
     """A file system has 1024 connections: with all 32 interfaces, 32 nodes of p5 would use them up."""
     applied(STEP, with_efa(tmp_path, kind, names=P5_NAMES))
     assert (tmp_path / "lnet-efa").read_text().split() == taken
@@ -275,7 +275,7 @@ def test_lnet_takes_as_many_interfaces_as_fsxs_own_script(tmp_path: Path, kind: 
 P5_8 = dataclasses.replace(P5, lustre_efa_interfaces=8)
 
 
-def test_all_interfaces_attach_because_modules_that_are_loaded_already_are_unloaded(tmp_path: Path) -> None:
+def test_loaded_modules_are_unloaded_so_that_all_interfaces_attach(tmp_path: Path) -> None:
     """Their options hold from when they are loaded on; AWS's own set-up unloads them for that."""
     node = mounted_by_hyperpod(tmp_path, P5_8, names=P5_NAMES)
     applied(STEP, node)
@@ -283,7 +283,7 @@ def test_all_interfaces_attach_because_modules_that_are_loaded_already_are_unloa
     applied(PROOF, node)
 
 
-def test_modules_that_cannot_be_unloaded_are_a_remark_and_too_few_interfaces_are_degraded(tmp_path: Path) -> None:
+def test_loaded_modules_are_logged_and_too_few_interfaces_are_degraded(tmp_path: Path) -> None:
     node = mounted_by_hyperpod(tmp_path, P5_8, names=P5_NAMES)
     file(tmp_path, "/lnet-held", "")
     assert applied(STEP, node)[-1].startswith("mounted fs-1")
@@ -302,7 +302,7 @@ def test_an_interface_that_is_down_is_degraded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rises", ["0 0", "16 0", "0 16", "1 1"])
-def test_tcp_is_refused_by_the_counters(tmp_path: Path, rises: str) -> None:
+def test_tcp_is_detected_by_the_counters(tmp_path: Path, rises: str) -> None:
     node = with_efa(tmp_path, rises=rises)
     applied(STEP, node)
     with pytest.raises(
@@ -313,7 +313,7 @@ def test_tcp_is_refused_by_the_counters(tmp_path: Path, rises: str) -> None:
     reported(10, failure.value, "/fsx uses TCP instead of EFA")
 
 
-def test_a_node_whose_efa_is_missing_is_degraded(tmp_path: Path) -> None:
+def test_a_node_without_its_efa_interfaces_is_degraded(tmp_path: Path) -> None:
     """Its type has EFA: that it has none is no reason to be content with TCP."""
     node = build(tmp_path, TRN1, mounts=(lustre(efa=True),))
     program(tmp_path, "mount.lustre", "sys.exit(1)")
@@ -323,7 +323,7 @@ def test_a_node_whose_efa_is_missing_is_degraded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("efa", [False, None])
-def test_tcp_is_right_where_the_fleet_says_so(tmp_path: Path, efa: bool | None) -> None:
+def test_tcp_is_accepted_if_the_fleet_disables_efa(tmp_path: Path, efa: bool | None) -> None:
     node = with_efa(tmp_path)
     node = dataclasses.replace(node, manifest=dataclasses.replace(node.manifest, mounts=(lustre(efa=efa),)))
     applied(STEP, node)
@@ -331,7 +331,7 @@ def test_tcp_is_right_where_the_fleet_says_so(tmp_path: Path, efa: bool | None) 
     assert "has no Lustre file system with EFA" in (PROOF.skip(node) or "")
 
 
-def test_tcp_is_right_on_a_type_without_efa(tmp_path: Path) -> None:
+def test_tcp_is_accepted_on_a_type_without_efa(tmp_path: Path) -> None:
     node = build(tmp_path, M5, mounts=(lustre(efa=True),))
     program(tmp_path, "mount.lustre", "sys.exit(1)")
     applied(STEP, node)
@@ -344,7 +344,7 @@ def test_tcp_is_right_on_a_type_without_efa(tmp_path: Path) -> None:
         ("/proc/net/route", ROUTE.splitlines()[0], "LNet stays on TCP: without a default route"),
     ],
 )
-def test_a_set_up_that_fails_is_a_remark_and_lustre_is_mounted_over_tcp(
+def test_a_failed_setup_is_logged_and_lustre_is_mounted_over_tcp(
     tmp_path: Path, broken: str, text: str, says: str
 ) -> None:
     node = with_efa(tmp_path)

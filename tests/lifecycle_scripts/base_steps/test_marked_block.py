@@ -28,7 +28,7 @@ def text(host: Host) -> str:
     return host.read("/etc/hosts") or ""
 
 
-def test_a_block_comes_last_and_is_there_once(host: Host) -> None:
+def test_a_block_is_appended_once(host: Host) -> None:
     assert put_block(host, "/etc/hosts", "names", "10.0.0.1 a\n10.0.0.2 b")
     assert text(host) == OTHERS + "# llm-fleet: begin names\n10.0.0.1 a\n10.0.0.2 b\n# llm-fleet: end names\n"
     assert get_block(host, "/etc/hosts", "names") == "10.0.0.1 a\n10.0.0.2 b\n"
@@ -37,13 +37,13 @@ def test_a_block_comes_last_and_is_there_once(host: Host) -> None:
     assert host.changes == []
 
 
-def test_a_block_can_come_first_and_moves_there(host: Host) -> None:
+def test_a_block_can_be_moved_to_the_top(host: Host) -> None:
     put_block(host, "/etc/hosts", "names", "10.0.0.1 a")
     put_block(host, "/etc/hosts", "names", "10.0.0.1 a", first=True)
     assert text(host) == "# llm-fleet: begin names\n10.0.0.1 a\n# llm-fleet: end names\n" + OTHERS
 
 
-def test_a_changed_block_stays_where_it_is(host: Host) -> None:
+def test_a_changed_block_keeps_its_position(host: Host) -> None:
     put_block(host, "/etc/hosts", "names", "10.0.0.1 a")
     host.path("/etc/hosts").write_text(text(host) + "10.0.0.9 later\n")
     put_block(host, "/etc/hosts", "names", "10.0.0.2 a")
@@ -55,7 +55,7 @@ def test_a_changed_block_stays_where_it_is(host: Host) -> None:
     ]
 
 
-def test_an_empty_block_is_taken_out_and_others_stay(host: Host) -> None:
+def test_an_empty_block_is_removed_and_others_stay(host: Host) -> None:
     put_block(host, "/etc/hosts", "one", "10.0.0.1 a")
     put_block(host, "/etc/hosts", "two", "10.0.0.2 b")
     put_block(host, "/etc/hosts", "one", "")
@@ -64,30 +64,30 @@ def test_an_empty_block_is_taken_out_and_others_stay(host: Host) -> None:
     assert not put_block(host, "/etc/hosts", "one", "")
 
 
-def test_a_file_that_is_not_there_is_made(host: Host) -> None:
+def test_a_missing_file_is_made(host: Host) -> None:
     assert put_block(host, "/etc/fstab", "x", "a b c")
     assert get_block(host, "/etc/fstab", "x") == "a b c\n"
 
 
-def test_a_block_without_its_end_takes_no_one_elses_lines_along(host: Host) -> None:
+def test_removing_a_block_without_end_keeps_other_lines(host: Host) -> None:
     host.path("/etc/hosts").write_text(OTHERS + "# llm-fleet: begin names\n10.0.0.1 a\n10.0.0.9 theirs\n")
     put_block(host, "/etc/hosts", "names", "10.0.0.1 a")
     assert text(host) == OTHERS + "# llm-fleet: begin names\n10.0.0.1 a\n# llm-fleet: end names\n10.0.0.9 theirs\n"
 
 
-def test_an_end_without_its_begin_is_taken_out(host: Host) -> None:
+def test_an_end_marker_without_begin_is_removed(host: Host) -> None:
     host.path("/etc/hosts").write_text("# llm-fleet: end names\n" + OTHERS)
     put_block(host, "/etc/hosts", "names", "10.0.0.1 a")
     assert text(host).count("end names") == 1
 
 
-def test_the_mode_of_the_file_stays(host: Host) -> None:
+def test_the_mode_of_the_file_is_kept(host: Host) -> None:
     host.path("/etc/hosts").chmod(0o600)
     put_block(host, "/etc/hosts", "names", "10.0.0.1 a")
     assert host.path("/etc/hosts").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_file_that_is_a_mount_of_its_own_is_written_in_place(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bind_mounted_file_is_written_in_place(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     """As /etc/hosts is in a container."""
 
     def busy(*_: Any) -> None:
@@ -124,7 +124,7 @@ def test_a_process_waits_until_another_has_written_its_block(host: Host) -> None
     assert get_block(host, "/etc/hosts", "ours") == "10.0.0.1 a\n"
 
 
-def test_what_users_put_into_their_lock_folder_does_not_matter(host: Host) -> None:
+def test_a_users_link_in_the_lock_folder_is_not_followed(host: Host) -> None:
     theirs = host.path("/run/lock/llm-fleet.marked-block")
     theirs.parent.mkdir(parents=True)
     shadow = host.path("/etc/shadow")
@@ -136,7 +136,7 @@ def test_what_users_put_into_their_lock_folder_does_not_matter(host: Host) -> No
     assert not list(host.path("/run/lock").glob("*.lock"))
 
 
-def test_others_lines_that_are_no_utf8_stay_as_they_are(host: Host) -> None:
+def test_other_lines_that_are_not_utf8_are_kept(host: Host) -> None:
     theirs = b"10.0.0.9 printer # B\xfcro\n"
     host.path("/etc/hosts").parent.mkdir(exist_ok=True)
     host.path("/etc/hosts").write_bytes(theirs)

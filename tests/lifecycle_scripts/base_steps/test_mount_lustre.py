@@ -60,18 +60,18 @@ def test_it_is_mounted_now_and_at_each_boot(node: Node, tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
-def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
+def test_it_converges_after_a_kill_at_any_point(tmp_path: Path) -> None:
     assert converges(STEP, node_with_client, tmp_path) == 3
 
 
-def test_a_group_without_one_skips_it(node: Node) -> None:
+def test_a_group_without_one_is_skipped(node: Node) -> None:
     assert STEP.skip(node) is None
     other = (lustre(groups=("others",)),)
     moved = dataclasses.replace(node, manifest=dataclasses.replace(node.manifest, mounts=other))
     assert STEP.skip(moved) == "group workers has no Lustre file system"
 
 
-def test_what_the_platform_mounted_is_left_as_it_is(node: Node, tmp_path: Path) -> None:
+def test_mounts_of_the_platform_are_not_changed(node: Node, tmp_path: Path) -> None:
     before = (tmp_path / "etc/fstab").read_text()
     is_mounted(tmp_path, "10.9.0.1@tcp:/abcdefgh")  # as Lustre reports it: by address
     assert applied(STEP, node) == []
@@ -83,7 +83,7 @@ def test_the_platforms_own_entry_is_used(node: Node, tmp_path: Path) -> None:
     assert applied(STEP, node) == ["made the folder /fsx", f"mounted {DEVICE} at /fsx"]
 
 
-def test_an_automount_is_looked_through(node: Node, tmp_path: Path) -> None:
+def test_an_automount_is_followed(node: Node, tmp_path: Path) -> None:
     is_mounted(tmp_path)
     table = tmp_path / "proc/self/mountinfo"
     table.write_text(ROOT_MOUNT + mount_line("/fsx", "systemd-1", "autofs") + mount_line("/fsx", DEVICE, "lustre"))
@@ -100,7 +100,7 @@ def test_an_automount_is_looked_through(node: Node, tmp_path: Path) -> None:
     ],
     ids=["other share", "other server", "other type", "a disk"],
 )
-def test_something_else_in_its_place_is_reported(node: Node, tmp_path: Path, device: str, kind: str) -> None:
+def test_another_file_system_at_its_path_is_reported(node: Node, tmp_path: Path, device: str, kind: str) -> None:
     is_mounted(tmp_path, device, kind)
     for refused in (STEP.apply, STEP.verify):
         with pytest.raises(Failure, match=f"LFN51  {device} of type {kind}"):
@@ -108,7 +108,9 @@ def test_something_else_in_its_place_is_reported(node: Node, tmp_path: Path, dev
 
 
 @pytest.mark.parametrize(("device", "kind"), [("tmpfs", "tmpfs"), ("/dev/nvme1n1", "xfs"), ("/dev/root", "ext4")])
-def test_a_kernel_without_lustre_makes_nothing_else_lustre(node: Node, tmp_path: Path, device: str, kind: str) -> None:
+def test_without_lustre_in_the_kernel_no_other_file_system_is_accepted(
+    node: Node, tmp_path: Path, device: str, kind: str
+) -> None:
     """As after an upgrade of the kernel without its Lustre module: each node would have a /fsx of its own."""
     file(tmp_path, "/proc/filesystems", "nodev\tproc\nnodev\ttmpfs\n")
     is_mounted(tmp_path, device, kind)
@@ -117,7 +119,7 @@ def test_a_kernel_without_lustre_makes_nothing_else_lustre(node: Node, tmp_path:
             refused(node)
 
 
-def test_the_drills_mount_program_is_believed(node: Node, tmp_path: Path) -> None:
+def test_the_drills_emulated_mounts_are_accepted(node: Node, tmp_path: Path) -> None:
     """It says what it plays in a file of its own, in which nothing else is written: what it plays must be right too."""
     is_mounted(tmp_path, "/dev/vda", "ext4")
     number = (tmp_path / "proc/self/mountinfo").read_text().splitlines()[-1].split(" ")[2]
@@ -132,7 +134,7 @@ def test_the_drills_mount_program_is_believed(node: Node, tmp_path: Path) -> Non
         STEP.verify(node)
 
 
-def test_nothing_mounted_is_reported(node: Node) -> None:
+def test_a_missing_mount_is_reported(node: Node) -> None:
     with pytest.raises(Failure, match="LFN51  nothing is mounted at /fsx"):
         STEP.verify(node)
 
@@ -143,14 +145,14 @@ def test_a_read_only_mount_is_reported(node: Node, tmp_path: Path) -> None:
         STEP.verify(node)
 
 
-def test_a_mount_that_takes_no_file_is_reported(node: Node, tmp_path: Path) -> None:
+def test_a_mount_that_cannot_be_written_is_reported(node: Node, tmp_path: Path) -> None:
     is_mounted(tmp_path)
     (tmp_path / "fsx").rmdir()
     with pytest.raises(Failure, match="LFN51  /fsx cannot be written: No such file"):
         STEP.verify(node)
 
 
-def test_a_mount_that_gives_back_something_else_is_reported(
+def test_a_mount_that_returns_other_data_is_reported(
     node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_mounted(tmp_path)
@@ -170,7 +172,7 @@ def test_a_mount_that_gives_back_something_else_is_reported(
     assert list((tmp_path / "fsx").iterdir()) == []
 
 
-def test_a_mount_that_loses_what_is_flushed_is_reported(
+def test_a_mount_that_loses_flushed_data_is_reported(
     node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_mounted(tmp_path)
@@ -184,14 +186,14 @@ def test_a_mount_that_loses_what_is_flushed_is_reported(
     assert list((tmp_path / "fsx").iterdir()) == []
 
 
-def test_a_file_left_by_a_killed_proof_is_taken_away(node: Node, tmp_path: Path) -> None:
+def test_a_leftover_test_file_of_a_killed_run_is_removed(node: Node, tmp_path: Path) -> None:
     is_mounted(tmp_path)
     (tmp_path / "fsx/.llm-fleet-ip-10-1-0-12").write_text("left")
     STEP.verify(node)
     assert list((tmp_path / "fsx").iterdir()) == []
 
 
-def test_without_the_client_nothing_is_tried(node: Node, tmp_path: Path) -> None:
+def test_without_the_client_no_mount_is_tried(node: Node, tmp_path: Path) -> None:
     (tmp_path / "usr/bin/mount.lustre").unlink()
     with pytest.raises(Failure, match=r"LFN50  mount\.lustre is not on this node") as caught:
         STEP.apply(node)
@@ -208,7 +210,7 @@ def test_without_the_client_nothing_is_tried(node: Node, tmp_path: Path) -> None
         ("failed: Invalid argument\nIs 'x' the correct filesystem name?", "LFN49", True),
     ],
 )
-def test_what_mount_says_reports_the_cause(node: Node, tmp_path: Path, said: str, code: str, final: bool) -> None:
+def test_errors_of_mount_are_mapped_to_causes(node: Node, tmp_path: Path, said: str, code: str, final: bool) -> None:
     file(tmp_path, "/mount-says", said)
     with pytest.raises(Failure, match=code) as caught:
         STEP.apply(node)
@@ -224,7 +226,7 @@ def test_a_name_that_does_not_resolve(node: Node, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_port_that_refuses(node: Node, tmp_path: Path, server: socket.socket) -> None:
+def test_a_port_that_refuses_connections(node: Node, tmp_path: Path, server: socket.socket) -> None:
     server.close()
     file(tmp_path, "/mount-says", "failed: Input/output error")
     file(tmp_path, "/dns", f"127.0.0.1 {SERVER}\n")
@@ -233,7 +235,7 @@ def test_a_port_that_refuses(node: Node, tmp_path: Path, server: socket.socket) 
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_port_that_a_security_group_keeps_shut(node: Node, tmp_path: Path, server: socket.socket) -> None:
+def test_a_port_that_a_security_group_blocks(node: Node, tmp_path: Path, server: socket.socket) -> None:
     server.listen(0)
     address = server.getsockname()
     waiting = [socket.socket() for _ in range(4)]  # its queue is full: a new connection gets no answer
@@ -249,14 +251,14 @@ def test_a_port_that_a_security_group_keeps_shut(node: Node, tmp_path: Path, ser
 
 
 @pytest.mark.usefixtures("impatient", "server")
-def test_a_server_that_answers_and_still_does_not_serve(node: Node, tmp_path: Path) -> None:
+def test_a_server_that_answers_but_rejects_the_mount(node: Node, tmp_path: Path) -> None:
     file(tmp_path, "/mount-says", "failed: Input/output error")
     file(tmp_path, "/dns", f"127.0.0.1 {SERVER}\n")
     with pytest.raises(Failure, match=r"LFN49  .* answers on port \d+, but mount ended with 1: failed: Input/output"):
         STEP.apply(node)
 
 
-def test_what_may_pass_is_tried_again(node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_temporary_errors_are_retried(node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llm_fleet_node.mounts.mounting._PAUSE", 0.01)
     file(tmp_path, "/mount-says", "Can't parse NID")
     file(tmp_path, "/dns", "")
@@ -312,7 +314,7 @@ def large(root: Path) -> Node:
     return node
 
 
-def test_a_large_node_gets_what_fsx_recommends(tmp_path: Path) -> None:
+def test_a_large_node_gets_the_settings_that_fsx_recommends(tmp_path: Path) -> None:
     node = large(tmp_path)
     changes = applied(STEP, node)
     assert [change for change in changes if change.startswith("set ")] == [
@@ -327,7 +329,7 @@ def test_a_large_node_gets_what_fsx_recommends(tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
-def test_what_the_client_refuses_is_a_remark_and_costs_no_node(tmp_path: Path) -> None:
+def test_settings_that_the_client_rejects_are_only_logged(tmp_path: Path) -> None:
     """A server that grants fewer modifying requests has its client refuse more; an older client knows fewer names.
 
     Source: assumption lustre-client-takes-fsx-tuning.
@@ -346,11 +348,11 @@ def test_what_the_client_refuses_is_a_remark_and_costs_no_node(tmp_path: Path) -
     assert "setting ldlm.namespaces.*.lru_max_age=600000 could not be set" in said(node)
 
 
-def test_a_large_node_killed_anywhere_converges(tmp_path: Path) -> None:
+def test_a_large_node_converges_after_a_kill(tmp_path: Path) -> None:
     assert converges(STEP, large, tmp_path) == 10
 
 
-def test_a_small_node_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_small_node_gets_no_tuning(tmp_path: Path) -> None:
     node = build(tmp_path, M5)
     file(tmp_path, "/proc/cpuinfo", "processor\t: 0\n" * 4)
     file(tmp_path, "/proc/meminfo", "MemTotal:       16000000 kB\n")

@@ -46,11 +46,11 @@ def test_it_is_mounted_now_and_at_each_boot(tmp_path: Path, root_owns_all: list[
     assert applied(STEP, node) == []
 
 
-def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
+def test_it_converges_after_a_kill_at_any_point(tmp_path: Path) -> None:
     assert converges(STEP, with_client, tmp_path) == 3
 
 
-def test_what_the_platform_mounted_by_nfs_3_is_taken_with_a_remark(tmp_path: Path) -> None:
+def test_an_nfs_3_mount_of_the_platform_is_accepted_with_a_log_line(tmp_path: Path) -> None:
     """Source: assumption platform-mounts-openzfs-by-nfs-4."""
     node = with_client(tmp_path)
     (tmp_path / "home").mkdir()
@@ -62,18 +62,18 @@ def test_what_the_platform_mounted_by_nfs_3_is_taken_with_a_remark(tmp_path: Pat
         STEP.verify(node)
 
 
-def test_a_fleet_without_one_skips_it(tmp_path: Path) -> None:
+def test_a_fleet_without_one_is_skipped(tmp_path: Path) -> None:
     assert STEP.skip(build(tmp_path)) == "group workers has no OpenZFS file system"
 
 
-def test_an_export_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_export(tmp_path: Path) -> None:
     node = with_client(tmp_path)
     file(tmp_path, "/mount-says", "mount.nfs4: mounting x failed, reason given by server: No such file or directory")
     with pytest.raises(Failure, match=f"LFN49  {SERVER} has no /fsx for this node"):
         STEP.apply(node)
 
 
-def test_a_root_that_may_give_nothing_away_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_root_user_that_cannot_change_owners_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = with_client(tmp_path)
     STEP.apply(node)
 
@@ -86,7 +86,7 @@ def test_a_root_that_may_give_nothing_away_is_reported(tmp_path: Path, monkeypat
     assert list((tmp_path / "home").iterdir()) == []
 
 
-def test_a_root_that_becomes_no_one_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_squash_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = with_client(tmp_path)
     STEP.apply(node)
     mine = os.geteuid()
@@ -95,7 +95,7 @@ def test_a_root_that_becomes_no_one_is_reported(tmp_path: Path, monkeypatch: pyt
         STEP.verify(node)
 
 
-def test_a_mount_that_takes_no_file_is_reported(tmp_path: Path) -> None:
+def test_a_mount_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     node = with_client(tmp_path)
     STEP.apply(node)
     (tmp_path / "home").rmdir()

@@ -47,7 +47,7 @@ def unit(root: Path, name: str = UNIT) -> str:
     return (root / "etc/systemd/system" / name).read_text()
 
 
-def test_a_bucket_is_a_unit_that_reads_only_and_caches_on_the_fast_disk(tmp_path: Path) -> None:
+def test_a_bucket_is_a_read_only_unit_with_a_cache_on_the_fast_disk(tmp_path: Path) -> None:
     node = with_buckets(tmp_path)
     changes = applied(STEP, node)
     assert changes == [
@@ -64,11 +64,11 @@ def test_a_bucket_is_a_unit_that_reads_only_and_caches_on_the_fast_disk(tmp_path
     assert applied(STEP, node) == []
 
 
-def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
+def test_it_converges_after_a_kill_at_any_point(tmp_path: Path) -> None:
     assert converges(STEP, with_buckets, tmp_path) == 4
 
 
-def test_a_prefix_ends_with_a_slash_and_a_writable_bucket_is_for_everybody(tmp_path: Path) -> None:
+def test_a_prefix_ends_with_a_slash_and_all_users_can_write_a_writable_bucket(tmp_path: Path) -> None:
     node = with_buckets(tmp_path, bucket("/mnt/my-models", prefix="models/llama", read_only=False))
     applied(STEP, node)
     text = unit(tmp_path, r"llm-fleet-s3-mnt-my\x2dmodels.service")
@@ -93,7 +93,7 @@ def test_a_changed_bucket_is_stopped_written_and_started(tmp_path: Path) -> None
     ]
 
 
-def test_a_change_killed_before_systemd_has_read_it_is_made_up_for(tmp_path: Path) -> None:
+def test_a_change_that_systemd_has_not_read_is_applied_after_a_kill(tmp_path: Path) -> None:
     node = with_buckets(tmp_path)
     applied(STEP, node)
     (tmp_path / "systemd/reloaded").unlink()
@@ -101,13 +101,13 @@ def test_a_change_killed_before_systemd_has_read_it_is_made_up_for(tmp_path: Pat
     assert (tmp_path / "systemd/reloaded").exists()
 
 
-def test_a_group_without_one_skips_it(tmp_path: Path) -> None:
+def test_a_group_without_one_is_skipped(tmp_path: Path) -> None:
     assert STEP.skip(build(tmp_path)) == "group workers mounts no bucket"
     assert STEP.skip(build(tmp_path, s3_mounts=(bucket(groups=("others",)),))) is not None
     assert STEP.skip(build(tmp_path, s3_mounts=(bucket(groups=("workers",)),))) is None
 
 
-def test_without_the_program_it_comes_from_the_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_missing_program_is_installed_from_the_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = with_buckets(tmp_path)
     (tmp_path / "usr/bin/mount-s3").unlink()
 
@@ -127,14 +127,14 @@ def test_a_mount_that_fails_is_reported_with_the_journal(tmp_path: Path) -> None
         STEP.apply(node)
 
 
-def test_a_mount_that_is_gone_is_reported(tmp_path: Path) -> None:
+def test_an_unmounted_bucket_is_reported(tmp_path: Path) -> None:
     node = with_buckets(tmp_path)
     program(tmp_path, "journalctl", "sys.exit(1)")
     with pytest.raises(Failure, match=f"LFN54  nothing is mounted at /data: see `journalctl -u {UNIT}`"):
         STEP.verify(node)
 
 
-def test_a_bucket_that_can_be_written_against_the_fleets_word_is_reported(tmp_path: Path) -> None:
+def test_a_writable_bucket_is_reported_if_the_fleet_sets_read_only(tmp_path: Path) -> None:
     node = reported(with_buckets(tmp_path), read_only=False)
     file(tmp_path, f"/on-start/{UNIT}", _MOUNTS.format(path="/data", line=mount_line("/data", "mountpoint-s3", "fuse")))
     STEP.apply(node)
@@ -150,7 +150,7 @@ def test_a_bucket_that_cannot_be_listed_is_reported(tmp_path: Path) -> None:
         STEP.verify(node)
 
 
-def test_it_needs_the_planners_answer(tmp_path: Path) -> None:
+def test_it_requires_the_step_disks(tmp_path: Path) -> None:
     node = with_buckets(tmp_path)
     (tmp_path / disks.FILE.lstrip("/")).unlink()
     with pytest.raises(Failure, match="LFN45"):

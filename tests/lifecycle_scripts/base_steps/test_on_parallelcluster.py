@@ -41,7 +41,7 @@ def with_scratch(root: Path) -> Node:
     return node
 
 
-def test_the_scratch_that_parallelcluster_mounted_is_taken_and_everybody_may_write_there(tmp_path: Path) -> None:
+def test_parallelclusters_scratch_is_used_and_writable_for_all(tmp_path: Path) -> None:
     node = with_scratch(tmp_path)
     applied(disks_step.STEP, node)
     found = disks.read(node.host)
@@ -61,7 +61,7 @@ def test_the_scratch_that_parallelcluster_mounted_is_taken_and_everybody_may_wri
         ("10.1.0.5:/scratch", "nfs4", "0:99", "/local_scratch"),
     ],
 )
-def test_what_parallelcluster_says_of_the_scratch_counts_unless_something_else_is_there(
+def test_parallelclusters_scratch_setting_is_used_unless_another_file_system_is_mounted(
     tmp_path: Path, device: str, kind: str, number: str, place: str
 ) -> None:
     node = with_scratch(tmp_path)
@@ -74,11 +74,11 @@ def test_what_parallelcluster_says_of_the_scratch_counts_unless_something_else_i
     assert disks.read(node.host).place == place
 
 
-def test_taking_the_scratch_converges_killed_anywhere(tmp_path: Path) -> None:
+def test_using_the_scratch_converges_after_a_kill(tmp_path: Path) -> None:
     assert converges(disks_step.STEP, with_scratch, tmp_path) >= 5
 
 
-def test_disks_that_parallelcluster_left_alone_are_left_alone(tmp_path: Path) -> None:
+def test_disks_that_parallelcluster_does_not_use_are_not_changed(tmp_path: Path) -> None:
     node = of_parallelcluster(tmp_path)
     disk(tmp_path, "nvme1n1", "259:10")
     makers(tmp_path)  # it could make a file system, and on HyperPod would
@@ -86,7 +86,7 @@ def test_disks_that_parallelcluster_left_alone_are_left_alone(tmp_path: Path) ->
     assert disks.read(node.host).kind == "root"
 
 
-def test_lustre_is_looked_at_and_not_mounted(tmp_path: Path) -> None:
+def test_lustre_is_verified_and_not_mounted(tmp_path: Path) -> None:
     node = of_parallelcluster(tmp_path, mounts=(lustre(),))
     file(tmp_path, "/etc/fstab", FSTAB)
     with pytest.raises(Failure, match=r"LFN51  AWS ParallelCluster has mounted nothing at /fsx"):
@@ -102,7 +102,7 @@ def test_lustre_is_looked_at_and_not_mounted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("volume", ["fsx", "fsx/home"])
-def test_any_volume_of_the_right_open_zfs_is_right(
+def test_any_volume_of_the_configured_open_zfs_is_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, volume: str
 ) -> None:
     def fchown(_: int, user: int, group: int) -> None:
@@ -130,7 +130,7 @@ def over_tcp(root: Path) -> Node:
     return node
 
 
-def test_lustre_is_mounted_again_over_efa_by_parallelclusters_own_entry(tmp_path: Path) -> None:
+def test_lustre_is_mounted_again_over_efa_with_parallelclusters_fstab_entry(tmp_path: Path) -> None:
     node = over_tcp(tmp_path)
     changes = applied(mount_lustre.STEP, node)
     assert changes[0] == "unmounted /fsx, which was mounted over TCP"
@@ -140,11 +140,11 @@ def test_lustre_is_mounted_again_over_efa_by_parallelclusters_own_entry(tmp_path
     assert applied(mount_lustre.STEP, node) == []
 
 
-def test_moving_to_efa_converges_killed_anywhere(tmp_path: Path) -> None:
+def test_moving_to_efa_converges_after_a_kill(tmp_path: Path) -> None:
     assert converges(mount_lustre.STEP, over_tcp, tmp_path, ignore=["/lnet-looks"]) >= 4
 
 
-def test_lustre_in_use_is_not_torn_away_and_the_node_is_degraded(tmp_path: Path) -> None:
+def test_lustre_in_use_is_not_unmounted_and_the_node_is_degraded(tmp_path: Path) -> None:
     node = over_tcp(tmp_path)
     file(tmp_path, "/busy", "")
     assert applied(mount_lustre.STEP, node) == []

@@ -32,7 +32,7 @@ def store(root: Path, count: int = 4) -> list[str]:
     return names
 
 
-def test_a_node_with_nothing_but_its_root(root: Path) -> None:
+def test_a_node_with_only_a_root_volume(root: Path) -> None:
     found = planned(root)
     assert (found.place, found.kind, found.build_from, found.idle) == ("/var/lib", "root", (), ())
 
@@ -48,13 +48,13 @@ def test_hyperpod_trainium_has_an_array_at_the_amis_path(root: Path) -> None:
     assert found.why == "the instance store is mounted at /opt/dlami/nvme (/dev/mapper/vg.01-lv_ephemeral)"
 
 
-def test_hyperpod_without_an_instance_store_takes_the_secondary_volume(root: Path) -> None:
+def test_hyperpod_without_an_instance_store_uses_the_secondary_volume(root: Path) -> None:
     disk(root, "nvme1n1", "259:10", EBS, gib=500)
     found = planned(root, mount_line("/opt/sagemaker", "/dev/nvme1n1", "xfs", number="259:10"))
     assert (found.place, found.kind) == ("/opt/sagemaker", "ebs")
 
 
-def test_a_folder_opt_sagemaker_on_the_root_is_no_volume(root: Path) -> None:
+def test_a_folder_opt_sagemaker_on_the_root_volume_is_not_a_volume(root: Path) -> None:
     (root / "opt/sagemaker").mkdir(parents=True)
     assert planned(root).kind == "root"
 
@@ -75,7 +75,7 @@ def test_a_mounted_partition_of_the_store_counts(root: Path) -> None:
     assert planned(root, mount_line("/local", "/dev/nvme1n1p1", "xfs", number="259:11")).place == "/local"
 
 
-def test_the_largest_of_several_mounts_is_taken(root: Path) -> None:
+def test_the_largest_of_several_mounts_is_used(root: Path) -> None:
     array(root, "md127", "9:127", *store(root, 4)[1:])
     found = planned(
         root,
@@ -85,26 +85,26 @@ def test_the_largest_of_several_mounts_is_taken(root: Path) -> None:
     assert found.place == "/large"
 
 
-def test_an_array_of_both_kinds_of_disk_is_no_instance_store(root: Path) -> None:
+def test_an_array_of_both_kinds_of_disks_is_not_an_instance_store(root: Path) -> None:
     store(root, 1)
     disk(root, "nvme9n1", "259:90", EBS)
     array(root, "md127", "9:127", "nvme1n1", "nvme9n1")
     assert planned(root, mount_line("/mixed", "/dev/md127", "xfs", number="9:127")).kind == "root"
 
 
-def test_unused_disks_are_built_from(root: Path) -> None:
+def test_unused_disks_are_used(root: Path) -> None:
     names = store(root)
     found = planned(root)
     assert (found.place, found.kind, found.build_from) == ("/opt/nvme", "nvme", tuple(names))
 
 
-def test_unused_disks_are_left_alone_where_nothing_may_be_built(root: Path) -> None:
+def test_unused_disks_stay_unused_if_building_is_not_allowed(root: Path) -> None:
     names = store(root)
     found = planned(root, may_build=False)
     assert (found.kind, found.build_from, found.idle) == ("root", (), tuple(names))
 
 
-def test_disks_in_use_by_anything_are_never_built_from(root: Path) -> None:
+def test_disks_in_use_are_never_used(root: Path) -> None:
     names = store(root, 3)
     array(root, "md127", "9:127", names[0])  # held by an array that is not mounted
     disk(root, "nvme8n1", "259:80", partitions=1)
@@ -113,14 +113,14 @@ def test_disks_in_use_by_anything_are_never_built_from(root: Path) -> None:
     assert found.idle == (names[0], "nvme8n1")
 
 
-def test_a_bind_mount_for_a_container_is_no_place(root: Path) -> None:
+def test_a_bind_mount_of_a_container_is_ignored(root: Path) -> None:
     store(root, 1)
     found = planned(root, mount_line("/etc/resolv.conf", "/dev/nvme1n1", "xfs", number="259:10"))
     assert found.kind == "root"
     assert found.build_from == ()
 
 
-def test_loop_devices_and_ram_disks_are_no_disks(root: Path) -> None:
+def test_loop_devices_and_ram_disks_are_ignored(root: Path) -> None:
     for name in ("loop0", "ram0", "zram0"):
         file(root, f"/sys/block/{name}/dev", "7:0\n")
     assert [device.name for device in devices(Host(root))] == ["nvme0n1"]

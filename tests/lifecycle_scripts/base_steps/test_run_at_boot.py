@@ -36,7 +36,7 @@ def with_bundle(root: Path, bundle: tuple[Path, str, str]) -> Node:
     return dataclasses.replace(node, places=dataclasses.replace(node.places, bundle=folder))
 
 
-def test_the_bundle_stays_and_the_unit_runs_it(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
+def test_the_bundle_is_kept_and_the_unit_runs_it(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
     node = with_bundle(tmp_path, bundle)
     kept = f"/{KEPT}/{bundle[1]}"
     assert applied(STEP, node) == [
@@ -54,7 +54,7 @@ def test_the_bundle_stays_and_the_unit_runs_it(tmp_path: Path, bundle: tuple[Pat
     assert applied(STEP, node) == []
 
 
-def test_junk_where_bundles_are_kept(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
+def test_foreign_files_in_the_bundles_folder_are_kept(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
     node = with_bundle(tmp_path, bundle)
     folder = tmp_path / KEPT
     folder.mkdir(parents=True)
@@ -65,14 +65,14 @@ def test_junk_where_bundles_are_kept(tmp_path: Path, bundle: tuple[Path, str, st
     assert sorted(path.name for path in folder.iterdir()) == sorted(["a-file", bundle[1]])
 
 
-def test_killed_anywhere_it_converges(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
+def test_it_converges_after_a_kill_at_any_point(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
     def make(root: Path) -> Node:
         return with_bundle(root, bundle)
 
     assert converges(STEP, make, tmp_path) == 5
 
 
-def test_a_copy_cut_off_in_the_middle_is_made_again(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
+def test_an_incomplete_copy_is_made_again(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
     node = with_bundle(tmp_path, bundle)
     applied(STEP, node)
     script = tmp_path / KEPT / bundle[1] / "enter.sh"
@@ -82,7 +82,7 @@ def test_a_copy_cut_off_in_the_middle_is_made_again(tmp_path: Path, bundle: tupl
     assert applied(STEP, node) == [f"kept the bundle in /{KEPT}/{bundle[1]}"]
 
 
-def test_a_draft_of_a_killed_run_is_taken_away(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
+def test_a_temporary_copy_of_a_killed_run_is_removed(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
     node = with_bundle(tmp_path, bundle)
     (tmp_path / KEPT / ".0123.new").mkdir(parents=True)
     (tmp_path / KEPT / f".{bundle[1]}.new/half").mkdir(parents=True)
@@ -108,7 +108,7 @@ def test_the_bundle_that_runs_now_is_never_removed(tmp_path: Path, bundle: tuple
     assert {path.name for path in (tmp_path / KEPT).iterdir()} == {bundle[1], "newer", "of-my-own"}
 
 
-def test_the_old_bundle_goes_only_when_the_unit_runs_the_new_one(
+def test_the_old_bundle_is_removed_only_after_the_unit_runs_the_new_one(
     tmp_path: Path, bundle: tuple[Path, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for age, name in enumerate(("newer", "that-the-unit-runs")):
@@ -125,14 +125,14 @@ def test_the_old_bundle_goes_only_when_the_unit_runs_the_new_one(
     assert (tmp_path / KEPT / "that-the-unit-runs").is_dir()
 
 
-def test_on_parallelcluster_the_unit_remembers_the_group(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
+def test_on_parallelcluster_the_unit_contains_the_group(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
     node = dataclasses.replace(with_bundle(tmp_path, bundle), hook="OnNodeConfigured")
     applied(STEP, node)
     text = (tmp_path / f"etc/systemd/system/{UNIT}").read_text()
     assert "/enter.sh OnNodeConfigured --group workers\n" in text
 
 
-def test_a_way_to_another_bundle_is_reported(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
+def test_a_link_to_another_bundle_is_reported(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
     node = with_bundle(tmp_path, bundle)
     applied(STEP, node)
     (tmp_path / "opt/llm-fleet/current").unlink()

@@ -62,7 +62,7 @@ def test_a_second_time_nothing_is_changed_or_restarted(node: Node) -> None:
     assert len(calls(node)) == 1
 
 
-def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
+def test_it_converges_after_a_kill_at_any_effect(tmp_path: Path) -> None:
     def fresh(root: Path) -> Node:
         lay_down(root)
         return make(root)
@@ -79,7 +79,7 @@ def test_other_keys_of_daemon_json_are_kept(node: Node) -> None:
     assert node.host.path(DAEMON).stat().st_mode & 0o777 == 0o600
 
 
-def test_a_right_daemon_json_is_not_touched(node: Node) -> None:
+def test_a_correct_daemon_json_is_not_changed(node: Node) -> None:
     text = '{   "data-root":"/opt/dlami/nvme/docker" }'
     file(node.host.root, DAEMON, text)
     STEP.apply(node)
@@ -87,7 +87,7 @@ def test_a_right_daemon_json_is_not_touched(node: Node) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}\n{"data-root": "/x"}\n', "[]", "{"])
-def test_a_broken_daemon_json_is_reported_and_left(node: Node, text: str) -> None:
+def test_an_invalid_daemon_json_is_reported_and_not_changed(node: Node, text: str) -> None:
     file(node.host.root, DAEMON, text)
     failure = refused(Code.CONTAINER_CONFIG, STEP.apply, node, match=DAEMON)
     assert failure.final
@@ -95,7 +95,7 @@ def test_a_broken_daemon_json_is_reported_and_left(node: Node, text: str) -> Non
     assert calls(node) == []
 
 
-def test_an_empty_daemon_json_says_nothing(node: Node) -> None:
+def test_an_empty_daemon_json_is_accepted(node: Node) -> None:
     file(node.host.root, DAEMON, " \n")
     STEP.apply(node)
     STEP.verify(node)
@@ -117,7 +117,7 @@ def test_containerds_other_lines_are_kept(node: Node, before: str, after: str) -
     assert node.host.read(TOML) == after.format("/opt/dlami/nvme/containerd")
 
 
-def test_running_containers_are_not_lost_and_cost_no_node(node: Node) -> None:
+def test_running_containers_are_kept_and_the_node_passes(node: Node) -> None:
     """What the image started before our hook, e.g. exporters in containers, must not keep the node from coming up."""
     file(node.host.root, "/state/containers", "train-1\ntrain-2\n")
     STEP.apply(node)
@@ -128,7 +128,7 @@ def test_running_containers_are_not_lost_and_cost_no_node(node: Node) -> None:
     assert json.loads(node.host.read(DAEMON) or "")["data-root"] == "/opt/dlami/nvme/docker", "from its next start on"
 
 
-def test_any_place_on_the_chosen_disk_is_right(tmp_path: Path) -> None:
+def test_any_folder_on_the_chosen_disk_is_accepted(tmp_path: Path) -> None:
     """The image may have put Docker there before us, in folders of its own.
 
     Source: document awsome-distributed-ai 95b939c utils/install_docker.sh: <disk>/docker/data-root (2026-07).
@@ -143,7 +143,7 @@ def test_any_place_on_the_chosen_disk_is_right(tmp_path: Path) -> None:
     assert calls(node) == []
 
 
-def test_containers_do_not_matter_when_all_is_right(node: Node) -> None:
+def test_containers_are_ignored_if_all_is_correct(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/state/containers", "train-1\n")
     STEP.apply(node)
@@ -151,7 +151,7 @@ def test_containers_do_not_matter_when_all_is_right(node: Node) -> None:
     assert len(calls(node)) == 1
 
 
-def test_verify_goes_by_what_runs_and_not_by_files(node: Node) -> None:
+def test_verify_checks_the_running_daemon_and_not_files(node: Node) -> None:
     STEP.apply(node)
     link = node.host.path("/proc/42/fd/7")
     link.unlink()
@@ -162,14 +162,14 @@ def test_verify_goes_by_what_runs_and_not_by_files(node: Node) -> None:
     refused(Code.CONTAINER_DISK, STEP.verify, node, match="containerd has its data in /var/lib/containerd")
 
 
-def test_verify_finds_a_docker_that_does_not_run(node: Node) -> None:
+def test_verify_detects_a_stopped_docker(node: Node) -> None:
     STEP.apply(node)
     node.host.path("/state/docker.service.active").unlink()
     with pytest.raises(Failure, match="Docker does not run"):
         STEP.verify(node)
 
 
-def test_verify_finds_a_root_on_another_disk(node: Node) -> None:
+def test_verify_detects_a_root_on_another_disk(node: Node) -> None:
     STEP.apply(node)
     docker = node.host.path("/opt/dlami/nvme/docker")
     docker.rmdir()

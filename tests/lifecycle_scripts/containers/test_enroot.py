@@ -46,7 +46,7 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     return fresh(tmp_path)
 
 
-def test_the_paths_are_ours_and_all_else_is_the_images(node: Node) -> None:
+def test_only_the_paths_of_the_image_are_changed(node: Node) -> None:
     STEP.apply(node)
     STEP.verify(node)
     text = node.host.read(CONF) or ""
@@ -65,7 +65,9 @@ def test_enroot_itself_uses_them(node: Node) -> None:
 
 
 @pytest.mark.parametrize(("conf", "drop_ins"), [("", True), ("", False), (AMI, False)])
-def test_whatever_the_image_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, conf: str, drop_ins: bool) -> None:
+def test_every_configuration_of_an_image(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, conf: str, drop_ins: bool
+) -> None:
     monkeypatch.setenv("ENROOT_STAND_IN_ROOT", str(tmp_path))
     node = fresh(tmp_path, conf, drop_ins=drop_ins)
     STEP.apply(node)
@@ -73,38 +75,38 @@ def test_whatever_the_image_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert applied(STEP, node) == []
 
 
-def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_converges_after_a_kill_at_any_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENROOT_STAND_IN_ROOT", str(tmp_path / "node"))
     assert converges(STEP, fresh, tmp_path) == 5
 
 
-def test_verify_finds_a_line_that_says_otherwise(node: Node) -> None:
+def test_verify_detects_a_contradicting_line(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, f"{DROP_INS}/99-later.conf", "ENROOT_DATA_PATH /root-volume\n")
     refused(Code.CONTAINER_DISK, STEP.verify, node, match=r"99-later\.conf sets ENROOT_DATA_PATH to /root-volume")
 
 
-def test_verify_finds_that_nothing_was_set(node: Node) -> None:
+def test_verify_detects_missing_settings(node: Node) -> None:
     file(node.host.root, CONF, "")
     with pytest.raises(Failure, match="does not set ENROOT_CACHE_PATH"):
         STEP.verify(node)
 
 
-def test_verify_goes_by_enroot_and_not_by_files(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_checks_enroot_and_not_only_files(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     STEP.apply(node)
     monkeypatch.setenv("ENROOT_DATA_PATH", "/dev/null/else")
     with pytest.raises(Failure, match="Enroot does not use"):
         STEP.verify(node)
 
 
-def test_verify_finds_a_missing_folder(node: Node) -> None:
+def test_verify_detects_a_missing_folder(node: Node) -> None:
     STEP.apply(node)
     node.host.path("/opt/dlami/nvme/enroot/temp").rmdir()
     with pytest.raises(Failure, match="there is no folder /opt/dlami/nvme/enroot/temp"):
         STEP.verify(node)
 
 
-def test_verify_finds_another_disk(node: Node) -> None:
+def test_verify_detects_another_disk(node: Node) -> None:
     STEP.apply(node)
     node.host.path("/opt/dlami/nvme/enroot/temp").rmdir()
     node.host.path("/opt/dlami/nvme/enroot/temp").symlink_to("/proc")

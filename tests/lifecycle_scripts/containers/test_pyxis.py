@@ -72,7 +72,7 @@ def test_a_missing_line_is_added(tmp_path: Path, plugstack: str | None) -> None:
 
 
 @pytest.mark.parametrize("plugstack", [LINE, GLOB, NAMED])
-def test_one_line_is_left_as_it_is(tmp_path: Path, plugstack: str) -> None:
+def test_a_single_line_is_not_changed(tmp_path: Path, plugstack: str) -> None:
     node = fresh(tmp_path, plugstack)
     file(tmp_path, f"{ETC}/plugstack.conf.d/pyxis.conf", LINE if "include" in plugstack else "")
     STEP.apply(node)
@@ -93,7 +93,7 @@ def test_one_line_is_left_as_it_is(tmp_path: Path, plugstack: str) -> None:
         (GLOB + NAMED + LINE, GLOB),
     ],
 )
-def test_of_several_one_is_left(tmp_path: Path, plugstack: str, left: str) -> None:
+def test_of_several_lines_one_is_kept(tmp_path: Path, plugstack: str, left: str) -> None:
     node = fresh(tmp_path, plugstack)
     file(tmp_path, f"{ETC}/plugstack.conf.d/pyxis.conf", LINE)
     file(tmp_path, f"{ETC}/plugstack.conf.d/other.conf", "optional other.so\n")
@@ -107,7 +107,7 @@ def test_of_several_one_is_left(tmp_path: Path, plugstack: str, left: str) -> No
 
 
 @pytest.mark.parametrize("plugstack", [LINE, GLOB, NAMED, GLOB + NAMED, NAMED + GLOB, GLOB + LINE, "", LINE + LINE])
-def test_where_slurm_sends_the_file_pyxis_is_in_it(tmp_path: Path, plugstack: str) -> None:
+def test_with_configless_pyxis_is_in_the_file_itself(tmp_path: Path, plugstack: str) -> None:
     """A node whose own folder is empty gets the controller's plugstack.conf and nothing that it includes.
 
     Source: document SchedMD slurm 284c3b9 src/common/parse_config.c ("Slurm does not support glob parsing"), and
@@ -129,7 +129,7 @@ def test_where_slurm_sends_the_file_pyxis_is_in_it(tmp_path: Path, plugstack: st
     assert applied(STEP, node) == []
 
 
-def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
+def test_it_converges_after_a_kill_at_any_effect(tmp_path: Path) -> None:
     def one(root: Path, conf: str = "", plugstack: str = GLOB + NAMED + LINE) -> Node:
         file(root, f"{ETC}/plugstack.conf.d/pyxis.conf", LINE + LINE)
         file(root, "/slurmctld-runs", "")
@@ -143,7 +143,7 @@ def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
     assert converges(STEP, lambda root: one(root, "enable_configless", GLOB + NAMED), sent, ignore=["/calls"]) >= 4
 
 
-def test_a_running_slurmctld_is_reported_once(tmp_path: Path) -> None:
+def test_a_running_slurmctld_is_reconfigured_once(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     file(tmp_path, "/slurmctld-runs", "")
     STEP.apply(node)
@@ -151,7 +151,7 @@ def test_a_running_slurmctld_is_reported_once(tmp_path: Path) -> None:
     assert node.host.read("/calls") == "reconfigure\n"
 
 
-def test_a_slurmctld_that_could_not_be_reported_is_reported_the_next_time(tmp_path: Path) -> None:
+def test_a_failed_reconfigure_is_repeated_at_the_next_run(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     file(tmp_path, "/slurmctld-runs", "")
     file(tmp_path, "/die", "")
@@ -161,7 +161,7 @@ def test_a_slurmctld_that_could_not_be_reported_is_reported_the_next_time(tmp_pa
     assert node.host.read("/calls") == "reconfigure\n"
 
 
-def test_where_slurm_is_reported_to_look_elsewhere(tmp_path: Path) -> None:
+def test_the_configured_path_of_plugstack_conf_is_used(tmp_path: Path) -> None:
     node = fresh(tmp_path, None)
     file(tmp_path, f"{ETC}/slurm.conf", "PlugStackConfig=/etc/plugstack.conf\n")
     file(tmp_path, "/plugstack", "/etc/plugstack.conf")
@@ -171,7 +171,7 @@ def test_where_slurm_is_reported_to_look_elsewhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("role", ["Compute", "Login"])
-def test_other_nodes_change_nothing_also_where_they_see_the_controllers_files(tmp_path: Path, role: str) -> None:
+def test_other_nodes_never_change_the_controllers_files(tmp_path: Path, role: str) -> None:
     node = fresh(tmp_path, LINE + LINE, role=role)
     STEP.apply(node)
     assert node.host.changes == []
@@ -181,19 +181,19 @@ def test_other_nodes_change_nothing_also_where_they_see_the_controllers_files(tm
         STEP.verify(node)
 
 
-def test_verify_finds_a_plugin_for_another_slurm(tmp_path: Path) -> None:
+def test_verify_detects_a_plugin_for_another_slurm_version(tmp_path: Path) -> None:
     node = fresh(tmp_path, LINE)
     file(tmp_path, PLUGIN, "of another version")
     refused(Code.PYXIS, STEP.verify, node, match="srun does not start: error: Incompatible Slurm plugin version")
 
 
-def test_verify_goes_by_srun_and_not_by_files(tmp_path: Path) -> None:
+def test_verify_checks_srun_and_not_only_files(tmp_path: Path) -> None:
     node = fresh(tmp_path, LINE)
     program(tmp_path, "srun", "print('Usage: srun')")
     refused(Code.PYXIS, STEP.verify, node, match="srun has no option --container-image")
 
 
-def test_files_that_include_themselves_come_to_an_end(tmp_path: Path) -> None:
+def test_files_that_include_themselves_do_not_loop(tmp_path: Path) -> None:
     node = fresh(tmp_path, f"include {PLUGSTACK}\n{LINE}")
     assert len(times_loaded(node.host, PLUGSTACK)) > 1
 

@@ -38,7 +38,7 @@ for n in range({count}):
     program(root, "fi_info", body)
 
 
-def test_all_interfaces_are_there(root: Path) -> None:
+def test_all_interfaces_are_present(root: Path) -> None:
     fi_info(root, 8)
     node = make(root, TRN1)
     assert STEP.skip(node) is None
@@ -47,7 +47,7 @@ def test_all_interfaces_are_there(root: Path) -> None:
     assert said(node) == "8 EFA interfaces, all usable by libfabric"
 
 
-def test_a_second_time_nothing_changes(root: Path) -> None:
+def test_a_second_run_changes_nothing(root: Path) -> None:
     STEP.apply(make(root, TRN1))
     again = make(root, TRN1)
     STEP.apply(again)
@@ -83,7 +83,7 @@ def test_a_libfabric_that_finds_nothing_is_reported(root: Path) -> None:
         STEP.verify(make(root, TRN1))
 
 
-def test_the_fake_of_the_drill_is_understood(root: Path) -> None:
+def test_the_output_of_the_drills_stand_in_is_accepted(root: Path) -> None:
     text = STAND_IN.read_text().replace("#!/usr/bin/env bash", f"#!/bin/bash\nFI_STAND_IN_ROOT={root}")
     file(root, "/opt/amazon/efa/bin/fi_info", text)
     (root / "opt/amazon/efa/bin/fi_info").chmod(0o755)
@@ -110,7 +110,7 @@ OVER_EFA = Fabric("nccl-efa", ("workers",), 8, (Variable("FI_PROVIDER", "efa"),)
         ((dataclasses.replace(OVER_EFA, groups=None),), True),
     ],
 )
-def test_a_small_type_whose_interface_is_missing_fails_only_where_a_fabric_asks_for_it(
+def test_a_missing_interface_of_a_small_type_fails_only_if_a_fabric_uses_efa(
     tmp_path: Path, fabrics: tuple[Fabric, ...] | None, matters: bool
 ) -> None:
     """That HyperPod attaches it is unproven. Source: assumption hyperpod-attaches-efa-to-small-types."""
@@ -128,7 +128,7 @@ def test_a_small_type_whose_interface_is_missing_fails_only_where_a_fabric_asks_
     assert "the kernel has 0; no fabric of group workers uses EFA" in said(node)
 
 
-def test_memory_that_may_not_be_locked_is_reported(root: Path) -> None:
+def test_a_low_memory_lock_limit_is_reported(root: Path) -> None:
     STEP.apply(make(root, TRN1))
     file(root, "/etc/security/limits.d/90-llm-fleet-efa.conf", "* hard memlock 64\n")
     refused(Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, TRN1))

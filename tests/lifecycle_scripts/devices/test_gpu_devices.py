@@ -42,7 +42,7 @@ def smi(root: Path, count: int) -> None:
     )
 
 
-def test_all_gpus_are_there(root: Path) -> None:
+def test_all_gpus_are_present(root: Path) -> None:
     node = make(root, P5)
     assert STEP.skip(node) is None
     STEP.apply(node)
@@ -50,7 +50,7 @@ def test_all_gpus_are_there(root: Path) -> None:
     assert node.host.changes == []
 
 
-def test_the_daemon_that_keeps_them_awake_is_started_once(root: Path) -> None:
+def test_the_persistence_daemon_is_started_once(root: Path) -> None:
     file(root, UNIT, "")
     program(root, "systemctl", SYSTEMCTL)
     refused(Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, P5))
@@ -68,7 +68,7 @@ def test_a_gpu_that_the_driver_lacks_is_reported(root: Path) -> None:
     refused(Code.ACCELERATORS, STEP.verify, make(root, P5), match=r"ml\.p5\.48xlarge has 8 GPUs, but the driver has 7")
 
 
-def test_a_gpu_that_fell_off_the_bus_is_reported_with_what_the_kernel_says(root: Path) -> None:
+def test_a_gpu_that_fell_off_the_bus_is_reported_with_kernel_messages(root: Path) -> None:
     smi(root, 7)
     program(
         root, "dmesg", "assert a == []\nprint('[ 12.3] NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.')"
@@ -87,16 +87,16 @@ def test_an_nvidia_smi_that_fails_is_reported(root: Path) -> None:
         STEP.verify(make(root, P5))
 
 
-def test_without_nvidia_smi_the_driver_is_believed(root: Path) -> None:
+def test_without_nvidia_smi_the_driver_is_used(root: Path) -> None:
     (root / "usr/bin/nvidia-smi").unlink()
     STEP.verify(make(root, P5))
 
 
-def test_a_driver_that_does_not_run_is_reported(tmp_path: Path) -> None:
+def test_an_unloaded_driver_is_reported(tmp_path: Path) -> None:
     refused(Code.ACCELERATORS, STEP.verify, make(tmp_path, P5), match="the NVIDIA driver is not loaded")
 
 
-def test_a_type_of_unknown_number_has_one_at_least(tmp_path: Path) -> None:
+def test_a_type_with_an_unknown_number_needs_at_least_one(tmp_path: Path) -> None:
     (tmp_path / "proc/driver/nvidia").mkdir(parents=True)
     kind = InstanceType("ml.p9.xlarge", "gpu", None, None)
     with pytest.raises(Failure, match="has some GPUs, but the driver has 0"):

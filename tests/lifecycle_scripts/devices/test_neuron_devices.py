@@ -37,7 +37,7 @@ def listed(count: int, cores: int = 2) -> str:
 
 
 @pytest.mark.parametrize("kind", [TRN1, TRN2], ids=lambda kind: str(kind.name))
-def test_all_devices_are_there(root: Path, kind: InstanceType) -> None:
+def test_all_devices_are_present(root: Path, kind: InstanceType) -> None:
     neuron_ls(root, f"print({listed(16)!r})")
     node = make(root, kind)
     assert STEP.skip(node) is None
@@ -46,7 +46,7 @@ def test_all_devices_are_there(root: Path, kind: InstanceType) -> None:
     assert said(node) == "Neuron driver 2.26.10.0: 16 devices"
 
 
-def test_a_second_time_nothing_changes(root: Path) -> None:
+def test_a_second_run_changes_nothing(root: Path) -> None:
     STEP.apply(make(root, TRN1))
     again = make(root, TRN1)
     STEP.apply(again)
@@ -54,7 +54,7 @@ def test_a_second_time_nothing_changes(root: Path) -> None:
     assert again.host.changes == []
 
 
-def test_the_fake_of_the_drill_is_understood(root: Path) -> None:
+def test_the_output_of_the_drills_stand_in_is_accepted(root: Path) -> None:
     """The fake takes what we ask, refuses what the real one would, and reports in the real one's form."""
     text = STAND_IN.read_text().replace(
         "#!/usr/bin/env bash", f"#!/bin/bash\nNEURON_STAND_IN_ROOT={root}\nPATH=/usr/bin:/bin"
@@ -71,7 +71,7 @@ def test_the_fake_of_the_drill_is_understood(root: Path) -> None:
         node.host.run("neuron-ls", "--jsn")
 
 
-def test_a_lost_device_is_reported_with_numbers(root: Path) -> None:
+def test_a_missing_device_is_reported_with_numbers(root: Path) -> None:
     (root / "dev/neuron7").unlink()
     node = make(root, TRN1)
     failure = refused(Code.ACCELERATORS, STEP.verify, node)
@@ -80,14 +80,14 @@ def test_a_lost_device_is_reported_with_numbers(root: Path) -> None:
     assert "7" not in failure.cause.split("neuron0")[1].split(", ")
 
 
-def test_devices_that_do_not_come_are_waited_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_devices_are_waited_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neuron_devices, "_SECONDS", 0.2)
     (root / "dev/neuron7").unlink()
     with pytest.raises(Failure, match=r"no 16 Neuron devices \(there are 15\) within 0.2 s"):
         STEP.apply(make(root, TRN1))
 
 
-def test_devices_that_come_late_are_waited_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_late_devices_are_waited_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "dev/neuron7").unlink()
 
     def come(seconds: float) -> None:
@@ -112,14 +112,14 @@ def test_more_devices_than_the_type_has_are_reported(root: Path) -> None:
         (f"print({json.dumps([{'nc_count': n % 2} for n in range(16)])!r})", "devices with different numbers of cores"),
     ],
 )
-def test_what_neuron_ls_misses_is_reported(root: Path, body: str, reported: str) -> None:
+def test_devices_missing_in_neuron_ls_are_reported(root: Path, body: str, reported: str) -> None:
     neuron_ls(root, body)
     STEP.apply(make(root, TRN1))
     refused(Code.ACCELERATORS, STEP.verify, make(root, TRN1), match=reported)
 
 
 @pytest.mark.parametrize("reported", ["no json", '{"devices": 16}', "[1, 2]"])
-def test_an_unknown_form_of_neuron_ls_is_reported_but_no_failure(root: Path, reported: str) -> None:
+def test_an_unknown_format_of_neuron_ls_is_only_logged(root: Path, reported: str) -> None:
     neuron_ls(root, f"print({reported!r})")
     node = make(root, TRN1)
     STEP.apply(node)
@@ -127,7 +127,7 @@ def test_an_unknown_form_of_neuron_ls_is_reported_but_no_failure(root: Path, rep
     assert "unknown format, so only /dev was counted" in said(node)
 
 
-def test_a_driver_that_does_not_run_is_reported(tmp_path: Path) -> None:
+def test_an_unloaded_driver_is_reported(tmp_path: Path) -> None:
     file(tmp_path, RESERVED, "")
     node = make(tmp_path, TRN1)
     STEP.apply(node)
@@ -150,7 +150,7 @@ def test_ports_reserved_by_others_stay_reserved(root: Path) -> None:
     assert "* soft nofile 65535" in (root / "etc/security/limits.d/90-llm-fleet-neuron.conf").read_text()
 
 
-def test_killed_before_each_write_it_ends_the_same(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_converges_after_a_kill_before_any_write(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, written = Host.write, list[str]()
 
     def dies(host: Host, path: str, text: str, **given: Any) -> bool:
@@ -171,7 +171,7 @@ def test_killed_before_each_write_it_ends_the_same(root: Path, monkeypatch: pyte
     assert again.host.changes == []
 
 
-def test_ports_given_away_again_are_reported(root: Path) -> None:
+def test_ports_that_are_no_longer_reserved_are_reported(root: Path) -> None:
     STEP.apply(make(root, TRN1))
     file(root, RESERVED, "44000\n")
     refused(Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, TRN1), match="does not reserve the ports 41000,48620")
@@ -184,7 +184,7 @@ def test_ports_given_away_again_are_reported(root: Path) -> None:
         ("/etc/security/limits.d/90-llm-fleet-neuron.conf", "does not set the open file limit to 65535"),
     ],
 )
-def test_a_setting_that_would_be_lost_is_reported(root: Path, path: str, reported: str) -> None:
+def test_a_setting_that_a_reboot_would_lose_is_reported(root: Path, path: str, reported: str) -> None:
     STEP.apply(make(root, TRN1))
     (root / path.lstrip("/")).unlink()
     with pytest.raises(Failure, match=f"LFN97  {path} {reported}"):

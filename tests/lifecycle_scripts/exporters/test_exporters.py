@@ -88,7 +88,7 @@ def node(tmp_path: Path, server: HTTPServer, monkeypatch: pytest.MonkeyPatch) ->
     return node
 
 
-def test_what_the_image_carries_runs_and_answers(node: Node) -> None:
+def test_exporters_of_the_image_run_and_answer(node: Node) -> None:
     STEP.apply(node)
     STEP.verify(node)
     unit = node.host.read(f"/etc/systemd/system/{UNIT}") or ""
@@ -98,7 +98,7 @@ def test_what_the_image_carries_runs_and_answers(node: Node) -> None:
     assert "dcgm exporter: absent, no /dev/nvidia[0-9]*" in said(node)
 
 
-def test_a_changed_unit_is_started_again(node: Node) -> None:
+def test_a_changed_unit_is_restarted(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, f"/etc/systemd/system/{UNIT}", "[Service]\nExecStart=/old\n")
     file(node.host.root, "/changed", "")
@@ -107,7 +107,7 @@ def test_a_changed_unit_is_started_again(node: Node) -> None:
     assert node.host.changes[-3:] == [f"stopped {UNIT}", f"wrote /etc/systemd/system/{UNIT}", f"started {UNIT}"]
 
 
-def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_converges_after_a_kill_at_any_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporters, "metrics", _silence)
 
     def old(root: Path) -> Node:
@@ -118,7 +118,7 @@ def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path, monkeypatch: p
     assert converges(STEP, old, tmp_path, ignore=["/calls"], is_verified=False) == 4
 
 
-def test_a_packages_own_unit_is_taken(node: Node) -> None:
+def test_the_unit_of_a_package_is_used(node: Node) -> None:
     file(node.host.root, "/usr/lib/systemd/system/prometheus-node-exporter.service", "[Service]\n")
     STEP.apply(node)
     assert node.host.read(f"/etc/systemd/system/{UNIT}") is None
@@ -127,7 +127,7 @@ def test_a_packages_own_unit_is_taken(node: Node) -> None:
     assert str(link.readlink()) == "/usr/lib/systemd/system/prometheus-node-exporter.service"
 
 
-def test_a_port_that_another_serves_is_left(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_with_metrics_of_another_unit_is_not_changed(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporters, "metrics", metrics)
     STEP.apply(node)
     STEP.verify(node)
@@ -135,7 +135,7 @@ def test_a_port_that_another_serves_is_left(node: Node, monkeypatch: pytest.Monk
     assert node.host.changes == []
 
 
-def test_silence_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_answer_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporters, "_SECONDS", 0.1)
     monkeypatch.setattr(exporters, "EXPORTERS", (replace(EXPORTERS[0], port=1),))
     failure = refused(Code.EXPORTER, STEP.verify, fresh(tmp_path), match="no metric on port 1 ")
@@ -145,7 +145,7 @@ def test_silence_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("text", "status"), [("", 200), ("<html>hello</html>", 200), (METRICS, 500), ("# HELP a\n", 200)]
 )
-def test_an_answer_without_metrics_is_silence(server: HTTPServer, text: str, status: int) -> None:
+def test_an_answer_without_metrics_is_a_failure(server: HTTPServer, text: str, status: int) -> None:
     server.RequestHandlerClass.text, server.RequestHandlerClass.status = text, status  # pyright: ignore
     assert metrics(server.server_port) == 0
 
@@ -154,7 +154,7 @@ def test_metrics_are_counted(server: HTTPServer) -> None:
     assert metrics(server.server_port) == 2
 
 
-def test_devices_bring_their_exporters(tmp_path: Path) -> None:
+def test_devices_select_their_exporters(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     by_name = {exporter.name: exporter for exporter in EXPORTERS}
     for name, device, run in (
@@ -173,12 +173,12 @@ def test_devices_bring_their_exporters(tmp_path: Path) -> None:
         assert str(exporter.port) in exporter.unit_file(node.host)
 
 
-def test_ports_are_each_ones_own() -> None:
+def test_each_exporter_has_its_own_port() -> None:
     assert len({exporter.port for exporter in EXPORTERS}) == len(EXPORTERS)
     assert all(isinstance(exporter, Exporter) for exporter in kinds.EXPORTERS)
 
 
-def test_it_is_skipped_when_the_image_carries_none(tmp_path: Path) -> None:
+def test_it_is_skipped_if_the_image_has_none(tmp_path: Path) -> None:
     reason = STEP.skip(make(tmp_path)) or ""
     assert "node: the image has no node_exporter or prometheus-node-exporter" in reason
     assert STEP.skip(fresh(tmp_path)) is None
@@ -194,12 +194,12 @@ def _carry_needs(root: Path, exporter: Exporter) -> None:
         program(root, "python3", f"sys.exit(a != ['-c', 'import {exporter.module}'])")
 
 
-def test_no_node_fails_for_an_exporter() -> None:
+def test_a_failed_exporter_degrades_the_node() -> None:
     """Jobs need none of them: a node whose exporter fails is degraded, and its start ends with 0."""
     assert not STEP.is_for_jobs
 
 
-def test_neurons_exporter_is_absent_where_its_python_lacks_the_client_module(tmp_path: Path) -> None:
+def test_neurons_exporter_is_absent_without_the_client_module(tmp_path: Path) -> None:
     """It would end with ModuleNotFoundError and be started again for ever."""
     neuron = next(exporter for exporter in EXPORTERS if exporter.name == "neuron")
     node = fresh(tmp_path)

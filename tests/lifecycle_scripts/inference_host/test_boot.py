@@ -55,7 +55,7 @@ def test_a_host_with_the_pinned_driver_installs_nothing_but_mountpoint(host: Thr
     ]
 
 
-def test_a_newer_driver_goes_before_the_pinned_one_comes(host: ThrowawayHost, booted: Boot):
+def test_a_newer_driver_is_removed_before_the_pinned_one_is_installed(host: ThrowawayHost, booted: Boot):
     host.boots_with(TOO_NEW)
     report = booted(mount=None)
     assert (report["driver"], report["driver_of_ami"], report["driver_installed"]) == (AS_IT_IS, TOO_NEW, True)
@@ -73,7 +73,7 @@ def test_a_newer_driver_goes_before_the_pinned_one_comes(host: ThrowawayHost, bo
     assert not list((host.root / "etc/yum.repos.d").iterdir()), "nothing may come from there later"
 
 
-def test_the_next_boot_finds_what_the_first_has_installed(host: ThrowawayHost, booted: Boot):
+def test_the_next_boot_installs_nothing(host: ThrowawayHost, booted: Boot):
     host.boots_with(TOO_NEW)
     booted(mount=None)
     (host.root / "calls").unlink()
@@ -81,7 +81,7 @@ def test_the_next_boot_finds_what_the_first_has_installed(host: ThrowawayHost, b
     assert host.calls() == ["modinfo -F version neuron"]
 
 
-def test_without_leave_to_install_both_drivers_and_the_way_out_are_named(host: ThrowawayHost, booted: Boot):
+def test_if_installation_is_off_both_versions_and_the_remedy_are_reported(host: ThrowawayHost, booted: Boot):
     host.boots_with(TOO_NEW)
     report = booted(install_driver=False)
     assert report["code"] == "LFN110"
@@ -91,7 +91,7 @@ def test_without_leave_to_install_both_drivers_and_the_way_out_are_named(host: T
     assert host.calls() == ["modinfo -F version neuron"], "nothing is changed on a host that is refused"
 
 
-def test_an_ami_without_any_driver_gets_one(host: ThrowawayHost, booted: Boot):
+def test_a_driver_is_installed_on_an_ami_without_one(host: ThrowawayHost, booted: Boot):
     host.boots_with(None)
     report = booted(mount=None)
     assert (report["driver_of_ami"], report["driver_installed"]) == (None, True)
@@ -99,7 +99,7 @@ def test_an_ami_without_any_driver_gets_one(host: ThrowawayHost, booted: Boot):
     assert "modprobe --remove neuron" not in host.calls()
 
 
-def test_a_driver_that_is_not_offered_leaves_the_old_one(host: ThrowawayHost, booted: Boot):
+def test_an_unavailable_driver_version_keeps_the_old_driver(host: ThrowawayHost, booted: Boot):
     host.boots_with(TOO_NEW)
     report = booted(driver="2.27.4.0")
     assert report["code"] == "LFN111"
@@ -109,7 +109,7 @@ def test_a_driver_that_is_not_offered_leaves_the_old_one(host: ThrowawayHost, bo
     assert not list((host.root / "etc/yum.repos.d").iterdir())
 
 
-def test_a_network_without_a_way_to_neurons_repository_is_reported(host: ThrowawayHost, booted: Boot):
+def test_an_unreachable_neuron_repository_is_reported(host: ThrowawayHost, booted: Boot):
     host.boots_with(TOO_NEW)
     host.has("state/unreachable", "")
     report = booted()
@@ -117,7 +117,7 @@ def test_a_network_without_a_way_to_neurons_repository_is_reported(host: Throwaw
     assert "yum.repos.neuron.amazonaws.com" in report["remedy"]
 
 
-def test_the_package_s_own_download_of_pci_ids_is_left_out(host: ThrowawayHost, booted: Boot):
+def test_the_packages_download_of_pci_ids_is_skipped(host: ThrowawayHost, booted: Boot):
     """Behind an egress filter it hangs until the time for the driver is over."""
     host.boots_with(TOO_NEW)
     hangs = "#!/bin/sh\necho no way to pci-ids.ucw.cz >&2\nexit 1\n"
@@ -128,7 +128,7 @@ def test_the_package_s_own_download_of_pci_ids_is_left_out(host: ThrowawayHost, 
     assert [path.name for path in (host.root / "usr/sbin").iterdir()] == ["update-pciids"]
 
 
-def test_another_key_of_neurons_repository_is_named(host: ThrowawayHost, booted: Boot):
+def test_another_key_of_neurons_repository_is_reported(host: ThrowawayHost, booted: Boot):
     host.boots_with(TOO_NEW)
     host.has("state/other-key", "")
     report = booted(mount=None)
@@ -137,20 +137,20 @@ def test_another_key_of_neurons_repository_is_named(host: ThrowawayHost, booted:
     assert "Neuron's key changed" in report["remedy"]
 
 
-def test_headers_of_the_kernel_are_fetched_where_the_ami_has_none(host: ThrowawayHost, booted: Boot):
+def test_kernel_headers_are_installed_if_the_ami_has_none(host: ThrowawayHost, booted: Boot):
     host.boots_with(TOO_NEW)
     next((host.root / "lib/modules").glob("*/build")).rmdir()
     booted(mount=None)
     assert any("install kernel-devel-" in call for call in host.calls())
 
 
-def test_a_version_lock_that_dnf_does_not_have_is_no_reason_to_refuse(host: ThrowawayHost, booted: Boot):
+def test_a_missing_versionlock_plugin_does_not_fail_the_host(host: ThrowawayHost, booted: Boot):
     host.boots_with(TOO_NEW)
     host.has("state/no-versionlock", "")
     assert booted(mount=None)["event"] == "host-ready"
 
 
-def test_what_was_installed_is_looked_at_again(host: ThrowawayHost, booted: Boot, monkeypatch: pytest.MonkeyPatch):
+def test_the_installed_version_is_verified(host: ThrowawayHost, booted: Boot, monkeypatch: pytest.MonkeyPatch):
     host.boots_with(TOO_NEW)
     monkeypatch.setenv("RECORDER_BUILDS", "2.27.4.0")
     report = booted()
@@ -172,7 +172,7 @@ def test_a_driver_that_was_replaced_on_disk_is_loaded_again(host: ThrowawayHost,
     assert host.text("sys/module/neuron/version").strip() == AS_IT_IS
 
 
-def test_the_release_of_the_package_is_no_part_of_the_version(host: ThrowawayHost, booted: Boot):
+def test_the_package_release_is_not_part_of_the_version(host: ThrowawayHost, booted: Boot):
     host.boots_with("2.28.0.0-dkms")
     assert booted(mount=None)["driver_installed"] is False
 
@@ -180,7 +180,7 @@ def test_the_release_of_the_package_is_no_part_of_the_version(host: ThrowawayHos
 @pytest.mark.parametrize(
     ("wanted", "there", "code"), [(6, 5, "LFN113"), (6, 7, "LFN113"), (6, 6, None), (None, 0, "LFN113")]
 )
-def test_devices_are_as_many_as_the_type_has(
+def test_the_number_of_devices_must_match_the_type(
     host: ThrowawayHost, booted: Boot, wanted: int | None, there: int, code: str | None
 ):
     host.boots_with(AS_IT_IS, devices=there)
@@ -203,7 +203,7 @@ def test_the_model_is_mounted_read_only_cached_and_read(host: ThrowawayHost, boo
 
 
 @pytest.mark.parametrize("prefix", ["my model", "it's a model", 'a "quoted" one', "back\\slash", "漢字/v1.0"])
-def test_a_prefix_reaches_mountpoint_as_it_is(host: ThrowawayHost, booted: Boot, prefix: str):
+def test_a_prefix_is_passed_to_mountpoint_unchanged(host: ThrowawayHost, booted: Boot, prefix: str):
     host.holds(f"my-models/{prefix}/a.safetensors", "x")
     assert booted(mount=SETTINGS["mount"] | {"prefix": prefix})["model_file"] == "a.safetensors"
     assert f"<--prefix> <{prefix}/> <my-models>" in host.calls()[-1]
@@ -216,7 +216,7 @@ def test_a_whole_bucket_without_a_cache(host: ThrowawayHost, booted: Boot):
     )
 
 
-def test_nothing_is_mounted_where_no_model_is_in_s3(host: ThrowawayHost, booted: Boot):
+def test_nothing_is_mounted_without_a_model_in_s3(host: ThrowawayHost, booted: Boot):
     booted(mount=None)
     assert not [call for call in host.calls() if "mount" in call]
 
@@ -230,9 +230,7 @@ def test_nothing_is_mounted_where_no_model_is_in_s3(host: ThrowawayHost, booted:
         ({}, "state/unreachable", "LFN120", "Cannot download repomd.xml"),
     ],
 )
-def test_a_model_that_is_not_there(
-    host: ThrowawayHost, booted: Boot, mount: dict[str, Any], spoilt: str, code: str, said: str
-):
+def test_a_missing_model(host: ThrowawayHost, booted: Boot, mount: dict[str, Any], spoilt: str, code: str, said: str):
     if spoilt:
         host.has(spoilt, "")
     host.has("state/journal", "Error: Failed to mount: bucket his-models does not exist")
@@ -241,7 +239,7 @@ def test_a_model_that_is_not_there(
     assert said in report["message"]
 
 
-def test_a_model_that_may_not_be_read(host: ThrowawayHost, booted: Boot, monkeypatch: pytest.MonkeyPatch):
+def test_an_unreadable_model(host: ThrowawayHost, booted: Boot, monkeypatch: pytest.MonkeyPatch):
     def denied(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
@@ -251,7 +249,7 @@ def test_a_model_that_may_not_be_read(host: ThrowawayHost, booted: Boot, monkeyp
     assert "Permission denied" in report["message"]
 
 
-def test_the_agent_gets_its_cluster_and_keeps_tasks_from_the_hosts_credentials(host: ThrowawayHost, booted: Boot):
+def test_the_agent_gets_its_cluster_and_blocks_the_hosts_credentials_for_tasks(host: ThrowawayHost, booted: Boot):
     booted()
     reported = dict(line.split("=", 1) for line in host.text("etc/ecs/ecs.config").splitlines())
     assert reported["ECS_CLUSTER"] == "chat"
@@ -259,13 +257,13 @@ def test_the_agent_gets_its_cluster_and_keeps_tasks_from_the_hosts_credentials(h
     assert json.loads(reported["ECS_INSTANCE_ATTRIBUTES"]) == {"llm-fleet.neuron-driver": AS_IT_IS}
 
 
-def test_an_agent_that_cannot_be_reported(host: ThrowawayHost, booted: Boot):
+def test_an_agent_configuration_that_cannot_be_written(host: ThrowawayHost, booted: Boot):
     (host.root / "etc/ecs").rmdir()
     host.has("etc/ecs", "a file in the place of the folder")
     assert booted()["code"] == "LFN124"
 
 
-def test_a_host_that_is_well_says_so_and_signals_success(host: ThrowawayHost, booted: Boot):
+def test_a_healthy_host_is_logged_and_signals_success(host: ThrowawayHost, booted: Boot):
     booted()
     (line,) = host.aws.reported()
     assert (line["event"], line["instance"], line["service"]) == ("host-ready", INSTANCE, "chat")
@@ -281,7 +279,7 @@ def test_a_host_that_is_well_says_so_and_signals_success(host: ThrowawayHost, bo
     }
 
 
-def test_a_refused_host_says_why_everywhere_and_fails_the_deployment(
+def test_a_rejected_host_reports_the_reason_everywhere_and_fails_the_deployment(
     host: ThrowawayHost, booted: Boot, capfd: pytest.CaptureFixture[str]
 ):
     host.boots_with(TOO_NEW)
@@ -295,7 +293,7 @@ def test_a_refused_host_says_why_everywhere_and_fails_the_deployment(
     assert streams == [{"logGroupName": "/llm-fleet/chat", "logStreamName": f"host/{INSTANCE}"}]
 
 
-def test_a_host_that_was_well_once_is_not_for_that(host: ThrowawayHost, booted: Boot):
+def test_an_earlier_success_does_not_count(host: ThrowawayHost, booted: Boot):
     booted()
     assert host.ready
     host.boots_with(TOO_NEW)
@@ -311,7 +309,7 @@ def test_a_host_that_was_well_once_is_not_for_that(host: ThrowawayHost, booted: 
         {"logs": (500, "out of order"), "cloudformation": (503, "out of order")},
     ],
 )
-def test_what_aws_does_not_take_changes_nothing_about_the_host(
+def test_rejected_reports_do_not_change_the_result(
     host: ThrowawayHost, booted: Boot, answers: dict[str, tuple[int, str]]
 ):
     host.aws.answers.update(answers)
@@ -321,9 +319,7 @@ def test_what_aws_does_not_take_changes_nothing_about_the_host(
     assert tries.count("cloudformation") == expected * len(SETTINGS["signal_resources"])
 
 
-def test_a_host_without_metadata_is_not_refused_for_it(
-    host: ThrowawayHost, booted: Boot, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_host_without_metadata_is_accepted(host: ThrowawayHost, booted: Boot, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("LLM_FLEET_METADATA", "http://127.0.0.1:9")
     assert booted()["instance"] is None
     assert host.aws.requests == []
@@ -337,7 +333,7 @@ def test_settings_that_cannot_be_read(host: ThrowawayHost, booted: Boot, text: s
     assert not host.ready
 
 
-def test_whatever_no_one_foresaw_keeps_the_agent_from_starting(
+def test_an_unexpected_error_prevents_the_start_of_the_agent(
     host: ThrowawayHost, booted: Boot, monkeypatch: pytest.MonkeyPatch
 ):
     def breaks(*_: object) -> None:
@@ -355,7 +351,7 @@ def test_no_two_failures_have_one_code():
     assert all("LFN101" <= code <= "LFN129" for code in codes)
 
 
-def test_a_host_that_takes_too_long_says_so_before_it_is_killed(
+def test_a_timeout_is_reported_before_the_process_is_killed(
     host: ThrowawayHost, booted: Boot, monkeypatch: pytest.MonkeyPatch
 ):
     def hangs(*_: object) -> None:

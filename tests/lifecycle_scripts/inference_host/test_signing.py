@@ -9,7 +9,7 @@ from botocore.credentials import Credentials as BotoCredentials
 from inference_host.signing import Credentials, signed_headers
 
 
-def test_a_signature_is_what_botocore_makes_of_the_same_request():
+def test_signatures_are_equal_to_those_of_botocore():
     now = datetime(2026, 11, 20, 17, 30, 5, tzinfo=UTC)
     headers = {"content-type": "application/x-amz-json-1.1", "x-amz-target": "Logs_20140328.PutLogEvents"}
     body = b'{"logGroupName": "/llm-fleet/chat"}'

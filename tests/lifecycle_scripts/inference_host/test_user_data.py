@@ -39,7 +39,7 @@ def user_data() -> str:
     return stack.resolve(host_user_data(stack, SETTINGS))
 
 
-def test_ec2_takes_it(user_data: str):
+def test_the_user_data_is_within_ec2s_limit(user_data: str):
     assert len(user_data.encode()) < host_facts().user_data_bytes - 1024, "tokens become longer when they are known"
 
 
@@ -48,7 +48,7 @@ def test_shellcheck_finds_nothing(user_data: str):
     assert reported.stdout == ""
 
 
-def test_a_host_that_hangs_reports_why_before_cloudformation_gives_up():
+def test_a_hanging_host_reports_the_reason_before_cloudformations_timeout():
     unit = (SOURCES / "systemd" / "llm-fleet-host.service").read_text()
     checks, reported = (re.search(rf"^{key}=(\d+)min$", unit, re.M) for key in ("TimeoutStartSec", "TimeoutStopSec"))
     assert checks
@@ -57,18 +57,18 @@ def test_a_host_that_hangs_reports_why_before_cloudformation_gives_up():
     assert boot_minutes + int(checks[1]) + int(reported[1]) < host_facts().boot_minutes
 
 
-def test_the_server_goes_before_the_mount_when_memory_runs_out():
+def test_without_memory_the_server_is_killed_before_the_mount():
     unit = (SOURCES / "systemd" / "llm-fleet-model.service").read_text()
     assert int(unit.split("OOMScoreAdjust=")[1].split()[0]) < 0
 
 
-def test_the_same_files_make_the_same_text_however_old_they_are():
+def test_the_text_does_not_depend_on_file_times():
     before = packed_files()
     os.utime(SOURCES / "boot.py")
     assert packed_files() == before
 
 
-def test_it_holds_the_shipped_files_and_the_settings(user_data: str):
+def test_it_contains_the_shipped_files_and_the_settings(user_data: str):
     held = files_of(user_data)
     assert held == {name: (SOURCES / name).read_text() for name in held}
     assert set(held) == shipped()
@@ -84,7 +84,7 @@ def shipped() -> set[str]:
     }
 
 
-def test_a_fresh_host_comes_up(host: ThrowawayHost, user_data: str):
+def test_a_new_host_starts(host: ThrowawayHost, user_data: str):
     ended = host.run_user_data(user_data)
     assert ended.returncode == 0, ended.stderr
     assert host.ready
@@ -101,7 +101,7 @@ def test_a_fresh_host_comes_up(host: ThrowawayHost, user_data: str):
     assert host.aws.reported()[0]["event"] == "host-ready"
 
 
-def test_a_refused_host_ends_its_user_data_with_a_failure(host: ThrowawayHost, user_data: str):
+def test_user_data_of_a_rejected_host_ends_with_a_failure(host: ThrowawayHost, user_data: str):
     host.boots_with("2.28.0.0", devices=2)
     ended = host.run_user_data(user_data)
     assert ended.returncode != 0
@@ -110,7 +110,7 @@ def test_a_refused_host_ends_its_user_data_with_a_failure(host: ThrowawayHost, u
     assert host.aws.signals()[0]["Status"] == "FAILURE"
 
 
-def test_an_ami_without_python_is_refused_before_anything_is_laid_down(host: ThrowawayHost, user_data: str):
+def test_an_ami_without_python_is_rejected_before_files_are_written(host: ThrowawayHost, user_data: str):
     tools = host.root / "no-python"
     tools.mkdir()
     for name in ("bash", "tee", "cat"):
@@ -161,11 +161,11 @@ def verify(root: Path, *units: str) -> str:
     return reported.stdout + reported.stderr
 
 
-def test_systemd_has_nothing_against_the_units(system: Path):
+def test_systemd_accepts_the_units(system: Path):
     assert verify(system, "llm-fleet-host.service", "llm-fleet-model.service", "ecs.service") == ""
 
 
-def test_systemd_would_report(system: Path, tmp_path: Path):
+def test_systemd_reports_an_invalid_unit(system: Path, tmp_path: Path):
     unit = system / "etc/systemd/system/broken.service"
     unit.write_text("[Service]\nType=oneshot\nExecStart=/usr/bin/no-such-program\nRestart=sometimes\n")
     assert "broken.service" in verify(system, "broken.service")

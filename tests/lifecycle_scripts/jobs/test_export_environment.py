@@ -42,7 +42,7 @@ def steps(ended: Ended) -> list[tuple[str, str | None]]:
 
 
 @pytest.mark.parametrize("kind", ["venv", "container"])
-def test_a_run_is_exported_in_what_the_nodes_have_for_that(tmp_path: Path, kind: str) -> None:
+def test_a_run_is_exported_in_the_nodes_export_environment(tmp_path: Path, kind: str) -> None:
     desk, image = exporting(tmp_path, kind=kind)
     ended = desk.submit("export", nodes=1)
     assert ended.code == 0, ended.said
@@ -52,7 +52,7 @@ def test_a_run_is_exported_in_what_the_nodes_have_for_that(tmp_path: Path, kind:
     )
 
 
-def test_a_job_s_own_choice_wins_and_without_any_it_is_that_of_the_run(tmp_path: Path) -> None:
+def test_the_jobs_environment_takes_precedence_over_that_of_the_run(tmp_path: Path) -> None:
     desk, _ = exporting(tmp_path / "chosen", kind="container")
     ended = desk.set("export.sbatch", EXPORT_ENVIRONMENT="neuron-2.28.1").submit("export", nodes=1)
     run = str(desk.shared / "llm-fleet/environments/neuron-2.28.1.sqsh")
@@ -61,7 +61,7 @@ def test_a_job_s_own_choice_wins_and_without_any_it_is_that_of_the_run(tmp_path:
     assert steps(desk.submit("export", nodes=1)) == [("export", None), ("register", None)]
 
 
-def test_an_environment_for_exports_that_the_node_does_not_see_is_reported(tmp_path: Path) -> None:
+def test_an_invisible_export_environment_is_reported(tmp_path: Path) -> None:
     desk, image = exporting(tmp_path, kind="venv")
     image.unlink()
     ended = desk.submit("export", nodes=1)
@@ -72,7 +72,7 @@ def test_an_environment_for_exports_that_the_node_does_not_see_is_reported(tmp_p
     ("settings", "pickles", "outside"),
     [("s3://models/llama", "false", True), ("s3://models/llama", "true", False), ("me/llama", "false", False)],
 )
-def test_a_model_in_s3_is_fetched_outside_of_a_container(
+def test_a_model_in_s3_is_downloaded_outside_of_a_container(
     tmp_path: Path, settings: str, pickles: str, outside: bool
 ) -> None:
     desk = Desk(tmp_path, kind="container").set("run.sh", MODEL=settings).set("download.sbatch", PICKLES=pickles)
@@ -88,7 +88,7 @@ def token(place: Path, kind: str, aws: dict[str, Any], own: str = "") -> Ended:
     return desk.submit("download", nodes=1, HF_TOKEN=own) if own else desk.submit("download", nodes=1)
 
 
-def test_the_hubs_token_reaches_a_container_by_its_environment_alone(tmp_path: Path) -> None:
+def test_a_container_gets_the_hub_token_only_as_variable(tmp_path: Path) -> None:
     ended = token(tmp_path / "a", "container", {"says": "hf_abc"})
     assert (ended.code, len(ended.of("aws"))) == (0, 1), ended.said
     assert ended.environment("python3")["HF_TOKEN"] == "hf_abc"
@@ -99,7 +99,7 @@ def test_the_hubs_token_reaches_a_container_by_its_environment_alone(tmp_path: P
     assert (ended.code, "LFJ49" in ended.said, ended.of("srun")) == (3, True, [])
 
 
-def test_a_container_has_the_nodes_aws_cli_where_that_runs_in_any_image(tmp_path: Path) -> None:
+def test_a_container_gets_the_nodes_aws_cli_only_if_it_is_version_2(tmp_path: Path) -> None:
     desk = Desk(tmp_path, kind="container").after("weights").set("tokenize.sbatch", DATA="s3://mine/text")
     assert desk.submit("tokenize").environment("python3")["LLM_FLEET_AWS"] == "", "version 1 needs its own Python"
     installed = tmp_path / "usr/local/aws-cli"

@@ -75,7 +75,9 @@ def unknown_environment(desk: Desk) -> None:
         (unknown_environment, "LFJ47"),
     ],
 )
-def test_training_is_refused_with_a_code_and_a_remedy(tmp_path: Path, spoil: Callable[[Desk], None], code: str) -> None:
+def test_failed_checks_of_training_have_a_code_and_a_remedy(
+    tmp_path: Path, spoil: Callable[[Desk], None], code: str
+) -> None:
     desk = Desk(tmp_path).after("weights", "tokens")
     spoil(desk)
     ended = desk.submit("train")
@@ -84,7 +86,7 @@ def test_training_is_refused_with_a_code_and_a_remedy(tmp_path: Path, spoil: Cal
     assert not ended.of("scontrol")
 
 
-def test_no_environment_is_another_mistake_than_one_that_is_gone(tmp_path: Path) -> None:
+def test_no_environment_and_a_missing_one_have_different_remedies(tmp_path: Path) -> None:
     desk = Desk(tmp_path, kind="none").after("weights", "tokens")
     assert "the nodes of this partition have no training environment" in desk.submit("train").said
 
@@ -107,13 +109,13 @@ def test_every_code_of_the_batch_files_is_in_the_list_of_codes() -> None:
         ("export", "neuron", "LFJ44"),
     ],
 )
-def test_other_stages_too(tmp_path: Path, stage: str, accelerator: str, code: str) -> None:
+def test_failed_checks_of_other_stages(tmp_path: Path, stage: str, accelerator: str, code: str) -> None:
     ended = Desk(tmp_path, accelerator=accelerator).after("weights").submit(stage)
     assert (ended.code, f"{code}: " in ended.said, "\n  remedy: " in ended.said) == (3, True, True), ended.said
 
 
 @pytest.mark.parametrize(("stage", "missing"), [("test-nccom", "nccom-test"), ("compile", "neuron_parallel_compile")])
-def test_a_vendors_program_that_is_not_there_is_named(tmp_path: Path, stage: str, missing: str) -> None:
+def test_a_missing_program_of_a_vendor_is_reported(tmp_path: Path, stage: str, missing: str) -> None:
     desk = Desk(tmp_path).after("weights")
     (tmp_path / "bin" / missing).unlink()
     ended = desk.submit(stage)
@@ -128,7 +130,7 @@ def test_a_vendors_program_that_is_not_there_is_named(tmp_path: Path, stage: str
         ("smp", "smp-0123456789ab.sqsh", "container"),
     ],
 )
-def test_a_run_may_name_another_environment(tmp_path: Path, name: str, found: str, kind: str) -> None:
+def test_a_run_can_use_another_environment(tmp_path: Path, name: str, found: str, kind: str) -> None:
     desk = Desk(tmp_path).after("weights", "tokens").set("run.sh", ENVIRONMENT=name)
     place = desk.shared / "llm-fleet/environments" / found
     if kind == "container":

@@ -37,7 +37,7 @@ def test_a_stage_of_one_node_runs_its_verb(tmp_path: Path, stage: str, platform:
     assert "--auto-resume=1" not in ended.of("srun")[0]
 
 
-def test_tokenizing_in_a_container_sees_the_text(tmp_path: Path) -> None:
+def test_a_container_mounts_the_text_to_tokenize(tmp_path: Path) -> None:
     text = tmp_path / "s3/corpus.jsonl"
     text.parent.mkdir()
     text.write_text("")
@@ -48,7 +48,7 @@ def test_tokenizing_in_a_container_sees_the_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stage", VERBS)
-def test_a_stage_ends_as_its_verb_does(tmp_path: Path, stage: str) -> None:
+def test_a_stage_ends_with_the_exit_code_of_its_verb(tmp_path: Path, stage: str) -> None:
     desk = Desk(tmp_path).after(*VERBS[stage][1]).set("tokenize.sbatch", DATA="/fsx/text")
     desk.behavior = {"python": {"codes": [3]}}
     ended = desk.submit(stage)
@@ -56,7 +56,7 @@ def test_a_stage_ends_as_its_verb_does(tmp_path: Path, stage: str) -> None:
 
 
 @pytest.mark.parametrize(("to", "verbs"), [("", ["export"]), ("s3://models/llama", ["export", "register"])])
-def test_export_runs_in_an_environment_of_its_own_and_registers(tmp_path: Path, to: str, verbs: list[str]) -> None:
+def test_export_runs_in_its_own_environment_and_registers(tmp_path: Path, to: str, verbs: list[str]) -> None:
     desk = Desk(tmp_path).after("huggingface")
     desk.set("export.sbatch", EXPORT_TO=to, EXPORT_ENVIRONMENT="optimum", SERVED_TENSOR_PARALLEL="2")
     image = desk.shared / "llm-fleet/environments/optimum.sqsh"
@@ -74,7 +74,7 @@ def test_export_runs_in_an_environment_of_its_own_and_registers(tmp_path: Path, 
     assert f"the service reads {to or 'nothing yet'}" in ended.said
 
 
-def test_what_cannot_be_exported_is_not_registered(tmp_path: Path) -> None:
+def test_a_failed_export_is_not_registered(tmp_path: Path) -> None:
     desk = Desk(tmp_path).after("huggingface").set("export.sbatch", EXPORT_TO="s3://models/llama")
     desk.behavior = {"python": {"codes": [3]}}
     ended = desk.submit("export", nodes=1)
@@ -82,7 +82,7 @@ def test_what_cannot_be_exported_is_not_registered(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["venv", "conda", "container"])
-def test_compile_runs_what_training_would(tmp_path: Path, kind: str) -> None:
+def test_compile_runs_the_training_command(tmp_path: Path, kind: str) -> None:
     desk = Desk(tmp_path, kind=kind).after("weights", "tokens").set("train.sbatch", STEPS="77")
     name = "python3" if kind == "container" else "python"
     compiled = desk.submit("compile", nodes=4)
@@ -96,13 +96,13 @@ def test_compile_runs_what_training_would(tmp_path: Path, kind: str) -> None:
     assert "note:" not in compiled.said
 
 
-def test_compile_says_that_graphs_are_of_a_number_of_nodes(tmp_path: Path) -> None:
+def test_compile_reports_another_number_of_nodes(tmp_path: Path) -> None:
     said = Desk(tmp_path).after("weights").submit("compile", nodes=1).said
     assert "note: train.sbatch requests 4 nodes, and the graphs depend on the number of nodes" in said
 
 
 @pytest.mark.parametrize("stage", ["train-nemo-megatron", "compile"])
-def test_nemo_megatron_is_reported_by_its_own_names(tmp_path: Path, stage: str) -> None:
+def test_nemo_megatron_gets_its_own_option_names(tmp_path: Path, stage: str) -> None:
     desk = nemo(Desk(tmp_path))
     ended = desk.submit(stage)
     assert ended.code == 0, ended.said
@@ -130,7 +130,7 @@ def nemo(desk: Desk) -> Desk:
     return desk.set("train-nemo-megatron.sbatch", NEMO_FOLDER=f"'{clone}'", NEMO_DATA=f"'{data}'")
 
 
-def test_tensorboard_listens_to_its_node_alone_and_says_how_to_reach_it(tmp_path: Path) -> None:
+def test_tensorboard_listens_only_on_loopback_and_prints_how_to_reach_it(tmp_path: Path) -> None:
     desk = Desk(tmp_path, platform="hyperpod")
     report, resources = tmp_path / "var/log/llm-fleet/report.json", tmp_path / "opt/ml/config/resource_config.json"
     for place, text in (
@@ -180,7 +180,7 @@ def test_a_bad_fabric_ends_the_job(tmp_path: Path, behavior: dict[str, object], 
     assert (ended.code, "LFJ49" in ended.said, said in ended.said) == (3, True, True), ended.said
 
 
-def test_nothing_in_the_least_bandwidth_is_run(tmp_path: Path) -> None:
+def test_code_in_the_value_of_least_bandwidth_is_not_run(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     desk = Desk(tmp_path).set("test-nccom.sbatch", LEAST_BANDWIDTH=f"""'system("touch {ran}")'""")
     desk.behavior = {"nccom-test": {"says": "Avg bus bandwidth:\t8.5GB/s\n"}}
@@ -188,6 +188,6 @@ def test_nothing_in_the_least_bandwidth_is_run(tmp_path: Path) -> None:
     assert not ran.exists()
 
 
-def test_every_stage_is_executed_here_or_next_to() -> None:
+def test_every_stage_has_a_test() -> None:
     executed = {*VERBS, "compile", "train", "train-nemo-megatron", "tensorboard", "test-nccl", "test-nccom", "export"}
     assert executed == {file.stem for file in JOBS.glob("*.sbatch")}

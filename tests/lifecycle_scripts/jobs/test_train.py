@@ -34,7 +34,7 @@ def test_each_node_starts_its_processes(tmp_path: Path, platform: str, kind: str
     assert not ended.of("aws")
 
 
-def test_the_program_understands_what_it_is_reported(tmp_path: Path) -> None:
+def test_the_program_accepts_the_options_of_the_batch_file(tmp_path: Path) -> None:
     desk = ready(tmp_path).set("train.sbatch", FROM_WEIGHTS="true").set("run.sh", MIRROR="s3://bucket/my\\ run")
     words = desk.submit("train").of("python")[0]
     reported = understood(words)
@@ -48,14 +48,14 @@ def test_the_program_understands_what_it_is_reported(tmp_path: Path) -> None:
     assert (reported.precision, reported.activation_checkpointing, reported.backend) == ("mixed", "full", "neuron")
 
 
-def test_a_job_reports_at_its_start_what_it_is(tmp_path: Path) -> None:
+def test_a_job_prints_its_settings_at_the_start(tmp_path: Path) -> None:
     said = ready(tmp_path).submit("train", SLURM_RESTART_COUNT="3").said
     for expected in ("train of llama2-7b", "job          41, restart 3", "2: trn1-st-a-[4-5]", "neuron-2.28.1 (venv)"):
         assert expected in said
     assert said.rstrip().endswith("next: sbatch convert.sbatch")
 
 
-def test_a_container_sees_what_it_needs(tmp_path: Path) -> None:
+def test_a_container_mounts_the_required_folders(tmp_path: Path) -> None:
     model = tmp_path / "models/llama"
     model.mkdir(parents=True)
     desk = ready(tmp_path, kind="container").set("run.sh", MODEL=f"'{model}'")
@@ -68,7 +68,7 @@ def test_a_container_sees_what_it_needs(tmp_path: Path) -> None:
     assert "--container-env=FI_PROVIDER,NEURON_RT_EXEC_TIMEOUT" in options
 
 
-def test_of_a_shared_file_system_a_container_sees_all(tmp_path: Path) -> None:
+def test_a_container_mounts_the_whole_shared_file_system(tmp_path: Path) -> None:
     desk = ready(tmp_path, kind="container")
     stat = tmp_path / "bin/stat"
     stat.write_text(f'#!/bin/bash\n[[ "${{@: -1}}" == {desk.shared}/* ]] && echo {desk.shared} || echo /\n')
@@ -85,7 +85,7 @@ def mounted(options: list[str]) -> set[Path]:
 
 
 @pytest.mark.parametrize(("counted", "requested"), [("8", ["--gres=gpu:8"]), ("", []), ("0", [])])
-def test_a_step_asks_for_the_gpus_that_its_job_has(tmp_path: Path, counted: str, requested: list[str]) -> None:
+def test_a_step_requests_the_gpus_of_its_job(tmp_path: Path, counted: str, requested: list[str]) -> None:
     desk = ready(tmp_path).set("run.sh", BACKEND="fsdp", TENSOR_PARALLEL="1").reported(LLM_FLEET_ACCELERATOR="gpu")
     options = desk.submit("train", SLURM_GPUS_ON_NODE=counted).of("srun")[0]
     assert [word for word in options if word.startswith("--gres")] == requested
@@ -111,7 +111,7 @@ def test_two_jobs_do_not_train_in_one_folder(
     assert ("job 40 is already training in" in ended.said) is refused
 
 
-def test_variables_of_the_fabric_reach_the_program_and_a_jobs_own_win(tmp_path: Path) -> None:
+def test_fabric_variables_are_passed_on_and_those_of_the_job_take_precedence(tmp_path: Path) -> None:
     desk = ready(tmp_path)
     environment = desk.submit("train", NEURON_RT_EXEC_TIMEOUT="7").environment("python")
     assert (environment["FI_PROVIDER"], environment["NEURON_RT_EXEC_TIMEOUT"]) == ("efa", "7")
@@ -131,7 +131,7 @@ def test_processes_share_the_processors(tmp_path: Path, accelerator: str, proces
     assert desk.submit("train").environment("python")["OMP_NUM_THREADS"] == threads
 
 
-def test_smp_is_reported_whose_collectives_to_use(tmp_path: Path) -> None:
+def test_smp_gets_the_collectives_to_use(tmp_path: Path) -> None:
     desk = ready(tmp_path).set("run.sh", BACKEND="smp", SMP_BACKEND="nccl")
     desk.reported(LLM_FLEET_ACCELERATOR="gpu")
     (desk.folder / "smp_config.json").write_text("{}")
@@ -141,7 +141,7 @@ def test_smp_is_reported_whose_collectives_to_use(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("restart", "requeued"), [("", True), ("9", True), ("10", False)])
-def test_a_crash_goes_back_into_the_queue_so_often(tmp_path: Path, restart: str, requeued: bool) -> None:
+def test_a_crashed_job_is_requeued_up_to_a_limit(tmp_path: Path, restart: str, requeued: bool) -> None:
     desk = ready(tmp_path)
     desk.behavior = {"python": {"codes": [1]}}
     ended = desk.submit("train", SLURM_RESTART_COUNT=restart)
@@ -160,14 +160,14 @@ def test_a_failure_that_no_restart_fixes_is_final(tmp_path: Path) -> None:
     assert "another model" in ended.said
 
 
-def test_the_failure_of_an_earlier_start_counts_no_more(tmp_path: Path) -> None:
+def test_the_failure_of_an_earlier_start_is_ignored(tmp_path: Path) -> None:
     desk = ready(tmp_path)
     (desk.run / "logs").mkdir()
     (desk.run / FAILURE).write_text("{}")
     assert desk.submit("train").code == 0
 
 
-def test_nothing_in_a_value_is_run(tmp_path: Path) -> None:
+def test_code_in_a_value_is_not_run(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     desk = ready(tmp_path)
     for number, name in enumerate(shared_settings().settings):
@@ -182,7 +182,7 @@ def test_nothing_in_a_value_is_run(tmp_path: Path) -> None:
     assert list(tmp_path.glob("ran*")) == []
 
 
-def test_a_job_that_slurm_does_not_take_back_says_so(tmp_path: Path) -> None:
+def test_a_failed_requeue_is_reported(tmp_path: Path) -> None:
     desk = ready(tmp_path)
     desk.behavior = {"python": {"codes": [1]}, "scontrol": {"codes": [1], "says": "Requested operation is disabled"}}
     ended = desk.submit("train")
@@ -190,7 +190,7 @@ def test_a_job_that_slurm_does_not_take_back_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("finished", [False, True])
-def test_before_the_time_is_up_the_program_is_reported_and_the_job_goes_on_later(
+def test_before_the_time_limit_the_program_gets_a_signal_and_the_job_is_requeued(
     tmp_path: Path, finished: bool
 ) -> None:
     desk = ready(tmp_path)
@@ -202,21 +202,21 @@ def test_before_the_time_is_up_the_program_is_reported_and_the_job_goes_on_later
     assert ("time limit" in ended.said) is not finished
 
 
-def test_what_starts_the_processes_does_not_die_of_that_signal(tmp_path: Path) -> None:
+def test_the_signal_does_not_kill_the_launcher(tmp_path: Path) -> None:
     desk = ready(tmp_path)
     desk.behavior = {"python": {"waits": True, "says": "torchrun ended by itself\n"}}
     ended = desk.submit("train", signals=signal.SIGUSR1)
     assert ended.said.count("torchrun ended by itself") == 2, ended.said
 
 
-def test_a_job_that_slurm_ends_does_not_go_back_by_itself(tmp_path: Path) -> None:
+def test_a_job_that_slurm_ends_is_not_requeued(tmp_path: Path) -> None:
     desk = ready(tmp_path)
     desk.behavior = {"python": {"waits": True, "codes": [1]}}
     ended = desk.submit("train", signals=signal.SIGTERM)
     assert (ended.code, ["requeue", "41"] in ended.of("scontrol")) == (143, False), ended.said
 
 
-def test_a_node_that_sees_another_folder_of_the_runs_name_ends_the_step(tmp_path: Path) -> None:
+def test_a_node_with_another_folder_at_the_same_path_ends_the_step(tmp_path: Path) -> None:
     desk = ready(tmp_path)
     script = desk.root / "bin/srun"
     script.unlink()

@@ -101,7 +101,7 @@ def everything() -> Sample:
     return Sample(1_795_000_000_000, Reading({key: 1.5 for key in METRICS}))
 
 
-def test_a_line_with_every_metric_is_of_the_documented_form() -> None:
+def test_a_line_with_every_metric_has_the_documented_format() -> None:
     line = emf.line(everything(), SETTINGS)
     document = json.loads(line)
     jsonschema.validate(document, EMF)
@@ -118,19 +118,19 @@ def test_a_line_with_every_metric_is_of_the_documented_form() -> None:
     assert len(line) < 2560
 
 
-def test_a_line_of_the_worst_cluster_fits_into_an_event() -> None:
+def test_the_longest_possible_line_fits_into_an_event() -> None:
     drained = nodes_reading(f"ip-10-{n // 250}-0-{n % 250}|drained|{'x' * 500}" for n in range(2000))
     line = emf.line(replace(everything(), reading=replace(drained, values=everything().reading.values)), SETTINGS)
     assert len(line) < 262_144 - 26
 
 
-def test_what_is_no_number_is_left_out() -> None:
+def test_values_that_are_not_numbers_are_omitted() -> None:
     sample = Sample(1, Reading({"uptime": math.nan, "load_per_cpu": math.inf, "memory_used": 3.0}))
     assert "Uptime" not in emf.line(sample, SETTINGS)
     assert sample.numbers == {"memory_used": 3.0}
 
 
-def test_values_are_written_to_a_stream_of_the_nodes_own(tmp_path: Path, service: Service) -> None:
+def test_each_node_writes_to_its_own_stream(tmp_path: Path, service: Service) -> None:
     made, said = collector(tmp_path)
     status = made.once()
     assert service.calls == ["PutLogEvents", "CreateLogStream", "PutLogEvents"]
@@ -146,7 +146,7 @@ def test_values_are_written_to_a_stream_of_the_nodes_own(tmp_path: Path, service
     assert service.calls[3:] == ["PutLogEvents"], "the stream is made once"
 
 
-def test_what_is_not_taken_waits_and_is_reported_once(tmp_path: Path, service: Service) -> None:
+def test_rejected_samples_are_kept_and_reported_once(tmp_path: Path, service: Service) -> None:
     made, said = collector(tmp_path)
     service.refusals = [(503, "ServiceUnavailableException", {}), (429, "ThrottlingException", {})]
     assert made.once().trouble == (
@@ -158,7 +158,7 @@ def test_what_is_not_taken_waits_and_is_reported_once(tmp_path: Path, service: S
     assert said[-1] == "publishing works again, 3 samples sent"
 
 
-def test_an_hour_is_kept_and_no_more(tmp_path: Path, service: Service) -> None:
+def test_samples_of_at_most_one_hour_are_kept(tmp_path: Path, service: Service) -> None:
     made, said = collector(tmp_path)
     service.refusals = [(500, "InternalFailure", {})] * 70
     waiting = [made.once().waiting for _ in range(62)]
@@ -174,27 +174,29 @@ def test_lines_that_are_too_old_do_not_block_newer_ones(tmp_path: Path, service:
     assert status.waiting == 0
 
 
-def test_a_role_that_may_not_write_is_named_and_requested_for_again(tmp_path: Path, service: Service) -> None:
+def test_a_missing_permission_is_reported_and_retried(tmp_path: Path, service: Service) -> None:
     made, _ = collector(tmp_path)
     service.refusals = [(403, "AccessDeniedException", {})]
     assert "403: AccessDeniedException" in (made.once().trouble or "")
     assert made.once().trouble is None
 
 
-def test_a_clock_that_is_off_is_named(tmp_path: Path, service: Service) -> None:
+def test_a_wrong_clock_is_reported(tmp_path: Path, service: Service) -> None:
     made, _ = collector(tmp_path)
     service.refusals = [(403, "InvalidSignatureException", {"Date": formatdate(time.time() - 900, usegmt=True)})]
     assert re.search(r"this node.s clock is off by \+90[01] s", made.once().trouble or "")
 
 
-def test_a_service_out_of_reach_is_named(tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_service_is_reported(tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LLM_FLEET_AWS", "http://127.0.0.1:1")
     made, _ = collector(tmp_path)
     trouble = made.once().trouble or ""
     assert trouble.startswith("logs.us-west-2.amazonaws.com cannot be reached: ")
 
 
-def test_credentials_are_the_clis_where_the_metadata_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_credentials_in_the_metadata_those_of_the_cli_are_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LLM_FLEET_METADATA", "http://127.0.0.1:1")
     source = CredentialSource(Machine(tmp_path))
     with pytest.raises(Exception, match=r"no credentials: .*; AWS CLI: this node has no `aws`"):
@@ -207,7 +209,7 @@ def test_credentials_are_the_clis_where_the_metadata_has_none(tmp_path: Path, mo
     assert "hidden" not in repr(found)
 
 
-def test_prometheus_takes_a_signed_write_request(tmp_path: Path, service: Service) -> None:
+def test_prometheus_accepts_a_signed_write_request(tmp_path: Path, service: Service) -> None:
     made, _ = collector(tmp_path, PROMETHEUS)
     service.refusals = [(500, "InternalFailure", {})]
     made.once()
@@ -227,26 +229,26 @@ def test_prometheus_takes_a_signed_write_request(tmp_path: Path, service: Servic
     assert abs(samples[0][1] - time.time() * 1000) < 60_000
 
 
-def test_a_queue_has_no_instance_of_which_it_would_be_another_series() -> None:
+def test_metrics_of_the_queue_have_no_instance_label() -> None:
     labels, _ = unpacked(write_request([everything()], PROMETHEUS))["llm_fleet_slurm_jobs_pending"]
     assert set(labels) == {"__name__", "cluster", "fleet"}
 
 
-def test_long_requests_are_packed_in_pieces() -> None:
+def test_long_requests_are_encoded_in_pieces() -> None:
     packed = snappy(b"x" * 150_000)
     assert packed.startswith(varint(150_000))
     assert len(packed) == 150_000 + len(varint(150_000)) + 3 * 3
 
 
 @pytest.mark.parametrize(("now", "after"), [(0.0, True), (59.99, True), (1e9, True)])
-def test_each_node_has_a_second_of_the_minute_of_its_own(now: float, after: bool) -> None:
+def test_each_node_has_its_own_second_of_the_minute(now: float, after: bool) -> None:
     waits = [seconds_to_next(now, 60, f"i-{number:017x}") for number in range(2000)]
     assert all(1 <= wait <= 61 for wait in waits) is after
     busiest = max(sum(1 for wait in waits if int(wait) == second) for second in range(62))
     assert busiest < 80, "2,000 nodes come spread over the minute"
 
 
-def test_a_source_that_no_one_foresaw_takes_no_other_with_it(
+def test_an_unexpected_error_of_a_source_does_not_affect_others(
     tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> Reading:

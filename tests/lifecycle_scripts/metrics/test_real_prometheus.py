@@ -113,7 +113,7 @@ def test_every_metric_arrives_with_its_labels_values_and_times(receiver: Prometh
             assert whose <= set(series["metric"]), key
 
 
-def test_a_long_request_is_unpacked(receiver: Prometheus):
+def test_prometheus_accepts_a_long_request(receiver: Prometheus):
     """Above 64 KiB the packing has several pieces."""
     key, begun = next(iter(METRICS)), int(time.time()) - 3600
     samples = [

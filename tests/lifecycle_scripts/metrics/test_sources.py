@@ -52,7 +52,7 @@ def test_names_and_units_are_those_of_dashboards_and_alarms() -> None:
         assert metric.dimensions[0] == ("Cluster",), "an alarm cannot look for groups"
 
 
-def test_a_machine_reports_of_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_of_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rates = Rates()
     first = read_node(linux(tmp_path), rates).values
     assert "cpu_utilization" not in first, "at the first look there is nothing to compare with"
@@ -71,7 +71,7 @@ def test_a_machine_reports_of_itself(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert 0 < later["local_disk_used"] < 100
 
 
-def test_processors_at_work_are_neither_idle_nor_waiting(tmp_path: Path) -> None:
+def test_utilization_counts_neither_idle_nor_iowait(tmp_path: Path) -> None:
     rates = Rates()
     read_node(linux(tmp_path), rates)
     later = read_node(linux(tmp_path, stat=STAT_LATER), rates).values
@@ -121,14 +121,14 @@ def _neuron(**changes: Any) -> dict[str, Any]:
     return {**copy.deepcopy(NEURON_MONITOR), **changes}
 
 
-def test_neuron_devices_that_no_one_uses_are_idle() -> None:
+def test_unused_neuron_devices_are_idle() -> None:
     none: list[Any] = []
     for no_one in (none, None):
         reported = of_document(_neuron(neuron_runtime_data=no_one), Rates())
         assert (reported.values["accelerator_utilization"], reported.values["accelerators_idle"]) == (0.0, 1.0)
 
 
-def test_uncorrected_errors_of_neuron_devices_are_those_since_the_last_look() -> None:
+def test_uncorrected_errors_are_counted_since_the_last_reading() -> None:
     rates = Rates()
     of_document(_neuron(), rates)
     later = _neuron()
@@ -146,7 +146,7 @@ def test_cores_of_sixteen_devices_are_counted_by_device() -> None:
 
 
 @pytest.mark.parametrize("document", [None, [], {}, {"neuron_hardware_info": {"error": "no driver"}}])
-def test_a_document_without_devices_is_trouble(document: Any) -> None:
+def test_a_document_without_devices_is_an_error(document: Any) -> None:
     assert of_document(document, Rates()).broken == {"neuron"}
 
 
@@ -185,7 +185,7 @@ def test_lustre(tmp_path: Path) -> None:
     assert (reported["lustre_read"], reported["lustre_written"]) == (0.0, 100000.0)
 
 
-def test_a_lustre_that_hangs_is_reported_and_holds_nothing_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_lustre_mount_is_reported_and_blocks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lustre, "_SECONDS", 0.3)
     program(tmp_path, "df", "signal.pause()")
     machine = linux(tmp_path, mounts=MOUNTS)
@@ -196,9 +196,7 @@ def test_a_lustre_that_hangs_is_reported_and_holds_nothing_up(tmp_path: Path, mo
     assert reported.details == {"LustreSilent": {"/fsx": "`df` did not answer within 0.3 s"}}
 
 
-def test_a_program_that_cannot_be_killed_is_not_started_next_to_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_that_cannot_be_killed_is_not_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(tmp_path, "df", f"open({str(tmp_path)!r} + '/started', 'a').write('x')\nsignal.pause()")
     machine = Machine(tmp_path)
     process = machine.start("df", "/fsx")
@@ -214,7 +212,7 @@ def test_a_program_that_cannot_be_killed_is_not_started_next_to_itself(
     assert machine.run("df", "/fsx") == "well again"
 
 
-def test_the_queue_reports_who_waits_for_nodes_and_for_how_long() -> None:
+def test_the_queue_metrics_have_waiting_jobs_and_their_waiting_time() -> None:
     reported = queue_reading(SQUEUE.splitlines(), NOON).values
     assert reported == {
         "slurm_jobs_running": 3.0,
@@ -226,7 +224,7 @@ def test_the_queue_reports_who_waits_for_nodes_and_for_how_long() -> None:
     assert queue_reading([], NOON).values["slurm_longest_wait"] == 0.0
 
 
-def test_nodes_by_state_and_why_some_are_gone() -> None:
+def test_nodes_by_state_with_reasons() -> None:
     reported = nodes_reading(SINFO.splitlines())
     assert reported.values == {
         "slurm_nodes_allocated": 2.0,
@@ -245,7 +243,7 @@ def test_the_reasons_of_2000_drained_nodes_stay_below_the_size_of_an_event() -> 
     assert len(json.dumps(reported.details)) < 10_000
 
 
-def test_slurm_is_requested_in_utc_and_its_silence_is_trouble(tmp_path: Path) -> None:
+def test_slurm_is_queried_in_utc_and_no_answer_is_an_error(tmp_path: Path) -> None:
     utc = "assert os.environ['TZ'] == 'UTC' and os.environ['SLURM_TIME_FORMAT'] == 'standard'\n"
     program(tmp_path, "squeue", f"{utc}assert '--format=%T|%r|%V' in a\nprint({SQUEUE!r}, end='')")
     says(tmp_path, "sinfo", SINFO, expects="--format=%N|%T|%E")

@@ -78,7 +78,7 @@ def measured(node: Node, **reported: Any) -> None:
     file(node.host.root, STATUS, json.dumps({**status, **reported}))
 
 
-def test_the_program_is_laid_down_and_started(node: Node) -> None:
+def test_the_program_is_installed_and_started(node: Node) -> None:
     STEP.apply(node)
     measured(node)
     STEP.verify(node)
@@ -93,7 +93,7 @@ def test_the_program_is_laid_down_and_started(node: Node) -> None:
     assert int(unit.split("TasksMax=")[1].split()[0]) >= 512
 
 
-def test_another_bundle_starts_the_program_again(node: Node) -> None:
+def test_another_bundle_restarts_the_program(node: Node) -> None:
     STEP.apply(node)
     newer = again(replace(node, manifest=replace(node.manifest, content_hash="def")))
     STEP.apply(newer)
@@ -102,7 +102,7 @@ def test_another_bundle_starts_the_program_again(node: Node) -> None:
     refused(Code.METRICS_SERVICE, STEP.verify, newer)
 
 
-def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_converges_after_a_kill_at_any_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = program_of.files
     kept = ("/emf.py", "/names.py", SETTINGS, UNIT_PATH)
 
@@ -122,7 +122,7 @@ def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path, monkeypatch: p
     assert converges(STEP, with_an_older_one, tmp_path, ignore=["/calls"], is_verified=False) == 7
 
 
-def test_a_fleet_without_metrics_has_no_step_and_takes_an_older_ones_program_away(node: Node) -> None:
+def test_without_metrics_the_step_is_skipped_and_an_older_program_removed(node: Node) -> None:
     without = again(replace(node, manifest=replace(node.manifest, metrics=None)))
     assert STEP.skip(without) == "metrics are off in this fleet"
     STEP.apply(node)
@@ -147,14 +147,14 @@ def test_a_fleet_without_metrics_has_no_step_and_takes_an_older_ones_program_awa
         ({"broken": ["gpu"], "absent": {"gpu": "lost"}}, Code.METRICS_SOURCE, "gpu: lost"),
     ],
 )
-def test_that_a_unit_runs_proves_nothing(node: Node, reported: dict[str, Any], code: Code, words: str) -> None:
+def test_a_running_unit_is_not_enough(node: Node, reported: dict[str, Any], code: Code, words: str) -> None:
     STEP.apply(node)
     measured(node, **reported)
     refused(code, STEP.verify, node, match=words)
     assert not STEP.is_for_jobs, "a node whose values are rejected still works"
 
 
-def test_a_unit_that_does_not_run_and_a_changed_file_are_found(node: Node) -> None:
+def test_a_stopped_unit_and_a_changed_file_are_detected(node: Node) -> None:
     STEP.apply(node)
     measured(node)
     node.host.path(f"/state/{UNIT}.active").unlink()
@@ -174,7 +174,7 @@ def test_a_unit_that_does_not_run_and_a_changed_file_are_found(node: Node) -> No
         ({"role": "Login", "controllers": ("10.1.0.12",)}, False),
     ],
 )
-def test_one_controller_reports_of_the_queue(tmp_path: Path, identity: dict[str, Any], asks: bool) -> None:
+def test_one_controller_reports_the_queue(tmp_path: Path, identity: dict[str, Any], asks: bool) -> None:
     node = fresh(tmp_path, **identity)
     STEP.apply(node)
     assert read_settings(node.host.path(SETTINGS)).ask_slurm is asks
@@ -185,7 +185,7 @@ def service() -> Iterator[Service]:
     yield from serve()
 
 
-def test_what_was_laid_down_measures_and_sends_by_itself(node: Node, service: Service, tmp_path: Path) -> None:
+def test_the_installed_program_collects_and_publishes(node: Node, service: Service, tmp_path: Path) -> None:
     """The real program from where it is, by the Python of the node, with nothing of ours in its path."""
     STEP.apply(node)
     linux(tmp_path)

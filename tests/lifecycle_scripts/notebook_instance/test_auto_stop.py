@@ -104,7 +104,7 @@ def test_an_idle_instance_stops_itself_and_says_why(server: JupyterServer, stopp
         ([], [59]),
     ],
 )
-def test_a_used_instance_runs_on(
+def test_an_instance_in_use_keeps_running(
     server: JupyterServer, stopped: Stopped, kernels: list[tuple[int, str]], terminals: list[int]
 ):
     server.kernels = [kernel(minutes, state) for minutes, state in kernels]
@@ -119,14 +119,14 @@ def test_a_kernel_that_never_starts_keeps_nothing_running(server: JupyterServer,
     assert stopped.names == ["lab"]
 
 
-def test_a_server_without_terminals_is_requested_for_kernels_only(server: JupyterServer, stopped: Stopped):
+def test_a_server_without_terminals_is_queried_only_for_kernels(server: JupyterServer, stopped: Stopped):
     server.terminals = None
     assert main() == 0
     assert stopped.names == ["lab"]
 
 
 @pytest.mark.parametrize("broken", ["<html>", '{"message": "wait"}', '[{"name": "a"}]', "null", '["kernel"]'])
-def test_a_server_that_answers_nonsense_is_silent_and_its_silence_is_bounded(
+def test_invalid_answers_count_as_none_up_to_the_limit(
     server: JupyterServer, stopped: Stopped, root: Path, broken: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(jupyter, "servers", lambda runtime: servers(runtime)[:1])  # type: ignore[misc]
@@ -160,7 +160,7 @@ def test_a_wrong_token_is_no_answer(server: JupyterServer, root: Path):
     assert "403" in seen.why
 
 
-def test_a_note_of_a_server_that_is_gone_is_passed_over(server: JupyterServer, root: Path, stopped: Stopped):
+def test_the_file_of_an_ended_server_is_ignored(server: JupyterServer, root: Path, stopped: Stopped):
     with serving() as gone:
         port = gone.port
     server.note(runtime(root), port=port, name="2")
@@ -168,7 +168,7 @@ def test_a_note_of_a_server_that_is_gone_is_passed_over(server: JupyterServer, r
     assert look(runtime(root)).activities == ()
 
 
-def test_a_server_with_a_certificate_of_its_own_below_a_base_url(root: Path, tmp_path: Path):
+def test_a_server_with_a_self_signed_certificate_below_a_base_url(root: Path, tmp_path: Path):
     with serving(base="/lab/", certificate=_certificate(tmp_path)) as made:
         made.note(runtime(root), secure=True)
         made.kernels = [kernel(5)]
@@ -176,12 +176,12 @@ def test_a_server_with_a_certificate_of_its_own_below_a_base_url(root: Path, tmp
     assert [one.what for one in found or ()] == ["kernel conda_python3"]
 
 
-def test_without_any_note_the_platforms_own_port_is_requested(root: Path):
+def test_without_a_server_file_the_platforms_port_is_queried(root: Path):
     assert servers(runtime(root)) == [Server(port=8443, secure=True, token="")]
     assert Server().url("kernels") == "https://localhost:8443/api/kernels?no_track_activity=1"
 
 
-def test_what_aws_refuses_is_a_failure_that_the_next_look_fixes(server: JupyterServer, stopped: Stopped, capsys: Any):
+def test_a_failed_stop_is_retried_at_the_next_check(server: JupyterServer, stopped: Stopped, capsys: Any):
     stopped.refusal = RuntimeError("AccessDenied")
     assert main() == 1
     assert "lab could not be stopped: RuntimeError: AccessDenied" in capsys.readouterr().err

@@ -48,18 +48,18 @@ def silence(*, started: float = 600, answered: float | None = 5) -> Verdict:
         ((kernel(-4),), False, "0 minutes ago"),
     ],
 )
-def test_what_was_done_last_counts(activities: tuple[Activity, ...], stop: bool, reason: str):
+def test_the_last_activity_counts(activities: tuple[Activity, ...], stop: bool, reason: str):
     reported = verdict(*activities)
     assert (reported.stop, reason in reported.reason) == (stop, True), reported
 
 
-def test_nothing_counts_as_idle_before_it_was_there():
+def test_idle_time_counts_from_the_start_of_the_instance():
     assert not verdict(started=59).stop
     assert verdict(started=60).stop
     assert not verdict(kernel(600), started=30).stop, "a stamp from before the start"
 
 
-def test_a_silent_server_stops_nothing_at_once_and_keeps_nothing_for_ever():
+def test_a_server_without_answer_stops_the_instance_only_after_the_limit():
     assert not silence(answered=5).stop
     assert "Jupyter does not answer (refused), 5 minutes ago" in silence(answered=5).reason
     assert silence(answered=60).stop

@@ -46,7 +46,7 @@ def test_a_fresh_instance_gets_pins_its_bucket_and_the_auto_stop(notebook: Throw
     assert (service["User"], module, service["WorkingDirectory"]) == ("ec2-user", "notebook_instance", "/opt/llm-fleet")
 
 
-def test_each_start_ends_alike(notebook: ThrowawayNotebook, script: str):
+def test_each_start_has_the_same_result(notebook: ThrowawayNotebook, script: str):
     assert notebook.start(script).returncode == 0
     before = {path: path.read_bytes() for path in _laid(notebook)}
     (notebook.root / "opt/llm-fleet/notebook_instance/left-over.py").write_text("of an older script")
@@ -54,7 +54,7 @@ def test_each_start_ends_alike(notebook: ThrowawayNotebook, script: str):
     assert {path: path.read_bytes() for path in _laid(notebook)} == before
 
 
-def test_what_the_platform_configures_of_pip_stays(notebook: ThrowawayNotebook, script: str):
+def test_the_platforms_configuration_of_pip_is_kept(notebook: ThrowawayNotebook, script: str):
     conf = notebook.root / "etc/pip.conf"
     conf.parent.mkdir(parents=True)
     conf.write_text("[global]\nindex-url = https://mirror.example/simple\nconstraint = /etc/platform.txt\n")
@@ -70,7 +70,7 @@ def test_what_the_platform_configures_of_pip_stays(notebook: ThrowawayNotebook, 
         ]
 
 
-def test_a_configuration_of_the_sdk_that_is_there_stays(notebook: ThrowawayNotebook, script: str):
+def test_an_existing_configuration_of_the_sdk_is_kept(notebook: ThrowawayNotebook, script: str):
     path = notebook.root / "etc/xdg/sagemaker/config.yaml"
     path.parent.mkdir(parents=True)
     path.write_text("SchemaVersion: '1.0'\n")
@@ -80,7 +80,7 @@ def test_a_configuration_of_the_sdk_that_is_there_stays(notebook: ThrowawayNoteb
     assert "config.yaml exists and is kept" in ended.stdout
 
 
-def test_without_a_limit_nothing_is_watched_and_no_python_needed(notebook: ThrowawayNotebook):
+def test_without_a_limit_no_timer_and_no_python_are_needed(notebook: ThrowawayNotebook):
     notebook.conda("JupyterSystemEnv/bin/python3", "exit 1")
     ended = notebook.start(made_script(idle_minutes=None))
     assert ended.returncode == 0, ended.stderr
@@ -88,19 +88,19 @@ def test_without_a_limit_nothing_is_watched_and_no_python_needed(notebook: Throw
     assert not any("systemctl" in call for call in notebook.calls())
 
 
-def test_without_pins_pip_is_left_alone(notebook: ThrowawayNotebook):
+def test_without_pins_pip_is_not_changed(notebook: ThrowawayNotebook):
     assert notebook.start(made_script(pins=())).returncode == 0
     assert not (notebook.root / "etc/pip.conf").exists()
 
 
-def test_a_timer_that_does_not_run_fails_the_start(notebook: ThrowawayNotebook, script: str):
+def test_a_stopped_timer_fails_the_start(notebook: ThrowawayNotebook, script: str):
     notebook.program("systemctl", "if [[ $1 == is-active ]]; then exit 3; fi")
     ended = notebook.start(script)
     assert ended.returncode == 1
     assert ended.stderr == f"llm-fleet: {TIMER} does not run\n"
 
 
-def test_a_platform_whose_pip_does_not_take_the_pins_fails_the_start(notebook: ThrowawayNotebook, script: str):
+def test_a_pip_that_ignores_the_pins_fails_the_start(notebook: ThrowawayNotebook, script: str):
     notebook.conda("python3/bin/pip", "echo \"install.constraint='/home/ec2-user/own.txt'\"")
     ended = notebook.start(script)
     assert ended.returncode == 1
@@ -114,7 +114,7 @@ def test_a_platform_without_boto3_fails_the_start(notebook: ThrowawayNotebook, s
     assert "no Python here has boto3" in ended.stderr
 
 
-def test_sagemaker_takes_the_script(script: str):
+def test_the_script_is_within_sagemakers_limit(script: str):
     assert check_script_size(script, notebook_facts().script_characters_max, SageMakerCode.NOTEBOOK_SCRIPT) == []
     assert notebook_facts().script_characters_max == 16384
     longer = script + "x" * (12288 - len(script.encode()))
@@ -125,7 +125,7 @@ def test_sagemaker_takes_the_script(script: str):
 
 
 @pytest.mark.parametrize("tool", [["shellcheck"], ["shfmt", "-d", "-i", "2", "-ci"]], ids=["shellcheck", "shfmt"])
-def test_the_scripts_are_clean(tool: list[str], script: str, tmp_path: Path):
+def test_shellcheck_accepts_the_scripts(tool: list[str], script: str, tmp_path: Path):
     made = tmp_path / "made.sh"
     made.write_text(script)
     files = [*SOURCES.glob("*.sh"), *([made] if tool[0] == "shellcheck" else [])]

@@ -40,7 +40,7 @@ def pip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("lib/python*/site-packages"))
 
 
-def test_the_first_cell_brings_what_runs_only_with_the_pin_and_even_over_what_does_not(
+def test_the_first_cell_installs_the_pinned_sdk_also_over_a_newer_one(
     kernel: Path, index: Path, pip: Path, notebook: ThrowawayNotebook, script: str, tmp_path: Path
 ):
     _first_cell(kernel, Path(os.devnull), index, pip)

@@ -45,7 +45,7 @@ def test_a_file_comes_from_the_mirror_by_its_checksum(root: Path) -> None:
     assert node.host.changes == ["downloaded enroot 1.0"]
 
 
-def test_a_second_time_it_is_there(root: Path) -> None:
+def test_a_second_request_uses_the_cache(root: Path) -> None:
     fetch(node_of(root), "enroot")
     again = node_of(root)
     fetch(again, "enroot")
@@ -53,14 +53,14 @@ def test_a_second_time_it_is_there(root: Path) -> None:
     assert again.host.changes == []
 
 
-def test_what_was_spoilt_in_the_cache_is_fetched_again(root: Path) -> None:
+def test_a_damaged_file_in_the_cache_is_downloaded_again(root: Path) -> None:
     place = fetch(node_of(root), "enroot")
     place.write_bytes(b"an ARCHIVE\n")
     assert fetch(node_of(root), "enroot").read_bytes() == CONTENT
     assert len(requested(root)) == 2
 
 
-def test_a_fetch_that_was_killed_leaves_nothing_that_is_used(root: Path) -> None:
+def test_a_killed_download_leaves_no_file_that_is_used(root: Path) -> None:
     place = root / f"{CACHE.lstrip('/')}/{ARCHIVE.sha256}/.enroot-1.0.tar.gz.part"
     place.parent.mkdir(parents=True)
     place.write_bytes(b"an arch")
@@ -68,7 +68,7 @@ def test_a_fetch_that_was_killed_leaves_nothing_that_is_used(root: Path) -> None
     assert [path.name for path in place.parent.iterdir()] == ["enroot-1.0.tar.gz"]
 
 
-def test_a_changed_file_is_refused_and_not_kept(root: Path) -> None:
+def test_a_changed_file_is_rejected_and_deleted(root: Path) -> None:
     stored(root, ARCHIVE).parent.joinpath("enroot-1.0.tar.gz").write_bytes(b"an Archive\n")
     failure = refused(Code.DOWNLOAD_CHECKSUM, fetch, node_of(root), "enroot", match="has 11 bytes with SHA-256")
     reported(2, failure, "do not use the file: run `llm-fleet mirror check`, find out who changed it")
@@ -92,7 +92,7 @@ def test_a_changed_file_is_refused_and_not_kept(root: Path) -> None:
         ("fatal error: Connect timeout on endpoint URL", Code.DOWNLOAD_UNREACHABLE),
     ],
 )
-def test_what_the_mirror_says_is_reported_by_its_remedy(root: Path, says: str, code: Code) -> None:
+def test_errors_of_the_mirror_are_mapped_to_codes(root: Path, says: str, code: Code) -> None:
     file(root, "/says", says)
     failure = refused(code, fetch, node_of(root), "enroot")
     assert failure.cause == f"{MIRROR}/{ARCHIVE.sha256}/enroot-1.0.tar.gz: {says}"
@@ -110,14 +110,14 @@ def test_a_node_without_the_aws_cli_is_reported(root: Path) -> None:
 
 
 @pytest.mark.parametrize("files", [(ARCHIVE,), (download("other", b"x", "https://x.example/y"),)])
-def test_a_fleet_that_fetches_nothing_says_so(root: Path, files: tuple[Download, ...]) -> None:
+def test_a_fleet_without_downloads_reports_it(root: Path, files: tuple[Download, ...]) -> None:
     with pytest.raises(Failure, match="downloads are off in this fleet") as failure:
         fetch(node_of(root, *files, source="none"), "enroot")
     assert failure.value.code is Code.PACKAGE_MISSING
     assert requested(root) == []
 
 
-def test_a_full_disk_is_reported_before_anything_is_fetched(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_before_the_download(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Usage:
         free = 11
 
@@ -136,7 +136,7 @@ def test_a_full_disk_is_reported_before_anything_is_fetched(root: Path, monkeypa
     assert requested(root) == []
 
 
-def test_many_files_come_side_by_side_and_one_that_fails_is_reported(root: Path) -> None:
+def test_files_are_downloaded_in_parallel_and_a_failure_is_reported(root: Path) -> None:
     files = [download(f"f{n}", b"%d" % n, f"https://x.example/f{n}.deb") for n in range(9)]
     for number, pinned in enumerate(files):
         stored(root, pinned).parent.mkdir()
@@ -175,5 +175,5 @@ def test_a_file_of_several_versions_must_be_named_with_one(root: Path) -> None:
         ("anything", "", True),
     ],
 )
-def test_a_version_reported_without_its_last_part_is_the_same(found: str, wanted: str, same: bool) -> None:
+def test_a_version_without_its_last_part_matches(found: str, wanted: str, same: bool) -> None:
     assert is_version(found, wanted) is same

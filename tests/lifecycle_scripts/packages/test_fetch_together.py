@@ -35,7 +35,7 @@ def calls(root: Path) -> int:
     return len((root / "calls").read_text().splitlines())
 
 
-def test_many_files_come_by_one_call_and_only_those(tmp_path: Path, node: Node) -> None:
+def test_many_files_are_downloaded_with_one_call(tmp_path: Path, node: Node) -> None:
     places = fetch_files(node, FILES)
     assert [place.read_text() for place in places] == [f"content {n}" for n in range(6)]
     assert [place.name for place in places] == [f"a+{n}.whl" for n in range(6)]
@@ -46,7 +46,7 @@ def test_many_files_come_by_one_call_and_only_those(tmp_path: Path, node: Node) 
     assert calls(tmp_path) == 1
 
 
-def test_one_that_is_changed_or_gone_is_requested_for_alone(tmp_path: Path, node: Node) -> None:
+def test_changed_and_missing_files_are_requested_individually(tmp_path: Path, node: Node) -> None:
     stored(tmp_path, FILES[2]).write_text("changed!!")
     with pytest.raises(Failure, match=r"a\+2\.whl"):
         fetch_files(node, FILES)
@@ -56,14 +56,14 @@ def test_one_that_is_changed_or_gone_is_requested_for_alone(tmp_path: Path, node
     assert not list(cache.glob(".arriving-*"))
 
 
-def test_a_call_that_fails_is_reported_and_each_is_tried(tmp_path: Path, node: Node) -> None:
+def test_after_a_failed_call_each_file_is_requested_individually(tmp_path: Path, node: Node) -> None:
     (tmp_path / "fail.s3").write_text("AccessDenied")
     with pytest.raises(Failure):
         fetch_files(node, FILES)
     assert "downloading 6 files in one call failed; downloading them one by one" in said(node)
 
 
-def test_what_a_killed_one_left_is_removed(tmp_path: Path, node: Node) -> None:
+def test_leftovers_of_a_killed_download_are_removed(tmp_path: Path, node: Node) -> None:
     for process in ("4194303", "1"):
         (tmp_path / CACHE.lstrip("/") / f".arriving-{process}").mkdir(parents=True)
     fetch_files(node, FILES)

@@ -28,7 +28,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @needs_apt
-def test_what_is_pinned_and_mirrored_is_what_a_node_installs(tmp_path: Path) -> None:
+def test_a_node_installs_the_pinned_and_mirrored_files(tmp_path: Path) -> None:
     debs = repository(
         tmp_path,
         StubPackage("libthing1", "1.5-2+deb13u1"),
@@ -72,6 +72,6 @@ def _frozen(value: Any) -> Any:
         "https://x.example/a%2Fb.whl",
     ],
 )
-def test_node_and_command_look_in_the_same_place(url: str) -> None:
+def test_node_and_command_use_the_same_path(url: str) -> None:
     pinned = download("x", b"x", url)
     assert mirror_key(url, pinned.sha256) == f"{pinned.sha256}/{file_name(pinned)}"

@@ -113,7 +113,7 @@ def versions(root: Path) -> dict[str, str]:
     return {name: version.split("-")[0] for name, version in found.items()}
 
 
-def test_a_bare_node_gets_the_whole_release_held(root: Path, downloads: Downloads) -> None:
+def test_a_node_without_packages_gets_the_whole_release_held(root: Path, downloads: Downloads) -> None:
     node = run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
     assert versions(root) == dict(neuron_release("2.28.1").host)
     assert held(node.host) == {*neuron_release("2.28.1").host, HEADERS.name}
@@ -122,7 +122,7 @@ def test_a_bare_node_gets_the_whole_release_held(root: Path, downloads: Download
     assert again.host.changes == []
 
 
-def test_headers_that_the_image_has_are_not_fetched(root: Path, downloads: Downloads) -> None:
+def test_headers_of_the_image_are_not_downloaded(root: Path, downloads: Downloads) -> None:
     (root / "lib/modules" / os.uname().release / "build").mkdir(parents=True)
     run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
     assert not any("headers" in name for name in requested(root))
@@ -138,7 +138,7 @@ def test_headers_that_the_image_has_are_not_fetched(root: Path, downloads: Downl
         ("5.14.0-503.el9.x86_64", "kernel-core", "kernel-devel=5.14.0-503.el9"),
     ],
 )
-def test_headers_are_of_the_package_of_the_running_kernel(
+def test_headers_match_the_package_of_the_running_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str, owner: str, package: str
 ) -> None:
     """Source: assumption al2023-kernel-packages."""
@@ -149,7 +149,7 @@ def test_headers_are_of_the_package_of_the_running_kernel(
     assert headers(make(tmp_path, TRN1)) == [package]
 
 
-def test_the_images_driver_is_kept_and_the_release_installed_next_to_it(
+def test_the_images_driver_is_kept_and_the_release_is_installed(
     root: Path, debs: AptRepository, downloads: Downloads
 ) -> None:
     image(root, debs, "2.27.4.0")
@@ -159,7 +159,9 @@ def test_the_images_driver_is_kept_and_the_release_installed_next_to_it(
     assert versions(root) == expected
 
 
-def test_next_to_a_newer_driver_a_newer_runtime_is_taken(root: Path, debs: AptRepository, downloads: Downloads) -> None:
+def test_with_a_newer_driver_a_newer_runtime_is_installed(
+    root: Path, debs: AptRepository, downloads: Downloads
+) -> None:
     image(root, debs, "2.29.0.0")
     node = run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
     assert versions(root) == {
@@ -182,7 +184,7 @@ def test_a_release_too_new_for_the_images_driver_is_reported_and_nothing_changes
     assert versions(root) == {}
 
 
-def test_the_image_is_only_looked_at_where_that_is_requested(root: Path, debs: AptRepository) -> None:
+def test_with_host_verify_nothing_is_installed(root: Path, debs: AptRepository) -> None:
     image(root, debs, "2.25.4.0", "2.27.1", *PACKAGES)
     node = run(root, neuron=neuron("2.28.1", "verify"))
     assert node.host.changes == []
@@ -204,14 +206,14 @@ def test_the_image_is_only_looked_at_where_that_is_requested(root: Path, debs: A
         ),
     ],
 )
-def test_a_driver_and_runtime_that_do_not_go_together_are_reported(
+def test_incompatible_driver_and_runtime_are_reported(
     root: Path, debs: AptRepository, driver: str, release: str, reported: str
 ) -> None:
     image(root, debs, driver, release, *PACKAGES)
     refused(Code.NEURON_MISMATCH, run, root, neuron=neuron(release, "verify"), match=reported)
 
 
-def test_packages_that_the_image_lacks_are_reported(root: Path, debs: AptRepository) -> None:
+def test_missing_packages_of_the_image_are_reported(root: Path, debs: AptRepository) -> None:
     image(root, debs, "2.26.10.0", "2.28.1", RUNTIME)
     with pytest.raises(
         Failure, match="is configured, but the node has no aws-neuronx-collectives, aws-neuronx-tools"
@@ -226,7 +228,7 @@ def test_a_node_without_driver_is_reported(root: Path) -> None:
     assert failure.value.code is Code.NEURON_DRIVER
 
 
-def test_a_driver_that_the_kernel_refuses_is_reported(root: Path, downloads: Downloads) -> None:
+def test_a_driver_that_the_kernel_rejects_is_reported(root: Path, downloads: Downloads) -> None:
     program(root, "modprobe", "sys.exit(\"modprobe: ERROR: could not insert 'neuron': Exec format error\")")
     program(root, "modinfo", "print('2.26.10.0')")
     with pytest.raises(Failure, match="Exec format error") as failure:
@@ -234,9 +236,7 @@ def test_a_driver_that_the_kernel_refuses_is_reported(root: Path, downloads: Dow
     assert failure.value.code is Code.NEURON_DRIVER
 
 
-def test_a_package_that_was_upgraded_behind_our_back_is_reported(
-    root: Path, debs: AptRepository, downloads: Downloads
-) -> None:
+def test_an_upgraded_package_is_reported(root: Path, debs: AptRepository, downloads: Downloads) -> None:
     run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
     image(root, debs, None, "2.30.0", "aws-neuronx-tools")
     node = make(root, TRN1, neuron=neuron("2.28.1", "install"), downloads=downloads)
@@ -263,7 +263,7 @@ def test_a_release_that_is_not_pinned_is_reported(root: Path) -> None:
     )
 
 
-def test_a_driver_killed_while_it_was_built_is_not_taken_for_the_images(
+def test_a_partly_installed_driver_is_not_taken_for_the_images_driver(
     root: Path, debs: AptRepository, downloads: Downloads
 ) -> None:
     driver = next(each for each in NEURON if each.version == "2.26.10.0")
@@ -273,7 +273,7 @@ def test_a_driver_killed_while_it_was_built_is_not_taken_for_the_images(
     assert driver.name in held(node.host)
 
 
-def test_killed_at_each_effect_it_ends_the_same(
+def test_it_converges_after_a_kill_at_each_effect(
     root: Path, downloads: Downloads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed after each command that changes something, and run again each time."""
@@ -303,6 +303,6 @@ def test_killed_at_each_effect_it_ends_the_same(
     assert again.host.changes == []
 
 
-def test_nodes_that_need_nothing_are_skipped(root: Path) -> None:
+def test_nodes_without_neuron_are_skipped(root: Path) -> None:
     assert STEP.skip(make(root, M5, neuron=neuron("2.28.1", "verify"))) == "ml.m5.xlarge has no neuron devices"
     assert STEP.skip(make(root, TRN1)) == "the fleet sets no Neuron release"

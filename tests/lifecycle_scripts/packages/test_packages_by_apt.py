@@ -51,7 +51,7 @@ def node(root: Path, debs: AptRepository) -> Node:
     return make(root, downloads=pin(debs, ALL))
 
 
-def test_a_missing_package_comes_with_its_dependencies_and_nothing_else(root: Path, node: Node) -> None:
+def test_a_missing_package_is_installed_with_only_its_dependencies(root: Path, node: Node) -> None:
     assert not is_installed(node.host, "tool")
     install(node, ["tool"])
     assert installed_version(node.host, "tool") == "2:3.0-1"
@@ -61,7 +61,7 @@ def test_a_missing_package_comes_with_its_dependencies_and_nothing_else(root: Pa
     assert sorted(requested(root)) == ["libthing1_1.5-2_amd64.deb", "tool_3.0-1_amd64.deb"]
 
 
-def test_a_second_time_nothing_is_requested_or_changed(root: Path, node: Node, debs: AptRepository) -> None:
+def test_a_second_run_requests_and_changes_nothing(root: Path, node: Node, debs: AptRepository) -> None:
     install(node, ["tool"], hold=True)
     before = requested(root)
     again = make(root, downloads=pin(debs, ALL))
@@ -70,19 +70,19 @@ def test_a_second_time_nothing_is_requested_or_changed(root: Path, node: Node, d
     assert requested(root) == before
 
 
-def test_a_held_package_is_held_and_still_there(node: Node) -> None:
+def test_a_held_package_stays_installed_and_held(node: Node) -> None:
     install(node, ["tool", "other"], hold=True)
     assert held(node.host) == {"tool", "other"}
     assert is_installed(node.host, "tool")
 
 
-def test_a_dependency_that_is_there_is_not_fetched(root: Path, node: Node) -> None:
+def test_an_installed_dependency_is_not_downloaded(root: Path, node: Node) -> None:
     install(node, ["libthing1"])
     install(node, ["tool"])
     assert requested(root) == ["libthing1_1.5-2_amd64.deb", "tool_3.0-1_amd64.deb"]
 
 
-def test_a_dependency_too_old_is_brought_up_to_date(root: Path, debs: AptRepository) -> None:
+def test_an_outdated_dependency_is_updated(root: Path, debs: AptRepository) -> None:
     install(make(root, downloads=pin(debs, [StubPackage("libthing1", "1.0-1")])), ["libthing1"])
     node = make(root, downloads=pin(debs, ALL))
     install(node, ["tool"])
@@ -99,7 +99,7 @@ def test_a_named_version_replaces_a_newer_one_that_is_held(root: Path, node: Nod
     assert held(older.host) == {"tool"}
 
 
-def test_nodes_that_fetch_nothing_say_what_is_missing(root: Path, debs: AptRepository) -> None:
+def test_without_downloads_the_missing_packages_are_reported(root: Path, debs: AptRepository) -> None:
     downloads = Downloads(source="none", mirror_s3_uri=None, files=pin(debs, ALL).files)
     for listed in (downloads, Downloads("none", None, ())):
         failure = refused(Code.PACKAGE_MISSING, install, make(root, downloads=listed), ["tool"], match="tool")
@@ -124,7 +124,7 @@ def test_a_dependency_that_the_lock_lacks_is_reported(root: Path, debs: AptRepos
     assert not is_installed(make(root).host, "tool")
 
 
-def test_nothing_is_requested_of_repositories(root: Path, node: Node) -> None:
+def test_repositories_are_not_queried(root: Path, node: Node) -> None:
     """A repository that would have the dependency is not even looked at."""
     file(root, "/etc/apt/sources.list", "deb [trusted=yes] http://127.0.0.1:9/ stable main\n")
     file(root, "/etc/apt/sources.list.d/x.list", "deb http://127.0.0.1:9/ stable main\n")
@@ -133,7 +133,7 @@ def test_nothing_is_requested_of_repositories(root: Path, node: Node) -> None:
 
 
 @pytest.mark.parametrize("cut", ["unpack", "half", "status"])
-def test_a_killed_installation_is_ended_by_the_next(root: Path, debs: AptRepository, cut: str) -> None:
+def test_a_killed_installation_is_completed_by_the_next_run(root: Path, debs: AptRepository, cut: str) -> None:
     """dpkg dies after unpacking, in the middle of a package, or before its record is folded into its file."""
     downloads = pin(debs, ALL)
     pool = debs.folder / "pool"
@@ -167,7 +167,7 @@ sys.stdin.read()
 """
 
 
-def test_another_program_that_installs_is_waited_for_and_reported(
+def test_another_package_installation_is_waited_for_and_reported(
     root: Path, node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(apt_module, "LOCK_SECONDS", 1)
@@ -207,7 +207,7 @@ def test_no_package_is_ever_removed_for_another(root: Path, tmp_path: Path, node
     assert is_installed(node.host, "other")
 
 
-def test_a_changed_file_is_never_given_to_apt(root: Path, node: Node) -> None:
+def test_a_changed_file_is_never_passed_to_apt(root: Path, node: Node) -> None:
     changed = stored(root, node.manifest.downloads.files[1])
     changed.write_bytes(changed.read_bytes()[:-1] + b"!")
     with pytest.raises(Failure, match=r"s3://mirror/our/debs/[0-9a-f]{64}/tool_3.0-1_amd64.deb has") as failure:
@@ -221,7 +221,7 @@ def test_a_host_without_any_package_manager_is_reported(tmp_path: Path) -> None:
     refused(Code.PACKAGES_BROKEN, is_installed, make(tmp_path).host, "tool", match="neither a dpkg nor an rpm database")
 
 
-def test_the_mirror_is_where_the_manifest_says(root: Path, node: Node) -> None:
+def test_the_mirror_of_the_manifest_is_used(root: Path, node: Node) -> None:
     install(node, ["other"])
     pinned = node.manifest.downloads.files[2]
     assert (root / "requests").read_text() == f"{MIRROR}/{pinned.sha256}/other_1.0_amd64.deb\n"

@@ -74,7 +74,7 @@ def node_of(root: Path, *files: Download) -> Node:
     return make(root, downloads=Downloads("mirror", MIRROR, files))
 
 
-def test_a_missing_package_comes_with_its_dependencies(root: Path) -> None:
+def test_a_missing_package_is_installed_with_its_dependencies(root: Path) -> None:
     node = node_of(root, rpm(root, "tool", "3.0-1", "lib"), rpm(root, "lib", "2.0-1"))
     install(node, ["tool=3.0"], hold=True)
     assert installed_version(node.host, "tool") == "3.0-1"
@@ -83,7 +83,7 @@ def test_a_missing_package_comes_with_its_dependencies(root: Path) -> None:
     assert (root / "etc/dnf/dnf.conf").read_text() == "[main]\nexcludepkgs=tool\ngpgcheck=True\n"
 
 
-def test_a_second_time_nothing_changes(root: Path) -> None:
+def test_a_second_run_changes_nothing(root: Path) -> None:
     files = (rpm(root, "lib", "2.0-1"),)
     install(node_of(root, *files), ["lib"], hold=True)
     again = node_of(root, *files)
@@ -91,21 +91,21 @@ def test_a_second_time_nothing_changes(root: Path) -> None:
     assert again.host.changes == []
 
 
-def test_packages_held_already_stay_so(root: Path) -> None:
+def test_held_packages_stay_held(root: Path) -> None:
     file(root, "/etc/dnf/dnf.conf", "[main]\nexcludepkgs=kernel*, docker\nbest=1\n")
     node = node_of(root, rpm(root, "lib", "2.0-1"))
     install(node, ["lib"], hold=True)
     assert (root / "etc/dnf/dnf.conf").read_text() == "[main]\nexcludepkgs=docker kernel* lib\nbest=1\n"
 
 
-def test_a_dependency_too_old_is_brought_up_to_date(root: Path) -> None:
+def test_an_outdated_dependency_is_updated(root: Path) -> None:
     file(root, "/rpms/lib", "1.0-1")
     node = node_of(root, rpm(root, "tool", "3.0-1", "lib"), rpm(root, "lib", "2.0-1"))
     install(node, ["tool"])
     assert installed_version(node.host, "lib") == "2.0-1"
 
 
-def test_what_dnf_cannot_do_is_reported(root: Path) -> None:
+def test_errors_of_dnf_are_reported(root: Path) -> None:
     file(root, "/rpms/lib", "1.0-1")
     node = node_of(root, rpm(root, "tool", "3.0-1"))
     refused(Code.PACKAGES_BROKEN, install, node, ["tool"], match="nothing provides lib")
@@ -118,7 +118,7 @@ def test_another_dnf_that_does_not_end_is_reported(root: Path, monkeypatch: pyte
     refused(Code.PACKAGES_LOCKED, install, node_of(root, rpm(root, "lib", "2.0-1")), ["lib"], match="pid 4711")
 
 
-def test_a_configuration_in_which_nothing_can_be_held_is_reported(root: Path) -> None:
+def test_a_dnf_configuration_without_main_section_is_reported(root: Path) -> None:
     file(root, "/etc/dnf/dnf.conf", "")
     with pytest.raises(Failure, match=r"has no section \[main\]") as failure:
         install(node_of(root, rpm(root, "lib", "2.0-1")), ["lib"], hold=True)

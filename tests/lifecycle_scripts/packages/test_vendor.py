@@ -82,14 +82,14 @@ def get(root: Path, server: Vendor, content: bytes = CONTENT) -> Path:
     return fetch(asking(root, server, content), "tool")
 
 
-def test_a_file_comes_whole(tmp_path: Path, server: Vendor) -> None:
+def test_a_file_is_downloaded_completely(tmp_path: Path, server: Vendor) -> None:
     place = get(tmp_path, server)
     assert place.read_bytes() == CONTENT
     assert place.name == "tool-1.0.whl"
     assert server.ranges == [""]
 
 
-def test_what_was_there_before_the_line_broke_is_not_fetched_twice(tmp_path: Path, server: Vendor) -> None:
+def test_an_interrupted_download_is_resumed(tmp_path: Path, server: Vendor) -> None:
     server.mood = ["cut", "cut"]
     node = asking(tmp_path, server)
     assert fetch(node, "tool").read_bytes() == CONTENT
@@ -98,19 +98,19 @@ def test_what_was_there_before_the_line_broke_is_not_fetched_twice(tmp_path: Pat
     assert "trying again" in said(node)
 
 
-def test_a_server_that_knows_no_ranges_begins_again(tmp_path: Path, server: Vendor) -> None:
+def test_a_server_without_ranges_restarts_the_download(tmp_path: Path, server: Vendor) -> None:
     server.mood = ["cut", "whole"]
     assert get(tmp_path, server).read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("mood", [["503"], ["429", "500"], ["cut", "416"]])
-def test_a_server_that_is_busy_is_requested_again(tmp_path: Path, server: Vendor, mood: list[str]) -> None:
+def test_a_busy_server_is_retried(tmp_path: Path, server: Vendor, mood: list[str]) -> None:
     server.mood = mood
     assert get(tmp_path, server).read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("status", ["404", "403", "410"])
-def test_a_file_that_is_gone_is_reported_at_once(tmp_path: Path, server: Vendor, status: str) -> None:
+def test_a_missing_file_is_reported_without_retry(tmp_path: Path, server: Vendor, status: str) -> None:
     server.mood = [status] * 9
     refused(Code.DOWNLOAD_NOT_FOUND, get, tmp_path, server, match=f"the server returned {status}")
     assert len(server.ranges) == 1
@@ -122,7 +122,7 @@ def test_a_server_that_stays_down_is_reported(tmp_path: Path, server: Vendor) ->
     assert len(server.ranges) == 4
 
 
-def test_a_place_where_no_one_answers_is_reported(tmp_path: Path, server: Vendor) -> None:
+def test_an_unreachable_server_is_reported(tmp_path: Path, server: Vendor) -> None:
     lay_out(tmp_path)
     pinned = download("tool", CONTENT, "http://127.0.0.1:9/tool.whl")
     with pytest.raises(Failure, match="refused") as failure:
@@ -130,7 +130,7 @@ def test_a_place_where_no_one_answers_is_reported(tmp_path: Path, server: Vendor
     assert failure.value.code is Code.DOWNLOAD_UNREACHABLE
 
 
-def test_another_file_of_the_same_size_is_refused_and_begun_again(tmp_path: Path, server: Vendor) -> None:
+def test_a_file_with_another_checksum_is_rejected_and_downloaded_again(tmp_path: Path, server: Vendor) -> None:
     server.content = CONTENT[::-1]
     refused(Code.DOWNLOAD_CHECKSUM, get, tmp_path, server)
     server.content = CONTENT
@@ -141,10 +141,10 @@ def test_another_file_of_the_same_size_is_refused_and_begun_again(tmp_path: Path
     assert fetched.read_bytes() == CONTENT
 
 
-def test_a_file_longer_than_pinned_is_refused(tmp_path: Path, server: Vendor) -> None:
+def test_a_file_longer_than_pinned_is_rejected(tmp_path: Path, server: Vendor) -> None:
     refused(Code.DOWNLOAD_CHECKSUM, get, tmp_path, server, CONTENT[:100], match="more than the pinned 100 bytes")
 
 
-def test_a_line_too_slow_is_given_up(tmp_path: Path, server: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_too_slow_download_is_ended(tmp_path: Path, server: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vendor, "_SECONDS", -100.0)
     refused(Code.DOWNLOAD_UNREACHABLE, get, tmp_path, server, match="timeout")

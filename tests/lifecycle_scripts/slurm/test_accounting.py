@@ -57,16 +57,16 @@ def external(root: Path, accounting: Accounting = EXTERNAL) -> Node:
     return node
 
 
-def test_the_database_is_made_killed_anywhere(tmp_path: Path) -> None:
+def test_making_the_database_converges_after_a_kill(tmp_path: Path) -> None:
     assert converges(DATABASE, local, tmp_path, ignore=IGNORED) == 6
 
 
-def test_slurmdbd_is_started_killed_anywhere(tmp_path: Path) -> None:
+def test_starting_slurmdbd_converges_after_a_kill(tmp_path: Path) -> None:
     assert converges(STEP, local_with_database, tmp_path, ignore=IGNORED) >= 4
     assert converges(STEP, external, tmp_path / "external", ignore=IGNORED) >= 6
 
 
-def test_the_password_is_slurms_alone_and_in_no_command_line(tmp_path: Path) -> None:
+def test_only_slurm_can_read_the_password_and_no_command_line_has_it(tmp_path: Path) -> None:
     node = local(tmp_path)
     applied(DATABASE, node)
     applied(STEP, node)
@@ -97,7 +97,7 @@ def test_a_user_with_another_password_is_fixed(tmp_path: Path) -> None:
     assert applied(DATABASE, node) == ["made database and user of slurm_acct_db"]
 
 
-def test_the_buffer_pool_is_what_slurmdbd_asks_for(tmp_path: Path) -> None:
+def test_the_buffer_pool_has_the_size_that_slurmdbd_requires(tmp_path: Path) -> None:
     applied(DATABASE, local(tmp_path))
     text = (tmp_path / "etc/mysql/mariadb.conf.d/90-llm-fleet.cnf").read_text()
     assert "innodb_buffer_pool_size=1875M\n" in text
@@ -105,7 +105,7 @@ def test_the_buffer_pool_is_what_slurmdbd_asks_for(tmp_path: Path) -> None:
     assert "bind-address=127.0.0.1\n" in text
 
 
-def test_a_mariadb_that_runs_on_older_settings_is_restarted(tmp_path: Path) -> None:
+def test_a_mariadb_with_older_settings_is_restarted(tmp_path: Path) -> None:
     node = local(tmp_path)
     starts(tmp_path, "mariadb")
     # It began long ago.
@@ -114,7 +114,7 @@ def test_a_mariadb_that_runs_on_older_settings_is_restarted(tmp_path: Path) -> N
     assert applied(DATABASE, node) == []
 
 
-def test_without_mariadb_it_is_reported(tmp_path: Path) -> None:
+def test_missing_mariadb_is_reported(tmp_path: Path) -> None:
     node = local(tmp_path)
     (tmp_path / "usr/lib/systemd/system/mariadb.service").unlink()
     with pytest.raises(Failure, match=r"LFN62") as caught:
@@ -131,7 +131,7 @@ def test_a_mariadb_that_does_not_start_is_reported(tmp_path: Path) -> None:
         DATABASE.verify(node)
 
 
-def test_who_takes_which_step(tmp_path: Path) -> None:
+def test_roles_of_the_steps(tmp_path: Path) -> None:
     node = local(tmp_path)
     assert (DATABASE.skip(node), STEP.skip(node)) == (None, None)
     outside = with_manifest(node, accounting=EXTERNAL)
@@ -141,7 +141,7 @@ def test_who_takes_which_step(tmp_path: Path) -> None:
     assert DATABASE.skip(nothing) == STEP.skip(nothing) == "accounting is off in this fleet"
 
 
-def test_slurm_conf_leads_to_slurmdbd_only_once_it_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slurm_conf_names_slurmdbd_only_after_it_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slurmdbd, "_SECONDS", 0.1)
     node = local_with_database(tmp_path)
     fails(tmp_path, "sacctmgr")
@@ -172,7 +172,7 @@ def test_why_slurmdbd_does_not_answer(tmp_path: Path, words: str, code: Code) ->
     refused(code, STEP.verify, node, match=re.escape(words))
 
 
-def test_verify_sees_that_slurm_conf_no_longer_leads_there(tmp_path: Path) -> None:
+def test_verify_detects_a_slurm_conf_without_slurmdbd(tmp_path: Path) -> None:
     node = local_with_database(tmp_path)
     applied(STEP, node)
     file(tmp_path, f"{ETC}/accounting.conf", "")
@@ -180,7 +180,7 @@ def test_verify_sees_that_slurm_conf_no_longer_leads_there(tmp_path: Path) -> No
         STEP.verify(node)
 
 
-def test_the_amis_accounting_is_only_looked_at(tmp_path: Path) -> None:
+def test_the_amis_accounting_is_only_verified(tmp_path: Path) -> None:
     from dataclasses import replace
 
     node = replace(local(tmp_path), hook=ON_INIT_COMPLETE)
@@ -216,7 +216,7 @@ def test_a_rotated_secret_restarts_slurmdbd(tmp_path: Path) -> None:
     assert applied(STEP, node) == [f"wrote {ETC}/slurmdbd.conf", "restarted slurmdbd"]
 
 
-def test_the_bundles_authorities_are_believed(tmp_path: Path) -> None:
+def test_certificate_authorities_of_the_bundle_are_used(tmp_path: Path) -> None:
     from dataclasses import replace
 
     node = external(tmp_path)
@@ -239,7 +239,7 @@ def test_the_bundles_authorities_are_believed(tmp_path: Path) -> None:
         ('{"username": "a", "password": "a\\"b"}', "allows no #, quote, backslash or line break in a password"),
     ],
 )
-def test_a_secret_that_cannot_be_used(tmp_path: Path, secret: str, reported: str) -> None:
+def test_an_invalid_secret(tmp_path: Path, secret: str, reported: str) -> None:
     node = external(tmp_path)
     file(tmp_path, "/fake/secret", secret)
     with pytest.raises(Failure, match=f"LFN63.*{reported}") as caught:
@@ -248,7 +248,7 @@ def test_a_secret_that_cannot_be_used(tmp_path: Path, secret: str, reported: str
     assert not (tmp_path / "opt/slurm/etc/slurmdbd.conf").exists()
 
 
-def test_a_secret_that_may_not_be_read(tmp_path: Path) -> None:
+def test_an_unreadable_secret(tmp_path: Path) -> None:
     node = external(tmp_path)
     fails(tmp_path, "aws", "An error occurred (AccessDeniedException)")
     with pytest.raises(Failure, match=r"LFN63(.|\n)*AccessDenied"):
@@ -261,5 +261,5 @@ def test_an_external_database_without_an_address(tmp_path: Path) -> None:
         STEP.apply(node)
 
 
-def test_storage_does_not_report_its_password() -> None:
+def test_storage_does_not_show_its_password() -> None:
     assert SECRET not in repr(slurmdbd.Storage("h", 1, "d", "u", SECRET))

@@ -36,7 +36,7 @@ def after_the_ami(root: Path) -> Node:
     return replace(well(root), hook=ON_INIT_COMPLETE)
 
 
-def test_slurmd_runs_it_where_slurm_conf_is_ours(tmp_path: Path) -> None:
+def test_slurmd_runs_it_if_llm_fleet_writes_slurm_conf(tmp_path: Path) -> None:
     root = tmp_path / "node"
     node = well(root)
     applied(STEP, node)
@@ -47,7 +47,7 @@ def test_slurmd_runs_it_where_slurm_conf_is_ours(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("hook", [ON_INIT_COMPLETE, ON_NODE_CONFIGURED])
-def test_a_timer_runs_it_elsewhere(tmp_path: Path, hook: str) -> None:
+def test_a_timer_runs_it_on_other_nodes(tmp_path: Path, hook: str) -> None:
     root = tmp_path / "node"
     node = replace(well(root), hook=hook)
     applied(STEP, node)
@@ -60,11 +60,11 @@ def test_a_timer_runs_it_elsewhere(tmp_path: Path, hook: str) -> None:
 
 
 @pytest.mark.parametrize("build", [well, after_the_ami], ids=["slurmd", "timer"])
-def test_killed_anywhere_it_converges(tmp_path: Path, build: object) -> None:
+def test_it_converges_after_a_kill_at_any_point(tmp_path: Path, build: object) -> None:
     assert converges(STEP, build, tmp_path, ignore=IGNORED) >= 5  # type: ignore[arg-type]
 
 
-def test_a_timer_that_systemd_knows_by_older_files_is_started_again(tmp_path: Path) -> None:
+def test_a_timer_with_outdated_files_in_systemd_is_restarted(tmp_path: Path) -> None:
     """As a run leaves it that is killed between writing the files and reporting systemd."""
     root = tmp_path / "node"
     node = after_the_ami(root)
@@ -75,7 +75,7 @@ def test_a_timer_that_systemd_knows_by_older_files_is_started_again(tmp_path: Pa
     assert applied(STEP, node) == []
 
 
-def test_the_timer_goes_when_slurmd_runs_it(tmp_path: Path) -> None:
+def test_the_timer_is_removed_if_slurmd_runs_the_check(tmp_path: Path) -> None:
     root = tmp_path / "node"
     applied(STEP, after_the_ami(root))
     node = replace(after_the_ami_again(root), hook="OnCreate")
@@ -96,7 +96,7 @@ def after_the_ami_again(root: Path) -> Node:
     return node
 
 
-def test_what_is_expected_of_a_node(tmp_path: Path) -> None:
+def test_expectations_of_a_node(tmp_path: Path) -> None:
     root = tmp_path / "node"
     node = with_manifest(
         with_identity(well(root), group=GROUP, instance_type="ml.trn1.32xlarge"),
@@ -121,7 +121,7 @@ def test_what_is_expected_of_a_node(tmp_path: Path) -> None:
         STEP.verify(node)
 
 
-def test_what_the_fleet_does_not_want_looked_at(tmp_path: Path) -> None:
+def test_skipped_steps_have_no_expectations(tmp_path: Path) -> None:
     root = tmp_path / "node"
     node = with_manifest(
         with_identity(well(root), group=GROUP, instance_type="ml.trn1.32xlarge"),
@@ -131,7 +131,7 @@ def test_what_the_fleet_does_not_want_looked_at(tmp_path: Path) -> None:
     assert (root / CONF).read_text().splitlines()[1:] == ["disk / 3", "room /var/spool/slurmd 16"]
 
 
-def test_a_controller_is_looked_at_by_a_timer_that_drains_nothing(tmp_path: Path) -> None:
+def test_a_controller_is_checked_by_a_timer_that_never_drains(tmp_path: Path) -> None:
     root = tmp_path / "node"
     node = on_ami(root, "Controller")
     conf = root / "opt/slurm/etc/slurm.conf"
@@ -145,7 +145,7 @@ def test_a_controller_is_looked_at_by_a_timer_that_drains_nothing(tmp_path: Path
     assert applied(STEP, node) == []
 
 
-def test_a_program_that_cannot_be_run_is_seen_and_put_back(tmp_path: Path) -> None:
+def test_a_non_executable_program_is_detected_and_replaced(tmp_path: Path) -> None:
     root = tmp_path / "node"
     node = well(root)
     applied(STEP, node)
@@ -155,7 +155,7 @@ def test_a_program_that_cannot_be_run_is_seen_and_put_back(tmp_path: Path) -> No
     assert applied(STEP, node) == ["wrote /opt/llm-fleet/slurm/epilog.sh"]
 
 
-def test_a_changed_program_is_seen_and_put_back(tmp_path: Path) -> None:
+def test_a_changed_program_is_detected_and_replaced(tmp_path: Path) -> None:
     root = tmp_path / "node"
     node = well(root)
     applied(STEP, node)

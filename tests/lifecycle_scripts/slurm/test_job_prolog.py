@@ -30,7 +30,7 @@ def head(root: Path) -> Node:
     return replace(node, hook=ON_NODE_CONFIGURED)
 
 
-def test_the_head_node_puts_the_prolog_where_slurmd_looks(tmp_path: Path) -> None:
+def test_the_head_node_writes_the_prolog_to_slurmds_folder(tmp_path: Path) -> None:
     root = tmp_path / "node"
     node = head(root)
     applied(STEP, node)
@@ -41,11 +41,11 @@ def test_the_head_node_puts_the_prolog_where_slurmd_looks(tmp_path: Path) -> Non
         STEP.verify(node)
 
 
-def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
+def test_it_converges_after_a_kill_at_any_point(tmp_path: Path) -> None:
     assert converges(STEP, head, tmp_path, ignore=IGNORED) >= 2
 
 
-def test_a_slurm_conf_that_does_not_look_there_is_reported(tmp_path: Path) -> None:
+def test_a_slurm_conf_without_the_folder_is_reported(tmp_path: Path) -> None:
     root = tmp_path / "node"
     node = head(root)
     file(root, f"{ETC}/slurm_parallelcluster.conf", "Prolog=/opt/mine\n")
@@ -55,7 +55,7 @@ def test_a_slurm_conf_that_does_not_look_there_is_reported(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("body", "code"), [(None, 0), ("exit 0", 0), ("exit 3", 3)])
-def test_a_node_without_a_check_of_its_own_runs_jobs(tmp_path: Path, body: str | None, code: int) -> None:
+def test_a_node_without_a_check_runs_jobs(tmp_path: Path, body: str | None, code: int) -> None:
     root = tmp_path / "node"
     STEP.apply(head(root))
     if body is not None:
@@ -64,12 +64,12 @@ def test_a_node_without_a_check_of_its_own_runs_jobs(tmp_path: Path, body: str |
     assert ended.returncode == code
 
 
-def test_no_prolog_where_the_check_is_not_wanted(tmp_path: Path) -> None:
+def test_no_prolog_if_the_check_is_skipped(tmp_path: Path) -> None:
     node = with_manifest(head(tmp_path / "node"), steps=Steps(("health_check",), ()))
     assert STEP.skip(node) == "fleet.json skips health_check"
 
 
-def test_a_login_node_is_not_slurms(tmp_path: Path) -> None:
+def test_a_login_node_is_skipped(tmp_path: Path) -> None:
     login = on_ami(tmp_path / "node", "Login")
     assert health_check.STEP.skip(login) is None
     there = with_manifest(login, platform="parallelcluster")

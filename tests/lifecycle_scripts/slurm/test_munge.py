@@ -24,23 +24,25 @@ def controller(root: Path) -> Node:
     return bare(root, "Controller")
 
 
-def test_the_platforms_key_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_the_platforms_key_is_used_unchanged(tmp_path: Path) -> None:
     node = on_ami(tmp_path)
     assert [change for change in applied(STEP, node) if "munge.key" in change] == []
     assert runs(tmp_path, "munge")
     assert applied(STEP, node) == []
 
 
-def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
+def test_it_converges_after_a_kill_at_any_point(tmp_path: Path) -> None:
     assert converges(STEP, on_ami, tmp_path, ignore=IGNORED) == 2
 
 
-def test_killed_anywhere_it_converges_on_a_bare_controller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_converges_after_a_kill_on_a_controller_without_platform(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(munge_key.os, "urandom", b"k".__mul__)
     assert converges(STEP, controller, tmp_path, ignore=IGNORED) == 6
 
 
-def test_munge_is_started_again_when_its_key_is_younger(tmp_path: Path) -> None:
+def test_munge_is_restarted_if_its_key_is_newer(tmp_path: Path) -> None:
     node = on_ami(tmp_path)
     applied(STEP, node)
     time.sleep(0.1)  # longer than the kernel's tick, the unit of a process's start time
@@ -51,7 +53,7 @@ def test_munge_is_started_again_when_its_key_is_younger(tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
-def test_a_key_that_the_platform_does_not_write_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_of_the_platform_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(munge, "_SECONDS", 0.1)
     node = on_ami(tmp_path)
     file(tmp_path, "/etc/munge/munge.key", "")
@@ -61,7 +63,7 @@ def test_a_key_that_the_platform_does_not_write_is_reported(tmp_path: Path, monk
         STEP.verify(node)
 
 
-def test_the_controller_makes_one_key_and_workers_take_it(tmp_path: Path) -> None:
+def test_the_controller_makes_one_key_and_workers_use_it(tmp_path: Path) -> None:
     head = bare(tmp_path / "head", "Controller")
     applied(STEP, head)
     made = (tmp_path / "head" / SHARED).read_text()
@@ -78,7 +80,7 @@ def test_the_controller_makes_one_key_and_workers_take_it(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("path", ["fsx/.llm-fleet", "fsx/.llm-fleet/train", SHARED])
-def test_a_key_that_others_could_have_put_there_is_refused(tmp_path: Path, path: str) -> None:
+def test_a_key_that_other_users_could_have_written_is_rejected(tmp_path: Path, path: str) -> None:
     node = bare(tmp_path)
     file(tmp_path, SHARED, "known to others")
     (tmp_path / path).chmod(0o777)
@@ -90,7 +92,7 @@ def test_a_key_that_others_could_have_put_there_is_refused(tmp_path: Path, path:
     assert not (tmp_path / "etc/munge/munge.key").exists()
 
 
-def test_no_key_is_made_in_anothers_folder(tmp_path: Path) -> None:
+def test_no_key_is_made_in_a_folder_of_another_user(tmp_path: Path) -> None:
     node = controller(tmp_path)
     (tmp_path / "fsx/.llm-fleet").mkdir()
     (tmp_path / "fsx/.llm-fleet").chmod(0o777)
@@ -101,7 +103,7 @@ def test_no_key_is_made_in_anothers_folder(tmp_path: Path) -> None:
     assert list((tmp_path / "fsx/.llm-fleet").iterdir()) == []
 
 
-def test_a_link_in_place_of_the_key_is_refused(tmp_path: Path) -> None:
+def test_a_link_at_the_path_of_the_key_is_rejected(tmp_path: Path) -> None:
     node = bare(tmp_path)
     file(tmp_path, "/fsx/theirs", "known to others")
     (tmp_path / SHARED).parent.mkdir(parents=True)
@@ -113,7 +115,7 @@ def test_a_link_in_place_of_the_key_is_refused(tmp_path: Path) -> None:
         STEP.apply(node)
 
 
-def test_a_key_that_is_there_is_never_made_again(tmp_path: Path) -> None:
+def test_an_existing_key_is_never_replaced(tmp_path: Path) -> None:
     node = bare(tmp_path, "Controller")
     file(tmp_path, SHARED, "of another controller", 0o400)
     applied(STEP, node)
@@ -121,7 +123,7 @@ def test_a_key_that_is_there_is_never_made_again(tmp_path: Path) -> None:
     assert os.listdir((tmp_path / SHARED).parent) == ["munge.key"]
 
 
-def test_of_two_controllers_at_once_one_makes_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_controllers_only_one_makes_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def slowly(length: int) -> bytes:
         file(tmp_path, SHARED, "of the one that was faster", 0o400)
         return b"k" * length
@@ -139,7 +141,7 @@ def test_a_worker_makes_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert not (tmp_path / SHARED).exists()
 
 
-def test_without_shared_storage_there_is_no_way(tmp_path: Path) -> None:
+def test_without_shared_storage_it_fails(tmp_path: Path) -> None:
     with pytest.raises(Failure, match=r"LFN56"):
         STEP.apply(with_manifest(bare(tmp_path), mounts=()))
 

@@ -69,7 +69,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_a_node_that_is_well_asks_no_one(machine: Machine) -> None:
+def test_a_healthy_node_needs_no_query_of_slurm(machine: Machine) -> None:
     for mode in ((), ("--report",), ("--quick",)):
         assert machine.run("health_check", *mode) == Ended(0, "")
     assert machine.requested == []
@@ -88,7 +88,7 @@ def test_a_node_that_is_well_asks_no_one(machine: Machine) -> None:
         ("color blue", "health_check.conf has the unknown check color"),
     ],
 )
-def test_what_makes_a_node_sick(machine: Machine, conf: str, reported: str) -> None:
+def test_problems_that_make_a_node_unhealthy(machine: Machine, conf: str, reported: str) -> None:
     file(machine.root, "/etc/llm-fleet/health_check.conf", f"{conf}\n")
     ended = machine.run("health_check", "--report")
     assert ended.code == 1
@@ -99,14 +99,14 @@ def test_what_makes_a_node_sick(machine: Machine, conf: str, reported: str) -> N
     assert f"Reason=llm-fleet: {reported}" in machine.slurm or reported in machine.slurm
 
 
-def test_a_file_system_that_became_read_only(machine: Machine) -> None:
+def test_a_read_only_file_system_is_reported(machine: Machine) -> None:
     machine.mounts("ro,noatime")
     assert machine.run("health_check", "--quick") == Ended(1, "/fsx is read-only\n")
     file(machine.root, "/etc/llm-fleet/health_check.conf", "mount /fsx ro\n")
     assert machine.run("health_check", "--quick") == Ended(0, "")
 
 
-def test_a_sick_node_is_drained_once_and_taken_back(machine: Machine) -> None:
+def test_an_unhealthy_node_is_drained_once_and_resumed(machine: Machine) -> None:
     (machine.root / "dev/neuron1").unlink()
     machine.mounts("ro")
     assert machine.run().code == 0
@@ -124,7 +124,7 @@ def test_a_sick_node_is_drained_once_and_taken_back(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("state", ["IDLE+DRAIN", "DOWN", "FAIL"])
-def test_what_others_hold_back_is_not_touched(machine: Machine, state: str) -> None:
+def test_drains_by_others_are_not_changed(machine: Machine, state: str) -> None:
     machine.is_in(state, "Action:Replace")
     before = machine.slurm
     machine.mounts("ro")
@@ -134,7 +134,7 @@ def test_what_others_hold_back_is_not_touched(machine: Machine, state: str) -> N
     assert machine.slurm == before
 
 
-def test_what_slurmd_drained_for_its_full_folder_becomes_ours_and_is_given_back(machine: Machine) -> None:
+def test_a_drain_by_slurmd_for_a_full_folder_is_taken_over_and_resumed(machine: Machine) -> None:
     file(machine.root, "/etc/llm-fleet/health_check.conf", "room /fsx 99999999999\n")
     machine.is_in("IDLE+DRAIN", "SlurmdSpoolDir is full")
     assert machine.run().code == 0
@@ -145,13 +145,13 @@ def test_what_slurmd_drained_for_its_full_folder_becomes_ours_and_is_given_back(
     assert [path.name for path in (machine.root / "fsx").iterdir()] == []
 
 
-def test_a_folder_that_takes_no_file(machine: Machine) -> None:
+def test_a_folder_that_cannot_be_written(machine: Machine) -> None:
     (machine.root / "fsx/.llm-fleet-health-check").mkdir()
     file(machine.root, "/etc/llm-fleet/health_check.conf", "room /fsx 0\n")
     assert machine.run("health_check", "--report") == Ended(1, "/fsx is not writable\n")
 
 
-def test_who_takes_a_node_from_us_keeps_it(machine: Machine) -> None:
+def test_a_later_drain_by_others_is_kept(machine: Machine) -> None:
     machine.mounts("ro")
     machine.run()
     machine.is_in("IDLE+DRAIN", "ada looks into it")
@@ -161,7 +161,7 @@ def test_who_takes_a_node_from_us_keeps_it(machine: Machine) -> None:
     assert not (machine.root / "var/lib/llm-fleet/drained").exists()
 
 
-def test_a_replaced_node_is_taken_back_when_requested_to(machine: Machine) -> None:
+def test_a_replaced_node_is_resumed_with_the_option(machine: Machine) -> None:
     machine.is_in("IDLE+DRAIN", "llm-fleet: /fsx is not mounted")
     assert machine.run().code == 0
     assert "DRAIN" in machine.slurm, "its memory of draining it went with its disk"
@@ -169,7 +169,7 @@ def test_a_replaced_node_is_taken_back_when_requested_to(machine: Machine) -> No
     assert "State=IDLE " in machine.slurm
 
 
-def test_without_the_controller_nothing_is_forgotten(machine: Machine) -> None:
+def test_without_the_controller_the_record_of_the_drain_is_kept(machine: Machine) -> None:
     machine.mounts("ro")
     machine.run()
     node = machine.root / f"fake/node/{OWN}"
@@ -182,7 +182,7 @@ def test_without_the_controller_nothing_is_forgotten(machine: Machine) -> None:
     assert "State=IDLE " in machine.slurm
 
 
-def test_a_sick_login_node_that_slurm_does_not_list_is_only_reported(machine: Machine) -> None:
+def test_an_unhealthy_login_node_missing_in_slurm_is_only_reported(machine: Machine) -> None:
     """Nothing is there to be drained. Source: assumption hyperpod-login-nodes-in-slurm."""
     (machine.root / f"fake/node/{OWN}").unlink()
     (machine.root / "dev/neuron1").unlink()
@@ -193,16 +193,16 @@ def test_a_sick_login_node_that_slurm_does_not_list_is_only_reported(machine: Ma
     assert machine.run() == Ended(0, "")
 
 
-def test_a_mode_that_is_unknown(machine: Machine) -> None:
+def test_an_unknown_mode(machine: Machine) -> None:
     assert machine.run("health_check", "--fix").code == 2
 
 
-def test_the_prolog_lets_jobs_start(machine: Machine) -> None:
+def test_the_prolog_allows_jobs(machine: Machine) -> None:
     assert machine.run("prolog", SLURM_JOB_UID="2001") == Ended(0, "")
     assert machine.requested == []
 
 
-def test_the_prolog_keeps_jobs_off_a_sick_node(machine: Machine) -> None:
+def test_the_prolog_prevents_jobs_on_an_unhealthy_node(machine: Machine) -> None:
     machine.mounts("ro")
     ended = machine.run("prolog", SLURM_JOB_UID="2001")
     assert ended.code == 1
@@ -210,14 +210,14 @@ def test_the_prolog_keeps_jobs_off_a_sick_node(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("uid", ["0", "999", "", "2001 -o -true"])
-def test_the_epilog_leaves_the_systems_memory(machine: Machine, uid: str) -> None:
+def test_the_epilog_keeps_shared_memory_of_the_system(machine: Machine, uid: str) -> None:
     file(machine.root, "/dev/shm/left", "")
     assert machine.run("epilog", SLURM_JOB_UID=uid) == Ended(0, "")
     assert (machine.root / "dev/shm/left").exists()
 
 
 @pytest.mark.root
-def test_the_epilog_takes_what_the_user_left(machine: Machine) -> None:
+def test_the_epilog_removes_shared_memory_of_the_user(machine: Machine) -> None:
     for name, uid in (("nccl-1", 2001), ("folder", 2001), ("other", 2002)):
         file(machine.root, f"/dev/shm/{name}", "")
         os.chown(machine.root / "dev/shm" / name, uid, uid)
@@ -232,7 +232,7 @@ def test_the_epilog_takes_what_the_user_left(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("tool", [["shellcheck"], ["shfmt", "-d", "-i", "2", "-ci"]], ids=["shellcheck", "shfmt"])
-def test_they_are_clean(tool: list[str]) -> None:
+def test_shellcheck_reports_nothing(tool: list[str]) -> None:
     import sys
 
     program = Path(sys.executable).parent / tool[0]

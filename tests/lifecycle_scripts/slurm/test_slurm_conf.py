@@ -48,7 +48,7 @@ def ours(root: Path) -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines)
 
 
-def test_the_agents_text_is_kept_and_ours_is_included(tmp_path: Path) -> None:
+def test_the_agents_lines_are_kept_and_llm_fleets_file_is_included(tmp_path: Path) -> None:
     node = controller(tmp_path)
     applied(STEP, node)
     assert (tmp_path / CONF[1:]).read_text() == AGENT + BLOCK
@@ -63,11 +63,11 @@ def test_the_agents_text_is_kept_and_ours_is_included(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("build", [controller, bare_controller], ids=["agent", "bare"])
-def test_killed_anywhere_it_converges(tmp_path: Path, build: object) -> None:
+def test_it_converges_after_a_kill_at_any_point(tmp_path: Path, build: object) -> None:
     assert converges(STEP, build, tmp_path, ignore=IGNORED) >= 2  # type: ignore[arg-type]
 
 
-def test_lists_keep_what_the_agent_has_in_them(tmp_path: Path) -> None:
+def test_lists_keep_the_values_of_the_agent(tmp_path: Path) -> None:
     node = controller(tmp_path)
     text = AGENT.replace("=enable_configless", "=idle_on_node_suspend").replace(
         "=permit_job_expansion", "=bf_interval=9"
@@ -79,7 +79,7 @@ def test_lists_keep_what_the_agent_has_in_them(tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
-def test_the_platforms_own_check_and_prologs_stay(tmp_path: Path) -> None:
+def test_the_platforms_health_check_and_prologs_are_kept(tmp_path: Path) -> None:
     node = controller(tmp_path)
     file(tmp_path, CONF, AGENT + "HealthCheckProgram=/theirs\nProlog=/theirs/*\n")
     applied(STEP, node)
@@ -104,19 +104,19 @@ def test_before_2405_the_platforms_own_prolog_is_not_replaced(tmp_path: Path, ve
     assert applied(STEP, node) == []
 
 
-def test_nodes_that_run_no_steps_of_ours_get_no_programs_of_ours(tmp_path: Path) -> None:
+def test_nodes_without_steps_get_no_programs(tmp_path: Path) -> None:
     node = controller(tmp_path)
     groups = (*node.manifest.groups, Group("other", "Compute", None, "other", (M5,)))
     applied(STEP, with_manifest(node, groups=groups))
     assert set(ours(tmp_path)) == {"PropagateResourceLimitsExcept"}
 
 
-def test_without_the_health_check_nothing_names_it(tmp_path: Path) -> None:
+def test_without_the_health_check_slurm_conf_does_not_name_it(tmp_path: Path) -> None:
     applied(STEP, with_manifest(controller(tmp_path), steps=Steps(("health_check",), ())))
     assert set(ours(tmp_path)) == {"PropagateResourceLimitsExcept"}
 
 
-def test_accounting_is_included_where_the_agent_does_not(tmp_path: Path) -> None:
+def test_accounting_is_included_if_the_agent_does_not_include_it(tmp_path: Path) -> None:
     node = with_manifest(controller(tmp_path), accounting=LOCAL)
     applied(STEP, node)
     assert "Include accounting.conf" not in (tmp_path / CONF[1:]).read_text()
@@ -126,7 +126,7 @@ def test_accounting_is_included_where_the_agent_does_not(tmp_path: Path) -> None
     assert applied(STEP, node) == []
 
 
-def test_accounting_that_the_agent_includes_by_its_path_is_not_included_twice(tmp_path: Path) -> None:
+def test_accounting_included_by_its_path_is_not_included_twice(tmp_path: Path) -> None:
     """slurmctld would say three times at each start that a setting is specified more than once."""
     node = on_ami(tmp_path, "Controller", accounting=LOCAL)
     file(tmp_path, CONF, AGENT.replace("include accounting.conf", f"include {ETC}/accounting.conf"))
@@ -145,14 +145,14 @@ def test_accounting_that_nothing_includes_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("theirs", ["PropagateResourceLimits=NONE", "PropagateResourceLimitsExcept=ALL"])
-def test_limits_that_the_platform_has_decided_on_stay(tmp_path: Path, theirs: str) -> None:
+def test_limits_that_the_platform_sets_are_kept(tmp_path: Path, theirs: str) -> None:
     node = controller(tmp_path)
     file(tmp_path, CONF, f"{AGENT}{theirs}\n")
     applied(STEP, node)
     assert "PropagateResourceLimitsExcept" not in ours(tmp_path)
 
 
-def test_an_agent_that_writes_the_file_again_is_followed(tmp_path: Path) -> None:
+def test_lines_are_added_again_after_the_agent_rewrites_the_file(tmp_path: Path) -> None:
     node = controller(tmp_path)
     applied(STEP, node)
     file(tmp_path, CONF, AGENT + "NodeName=ip-10-1-0-13 CPUs=4\n")
@@ -162,7 +162,7 @@ def test_an_agent_that_writes_the_file_again_is_followed(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("text", [None, "", "ClusterName=train\n"], ids=["none", "empty", "half"])
-def test_an_agent_that_does_not_write_is_reported(
+def test_a_slurm_conf_that_the_agent_does_not_write_is_reported(
     tmp_path: Path, text: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slurm_conf, "_SECONDS", 0.1)
@@ -175,7 +175,7 @@ def test_an_agent_that_does_not_write_is_reported(
 
 
 @pytest.mark.parametrize("line", ["TaskPlugin=task/cgroup,task/affinity\n", "taskplugin=task/affinity\n"])
-def test_a_lost_auto_resume_is_reported(tmp_path: Path, line: str) -> None:
+def test_settings_that_prevent_auto_resume_are_reported(tmp_path: Path, line: str) -> None:
     node = controller(tmp_path)
     file(tmp_path, CONF, AGENT + line)
     STEP.apply(node)
@@ -186,7 +186,7 @@ def test_a_lost_auto_resume_is_reported(tmp_path: Path, line: str) -> None:
     assert "auto-resume does not work: TaskPlugin=task/" in said(node)
 
 
-def test_a_later_line_that_takes_ours_back_is_reported(tmp_path: Path) -> None:
+def test_a_later_line_that_overrides_a_setting_is_reported(tmp_path: Path) -> None:
     node = controller(tmp_path)
     applied(STEP, node)
     file(tmp_path, CONF, AGENT + BLOCK + "SlurmctldParameters=idle_on_node_suspend\n")
@@ -206,7 +206,7 @@ def test_a_worker_has_no_configuration_of_its_own(tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
-def test_after_the_ami_nothing_is_touched(tmp_path: Path) -> None:
+def test_after_the_ami_nothing_is_changed(tmp_path: Path) -> None:
     node = replace(controller(tmp_path), hook=ON_INIT_COMPLETE)
     assert applied(STEP, node) == []
     assert applied(STEP, replace(on_ami(tmp_path / "worker"), hook=ON_INIT_COMPLETE)) == []
@@ -215,7 +215,7 @@ def test_after_the_ami_nothing_is_touched(tmp_path: Path) -> None:
         STEP.verify(node)
 
 
-def test_a_bare_controller_gets_the_whole(tmp_path: Path) -> None:
+def test_a_controller_without_platform_gets_a_complete_slurm_conf(tmp_path: Path) -> None:
     groups = (
         Group("head", "Controller", "OnCreate", None, (M5,)),
         Group("entry", "Login", "OnCreate", None, (M5,)),
@@ -237,7 +237,7 @@ def test_a_bare_controller_gets_the_whole(tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
-def test_a_bare_controller_follows_its_manifest(tmp_path: Path) -> None:
+def test_a_controller_without_platform_uses_its_manifest(tmp_path: Path) -> None:
     node = bare_controller(tmp_path)
     applied(STEP, node)
     assert applied(STEP, with_manifest(node, cluster="other")) == ["wrote /etc/slurm/slurm.conf"]
@@ -246,7 +246,7 @@ def test_a_bare_controller_follows_its_manifest(tmp_path: Path) -> None:
 LAYERS = (("nn-a", "nn-b", "nn-c"), ("nn-a", "nn-b", "nn-c"), ("nn-a", "nn-b", "nn-d"))
 
 
-def test_the_networks_layers_become_its_tree(tmp_path: Path) -> None:
+def test_network_layers_are_written_as_a_tree(tmp_path: Path) -> None:
     node = with_identity(controller(tmp_path), neighbors=workers(*LAYERS))
     applied(STEP, node)
     text = (tmp_path / "opt/slurm/etc/topology.conf").read_text()
@@ -260,7 +260,7 @@ def test_the_networks_layers_become_its_tree(tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
-def test_slurm_25_gets_yaml(tmp_path: Path) -> None:
+def test_slurm_25_gets_a_topology_yaml(tmp_path: Path) -> None:
     node = with_identity(controller(tmp_path), neighbors=workers(*LAYERS))
     file(tmp_path, "/fake/version", "25.11.2")
     applied(STEP, node)
@@ -272,7 +272,7 @@ def test_slurm_25_gets_yaml(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("layers", [(("a", "b"), ()), (("a", "b"), ("a",)), ()], ids=["one without", "unlike", "none"])
-def test_a_tree_that_lacks_a_node_is_none(tmp_path: Path, layers: tuple[tuple[str, ...], ...]) -> None:
+def test_a_tree_without_all_nodes_is_not_written(tmp_path: Path, layers: tuple[tuple[str, ...], ...]) -> None:
     node = with_identity(controller(tmp_path), neighbors=workers(*layers))
     applied(STEP, node)
     assert not (tmp_path / "opt/slurm/etc/topology.conf").exists()
@@ -300,7 +300,7 @@ def test_an_empty_file_is_reported_and_repaired(tmp_path: Path, name: str, text:
     assert path.read_text().endswith("flat: true\n") if name.endswith("yaml") else not path.exists()
 
 
-def test_a_tree_without_layers_is_one_switch_over_all(tmp_path: Path) -> None:
+def test_without_layers_a_tree_is_one_switch_for_all_nodes(tmp_path: Path) -> None:
     node = replace(controller(tmp_path), hook=ON_INIT_COMPLETE)
     text = AGENT + "NodeName=ip-10-2-0-[1-9] CPUs=4\nTopologyPlugin=topology/tree\n"
     file(tmp_path, CONF, text)
@@ -312,7 +312,7 @@ def test_a_tree_without_layers_is_one_switch_over_all(tmp_path: Path) -> None:
     assert (tmp_path / CONF[1:]).read_text() == text, "the agent's own file is not edited after the AMI"
 
 
-def test_a_block_topology_without_its_file_is_taken_out(tmp_path: Path) -> None:
+def test_a_block_topology_without_its_file_is_removed(tmp_path: Path) -> None:
     node = controller(tmp_path)
     file(tmp_path, CONF, AGENT + "TopologyPlugin=topology/block\n")
     with pytest.raises(Failure, match=r"LFN61.*there is no topology file"):
@@ -321,14 +321,14 @@ def test_a_block_topology_without_its_file_is_taken_out(tmp_path: Path) -> None:
     assert ours(tmp_path)["TopologyPlugin"] == "topology/default"
 
 
-def test_the_platforms_topology_is_left_alone(tmp_path: Path) -> None:
+def test_the_platforms_topology_is_not_changed(tmp_path: Path) -> None:
     node = with_identity(controller(tmp_path), neighbors=workers(*LAYERS))
     file(tmp_path, f"{ETC}/topology.conf", "SwitchName=theirs Nodes=ip-10-1-0-12\n")
     applied(STEP, node)
     assert (tmp_path / "opt/slurm/etc/topology.conf").read_text() == "SwitchName=theirs Nodes=ip-10-1-0-12\n"
 
 
-def test_keys_know_no_case_and_the_last_counts(tmp_path: Path) -> None:
+def test_keys_ignore_case_and_the_last_value_counts(tmp_path: Path) -> None:
     file(
         tmp_path,
         "/etc/slurm/slurm.conf",
@@ -351,14 +351,14 @@ def test_includes_are_read_in_order(tmp_path: Path) -> None:
     assert [conf.does_include(name) for name in ("more.conf", "abs.conf")] == [True, False]
 
 
-def test_lines_that_go_on_are_one(tmp_path: Path) -> None:
+def test_continued_lines_are_joined(tmp_path: Path) -> None:
     file(tmp_path, "/etc/slurm/slurm.conf", "NodeName=a \\\n  CPUs=4\nNodeName=b CPUs=2\n")
     conf = conf_file.read(Host(tmp_path), "/etc/slurm")
     assert conf is not None
     assert conf.every("nodename") == [{"nodename": "a", "cpus": "4"}, {"nodename": "b", "cpus": "2"}]
 
 
-def test_without_ours(tmp_path: Path) -> None:
+def test_settings_without_those_of_llm_fleet(tmp_path: Path) -> None:
     text = "A=1\n# llm-fleet: begin slurm\nInclude llm-fleet.conf\n# llm-fleet: end slurm\n"
     file(tmp_path, "/etc/slurm/slurm.conf", text)
     file(tmp_path, "/etc/slurm/llm-fleet.conf", "A=2\n")
@@ -368,5 +368,5 @@ def test_without_ours(tmp_path: Path) -> None:
     assert (whole.value("A"), theirs.value("A"), theirs.includes) == ("2", "1", ())
 
 
-def test_no_file(tmp_path: Path) -> None:
+def test_a_missing_slurm_conf(tmp_path: Path) -> None:
     assert conf_file.read(Host(tmp_path), "/etc/slurm") is None

@@ -24,7 +24,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def test_nothing_is_installed_next_to_the_platforms(tmp_path: Path, installed: list[str]) -> None:
+def test_with_the_platforms_slurm_nothing_is_installed(tmp_path: Path, installed: list[str]) -> None:
     STEP.apply(on_ami(tmp_path))
     assert installed == []
 
@@ -43,7 +43,7 @@ def test_nothing_is_installed_next_to_the_platforms(tmp_path: Path, installed: l
         ),
     ],
 )
-def test_a_bare_node_gets_what_its_role_needs(
+def test_a_node_without_platform_gets_the_packages_of_its_role(
     tmp_path: Path, installed: list[str], role: str, accounting: Accounting | None, more: set[str]
 ) -> None:
     node = make(tmp_path, role=role, accounting=accounting)
@@ -59,7 +59,7 @@ def test_a_distribution_without_slurm_is_reported(tmp_path: Path, installed: lis
 
 
 @pytest.mark.parametrize("missing", ["scontrol", "munged", "slurmd"])
-def test_verify_misses_each_program(tmp_path: Path, missing: str) -> None:
+def test_verify_detects_each_missing_program(tmp_path: Path, missing: str) -> None:
     node = make(tmp_path)
     for name in {"scontrol", "munged", "slurmd"} - {missing}:
         file(tmp_path, f"/usr/bin/{name}", "", 0o755)
@@ -69,7 +69,7 @@ def test_verify_misses_each_program(tmp_path: Path, missing: str) -> None:
     STEP.verify(node)
 
 
-def test_of_two_slurms_the_platforms_counts(tmp_path: Path) -> None:
+def test_of_two_installations_the_platforms_is_used(tmp_path: Path) -> None:
     bare(tmp_path)
     slurm = found(Host(tmp_path))
     assert (slurm.etc, slurm.by_platform) == ("/etc/slurm", False)
@@ -80,13 +80,13 @@ def test_of_two_slurms_the_platforms_counts(tmp_path: Path) -> None:
     assert (slurm.etc, slurm.by_platform) == ("/opt/slurm/etc", True)
 
 
-def test_none_at_all(tmp_path: Path) -> None:
+def test_no_installation(tmp_path: Path) -> None:
     assert find(Host(tmp_path)) is None
     with pytest.raises(Failure, match=r"LFN55"):
         found(Host(tmp_path))
 
 
-def test_the_old_folder_of_ubuntu(tmp_path: Path) -> None:
+def test_the_old_configuration_folder_of_ubuntu(tmp_path: Path) -> None:
     file(tmp_path, "/usr/bin/scontrol", "", 0o755)
     (tmp_path / "etc/slurm-llnl").mkdir(parents=True)
     assert found(Host(tmp_path)).etc == "/etc/slurm-llnl"

@@ -35,7 +35,7 @@ def worker(root: Path, state: str = "IDLE", reason: str = "", by: str = "root") 
 
 
 @pytest.mark.parametrize("state", ["IDLE", "MIXED", "ALLOCATED", "COMPLETING", "IDLE+PLANNED"])
-def test_a_node_that_takes_jobs(tmp_path: Path, state: str) -> None:
+def test_a_node_that_accepts_jobs(tmp_path: Path, state: str) -> None:
     assert applied(STEP, worker(tmp_path, state)) == []
 
 
@@ -57,7 +57,7 @@ def test_a_node_that_takes_jobs(tmp_path: Path, state: str) -> None:
         ("DOWN*", "Not responding", "slurm"),
     ],
 )
-def test_what_slurm_holds_back_is_reported(tmp_path: Path, state: str, reason: str, by: str) -> None:
+def test_drains_by_slurm_are_reported(tmp_path: Path, state: str, reason: str, by: str) -> None:
     node = worker(tmp_path, state, reason, by)
     STEP.apply(node)
     caught = refused(Code.NODE_NOT_READY, STEP.verify, node)
@@ -76,7 +76,7 @@ def test_what_slurm_holds_back_is_reported(tmp_path: Path, state: str, reason: s
         ("SlurmdSpoolDir is full", "ada"),
     ],
 )
-def test_what_others_hold_back_stays_so(tmp_path: Path, reason: str, by: str) -> None:
+def test_drains_by_others_are_kept(tmp_path: Path, reason: str, by: str) -> None:
     node = worker(tmp_path, "IDLE+DRAIN", reason, by)
     assert applied(STEP, node) == []
     assert f"reason: {reason}: not changed" in said(node)
@@ -84,22 +84,20 @@ def test_what_others_hold_back_stays_so(tmp_path: Path, reason: str, by: str) ->
 
 
 @pytest.mark.parametrize("reason", ["Not responding", "Node unexpectedly rebooted"])
-def test_a_node_that_was_only_away_is_given_back(tmp_path: Path, reason: str) -> None:
+def test_a_node_that_did_not_respond_is_resumed(tmp_path: Path, reason: str) -> None:
     node = worker(tmp_path, "DOWN", reason, "slurm")
     assert applied(STEP, node) == [f"resumed {OWN}"]
     assert applied(STEP, node) == []
 
 
-def test_a_node_whose_folder_was_full_is_given_back_once_it_has_room(tmp_path: Path) -> None:
+def test_a_node_drained_for_a_full_folder_is_resumed_after_space_is_freed(tmp_path: Path) -> None:
     node = worker(tmp_path, "IDLE+DRAIN", SPOOL)
     assert applied(STEP, node) == [f"resumed {OWN}"]
     assert applied(STEP, node) == []
 
 
 @pytest.mark.parametrize(("state", "reason"), [("IDLE+DRAIN", SPOOL), ("IDLE", "")])
-def test_a_node_whose_folder_is_full_is_never_green(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, reason: str
-) -> None:
+def test_a_full_folder_fails_the_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, reason: str) -> None:
     node = worker(tmp_path, state, reason)
     full(monkeypatch, tmp_path / "var/spool/slurmd")
     message = r"LFN46  /var/spool/slurmd has 15 MiB free of 20 MiB; 16 MiB are required"
@@ -111,7 +109,7 @@ def test_a_node_whose_folder_is_full_is_never_green(
     assert not [call for call in calls(tmp_path) if "update" in call]
 
 
-def test_a_folder_that_slurm_conf_names_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_in_slurm_conf_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = worker(tmp_path)
     file(tmp_path, "/run/slurm/conf/slurm.conf", "SlurmUser=slurm\nSlurmdSpoolDir=/scratch/%n\n")
     (tmp_path / "scratch" / OWN).mkdir(parents=True)
@@ -120,9 +118,7 @@ def test_a_folder_that_slurm_conf_names_otherwise(tmp_path: Path, monkeypatch: p
         STEP.verify(node)
 
 
-def test_a_controller_that_cannot_save_its_state_is_never_green(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_controller_that_cannot_save_its_state_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = on_ami(tmp_path, "Controller")
     starts(tmp_path, "slurmctld")
     state = tmp_path / "var/spool/slurmctld"
@@ -143,14 +139,14 @@ def full(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setattr(os, "statvfs", statvfs)
 
 
-def test_after_the_ami_nothing_is_given_back(tmp_path: Path) -> None:
+def test_after_the_ami_nothing_is_resumed(tmp_path: Path) -> None:
     node = replace(worker(tmp_path, "DOWN", "Node unexpectedly rebooted", "slurm"), hook=ON_INIT_COMPLETE)
     STEP.apply(node)
     with pytest.raises(Failure, match=r"LFN73"):
         STEP.verify(node)
 
 
-def test_what_our_check_drained_it_alone_gives_back(tmp_path: Path) -> None:
+def test_drains_by_the_health_check_are_resumed_only_by_it(tmp_path: Path) -> None:
     node = worker(tmp_path, "IDLE+DRAIN", "llm-fleet: /fsx is not mounted")
     with pytest.raises(Failure, match=r"LFN74.*/fsx is not mounted"):
         STEP.verify(node)
@@ -162,14 +158,14 @@ def test_what_our_check_drained_it_alone_gives_back(tmp_path: Path) -> None:
     assert [call for call in calls(tmp_path) if "update" in call] == [f"scontrol update nodename={OWN} state=resume"]
 
 
-def test_a_node_that_no_one_knows(tmp_path: Path) -> None:
+def test_a_node_unknown_to_the_controller(tmp_path: Path) -> None:
     node = worker(tmp_path)
     (tmp_path / f"fake/node/{OWN}").unlink()
     with pytest.raises(Failure, match=r"LFN72"):
         STEP.verify(node)
 
 
-def test_the_controller_waits_for_no_one(tmp_path: Path) -> None:
+def test_the_controller_does_not_wait_for_nodes(tmp_path: Path) -> None:
     node = on_ami(tmp_path, "Controller")
     starts(tmp_path, "slurmctld")
     fails(
@@ -178,7 +174,7 @@ def test_the_controller_waits_for_no_one(tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
-def test_a_topology_that_keeps_every_job_from_starting(tmp_path: Path) -> None:
+def test_a_topology_that_prevents_jobs_is_reported(tmp_path: Path) -> None:
     node = on_ami(tmp_path, "Controller")
     starts(tmp_path, "slurmctld")
     fails(tmp_path, "sbatch", "allocation failure: Requested topology configuration is not available")
@@ -198,7 +194,7 @@ def test_parallelcluster_starts_slurmd_later(tmp_path: Path) -> None:
     assert STEP.skip(head) is None
 
 
-def test_a_line_of_slurms(tmp_path: Path) -> None:
+def test_parsing_a_line_of_scontrol(tmp_path: Path) -> None:
     seen = parsed(
         "NodeName=a State=IDLE*+DRAIN+DYNAMIC_NORM SlurmdStartTime=2026-11-20T11:00:01 "
         "Reason=llm-fleet: x=1 is not right [root@2026-11-20T11:00:00] Comment=hello"

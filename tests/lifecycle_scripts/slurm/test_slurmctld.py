@@ -34,11 +34,11 @@ def test_it_is_started_once(tmp_path: Path) -> None:
     assert "scontrol reconfigure" not in calls(tmp_path)
 
 
-def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
+def test_it_converges_after_a_kill_at_any_point(tmp_path: Path) -> None:
     assert converges(STEP, configured, tmp_path, ignore=IGNORED) >= 5
 
 
-def test_after_a_reboot_it_comes_back_after_its_database(tmp_path: Path) -> None:
+def test_after_a_reboot_it_starts_after_its_database(tmp_path: Path) -> None:
     applied(STEP, configured(tmp_path))
     link = tmp_path / "etc/systemd/system/multi-user.target.wants/slurmctld.service"
     assert str(link.readlink()) == "/etc/systemd/system/slurmctld.service"
@@ -47,7 +47,7 @@ def test_after_a_reboot_it_comes_back_after_its_database(tmp_path: Path) -> None
     assert "Restart=on-failure\n" in drop_in
 
 
-def test_a_changed_configuration_reaches_it(tmp_path: Path) -> None:
+def test_it_is_reconfigured_after_a_change(tmp_path: Path) -> None:
     node = configured(tmp_path)
     applied(STEP, node)
     file(tmp_path, f"{ETC}/topology.conf", "SwitchName=all Nodes=a\n")
@@ -55,7 +55,7 @@ def test_a_changed_configuration_reaches_it(tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
-def test_one_that_was_reconfigured_by_others_without_ours_is_seen(tmp_path: Path) -> None:
+def test_a_reconfigure_by_others_without_the_settings_is_detected(tmp_path: Path) -> None:
     """The platform's agent writes slurm.conf without our line and reconfigures; slurm_conf then puts the line back."""
     node = configured(tmp_path)
     applied(STEP, node)
@@ -66,7 +66,7 @@ def test_one_that_was_reconfigured_by_others_without_ours_is_seen(tmp_path: Path
 
 
 @pytest.mark.parametrize("lost", ["enable_configless", "permit_job_expansion"])
-def test_a_list_that_lacks_an_item_is_seen(tmp_path: Path, lost: str) -> None:
+def test_a_missing_item_of_a_list_is_detected(tmp_path: Path, lost: str) -> None:
     node = configured(tmp_path)
     applied(STEP, node)
     running = tmp_path / "fake/running"
@@ -75,7 +75,7 @@ def test_a_list_that_lacks_an_item_is_seen(tmp_path: Path, lost: str) -> None:
         STEP.verify(node)
 
 
-def test_slurmd_stays_off_on_the_controller(tmp_path: Path) -> None:
+def test_slurmd_is_disabled_on_the_controller(tmp_path: Path) -> None:
     node = configured(tmp_path)
     wanted = tmp_path / "etc/systemd/system/multi-user.target.wants"
     wanted.mkdir(parents=True)
@@ -104,7 +104,7 @@ def test_why_it_does_not_start(tmp_path: Path, words: str, code: Code) -> None:
         assert words.splitlines()[0].removeprefix("slurmctld: ") in caught.cause if words else True
 
 
-def test_one_that_runs_and_does_not_answer_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_running_slurmctld_that_does_not_answer_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slurmctld, "_FIRST_SECONDS", 0.1)
     monkeypatch.setattr(slurmctld, "_SECONDS", 0.2)
     node = configured(tmp_path)
@@ -119,7 +119,7 @@ def test_one_that_runs_and_does_not_answer_is_reported(tmp_path: Path, monkeypat
     reported(15, caught.value, "fatal: CLUSTER ID MISMATCH")
 
 
-def test_the_amis_is_only_looked_at(tmp_path: Path) -> None:
+def test_a_daemon_that_the_ami_started_is_only_verified(tmp_path: Path) -> None:
     node = replace(on_ami(tmp_path, "Controller"), hook=ON_INIT_COMPLETE)
     starts(tmp_path, "slurmctld")
     assert applied(STEP, node) == []

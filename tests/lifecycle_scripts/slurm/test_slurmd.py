@@ -70,11 +70,11 @@ def test_it_fetches_its_configuration_from_every_controller(tmp_path: Path, port
     assert applied(STEP, node) == []
 
 
-def test_killed_anywhere_it_converges(tmp_path: Path, port: int) -> None:
+def test_it_converges_after_a_kill_at_any_point(tmp_path: Path, port: int) -> None:
     assert converges(STEP, worker, tmp_path, ignore=IGNORED) >= 4
 
 
-def test_it_goes_on_trying_after_a_reboot(tmp_path: Path, port: int) -> None:
+def test_it_retries_after_a_reboot(tmp_path: Path, port: int) -> None:
     applied(STEP, worker(tmp_path))
     text = (tmp_path / DROP_IN).read_text()
     assert "Restart=on-failure\nRestartSec=1\n" in text
@@ -96,7 +96,7 @@ def test_another_controller_restarts_it(tmp_path: Path, port: int) -> None:
     assert applied(STEP, moved) == ["removed /run/slurm/conf", f"wrote /{DROP_IN}", "restarted slurmd"]
 
 
-def test_the_controllers_daemons_stay_off(tmp_path: Path, port: int) -> None:
+def test_the_controllers_daemons_are_disabled(tmp_path: Path, port: int) -> None:
     node = worker(tmp_path)
     wanted = tmp_path / "etc/systemd/system/multi-user.target.wants"
     wanted.mkdir(parents=True)
@@ -105,7 +105,7 @@ def test_the_controllers_daemons_stay_off(tmp_path: Path, port: int) -> None:
     assert not (wanted / "slurmctld.service").is_symlink()
 
 
-def test_a_bare_node_defines_itself(tmp_path: Path, port: int) -> None:
+def test_a_node_without_platform_defines_itself(tmp_path: Path, port: int) -> None:
     node = bare(tmp_path)
     node = replace(with_identity(node, controllers=("127.0.0.1",), group=GROUP))
     file(tmp_path, f"/fake/node/{OWN}", IDLE)
@@ -113,12 +113,12 @@ def test_a_bare_node_defines_itself(tmp_path: Path, port: int) -> None:
     assert '-Z --conf "Feature=workers Gres=neuron:16"' in (tmp_path / DROP_IN).read_text()
 
 
-def test_jobs_may_lock_memory(tmp_path: Path, port: int) -> None:
+def test_jobs_can_lock_memory(tmp_path: Path, port: int) -> None:
     applied(STEP, worker(tmp_path))
     assert "\nLimitMEMLOCK=infinity\n" in (tmp_path / DROP_IN).read_text()
 
 
-def test_a_slurmd_that_may_not_lock_what_efa_needs_is_reported(tmp_path: Path, port: int) -> None:
+def test_a_slurmd_with_a_too_low_memory_lock_limit_is_reported(tmp_path: Path, port: int) -> None:
     node = worker(tmp_path)
     (tmp_path / "sys/class/infiniband/efa_0").mkdir(parents=True)
     STEP.apply(node)
@@ -139,13 +139,13 @@ def test_a_slurmd_that_may_not_lock_what_efa_needs_is_reported(tmp_path: Path, p
     STEP.verify(node)
 
 
-def test_a_controller_that_nothing_names(tmp_path: Path) -> None:
+def test_an_unknown_controller_is_reported(tmp_path: Path) -> None:
     with pytest.raises(Failure, match=r"LFN67.*names no controller"):
         controller.addresses(with_identity(on_ami(tmp_path), controllers=()))
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_controller_that_refuses_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_controller_that_refuses_connections_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         free = server.getsockname()[1]
     monkeypatch.setattr(controller, "PORT", free)
@@ -157,7 +157,7 @@ def test_a_controller_that_refuses_is_reported(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_controller_that_is_silent_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_controller_that_does_not_answer_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(controller, "_CONNECT", 0.1)
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
@@ -204,7 +204,7 @@ def test_why_it_is_not_registered(tmp_path: Path, words: str, code: Code, monkey
 
 
 @pytest.mark.usefixtures("impatient", "port")
-def test_why_one_ended_that_systemd_starts_again_and_again(tmp_path: Path) -> None:
+def test_the_cause_of_repeated_restarts_is_reported(tmp_path: Path) -> None:
     """Its newest run has said nothing yet: the cause is in the one before. Older ones were before someone fixed it."""
     node = worker(tmp_path)
     fails(tmp_path, "registration")
@@ -221,7 +221,7 @@ def test_why_one_ended_that_systemd_starts_again_and_again(tmp_path: Path) -> No
 
 @pytest.mark.usefixtures("impatient", "port")
 @pytest.mark.parametrize("server", ["silent", "servfail", "alive"])
-def test_dead_dns_is_named(tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dns_servers_without_answer_are_reported(tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Slurm's programs say no more than that a socket timed out."""
     node = worker(tmp_path)
     fails(tmp_path, "registration")
@@ -252,7 +252,7 @@ def answer(dns: socket.socket, code: int) -> None:
 
 @pytest.mark.usefixtures("impatient", "port")
 @pytest.mark.parametrize(("offset", "code"), [(-3600.0, Code.MUNGE_CLOCK), (None, Code.MUNGE_REJECTED)])
-def test_a_wrong_clock_is_reported_from_a_wrong_key(
+def test_a_wrong_clock_is_distinguished_from_a_wrong_key(
     tmp_path: Path, offset: float | None, code: Code, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(diagnosis, "clock_offset", lambda _: offset)  # type: ignore[misc]
@@ -274,7 +274,7 @@ def test_a_wrong_clock_is_reported_from_a_wrong_key(
     ],
     ids=["unknown", "never registered", "down", "silent"],
 )
-def test_a_node_of_which_the_controller_has_not_heard(tmp_path: Path, line: str) -> None:
+def test_a_node_that_has_not_registered(tmp_path: Path, line: str) -> None:
     node = worker(tmp_path)
     file(tmp_path, f"/fake/node/{OWN}", line)
     says(tmp_path, "slurmd", "info: nothing special")
@@ -284,7 +284,7 @@ def test_a_node_of_which_the_controller_has_not_heard(tmp_path: Path, line: str)
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_slurmd_that_runs_while_the_controller_is_out_of_reach(tmp_path: Path) -> None:
+def test_a_running_slurmd_with_an_unreachable_controller(tmp_path: Path) -> None:
     node = with_identity(worker(tmp_path), controllers=("127.0.0.1",))
     (tmp_path / f"fake/node/{OWN}").unlink()
     starts(tmp_path, "slurmd")
@@ -293,7 +293,7 @@ def test_a_slurmd_that_runs_while_the_controller_is_out_of_reach(tmp_path: Path)
 
 
 @pytest.mark.usefixtures("port")
-def test_the_amis_is_only_looked_at(tmp_path: Path) -> None:
+def test_a_daemon_that_the_ami_started_is_only_verified(tmp_path: Path) -> None:
     node = replace(worker(tmp_path), hook=ON_INIT_COMPLETE)
     (tmp_path / "run/slurm").mkdir(parents=True)
     (tmp_path / "run/slurm/conf").symlink_to("/var/spool/slurmd/conf-cache")
@@ -305,7 +305,7 @@ def test_the_amis_is_only_looked_at(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("impatient", "port")
 @pytest.mark.parametrize("hook", [ON_CREATE, ON_INIT_COMPLETE])
-def test_a_login_node_that_the_platform_does_not_list_comes_up(tmp_path: Path, hook: str) -> None:
+def test_a_login_node_that_the_platform_does_not_list_passes(tmp_path: Path, hook: str) -> None:
     """Whether HyperPod lists login nodes is contradictory in AWS's own sources.
 
     Source: assumption hyperpod-login-nodes-in-slurm.
@@ -329,7 +329,7 @@ def test_a_login_node_that_the_platform_does_not_list_comes_up(tmp_path: Path, h
 
 
 @pytest.mark.usefixtures("impatient", "port")
-def test_a_worker_that_the_controller_does_not_list_is_refused(tmp_path: Path) -> None:
+def test_a_worker_that_the_controller_does_not_list_fails(tmp_path: Path) -> None:
     node = with_identity(on_ami(tmp_path), controllers=("127.0.0.1",))
     says(tmp_path, "slurmd", "fatal: Unable to determine this slurmd's NodeName")
     STEP.apply(node)
@@ -337,11 +337,11 @@ def test_a_worker_that_the_controller_does_not_list_is_refused(tmp_path: Path) -
         STEP.verify(node)
 
 
-def test_login_nodes_take_it_too() -> None:
+def test_login_nodes_run_it_too() -> None:
     assert STEP.roles == {"Compute", "Login"}
 
 
-def test_no_daemon_is_requested_before_there_is_a_configuration(tmp_path: Path, port: int) -> None:
+def test_no_query_is_sent_before_a_configuration_exists(tmp_path: Path, port: int) -> None:
     """Slurm's commands look for a controller in DNS then, and take seconds over it."""
     node = worker(tmp_path)
     assert registered(node.host, OWN) is None

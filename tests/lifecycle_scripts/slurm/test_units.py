@@ -16,7 +16,7 @@ from tests.lifecycle_scripts.step_node import file
 ADDS = "[Service]\nRestart=on-failure\n"
 
 
-def test_several_units_are_requested_after_at_once(tmp_path: Path) -> None:
+def test_several_units_are_queried_with_one_call(tmp_path: Path) -> None:
     host = on_ami(tmp_path).host
     starts(tmp_path, "munge")
     seen = units.look(host, "slurmd", "munge", "none")
@@ -28,14 +28,14 @@ def test_several_units_are_requested_after_at_once(tmp_path: Path) -> None:
     assert len(calls(tmp_path)) == 1
 
 
-def test_a_unit_whose_start_systemd_has_not_come_to_yet_is_started(tmp_path: Path) -> None:
+def test_a_unit_with_a_queued_start_counts_as_started(tmp_path: Path) -> None:
     host = on_ami(tmp_path).host
     file(tmp_path, "/fake/job/slurmd", "yes")
     (unit,) = units.look(host, "slurmd")
     assert (unit.active, unit.pid) == (True, 0)
 
 
-def test_systemd_is_reported_of_an_older_version_only(tmp_path: Path) -> None:
+def test_systemd_is_reloaded_only_for_a_changed_unit(tmp_path: Path) -> None:
     host = on_ami(tmp_path).host
     units.start(host, "slurmd", adds=ADDS)
     assert "systemctl daemon-reload" not in calls(tmp_path)
@@ -44,7 +44,7 @@ def test_systemd_is_reported_of_an_older_version_only(tmp_path: Path) -> None:
     assert calls(tmp_path).count("systemctl daemon-reload") == 1
 
 
-def test_a_run_that_was_killed_before_the_restart_is_made_good(tmp_path: Path) -> None:
+def test_a_restart_that_a_killed_run_missed_is_repeated(tmp_path: Path) -> None:
     units.start(on_ami(tmp_path).host, "slurmd", adds=ADDS)
     time.sleep(0.1)
     Host(tmp_path).write(units.drop_in("slurmd"), ADDS + "RestartSec=1\n")
@@ -67,19 +67,19 @@ def test_a_file_from_the_future_restarts_nothing(tmp_path: Path, monkeypatch: py
     assert not units.is_older(host, 11, ["/etc/munge/munge.key"])
 
 
-def test_of_a_process_that_is_gone_nothing_is_said(tmp_path: Path) -> None:
+def test_an_ended_process_has_no_start_time(tmp_path: Path) -> None:
     host = on_ami(tmp_path).host
     assert not units.is_older(host, 0, ["/etc/munge/munge.key"])
     assert not units.is_older(host, 4711, ["/etc/munge/munge.key", "/gone"])
 
 
-def test_a_unit_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_unit(tmp_path: Path) -> None:
     host = on_ami(tmp_path).host
     with pytest.raises(Failure, match=r"LFN55  there is no unit none\.service"):
         units.start(host, "none")
 
 
-def test_staying_off_twice_asks_no_one(tmp_path: Path) -> None:
+def test_disabling_twice_runs_nothing(tmp_path: Path) -> None:
     host = on_ami(tmp_path).host
     units.start(host, "slurmd")
     units.stay_off(host, "slurmd", "slurmctld")

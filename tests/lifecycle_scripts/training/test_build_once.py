@@ -64,7 +64,7 @@ def held(folder: Path, number: int, **more: object) -> Path:
     return path
 
 
-def test_exactly_one_of_sixteen_builds_and_all_have_it_in_the_time_of_one(folder: Path) -> None:
+def test_of_sixteen_processes_exactly_one_builds(folder: Path) -> None:
     processes = [start(folder, 0.5) for _ in range(16)]
     assert ended(processes) == [0] * 16
     assert len(lines(folder, "builds")) == 1
@@ -72,7 +72,7 @@ def test_exactly_one_of_sixteen_builds_and_all_have_it_in_the_time_of_one(folder
     assert len(lines(folder, "found it built")) == 15
 
 
-def test_one_that_is_killed_while_it_builds_is_followed_by_another(folder: Path) -> None:
+def test_after_a_killed_build_another_process_builds(folder: Path) -> None:
     first = start(folder, 60)
     await_line(folder, "builds")
     others = [start(folder, 0.2) for _ in range(2)]
@@ -82,7 +82,7 @@ def test_one_that_is_killed_while_it_builds_is_followed_by_another(folder: Path)
     assert len(lines(folder, "built")) == 1
 
 
-def test_one_that_is_still_is_given_up_and_publishes_nothing_when_it_wakes(folder: Path) -> None:
+def test_a_suspended_build_is_replaced_and_publishes_nothing_when_it_resumes(folder: Path) -> None:
     first = start(folder, 0.5)
     await_line(folder, "builds")
     first.send_signal(signal.SIGSTOP)
@@ -96,7 +96,7 @@ def test_one_that_is_still_is_given_up_and_publishes_nothing_when_it_wakes(folde
     assert not (folder / "made").exists()
 
 
-def test_after_three_have_failed_all_others_fail_alike_rather_than_each_for_itself(folder: Path) -> None:
+def test_after_three_failed_builds_all_waiting_processes_fail(folder: Path) -> None:
     processes = together(folder, 8, 0.5, "fail")
     assert ended(processes) == [1] * 8
     builds = len(lines(folder, "builds"))
@@ -106,21 +106,21 @@ def test_after_three_have_failed_all_others_fail_alike_rather_than_each_for_itse
     assert all("LFN136  no wheel fits" in line for line in lines(folder, "failed: LFN134"))
 
 
-def test_those_that_die_are_counted_too(folder: Path) -> None:
+def test_killed_builds_count_as_failed(folder: Path) -> None:
     codes = ended(together(folder, 6, 0.5, "die"))
     assert codes.count(-9) in (TRIES, TRIES + 1)
     assert codes.count(-9) + codes.count(1) == 6
     assert all("ended without a result" in line for line in lines(folder, "failed: LFN134"))
 
 
-def test_a_failure_of_yesterday_keeps_no_one_from_trying(folder: Path) -> None:
+def test_an_old_failure_does_not_prevent_a_build(folder: Path) -> None:
     held(folder, 9, state="failed", failure="LFN131  full")
     assert ended([start(folder, 0)]) == [0]
     assert sorted(path.name for path in (folder / "locks").iterdir()) == ["thing.00000010"]
 
 
 @pytest.mark.parametrize("content", ["", "not ours", "[1]", "null"])
-def test_a_lock_that_no_one_of_us_wrote_is_waited_for_and_then_passed_over(folder: Path, content: str) -> None:
+def test_a_foreign_lock_file_expires(folder: Path, content: str) -> None:
     (folder / "locks/thing.00000003").write_text(content)
     began = time.monotonic()
     assert ended([start(folder, 0)]) == [0]
@@ -128,13 +128,13 @@ def test_a_lock_that_no_one_of_us_wrote_is_waited_for_and_then_passed_over(folde
     assert (folder / "locks/thing.00000004").is_file()
 
 
-def test_a_folder_in_place_of_a_lock_is_passed_over_too(folder: Path) -> None:
+def test_a_folder_at_the_path_of_a_lock_expires(folder: Path) -> None:
     (folder / "locks/thing.00000003").mkdir()
     assert ended([start(folder, 0)]) == [0]
     assert (folder / "locks/thing.00000004").is_file()
 
 
-def test_files_of_other_locks_and_of_other_names_are_let_be(folder: Path) -> None:
+def test_files_of_other_locks_are_not_removed(folder: Path) -> None:
     others = ["thing.00000001.bak", "thing-else.00000009", "other.00000002", "thing.7"]
     for name in others:
         (folder / "locks" / name).write_text("x")
@@ -142,7 +142,7 @@ def test_files_of_other_locks_and_of_other_names_are_let_be(folder: Path) -> Non
     assert sorted(path.name for path in (folder / "locks").iterdir()) == sorted([*others, "thing.00000001"])
 
 
-def test_a_holder_elsewhere_is_waited_for_and_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_holder_on_another_node_is_waited_for_and_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held(folder, 1)
     monkeypatch.setattr(module, "_SAY_EVERY", 0.1)
     said: list[str] = []
@@ -156,7 +156,7 @@ def test_a_holder_elsewhere_is_waited_for_and_reported(folder: Path, monkeypatch
     assert said[0].startswith("waiting for ip-10-1-0-99")
 
 
-def test_as_long_as_it_says_that_it_lives_no_one_takes_over(folder: Path) -> None:
+def test_a_renewed_lock_is_not_taken_over(folder: Path) -> None:
     lock = SharedLock(folder / "locks", "thing", stale=0.2)
     until = time.monotonic() + 0.8
     beat = 0
@@ -172,7 +172,7 @@ def test_as_long_as_it_says_that_it_lives_no_one_takes_over(folder: Path) -> Non
     assert lock.is_abandoned(seen)
 
 
-def test_the_same_number_of_another_machines_process_is_not_looked_for_here(folder: Path) -> None:
+def test_process_ids_of_other_machines_are_not_checked(folder: Path) -> None:
     held(folder, 1, pid=2**22 - 1)
     lock = SharedLock(folder / "locks", "thing")
     seen = lock.look()
@@ -185,7 +185,7 @@ def test_the_same_number_of_another_machines_process_is_not_looked_for_here(fold
     assert lock.is_abandoned(gone)
 
 
-def test_a_process_that_has_the_number_of_one_that_died_is_not_taken_for_it(folder: Path) -> None:
+def test_a_reused_process_id_is_not_taken_for_the_holder(folder: Path) -> None:
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     held(folder, 1, pid=os.getppid(), host=os.uname().nodename, boot=boot, began="1")
     lock = SharedLock(folder / "locks", "thing")
@@ -194,21 +194,21 @@ def test_a_process_that_has_the_number_of_one_that_died_is_not_taken_for_it(fold
     assert lock.is_abandoned(seen)
 
 
-def test_what_was_published_between_look_and_lock_is_not_built_again(folder: Path) -> None:
+def test_a_result_published_before_the_lock_is_not_built_again(folder: Path) -> None:
     answers = iter([False, True])
     lock = SharedLock(folder / "locks", "thing")
     assert not build_once(lock, is_done=lambda: next(answers), build=never, say=print, seconds=1)
     assert json.loads((folder / "locks/thing.00000001").read_text())["state"] == "done"
 
 
-def test_one_who_slept_over_a_change_does_not_take_what_another_has(folder: Path) -> None:
+def test_a_process_that_missed_a_change_does_not_take_the_lock(folder: Path) -> None:
     """It saw number 1 abandoned; meanwhile others took 2 and 3 and removed what was before."""
     held(folder, 3)
     assert SharedLock(folder / "locks", "thing").take(1) is None
     assert [path.name for path in (folder / "locks").iterdir()] == ["thing.00000003"]
 
 
-def test_drafts_of_the_dead_are_removed_once_they_are_old(folder: Path) -> None:
+def test_old_temporary_files_are_removed(folder: Path) -> None:
     for name, age in (("old", 7200), ("new", 60)):
         path = folder / "locks" / f".new-{name}"
         path.write_text("x")

@@ -60,20 +60,20 @@ def test_every_node_makes_the_folder_and_only_the_controller_cleans_it(tmp_path:
     assert "Persistent=true" in (node.host.read(f"{UNIT}.timer") or "")
 
 
-def test_without_a_limit_of_size_there_is_none(tmp_path: Path) -> None:
+def test_without_a_size_limit_no_option_is_set(tmp_path: Path) -> None:
     node = controller(tmp_path, replace(CACHE, max_gib=None))
     STEP.apply(node)
     assert "--max-gib" not in (node.host.read(f"{UNIT}.service") or "")
 
 
-def test_odd_names_of_folders_are_one_word_of_the_unit(tmp_path: Path) -> None:
+def test_special_characters_of_a_folder_are_quoted_in_the_unit(tmp_path: Path) -> None:
     node = controller(tmp_path, replace(CACHE, folder="/fsx/a b%c$d"))
     STEP.apply(node)
     assert "clean_compile_cache.py '/fsx/a b%%c$$d' --max" in (node.host.read(f"{UNIT}.service") or "")
 
 
 @pytest.mark.parametrize("spoilt", [janitor.PROGRAM, f"{UNIT}.service", f"{UNIT}.timer"])
-def test_what_was_changed_by_hand_is_reported_and_fixed(tmp_path: Path, spoilt: str) -> None:
+def test_manual_changes_are_reported_and_fixed(tmp_path: Path, spoilt: str) -> None:
     node = controller(tmp_path)
     STEP.apply(node)
     file(tmp_path, spoilt, "other")
@@ -83,7 +83,7 @@ def test_what_was_changed_by_hand_is_reported_and_fixed(tmp_path: Path, spoilt: 
     STEP.verify(node)
 
 
-def test_a_timer_that_was_stopped_and_a_folder_that_was_closed_are_reported(tmp_path: Path) -> None:
+def test_a_stopped_timer_and_a_wrong_folder_mode_are_reported(tmp_path: Path) -> None:
     node = controller(tmp_path)
     STEP.apply(node)
     (tmp_path / "active").unlink()
@@ -97,7 +97,7 @@ def test_a_timer_that_was_stopped_and_a_folder_that_was_closed_are_reported(tmp_
     STEP.verify(node)
 
 
-def test_it_is_skipped_where_there_is_no_cache_or_no_way_to_it(tmp_path: Path) -> None:
+def test_it_is_skipped_without_a_cache_or_its_mount(tmp_path: Path) -> None:
     assert STEP.skip(controller(tmp_path)) is None
     assert STEP.skip(make(tmp_path, training=None)) == "the fleet has no training runtime"
     none = replace(TRAINING, compile_cache=None)
@@ -106,7 +106,7 @@ def test_it_is_skipped_where_there_is_no_cache_or_no_way_to_it(tmp_path: Path) -
     assert "does not mount /fsx" in (STEP.skip(make(tmp_path, group=CONTROLLER, mounts=others)) or "")
 
 
-def test_killed_anywhere_it_ends_the_same(tmp_path: Path) -> None:
+def test_it_converges_after_a_kill_at_any_point(tmp_path: Path) -> None:
     assert converges(STEP, controller, tmp_path) == 6
 
 
@@ -150,7 +150,7 @@ def left(cache: Path) -> set[str]:
     return {path.name.removeprefix("MODULE_") for path in cache.glob("neuronxcc-*/*")}
 
 
-def test_what_is_unused_for_too_long_goes_and_the_rest_stays(tmp_path: Path) -> None:
+def test_only_graphs_unused_for_too_long_are_removed(tmp_path: Path) -> None:
     graph(tmp_path, "old", age=31)
     graph(tmp_path, "young", age=29)
     said = clean(tmp_path)
@@ -160,7 +160,7 @@ def test_what_is_unused_for_too_long_goes_and_the_rest_stays(tmp_path: Path) -> 
     assert f"{VERSION}/MODULE_old, last used" in said
 
 
-def test_of_too_many_the_least_used_go_first(tmp_path: Path) -> None:
+def test_above_the_size_limit_the_least_recently_used_are_removed(tmp_path: Path) -> None:
     for number in range(5):
         graph(tmp_path, str(number), age=10 - number, size=1 << 20)
     clean(tmp_path, "--max-gib", str(2.5 / 1024))
@@ -168,7 +168,7 @@ def test_of_too_many_the_least_used_go_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "read", "written"), [("model.neff", 2, 100), ("model.hlo_module.pb.lock", 100, 2)])
-def test_one_that_was_touched_in_any_way_is_used(tmp_path: Path, name: str, read: float, written: float) -> None:
+def test_any_newer_time_counts_as_use(tmp_path: Path, name: str, read: float, written: float) -> None:
     """Read, on a file system that keeps the time of that, or its lock taken."""
     folder = graph(tmp_path, "a", age=100)
     now = time.time()
@@ -177,7 +177,7 @@ def test_one_that_was_touched_in_any_way_is_used(tmp_path: Path, name: str, read
     assert left(tmp_path) == {"a"}
 
 
-def test_one_that_is_being_compiled_is_never_removed(tmp_path: Path) -> None:
+def test_a_graph_that_is_being_compiled_is_never_removed(tmp_path: Path) -> None:
     """A lock file says nothing: it stays behind. That nothing has changed for a day does."""
     graph(tmp_path, "compiles", age=0.9, whole=False)
     graph(tmp_path, "compiles-without-lock", age=0.9, whole=False, lock=False)
@@ -187,7 +187,7 @@ def test_one_that_is_being_compiled_is_never_removed(tmp_path: Path) -> None:
     assert left(tmp_path) == {"compiles", "compiles-without-lock", "just-made"}
 
 
-def test_nothing_else_in_the_folder_is_looked_at(tmp_path: Path) -> None:
+def test_other_files_in_the_folder_are_ignored(tmp_path: Path) -> None:
     others = ["notes.txt", "MODULE_x/model.done", "neuronxcc-1/readme", "neuronxcc-1/OTHER/model.done", "x/MODULE_1/a"]
     for name in others:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -197,7 +197,7 @@ def test_nothing_else_in_the_folder_is_looked_at(tmp_path: Path) -> None:
     assert all((tmp_path / name).exists() for name in others)
 
 
-def test_links_are_never_followed_out_of_it(tmp_path: Path) -> None:
+def test_links_are_never_followed(tmp_path: Path) -> None:
     """The folder is everybody's: what root removes in it must not be someone else's file."""
     cache, elsewhere = tmp_path / "cache", tmp_path / "elsewhere"
     precious = graph(elsewhere, "precious", age=1000)
@@ -220,7 +220,7 @@ def test_links_are_never_followed_out_of_it(tmp_path: Path) -> None:
     assert (cache / VERSION / "MODULE_linked").is_symlink()
 
 
-def test_folders_within_a_graph_go_with_it(tmp_path: Path) -> None:
+def test_folders_in_a_graph_are_removed_with_it(tmp_path: Path) -> None:
     folder = graph(tmp_path, "old", age=100)
     (folder / "work/deep").mkdir(parents=True)
     (folder / "work/deep/file").write_text("x")
@@ -230,7 +230,7 @@ def test_folders_within_a_graph_go_with_it(tmp_path: Path) -> None:
     assert left(tmp_path) == set()
 
 
-def test_what_a_killed_run_has_begun_to_remove_is_removed(tmp_path: Path) -> None:
+def test_a_removal_of_a_killed_run_is_completed(tmp_path: Path) -> None:
     (tmp_path / VERSION / ".llm-fleet-removed-MODULE_a").mkdir(parents=True)
     (tmp_path / VERSION / ".llm-fleet-removed-MODULE_a/model.neff").touch()
     clean(tmp_path)
@@ -243,7 +243,7 @@ def test_a_dry_run_removes_nothing(tmp_path: Path) -> None:
     assert left(tmp_path) == {"old"}
 
 
-def test_a_folder_that_is_not_there_is_reported(tmp_path: Path) -> None:
+def test_a_missing_cache_folder_is_reported(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, PROGRAM, tmp_path / "none", "--max-age-days", "1"], capture_output=True, text=True
     )
@@ -251,7 +251,7 @@ def test_a_folder_that_is_not_there_is_reported(tmp_path: Path) -> None:
     assert done.stderr.startswith(f"{tmp_path}/none cannot be cleaned:")
 
 
-def test_one_that_is_used_while_others_are_looked_at_stays(
+def test_a_graph_used_during_the_run_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old = graph(tmp_path, "old", age=31)

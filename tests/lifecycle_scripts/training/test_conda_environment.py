@@ -37,7 +37,7 @@ def conda_node(root: Path) -> Node:
     return with_files(node, cached(node, out.getvalue(), "tiny-1.0-0.tar.bz2", name="tiny", kind="archive"))
 
 
-def test_a_conda_prefix_is_made_of_pinned_archives_alone(tmp_path: Path) -> None:
+def test_a_conda_prefix_is_made_only_of_pinned_archives(tmp_path: Path) -> None:
     node = conda_node(tmp_path)
     STEP.apply(node)
     STEP.verify(node)
@@ -48,7 +48,7 @@ def test_a_conda_prefix_is_made_of_pinned_archives_alone(tmp_path: Path) -> None
     assert applied(STEP, node) == []
 
 
-def test_conda_that_is_not_there_or_does_not_take_an_archive_is_reported(tmp_path: Path) -> None:
+def test_missing_conda_and_rejected_archives_are_reported(tmp_path: Path) -> None:
     node = conda_node(tmp_path)
     bad = with_files(node, cached(node, b"no archive", "tiny-1.0-0.tar.bz2", name="tiny", kind="archive"))
     with pytest.raises(Failure, match=r"(?s)LFN137 .*InvalidArchiveError"):

@@ -28,7 +28,7 @@ def image_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     return with_environment(make(tmp_path), IMAGE)
 
 
-def test_an_image_is_imported_once_with_a_login_that_no_one_sees_and_that_is_gone(image_node: Node) -> None:
+def test_an_image_is_imported_once_with_a_hidden_temporary_login(image_node: Node) -> None:
     STEP.apply(image_node)
     STEP.verify(image_node)
     image = image_node.host.path(f"{FOLDER}/environments/smp-1.sqsh")
@@ -41,7 +41,7 @@ def test_an_image_is_imported_once_with_a_login_that_no_one_sees_and_that_is_gon
     assert applied(STEP, image_node) == []
 
 
-def test_what_exports_is_imported_too_after_what_jobs_run_in(image_node: Node) -> None:
+def test_the_export_image_is_imported_after_the_training_image(image_node: Node) -> None:
     export = replace(IMAGE, name="tgi-1", image=f"docker://{ECR}#tgi:3.3.6", use="export")
     node = with_environment(image_node, export, IMAGE)
     STEP.apply(node)
@@ -53,7 +53,7 @@ def test_what_exports_is_imported_too_after_what_jobs_run_in(image_node: Node) -
         STEP.verify(node)
 
 
-def test_the_login_is_for_root_alone_while_it_is_there(image_node: Node) -> None:
+def test_only_root_can_read_the_login(image_node: Node) -> None:
     with registry.logged_in(image_node, IMAGE.image or "") as variables:
         folder = Path(variables["ENROOT_CONFIG_PATH"])
         assert folder.stat().st_mode & 0o777 == 0o700
@@ -76,7 +76,7 @@ def test_a_public_image_needs_no_login(image_node: Node) -> None:
         ("print()", "returned no valid ECR password"),
     ],
 )
-def test_a_login_that_is_refused_or_odd_is_reported(image_node: Node, body: str, words: str) -> None:
+def test_a_failed_or_invalid_login_is_reported(image_node: Node, body: str, words: str) -> None:
     program(image_node.host.root, "aws", body)
     with pytest.raises(Failure, match=f"(?s)LFN139 .*{words}"):
         STEP.apply(image_node)
@@ -98,21 +98,21 @@ def test_a_failed_import_leaves_no_image_and_no_login(image_node: Node) -> None:
         ("b'#!/bin/sh'", "is not a squashfs"),
     ],
 )
-def test_an_import_that_leaves_no_whole_image_is_not_believed(image_node: Node, content: str, words: str) -> None:
+def test_an_incomplete_import_is_reported(image_node: Node, content: str, words: str) -> None:
     program(image_node.host.root, "enroot", f"open(a[2], 'wb').write({content})")
     with pytest.raises(Failure, match=rf"LFN138 .*{words}"):
         STEP.apply(image_node)
     assert list(image_node.host.path(f"{FOLDER}/environments").iterdir()) == []
 
 
-def test_a_node_without_enroot_says_so(image_node: Node) -> None:
+def test_a_node_without_enroot_is_reported(image_node: Node) -> None:
     image_node.host.path("/usr/bin/enroot").unlink()
     with pytest.raises(Failure, match=r"LFN138 .*no Enroot"):
         STEP.apply(image_node)
 
 
 @pytest.mark.parametrize("bytes_left", [0, 50, 100])
-def test_an_image_that_is_cut_off_or_replaced_is_noticed_and_imported_again(image_node: Node, bytes_left: int) -> None:
+def test_a_truncated_or_replaced_image_is_imported_again(image_node: Node, bytes_left: int) -> None:
     STEP.apply(image_node)
     image = image_node.host.path(f"{FOLDER}/environments/smp-1.sqsh")
     image.write_bytes(image.read_bytes()[:bytes_left])
@@ -122,7 +122,7 @@ def test_an_image_that_is_cut_off_or_replaced_is_noticed_and_imported_again(imag
     STEP.verify(image_node)
 
 
-def test_an_image_without_its_marker_was_not_imported_to_its_end(image_node: Node) -> None:
+def test_an_image_without_marker_is_incomplete(image_node: Node) -> None:
     STEP.apply(image_node)
     container.marker_of(image_node.host.path(f"{FOLDER}/environments/smp-1.sqsh")).unlink()
     with pytest.raises(Failure, match=r"LFN140 .*the import of .*smp-1.sqsh is incomplete"):

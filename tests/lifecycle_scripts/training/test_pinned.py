@@ -14,7 +14,7 @@ from tests.lifecycle_scripts.training.training_node import VENV, cached, make, w
 
 
 @pytest.mark.parametrize("name", ["tiny_train", "Tiny.Train", "TINY-TRAIN"])
-def test_a_name_is_compared_as_indexes_do(tmp_path: Path, name: str) -> None:
+def test_package_names_are_normalized(tmp_path: Path, name: str) -> None:
     node = make(tmp_path)
     found = with_files(node, cached(node, b"x", "a.whl", name=name, version="1.0+cpu", requires=("dep_one",)))
     files = (*found.manifest.downloads.files, cached(node, b"y", "b.whl", name="dep-one", version="3"))
@@ -25,7 +25,7 @@ def pinned_files(node: Node) -> list[Download]:
     return files_of(node, VENV)
 
 
-def test_what_is_not_pinned_or_pinned_twice_is_reported(tmp_path: Path) -> None:
+def test_missing_and_ambiguous_pins_are_reported(tmp_path: Path) -> None:
     node = make(tmp_path)
     with pytest.raises(Failure, match=r"LFN86 .*tiny-train 1.0 is not pinned for "):
         pinned_files(node)
@@ -54,7 +54,7 @@ def test_what_is_not_pinned_or_pinned_twice_is_reported(tmp_path: Path) -> None:
         ("odd.whl", True),
     ],
 )
-def test_which_wheels_are_for_a_python(name: str, fits: bool) -> None:
+def test_wheels_that_match_a_python(name: str, fits: bool) -> None:
     interpreter = Interpreter("/usr/bin/python3.10", (3, 10, 12))
     if fits:
         check_wheels(interpreter, [name])

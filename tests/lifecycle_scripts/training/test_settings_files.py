@@ -42,7 +42,7 @@ def sourced(node: Node, **environment: str) -> dict[str, str]:
     return {"files": reported[-1].strip(), **dict(line.split("=", 1) for line in reported[:-1])}
 
 
-def test_jobs_find_their_node_their_programs_and_their_python(tmp_path: Path) -> None:
+def test_settings_contain_node_programs_and_python(tmp_path: Path) -> None:
     node = make(tmp_path)
     STEP.apply(node)
     STEP.verify(node)
@@ -64,7 +64,7 @@ def test_jobs_find_their_node_their_programs_and_their_python(tmp_path: Path) ->
     assert (reported["FI_PROVIDER"], reported["NEURON_RT_NUM_CORES"]) == ("efa", "32")
 
 
-def test_a_jobs_own_value_wins_even_when_it_is_nothing(tmp_path: Path) -> None:
+def test_a_jobs_value_takes_precedence_also_if_empty(tmp_path: Path) -> None:
     node = make(tmp_path)
     STEP.apply(node)
     assert sourced(node, FI_PROVIDER="tcp")["FI_PROVIDER"] == "tcp"
@@ -73,7 +73,7 @@ def test_a_jobs_own_value_wins_even_when_it_is_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [NASTY, "", "two words", "${X", "a}b", "\\", "line\nother"])
-def test_a_value_is_what_it_is_whatever_it_means_to_a_shell(tmp_path: Path, value: str) -> None:
+def test_values_are_quoted_for_the_shell(tmp_path: Path, value: str) -> None:
     fabric = Fabric("odd", None, 2, (Variable("ODD", value),))
     training = replace(TRAINING, fabrics=(fabric,), hub_token_secret_arn=value)
     node = make(tmp_path, training=training)
@@ -83,7 +83,7 @@ def test_a_value_is_what_it_is_whatever_it_means_to_a_shell(tmp_path: Path, valu
     assert reported["LLM_FLEET_HUB_TOKEN_SECRET"] == value
 
 
-def test_a_job_may_do_as_much_as_slurmd_allows_anyone_submitted_it(tmp_path: Path) -> None:
+def test_a_job_gets_the_limits_of_slurmd(tmp_path: Path) -> None:
     node = make(tmp_path)
     STEP.apply(node)
     text = (node.host.read(TRAINING_SH) or "").replace(FABRIC_SH, str(node.host.path(FABRIC_SH)))
@@ -100,7 +100,7 @@ def test_a_job_may_do_as_much_as_slurmd_allows_anyone_submitted_it(tmp_path: Pat
     assert reported.stdout.split() == ["512", "32"]
 
 
-def test_nodes_that_run_no_jobs_have_paths_and_neither_environment_nor_fabric(tmp_path: Path) -> None:
+def test_nodes_without_jobs_have_only_paths(tmp_path: Path) -> None:
     for group in (LOGIN, CONTROLLER):
         node = make(tmp_path / group.name, group=group)
         STEP.apply(node)
@@ -113,7 +113,7 @@ def test_nodes_that_run_no_jobs_have_paths_and_neither_environment_nor_fabric(tm
         assert "FI_PROVIDER" not in reported
 
 
-def test_a_container_is_named_by_its_image_and_has_its_own_python(tmp_path: Path) -> None:
+def test_a_container_environment_is_its_image_with_its_own_python(tmp_path: Path) -> None:
     image = Environment("smp-1", "container", ("workers",), None, (), "docker://registry#smp:1")
     node = with_environment(make(tmp_path), image, VENV)
     STEP.apply(node)
@@ -122,7 +122,7 @@ def test_a_container_is_named_by_its_image_and_has_its_own_python(tmp_path: Path
     assert (reported["LLM_FLEET_ENVIRONMENT_KIND"], reported["LLM_FLEET_PYTHON"]) == ("container", "python3")
 
 
-def test_what_exports_is_reported_next_to_what_jobs_run_in(tmp_path: Path) -> None:
+def test_settings_contain_the_export_environment(tmp_path: Path) -> None:
     export = Environment("tgi-1", "container", None, None, (), "docker://registry#tgi:1", "export")
     node = with_environment(make(tmp_path), export, VENV)
     STEP.apply(node)
@@ -150,12 +150,12 @@ def test_a_group_of_mixed_types_has_the_accelerator_of_one(tmp_path: Path) -> No
     assert sourced(node)["LLM_FLEET_ACCELERATOR"] == "gpu"
 
 
-def test_without_a_fabric_the_file_is_there_and_sets_nothing() -> None:
+def test_without_a_fabric_the_file_sets_nothing() -> None:
     assert all(line.startswith("#") for line in fabric_sh(None).splitlines())
     assert "export FI_PROVIDER" in fabric_sh(FABRIC)
 
 
-def test_edited_files_are_reported_and_written_again(tmp_path: Path) -> None:
+def test_changed_files_are_reported_and_written_again(tmp_path: Path) -> None:
     node = make(tmp_path)
     STEP.apply(node)
     file(tmp_path, FABRIC_SH, "export FI_PROVIDER=tcp\n")
@@ -166,14 +166,14 @@ def test_edited_files_are_reported_and_written_again(tmp_path: Path) -> None:
     assert once.host.changes == [f"wrote {FABRIC_SH}"]
 
 
-def test_the_scripts_are_clean(tmp_path: Path) -> None:
+def test_shellcheck_accepts_the_scripts(tmp_path: Path) -> None:
     node = make(tmp_path)
     STEP.apply(node)
     for path in (TRAINING_SH, FABRIC_SH):
         subprocess.run(["shellcheck", "--shell=bash", str(node.host.path(path))], check=True, env=_path())
 
 
-def test_it_is_skipped_without_training_and_where_the_storage_is_out_of_reach(tmp_path: Path) -> None:
+def test_it_is_skipped_without_training_or_its_storage(tmp_path: Path) -> None:
     assert STEP.skip(make(tmp_path)) is None
     assert STEP.skip(make(tmp_path, training=None)) == "the fleet has no training runtime"
     others = replace(FSX, groups=("workers",))
@@ -183,7 +183,7 @@ def test_it_is_skipped_without_training_and_where_the_storage_is_out_of_reach(tm
     )
 
 
-def test_killed_anywhere_it_ends_the_same(tmp_path: Path) -> None:
+def test_it_converges_after_a_kill_at_any_point(tmp_path: Path) -> None:
     assert converges(STEP, make, tmp_path) == 2
 
 

@@ -95,7 +95,7 @@ def copied(built: Path, root: Path) -> Path:
     return root
 
 
-def test_jobs_can_import_what_was_pinned_and_run_its_scripts(built: Path) -> None:
+def test_jobs_can_import_pinned_packages_and_run_their_scripts(built: Path) -> None:
     prefix = built / PLACE.lstrip("/")
     reported = subprocess.run(
         [prefix / "bin/python", "-c", "import sys, tiny_train; print(sys.prefix, tiny_train.ANSWER)"],
@@ -112,7 +112,7 @@ def test_jobs_can_import_what_was_pinned_and_run_its_scripts(built: Path) -> Non
     assert not os.readlink(prefix).startswith("/")
 
 
-def test_it_says_what_is_in_it_and_who_made_it(built: Path) -> None:
+def test_the_marker_has_the_content_and_the_builder(built: Path) -> None:
     reported = marker(make(built), f"{PLACE}/.llm-fleet.json")
     assert reported["environment"] == {
         "name": "cpu-1",
@@ -126,7 +126,7 @@ def test_it_says_what_is_in_it_and_who_made_it(built: Path) -> None:
     assert reported["python"] == ".".join(map(str, sys.version_info[:3]))
 
 
-def test_other_nodes_only_look_and_need_nothing_to_build_with(built: Path) -> None:
+def test_other_nodes_only_verify_the_environment(built: Path) -> None:
     node = make(built)
     STEP.apply(node)
     STEP.verify(node)
@@ -135,7 +135,7 @@ def test_other_nodes_only_look_and_need_nothing_to_build_with(built: Path) -> No
     assert lock.name == "environment-cpu-1.00000001"
 
 
-def test_of_three_whole_nodes_that_start_at_once_one_builds_and_all_pass(fresh: str, tmp_path: Path) -> None:
+def test_of_three_nodes_that_start_together_one_builds_and_all_pass(fresh: str, tmp_path: Path) -> None:
     """Each in a process of its own, with one file system between them."""
     shared = tmp_path / "shared"
     shared.mkdir()
@@ -154,9 +154,7 @@ def test_of_three_whole_nodes_that_start_at_once_one_builds_and_all_pass(fresh: 
     assert [path.name for path in (shared / "llm-fleet/programs").iterdir() if path.name.startswith(".")] == []
 
 
-def test_what_was_half_built_is_no_environment_and_is_built_again(
-    fresh: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_incomplete_environment_is_built_again(fresh: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = ready(tmp_path, fresh)
 
     def kill(*_: object) -> None:
@@ -177,7 +175,7 @@ def test_what_was_half_built_is_no_environment_and_is_built_again(
     assert len(list(half.parents[1].iterdir())) == 2, "one that was whole is kept, though nothing leads to it"
 
 
-def test_one_who_was_silent_for_too_long_publishes_nothing(
+def test_a_build_that_lost_its_lock_publishes_nothing(
     fresh: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While it slept, another node has taken the lock."""
@@ -226,7 +224,7 @@ BREAKS = [remove_package, remove_a_file_of_it, remove_script, remove_marker, rem
 
 
 @pytest.mark.parametrize("spoil", BREAKS, ids=lambda spoil: spoil.__name__)
-def test_one_that_is_not_whole_any_more_is_noticed(built: Path, tmp_path: Path, spoil: object) -> None:
+def test_a_damaged_environment_is_detected(built: Path, tmp_path: Path, spoil: object) -> None:
     node = make(copied(built, tmp_path / "node"))
     STEP.verify(node)
     assert callable(spoil)
@@ -235,9 +233,7 @@ def test_one_that_is_not_whole_any_more_is_noticed(built: Path, tmp_path: Path, 
         STEP.verify(node)
 
 
-def test_one_that_is_broken_is_built_again_next_to_and_who_runs_in_it_goes_on(
-    built: Path, fresh: str, tmp_path: Path
-) -> None:
+def test_a_damaged_environment_is_built_again_while_jobs_continue(built: Path, fresh: str, tmp_path: Path) -> None:
     node = ready(copied(built, tmp_path / "node"), fresh)
     old = node.host.path(PLACE).resolve()
     remove_script(old)
@@ -247,13 +243,13 @@ def test_one_that_is_broken_is_built_again_next_to_and_who_runs_in_it_goes_on(
     assert (old / "bin/python").exists()
 
 
-def test_another_set_of_packages_is_not_taken_for_it(built: Path) -> None:
+def test_an_environment_with_other_packages_is_not_accepted(built: Path) -> None:
     other = with_environment(make(built), replace(VENV, packages=(Package("tiny-train", "2.0"),)))
     with pytest.raises(Failure, match=r"LFN140 .* was built from .*, not from "):
         STEP.verify(other)
 
 
-def test_a_wheel_for_another_python_is_reported_before_anything_is_fetched(tmp_path: Path) -> None:
+def test_a_wheel_for_another_python_is_reported_before_the_download(tmp_path: Path) -> None:
     node = ready(tmp_path)
     file_name = "tiny_train-1.0-cp27-cp27m-manylinux1_x86_64.whl"
     node = with_files(node, cached(node, b"", file_name, name="tiny-train"))
@@ -265,14 +261,14 @@ def test_a_wheel_for_another_python_is_reported_before_anything_is_fetched(tmp_p
     assert reported.value.final
 
 
-def test_a_node_without_the_interpreter_cannot_build_and_says_so(tmp_path: Path) -> None:
+def test_a_node_without_the_interpreter_is_reported(tmp_path: Path) -> None:
     node = ready(tmp_path)
     (tmp_path / "usr/bin/python3").unlink()
     with pytest.raises(Failure, match=r"LFN135 .*has no python3"):
         STEP.apply(node)
 
 
-def test_a_node_whose_interpreter_is_gone_or_another_does_not_pass(built: Path, tmp_path: Path) -> None:
+def test_a_node_with_a_missing_or_another_interpreter_fails(built: Path, tmp_path: Path) -> None:
     """The environment is on shared storage, its interpreter on each node."""
     node = make(copied(built, tmp_path / "node"))
     place = node.host.path(PLACE)
@@ -286,7 +282,7 @@ def test_a_node_whose_interpreter_is_gone_or_another_does_not_pass(built: Path, 
         STEP.verify(node)
 
 
-def test_an_interpreter_without_venv_is_reported_in_its_own_words(tmp_path: Path) -> None:
+def test_an_interpreter_without_venv_is_reported_with_its_message(tmp_path: Path) -> None:
     node = ready(tmp_path)
     body = "if '-m' in a: sys.exit('ensurepip is not available: apt install python3-venv')\n"
     python(tmp_path, body + "os.execv(sys.executable, [sys.executable, *a])")
@@ -294,13 +290,13 @@ def test_an_interpreter_without_venv_is_reported_in_its_own_words(tmp_path: Path
         STEP.apply(node)
 
 
-def test_a_wheel_that_pip_does_not_take_is_reported_in_pips_words(fresh: str, tmp_path: Path) -> None:
+def test_a_wheel_that_pip_rejects_is_reported_with_pips_message(fresh: str, tmp_path: Path) -> None:
     with pytest.raises(Failure, match=r"LFN136"):
         STEP.apply(ready(tmp_path, fresh, data=b"no zip at all"))
     assert not list((tmp_path / PLACE.lstrip("/")).parent.glob("cpu-1"))
 
 
-def test_no_room_is_reported_before_anything_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_disk_space_is_reported_before_the_download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(tmp_path)._replace(free=100)
 
     def reported(_: Path) -> object:
@@ -311,9 +307,7 @@ def test_no_room_is_reported_before_anything_is_fetched(tmp_path: Path, monkeypa
         STEP.apply(ready(tmp_path))
 
 
-def test_room_that_ends_on_the_nodes_own_disk_is_not_called_the_storages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_local_disk_is_distinguished_from_full_storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, os.strerror(28))
 
@@ -322,14 +316,14 @@ def test_room_that_ends_on_the_nodes_own_disk_is_not_called_the_storages(
         STEP.apply(ready(tmp_path))
 
 
-def test_room_that_ends_in_the_middle_is_the_storages(tmp_path: Path) -> None:
+def test_storage_that_becomes_full_during_the_build_is_reported(tmp_path: Path) -> None:
     node = ready(tmp_path)
     python(tmp_path, "if '-m' in a: sys.exit('OSError: [Errno 28] No space left on device')\n" + EXEC)
     with pytest.raises(Failure, match=r"LFN131"):
         STEP.apply(node)
 
 
-def test_pip_sees_no_index_no_configuration_and_only_the_pinned_files(
+def test_pip_uses_no_index_no_configuration_and_only_pinned_files(
     fresh: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requested: list[tuple[tuple[str, ...], object]] = []
@@ -347,7 +341,7 @@ def test_pip_sees_no_index_no_configuration_and_only_the_pinned_files(
     assert env == {"PIP_CONFIG_FILE": "/dev/null"}
 
 
-def test_only_nodes_that_run_its_jobs_take_it(tmp_path: Path) -> None:
+def test_only_nodes_that_run_jobs_need_it(tmp_path: Path) -> None:
     assert STEP.roles == {"Compute"}
     assert STEP.skip(make(tmp_path)) is None
     for nobodys in (replace(VENV, groups=("others",)), replace(VENV, groups=())):

@@ -21,7 +21,7 @@ def version(node: Node) -> Path:
     return node.host.path(HERE) / programs.of_node(node)
 
 
-def test_every_node_finds_the_bundles_folders_and_where_to_put_runs(tmp_path: Path) -> None:
+def test_the_bundles_folders_and_the_runs_folder_are_made(tmp_path: Path) -> None:
     node = make(tmp_path)
     STEP.apply(node)
     STEP.verify(node)
@@ -43,7 +43,7 @@ def test_a_second_node_changes_nothing(tmp_path: Path) -> None:
     assert other.host.changes == []
 
 
-def test_another_bundle_is_another_folder_and_jobs_go_on_with_theirs(tmp_path: Path) -> None:
+def test_another_bundle_gets_another_folder_and_jobs_keep_theirs(tmp_path: Path) -> None:
     before = make(tmp_path)
     STEP.apply(before)
     old = version(before)
@@ -60,7 +60,7 @@ def test_another_bundle_is_another_folder_and_jobs_go_on_with_theirs(tmp_path: P
     assert back.host.changes == [], "current leads to the version that was made last, whichever node starts"
 
 
-def test_caches_of_python_are_no_part_of_it(tmp_path: Path) -> None:
+def test_python_caches_are_not_copied(tmp_path: Path) -> None:
     node = make(tmp_path)
     name = programs.of_node(node)
     file(tmp_path, "/bundle/llm_fleet_training/__pycache__/a.pyc", "x")
@@ -89,7 +89,7 @@ def spoil_marker(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [spoil_content, spoil_file, spoil_marker, shutil.rmtree])
-def test_what_is_not_whole_is_reported_and_fixed(tmp_path: Path, spoil: object) -> None:
+def test_an_incomplete_copy_is_reported_and_fixed(tmp_path: Path, spoil: object) -> None:
     node = make(tmp_path)
     STEP.apply(node)
     assert callable(spoil)
@@ -100,7 +100,7 @@ def test_what_is_not_whole_is_reported_and_fixed(tmp_path: Path, spoil: object) 
     assert applied(STEP, node) == []
 
 
-def test_killed_anywhere_it_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_converges_after_a_kill_at_any_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.time", lambda: 1_790_000_000.0)
     lock = f"/fsx/llm-fleet/locks/programs-{programs.of_node(make(tmp_path / 'node'))}"
     shutil.rmtree(tmp_path / "node")
@@ -108,9 +108,7 @@ def test_killed_anywhere_it_ends_the_same(tmp_path: Path, monkeypatch: pytest.Mo
     assert converges(STEP, make, tmp_path, ignore=ignored) == 8
 
 
-def test_one_who_was_killed_while_copying_left_nothing_that_is_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_incomplete_copy_of_a_killed_node_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = make(tmp_path)
     monkeypatch.setattr(os, "rename", kill)
     with pytest.raises(KilledError):
@@ -126,7 +124,7 @@ def kill(*_: object) -> None:
     raise KilledError
 
 
-def test_no_room_is_the_shared_storages_and_not_the_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_shared_storage_is_reported_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, os.strerror(28))
 
@@ -134,7 +132,7 @@ def test_no_room_is_the_shared_storages_and_not_the_nodes(tmp_path: Path, monkey
     refused(Code.SHARED_FULL, STEP.apply, make(tmp_path), match="LFN131")
 
 
-def test_storage_that_refuses_is_reported_with_its_path(tmp_path: Path) -> None:
+def test_storage_errors_are_reported_with_the_path(tmp_path: Path) -> None:
     file(tmp_path, FOLDER, "a file in the way")
     with pytest.raises(Failure, match=r"LFN130 .*/fsx/llm-fleet"):
         STEP.apply(make(tmp_path))
@@ -145,7 +143,7 @@ def test_storage_that_refuses_is_reported_with_its_path(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "is_reported"), [("ext4", True), ("xfs", True), ("nfs4", False), ("lustre", False), ("fuse.x", False)]
 )
-def test_a_folder_on_the_nodes_own_disk_is_refused(tmp_path: Path, kind: str, is_reported: bool) -> None:
+def test_a_folder_on_a_local_disk_is_rejected(tmp_path: Path, kind: str, is_reported: bool) -> None:
     """Where the manifest has no file system there: one that it has was proven by its own step."""
     mountinfo = f"1 0 8:1 / / rw - ext4 /dev/root rw\n2 1 0:9 / /fsx rw - {kind} server rw\n"
     for node in (make(tmp_path, mounts=()), make(tmp_path, mounts=(), group=CONTROLLER)):

@@ -39,7 +39,7 @@ def test_files_belong_to_the_user_and_changes_are_kept(open_folder: Path) -> Non
     assert host.changes == ["made it"]
 
 
-def test_roots_files_are_out_of_reach(open_folder: Path) -> None:
+def test_files_of_root_cannot_be_changed(open_folder: Path) -> None:
     secret = open_folder / "of-root"
     secret.write_text("root's")
     secret.chmod(0o600)
@@ -50,13 +50,13 @@ def test_roots_files_are_out_of_reach(open_folder: Path) -> None:
     assert secret.read_text() == "root's"
 
 
-def test_a_failure_comes_back_whole() -> None:
+def test_a_failure_is_passed_to_the_parent() -> None:
     with pytest.raises(Failure) as failure:
         in_process_of(Host(), UNPRIVILEGED, "/", lambda _: fail(Code.PYXIS, "as it was said"))
     assert (failure.value.code, failure.value.cause) == (Code.PYXIS, "as it was said")
 
 
-def test_a_defect_comes_back_with_its_place() -> None:
+def test_an_unexpected_error_is_passed_with_its_location() -> None:
     refused(Code.UNEXPECTED_ERROR, in_process_of, Host(), UNPRIVILEGED, "/", _defect, match="in _defect")
 
 
@@ -65,7 +65,7 @@ def test_a_killed_process_is_reported() -> None:
         in_process_of(Host(), UNPRIVILEGED, "/", lambda _: os.kill(os.getpid(), 9))
 
 
-def test_no_group_of_roots_is_kept() -> None:
+def test_groups_of_root_are_dropped() -> None:
     before = os.getgroups()
     host = Host()
     os.setgroups([4711])
@@ -76,7 +76,7 @@ def test_no_group_of_roots_is_kept() -> None:
     assert host.changes == ["[] 65534"]
 
 
-def test_on_a_moved_host_there_is_no_other_user(tmp_path: Path) -> None:
+def test_with_another_root_folder_the_user_is_not_changed(tmp_path: Path) -> None:
     host = Host(tmp_path)
     as_user(host, "alice", partial(Host.write, path="/mine", text="x"))  # pyright: ignore[reportArgumentType]
     assert host.changes == ["wrote /mine"]

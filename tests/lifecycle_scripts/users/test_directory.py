@@ -99,7 +99,7 @@ def node(tmp_path: Path) -> Node:
     return fresh(tmp_path, mounts=(mount("lustre", "/fsx"),))
 
 
-def test_the_node_asks_over_tls_and_the_password_is_roots_alone(node: Node) -> None:
+def test_queries_use_tls_and_only_root_can_read_the_password(node: Node) -> None:
     STEP.apply(node)
     STEP.verify(node)
     text = node.host.read(sssd.CONF) or ""
@@ -123,14 +123,14 @@ def test_the_node_asks_over_tls_and_the_password_is_roots_alone(node: Node) -> N
     assert PASSWORD not in said(node) + "".join(node.host.changes) + (node.host.read("/calls") or "")
 
 
-def test_the_name_service_asks_sssd_last_and_other_lines_stay(node: Node) -> None:
+def test_the_name_service_uses_sssd_last_and_other_lines_are_kept(node: Node) -> None:
     STEP.apply(node)
     assert node.host.read("/etc/nsswitch.conf") == (
         "passwd:         files systemd sss\ngroup: files sss\nhosts: files dns\nshadow: files sss\n"
     )
 
 
-def test_a_second_time_nothing_is_changed_and_a_new_password_restarts_it(node: Node) -> None:
+def test_a_second_run_changes_nothing_and_a_new_password_restarts_sssd(node: Node) -> None:
     STEP.apply(node)
     assert applied(STEP, node) == []
     file(node.host.root, "/secret", "another")
@@ -140,7 +140,7 @@ def test_a_second_time_nothing_is_changed_and_a_new_password_restarts_it(node: N
     assert "ldap_default_authtok = another\n" in (node.host.read("/run/sssd.service") or "")
 
 
-def test_amazon_linux_has_authselect(tmp_path: Path) -> None:
+def test_amazon_linux_uses_authselect(tmp_path: Path) -> None:
     node = fresh(tmp_path, rhel=True)
     STEP.apply(node)
     STEP.verify(node)
@@ -149,7 +149,7 @@ def test_amazon_linux_has_authselect(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("umask", ["", " -u 0002", " -u 0077"])
-def test_homes_made_by_oddjobd_are_their_owners_alone(tmp_path: Path, umask: str) -> None:
+def test_homes_made_by_oddjobd_are_private(tmp_path: Path, umask: str) -> None:
     node, path = fresh(tmp_path, rhel=True), "/etc/oddjobd.conf.d/oddjobd-mkhomedir.conf"
     helper = '<helper exec="/usr/libexec/oddjob/mkhomedir{}" arguments="0" prepend_user_name="yes"/>\n'
     file(tmp_path, path, helper.format(umask) * 2)
@@ -160,7 +160,7 @@ def test_homes_made_by_oddjobd_are_their_owners_alone(tmp_path: Path, umask: str
 
 
 @pytest.mark.parametrize("secret", ["", " \n", "one\ntwo", " lead-blank", "bell\a"])
-def test_a_secret_that_is_no_password_is_reported_without_its_text(node: Node, secret: str) -> None:
+def test_an_invalid_secret_is_reported_without_its_text(node: Node, secret: str) -> None:
     file(node.host.root, "/secret", secret)
     failure = refused(Code.DIRECTORY_SECRET, STEP.apply, node)
     assert failure.final
@@ -168,12 +168,12 @@ def test_a_secret_that_is_no_password_is_reported_without_its_text(node: Node, s
     assert not node.host.path(sssd.CONF).exists()
 
 
-def test_a_secret_out_of_reach_is_reported(node: Node) -> None:
+def test_an_unreadable_secret_is_reported(node: Node) -> None:
     program(node.host.root, "aws", "sys.exit('AccessDeniedException: not authorized')")
     refused(Code.DIRECTORY_SECRET, STEP.apply, node, match="AccessDenied")
 
 
-def test_without_sssd_and_without_downloads_the_node_says_so(node: Node) -> None:
+def test_missing_sssd_without_downloads_is_reported(node: Node) -> None:
     (node.host.root / "usr/bin/sssd").unlink()
     file(node.host.root, "/var/lib/dpkg/status", "")
     program(node.host.root, "dpkg-query", "sys.exit(1)")
@@ -188,7 +188,7 @@ def test_a_directory_that_does_not_answer(node: Node, monkeypatch: pytest.Monkey
     refused(Code.DIRECTORY_DOWN, STEP.verify, node, match=r"no answer of corp\.example\.com")
 
 
-def test_a_name_that_sssd_has_in_its_cache_does_not_speak_for_the_directory(
+def test_a_cached_name_does_not_count_as_an_answer_of_the_directory(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sssd, "_SECONDS", 0.1)
@@ -199,9 +199,7 @@ def test_a_name_that_sssd_has_in_its_cache_does_not_speak_for_the_directory(
         STEP.verify(node)
 
 
-def test_a_node_whose_sssd_cannot_report_how_it_is_is_checked_by_the_test_user(
-    node: Node, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_sssctl_only_the_test_user_is_checked(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sssd, "_SECONDS", 0.1)
     (node.host.root / "usr/libexec/sssd/sssd_ifp").unlink()
     STEP.apply(node)
@@ -211,14 +209,16 @@ def test_a_node_whose_sssd_cannot_report_how_it_is_is_checked_by_the_test_user(
 
 
 @pytest.mark.parametrize("person", ["", "NAME:*:1005:200017:Ada:/home/NAME:/bin/bash"])
-def test_no_one_and_a_stranger_are_reported(node: Node, person: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_user_and_a_user_with_a_foreign_id_are_reported(
+    node: Node, person: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sssd, "_SECONDS", 0.1)
     STEP.apply(node)
     file(node.host.root, "/person", person)
     refused(Code.DIRECTORY_USER, STEP.verify, node, match="ada")
 
 
-def test_sssd_that_does_not_start_and_a_file_that_others_read(node: Node) -> None:
+def test_a_stopped_sssd_and_a_file_that_others_can_read(node: Node) -> None:
     file(node.host.root, "/broken", "")
     refused(Code.DIRECTORY_DOWN, STEP.apply, node, match="Job for sssd")
     (node.host.root / "broken").unlink()
@@ -228,7 +228,7 @@ def test_sssd_that_does_not_start_and_a_file_that_others_read(node: Node) -> Non
         STEP.verify(node)
 
 
-def test_a_certificate_that_the_image_does_not_have_is_named_at_once(tmp_path: Path) -> None:
+def test_a_missing_certificate_is_reported_immediately(tmp_path: Path) -> None:
     """SSSD only says that it cannot connect, and the directory was blamed after 160 s."""
     named = replace(DIRECTORY, certificate_text=None, certificate_on_nodes="/etc/ssl/corp.pem")
     with pytest.raises(
@@ -238,7 +238,7 @@ def test_a_certificate_that_the_image_does_not_have_is_named_at_once(tmp_path: P
     assert failure.value.final
 
 
-def test_on_parallelcluster_the_platform_asks_and_the_node_only_proves_it(tmp_path: Path) -> None:
+def test_on_parallelcluster_the_directory_is_only_verified(tmp_path: Path) -> None:
     node = fresh(tmp_path, platform="parallelcluster")
     file(tmp_path, "/run/sssd.service", "")
     (tmp_path / "usr/bin/aws").unlink()
@@ -248,7 +248,7 @@ def test_on_parallelcluster_the_platform_asks_and_the_node_only_proves_it(tmp_pa
     assert node.host.read("/etc/sudoers.d/llm-fleet-directory")
 
 
-def test_it_is_skipped_without_a_directory_and_keys_are_requested_for_only_if_reported(tmp_path: Path) -> None:
+def test_it_is_skipped_without_a_directory_and_keys_are_optional(tmp_path: Path) -> None:
     assert STEP.skip(make(tmp_path)) == "the fleet has no directory"
     node = fresh(tmp_path, replace(DIRECTORY, ssh_keys=False, user_filter=None, test_user=None))
     STEP.apply(node)

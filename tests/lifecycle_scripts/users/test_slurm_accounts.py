@@ -55,7 +55,7 @@ def node(tmp_path: Path) -> Node:
     return fresh(tmp_path)
 
 
-def test_accounts_are_made_in_this_cluster_alone(node: Node) -> None:
+def test_accounts_are_made_only_in_this_cluster(node: Node) -> None:
     STEP.apply(node)
     STEP.verify(node)
     records = (node.host.read("/records") or "").splitlines()
@@ -64,7 +64,7 @@ def test_accounts_are_made_in_this_cluster_alone(node: Node) -> None:
     assert not any("bob" in record for record in records)
 
 
-def test_a_second_time_it_only_reads(node: Node) -> None:
+def test_a_second_run_only_reads(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/calls", "")
     twice = again(node)
@@ -73,15 +73,15 @@ def test_a_second_time_it_only_reads(node: Node) -> None:
     assert (node.host.read("/calls") or "").count("\n") == 1
 
 
-def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
+def test_it_converges_after_a_kill_at_any_effect(tmp_path: Path) -> None:
     assert converges(STEP, fresh, tmp_path, ignore=["/calls"]) == 3
 
 
-def test_verify_names_what_is_missing(node: Node) -> None:
+def test_verify_reports_what_is_missing(node: Node) -> None:
     refused(Code.SLURM_ACCOUNTS, STEP.verify, node, match="research, alice in research, carl in research")
 
 
-def test_anyone_was_quicker_is_no_failure(node: Node) -> None:
+def test_an_account_that_exists_meanwhile_is_not_a_failure(node: Node) -> None:
     late = SACCTMGR.replace("if line in records:", "if True:")
     program(node.host.root, "sacctmgr", late)
     file(node.host.root, "/records", "train|research|\ntrain|research|carl\n")
@@ -90,7 +90,7 @@ def test_anyone_was_quicker_is_no_failure(node: Node) -> None:
         STEP.verify(node)
 
 
-def test_a_refusal_is_a_failure(node: Node) -> None:
+def test_an_error_of_sacctmgr_is_a_failure(node: Node) -> None:
     program(
         node.host.root,
         "sacctmgr",
@@ -109,7 +109,7 @@ def test_without_accounting_there_is_nothing_to_do(node: Node) -> None:
     assert not (node.host.root / "calls").exists()
 
 
-def test_accounting_that_the_fleet_wants_and_slurm_lacks_is_reported(node: Node) -> None:
+def test_accounting_missing_in_slurm_is_reported(node: Node) -> None:
     file(node.host.root, "/storage", "(null)")
     refused(Code.SLURM_ACCOUNTS, STEP.apply, node, match="keeps no records")
 

@@ -143,7 +143,7 @@ def calls(node: Node) -> list[str]:
     return [line for line in (node.host.read("/calls") or "").splitlines() if "--immediate" in line]
 
 
-def test_the_tree_its_limits_and_the_line_that_makes_them_hold(tmp_path: Path) -> None:
+def test_accounts_limits_and_their_enforcement_are_set(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     STEP.apply(node)
     STEP.verify(node)
@@ -160,7 +160,7 @@ def test_the_tree_its_limits_and_the_line_that_makes_them_hold(tmp_path: Path) -
     assert "AccountingStorageEnforce=associations,limits\nAccountingStorageTRES=gres/gpu\n" in conf
 
 
-def test_a_second_time_nothing_is_changed(tmp_path: Path) -> None:
+def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     STEP.apply(node)
     file(tmp_path, "/calls", "")
@@ -168,14 +168,14 @@ def test_a_second_time_nothing_is_changed(tmp_path: Path) -> None:
     assert calls(node) == []
 
 
-def test_killed_before_limits_are_set_and_before_the_file_is_read_it_goes_on(tmp_path: Path) -> None:
+def test_it_continues_after_a_kill_before_limits_or_the_reload(tmp_path: Path) -> None:
     node = fresh(tmp_path, more=record("lab", org=ORGANIZATION))
     file(tmp_path, "/opt/slurm/etc/slurm.conf", with_block("ClusterName=train\n", BLOCK, enforcing_lines(ACCOUNTS)))
     STEP.apply(node)
     STEP.verify(node)
 
 
-def test_limits_that_no_one_wants_any_more_are_taken_back_and_what_people_made_stays(tmp_path: Path) -> None:
+def test_limits_removed_from_the_fleet_are_removed_and_manual_entries_stay(tmp_path: Path) -> None:
     more = (
         record(
             "research", limits='{"GrpJobs": "3", "GrpTRES": {"node": 99, "cpu": 8}, "MaxWall": "60"}', org=ORGANIZATION
@@ -200,23 +200,21 @@ def test_limits_that_no_one_wants_any_more_are_taken_back_and_what_people_made_s
     assert "delete" not in said
 
 
-def test_verify_reads_back_and_names_what_differs(tmp_path: Path) -> None:
+def test_verify_reads_the_limits_and_reports_differences(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     STEP.apply(node)
     file(tmp_path, "/records", records(node).replace('"MaxJobs": "8"', '"MaxJobs": "80"'))
     refused(Code.SLURM_LIMITS, STEP.verify, node, match="research lacks MaxJobs=8")
 
 
-def test_limits_that_no_one_enforces_are_no_limits(tmp_path: Path) -> None:
+def test_unenforced_limits_are_reported(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     STEP.apply(node)
     file(tmp_path, "/running", "AccountingStorageEnforce=associations\nAccountingStorageTRES=gres/gpu\n")
     refused(Code.LIMITS_NOT_ENFORCED, STEP.verify, node, match="AccountingStorageEnforce without limits")
 
 
-def test_where_reading_again_is_not_enough_slurmctld_is_started_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slurmctld_is_restarted_if_a_reconfigure_is_not_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slurm_enforcement, "_SECONDS", 0.1)
     node = fresh(tmp_path)
     deaf = SCONTROL.replace("write('/running', read('/opt/slurm/etc/slurm.conf')); ", "")
@@ -230,7 +228,7 @@ def test_where_reading_again_is_not_enough_slurmctld_is_started_again(
 
 
 @pytest.mark.parametrize("hook", ["OnCreate", "OnNodeConfigured"])
-def test_where_the_platforms_file_is_not_ours_to_write_it_is_only_looked_at(tmp_path: Path, hook: str) -> None:
+def test_a_slurm_conf_of_parallelcluster_is_only_verified(tmp_path: Path, hook: str) -> None:
     node = fresh(tmp_path, hook=hook)
     refused(Code.LIMITS_NOT_ENFORCED, STEP.apply, node, match="without gres/gpu")
     assert node.host.read("/opt/slurm/etc/slurm.conf") == "ClusterName=train\n"
@@ -239,7 +237,7 @@ def test_where_the_platforms_file_is_not_ours_to_write_it_is_only_looked_at(tmp_
     refused(Code.LIMITS_NOT_ENFORCED, STEP.verify, counted, match="AccountingStorageEnforce")
 
 
-def test_without_accounts_any_more_the_block_is_taken_out_again(tmp_path: Path) -> None:
+def test_without_accounts_the_block_is_removed(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     STEP.apply(node)
     bare = replace(make(tmp_path, role="Controller"), hook="OnInitComplete")
@@ -249,12 +247,12 @@ def test_without_accounts_any_more_the_block_is_taken_out_again(tmp_path: Path) 
     assert STEP.skip(bare) == "no user of the fleet has a Slurm account"
 
 
-def test_slurm_conf_of_our_own_has_the_lines_only_with_limits() -> None:
+def test_llm_fleets_slurm_conf_has_the_lines_only_with_limits() -> None:
     assert enforcing_lines(None) == ""
     assert enforcing_lines(replace(ACCOUNTS, counted=())) == "AccountingStorageEnforce=associations,limits\n"
 
 
-def test_values_as_sacctmgr_writes_them() -> None:
+def test_parsing_values_of_sacctmgr() -> None:
     assert [as_minutes(text) for text in ("2-00:00:00", "01:30:00", "", "UNLIMITED")] == [2880, 90, None, None]
     found = as_resources("node=16,mem=2000G,gres/gpu:a100=8,license/x=2")
     assert found == {"node": "16", "mem": "2000G", "gres/gpu:a100": "8", "license/x": "2"}
@@ -275,12 +273,12 @@ def test_values_as_sacctmgr_writes_them() -> None:
         (3000000000, "2929687.50G"), (5000000, "5000000M"), (524800, "512.50G"), (1049088, "1.00T"),
     ],
 )  # fmt: skip
-def test_memory_is_read_as_sacctmgr_24_11_was_seen_to_write_it(mebibytes: int, text: str) -> None:
+def test_parsing_memory_of_sacctmgr_24_11(mebibytes: int, text: str) -> None:
     assert written_memory(mebibytes) == text
     assert not differ("mem", text, mebibytes)
 
 
-def test_where_a_resource_is_not_counted_yet_it_is_before_limits_and_no_one_is_locked_out_meanwhile(
+def test_resources_are_counted_before_limits_are_set_and_enforced(
     tmp_path: Path,
 ) -> None:
     node = fresh(tmp_path)
@@ -290,7 +288,7 @@ def test_where_a_resource_is_not_counted_yet_it_is_before_limits_and_no_one_is_l
     STEP.verify(node)
 
 
-def test_the_accounts_that_only_took_their_parents_name_are_not_the_fleets(tmp_path: Path) -> None:
+def test_accounts_with_their_parents_organization_are_not_the_fleets(tmp_path: Path) -> None:
     """Without an organization Slurm uses the parent's name or the account's own."""
     by_hand = record("llm-fleet", limits='{"MaxJobs": "2"}') + record(
         "below", limits='{"MaxJobs": "2"}', org="llm-fleet"
@@ -302,5 +300,5 @@ def test_the_accounts_that_only_took_their_parents_name_are_not_the_fleets(tmp_p
 
 
 @pytest.mark.parametrize("said", [" Nothing new added.", "Nothing added.", " Already existing account lab"])
-def test_who_was_quicker_is_no_failure(said: str) -> None:
+def test_an_entry_that_exists_meanwhile_is_not_a_failure(said: str) -> None:
     assert was_there(CommandFailed(["sacctmgr"], 1, said))

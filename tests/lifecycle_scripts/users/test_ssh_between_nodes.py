@@ -84,7 +84,7 @@ def node(tmp_path: Path) -> Node:
     return fresh(tmp_path)
 
 
-def test_users_get_in_and_no_one_is_requested(node: Node) -> None:
+def test_users_can_log_in_without_prompts(node: Node) -> None:
     STEP.apply(node)
     STEP.verify(node)
     assert node.host.read(f"{FOLDER}/{NAME}") == f"{NAME} ssh-ed25519 HOST\n{NAME} ssh-rsa HOSTRSA\n"
@@ -107,7 +107,7 @@ def of_ubuntu(root: Path, *, role: str = "Login") -> Node:
 
 
 @pytest.mark.parametrize("role", ["Login", "Compute"])
-def test_with_on_create_and_no_users_the_images_own_user_gets_from_node_to_node(tmp_path: Path, role: str) -> None:
+def test_with_on_create_and_no_users_the_images_user_can_log_in_between_nodes(tmp_path: Path, role: str) -> None:
     node = of_ubuntu(tmp_path, role=role)
     assert STEP.skip(node) is None
     STEP.apply(node)
@@ -126,11 +126,11 @@ def test_with_on_create_and_no_users_the_images_own_user_gets_from_node_to_node(
     assert "own user cannot log in between nodes" in said(node), "and costs no node"
 
 
-def test_the_images_users_key_converges_killed_anywhere(tmp_path: Path) -> None:
+def test_the_key_of_the_images_user_converges_after_a_kill(tmp_path: Path) -> None:
     assert converges(STEP, of_ubuntu, tmp_path) >= 8
 
 
-def test_a_second_time_nothing_is_changed(node: Node) -> None:
+def test_a_second_run_changes_nothing(node: Node) -> None:
     STEP.apply(node)
     twice = again(node)
     STEP.apply(twice)
@@ -138,18 +138,18 @@ def test_a_second_time_nothing_is_changed(node: Node) -> None:
     assert twice.host.changes == []
 
 
-def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
+def test_it_converges_after_a_kill_at_any_effect(tmp_path: Path) -> None:
     assert converges(STEP, fresh, tmp_path) >= 8
 
 
-def test_what_a_killed_node_left_of_a_key_is_made_again(node: Node) -> None:
+def test_an_incomplete_key_of_a_killed_node_is_made_again(node: Node) -> None:
     file(node.host.root, f"/fsx/home/alice/.ssh/.llm-fleet-key-on-{NAME}", "PRIV")
     STEP.apply(node)
     STEP.verify(node)
     assert not node.host.path(f"/fsx/home/alice/.ssh/.llm-fleet-key-on-{NAME}").exists()
 
 
-def test_of_two_nodes_one_makes_the_key(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_nodes_only_one_makes_the_key(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.link
 
     def other_is_first(source: Path, target: Path) -> None:
@@ -165,7 +165,7 @@ def test_of_two_nodes_one_makes_the_key(node: Node, monkeypatch: pytest.MonkeyPa
     assert not node.host.path(f"{home}/.ssh/.llm-fleet-key-on-second").exists()
 
 
-def test_a_key_of_the_users_own_is_used_as_it_is(node: Node) -> None:
+def test_an_existing_key_of_the_user_is_used(node: Node) -> None:
     file(node.host.root, "/fsx/home/alice/.ssh/id_ed25519", "ENCRYPTED\n", 0o600)
     file(node.host.root, "/fsx/home/alice/.ssh/id_ed25519.pub", "ssh-ed25519 OWN alice\n")
     STEP.apply(node)
@@ -174,7 +174,7 @@ def test_a_key_of_the_users_own_is_used_as_it_is(node: Node) -> None:
     assert "ssh-ed25519 OWN alice" in (node.host.read("/fsx/home/alice/.ssh/authorized_keys") or "")
 
 
-def test_a_replaced_node_reports_its_new_keys(node: Node) -> None:
+def test_a_replaced_node_shares_its_new_host_keys(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/etc/ssh/ssh_host_ed25519_key.pub", "ssh-ed25519 NEWHOST root@image\n")
     refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="does not have this node's host keys")
@@ -182,7 +182,7 @@ def test_a_replaced_node_reports_its_new_keys(node: Node) -> None:
     STEP.verify(node)
 
 
-def test_the_look_up_reports_of_nodes_and_of_nothing_else(node: Node) -> None:
+def test_the_lookup_prints_only_keys_of_nodes(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/fsx/home/.llm-fleet/ssh/secret", "out of reach\n")
     program_ = str(node.host.path(host_keys.PROGRAM))
@@ -199,13 +199,13 @@ def test_addresses_that_the_platform_lists_are_names_too(node: Node) -> None:
     assert host_keys.own_names(listed) == [NAME, "10.1.0.12"]
 
 
-def test_verify_finds_a_user_without_the_key(node: Node) -> None:
+def test_verify_detects_a_user_without_the_key(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/fsx/home/bob/.ssh/authorized_keys", "", 0o600)
     refused(Code.HOME_UNUSABLE, STEP.verify, node)
 
 
-def test_verify_goes_by_a_login_and_not_by_files(node: Node) -> None:
+def test_verify_uses_a_login_and_not_only_files(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/usr/bin/ssh", "#!/bin/sh\necho 'Connection refused' >&2; exit 255\n", 0o755)
     refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="Connection refused")
@@ -226,7 +226,7 @@ def test_on_a_compute_node_no_one_logs_in_and_sshd_must_answer(tmp_path: Path) -
         refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match=says)
 
 
-def test_a_compute_node_that_came_too_often_waits_until_sshd_answers_again(tmp_path: Path) -> None:
+def test_a_compute_node_waits_while_sshd_penalizes_connections(tmp_path: Path) -> None:
     node = fresh(tmp_path, role="Compute")
     STEP.apply(node)
     file(tmp_path, "/penalty", "closed by remote host\nreset by peer\nreset by peer\nreset by peer\n")
@@ -234,7 +234,7 @@ def test_a_compute_node_that_came_too_often_waits_until_sshd_answers_again(tmp_p
     assert node.host.read("/penalty") == ""
 
 
-def test_a_compute_node_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_wait_for_sshd_has_a_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = fresh(tmp_path, role="Compute")
     STEP.apply(node)
     file(tmp_path, "/penalty", "closed by remote host\n" * 1000)
@@ -243,7 +243,7 @@ def test_a_compute_node_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("path", ["/.ssh", "/.ssh/authorized_keys"])
-def test_keys_that_sshd_would_not_take_are_reported(node: Node, path: str) -> None:
+def test_keys_that_sshd_ignores_are_reported(node: Node, path: str) -> None:
     STEP.apply(node)
     place = node.host.path(f"/fsx/home/bob{path}")
     place.chmod(place.stat().st_mode | 0o020)
@@ -253,7 +253,7 @@ def test_keys_that_sshd_would_not_take_are_reported(node: Node, path: str) -> No
     STEP.verify(node)
 
 
-def test_a_user_who_opens_their_home_spoils_no_node(node: Node) -> None:
+def test_a_writable_home_of_a_user_is_only_logged(node: Node) -> None:
     node.host.path("/fsx/home/alice").chmod(0o775)
     file(node.host.root, "/usr/bin/ssh", "#!/bin/sh\necho 'Permission denied' >&2; exit 255\n", 0o755)
     alone = replace(node, manifest=replace(node.manifest, users=(ALICE,)))
@@ -266,7 +266,7 @@ def test_a_user_who_opens_their_home_spoils_no_node(node: Node) -> None:
         STEP.verify(alone)
 
 
-def test_without_host_keys_it_says_so(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_host_keys_are_reported(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_keys, "_SECONDS", 0.1)
     for key in node.host.path("/etc/ssh").glob("*.pub"):
         key.unlink()

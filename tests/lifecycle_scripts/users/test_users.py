@@ -30,7 +30,7 @@ def node(tmp_path: Path) -> Node:
     return fresh(tmp_path)
 
 
-def test_users_have_numbers_home_keys_and_rights(node: Node) -> None:
+def test_users_have_ids_home_keys_and_sudo(node: Node) -> None:
     STEP.apply(node)
     STEP.verify(node)
     host = node.host
@@ -46,11 +46,11 @@ def test_users_have_numbers_home_keys_and_rights(node: Node) -> None:
     assert host.path("/etc/sudoers.d/llm-fleet").stat().st_mode & 0o777 == 0o440
 
 
-def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
+def test_it_converges_after_a_kill_at_any_effect(tmp_path: Path) -> None:
     assert converges(STEP, fresh, tmp_path) >= 8
 
 
-def test_useradd_killed_between_its_files_leaves_no_open_way(node: Node) -> None:
+def test_after_a_killed_useradd_the_password_is_locked(node: Node) -> None:
     file(node.host.root, "/die-in-useradd", "")
     with pytest.raises(Failure):
         STEP.apply(node)
@@ -62,14 +62,14 @@ def test_useradd_killed_between_its_files_leaves_no_open_way(node: Node) -> None
     assert "alice:*:" in (node.host.read("/etc/shadow") or "")
 
 
-def test_a_lock_whose_number_another_program_got_is_removed(node: Node) -> None:
+def test_a_lock_with_a_reused_process_id_is_removed(node: Node) -> None:
     file(node.host.root, "/etc/passwd.lock", "77")
     file(node.host.root, "/proc/77/comm", "sshd\n")
     STEP.apply(node)
     STEP.verify(node)
 
 
-def test_a_lock_that_a_tool_holds_is_waited_for_and_named(node: Node) -> None:
+def test_a_lock_held_by_a_tool_is_waited_for_and_reported(node: Node) -> None:
     file(node.host.root, "/etc/group.lock", "77")
     file(node.host.root, "/proc/77/comm", "useradd\n")
     failure = refused(Code.ACCOUNT_FILES, account_locks.wait_until_free, node.host, seconds=0.2)
@@ -85,7 +85,7 @@ def test_a_lock_that_a_tool_holds_is_waited_for_and_named(node: Node) -> None:
         (replace(ALICE, gid=1000), "gid 1000 of group alice belongs to ubuntu here"),
     ],
 )
-def test_a_taken_name_or_number_is_reported_before_anything_is_changed(tmp_path: Path, user: object, says: str) -> None:
+def test_a_conflicting_name_or_id_is_reported_before_changes(tmp_path: Path, user: object, says: str) -> None:
     lay_down(tmp_path)
     node = make(tmp_path, users=[BOB, user])  # pyright: ignore[reportArgumentType]
     before = snapshot(tmp_path)
@@ -96,14 +96,14 @@ def test_a_taken_name_or_number_is_reported_before_anything_is_changed(tmp_path:
         STEP.verify(node)
 
 
-def test_a_group_of_another_number_is_reported(tmp_path: Path) -> None:
+def test_a_group_with_another_gid_is_reported(tmp_path: Path) -> None:
     lay_down(tmp_path)
     file(tmp_path, "/etc/group", "root:x:0:\nalice:x:4000:\n")
     with pytest.raises(Failure, match="group alice has gid 4000 here"):
         STEP.apply(make(tmp_path, users=[ALICE]))
 
 
-def test_users_who_share_a_group_get_one_of_its_own(tmp_path: Path) -> None:
+def test_users_who_share_a_gid_get_a_separate_group(tmp_path: Path) -> None:
     lay_down(tmp_path)
     node = make(tmp_path, users=[ALICE, replace(BOB, gid=2001)])
     STEP.apply(node)
@@ -123,7 +123,7 @@ def test_the_images_own_user_keeps_home_and_password(tmp_path: Path) -> None:
     assert "AAAAalice" in (node.host.read("/home/ubuntu/.ssh/authorized_keys") or "")
 
 
-def test_a_changed_fleet_changes_homes_and_takes_sudo_and_keys_away(node: Node) -> None:
+def test_a_changed_fleet_changes_homes_and_removes_sudo_and_keys(node: Node) -> None:
     STEP.apply(node)
     less = make(node.host.root, users=[replace(ALICE, sudo=False, ssh_public_keys=())])
     STEP.apply(less)
@@ -134,7 +134,7 @@ def test_a_changed_fleet_changes_homes_and_takes_sudo_and_keys_away(node: Node) 
     assert "bob:x:2002" in (node.host.read("/etc/passwd") or "")
 
 
-def test_keys_that_the_user_added_stay(node: Node) -> None:
+def test_keys_that_the_user_added_are_kept(node: Node) -> None:
     STEP.apply(node)
     keys = "/fsx/home/alice/.ssh/authorized_keys"
     file(node.host.root, keys, "ssh-rsa OWN\n" + (node.host.read(keys) or "") + "ssh-rsa OTHER\n", 0o600)
@@ -147,43 +147,43 @@ def test_keys_that_the_user_added_stay(node: Node) -> None:
     assert "AAAAalice" not in text
 
 
-def test_verify_finds_a_key_taken_out(node: Node) -> None:
+def test_verify_detects_a_removed_key(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/fsx/home/alice/.ssh/authorized_keys", "")
     refused(Code.HOME_UNUSABLE, STEP.verify, node)
 
 
-def test_verify_finds_a_missing_user(node: Node) -> None:
+def test_verify_detects_a_missing_user(node: Node) -> None:
     with pytest.raises(Failure, match="the user alice does not exist"):
         STEP.verify(node)
 
 
-def test_verify_finds_sudo_that_does_not_work(node: Node) -> None:
+def test_verify_detects_sudo_that_does_not_work(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/etc/sudoers.d/llm-fleet", "bob ALL=(ALL:ALL) NOPASSWD:ALL\n", 0o440)
     refused(Code.SUDOERS, STEP.verify, node)
 
 
-def test_verify_asks_sudo_itself(node: Node) -> None:
+def test_verify_runs_sudo(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/usr/bin/sudo", "#!/bin/sh\necho 'User alice is not allowed to run sudo.'\n", 0o755)
     with pytest.raises(Failure, match="sudo does not let alice become root"):
         STEP.verify(node)
 
 
-def test_what_visudo_refuses_is_not_put_in_place(node: Node) -> None:
+def test_a_file_that_visudo_rejects_is_not_installed(node: Node) -> None:
     file(node.host.root, "/usr/bin/visudo", "#!/bin/sh\necho broken; exit 1\n", 0o755)
     refused(Code.SUDOERS, STEP.apply, node, match="broken")
     assert node.host.read("/etc/sudoers.d/llm-fleet") is None
 
 
-def test_sudo_without_sudo_on_the_node_is_reported(tmp_path: Path) -> None:
+def test_missing_sudo_on_the_node_is_reported(tmp_path: Path) -> None:
     lay_down(tmp_path, sudo=False)
     with pytest.raises(Failure, match="no visudo"):
         STEP.apply(make(tmp_path, users=[ALICE]))
 
 
-def test_homes_are_not_put_below_an_empty_mount_point(node: Node) -> None:
+def test_homes_are_not_made_below_an_empty_mount_point(node: Node) -> None:
     file(node.host.root, "/proc/self/mounts", "overlay / overlay rw 0 0\n")
     for action in (STEP.apply, STEP.verify):
         refused(Code.HOME_UNUSABLE, action, node, match="nothing is mounted on /fsx")
@@ -197,14 +197,14 @@ def test_a_home_that_is_a_file_is_reported(node: Node) -> None:
 
 
 @pytest.mark.root
-def test_a_home_of_another_is_reported_and_left(node: Node) -> None:
+def test_a_home_of_another_user_is_reported_and_not_changed(node: Node) -> None:
     node.host.path("/fsx/home/alice").mkdir(parents=True)
     os.chown(node.host.path("/fsx/home/alice"), 4711, 4711)
     refused(Code.HOME_OWNER, STEP.apply, node, match="belongs to uid 4711")
     assert node.host.path("/fsx/home/alice").stat().st_uid == 4711
 
 
-def test_of_two_nodes_one_makes_the_home(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_nodes_only_one_makes_the_home(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.rename
 
     def other_is_first(source: Path, target: Path) -> None:
@@ -217,7 +217,7 @@ def test_of_two_nodes_one_makes_the_home(node: Node, monkeypatch: pytest.MonkeyP
     assert [path.name for path in node.host.path("/fsx/home").iterdir()] == ["alice"]
 
 
-def test_what_a_killed_node_left_half_made_is_made_again(node: Node) -> None:
+def test_an_incomplete_home_of_a_killed_node_is_made_again(node: Node) -> None:
     file(node.host.root, "/fsx/home/.alice.new-on-ip-10-1-0-12/half", "")
     home.make_home(node.host, ALICE, "/fsx/home/alice", "ip-10-1-0-12")
     assert node.host.read("/fsx/home/alice/half") is None
@@ -244,7 +244,7 @@ def test_what_a_killed_node_left_half_made_is_made_again(node: Node) -> None:
         ((), "parallelcluster", "Compute", "/home", True, "/home"),
     ],
 )
-def test_where_homes_are(
+def test_parent_folder_of_homes(
     tmp_path: Path, mounts: object, platform: str, role: str, folder: str, shared: bool, mounted: str | None
 ) -> None:
     place = home_place(make(tmp_path, role=role, mounts=mounts, platform=platform))
@@ -259,9 +259,7 @@ def test_a_fleet_without_users_has_nothing_to_do(tmp_path: Path) -> None:
     assert STEP.skip(make(tmp_path, users=[ALICE])) is None
 
 
-def test_a_user_who_holds_their_own_lock_keeps_no_node_from_starting(
-    node: Node, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lock_held_by_a_user_does_not_fail_the_node(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     STEP.apply(node)
     monkeypatch.setattr(authorized_keys, "_SECONDS", 0.2)
     keys = node.host.path("/fsx/home/alice/.ssh/authorized_keys")
@@ -275,7 +273,7 @@ def test_a_user_who_holds_their_own_lock_keeps_no_node_from_starting(
 
 
 @pytest.mark.parametrize("spoilt", [".ssh", ".ssh/authorized_keys"])
-def test_a_user_who_spoils_their_own_keys_keeps_no_node_from_starting(node: Node, spoilt: str) -> None:
+def test_a_damaged_keys_file_of_a_user_does_not_fail_the_node(node: Node, spoilt: str) -> None:
     STEP.apply(node)
     place = node.host.path(f"/fsx/home/alice/{spoilt}")
     shutil.rmtree(place) if place.is_dir() else place.unlink()

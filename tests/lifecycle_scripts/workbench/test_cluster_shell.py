@@ -62,12 +62,12 @@ NODES = [node("workers", "i-3"), node("controller-group", "i-1", "Failed"), node
     [(["train"], "controller-group-i-2"), (["train", "workers"], "workers-i-3")],
     ids=["controller", "a group by its name"],
 )
-def test_a_running_node_of_hyperpod_is_entered(tmp_path: Path, words: list[str], target: str):
+def test_a_session_opens_on_a_running_node_of_hyperpod(tmp_path: Path, words: list[str], target: str):
     answers = {"sagemaker describe-cluster": CLUSTER, "sagemaker list-cluster-nodes": {"ClusterNodeSummaries": NODES}}
     assert shell(tmp_path, answers, *words) == f"session --target sagemaker-cluster:abcdefghijkl_{target}\n"
 
 
-def test_a_login_node_comes_before_the_controller(tmp_path: Path):
+def test_a_login_node_is_preferred_to_the_controller(tmp_path: Path):
     login = {"InstanceGroupName": "entry", "SlurmConfig": {"NodeType": "Login"}}
     nodes = [*NODES, node("entry", "i-9")]
     answers = {
@@ -78,7 +78,7 @@ def test_a_login_node_comes_before_the_controller(tmp_path: Path):
 
 
 @pytest.mark.parametrize("no", ["ResourceNotFound: no cluster train", "AccessDeniedException: not authorized"])
-def test_what_hyperpod_does_not_have_is_looked_for_among_head_nodes(tmp_path: Path, no: str):
+def test_a_cluster_missing_in_hyperpod_is_searched_among_head_nodes(tmp_path: Path, no: str):
     heads = [{"InstanceId": "i-old", "LaunchTime": "2026-01-01"}, {"InstanceId": "i-new", "LaunchTime": "2026-02-01"}]
     answers = {
         "sagemaker describe-cluster": no,
@@ -87,7 +87,7 @@ def test_what_hyperpod_does_not_have_is_looked_for_among_head_nodes(tmp_path: Pa
     assert shell(tmp_path, answers, "train") == "session --target i-new\n"
 
 
-def test_what_there_is_not_is_reported(tmp_path: Path):
+def test_missing_clusters_and_nodes_are_reported(tmp_path: Path):
     answers: dict[str, Any] = {
         "sagemaker describe-cluster": "ResourceNotFound",
         "ec2 describe-instances": {"Reservations": []},
@@ -95,16 +95,16 @@ def test_what_there_is_not_is_reported(tmp_path: Path):
     assert "no HyperPod cluster and no head node of train" in shell(tmp_path, answers, "train")
 
 
-def test_other_failures_are_reported_as_they_are(tmp_path: Path):
+def test_other_failures_are_passed_on(tmp_path: Path):
     assert "ExpiredToken" in shell(tmp_path, {"sagemaker describe-cluster": "ExpiredToken: again"}, "train")
 
 
-def test_a_group_that_is_not_there_is_reported_with_those_that_are(tmp_path: Path):
+def test_an_unknown_group_is_reported_with_the_existing_ones(tmp_path: Path):
     said = shell(tmp_path, {"sagemaker describe-cluster": CLUSTER}, "train", "work")
     assert "cluster-shell train controller-group|workers" in said
 
 
-def test_the_plugin_is_not_fetched_but_reported_of(tmp_path: Path):
+def test_a_missing_plugin_is_reported_with_its_installation(tmp_path: Path):
     said = shell(tmp_path, {}, "train", plugin=False)
     assert "session-manager-plugin.rpm" in said  # this PATH has no dpkg
     assert "session --target" not in said

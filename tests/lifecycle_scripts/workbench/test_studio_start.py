@@ -53,7 +53,7 @@ def mount(root: Path, *ids: str) -> None:
         (root / MOUNTS / one).mkdir(parents=True)
 
 
-def test_everything_is_laid_down_and_twice_is_as_once(tmp_path: Path):
+def test_all_files_are_written_and_a_second_start_has_the_same_result(tmp_path: Path):
     mount(tmp_path, "fs-1")
     for _ in range(2):
         done = start(tmp_path)
@@ -70,7 +70,7 @@ def test_everything_is_laid_down_and_twice_is_as_once(tmp_path: Path):
     ("ids", "reported"),
     [((), "no FSx for Lustre file system is attached to this space"), (("fs-1", "fs-2"), "so /fsx is not linked")],
 )
-def test_no_or_several_file_systems_are_no_reason_not_to_start(tmp_path: Path, ids: tuple[str, ...], reported: str):
+def test_without_or_with_several_file_systems_the_start_succeeds(tmp_path: Path, ids: tuple[str, ...], reported: str):
     mount(tmp_path, *ids)
     done = start(tmp_path)
     assert done.returncode == 0
@@ -78,7 +78,7 @@ def test_no_or_several_file_systems_are_no_reason_not_to_start(tmp_path: Path, i
     assert not (tmp_path / "fsx").exists()
 
 
-def test_another_file_system_takes_the_place_of_the_one_before(tmp_path: Path):
+def test_another_file_system_replaces_the_previous_link(tmp_path: Path):
     mount(tmp_path, "fs-1")
     start(tmp_path)
     (tmp_path / MOUNTS / "fs-1").rmdir()
@@ -87,7 +87,7 @@ def test_another_file_system_takes_the_place_of_the_one_before(tmp_path: Path):
     assert (tmp_path / "fsx").resolve().name == "fs-2"
 
 
-def test_something_at_fsx_is_left_and_reported(tmp_path: Path):
+def test_an_existing_fsx_path_is_kept_and_reported(tmp_path: Path):
     mount(tmp_path, "fs-1")
     (tmp_path / "fsx").mkdir()
     done = start(tmp_path)

@@ -27,7 +27,7 @@ def moved(run: Run, name: str) -> Path:
 
 
 @pytest.mark.parametrize(("kv_heads", "clip"), [(2, 0.1), (1, 0)])
-def test_it_learns_what_the_cpu_backend_learns(vendors_run: Run, kv_heads: int, clip: float):
+def test_it_has_the_same_losses_as_the_cpu_backend(vendors_run: Run, kv_heads: int, clip: float):
     """Tensor parallel 2 x 2 replicas; with one head of keys both ranks of a tensor group hold it."""
     write_model(vendors_run.folder / "model", num_key_value_heads=kv_heads)
     vendors_run.options = {**FOUR, "clip": clip}
@@ -43,7 +43,7 @@ def test_it_learns_what_the_cpu_backend_learns(vendors_run: Run, kv_heads: int, 
         assert found[1:] == pytest.approx(norms[:-1], rel=1e-3)
 
 
-def test_a_stopped_run_ends_the_same_and_its_slices_make_the_whole_model(vendors_run: Run):
+def test_a_stopped_run_has_the_same_result_and_its_slices_join_to_the_model(vendors_run: Run):
     vendors_run.options = {**FOUR, "precision": "mixed", "weight_decay": 0.1}
     ended = vendors_run.train(processes=4)
     assert ended.codes == [0] * 4, ended.said
@@ -106,7 +106,7 @@ def test_recomputed_activations_change_nothing(vendors_run: Run):
     assert len(digests) == 1
 
 
-def test_pretrained_weights_are_taken_into_the_master_copies(vendors_run: Run):
+def test_pretrained_weights_are_copied_to_the_master_weights(vendors_run: Run):
     """With next to no learning rate, the weights that a run begins with are those that it ends with."""
     vendors_run.options = {"backend": "neuron", "steps": 2, "precision": "float32"}
     torch_files: Any = import_module("safetensors.torch")
@@ -121,7 +121,7 @@ def test_pretrained_weights_are_taken_into_the_master_copies(vendors_run: Run):
     assert all(found[name].sub(begun[name]).abs().max() < 1e-6 for name in begun)
 
 
-def test_compiling_keeps_nothing_and_minds_no_number(vendors_run: Run):
+def test_compiling_saves_nothing_and_ignores_results(vendors_run: Run):
     extract = {"environment": {"NEURON_EXTRACT_GRAPHS_ONLY": "1"}}
     ended = vendors_run.train(processes=2, more=extract, compile_only=2, **FOUR)
     assert ended.codes == [0, 0], ended.said
@@ -131,7 +131,7 @@ def test_compiling_keeps_nothing_and_minds_no_number(vendors_run: Run):
 
 
 @pytest.mark.parametrize("degree", ["pipeline_parallel", "context_parallel", "shard_degree"])
-def test_degrees_that_it_does_not_have_are_refused(model_folder: Path, degree: str):
+def test_unsupported_degrees_are_rejected(model_folder: Path, degree: str):
     settings: Any = {"run_folder": model_folder, "model": model_folder, "backend": "neuron", degree: 2}
     with pytest.raises(Failure, match="backend neuron") as failure:
         make(Settings(sequence_length=8, global_batch=1, steps=1, **settings), read(model_folder))
@@ -166,7 +166,7 @@ def test_another_stack_is_reported_with_its_remedy(
     assert "2.28.1" in code.remedy
 
 
-def test_the_stack_of_the_catalogs_release_is_taken(monkeypatch: pytest.MonkeyPatch):
+def test_the_stack_of_the_catalogs_release_is_accepted(monkeypatch: pytest.MonkeyPatch):
     versions = {"torch-neuronx": "2.9.0.2.12.22436", "neuronx-distributed": "0.17.26814"}
     monkeypatch.setattr(stack, "_version", versions.get)
     monkeypatch.setattr(stack, "find_spec", lambda name: name)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
@@ -174,14 +174,14 @@ def test_the_stack_of_the_catalogs_release_is_taken(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(("value", "found"), [(None, False), ("", False), ("0", False), ("1", True)])
-def test_collecting_graphs_is_known_by_its_variable(monkeypatch: pytest.MonkeyPatch, value: str | None, found: bool):
+def test_collecting_graphs_is_detected_by_its_variable(monkeypatch: pytest.MonkeyPatch, value: str | None, found: bool):
     monkeypatch.delenv("NEURON_EXTRACT_GRAPHS_ONLY", raising=False)
     if value is not None:
         monkeypatch.setenv("NEURON_EXTRACT_GRAPHS_ONLY", value)
     assert stack.only_compiling() is found
 
 
-def test_a_call_that_is_not_documented_is_refused():
+def test_an_undocumented_call_is_rejected():
     @documented("neuronx_distributed.parallel_layers.layers.ColumnParallelLinear")
     def linear(*args: Any, **kwargs: Any) -> str:
         return "made"

@@ -51,7 +51,7 @@ def test_degrees_are_those_of_the_run(tmp_path: Path):
     assert configured(tmp_path, {"hybrid_shard_degree": 0}, **degrees) == expected
 
 
-def test_the_librarys_seed_may_be_another_than_the_runs(tmp_path: Path):
+def test_the_librarys_seed_can_differ_from_the_runs(tmp_path: Path):
     assert configured(tmp_path, {}, seed=5)["random_seed"] == 5
     assert configured(tmp_path, {"random_seed": 0}, seed=5)["random_seed"] == 0
     reported = configured(tmp_path, {"tensor_parallel_seed": 0}, seed=5)
@@ -75,7 +75,7 @@ def test_the_librarys_seed_may_be_another_than_the_runs(tmp_path: Path):
         ({"partitions": 2, "random_seed": 1.5}, "partitions is not a key of SMP v2; random_seed is 1.5"),
     ],
 )
-def test_a_configuration_that_does_not_fit_is_reported(tmp_path: Path, words: Any, reported: str):
+def test_an_invalid_configuration_is_reported(tmp_path: Path, words: Any, reported: str):
     with pytest.raises(Failure) as failure:
         configured(tmp_path, words)
     assert failure.value.code is Code.SMP_CONFIG
@@ -93,13 +93,13 @@ def test_a_configuration_that_does_not_fit_is_reported(tmp_path: Path, words: An
         ({"activation_checkpointing": "selective"}, Code.BACKEND),
     ],
 )
-def test_what_it_does_not_do_is_refused(model_folder: Path, changes: dict[str, Any], code: Code):
+def test_unsupported_settings_are_rejected(model_folder: Path, changes: dict[str, Any], code: Code):
     with pytest.raises(Failure) as failure:
         make(settings_of(model_folder, **changes), read(model_folder))
     assert failure.value.code is code
 
 
-def test_smddp_is_taken_where_it_can_be_imported(monkeypatch: pytest.MonkeyPatch):
+def test_smddp_is_used_if_it_can_be_imported(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv(VARIABLE, raising=False)
     assert collectives() == "nccl"
     monkeypatch.setenv(VARIABLE, "smddp")
@@ -222,7 +222,7 @@ def test_other_processes_have_no_memory_for_weights_at_first(model_folder: Path,
     assert wrapped["sharding_strategy"].name == "HYBRID_SHARD"
 
 
-def test_activations_go_to_the_host_where_that_is_reported(model_folder: Path, tmp_path: Path, stand_ins: Any):
+def test_activations_are_offloaded_if_configured(model_folder: Path, tmp_path: Path, stand_ins: Any):
     file = tmp_path / "smp_config.json"
     file.write_text('{"sm_activation_offloading": true}')
     backend = started(settings_of(model_folder, activation_checkpointing="full", smp_config=file), stand_ins)
@@ -231,7 +231,7 @@ def test_activations_go_to_the_host_where_that_is_reported(model_folder: Path, t
     assert any(type(module).__name__ == "CheckpointWrapper" for module in backend.fsdp.modules())
 
 
-def test_contexts_get_a_part_of_the_front_and_one_of_the_back(torch: Any):
+def test_context_ranks_get_a_part_of_the_front_and_one_of_the_back(torch: Any):
     backend: Any = import_module("llm_fleet_training.backends.smp.backend")
     ids = torch.arange(16).reshape(2, 8)
     assert backend.own_part(ids, 0, 2).tolist() == [[0, 1, 6, 7], [8, 9, 14, 15]]

@@ -27,7 +27,7 @@ def written(folder: Path, step: int, data: bytes = b"weights", attempt: str = "a
     return checkpoints.commit(part, record(step), part.files)
 
 
-def test_what_is_committed_is_found_and_its_bytes_are_known(tmp_path: Path):
+def test_a_committed_checkpoint_is_found_with_its_size(tmp_path: Path):
     from llm_fleet_training.checkpoints.checkpoints import Checkpoints
 
     written(tmp_path, 2)
@@ -60,7 +60,7 @@ def test_each_file_is_read_by_one_of_the_processes(tmp_path: Path):
         assert sorted(reported) == ["a", "b", "c"], world
 
 
-def test_a_file_that_did_not_arrive_makes_no_checkpoint(tmp_path: Path):
+def test_a_missing_file_prevents_the_commit(tmp_path: Path):
     from llm_fleet_training.checkpoints.checkpoints import Checkpoints
     from llm_fleet_training.checkpoints.record import FileRecord
     from llm_fleet_training.failures import Failure
@@ -73,7 +73,7 @@ def test_a_file_that_did_not_arrive_makes_no_checkpoint(tmp_path: Path):
     assert checkpoints.steps() == []
 
 
-def test_what_other_attempts_left_is_removed_and_nothing_else(tmp_path: Path):
+def test_only_leftovers_of_other_attempts_are_removed(tmp_path: Path):
     from llm_fleet_training.checkpoints.checkpoints import Checkpoints
 
     written(tmp_path, 2)
@@ -85,7 +85,7 @@ def test_what_other_attempts_left_is_removed_and_nothing_else(tmp_path: Path):
     assert sorted(place.name for place in tmp_path.iterdir()) == [".cache", "notes.txt", "step_00000002"]
 
 
-def test_a_damaged_newer_one_does_not_push_out_whole_ones(tmp_path: Path):
+def test_a_damaged_newer_checkpoint_does_not_prune_complete_ones(tmp_path: Path):
     from llm_fleet_training.checkpoints.checkpoints import Checkpoints
 
     for step in (10, 20, 40):
@@ -96,7 +96,7 @@ def test_a_damaged_newer_one_does_not_push_out_whole_ones(tmp_path: Path):
     assert checkpoints.prune(1, newest=40, in_use=[20]) == []
 
 
-def test_a_held_one_is_kept_until_it_is_let_go_or_a_day_has_passed(tmp_path: Path):
+def test_a_held_checkpoint_is_kept_until_its_release_or_for_a_day(tmp_path: Path):
     import os
 
     from llm_fleet_training.checkpoints.checkpoints import HOLD_SECONDS, Checkpoints
@@ -111,7 +111,7 @@ def test_a_held_one_is_kept_until_it_is_let_go_or_a_day_has_passed(tmp_path: Pat
     assert checkpoints.prune(1, newest=4) == [2]
 
 
-def test_what_is_half_removed_is_no_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_partly_removed_folder_is_not_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A process that dies in the middle of a removal, here before its first file."""
     from llm_fleet_training.checkpoints import checkpoints as module
 
@@ -129,7 +129,7 @@ def test_what_is_half_removed_is_no_checkpoint(tmp_path: Path, monkeypatch: pyte
     assert [place.name for place in tmp_path.iterdir()] == ["step_00000004"]
 
 
-def test_a_step_that_is_written_again_takes_the_place_of_the_damaged_one(tmp_path: Path):
+def test_a_rewritten_step_replaces_the_damaged_checkpoint(tmp_path: Path):
     written(tmp_path, 4, b"old")
     assert (written(tmp_path, 4, b"new", "b").folder / "model.bin").read_bytes() == b"new"
     assert [place.name for place in tmp_path.iterdir()] == ["step_00000004"]
@@ -166,7 +166,7 @@ def in_namespace(mount: str, tmp_path: Path) -> "subprocess.CompletedProcess[str
     return subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, check=False)
 
 
-def test_a_disk_that_is_really_full_leaves_the_last_one_whole(tmp_path: Path):
+def test_a_full_disk_keeps_the_last_checkpoint_complete(tmp_path: Path):
     done = in_namespace("-t tmpfs -o size=100k none", tmp_path)
     assert "LFJ11" in done.stdout, done.stderr
     assert "No space left on device" in done.stdout
@@ -174,7 +174,7 @@ def test_a_disk_that_is_really_full_leaves_the_last_one_whole(tmp_path: Path):
     assert "a checkpoint needs 195 KiB" in done.stderr, "and the next one is refused before it is written"
 
 
-def test_a_file_system_that_is_really_read_only_is_reported_at_once(tmp_path: Path):
+def test_a_read_only_file_system_is_reported_immediately(tmp_path: Path):
     done = in_namespace("-t tmpfs -o ro none", tmp_path)
     assert "Read-only file system" in done.stderr
     assert "LFJ10" in done.stderr

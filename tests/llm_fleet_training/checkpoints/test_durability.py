@@ -31,7 +31,7 @@ def reported(monkeypatch: pytest.MonkeyPatch) -> "list[tuple[str, str, int]]":
     return found
 
 
-def test_all_of_it_is_forced_to_disk_before_it_has_its_name(tmp_path: Path, reported: "list[tuple[str, str, int]]"):
+def test_all_files_are_synced_before_the_rename(tmp_path: Path, reported: "list[tuple[str, str, int]]"):
     from llm_fleet_training.checkpoints.checkpoints import Checkpoints
 
     checkpoints = Checkpoints(tmp_path)
@@ -53,7 +53,7 @@ def test_all_of_it_is_forced_to_disk_before_it_has_its_name(tmp_path: Path, repo
     assert (sizes["model.bin"], sizes["distributed/shard"], sizes["checkpoint.json"]) == (7, 12, whole)
 
 
-def test_what_is_restored_from_the_mirror_is_forced_too(
+def test_restored_files_are_synced_too(
     tmp_path: Path, reported: "list[tuple[str, str, int]]", monkeypatch: pytest.MonkeyPatch
 ):
     from llm_fleet_training.checkpoints import restoring

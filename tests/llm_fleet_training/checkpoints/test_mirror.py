@@ -80,7 +80,7 @@ def test_checkpoints_are_copied_record_last_and_pruned_record_first(run: Run, bu
         assert {one.name for one in place.iterdir()} == {one.name for one in (run.checkpoints / place.name).iterdir()}
 
 
-def test_an_empty_folder_is_restored_and_ends_the_same(run: Run, bucket: Path):
+def test_an_empty_folder_is_restored_and_the_result_is_the_same(run: Run, bucket: Path):
     started(run, bucket)
     expected = run.result["parameters_sha256"]
     shutil.rmtree(run.checkpoints)
@@ -93,7 +93,7 @@ def test_an_empty_folder_is_restored_and_ends_the_same(run: Run, bucket: Path):
     assert (bucket / "step_00000006/checkpoint.json").exists()
 
 
-def test_a_cut_off_copy_is_not_restored(run: Run, bucket: Path):
+def test_an_incomplete_copy_is_not_restored(run: Run, bucket: Path):
     started(run, bucket)
     shutil.rmtree(run.checkpoints)
     for place in bucket.iterdir():
@@ -104,7 +104,7 @@ def test_a_cut_off_copy_is_not_restored(run: Run, bucket: Path):
     assert run.steps() == []
 
 
-def test_a_mirror_that_fails_is_reported_and_stops_nothing(run: Run, bucket: Path):
+def test_a_failing_mirror_is_reported_and_training_continues(run: Run, bucket: Path):
     assert run.train(steps=2, mirror=None).codes == [0]
     (bucket.parents[2] / "denied").write_text("1.0")  # Seconds: step 2 is still being copied when the run ends.
     said = started(run, bucket)
@@ -112,7 +112,7 @@ def test_a_mirror_that_fails_is_reported_and_stops_nothing(run: Run, bucket: Pat
     assert run.steps() == [4, 6]
 
 
-def test_a_mirror_that_cannot_be_read_is_not_taken_for_empty(run: Run, bucket: Path):
+def test_an_unreadable_mirror_is_not_treated_as_empty(run: Run, bucket: Path):
     (bucket.parents[2] / "denied").touch()
     ended = run.train(more={"environment": {"PATH": f"{bucket.parents[2] / 'bin'}:/usr/bin:/bin"}})
     assert ended.codes == [1], "a restart may fix it"
@@ -120,14 +120,14 @@ def test_a_mirror_that_cannot_be_read_is_not_taken_for_empty(run: Run, bucket: P
     assert "AccessDenied" in ended.said
 
 
-def test_a_start_without_the_aws_cli_is_reported_before_anything_is_trained(run: Run, bucket: Path):
+def test_a_missing_aws_cli_is_reported_before_training(run: Run, bucket: Path):
     assert run.train(steps=2, mirror=None).codes == [0]
     without = run.train(steps=6, more={"environment": {"PATH": "/nowhere"}})
     assert (without.codes, "step 3/6" in without.said) == ([3], False), "no restart fixes it"
     assert "LFJ17: `aws` is missing, which copies checkpoints to s3://bucket/run/" in without.said
 
 
-def test_slow_copies_hold_nothing_up_and_are_not_pruned_under_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_slow_copies_do_not_block_training_and_are_not_pruned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Of five offered while the first is being copied, the newest two wait; two are left out, with a word each."""
     import threading
 

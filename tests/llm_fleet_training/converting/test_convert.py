@@ -107,7 +107,7 @@ def test_the_folder_is_what_transformers_writes(folder: Path):
     assert tokenizer.decode(tokenizer("the nodes")["input_ids"]) == "<s>the nodes"
 
 
-def test_large_models_are_cut_into_files_with_an_index(folder: Path, monkeypatch: pytest.MonkeyPatch):
+def test_large_models_are_split_into_files_with_an_index(folder: Path, monkeypatch: pytest.MonkeyPatch):
     torch: Any = import_module("torch")
     shards = import_module("llm_fleet_training.weights.safetensors_file")
     monkeypatch.setitem(shards.write_shards.__kwdefaults__, "limit", 50_000)
@@ -177,7 +177,7 @@ def test_rope_parameters_of_transformers_5_are_also_written_for_4(folder: Path):
     assert _loaded(folder).config.rope_parameters["factor"] == 8.0
 
 
-def test_the_newest_complete_one_is_taken_and_later_ones_take_its_place(
+def test_the_newest_complete_checkpoint_is_converted_and_later_ones_replace_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ):
     _checkpoint(folder, weights(seed=1), step=2)
@@ -198,7 +198,7 @@ def test_the_newest_complete_one_is_taken_and_later_ones_take_its_place(
     assert not list((folder / "checkpoints").glob("*.held"))
 
 
-def test_the_digest_is_compared_with_what_the_training_has_reported(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_digest_is_compared_with_that_of_the_training(folder: Path, capsys: pytest.CaptureFixture[str]):
     _checkpoint(folder, weights())
     result = {"steps": 4, "parameters_sha256": "0" * 64, "fingerprint": from_words(CONFIG).fingerprint}
     (folder / "result.json").write_text(json.dumps(result))
@@ -210,7 +210,7 @@ def test_the_digest_is_compared_with_what_the_training_has_reported(folder: Path
     assert "result.json has no digest of step 4" in capsys.readouterr().out
 
 
-def test_what_cannot_be_converted(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_checkpoints_that_cannot_be_converted(folder: Path, capsys: pytest.CaptureFixture[str]):
     def refused(*more: str) -> str:
         assert _convert(folder, *more) == 3
         assert not (folder / "huggingface").exists()
@@ -234,7 +234,7 @@ def test_what_cannot_be_converted(folder: Path, capsys: pytest.CaptureFixture[st
     assert "belongs to another model than config.json: layers 2" in refused()
 
 
-def test_weights_that_are_missing_or_of_other_shapes(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_missing_weights_and_other_shapes(folder: Path, capsys: pytest.CaptureFixture[str]):
     torch: Any = import_module("torch")
     held = weights()
     for layout in ("tensor-slices", "distributed-checkpoint"):

@@ -98,7 +98,7 @@ def test_training_from_weights_begins_with_them_at_any_degree(run: Run, torch: A
     assert run.rows[0]["loss"] != losses["one"][0]
 
 
-def test_weights_of_another_model_are_refused(run: Run, torch: Any):
+def test_weights_of_another_model_are_rejected(run: Run, torch: Any):
     from safetensors.torch import save_file
 
     folder = write_model(run.folder / "weights")
@@ -109,7 +109,7 @@ def test_weights_of_another_model_are_refused(run: Run, torch: Any):
     assert "have no model.embed_tokens.weight and 19 more" in ended.said
 
 
-def test_own_adamw_is_that_of_torch_to_the_bit(torch: Any):
+def test_adamw_is_bit_identical_to_torchs(torch: Any):
     from llm_fleet_training.backends.cpu.adamw import AdamW
     from llm_fleet_training.model.groups import decay_groups
     from llm_fleet_training.settings import Settings

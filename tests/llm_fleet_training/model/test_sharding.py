@@ -15,7 +15,7 @@ def made(**changes: Any) -> Any:
 
 
 @pytest.mark.parametrize("degree", [1, 2, 4])
-def test_slices_join_to_what_was_cut(torch: Any, degree: int):
+def test_joined_slices_are_the_whole_weight(torch: Any, degree: int):
     from llm_fleet_training.model import sharding
 
     config = made()
@@ -44,7 +44,7 @@ def test_fewer_heads_of_keys_than_ranks_are_held_by_consecutive_ranks():
         ({"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 8}, 2, "the model's 3 key-value heads"),
     ],
 )
-def test_what_cannot_be_sliced_is_reported(changes: dict[str, Any], degree: int, words: str):
+def test_models_that_cannot_be_sliced_are_reported(changes: dict[str, Any], degree: int, words: str):
     from llm_fleet_training.model.sharding import misfits
 
     assert any(words in one for one in misfits(made(**changes), degree))
@@ -62,7 +62,7 @@ def test_what_cannot_be_sliced_is_reported(changes: dict[str, Any], degree: int,
         ({"vocab_size": None}, "config.json"),
     ],
 )
-def test_other_models_are_refused(changes: dict[str, Any], words: str):
+def test_other_models_are_rejected(changes: dict[str, Any], words: str):
     from llm_fleet_training.failures import Failure
 
     with pytest.raises(Failure, match=words) as refused:

@@ -8,13 +8,13 @@ from tests.llm_fleet_training.runs import write_tokens
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 64, 311, 1000])
-def test_a_shuffle_has_every_sample_once(count: int):
+def test_a_shuffle_contains_every_sample_once(count: int):
     from llm_fleet_training.samples.order import shuffled
 
     assert sorted(shuffled(place, count, "key") for place in range(count)) == list(range(count))
 
 
-def test_epochs_and_seeds_are_shuffled_each_in_its_own_way():
+def test_each_epoch_and_seed_has_its_own_order():
     from llm_fleet_training.samples.order import sample_at
 
     first, second, other = (
@@ -39,7 +39,7 @@ def test_a_step_reads_the_same_samples_at_any_number_of_replicas(replicas: int, 
     assert sorted(read) == list(range(48, 64))
 
 
-def test_a_sample_is_its_tokens_and_the_next_one(tmp_path: Path):
+def test_a_sample_contains_its_tokens_and_the_next_one(tmp_path: Path):
     from llm_fleet_training.samples.tokens import Tokens, read_record
 
     tokens = Tokens(read_record(write_tokens(tmp_path, count=33)), 8)
@@ -48,7 +48,7 @@ def test_a_sample_is_its_tokens_and_the_next_one(tmp_path: Path):
     assert tokens.sample(0)[-1] == tokens.sample(1)[0]
 
 
-def test_wide_tokens_are_read(tmp_path: Path):
+def test_32_bit_tokens_are_read(tmp_path: Path):
     import json
 
     from llm_fleet_training.samples.tokens import Tokens, read_record

@@ -52,7 +52,7 @@ def _requested(instance_type: str = "inf2.xlarge", server: ModelServer | None = 
     return dict(requested_of_model(server or TgiServer(), model, instance))
 
 
-def test_a_model_is_exported_and_registered_and_the_service_takes_it(
+def test_a_model_is_exported_registered_and_accepted_by_the_service(
     folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str]
 ):
     assert _export(folder) == 0
@@ -76,7 +76,7 @@ def test_a_model_is_exported_and_registered_and_the_service_takes_it(
     assert written[-1][-1] == f"{TO}/{MARKER}"
 
 
-def test_a_second_time_nothing_is_exported_and_nothing_uploaded(folder: Path, programs: Programs):
+def test_a_second_run_exports_and_uploads_nothing(folder: Path, programs: Programs):
     assert (_export(folder), _register(folder)) == (0, 0)
     programs.without("optimum-cli")
     before = len(programs.aws)
@@ -84,7 +84,7 @@ def test_a_second_time_nothing_is_exported_and_nothing_uploaded(folder: Path, pr
     assert not [words for words in programs.aws[before:] if words[1] == "cp" and words[-1].startswith("s3://")]
 
 
-def test_what_is_requested_is_what_the_service_asks(torch: object):
+def test_requirements_are_those_of_the_service(torch: object):
     known = servers()
     makers = {"tgi": TgiServer, "hugging-face-vllm": HuggingFaceVllmServer}
     for (name, facts), instance_type in itertools.product(known["servers"].items(), known["instances"]):
@@ -112,7 +112,7 @@ def test_what_is_requested_is_what_the_service_asks(torch: object):
         (["--batch-size", "0"], "LFJ01: llm_fleet_training export: argument --batch-size: 0 must be 1 or more"),
     ],
 )
-def test_servers_that_cannot_be(
+def test_invalid_servers_are_rejected(
     folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str], more: list[str], said: str
 ):
     assert _export(folder, *more) == 3
@@ -126,7 +126,7 @@ def test_without_optimum(folder: Path, programs: Programs, capsys: pytest.Captur
     assert "LFJ38: optimum-cli is not on this node's PATH: " in capsys.readouterr().err
 
 
-def test_an_export_that_fails_leaves_nothing(
+def test_a_failed_export_leaves_no_folder(
     folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("OPTIMUM", "fails")
@@ -143,9 +143,7 @@ def test_an_export_that_fails_leaves_nothing(
     assert _export(folder) == 0
 
 
-def test_a_model_that_is_not_whole_is_not_exported(
-    folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str]
-):
+def test_an_incomplete_model_is_not_exported(folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str]):
     (folder / "huggingface" / "model-00001-of-00002.safetensors").unlink()
     assert _export(folder) == 3
     assert "LFJ34: " in capsys.readouterr().err
@@ -172,7 +170,7 @@ def test_servers_that_compile_themselves_get_the_plain_model(
     assert [line.split(":")[0] for line in findings(_requested(), Folder(str(place)))] == ["model-not-compiled"]
 
 
-def test_another_model_is_never_overwritten_unless_that_is_said(
+def test_another_model_is_overwritten_only_with_the_option(
     folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str]
 ):
     assert (_export(folder), _register(folder)) == (0, 0)
@@ -189,13 +187,13 @@ def test_another_model_is_never_overwritten_unless_that_is_said(
     assert (place / "model-00001-of-00002.safetensors").exists()
 
 
-def test_files_of_someone_else_are_another_model(folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str]):
+def test_foreign_files_count_as_another_model(folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str]):
     put(programs.bucket, {"tiny/weights.bin": b"?", "tiny-other/config.json": b"{}"})
     assert _register(folder) == 3
     assert f"LFJ39: {TO} holds another model, that llm-fleet did not upload: weights.bin" in capsys.readouterr().err
 
 
-def test_an_upload_that_was_broken_off_has_no_marker_and_goes_on(
+def test_an_interrupted_upload_has_no_marker_and_continues(
     folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("BROKEN", "model-00002-of-00002.safetensors")
@@ -213,12 +211,14 @@ def test_an_upload_that_was_broken_off_has_no_marker_and_goes_on(
 
 
 @pytest.mark.parametrize("to", ["s3://models", "models/tiny", "s3://"])
-def test_places_that_are_none(folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str], to: str):
+def test_invalid_s3_addresses_are_rejected(
+    folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str], to: str
+):
     assert _register(folder, to=to) == 3
     assert "LFJ32: " in capsys.readouterr().err
 
 
-def test_what_the_service_would_refuse_is_never_uploaded(
+def test_a_model_that_the_service_would_reject_is_never_uploaded(
     folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str]
 ):
     assert _export(folder) == 0

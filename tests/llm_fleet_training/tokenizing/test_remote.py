@@ -71,7 +71,7 @@ def test_a_data_set_in_s3(
     assert [words[4] for words in programs.aws if words[1] == "cp"].count("s3://models/data/a.txt") == 1
 
 
-def test_what_is_on_the_disk_is_meant_first(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_local_path_takes_precedence(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     put(tmp_path / "owner" / "tiny", {"a.txt": b"here"})
     assert _tokenize(folder, "owner/tiny") == 0

@@ -66,7 +66,9 @@ def test_documents_of_every_kind_in_the_order_of_their_paths(run: Path, tmp_path
     assert sorted(path.name for path in run.iterdir()) == [".tokens.lock", "tokens", "weights"]
 
 
-def test_the_number_of_processes_decides_nothing(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_result_does_not_depend_on_the_number_of_processes(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     texts = [f"{text} {number}" for number in range(60) for text in TEXT]
     data = put(tmp_path / "data", {"a.jsonl": _lines(texts[:150]), "b.txt": "\n".join(texts[150:]).encode()})
     found: list[list[int]] = []
@@ -81,7 +83,7 @@ def test_the_number_of_processes_decides_nothing(run: Path, tmp_path: Path, monk
     assert found[0] == found[1] == found[2] == _expected(run, texts)
 
 
-def test_units_are_cut_at_ends_of_lines_and_hold_everything(tmp_path: Path):
+def test_units_end_at_line_ends_and_cover_all_data(tmp_path: Path):
     data = b"".join(b"x" * size + b"\n" for size in (1, 50, 3, 200, 7)) + b"no end"
     (path := tmp_path / "a.jsonl").write_bytes(data)
     for unit_bytes in (1, 10, 64, 1000):
@@ -92,7 +94,7 @@ def test_units_are_cut_at_ends_of_lines_and_hold_everything(tmp_path: Path):
     assert [(unit.start, unit.end) for unit in units.cut_files([path], text_is="file")] == [(0, 0)]
 
 
-def test_a_run_that_was_stopped_goes_on_and_one_that_is_done_does_nothing(
+def test_a_stopped_run_continues_and_a_completed_one_does_nothing(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     data = put(tmp_path / "data", {f"{number}.txt": text.encode() for number, text in enumerate(TEXT)})
@@ -123,7 +125,7 @@ def test_a_run_that_was_stopped_goes_on_and_one_that_is_done_does_nothing(
     assert f"LFJ35: {run}/tokens has tokens of other data" in capsys.readouterr().err
 
 
-def test_what_was_begun_with_other_data_is_begun_again(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_units_of_other_data_are_tokenized_again(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     data = put(tmp_path / "data", {"a.txt": b"old", "b.txt": b"\xff"})
     assert _tokenize(run, "--data", str(data), "--processes", "1") == 3
     assert (run / ".tokens.part" / "unit-000000.bin").exists()
@@ -153,7 +155,7 @@ GOOD = _lines(TEXT)
         ("a.parquet", b"PAR1", "a.parquet is neither .txt nor .jsonl"),
     ],
 )
-def test_what_is_broken_is_reported_by_file_and_line(
+def test_invalid_data_is_reported_with_file_and_line(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
     name: str, data: bytes, said: str,
 ):  # fmt: skip
@@ -166,7 +168,7 @@ def test_what_is_broken_is_reported_by_file_and_line(
     assert not (run / "tokens").exists()
 
 
-def test_of_several_broken_units_the_first_is_reported_by_every_number_of_processes(
+def test_the_first_invalid_unit_is_reported_for_any_number_of_processes(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     data = put(tmp_path / "data", {"a.jsonl": GOOD, "b.jsonl": b"{}\n", "c.jsonl": b"[]\n"})
@@ -189,16 +191,16 @@ def test_a_data_set_that_does_not_exist(run: Path, capsys: pytest.CaptureFixture
     assert f"LFJ35: {said}" in capsys.readouterr().err.replace(f"{run}/", "")
 
 
-def test_a_tokenizer_of_more_words_than_the_model(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_tokenizer_with_a_larger_vocabulary_than_the_model(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     put(tmp_path, {"a.txt": b"text"})
     put(run / "weights", {"config.json": json.dumps({**CONFIG, "vocab_size": 300}).encode()})
     assert _tokenize(run, "--data", str(tmp_path / "a.txt")) == 3
     assert "tokenizer.json has ids up to 319, but the model in " in capsys.readouterr().err
 
 
-def test_what_ends_a_document_is_reported_by_tokenizer_or_config(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_the_end_token_is_read_from_tokenizer_or_config(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     put(tmp_path, {"a.txt": TEXT[0].encode()})
     (run / "weights" / "tokenizer_config.json").unlink()
     assert _tokenize(run, "--data", str(tmp_path / "a.txt"), "--processes", "1") == 0
@@ -219,7 +221,7 @@ def test_without_a_tokenizer(run: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert "is not a tokenizer" in capsys.readouterr().err
 
 
-def test_more_words_than_two_bytes_report_take_four(torch: object):
+def test_large_vocabularies_use_four_bytes_for_each_token(torch: object):
     from llm_fleet_training.tokenizing.tokenizer import TokenizerFacts
 
     assert [TokenizerFacts("", "", size, 0).dtype for size in (65536, 65537)] == ["uint16", "uint32"]

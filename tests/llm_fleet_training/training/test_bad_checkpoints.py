@@ -56,7 +56,7 @@ DAMAGES = [cut_off, missing, flipped, no_record, torn_record]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_checkpoint_is_passed_over_with_its_reason(begun: Run, damage: Callable[[Path], str]):
+def test_a_damaged_checkpoint_is_skipped_with_the_reason(begun: Run, damage: Callable[[Path], str]):
     assert begun.steps() == [2, 4]
     why = damage(weights(begun, 4))
     ended = begun.train()
@@ -66,7 +66,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_its_reason(begun: Run, damage:
     assert begun.steps() == [4, 6], "step 4 was written again"
 
 
-def test_where_all_are_broken_it_does_not_begin_again(begun: Run):
+def test_if_all_checkpoints_are_damaged_it_does_not_restart_from_step_0(begun: Run):
     flipped(weights(begun, 2))
     cut_off(weights(begun, 4))
     ended = begun.train()
@@ -78,7 +78,7 @@ def test_where_all_are_broken_it_does_not_begin_again(begun: Run):
     assert begun.steps() == [2, 4], "they are left as evidence"
 
 
-def test_another_model_is_refused_with_what_was_and_what_is(begun: Run):
+def test_another_model_is_rejected_with_both_values(begun: Run):
     write_model(begun.folder / "model", num_hidden_layers=3)
     ended = begun.train()
     assert ended.codes == [3]
@@ -86,7 +86,7 @@ def test_another_model_is_refused_with_what_was_and_what_is(begun: Run):
     assert "layers was 2, is 3" in ended.said
 
 
-def test_another_world_size_is_refused_with_what_was_and_what_is(begun: Run, tmp_path: Path):
+def test_another_world_size_is_rejected_with_both_values(begun: Run, tmp_path: Path):
     word = tmp_path / "failure.json"
     ended = begun.train(processes=2, more={"environment": {"LLM_FLEET_FAILURE_FILE": str(word)}})
     assert ended.codes == [3, 3]
@@ -97,7 +97,7 @@ def test_another_world_size_is_refused_with_what_was_and_what_is(begun: Run, tmp
     assert (reported["code"], reported["final"]) == ("LFJ13", True)
 
 
-def test_no_space_leaves_the_last_checkpoint_whole(run: Run):
+def test_a_full_disk_keeps_the_last_checkpoint(run: Run):
     """Process 1 of 2 is reported ENOSPC in the middle of its second file: both end, and both know why."""
     points = run.folder / "points.json"
     assert run.train(steps=2, more={"points": str(points)}).codes == [0]
@@ -113,14 +113,14 @@ def test_no_space_leaves_the_last_checkpoint_whole(run: Run):
     assert "resumes from step 2 " in ended.said
 
 
-def test_a_folder_that_cannot_be_written_is_reported_at_the_start(run: Run):
+def test_an_unwritable_folder_is_reported_at_the_start(run: Run):
     ended = run.train(run_folder="/sys/llm-fleet")
     assert ended.codes == [3]
     assert "LFJ10: /sys/llm-fleet" in ended.said
     assert "step 1/" not in ended.said
 
 
-def test_pruning_keeps_the_newest_and_what_is_read(begun: Run):
+def test_pruning_keeps_the_newest_and_those_in_use(begun: Run):
     (begun.checkpoints / ".step_00000002.node-1.held").touch()
     assert begun.train(checkpoints_kept=1).codes == [0]
     assert begun.steps() == [2, 6]

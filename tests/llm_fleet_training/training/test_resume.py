@@ -28,7 +28,7 @@ def undisturbed(run: Run) -> dict[str, Any]:
     return result
 
 
-def test_half_of_the_steps_and_then_the_others_are_the_same_to_the_bit(run: Run, undisturbed: dict[str, Any]):
+def test_a_resumed_run_is_bit_identical(run: Run, undisturbed: dict[str, Any]):
     assert run.train(more={"fault": {"do": "signal", "point": "renamed", "nth": 1}}).codes == [75]
     stopped_at = run.steps()[-1]
     assert 0 < stopped_at < 6
@@ -40,7 +40,7 @@ def test_half_of_the_steps_and_then_the_others_are_the_same_to_the_bit(run: Run,
     assert [row["restart"] for row in run.rows] == [0] * stopped_at + [1] * (6 - stopped_at)
 
 
-def test_killed_at_any_point_of_a_write_it_ends_the_same(run: Run):
+def test_a_kill_at_any_point_of_a_write_does_not_change_the_result(run: Run):
     """The second checkpoint's write, and the first one's removal after it, end by SIGKILL at each point they pass."""
     run.options = {"steps": 4, "checkpoints_kept": 1, "global_batch": 2}
     seen = run.folder / "points.json"
@@ -68,7 +68,7 @@ def _clear(run: Run) -> None:
         (run.folder / place).unlink(missing_ok=True)
 
 
-def test_four_processes_lose_one_and_end_with_the_loss_of_one_process(run: Run, undisturbed: dict[str, Any]):
+def test_four_processes_with_a_lost_one_have_the_loss_of_one_process(run: Run, undisturbed: dict[str, Any]):
     spread: dict[str, Any] = {"tensor_parallel": 2, "processes": 4, "micro_batch": 1}
     whole = run.train(**spread)
     assert whole.codes == [0] * 4, whole.said
@@ -86,7 +86,7 @@ def test_four_processes_lose_one_and_end_with_the_loss_of_one_process(run: Run, 
     assert run.result["parameters_sha256"] == expected
 
 
-def test_a_run_that_is_done_is_not_done_again(run: Run, undisturbed: dict[str, Any]):
+def test_a_completed_run_is_not_repeated(run: Run, undisturbed: dict[str, Any]):
     assert run.train().codes == [0]
     again = run.train()
     assert again.codes == [0], again.said
@@ -94,7 +94,7 @@ def test_a_run_that_is_done_is_not_done_again(run: Run, undisturbed: dict[str, A
     assert run.result["parameters_sha256"] == undisturbed["parameters_sha256"]
 
 
-def test_fsdp_over_two_processes_resumes_to_the_bit(run: Run, undisturbed: dict[str, Any]):
+def test_fsdp_over_two_processes_resumes_bit_identically(run: Run, undisturbed: dict[str, Any]):
     run.options = {"backend": "fsdp", "micro_batch": 1}
     whole = run.train(processes=2)
     assert whole.codes == [0, 0], whole.said

@@ -37,9 +37,7 @@ class Slow:
         return self.offered[:1]
 
 
-def test_of_damaged_checkpoints_none_is_taken_and_the_next_older_one_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_damaged_checkpoints_are_skipped_for_the_next_older_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """They are of steps in a row: none may be left out on the way down."""
     from llm_fleet_training.checkpoints.checkpoints import Checkpoints
     from llm_fleet_training.training import finding
@@ -59,7 +57,7 @@ def test_of_damaged_checkpoints_none_is_taken_and_the_next_older_one_is(
     assert [line.split(" ")[0] for line in said] == ["step_00000005", "step_00000004"]
 
 
-def test_what_the_mirror_has_not_copied_yet_is_not_pruned(tmp_path: Path):
+def test_checkpoints_waiting_for_the_mirror_are_not_pruned(tmp_path: Path):
     from llm_fleet_training.checkpoints.checkpoints import Checkpoints
     from llm_fleet_training.training.saving import Saver
 

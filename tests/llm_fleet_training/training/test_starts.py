@@ -30,13 +30,13 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("changes", "code", "cause"), BAD)
-def test_bad_input_is_reported_with_its_remedy(run: Run, changes: dict[str, Any], code: str, cause: str):
+def test_invalid_input_is_reported_with_its_remedy(run: Run, changes: dict[str, Any], code: str, cause: str):
     ended = run.train(**changes)
     assert ended.codes == [3], ended.said
     assert re.search(rf"^{code}: .*{re.escape(cause)}.*\n  remedy: \w", ended.said, re.MULTILINE), ended.said
 
 
-def test_check_reports_everything_at_once_and_starts_nothing(run: Run):
+def test_check_reports_all_errors_and_starts_nothing(run: Run):
     write_tokens(run.folder / "tokens", count=10, vocabulary=256)
     arguments = [*run.arguments("check", tensor_parallel=3, micro_batch=3, model=run.folder), "--processes", "6"]
     ended = run.starter.start(arguments)
@@ -53,13 +53,13 @@ def test_check_reports_everything_at_once_and_starts_nothing(run: Run):
     assert not run.checkpoints.exists()
 
 
-def test_that_there_is_no_checkpoint_is_said(run: Run):
+def test_a_start_without_checkpoint_is_logged(run: Run):
     ended = run.starter.start(["checkpoints", "newest", "--run-folder", str(run.folder)])
     assert ended.codes == [3]
     assert "has no complete checkpoint" in ended.said
 
 
-def test_tokens_of_another_model_or_cut_off_are_refused(run: Run):
+def test_tokens_of_another_model_and_truncated_tokens_are_rejected(run: Run):
     write_tokens(run.folder / "tokens", vocabulary=300)
     assert "LFJ06" in run.train().said
     write_tokens(run.folder / "tokens")
@@ -71,14 +71,14 @@ def test_tokens_of_another_model_or_cut_off_are_refused(run: Run):
     assert "`tokenize` has not run" in run.train().said
 
 
-def test_compile_only_keeps_nothing_and_needs_no_tokens(run: Run):
+def test_compile_only_saves_nothing_and_needs_no_tokens(run: Run):
     (run.folder / "tokens/tokens.json").unlink()
     ended = run.train(compile_only=2)
     assert ended.codes == [0], ended.said
     assert {place.name for place in run.folder.iterdir()} == {"model", "tokens"}
 
 
-def test_recomputed_activations_come_to_the_same(run: Run):
+def test_recomputed_activations_have_the_same_result(run: Run):
     found: set[str] = set()
     for what in ("none", "selective", "full"):
         run.folder = run.folder.with_name(what)
@@ -89,7 +89,7 @@ def test_recomputed_activations_come_to_the_same(run: Run):
     assert len(found) == 1
 
 
-def test_a_board_is_written_and_a_torn_row_is_fixed(run: Run):
+def test_tensorboard_events_are_written_and_an_incomplete_row_is_removed(run: Run):
     (run.folder / "metrics.jsonl").write_text('{"step": 1, "restart": 4}\n{"step": 2, "rest')
     assert run.train().codes == [0]
     assert [row["step"] for row in run.rows] == [1, 1, 2, 3, 4, 5, 6]
@@ -99,7 +99,7 @@ def test_a_board_is_written_and_a_torn_row_is_fixed(run: Run):
     assert list((run.folder / "logs/tensorboard").glob("events.out.tfevents.*"))
 
 
-def test_torchrun_passes_a_signal_on_and_the_job_goes_on_when_requeued(run: Run, tmp_path: Path):
+def test_torchrun_forwards_a_signal_and_the_requeued_job_resumes(run: Run, tmp_path: Path):
     """As in a batch file: the agent gets SIGTERM, both processes stop at one step and write it."""
     command = [
         str(PYTHON), "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", str(free_port()),
@@ -128,7 +128,7 @@ def test_torchrun_passes_a_signal_on_and_the_job_goes_on_when_requeued(run: Run,
     assert f"resumes from step {steps - 1} " in ended.said
 
 
-def test_a_signal_is_obeyed_though_a_peer_is_lost(run: Run):
+def test_a_signal_ends_the_process_even_with_a_lost_peer(run: Run):
     """Process 1 is frozen, like a node that was lost: process 0 waits in a collective, where Python hears nothing."""
     begin = time.monotonic()
     endless: dict[str, Any] = {"steps": 100000, "checkpoint_every": 100000}
@@ -139,7 +139,7 @@ def test_a_signal_is_obeyed_though_a_peer_is_lost(run: Run):
     assert time.monotonic() - begin < 20
 
 
-def test_the_result_says_what_it_is_of(run: Run):
+def test_the_result_identifies_its_run(run: Run):
     assert run.train().codes == [0]
     record = json.loads((run.checkpoints / "step_00000006/checkpoint.json").read_text())
     assert record["fingerprint"] == run.result["fingerprint"]

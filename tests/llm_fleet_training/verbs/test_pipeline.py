@@ -65,7 +65,7 @@ def test_from_a_folder_of_weights_to_a_served_model(
     assert findings(Serving("tgi", "inf2.xlarge").requested, place) == []
 
 
-def test_converted_weights_are_trained_on_at_another_degree(begun: Run, tmp_path: Path):
+def test_converted_weights_can_be_trained_at_another_degree(begun: Run, tmp_path: Path):
     """The way back: with a learning rate that is lost in rounding the parameters stay what they were."""
     assert begun.train(processes=2, tensor_parallel=2).codes == [0, 0]
     digest = _convert(begun)
@@ -79,7 +79,7 @@ def test_converted_weights_are_trained_on_at_another_degree(begun: Run, tmp_path
     assert other.result["parameters_sha256"] == digest
 
 
-def test_shards_of_fsdp_are_put_together(begun: Run):
+def test_shards_of_fsdp_are_joined(begun: Run):
     ended = begun.train(processes=2, backend="fsdp")
     assert ended.codes == [0, 0], ended.said
     assert _convert(begun) == begun.result["parameters_sha256"]

@@ -46,7 +46,7 @@ def _refused(capsys: pytest.CaptureFixture[str], to: Path, *more: str, model: st
     return said
 
 
-def test_what_a_run_needs_is_fetched_at_one_commit_and_noted(hub: StandInHub, tmp_path: Path):
+def test_required_files_are_downloaded_at_one_commit_and_recorded(hub: StandInHub, tmp_path: Path):
     to = tmp_path / "weights"
     assert _download(to) == 0
     assert {path.name for path in to.iterdir()} == WANTED | {"download.json"}
@@ -61,7 +61,7 @@ def test_what_a_run_needs_is_fetched_at_one_commit_and_noted(hub: StandInHub, tm
     assert sorted(path.name for path in tmp_path.iterdir()) == [".weights.lock", "weights"]
 
 
-def test_a_second_run_asks_no_one(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_second_run_sends_no_request(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     to = tmp_path / "weights"
     assert _download(to, "--revision", "v1") == 0
     hub.requested.clear()
@@ -72,7 +72,7 @@ def test_a_second_run_asks_no_one(hub: StandInHub, tmp_path: Path, capsys: pytes
     assert f"LFJ12: {to} holds owner/tiny at {COMMIT}, not owner/tiny at v2" in capsys.readouterr().err
 
 
-def test_config_and_tokenizer_alone(hub: StandInHub, tmp_path: Path):
+def test_only_config_and_tokenizer(hub: StandInHub, tmp_path: Path):
     to = tmp_path / "weights"
     assert _download(to, "--without-weights") == 0
     assert {path.name for path in to.iterdir()} == {
@@ -84,9 +84,7 @@ def test_config_and_tokenizer_alone(hub: StandInHub, tmp_path: Path):
     assert (to / BIG).exists()
 
 
-def test_a_connection_that_breaks_goes_on_where_it_broke(
-    hub: StandInHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_lost_connection_is_resumed(hub: StandInHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 8192)  # 10 MB, of which the rest is lost
     hub.cut[BIG] = 40_000
     assert _download(tmp_path / "weights") == 0
@@ -94,7 +92,7 @@ def test_a_connection_that_breaks_goes_on_where_it_broke(
     assert spans == ["", "bytes=32768-"]
 
 
-def test_a_download_that_was_killed_keeps_its_whole_files_and_begins_half_ones_again(hub: StandInHub, tmp_path: Path):
+def test_a_killed_download_keeps_complete_files_and_restarts_incomplete_ones(hub: StandInHub, tmp_path: Path):
     to = tmp_path / "weights"
     hub.stall[BIG] = 40_000
     killed = subprocess.Popen(
@@ -118,7 +116,7 @@ def test_a_download_that_was_killed_keeps_its_whole_files_and_begins_half_ones_a
     assert {path.name for path in to.iterdir()} == WANTED | {"download.json"}
 
 
-def test_a_hub_that_is_lost_half_way_is_no_success(
+def test_a_hub_lost_during_the_download_is_a_failure(
     hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     # huggingface_hub answers with what is in the folder already when it cannot reach the Hub.
@@ -133,7 +131,7 @@ def test_a_hub_that_is_lost_half_way_is_no_success(
 
 
 @pytest.mark.parametrize("name", [BIG, "config.json"])
-def test_bytes_that_are_not_the_hubs_are_refused_and_fetched_again(
+def test_files_with_another_hash_are_rejected_and_downloaded_again(
     hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ):
     hub.other = {name}
@@ -150,7 +148,7 @@ def test_bytes_that_are_not_the_hubs_are_refused_and_fetched_again(
     assert [each for each, _ in hub.fetched()] == [name]
 
 
-def test_a_connection_that_is_lost_for_good_is_worth_another_try(
+def test_a_lost_connection_can_be_retried(
     hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     error: Any = import_module("httpx2").ConnectError
@@ -162,7 +160,7 @@ def test_a_connection_that_is_lost_for_good_is_worth_another_try(
     assert "LFJ33: " in _refused(capsys, tmp_path / "weights", code=1)
 
 
-def test_a_token_is_taken_out_of_what_others_say():
+def test_a_token_is_removed_from_messages_of_others():
     failures = HubFailures("owner/tiny", None, token=GOOD, endpoint="https://hub", kind="model")
     with pytest.raises(Failure) as reported:
         failures.refuse(OSError(f"cannot send Authorization: Bearer {GOOD}"))
@@ -170,7 +168,7 @@ def test_a_token_is_taken_out_of_what_others_say():
     assert reported.value.__suppress_context__
 
 
-def test_a_busy_hub_is_worth_another_try(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_busy_hub_can_be_retried(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     hub.busy = 1
     assert _refused(capsys, tmp_path / "weights", code=1).startswith(f"LFJ33: {hub.endpoint} is busy (HTTP 503)")
     assert _download(tmp_path / "weights") == 0
@@ -210,7 +208,7 @@ def test_gated_with_a_token_that_has_no_access(
         ("owner/tiny/more", "", "", "LFJ32: 'owner/tiny/more' is not an id of the Hub; write <owner>/<name>"),
     ],
 )
-def test_what_the_hub_refuses(
+def test_requests_that_the_hub_rejects(
     hub: StandInHub,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -226,7 +224,7 @@ def test_what_the_hub_refuses(
     assert not token or token not in said
 
 
-def test_no_hub_there(
+def test_an_unreachable_hub(
     hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
@@ -256,7 +254,7 @@ def test_the_token_of_a_file_and_of_the_secret(
     assert "LFJ30: `aws secretsmanager" in _refused(capsys, tmp_path / "c")
 
 
-def test_the_disk_is_looked_at_before(
+def test_disk_space_is_checked_before_the_download(
     hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     def full(_: object) -> SimpleNamespace:

@@ -46,7 +46,7 @@ def test_a_folder_is_copied_and_a_second_run_does_nothing(source: Path, tmp_path
     assert not {"pytorch_model.bin", "README.md"} & set(said["files"])
 
 
-def test_a_copy_that_was_broken_off_goes_on_with_what_is_not_there(
+def test_an_interrupted_copy_continues_with_the_missing_files(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     copied: list[str] = []
@@ -70,12 +70,12 @@ def test_a_copy_that_was_broken_off_goes_on_with_what_is_not_there(
     assert set(copied) & begun == {"config.json", "tokenizer.json"}
 
 
-def test_an_empty_folder_that_is_there_already_is_taken(source: Path, tmp_path: Path):
+def test_an_existing_empty_folder_is_used(source: Path, tmp_path: Path):
     (tmp_path / "weights").mkdir()
     assert main(["download", "--model", str(source), "--to", str(tmp_path / "weights")]) == 0
 
 
-def test_s3_is_read_object_by_object_and_goes_on(
+def test_s3_is_read_object_by_object_and_continues(
     source: Path,
     tmp_path: Path,
     programs: Programs,
@@ -107,7 +107,7 @@ def test_s3_is_read_object_by_object_and_goes_on(
         ("/nowhere/at/all", "LFJ32: /nowhere/at/all: No such file or directory"),
     ],
 )
-def test_nothing_there(
+def test_a_missing_source(
     tmp_path: Path, programs: Programs, capsys: pytest.CaptureFixture[str], model: str, beginning: str
 ):
     assert _refused(capsys, "--model", model, "--to", str(tmp_path / "weights")).startswith(beginning)
@@ -119,25 +119,25 @@ def test_without_the_aws_cli(tmp_path: Path, capsys: pytest.CaptureFixture[str],
     assert said.startswith("LFJ33: the AWS CLI cannot be started: aws: No such file or directory")
 
 
-def test_a_revision_is_of_the_hub(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_revision_applies_only_to_the_hub(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     said = _refused(capsys, "--model", str(source), "--revision", "v1", "--to", str(tmp_path / "weights"))
     assert said.startswith("LFJ01: --revision v1 applies only to the Hub")
 
 
-def test_files_of_someone_else_are_left_alone(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_foreign_files_are_not_changed(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     put(tmp_path / "weights", {"mine.txt": b"?"})
     said = _refused(capsys, "--model", str(source), "--to", str(tmp_path / "weights"))
     assert said.startswith(f"LFJ10: {tmp_path}/weights has files, but no download.json")
 
 
-def test_two_at_once(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_two_downloads_to_one_folder(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     other = WholeFolder(tmp_path / "weights", marker="download.json")
     with other.making():
         said = _refused(capsys, "--model", str(source), "--to", str(tmp_path / "weights"))
     assert said.startswith("LFJ10: another process writes")
 
 
-def test_a_cut_off_file_and_an_index_without_its_files(
+def test_a_truncated_file_and_an_index_without_its_files(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     first = source / "model-00001-of-00002.safetensors"
@@ -150,9 +150,7 @@ def test_a_cut_off_file_and_an_index_without_its_files(
     assert not (tmp_path / "weights").exists()
 
 
-def test_pickles_are_refused_unless_said_and_then_become_safetensors(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_pickles_are_converted_only_with_the_option(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     torch: Any = import_module("torch")
     for path in source.glob("*.safetensors*"):
         path.unlink()
@@ -171,7 +169,7 @@ def test_pickles_are_refused_unless_said_and_then_become_safetensors(
     assert all(torch.equal(found[name], held[name]) for name in held)
 
 
-def test_a_pickle_with_code_in_it_runs_nothing(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_code_in_a_pickle_is_not_run(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     torch: Any = import_module("torch")
     for path in source.glob("*.safetensors*"):
         path.unlink()
@@ -189,7 +187,7 @@ class _Code:
         return (os.mkdir, (self._path,))
 
 
-def test_what_is_taken_of_what_is_there():
+def test_selection_of_files():
     names = [
         "config.json",
         "consolidated.safetensors",
@@ -206,7 +204,7 @@ def test_what_is_taken_of_what_is_there():
         choose([Entry(path="config.json", size=1)], "there", weights=True, pickles=False)
 
 
-def test_an_exchange_that_was_killed_between_its_renames_is_taken_back(tmp_path: Path):
+def test_a_replacement_killed_between_its_renames_is_undone(tmp_path: Path):
     folder = WholeFolder(tmp_path / "made", marker="made.json")
     for number in (1, 2):
         with folder.making() as part:
@@ -218,7 +216,7 @@ def test_an_exchange_that_was_killed_between_its_renames_is_taken_back(tmp_path:
     assert folder.document() == {"number": 2}
 
 
-def test_nothing_heavy_is_imported_for_a_folder_that_is_there():
+def test_no_large_package_is_imported_for_a_complete_folder():
     code = (
         "import sys; from llm_fleet_training.__main__ import parser; parser('download'); "
         "assert not {'torch', 'transformers', 'huggingface_hub', 'safetensors', 'numpy'} & set(sys.modules)"
