@@ -1,4 +1,4 @@
-"""AWS within this process: botocore asks no one, and is reported what a test says, checked against its own models."""
+"""A fake AWS in this process: botocore gets the responses that a test sets, checked against its own models."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -42,7 +42,7 @@ class CannedAccount:
         self._refused = {name: why for name, why in self._refused.items() if name not in answers}
 
     def refuses(self, *operations: str, code: str = "AccessDeniedException", message: str = "") -> None:
-        """Set operations that are refused."""
+        """Set operations that fail with an error of AWS."""
         self._refused |= {name: (code, message or f"not authorized to perform: x:{name}") for name in operations}
 
     def answer(self, model: Any, requested: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -62,7 +62,7 @@ class CannedAccount:
 
 @cache
 def _session() -> boto3.Session:
-    """One for all tests: to read the models again takes longer than all the rest."""
+    """One session for all tests: reading the models again takes longer than everything else."""
     core = botocore.session.Session()
     requested: dict[str, Any] = {}
 

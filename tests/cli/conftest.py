@@ -6,5 +6,5 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _no_one_elses_session(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
-    """boto3 keeps the credentials that the first test of a process had."""
+    """Replace the default session: boto3 keeps the credentials of the first test of a process."""
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)

@@ -1,4 +1,4 @@
-"""What a refusal reports people to run names the region: the AWS CLI's own settings may name another."""
+"""AWS CLI commands in messages name the Region: the settings of the AWS CLI may have another one."""
 
 import ast
 import re

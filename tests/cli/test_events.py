@@ -23,7 +23,7 @@ def test_a_pair_of_events_is_merged_with_its_message() -> None:
     assert (other.times, other.failure) == (2, "no capacity")
 
 
-def test_other_nodes_other_messages_and_later_ones_are_others() -> None:
+def test_events_of_other_nodes_other_messages_and_later_events_are_separate() -> None:
     assert len(merged([cluster_event(0), cluster_event(1, about="i-2")])) == 2
     assert len(merged([cluster_event(0, failure="a"), cluster_event(1, failure="b")])) == 2
     assert len(merged([cluster_event(0), cluster_event(301)])) == 2
@@ -125,7 +125,7 @@ def test_failures_are_reported_down_to_the_nested_stack() -> None:
     assert "39 is LFN39" in (found[-1].remedy or "")
 
 
-def test_all_of_it_and_additional_back() -> None:
+def test_all_events_are_shown_and_since_includes_older_deployments() -> None:
     assert "pc/Fine" in [one.about for one in stack_events(clients_with_stack(), "pc", everything=True)]
     before = stack_events(clients_with_stack(), "pc", since=START)
     assert "pc/Old" in [one.about for one in before]

@@ -37,13 +37,13 @@ def test_spans_and_times_are_read(text: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2 fortnights", "-2h", "999999w"])
-def test_what_is_neither_is_reported(text: str) -> None:
+def test_a_text_that_is_neither_a_span_nor_a_time_is_reported(text: str) -> None:
     with pytest.raises(FleetError, match="LF1120"):
         since(text, now=NOW)
 
 
 @pytest.mark.parametrize("text", ["LFN39", "lfn39", "39"])
-def test_a_code_may_be_written_shortly(text: str) -> None:
+def test_a_failure_code_may_be_abbreviated(text: str) -> None:
     assert failure_code(text) == "LFN39"
 
 
@@ -52,7 +52,7 @@ def test_a_code_has_two_digits_or_more(text: str, code: str) -> None:
     assert failure_code(text) == code
 
 
-def test_what_is_no_code_is_reported() -> None:
+def test_an_unknown_failure_code_is_reported() -> None:
     with pytest.raises(FleetError, match="LF1124"):
         failure_code("LF39")
 
@@ -129,7 +129,7 @@ def test_steps_are_read_as_the_report_has_them(ends: tuple[Ended, Ended]) -> Non
     assert run.steps["mount_lustre"].remedy == in_step.report["remedy"]
 
 
-def test_a_refusal_before_any_step_is_read(ends: tuple[Ended, Ended]) -> None:
+def test_a_failure_before_the_first_step_is_read(ends: tuple[Ended, Ended]) -> None:
     _, refused = ends
     run = only(lines_of(refused))
     assert run.code == refused.report["code"]
@@ -138,12 +138,12 @@ def test_a_refusal_before_any_step_is_read(ends: tuple[Ended, Ended]) -> None:
     assert run.steps == {}
 
 
-def test_what_the_platform_writes_before_a_line_does_no_harm(ends: tuple[Ended, Ended]) -> None:
+def test_prefixes_of_the_platform_are_ignored(ends: tuple[Ended, Ended]) -> None:
     run = only(lines_of(ends[0], before="2026-11-22T03:00:01Z [lifecycle] "))
     assert (run.code, run.cause) == ("LFN31", "mount: server not found")
 
 
-def test_several_runs_in_one_stream_are_reported_apart(ends: tuple[Ended, Ended]) -> None:
+def test_several_runs_in_one_stream_are_separated(ends: tuple[Ended, Ended]) -> None:
     """A platform runs a failed script again silently; the last run counts."""
     runs = parse_runs(lines_of(ends[0], ends[0], ends[1]))
     assert [run.code for run in runs] == ["LFN31", "LFN31", ends[1].report["code"]]
@@ -157,7 +157,7 @@ def test_a_run_that_was_cut_off_has_no_code(ends: tuple[Ended, Ended]) -> None:
     assert [one.state for one in run.steps.values()] == ["running"]
 
 
-def test_a_python_that_is_not_there_is_read_without_a_clock() -> None:
+def test_a_missing_python_is_read_from_lines_without_a_time() -> None:
     text = (ROOT / "lifecycle_scripts" / "enter.sh").read_text(encoding="utf-8")
     assert r"printf 'LFN01  %s\n  remedy: %s\n'" in text
     run = only([LogLine(START, "s", "LFN01  no Python 3.9 to 3.13"), LogLine(START, "s", "  remedy: use an AMI")])

@@ -100,7 +100,7 @@ def test_import_prints_the_file_alone(capsys: Capture) -> None:
     assert "fixed: " not in reported.out
 
 
-def test_import_never_writes_over_a_file_unless_forced(capsys: Capture, tmp_path: Path) -> None:
+def test_import_overwrites_a_file_only_with_force(capsys: Capture, tmp_path: Path) -> None:
     out = tmp_path / "fleet.yaml"
     out.write_text("mine")
     command = ["import", LAUNCH_POST, "--az", "usw2-az4", "-o", str(out)]
@@ -178,7 +178,7 @@ def test_wrong_command_line(argv: list[str], capsys: Capture) -> None:
         (("schema", "-z"), "unrecognized arguments: -z"),
     ],
 )
-def test_a_misspelled_word_of_the_command_line_is_corrected(
+def test_a_misspelled_word_of_the_command_line_gets_a_suggestion(
     words: tuple[str, ...], reported: str, capsys: Capture
 ) -> None:
     assert main(words) == 2
@@ -200,7 +200,7 @@ def test_help_imports_no_slow_modules() -> None:
     assert (ran.returncode, ran.stderr) == (0, "[]\n")
 
 
-def test_as_a_process_and_without_the_cdk_or_boto() -> None:
+def test_validate_as_a_process_imports_neither_the_cdk_nor_boto3() -> None:
     """`validate` imports neither the CDK nor boto3, which are slow."""
     code = (
         "import sys; from llm_fleet.cli.main import main; code = main(sys.argv[1:]);"
@@ -223,7 +223,7 @@ def test_as_a_process_and_without_the_cdk_or_boto() -> None:
     assert "Traceback" not in ran.stderr
 
 
-def test_a_closed_pipe_is_no_failure() -> None:
+def test_a_closed_pipe_is_not_an_error() -> None:
     command = f"{sys.executable} -m llm_fleet.cli.main schema | head -1; echo ${{PIPESTATUS[0]}}"
     ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
     assert ran.stdout.splitlines() == ["{", "0"]
@@ -244,7 +244,7 @@ def test_a_full_disk_is_reported_in_one_line() -> None:
     assert ran.stderr == "llm-fleet: cannot write the output: no space left on device\n"
 
 
-def test_refusals_have_no_control_characters_and_no_empty_path(
+def test_errors_have_no_control_characters_and_no_empty_path(
     capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -275,7 +275,7 @@ _FLEET = str(Path(__file__).parents[2] / "examples" / "hyperpod-full.yaml")
         (("plan", _FLEET, "--no-synth", "--deployed", "--json"), "--no-synth"),
     ],
 )
-def test_the_exit_code_is_that_of_wrong_usage(
+def test_wrong_options_have_the_exit_code_of_usage_errors(
     words: tuple[str, ...], reported: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = main(words)
@@ -291,7 +291,7 @@ def test_an_error_is_shown_in_a_narrow_terminal(tmp_path: Path):
     assert "missing.yaml" in ran.out
 
 
-def test_ctrl_c_ends_it_without_a_traceback(tmp_path: Path):
+def test_ctrl_c_ends_the_command_without_a_traceback(tmp_path: Path):
     ran = run_in_terminal(
         "validate",
         "fleet.yaml",
@@ -317,7 +317,7 @@ def _sleeping_load(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_completion_knows_every_command(shell: str):
+def test_completion_has_every_command(shell: str):
     ran = run("completion", shell)
     assert ran.code == 0
     for verb in ("validate", "schema", "jobs", "mirror", "completion"):

@@ -47,7 +47,7 @@ def test_an_update_that_passes(capsys: Capture, old: str, tmp_path: Path) -> Non
     assert reported.err == ""
 
 
-def test_a_new_cluster_must_be_meant(capsys: Capture, old: str, tmp_path: Path) -> None:
+def test_a_new_cluster_must_be_allowed(capsys: Capture, old: str, tmp_path: Path) -> None:
     new = written(tmp_path / "new.json", edited(base(), put("HeadNode/InstanceType", "m5.4xlarge")))
     assert main(["parallelcluster", "update-plan", "--deployed", old, "--planned", new, "--cluster", "train"]) == 1
     reported = capsys.readouterr()
@@ -61,7 +61,7 @@ def test_a_new_cluster_must_be_meant(capsys: Capture, old: str, tmp_path: Path) 
     assert "would be a new cluster, and train-" in reported.out
 
 
-def test_a_stopped_fleet_is_believed(capsys: Capture, old: str, tmp_path: Path) -> None:
+def test_a_stopped_fleet_allows_changes_that_require_it(capsys: Capture, old: str, tmp_path: Path) -> None:
     resource = f"{_TRN1}/ComputeResources/trn1"
     new = written(tmp_path / "new.json", edited(base(), put(f"{resource}/InstanceType", "trn1n.32xlarge")))
     assert main(["parallelcluster", "update-plan", "--deployed", old, "--planned", new]) == 1
@@ -133,7 +133,7 @@ def test_the_deployed_template_is_written(cloudformation: Any, capsys: Capture, 
     assert capsys.readouterr().out == out.read_text()
 
 
-def test_a_stack_that_is_not_there_yet(cloudformation: Any, capsys: Capture, tmp_path: Path) -> None:
+def test_a_stack_that_does_not_exist_yet(cloudformation: Any, capsys: Capture, tmp_path: Path) -> None:
     assert main(["parallelcluster", "deployed-configuration", "--stack", _STACK]) == 1
     assert "[LF680]" in capsys.readouterr().err
     out = tmp_path / "deployed.json"

@@ -30,14 +30,14 @@ def in_file(name: str, *words: str) -> argparse.Namespace:
     return arguments("-f", str(EXAMPLES / f"{name}.yaml"), *words)
 
 
-def test_the_only_one_need_not_be_named():
+def test_the_only_cluster_need_not_be_named():
     place = place_of(in_file("hyperpod-trn1"))
     assert (place.kind, place.region) == (Kind.HYPERPOD, "us-west-2")
     assert place.stack is not None
     assert place.stack.endswith(f"-{place.key}")
 
 
-def test_a_service_is_one_too():
+def test_a_service_is_a_place():
     place = place_of(in_file("inference-inf2"))
     assert place.kind is Kind.SERVICE
     assert place.stack == place.name
@@ -47,12 +47,12 @@ def test_the_region_of_the_command_line_wins():
     assert place_of(in_file("hyperpod-trn1", "--region", "eu-west-1")).region == "eu-west-1"
 
 
-def test_of_several_one_must_be_named():
+def test_one_of_several_clusters_must_be_named():
     assert code_of(lambda: place_of(in_file("hyperpod-full"))) is CommandCode.PLACE_NEEDED
     assert place_of(in_file("hyperpod-full", "full-train")).key == "train"
 
 
-def test_a_misspelt_name_is_reported_with_the_near_one():
+def test_a_misspelled_name_is_reported_with_the_nearest_one():
     assert code_of(lambda: place_of(in_file("hyperpod-full", "trian")), match="train") is CommandCode.PLACE_UNKNOWN
 
 
@@ -68,7 +68,9 @@ def test_without_a_file_a_name_in_aws_is_enough(tmp_path: Path, monkeypatch: pyt
     assert code_of(lambda: place_of(arguments())) is CommandCode.FILE_OR_NAME
 
 
-def test_an_invalid_file_is_reported_with_a_note_how_to_do_without(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_invalid_file_is_reported_with_a_note_that_it_is_optional(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     (tmp_path / "fleet.yaml").write_text("fleet: x\nregion: nowhere\n")
     refused(lambda: place_of(arguments("-f", str(tmp_path / "fleet.yaml"))), match="nowhere")
     assert (
@@ -80,7 +82,7 @@ def test_an_invalid_file_is_reported_with_a_note_how_to_do_without(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("option", "word"), [(False, "the cluster as NAME"), (True, "the cluster with -c NAME")])
-def test_the_remedy_names_the_word_of_its_command(
+def test_the_remedy_names_the_option_of_the_command(
     option: bool, word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)

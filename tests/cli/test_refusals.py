@@ -1,4 +1,4 @@
-"""What AWS refuses is reported in the user's words, with a code and a remedy."""
+"""Errors of AWS calls are reported with a code and a remedy."""
 
 import pytest
 from botocore import exceptions
@@ -35,7 +35,7 @@ def refused(code: str, message: str = "it said so") -> ClientError:
         (ModuleNotFoundError("No module named 'boto3'", name="boto3"), CommandCode.NO_BOTO3),
     ],
 )
-def test_each_has_its_code_and_a_remedy(error: Exception, code: CommandCode):
+def test_each_error_of_aws_has_its_code_and_a_remedy(error: Exception, code: CommandCode):
     problem = refusal(error)
     assert problem is not None
     assert problem.code is code
@@ -53,13 +53,13 @@ def test_a_denied_call_is_named():
     assert "ListClusterNodes" in str(caught.value)
 
 
-def test_an_error_of_ours_is_no_refusal():
+def test_other_exceptions_are_not_reported_as_errors_of_aws():
     assert refusal(KeyError("x")) is None
     with pytest.raises(KeyError), aws_errors_reported("cluster x"):
         raise KeyError("x")
 
 
-def test_every_code_that_is_of_aws_ends_with_another_exit_code_than_a_problem():
+def test_codes_of_failed_aws_calls_have_their_own_exit_code():
     assert {code for code in CommandCode if not code.is_of_aws} == {
         CommandCode.GONE,
         CommandCode.PLACE_UNKNOWN,

@@ -1,4 +1,4 @@
-"""Features of standard output, and Ctrl-C, which always ends a command."""
+"""Properties of standard output, and Ctrl-C, which always ends a command."""
 
 import signal
 import sys
@@ -64,14 +64,14 @@ def test_a_ctrl_c_that_python_drops_is_raised_again():
     assert time.monotonic() - began < 20
 
 
-def test_it_does_not_come_after_the_end():
+def test_a_dropped_ctrl_c_is_not_raised_after_the_command():
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with ctrl_c_is_never_lost():
         _Thrown(KeyboardInterrupt())
     time.sleep(0.2)
 
 
-def test_other_mistakes_are_reported_as_ever(monkeypatch: pytest.MonkeyPatch):
+def test_other_unraisable_exceptions_are_reported_by_python(monkeypatch: pytest.MonkeyPatch):
     reported: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda thrown: reported.append(thrown.exc_value))  # pyright: ignore
     before = sys.unraisablehook

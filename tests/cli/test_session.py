@@ -72,7 +72,7 @@ def described(*nodes: dict[str, Any]) -> tuple[tuple[str, dict[str, Any]], ...]:
         ([node("login", 3, "Pending"), node("controller", 1), node("trn1", 2)], "controller-i-00000000000000001"),
     ],
 )
-def test_a_login_node_is_taken_else_the_controller(
+def test_a_login_node_is_used_else_the_controller(
     monkeypatch: pytest.MonkeyPatch, nodes: list[dict[str, Any]], wanted: str
 ):
     cluster = fleet("hyperpod-closed-network").clusters["train"]
@@ -88,13 +88,13 @@ def test_a_cluster_whose_controller_does_not_run_is_reported(monkeypatch: pytest
     assert code is Code.JOBS_TARGET
 
 
-def test_what_aws_refuses_is_reported(monkeypatch: pytest.MonkeyPatch):
+def test_an_error_of_aws_is_reported(monkeypatch: pytest.MonkeyPatch):
     cluster = fleet("hyperpod-closed-network").clusters["train"]
     with answers(monkeypatch, "sagemaker", ("describe_cluster", "ResourceNotFound")):
         assert code_of(lambda: find_target(cluster, "us-west-2"), match="ResourceNotFound") is CommandCode.GONE
 
 
-def test_of_two_head_nodes_the_new_clusters_is_taken(monkeypatch: pytest.MonkeyPatch):
+def test_of_two_head_nodes_that_of_the_new_cluster_is_used(monkeypatch: pytest.MonkeyPatch):
     instances = [{"InstanceId": f"i-{day}", "LaunchTime": datetime(2026, 11, day, tzinfo=UTC)} for day in (19, 20, 18)]
     shown = {"Reservations": [{"Instances": [one]} for one in instances]}
     cluster = fleet("parallelcluster-trn1").clusters["trn1"]

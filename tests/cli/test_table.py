@@ -28,7 +28,7 @@ def screen(width: int | None, *, color: bool = False) -> Screen:
     return Screen(width=width, color=color, live=False)
 
 
-def test_in_a_pipe_a_row_is_a_line_without_columns_of_nothing():
+def test_in_a_pipe_each_row_is_a_line_and_empty_columns_are_left_out():
     assert TABLE.text(screen(None)).splitlines() == [
         "NODE     STATE    COUNT  MESSAGE",
         "trn1-1   Running      9  all is well here, as far as known",
@@ -43,7 +43,7 @@ def test_a_narrower_terminal_wraps_the_text():
     ]
 
 
-def test_forty_columns_get_blocks_that_lose_nothing():
+def test_forty_columns_show_blocks_with_all_values():
     text = TABLE.text(screen(40))
     assert text.splitlines() == [
         "trn1-1",
@@ -58,14 +58,14 @@ def test_forty_columns_get_blocks_that_lose_nothing():
     assert all(cell_len(line) <= 40 for line in text.splitlines())
 
 
-def test_words_longer_than_the_terminal_are_broken_and_wide_letters_counted():
+def test_words_longer_than_the_terminal_are_broken_and_wide_characters_counted():
     table = Table(columns=COLUMNS[:2], rows=[{"node": "n" * 50, "state": "机器" * 20}])
     lines = table.text(screen(40)).splitlines()
     assert all(cell_len(line) <= 40 for line in lines[1:])
     assert "".join(line.strip() for line in lines[1:]).replace("state: ", "").replace("state:", "") == "机器" * 20
 
 
-def test_tones_are_colors_only_where_there_are_colors():
+def test_tones_are_shown_only_with_colors():
     assert "\x1b[32mRunning\x1b[0m" in TABLE.text(screen(None, color=True))
     assert "\x1b" not in TABLE.text(screen(None))
 
@@ -75,5 +75,5 @@ def test_control_characters_are_removed():
     assert reported == "NODE\na[2Jb cd\n"
 
 
-def test_no_row_is_no_table():
+def test_a_table_without_rows_is_empty():
     assert Table(columns=COLUMNS, rows=[]).text(screen(80)) == ""

@@ -60,7 +60,7 @@ def test_without_the_file_the_new_image_is_unknown() -> None:
         parallelcluster_upgrade(SimpleNamespace(), place, image=None, fleet=None)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 
 
-def test_hosts_of_a_service_are_counted_by_the_image_that_they_run() -> None:
+def test_hosts_of_a_service_are_counted_by_image() -> None:
     place, fleet = in_example("inference-inf2")
     instances = [{"attributes": [{"name": "ecs.ami-id", "value": f"ami-{n}"}]} for n in (1, 1, 2)]
     ecs = SimpleNamespace(
@@ -73,7 +73,7 @@ def test_hosts_of_a_service_are_counted_by_the_image_that_they_run() -> None:
 
 
 @pytest.mark.parametrize("reported", [[], [{"status": "INACTIVE"}]])
-def test_a_service_that_is_gone_has_no_update(reported: list[dict[str, str]]) -> None:
+def test_a_missing_service_is_reported(reported: list[dict[str, str]]) -> None:
     place, fleet = in_example("inference-inf2")
     ecs = SimpleNamespace(
         list_container_instances=lambda cluster: {"containerInstanceArns": []},  # pyright: ignore

@@ -1,4 +1,4 @@
-"""Secrets of each form, in texts in which they leak."""
+"""Secrets of each form, in texts that can contain them."""
 
 import base64
 import random
@@ -35,7 +35,7 @@ BARE = {
     "a key of munge, in base64": base64.b64encode(_DICE.randbytes(128)).decode(),
     "hash of a password": "$6$" + _signs(8) + "$" + _signs(60),
 }
-"""Known by themselves, wherever they are."""
+"""Found by their form, anywhere in a text."""
 
 _NAMED = [_signs(11) for _ in range(14)]
 _MORE = [_signs(11) for _ in range(18)]
@@ -81,7 +81,7 @@ IN_CONTEXT = {
     "wandb": (f"wandb login {_MORE[16]}", _MORE[16]),
     "Discord's hook": (f"https://discord.com/api/webhooks/123456789012345678/{_MORE[17]}", _MORE[17]),
 }
-"""Known by the name next to them: the text, and what must be gone of it."""
+"""Found by the name next to them: the text, and the part that must be removed."""
 
 HARMLESS = (
     "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf",

@@ -1,4 +1,4 @@
-"""Secrets in a bundle: removed texts and left out files."""
+"""Secrets are removed from the files of a bundle."""
 
 import json
 from pathlib import Path
@@ -12,12 +12,12 @@ from tests.cli.bundle.secrets_of_each_form import BARE, HARMLESS, IN_CONTEXT, PE
 
 @pytest.mark.parametrize("name", BARE)
 @pytest.mark.parametrize("around", ["{}", "said {} to it", '{{"x": "{}"}}', "a={}", "https://x.org/?q={}&b=1", "({})"])
-def test_a_secret_is_known_wherever_it_is(name: str, around: str) -> None:
+def test_a_secret_is_found_anywhere_in_a_text(name: str, around: str) -> None:
     assert BARE[name] not in redacted(around.format(BARE[name]))
 
 
 @pytest.mark.parametrize("name", IN_CONTEXT)
-def test_a_secret_is_known_by_its_name(name: str) -> None:
+def test_a_secret_is_found_by_its_name(name: str) -> None:
     text, secret = IN_CONTEXT[name]
     assert secret in text
     assert secret not in redacted(text)
@@ -38,7 +38,7 @@ def test_the_end_or_middle_of_a_private_key_is_removed() -> None:
     assert redacted(f"{last}\n12:00:00  {lines[-1]}") == f"12:00:00  {GONE}\n12:00:00  {GONE}"
 
 
-def test_a_secret_is_known_by_the_name_next_to_it_in_data() -> None:
+def test_a_secret_is_found_by_the_name_next_to_it_in_data() -> None:
     reported = [{"Name": "DB_PASSWORD", "Value": "x1"}, {"ParameterKey": "HfToken", "ParameterValue": "x2"}]
     assert Redactor().data(reported) == [
         {"Name": "DB_PASSWORD", "Value": GONE},
@@ -48,7 +48,7 @@ def test_a_secret_is_known_by_the_name_next_to_it_in_data() -> None:
     assert Redactor().data(kept) == kept
 
 
-def test_all_together_and_twice() -> None:
+def test_all_secrets_together_are_removed_and_a_second_run_changes_nothing() -> None:
     logged = "\n".join(f"2026-11-22T03:00:00Z  {line}" for line in everything().splitlines())
     assert leaked(redacted(logged)) == []
     assert len(leaked(everything())) == len(BARE) + len(IN_CONTEXT) + 1
@@ -62,7 +62,7 @@ def test_texts_without_secrets_are_kept(text: str) -> None:
     assert redacted(text) == text
 
 
-def test_data_is_searched_by_key_to_its_depths() -> None:
+def test_nested_data_is_searched_by_key() -> None:
     reported = {"env": [{"name": "a", "DB_PASSWORD": "x1"}], "credentials": {"id": 7, "list": ["x2"]}, "n": 5}
     assert Redactor().data(reported) == {
         "env": [{"name": "a", "DB_PASSWORD": GONE}],
@@ -73,14 +73,14 @@ def test_data_is_searched_by_key_to_its_depths() -> None:
     assert Redactor().data(kept) == kept
 
 
-def test_accounts_stay_or_are_masked_each_with_a_name_of_its_own() -> None:
+def test_account_ids_are_kept_or_masked_with_one_replacement_each() -> None:
     text = "arn:aws:iam::111122223333:role/a 444455556666 111122223333 1234567890123"
     assert redacted(text) == text
     masked = Redactor(mask_accounts=True).text(text)
     assert masked == "arn:aws:iam::<account-1>:role/a <account-2> <account-1> 1234567890123"
 
 
-def test_a_long_log_takes_no_time() -> None:
+def test_a_long_log_is_redacted_quickly() -> None:
     redacted("a.b-c_" * 30_000)
     redacted("password " * 10_000)
     redacted("=" * 30_000 + "x" * 30_000)

@@ -1,4 +1,4 @@
-"""An account in the emulation, and `llm-fleet check` required of it in this process."""
+"""An account in the AWS emulator, and `llm-fleet check` run for it in this process."""
 
 import json
 from collections.abc import Callable, Generator

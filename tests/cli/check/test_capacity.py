@@ -1,4 +1,4 @@
-"""Bought capacity: the plan or reservation that a group names, as AWS reports it."""
+"""Checks of purchased capacity: the training plan or capacity reservation of a group, as AWS returns it."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -53,24 +53,24 @@ def _reported(check: Check, aws: LocalAws, plan: dict[str, Any]) -> dict[str, An
     return check(_WITH_PLAN, "--json", "--only", "capacity").rows["training plan my-plan for train/trn1"]
 
 
-def test_a_plan_that_is_not_there_is_reported(check: Check):
+def test_a_missing_training_plan_is_reported(check: Check):
     checked = check(_WITH_PLAN, "--json", "--only", "capacity")
     assert "is unknown to AWS" in checked.only("training plan my-plan for train/trn1")["message"]
 
 
-def test_a_plan_with_all_that_the_group_takes_is_good(check: Check, aws: LocalAws):
+def test_a_training_plan_with_enough_instances_is_good(check: Check, aws: LocalAws):
     row = _reported(check, aws, _plan())
     assert row["verdict"] == "good"
     assert row["detail"].startswith("Active, in usw2-az4, 4 of 4 free, ends ")
 
 
-def test_a_plan_in_another_az_is_reported(check: Check, aws: LocalAws):
+def test_a_training_plan_in_another_az_is_reported(check: Check, aws: LocalAws):
     (problem,) = _reported(check, aws, _plan("usw2-az1"))["problems"]
     reported(14, problem["message"], "the training plan my-plan has its instances in usw2-az1, but train/trn1 is in")
     assert problem["remedy"].startswith("write `az: usw2-az1`")
 
 
-def test_a_plan_that_ends_and_has_no_spare_is_reported_twice(check: Check, aws: LocalAws):
+def test_a_training_plan_that_ends_and_has_too_few_instances_has_two_problems(check: Check, aws: LocalAws):
     row = _reported(check, aws, _plan(EndTime=_now(hours=2), AvailableInstanceCount=3))
     ends, spare = row["problems"]
     assert "ends at" in ends["message"]

@@ -93,7 +93,7 @@ def test_efa_rules_are_fixed_by_the_remedy(check: Check, network: Network, aws: 
     assert repaired["detail"] == "allows all traffic from and to itself"
 
 
-def test_a_file_system_is_compared_with_what_the_file_says(check: Check, network: Network):
+def test_a_file_system_is_compared_with_the_fleet_file(check: Check, network: Network):
     checked = check(network.fleet, "--json", "--only", "storage")
     problem = checked.only(f"file system {network.fsx}")
     assert problem["where"] == "storage.fsx.existing.mount_name"
@@ -103,7 +103,7 @@ def test_a_file_system_is_compared_with_what_the_file_says(check: Check, network
     assert any("allow TCP 1018-1023 from" in message for message in messages)
 
 
-def test_rules_that_exist_are_reported_unless_the_fleets_own_stacks_made_them(
+def test_existing_rules_are_reported_unless_the_fleets_stacks_created_them(
     check: Check, network: Network, aws: LocalAws
 ) -> None:
     ec2, cloudformation = aws.client("ec2"), aws.client("cloudformation")
@@ -119,7 +119,7 @@ def test_rules_that_exist_are_reported_unless_the_fleets_own_stacks_made_them(
         StackName="mine-storage", TemplateBody=json.dumps({"Resources": {"Rule": rule}}), OnFailure="DO_NOTHING"
     )
     cloudformation.get_waiter("stack_create_complete").wait(StackName="mine-storage", WaiterConfig={"Delay": 1})
-    assert row()["verdict"] == "good", "deployed by this very fleet"
+    assert row()["verdict"] == "good", "deployed by this fleet"
     cloudformation.delete_stack(StackName="mine-storage")
     cloudformation.get_waiter("stack_delete_complete").wait(StackName="mine-storage", WaiterConfig={"Delay": 1})
     pairs = [(network.server, network.group), (network.group, network.server)]
@@ -138,7 +138,7 @@ def test_rules_that_exist_are_reported_unless_the_fleets_own_stacks_made_them(
     assert left_out.rows[f"ports of {network.fsx}"]["verdict"] == "good"
 
 
-def test_what_is_not_there_is_reported(check: Check, network: Network):
+def test_missing_resources_are_reported(check: Check, network: Network):
     text = network.fleet
     for thing in (network.vpc, network.subnet, network.group, network.fsx):
         text = text.replace(thing, f"{thing.split('-')[0]}-0123456789abcdef9")
@@ -157,7 +157,7 @@ storage:
 """
 
 
-def test_buckets_must_be_there_near_and_new_ones_free(check: Check, aws: LocalAws):
+def test_existing_buckets_must_be_in_the_region_and_names_of_new_ones_free(check: Check, aws: LocalAws):
     elsewhere: dict[str, Any] = {"LocationConstraint": "eu-west-1"}
     aws.client("s3", "eu-west-1").create_bucket(Bucket="far-away", CreateBucketConfiguration=elsewhere)
     aws.client("s3", "eu-west-1").create_bucket(Bucket="taken-already", CreateBucketConfiguration=elsewhere)
@@ -171,8 +171,8 @@ def test_buckets_must_be_there_near_and_new_ones_free(check: Check, aws: LocalAw
     assert checked.rows["name of the new bucket nobody-has-this"]["verdict"] == "good"
 
 
-def test_an_image_of_someone_else_is_reported(check: Check):
-    image = "ami-03cf127a"  # Of an account of AWS, and in every emulated region.
+def test_an_image_of_another_account_is_reported(check: Check):
+    image = "ami-03cf127a"  # It is of an account of AWS, and exists in every Region of the emulator.
     text = TRN1.replace("count: 4", f"count: 4, image: {image}")
     messages = [
         one["message"]
@@ -193,7 +193,7 @@ services:
 """
 
 
-def test_a_model_must_be_in_its_folder(check: Check, aws: LocalAws):
+def test_a_model_must_be_in_its_prefix(check: Check, aws: LocalAws):
     s3 = aws.client("s3")
     s3.create_bucket(Bucket="my-models", CreateBucketConfiguration={"LocationConstraint": "us-west-2"})
     s3.put_object(Bucket="my-models", Key="tanuki-8b-2/config.json", Body=b"{}")

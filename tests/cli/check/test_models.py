@@ -64,19 +64,19 @@ def test_the_hub_is_queried_with_the_token(hub: str):
     assert _Hub.requested[1] == ("HEAD", "/meta/llama/resolve/v%201/config.json", f"Bearer {_TOKEN}")
 
 
-def test_a_redirect_is_not_followed_so_that_the_token_goes_nowhere_else(hub: str):
+def test_a_redirect_is_not_followed_so_that_no_other_host_gets_the_token(hub: str):
     assert hub_status("moved/llama", revision=None, token=_TOKEN, hub=hub) == 307
     assert len(_Hub.requested) == 1
 
 
-def test_a_hub_that_does_not_answer_is_reported_without_the_token():
+def test_a_hub_that_does_not_respond_is_reported_without_the_token():
     with pytest.raises(AwsRefusal) as refused:
         hub_status("meta/llama", revision=None, token=_TOKEN, hub="http://127.0.0.1:1")
     assert "does not respond" in str(refused.value)
     assert _TOKEN not in str(refused.value)
 
 
-def test_the_token_is_read_only_for_the_hub_and_never_shown(
+def test_the_token_is_read_only_with_the_option_hub_and_never_printed(
     check: Check, aws: LocalAws, hub: str, monkeypatch: pytest.MonkeyPatch
 ):
     def of_test(model_id: str, *, revision: str | None, token: str | None) -> int:
@@ -105,7 +105,7 @@ _DATABASE = """
 
 
 class _Described(Account):
-    """Returns DescribeCluster's response with releases that the emulation does not have."""
+    """Returns DescribeCluster's response with releases that the AWS emulator does not have."""
 
     def __init__(self, release: str | None) -> None:
         super().__init__(AwsClients(region="us-west-2"))
@@ -124,14 +124,14 @@ def _requested(folder: Path, release: str | None, text: str = TRN1) -> Answer:
     return ask_running_images(cluster, "train", features_of(cluster), _Described(release))
 
 
-def test_an_image_that_is_older_than_a_feature_is_reported_with_the_way_to_a_newer_one(tmp_path: Path):
+def test_an_image_too_old_for_a_feature_is_reported_with_the_update_command(tmp_path: Path):
     (problem,) = _requested(tmp_path, "2026-01-10").problems
     reported(6, problem.message, "(SlurmConfig) requires a release of 2026-01-25 or later")
     assert "aws sagemaker update-cluster-software --cluster-name train --region us-west-2`" in problem.remedy
     assert "llm-fleet upgrade train" in problem.remedy
 
 
-def test_a_database_outside_of_the_cluster_asks_for_a_newer_image(tmp_path: Path):
+def test_a_database_outside_the_cluster_requires_a_newer_image(tmp_path: Path):
     (problem,) = _requested(tmp_path, "20260701", TRN1.rstrip() + _DATABASE).problems
     assert "an accounting database outside of the cluster requires a release of 2026-08-31 or later" in problem.message
 
@@ -145,6 +145,6 @@ def test_a_database_outside_of_the_cluster_asks_for_a_newer_image(tmp_path: Path
         (None, "AWS does not return its release"),
     ],
 )
-def test_what_is_new_or_reports_no_date_is_good(tmp_path: Path, release: str | None, detail: str):
+def test_an_image_that_is_new_or_has_no_date_is_good(tmp_path: Path, release: str | None, detail: str):
     answer = _requested(tmp_path, release)
     assert (answer.detail, list(answer.problems)) == (detail, [])

@@ -1,4 +1,4 @@
-"""`check` as a whole: results, refusals, and terminal output."""
+"""`check` as a whole: results, failed calls, and terminal output."""
 
 import json
 import socket
@@ -18,7 +18,7 @@ from tests.terminal import run, run_in_terminal
 from tools.synth_environment import ROOT
 
 
-def test_an_account_that_has_all_is_fine(check: Check):
+def test_an_account_with_everything_has_no_problem(check: Check):
     checked = check(TRN1)
     assert checked.code == 0, checked.out
     assert "quota ml.trn1.32xlarge for cluster usage" in checked.out
@@ -29,7 +29,7 @@ def test_an_account_that_has_all_is_fine(check: Check):
     assert len(rows) == 1  # Without a terminal, each row is one line for grep.
 
 
-def test_a_quota_that_is_too_small_is_reported_with_the_command_that_asks_for_more(check: Check, aws: LocalAws):
+def test_a_quota_that_is_too_small_is_reported_with_the_command_for_an_increase(check: Check, aws: LocalAws):
     text = TRN1.replace("count: 4", "count: 6")
     checked = check(text, "--json", "--only", "quotas")
     assert checked.code == 1
@@ -51,7 +51,7 @@ def test_a_quota_that_is_too_small_is_reported_with_the_command_that_asks_for_mo
     assert again["remedy"] == "an increase to 6 is already requested: wait until AWS grants it"
 
 
-def test_what_others_use_counts_too(check: Check, aws: LocalAws):
+def test_usage_by_others_counts(check: Check, aws: LocalAws):
     address = aws.client("ec2").allocate_address(Domain="vpc")["AllocationId"]
     try:
         aws.give_account(quotas={"ec2": {"EC2-VPC Elastic IPs": 1}})
@@ -76,7 +76,7 @@ def test_no_capacity_in_the_az_is_reported_before_a_rollback(check: Check):
 def test_a_service_without_endpoints_in_the_az_is_found_before_the_network_is_rolled_back(
     check: Check, aws: LocalAws, monkeypatch: pytest.MonkeyPatch, unreported: str
 ):
-    """By the ids that EC2 reports, or by the names, where its answer has no ids."""
+    """AZs are compared by their ids, or by their names if the response of EC2 has no ids."""
     ask = Account.ask
 
     def requested(self: Account, service: str, operation: str, **named: Any) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def test_every_example_is_checked_and_each_remedy_names_a_command_of_the_cli(che
     assert {row["verdict"] for row in checked.rows.values()} <= {"good", "problem"}
 
 
-def test_usage_in_a_metric_counts_too(check: Check, aws: LocalAws):
+def test_usage_from_a_metric_counts(check: Check, aws: LocalAws):
     """SageMaker has a usage metric for quotas of jobs, notebooks and endpoints."""
     name = "ml.g5.xlarge for notebook instance usage"
     fleet = "fleet: lab\nregion: us-west-2\nnetwork: {az: usw2-az1}\nnotebooks: {lab: {instance: ml.g5.xlarge}}\n"
@@ -163,7 +163,7 @@ def test_usage_in_a_metric_counts_too(check: Check, aws: LocalAws):
     assert "requires 1, and 2 are already in use" in problem["message"]
 
 
-def test_a_denied_call_is_reported_and_the_rest_goes_on(check: Check, aws: LocalAws):
+def test_a_denied_call_is_reported_and_the_other_checks_continue(check: Check, aws: LocalAws):
     with refusing(aws, "UnauthorizedOperation", service="ec2", operation="DescribeInstanceTypeOfferings"):
         checked = check(TRN1)
         as_data = check(TRN1, "--json")
@@ -183,7 +183,7 @@ def test_a_problem_determines_the_exit_code_before_a_refused_call(check: Check, 
     assert checked.rows["quota VPCs per Region"]["action"] == "servicequotas:ListServiceQuotas"
 
 
-def test_what_others_use_need_not_be_known_where_the_quota_is_too_small_anyway(check: Check, aws: LocalAws):
+def test_usage_by_others_is_not_needed_if_the_quota_is_too_small_without_it(check: Check, aws: LocalAws):
     with refusing(aws, "AccessDeniedException", service="sagemaker", operation="ListClusters"):
         rows = check(TRN1.replace("count: 4", "count: 9"), "--json", "--only", "quotas").rows
     assert rows["quota ml.trn1.32xlarge for cluster usage"]["verdict"] == "problem"
@@ -200,14 +200,14 @@ def test_expired_credentials_are_reported_once(check: Check, aws: LocalAws):
     assert "aws sso login" in checked.err
 
 
-def test_credentials_that_expire_in_the_middle_are_reported_once(check: Check, aws: LocalAws):
+def test_credentials_that_expire_during_the_checks_are_reported_once(check: Check, aws: LocalAws):
     with refusing(aws, "ExpiredTokenException", service="servicequotas"):
         checked = check(TRN1)
     assert checked.code == 3
     assert checked.err.count("the AWS credentials have expired") == 1
 
 
-def test_a_throttled_service_is_reported_once_for_all_its_lines(check: Check, aws: LocalAws):
+def test_a_throttled_service_is_reported_once_for_all_its_rows(check: Check, aws: LocalAws):
     with refusing(aws, "TooManyRequestsException", service="servicequotas", operation="ListServiceQuotas"):
         checked = check(TRN1)
     assert checked.code == 3
@@ -216,7 +216,7 @@ def test_a_throttled_service_is_reported_once_for_all_its_lines(check: Check, aw
 
 
 def test_each_call_is_made_once(check: Check, aws: LocalAws):
-    """Nine quotas of three services: three refusals are enough for all of them."""
+    """Nine quotas of three services take three denied calls."""
     aws.refuse_calls("AccessDeniedException", service="servicequotas", operation="ListServiceQuotas", times=3)
     checked = check(TRN1, "--json", "--only", "quotas")
     assert [row["verdict"] for row in checked.rows.values()] == ["not checked"] * 9
@@ -248,7 +248,7 @@ def silence() -> Generator[str]:
             connection.close()
 
 
-def test_forty_columns_show_blocks_that_fit(aws: LocalAws, fleet: str):
+def test_a_terminal_of_forty_columns_shows_blocks_that_fit(aws: LocalAws, fleet: str):
     ran = run_in_terminal("check", fleet, "--only", "offerings", environment=aws.environment, columns=40)
     assert ran.code == 0
     assert max(map(len, ran.lines)) <= 40
@@ -256,7 +256,7 @@ def test_forty_columns_show_blocks_that_fit(aws: LocalAws, fleet: str):
     assert "  result: good" in ran.lines
 
 
-def test_no_credentials_are_reported_once_into_a_pipe(aws: LocalAws, fleet: str):
+def test_missing_credentials_are_reported_once_in_a_pipe(aws: LocalAws, fleet: str):
     environment = {key: value for key, value in aws.environment.items() if "KEY" not in key and "TOKEN" not in key}
     ran = run("check", fleet, "--json", environment=environment)
     assert ran.code == 3
@@ -265,7 +265,7 @@ def test_no_credentials_are_reported_once_into_a_pipe(aws: LocalAws, fleet: str)
     assert "\x1b" not in ran.out + ran.err
 
 
-def test_ctrl_c_in_the_middle_ends_at_once_and_quietly(aws: LocalAws, fleet: str, silence: str):
+def test_ctrl_c_ends_the_checks_immediately_and_silently(aws: LocalAws, fleet: str, silence: str):
     ran = run_in_terminal(
         "check",
         fleet,

@@ -63,7 +63,7 @@ class SessionPrograms:
 
     @classmethod
     def make(cls, folder: Path, *plan: str, without: Sequence[str] = ()) -> "SessionPrograms":
-        """Lay the programs into `folder/bin`; `plan` is what each session in turn says, the last for all more."""
+        """Write the programs to `folder/bin`. `plan`: the output of each session in turn; the last one is repeated."""
         programs = {"aws": _AWS, "session-manager-plugin": _PLUGIN, "sudo": _SUDO, "sinfo": _SLURM, "squeue": _SLURM}
         (folder / "bin").mkdir(parents=True)
         for name, text in programs.items():
@@ -75,7 +75,7 @@ class SessionPrograms:
         return made
 
     def says(self, *plan: str) -> None:
-        """Let each session in turn say this; begin to count again."""
+        """Set the output of each session in turn, and clear the record of calls."""
         (self.folder / "plan.json").write_text(json.dumps(plan))
         (self.folder / "calls").unlink(missing_ok=True)
 

@@ -70,7 +70,7 @@ def test_a_node_is_found_by_each_of_its_names(requested: str | None, label: str)
         ("zzz", NodesCode.NODE_UNKNOWN, "name one of controller-1"),
     ],
 )
-def test_what_is_no_node_or_several_is_reported(requested: str, code: NodesCode, words: str):
+def test_an_unknown_or_ambiguous_node_is_reported(requested: str, code: NodesCode, words: str):
     error = refused(lambda: wanted_node(CLUSTER, requested))
     assert error.problems[0].code is code
     assert words in str(error)
@@ -87,14 +87,14 @@ def unreached(nodes: Listing, requested: str | None, place: Place = PLACE) -> tu
     return error.problems[0].code, str(error)
 
 
-def test_a_node_that_does_not_run_is_reported_with_what_aws_says():
+def test_a_node_that_does_not_run_is_reported_with_the_message_of_aws():
     broken = node(status="Failure", message="lifecycle scripts did not run successfully")
     code, text = unreached(listing(broken), "trn1-1")
     assert code is NodesCode.NODE_NOT_RUNNING
     assert "trn1-1 is Failure: lifecycle scripts did not run successfully" in text
 
 
-def test_a_cluster_where_nothing_runs_yet_is_reported():
+def test_a_cluster_without_a_running_node_is_reported():
     pending = node("controller", role=NodeRole.CONTROLLER, status="Pending")
     code, text = unreached(listing(pending), None)
     assert code is NodesCode.NODE_NOT_RUNNING
@@ -135,7 +135,7 @@ def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SessionPrograms
     return made
 
 
-def test_the_words_of_each_kind_of_session():
+def test_the_command_of_each_kind_of_session():
     one = node()
     begin = ["aws", "ssm", "start-session", "--region", "us-west-2", "--target", str(one.target)]
     assert begin == WORDS
@@ -153,17 +153,17 @@ def test_the_words_of_each_kind_of_session():
 
 
 @pytest.mark.parametrize("text", ["80", "80:", "0:80", "80:65536", "a:b", "1:2:3"])
-def test_ports_that_are_none_are_reported(text: str):
+def test_invalid_ports_are_reported(text: str):
     assert code_of(lambda: Ports.read(text)) is NodesCode.PORTS
 
 
-def test_words_are_quoted_as_each_shell_reads_them():
+def test_words_are_quoted_for_each_shell():
     words = shell_words(node(), "us-west-2", user="ada")
     assert Platform.LINUX.command_line(words).endswith("""'{"command":["sudo --login --user=ada"]}'""")
     assert Platform.WINDOWS.command_line(words).endswith(r'''"{\"command\":[\"sudo --login --user=ada\"]}"''')
 
 
-def test_a_session_ends_as_it_ends(sessions: SessionPrograms):
+def test_the_exit_code_is_that_of_the_session(sessions: SessionPrograms):
     sessions.says("seven")
     assert open_session(WORDS, "trn1-1") == 7
     assert sessions.calls == [WORDS[1:]]
@@ -180,14 +180,14 @@ def test_a_throttled_session_is_retried_with_a_message(sessions: SessionPrograms
     assert "a shell" in shown.out
 
 
-def test_throttling_for_good_is_reported(sessions: SessionPrograms):
+def test_permanent_throttling_is_reported(sessions: SessionPrograms):
     sessions.says(THROTTLED)
     reported = "AWS throttled the session 5 times"
     assert code_of(lambda: open_session(WORDS, "trn1-1", sleep=lambda _: None), match=reported) is NodesCode.THROTTLED
     assert len(sessions.calls) == 5
 
 
-def test_what_aws_refuses_is_reported_once(sessions: SessionPrograms):
+def test_an_error_of_aws_is_reported_once(sessions: SessionPrograms):
     sessions.says(GONE)
     unreached = "Session Manager cannot connect to trn1-1"
     assert code_of(lambda: open_session(WORDS, "trn1-1"), match=unreached) is NodesCode.NOT_REACHED
@@ -208,7 +208,7 @@ def test_a_command_returns_its_lines_and_its_exit_code(sessions: SessionPrograms
     assert "--user=ada" in (sessions.folder / "sudo").read_text()
 
 
-def test_a_command_that_has_not_begun_is_tried_again(sessions: SessionPrograms, capfd: pytest.CaptureFixture[str]):
+def test_a_command_that_has_not_started_is_retried(sessions: SessionPrograms, capfd: pytest.CaptureFixture[str]):
     sessions.says("EOF", THROTTLED, "a shell")
     lines: list[str] = []
     assert run_command(session(), "echo one", lines.append) == 0
@@ -216,21 +216,21 @@ def test_a_command_that_has_not_begun_is_tried_again(sessions: SessionPrograms, 
     assert "the session did not start: Cannot perform start session: EOF" in capfd.readouterr().err
 
 
-def test_a_command_that_has_begun_is_not(sessions: SessionPrograms):
+def test_a_command_that_has_started_is_not_retried(sessions: SessionPrograms):
     sessions.says("cut")
     command = "echo one; echo two; sleep 1; echo three"
     assert code_of(lambda: run_command(session(), command, print)) is NodesCode.CUT_OFF
     assert len(sessions.calls) == 1
 
 
-def test_a_session_has_a_deadline(sessions: SessionPrograms):
+def test_a_session_has_a_timeout(sessions: SessionPrograms):
     begun = time.monotonic()
     assert code_of(lambda: run_command(session(deadline=1.5), "sleep 30", print)) is NodesCode.CUT_OFF
     # Programs of the session end, too: otherwise they would keep the pipe open for 30 s.
     assert time.monotonic() - begun < 20
 
 
-def test_each_program_that_is_missing_is_reported_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch):
+def test_each_missing_program_is_reported_with_its_install_command(monkeypatch: pytest.MonkeyPatch):
     def has_none(_: str) -> None:
         return None
 
@@ -260,7 +260,7 @@ def as_ssh_reads(config: str, host: str, folder: Path) -> dict[str, str]:
     return {key: value for key, _, value in (line.partition(" ") for line in shown.splitlines())}
 
 
-def test_each_node_that_runs_has_an_entry_by_each_of_its_names():
+def test_each_running_node_has_an_entry_with_all_its_names():
     hosts = [line for line in text().splitlines() if line.startswith("Host ")]
     assert hosts == [
         f"Host post-ml-controller post-ml-controller-1 post-ml-{NODES[0].name}",
@@ -269,7 +269,7 @@ def test_each_node_that_runs_has_an_entry_by_each_of_its_names():
     ]
 
 
-def test_ssh_reads_it(tmp_path: Path):
+def test_ssh_reads_the_configuration(tmp_path: Path):
     read = as_ssh_reads(text(profile="night 100%"), "post-ml-trn1-1", tmp_path)
     assert read["user"] == "ada"
     assert read["stricthostkeychecking"] == "accept-new"
@@ -281,7 +281,7 @@ def test_ssh_reads_it(tmp_path: Path):
     )
 
 
-def test_on_windows_powershell_starts_it_by_its_whole_name():
+def test_on_windows_the_full_path_of_powershell_is_used():
     (line,) = [line for line in text(Platform.WINDOWS).splitlines() if "ProxyCommand" in line][:1]
     assert line == (
         r"  ProxyCommand C:\Windows\System32\WindowsPowerShell\v1.0\powershell.exe "
@@ -291,13 +291,13 @@ def test_on_windows_powershell_starts_it_by_its_whole_name():
     assert "--profile 'at night'" in text(Platform.WINDOWS, profile="at night")
 
 
-def test_no_host_key_is_left_unchecked():
+def test_every_host_key_is_checked():
     for platform in Platform:
         assert "accept-new" in text(platform)
         assert "/dev/null" not in text(platform)
 
 
-def test_the_file_is_its_owners_only_and_the_persons_own_stays_untouched(tmp_path: Path):
+def test_only_the_user_can_read_the_file_and_their_own_configuration_is_unchanged(tmp_path: Path):
     path, included = write_ssh_file("one\n", name="ml", home=tmp_path)
     assert (path, included) == (tmp_path / ".ssh/llm-fleet/ml.conf", False)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

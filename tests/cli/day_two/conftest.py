@@ -1,4 +1,4 @@
-"""Commands for deployed clusters, run in this process against an AWS in this process."""
+"""Commands for deployed clusters, run in this process against a fake AWS in it."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Output of commands without permissions, node, resources or Slurm."""
+"""Output of commands without permissions, nodes, resources or Slurm."""
 
 import json
 import os
@@ -20,7 +20,7 @@ WELL = ("    0.18  OnInitComplete: fleet demo, cluster ml", "    5.32  OnInitCom
 
 
 @pytest.mark.parametrize("denied", ["ListClusterNodes", "DescribeLogStreams", "FilterLogEvents"])
-def test_logs_reports_the_rest(say: Say, hyperpod: CannedAccount, denied: str) -> None:
+def test_logs_reports_what_is_not_denied(say: Say, hyperpod: CannedAccount, denied: str) -> None:
     lines = [line(number, text) for number, text in enumerate(WELL)]
     hyperpod.says(FilterLogEvents={"events": lines}, GetLogEvents=stream(*WELL))
     before = say("logs", "ml-cluster")
@@ -34,13 +34,13 @@ def test_logs_reports_the_rest(say: Say, hyperpod: CannedAccount, denied: str) -
         assert [(run["code"], run["lives"]) for run in reported["runs"]] == [("OK", True)]
 
 
-def test_a_start_that_failed_outweighs_a_denied_call(say: Say, hyperpod: CannedAccount) -> None:
+def test_the_exit_code_of_a_failed_start_has_precedence_over_a_denied_call(say: Say, hyperpod: CannedAccount) -> None:
     hyperpod.refuses("ListClusterNodes")
     code, out, err = say("logs", "ml-cluster")
     assert (code, "LFN31" in out, "ListClusterNodes" in err) == (1, True, True)
 
 
-def test_a_cluster_that_may_not_be_described_has_its_newest_log(say: Say, hyperpod: CannedAccount) -> None:
+def test_without_describe_cluster_the_newest_log_is_read(say: Say, hyperpod: CannedAccount) -> None:
     hyperpod.refuses("DescribeCluster")
     code, _, err = say("logs", "ml-cluster")
     assert (code, "LF1004" in err) == (3, True)
@@ -51,7 +51,7 @@ def test_a_cluster_that_may_not_be_described_has_its_newest_log(say: Say, hyperp
 
 
 @pytest.mark.parametrize("denied", ["ListClusterEvents", "ListClusterOperations"])
-def test_events_reports_the_rest(say: Say, hyperpod: CannedAccount, denied: str) -> None:
+def test_events_reports_what_is_not_denied(say: Say, hyperpod: CannedAccount, denied: str) -> None:
     hyperpod.refuses(denied)
     code, out, err = say("events", "ml-cluster")
     assert (code, denied in err, "InService" in out) == (3, True, True)
@@ -66,7 +66,7 @@ def test_a_cluster_without_continuous_provisioning_has_no_events(say: Say, hyper
     assert "HyperPod stores events only for clusters with continuous provisioning" in err
 
 
-def test_nodes_without_a_logical_id_are_reported_as_well(say: Say, hyperpod: CannedAccount) -> None:
+def test_nodes_without_a_logical_id_are_reported(say: Say, hyperpod: CannedAccount) -> None:
     group = {"InstanceGroupName": "controller", "CurrentCount": 1, "TargetCount": 1}
     described = hyperpod.clients_answer("DescribeCluster") | {"InstanceGroups": [group]}
     described.pop("NodeProvisioningMode")
@@ -76,7 +76,7 @@ def test_nodes_without_a_logical_id_are_reported_as_well(say: Say, hyperpod: Can
     assert "IncludeNodeLogicalIds" not in dict(hyperpod.requested)["ListClusterNodes"]
 
 
-def test_upgrade_that_may_not_describe_says_so(say: Say, hyperpod: CannedAccount) -> None:
+def test_upgrade_without_describe_cluster_reports_the_denied_call(say: Say, hyperpod: CannedAccount) -> None:
     hyperpod.refuses("DescribeCluster")
     code, out, err = say("upgrade", "ml-cluster", "--no-session")
     assert (code, out, "DescribeCluster" in err) == (3, "", True)
@@ -93,14 +93,14 @@ def test_upgrade_without_the_file_reports_that_slurm_was_not_queried(say: Say, h
 
 
 @pytest.mark.parametrize("words", [("logs",), ("events",), ("upgrade", "--no-session"), ("bundle", "--no-session")])
-def test_a_closed_pipe_ends_it_silently(
+def test_a_closed_pipe_ends_the_command_silently(
     hyperpod: CannedAccount,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
     tmp_path: Path,
     words: Any,
 ) -> None:
-    """As `| head -1` after its line."""
+    """As with `| head -1`, after the first line."""
     monkeypatch.chdir(tmp_path)
     read, write = os.pipe()
     os.close(read)
@@ -136,13 +136,13 @@ ID = "i-00000000000000000"
 
 
 @pytest.mark.parametrize("requested", ["controller-1", "controller", ID])
-def test_the_lines_of_a_node_by_any_name(say: Say, hyperpod: CannedAccount, requested: str) -> None:
+def test_logs_accepts_any_name_of_a_node(say: Say, hyperpod: CannedAccount, requested: str) -> None:
     code, out, err = say("logs", "ml-cluster", "--kind", "hyperpod", "--node", requested)
     assert (code, "LFN31" in out) == (1, True), err
 
 
 @pytest.mark.parametrize("requested", ["controller-1", ID])
-def test_the_events_of_a_node_by_any_name(say: Say, hyperpod: CannedAccount, requested: str) -> None:
+def test_events_accepts_any_name_of_a_node(say: Say, hyperpod: CannedAccount, requested: str) -> None:
     code, _, err = say("events", "ml-cluster", "--kind", "hyperpod", "--node", requested)
     assert code == 0, err
     assert [request.get("NodeId") for name, request in hyperpod.requested if name == "ListClusterEvents"] == [ID]
@@ -155,13 +155,13 @@ def test_a_deleted_node_is_found_by_its_id(say: Say, hyperpod: CannedAccount) ->
 
 
 @pytest.mark.parametrize("verb", ["logs", "events"])
-def test_a_name_that_no_node_has_is_reported_with_those_that_are(say: Say, hyperpod: CannedAccount, verb: str) -> None:
+def test_an_unknown_node_is_reported_with_the_known_ones(say: Say, hyperpod: CannedAccount, verb: str) -> None:
     code, _, err = say(verb, "ml-cluster", "--kind", "hyperpod", "--node", "controller-9")
     assert (code, "LF1101" in err or "LF1102" in err, "controller-1" in err) == (1, True, True), err
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_a_bundle_of_nothing_is_not_written(say: Say, hyperpod: CannedAccount, options: tuple[str, ...]) -> None:
+def test_an_empty_bundle_is_not_written(say: Say, hyperpod: CannedAccount, options: tuple[str, ...]) -> None:
     hyperpod.refuses("DescribeCluster", "ListClusterNodes", code="ResourceNotFound", message="does not exist")
     hyperpod.says(DescribeLogGroups={"logGroups": []})
     code, _, err = say("bundle", "nosuch", "--kind", "hyperpod", "--no-session", *options)
@@ -180,7 +180,7 @@ JOB = "7 RUNNING compute ada 4 12:00 train"
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SessionPrograms:
-    """The launch post's cluster with a running controller, through these programs."""
+    """Fake programs for sessions with the running controller of the launch post's cluster."""
     group = {"InstanceGroupName": "controller-group", "CurrentCount": 1, "TargetCount": 1}
     node = hyperpod_answers(0)["ListClusterNodes"]({"MaxResults": 1})["ClusterNodeSummaries"][0]
     answers = hyperpod_account()
@@ -234,15 +234,13 @@ def test_upgrade_reports_why_slurm_could_not_be_queried(
     )
 
 
-def test_upgrade_reports_what_slurm_says_when_it_is_down(
-    programs: SessionPrograms, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_upgrade_reports_the_error_of_slurm(programs: SessionPrograms, capsys: pytest.CaptureFixture[str]) -> None:
     (programs.folder / "slurm-fails").touch()
     code = main(["upgrade", *FILE])
     assert (code, "Unable to contact slurm controller" in capsys.readouterr().out) == (3, True)
 
 
-def test_bundle_has_what_slurm_says(programs: SessionPrograms, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bundle_has_the_output_of_slurm(programs: SessionPrograms, capsys: pytest.CaptureFixture[str]) -> None:
     programs.slurm_says(["ip-10-1-0-1 idle", "Reason=password=oh-no-1234"], [JOB])
     code = main(["bundle", *FILE, "-o", "out.tar.gz"])
     assert code == 0, capsys.readouterr()
@@ -255,7 +253,7 @@ def test_bundle_has_what_slurm_says(programs: SessionPrograms, capsys: pytest.Ca
     assert "oh-no-1234" not in said
 
 
-def test_bundle_goes_without_slurm_where_the_session_fails(
+def test_bundle_is_written_without_slurm_if_the_session_fails(
     programs: SessionPrograms, capsys: pytest.CaptureFixture[str]
 ) -> None:
     programs.says("An error occurred (AccessDeniedException) when calling StartSession")

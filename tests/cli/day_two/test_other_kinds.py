@@ -137,7 +137,7 @@ def test_denied_logs_and_upgrade_of_a_service(say: Say, service: CannedAccount) 
         assert (code, "LF1004" in err) == (3, True)
 
 
-def test_no_events_of_parallelcluster_names_the_option_that_shows_all(say: Say, parallel: CannedAccount) -> None:
+def test_without_failures_of_parallelcluster_the_option_all_is_named(say: Say, parallel: CannedAccount) -> None:
     parallel.says(DescribeStackEvents={"StackEvents": []})
     code, out, _ = say("events", *PARALLEL)
     assert (code, out) == (0, "no failures; --all shows all events\n")
@@ -156,7 +156,7 @@ FAILED_EVENT = {
 }
 
 
-def test_lines_are_waited_for_where_there_is_no_log_group_yet(say: Say, hyperpod: CannedAccount, ctrl_c: Any) -> None:
+def test_follow_waits_for_a_log_group_that_does_not_exist_yet(say: Say, hyperpod: CannedAccount, ctrl_c: Any) -> None:
     hyperpod.refuses("FilterLogEvents", code=GONE)
 
     def later(pause: int) -> None:
@@ -170,7 +170,9 @@ def test_lines_are_waited_for_where_there_is_no_log_group_yet(say: Say, hyperpod
     assert err.count("the log does not exist yet: waiting") == 1
 
 
-def test_a_log_group_that_is_deleted_meanwhile_is_reported(say: Say, hyperpod: CannedAccount, ctrl_c: Any) -> None:
+def test_a_log_group_that_is_deleted_while_it_is_followed_is_reported(
+    say: Say, hyperpod: CannedAccount, ctrl_c: Any
+) -> None:
     def deleted(_: int) -> None:
         hyperpod.refuses("FilterLogEvents", code=GONE)
 
@@ -185,7 +187,7 @@ def test_follow_does_not_wait_for_an_unknown_cluster(say: Say, hyperpod: CannedA
     assert (code, "LF1008" in err) == (1, True)
 
 
-def test_another_log_is_waited_for_too(say: Say, hyperpod: CannedAccount, ctrl_c: Any) -> None:
+def test_follow_waits_for_another_log(say: Say, hyperpod: CannedAccount, ctrl_c: Any) -> None:
     ctrl_c(1)
     hyperpod.refuses("FilterLogEvents", code=GONE)
     code, _, err = say("logs", "ml-cluster", "--health", "--follow")
@@ -193,7 +195,7 @@ def test_another_log_is_waited_for_too(say: Say, hyperpod: CannedAccount, ctrl_c
     assert hyperpod.requested[-1][1]["logStreamNamePrefix"] == "SagemakerHealthMonitoringAgent/"
 
 
-def test_a_parallelcluster_is_waited_for_as_soon_as_it_has_a_node(
+def test_follow_waits_for_the_log_of_a_parallelcluster_with_a_node(
     say: Say, ctrl_c: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     head = {"InstanceId": "i-0a", "State": {"Name": "running"}, "LaunchTime": operation()["CreationTime"]}
@@ -242,7 +244,7 @@ def test_operations_are_reported_with_their_target(say: Say, hyperpod: CannedAcc
     assert [name for name, _ in hyperpod.requested].count("DescribeClusterOperation") == 2
 
 
-def test_a_deep_health_check_is_an_operation_and_an_old_boto3_knows_none(hyperpod: CannedAccount) -> None:
+def test_a_deep_health_check_is_an_operation_and_an_old_boto3_has_none(hyperpod: CannedAccount) -> None:
     from llm_fleet.cli.clients import AwsClients
 
     checks = [{"InstanceGroupName": "trn1", "InstanceIds": ["i-0a1b2c3d"], "DeepHealthChecks": ["InstanceStress"]}]

@@ -1,4 +1,4 @@
-"""Files that are imported, and what resulted from them."""
+"""Imports of files, and their results."""
 
 import json
 from pathlib import Path

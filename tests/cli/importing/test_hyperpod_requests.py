@@ -1,4 +1,4 @@
-"""Requests become fleet files that load, with all that was fixed, chosen or left out said."""
+"""Requests become valid fleet files, with notes about fixed, chosen and left out values."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def fleet_of(tmp_path: Path, request: Any, **options: Any) -> Fleet:
         (DATA / "parallelcluster-talk.yaml", "parallelcluster-talk.fleet.yaml", {"region": "us-east-1"}),
     ],
 )
-def test_published_files_are_golden(file: Path, made: str, options: dict[str, Any]) -> None:
+def test_published_files_give_the_golden_fleet_files(file: Path, made: str, options: dict[str, Any]) -> None:
     result = import_request(file, **options)
     notes = "".join(f"{note}\n" for note in result.notes)
     for kept, text in ((DATA / made, result.text), (DATA / f"{file.stem}.notes", notes)):
@@ -60,13 +60,13 @@ def test_launch_post_keeps_names_counts_and_threads() -> None:
 
 
 @pytest.mark.parametrize("form", [alone, in_object])
-def test_list_object_and_whole_request_are_one(tmp_path: Path, form: Any) -> None:
+def test_a_list_an_object_and_a_whole_request_give_the_same_file(tmp_path: Path, form: Any) -> None:
     groups = [CONTROLLER, WORKERS]
     whole = fleet_of(tmp_path, {"ClusterName": "my-request", "InstanceGroups": groups})
     assert fleet_of(tmp_path, form(groups)) == whole
 
 
-def test_whole_request_is_carried_over(tmp_path: Path) -> None:
+def test_a_whole_request_is_converted(tmp_path: Path) -> None:
     mounts = [{"FsxLustreConfig": {**FSX, "MountPath": "/data"}}, {"FsxOpenZfsConfig": {"DnsName": FSX["DnsName"]}}]
     rolling = {
         "RollingUpdatePolicy": {
@@ -149,7 +149,7 @@ def test_whole_request_is_carried_over(tmp_path: Path) -> None:
     assert group.root_volume_key == "arn:aws:kms:us-west-2:111122223333:key/1234abcd"
 
 
-def test_own_scripts_stay_where_they_are_and_run_when_they_did(tmp_path: Path) -> None:
+def test_the_users_scripts_keep_their_bucket_and_their_hook(tmp_path: Path) -> None:
     config = {"SourceS3Uri": "s3://sagemaker-mine/scripts/v1/", "OnCreate": "setup.sh"}
     result = imported(tmp_path, [{**CONTROLLER, "LifeCycleConfig": config}, WORKERS], **IN_OREGON)
     cluster = parse_fleet(result.text).hyperpod_clusters["my-request"]
@@ -160,19 +160,19 @@ def test_own_scripts_stay_where_they_are_and_run_when_they_did(tmp_path: Path) -
     assert any("keeps OnCreate" in note.text for note in result.notes)
 
 
-def test_scripts_that_nodes_could_not_read_are_said_to_be_left_out(tmp_path: Path) -> None:
+def test_scripts_that_nodes_cannot_read_are_reported_as_left_out(tmp_path: Path) -> None:
     config = {"SourceS3Uri": "s3://mine/scripts/", "OnCreate": "setup.sh"}
     result = imported(tmp_path, [{**CONTROLLER, "LifeCycleConfig": config}], **IN_OREGON)
     assert any(note.kind == "left out" and "s3://mine/scripts/" in note.text for note in result.notes)
 
 
-def test_strategy_means_no_continuous_provisioning(tmp_path: Path) -> None:
+def test_a_slurm_config_strategy_excludes_continuous_provisioning(tmp_path: Path) -> None:
     request = {"InstanceGroups": [CONTROLLER], "Orchestrator": {"Slurm": {"SlurmConfigStrategy": "Managed"}}}
     cluster = fleet_of(tmp_path, request).hyperpod_clusters["my-request"]
     assert (cluster.node_provisioning_mode, cluster.slurm_config_strategy) == (None, "Managed")
 
 
-def test_one_group_alone_is_a_request(tmp_path: Path) -> None:
+def test_a_single_group_is_a_request(tmp_path: Path) -> None:
     assert list(fleet_of(tmp_path, CONTROLLER).hyperpod_clusters["my-request"].by_name) == ["controller"]
 
 
@@ -188,13 +188,13 @@ def test_one_group_alone_is_a_request(tmp_path: Path) -> None:
         ('{"version": "1.0.0", "worker_groups": [{"instance_group_name": "w"}]}', "provisioning_parameters.json"),
     ],
 )
-def test_what_is_no_request_is_recognized(tmp_path: Path, text: str, said: str) -> None:
+def test_other_files_are_recognized(tmp_path: Path, text: str, said: str) -> None:
     (problem,) = failure(tmp_path, text, **IN_OREGON).problems
     assert problem.code.value == "LF151"
     assert said in problem.message
 
 
-def test_the_cluster_is_named_as_requested_else_as_written_else_after_a_short_file(tmp_path: Path) -> None:
+def test_the_name_is_from_the_option_else_the_request_else_a_short_file_name(tmp_path: Path) -> None:
     def names(stem: str, request: Any, name: str | None = None) -> list[str]:
         path = tmp_path / f"{stem}.json"
         path.write_text(json.dumps(request))
@@ -237,7 +237,7 @@ def test_numbers_as_text_are_fixed(tmp_path: Path) -> None:
     assert "fixed: InstanceGroups[0].InstanceCount is converted to the number 1" in map(str, result.notes)
 
 
-def test_names_of_other_spellings_are_fixed(tmp_path: Path) -> None:
+def test_spellings_of_keys_are_fixed(tmp_path: Path) -> None:
     groups = [{"instance_group_name": "controller", "instanceType": "ml.m5.xlarge", "INSTANCECOUNT": 1}]
     assert (
         fleet_of(tmp_path, {"instance-groups": groups}).hyperpod_clusters["my-request"].by_name["controller"].count == 1
@@ -253,7 +253,7 @@ def test_names_of_other_spellings_are_fixed(tmp_path: Path) -> None:
         (["login", "a", "workers"], ["ml.m5.large", "ml.m5.large", "ml.c5.large"], "a"),
     ],
 )
-def test_controller_is_found_by_names_and_types(
+def test_the_controller_is_found_by_names_and_types(
     tmp_path: Path, names: list[str], types: list[str], controller: str
 ) -> None:
     groups = [
@@ -269,14 +269,14 @@ def test_controller_is_found_by_names_and_types(
 
 
 @pytest.mark.parametrize("names", [["a", "b"], ["controller-1", "head"]])
-def test_ambiguous_roles_are_refused(tmp_path: Path, names: list[str]) -> None:
+def test_ambiguous_roles_are_rejected(tmp_path: Path, names: list[str]) -> None:
     groups = [{"InstanceGroupName": name, "InstanceType": "ml.m5.large", "InstanceCount": 1} for name in names]
     (problem,) = failure(tmp_path, groups, **IN_OREGON).problems
     assert problem.code.value == "LF153"
     assert '"NodeType": "Controller"' in problem.remedy
 
 
-def test_region_comes_from_where_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_region_is_from_the_first_known_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = "arn:aws:sagemaker:eu-west-1:111122223333:training-plan/p"
     with_plan = [CONTROLLER, {**WORKERS, "TrainingPlanArn": plan}]
     assert fleet_of(tmp_path, with_plan, region=None).region == "eu-west-1"
@@ -288,7 +288,7 @@ def test_region_comes_from_where_it_can(tmp_path: Path, monkeypatch: pytest.Monk
     assert fleet_of(tmp_path, [CONTROLLER], region=None).region == "eu-north-1"
 
 
-def test_existing_network_requires_options(tmp_path: Path) -> None:
+def test_an_existing_network_requires_options(tmp_path: Path) -> None:
     (problem,) = failure(tmp_path, {"InstanceGroups": [CONTROLLER], "VpcConfig": VPC}, **IN_OREGON).problems
     assert problem.where == "VpcConfig"
     assert "--vpc" in problem.remedy
@@ -318,5 +318,5 @@ def test_existing_network_requires_options(tmp_path: Path) -> None:
         ([CONTROLLER, {**WORKERS, "InstanceCount": -1}], "LF518"),
     ],
 )
-def test_request_that_is_none(tmp_path: Path, request_: Any, code: str) -> None:
+def test_a_file_without_a_request_is_rejected(tmp_path: Path, request_: Any, code: str) -> None:
     assert code in {problem.code.value for problem in failure(tmp_path, request_, **IN_OREGON).problems}

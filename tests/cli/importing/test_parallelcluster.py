@@ -114,7 +114,9 @@ def test_unsupported_settings_of_the_talk_are_reported() -> None:
     assert "left out: HeadNode.Ssh.KeyName ${KEY_NAME}: a placeholder" in notes
 
 
-def test_a_parallelcluster_configuration_as_fleet_file_is_recognized(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_parallelcluster_configuration_in_place_of_a_fleet_file_is_recognized(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["validate", str(TALK)]) == 1
     reported = capsys.readouterr().err
     assert "[LF123]  line 1" in reported
@@ -123,7 +125,7 @@ def test_a_parallelcluster_configuration_as_fleet_file_is_recognized(capsys: pyt
     assert "alinux2023" in reported
 
 
-def test_json_is_as_good(tmp_path: Path) -> None:
+def test_a_json_file_is_converted(tmp_path: Path) -> None:
     assert imported(tmp_path, json.dumps(PLAIN)).text == imported(tmp_path, PLAIN).text
 
 
@@ -143,7 +145,7 @@ def test_subnets_require_their_vpc(tmp_path: Path) -> None:
         imported(tmp_path, PLAIN, vpc=None)
 
 
-def test_several_compute_resources_stay_apart(tmp_path: Path) -> None:
+def test_several_compute_resources_are_kept(tmp_path: Path) -> None:
     queue = PLAIN["Scheduling"]["SlurmQueues"][0]
     more = [*queue["ComputeResources"], {"Name": "b", "InstanceType": "trn1n.32xlarge", "MaxCount": "2"}]
     result = imported(tmp_path, with_("Scheduling/SlurmQueues[]/ComputeResources", more))
@@ -154,7 +156,7 @@ def test_several_compute_resources_stay_apart(tmp_path: Path) -> None:
     ]
 
 
-def test_a_lustre_that_parallelcluster_would_make_is_the_fleets(tmp_path: Path) -> None:
+def test_a_new_lustre_file_system_becomes_the_fleets(tmp_path: Path) -> None:
     settings = {"StorageCapacity": 4800, "DeploymentType": "PERSISTENT_2", "PerUnitStorageThroughput": 250}
     storage = {"Name": "fsx", "StorageType": "FsxLustre", "MountDir": "/fsx", "FsxLustreSettings": settings}
     fleet = parse_fleet(imported(tmp_path, {**PLAIN, "SharedStorage": [storage]}).text)
@@ -164,7 +166,7 @@ def test_a_lustre_that_parallelcluster_would_make_is_the_fleets(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("with_database", [False, True])
-def test_a_munge_key_is_kept_with_a_database_and_alone(tmp_path: Path, app: cdk.App, with_database: bool) -> None:
+def test_a_munge_key_is_kept_with_and_without_a_database(tmp_path: Path, app: cdk.App, with_database: bool) -> None:
     secret = "arn:aws:secretsmanager:us-west-2:111122223333:secret:{}-AbCdEf"
     configuration = with_("Scheduling/SlurmSettings/MungeKeySecretArn", secret.format("munge"))
     if with_database:
@@ -182,7 +184,7 @@ def test_a_munge_key_is_kept_with_a_database_and_alone(tmp_path: Path, app: cdk.
     assert '"Sid": "MungeKey"' in template, "the provider's validators read it"
 
 
-def test_a_misspelt_key_is_named_with_the_nearest(tmp_path: Path) -> None:
+def test_a_misspelled_key_is_reported_with_the_nearest_one(tmp_path: Path) -> None:
     result = imported(tmp_path, with_("Scheduling/SlurmQueues[]/JobExclusiveAlocation", True))
     assert any(
         note.kind == "not understood"
@@ -192,7 +194,7 @@ def test_a_misspelt_key_is_named_with_the_nearest(tmp_path: Path) -> None:
     )
 
 
-def test_the_cluster_is_named_as_requested_and_not_after_a_long_file(tmp_path: Path) -> None:
+def test_the_name_is_from_the_option_and_not_from_a_long_file_name(tmp_path: Path) -> None:
     long = tmp_path / "our-production-cluster-as-it-was-exported-in-november.yaml"
     long.write_text(yaml.safe_dump(PLAIN))
     assert list(parse_fleet(import_request(long, **imports.PLACED).text).clusters) == ["cluster"]
@@ -208,7 +210,7 @@ def test_efa_without_a_placement_group_gets_one(tmp_path: Path) -> None:
     assert [repaired in str(bare.notes), repaired in str(placed.notes)] == [True, False]
 
 
-def test_a_lustre_next_to_one_called_as_the_fleets_stays_the_clusters(tmp_path: Path) -> None:
+def test_a_lustre_file_system_with_the_name_of_the_fleets_stays_in_the_cluster(tmp_path: Path) -> None:
     made = {"Name": "new", "StorageType": "FsxLustre", "MountDir": "/new"} | {
         "FsxLustreSettings": {"StorageCapacity": 1200}
     }
@@ -229,7 +231,7 @@ def test_a_lustre_next_to_one_called_as_the_fleets_stays_the_clusters(tmp_path: 
         ("Scheduling/SlurmQueues[]/JobExclusiveAllocation", False, "trn1 gives each job whole nodes"),
     ],
 )
-def test_a_default_that_is_another_than_parallelclusters_is_reported(
+def test_a_default_that_differs_from_parallelclusters_is_reported(
     tmp_path: Path, path: str, value: Any, reported: str
 ) -> None:
     plain = with_("HeadNode/Dcv/Enabled", True)
@@ -244,7 +246,7 @@ def test_keys_without_an_equivalent_become_overrides(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scheduler", ["awsbatch", "pbs"])
-def test_a_scheduler_that_is_gone_is_refused_by_the_rule(tmp_path: Path, scheduler: str) -> None:
+def test_a_removed_scheduler_is_rejected_by_the_rule(tmp_path: Path, scheduler: str) -> None:
     with pytest.raises(ImportFailure, match="scheduler"):
         imported(tmp_path, with_("Scheduling/Scheduler", scheduler))
 
@@ -258,8 +260,10 @@ def leaves(key: SchemaKey) -> Iterator[SchemaKey]:
 
 
 @pytest.mark.parametrize("key", list(leaves(parallelcluster_schema())), ids=lambda key: key.place)
-def test_every_key_of_the_schema_counts(tmp_path: Path, key: SchemaKey, plain_outcome: Callable[[str | None], str]):
-    """Each key is converted, reported as left out, or refused: an import never drops one silently."""
+def test_every_key_of_the_schema_is_converted_or_reported(
+    tmp_path: Path, key: SchemaKey, plain_outcome: Callable[[str | None], str]
+):
+    """Each key is converted, reported as left out, or rejected: an import never drops one silently."""
     found = SETTINGS.match(key.place)
     kind = found[1] if found else None
     assert outcome(tmp_path, with_(key.place, value_of(key), plain_with(kind))) != plain_outcome(kind)

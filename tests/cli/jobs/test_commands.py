@@ -46,7 +46,7 @@ def test_the_runs_of_a_fleet_file_are_listed(capsys: Capture) -> None:
     )
 
 
-def test_remarks_about_smp_are_listed(capsys: Capture, place: Path) -> None:
+def test_notes_about_smp_are_listed(capsys: Capture, place: Path) -> None:
     text = Path(GPU).read_text()
     (place / "fleet.yaml").write_text(text.replace("{activation_loading_horizon: 2}", "{tensor_parallel_seed: 1}"))
     assert main(["jobs", "list", "-f", "fleet.yaml"]) == 0
@@ -86,7 +86,7 @@ def test_a_run_with_smp_has_the_librarys_file(place: Path) -> None:
     assert json.loads((place / "made/here/smp_config.json").read_text())
 
 
-def test_without_a_fleet_file_the_shipped_values_are_taken(capsys: Capture, place: Path) -> None:
+def test_without_a_fleet_file_default_values_are_used(capsys: Capture, place: Path) -> None:
     arguments = ["--stage", "train", "--set", "STEPS=20", "--set", "RUN=a b", "--sbatch", "partition=p5"]
     assert main(["jobs", "render", *arguments]) == 0
     assert settings(place / "a b/train.sbatch")["STEPS"] == "20"
@@ -118,7 +118,7 @@ def test_settings_that_the_run_does_not_set_can_be_set(place: Path) -> None:
         (["--set", "RUN=a\nb"], "LF882", "one line of text"),
     ],
 )
-def test_what_is_wrong_is_reported_and_nothing_written(
+def test_errors_are_reported_and_nothing_is_written(
     capsys: Capture, place: Path, arguments: list[str], code: str, words: str
 ) -> None:
     assert main(["jobs", "render", *arguments]) == 1
@@ -128,7 +128,7 @@ def test_what_is_wrong_is_reported_and_nothing_written(
     assert list(place.iterdir()) == []
 
 
-def test_a_folder_with_something_in_it_is_left_alone_without_force(capsys: Capture, place: Path) -> None:
+def test_a_directory_that_is_not_empty_is_unchanged_without_force(capsys: Capture, place: Path) -> None:
     (place / "llama2-7b").mkdir()
     mine = place / "llama2-7b/run.sh"
     mine.write_text("mine\n")
@@ -162,7 +162,7 @@ def test_a_run_without_its_fleet_file_is_reported(capsys: Capture, place: Path) 
     assert place.is_dir()
 
 
-def test_edited_files_are_checked_all_at_once(capsys: Capture, place: Path) -> None:
+def test_edited_files_are_checked_together(capsys: Capture, place: Path) -> None:
     assert main(["jobs", "render", "-f", TRN1, "llama2-7b"]) == 0
     train, run = place / "llama2-7b/train.sbatch", place / "llama2-7b/run.sh"
     train.write_text(train.read_text().replace("begin train\n", 'begin "train\n'))
@@ -174,7 +174,7 @@ def test_edited_files_are_checked_all_at_once(capsys: Capture, place: Path) -> N
     assert "no such file or directory" in reported
 
 
-def test_with_a_fleet_file_nodes_are_counted(capsys: Capture, place: Path) -> None:
+def test_with_a_fleet_file_the_number_of_nodes_is_checked(capsys: Capture, place: Path) -> None:
     assert main(["jobs", "render", "-f", TRN1, "llama2-7b", "--stage", "train"]) == 0
     train = place / "llama2-7b/train.sbatch"
     train.write_text(train.read_text().replace("--nodes=4", "--nodes=400"))
@@ -209,7 +209,7 @@ BOTH = "{ada: {uid: 2001}, grace: {uid: 2002}}"
 
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """AWS has reported the controller."""
+    """Let AWS return the controller."""
 
     def find(*_: object) -> Target:
         return Target(name="controller i-1", ssm="sagemaker-cluster:0123456789ab_controller-i-01", region="us-west-2")
@@ -237,7 +237,7 @@ def test_a_run_is_submitted_from_download_to_conversion(cluster: FakeCluster, ca
 
 
 @pytest.mark.usefixtures("found")
-def test_it_reports_how_to_follow(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]):
+def test_the_command_that_follows_the_log_is_printed(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]):
     path = fleet(cluster)
     assert main(["jobs", "submit", "-f", path, "tanuki", "--stage", "train"]) == 0
     reported = capsys.readouterr().out.splitlines()
@@ -279,7 +279,7 @@ def test_options_of_logs_are_checked_before_a_session(
 
 @pytest.mark.usefixtures("found")
 @pytest.mark.parametrize(("users", "words", "user"), [(ADA, [], "ada"), (BOTH, ["--user", "grace"], "grace")])
-def test_jobs_belong_to_a_user_of_the_cluster(cluster: FakeCluster, users: str, words: list[str], user: str):
+def test_jobs_are_submitted_as_a_user_of_the_cluster(cluster: FakeCluster, users: str, words: list[str], user: str):
     assert main(["jobs", "submit", "-f", fleet(cluster, users), "--stage", "train", *words]) == 0
     assert (cluster.folder / "users").read_text() == f"{user}\n"
 
@@ -294,7 +294,7 @@ def test_jobs_belong_to_a_user_of_the_cluster(cluster: FakeCluster, users: str, 
         (ADA, ["--set", "STEPS=3"], "the run in the fleet file already sets this"),
     ],
 )
-def test_what_cannot_be_submitted_is_reported_before_anything_is(
+def test_errors_are_reported_before_anything_is_submitted(
     cluster: FakeCluster, capsys: pytest.CaptureFixture[str], users: str, words: list[str], said: str
 ):
     assert main(["jobs", "submit", "-f", fleet(cluster, users), *words]) == 1

@@ -24,7 +24,7 @@ def submission(folder: Path, *, stages: tuple[str, ...] = ("compile", "train"), 
     return Submission(run="llama2-7b", run_folder=str(folder / "runs/llama2 7b"), files=FILES, stages=stages, id=number)
 
 
-def test_stages_are_submitted_as_the_user_each_after_the_last(cluster: FakeCluster, session: Session):
+def test_stages_are_submitted_as_the_user_each_after_the_one_before(cluster: FakeCluster, session: Session):
     done = submission(cluster.folder).send(session)
     assert [(job.stage, job.job_id) for job in done] == [("compile", "100"), ("train", "101")]
     assert done[1].log == f"{cluster.folder}/runs/llama2 7b/logs/llama2-7b-train-101.out"
@@ -45,7 +45,7 @@ def test_files_arrive_unchanged_in_a_separate_directory(cluster: FakeCluster, se
     assert (cluster.folder / "runs/llama2 7b/logs").is_dir()
 
 
-def test_a_refused_stage_is_reported_before_any_is_submitted(cluster: FakeCluster, session: Session):
+def test_a_rejected_stage_is_reported_before_any_is_submitted(cluster: FakeCluster, session: Session):
     (cluster.folder / "refuse-train.sbatch").touch()
     error = refused(lambda: submission(cluster.folder).send(session))
     assert [problem.code for problem in error.problems] == [Code.JOBS_REFUSED]
@@ -53,7 +53,7 @@ def test_a_refused_stage_is_reported_before_any_is_submitted(cluster: FakeCluste
     assert cluster.jobs() == []
 
 
-def test_a_stage_that_is_refused_late_cancels_the_others(cluster: FakeCluster, session: Session):
+def test_a_stage_that_is_rejected_later_cancels_the_others(cluster: FakeCluster, session: Session):
     (cluster.folder / "refuse-late-train.sbatch").touch()
     error = refused(lambda: submission(cluster.folder).send(session))
     assert "QOS policy" in str(error)
@@ -87,7 +87,7 @@ def test_a_session_that_fails_permanently_is_reported_with_its_output(cluster: F
     assert len(cluster.sessions()) == 1, "a denied call is not retried"
 
 
-def test_too_much_for_a_session_is_reported_before_it_is_started(cluster: FakeCluster, session: Session):
+def test_files_that_are_too_large_for_a_session_are_reported_before_it_starts(cluster: FakeCluster, session: Session):
     noise = Random(1).randbytes(60_000).hex()
     large = Submission(run="large", run_folder="/fsx/runs/large", files={"run.sh": noise}, stages=("train",), id="1")
     assert [problem.code for problem in refused(lambda: large.send(session)).problems] == [Code.JOBS_TOO_LARGE]
@@ -179,7 +179,7 @@ class Echo(Session):
         return f"echo '{mark} end 7'; {super()._command(script, mark)}"
 
 
-def test_what_is_shown_before_the_command_begins_does_not_end_it(session: Session):
+def test_output_before_the_start_of_the_command_does_not_end_it(session: Session):
     echo = Echo(session.target, user="ada")
     assert echo.run("echo said; exit 3").code == 3
     earlier = f"echo {echo.marks[0]} end 9"
@@ -187,7 +187,7 @@ def test_what_is_shown_before_the_command_begins_does_not_end_it(session: Sessio
 
 
 @pytest.mark.parametrize("wanted", [{"stage": "convert"}, {"job_id": "999"}])
-def test_a_job_that_wrote_nothing_is_reported(logs: Path, session: Session, wanted: dict[str, str]):
+def test_a_job_without_a_log_is_reported(logs: Path, session: Session, wanted: dict[str, str]):
     assert code_of(lambda: log(logs, **wanted).show(session, print, lines=3)) is Code.JOBS_NO_LOG
 
 

@@ -1,4 +1,4 @@
-"""`llm-fleet mirror build` and `check`, into a folder and into the AWS emulator's S3."""
+"""`llm-fleet mirror build` and `check`, into a directory and into the AWS emulator's S3."""
 
 import json
 import sys
@@ -63,7 +63,7 @@ def test_a_mirror_holds_each_file_by_its_checksum(lock: Path, place: Path, capsy
     assert "all 3 files exist and are unchanged" in capsys.readouterr().out
 
 
-def test_what_is_there_is_not_fetched_again(lock: Path, place: Path, vendor: Web, capsys: Capture) -> None:
+def test_existing_files_are_not_downloaded_again(lock: Path, place: Path, vendor: Web, capsys: Capture) -> None:
     run("build", lock, place)
     requested = len(vendor.requested)
     next(place.rglob("b.whl")).unlink()
@@ -79,7 +79,7 @@ def test_an_interrupted_download_is_continued(lock: Path, place: Path, vendor: W
     assert any("bytes=" in requested for requested in vendor.requested)
 
 
-def test_all_that_is_wrong_is_reported_and_the_rest_is_there(
+def test_all_errors_are_reported_and_the_other_files_are_stored(
     lock: Path, place: Path, vendor: Web, capsys: Capture
 ) -> None:
     (vendor.folder / "b.whl").unlink()
@@ -94,7 +94,7 @@ def test_all_that_is_wrong_is_reported_and_the_rest_is_there(
     assert "the file is not in the mirror" in capsys.readouterr().err
 
 
-def test_a_run_that_broke_goes_on_with_its_cache(lock: Path, place: Path, vendor: Web, tmp_path: Path) -> None:
+def test_an_interrupted_run_continues_with_its_cache(lock: Path, place: Path, vendor: Web, tmp_path: Path) -> None:
     blocked = tmp_path / "blocked"
     blocked.write_text("a file, not a folder")
     cache = tmp_path / "cache"
@@ -120,13 +120,13 @@ def test_a_file_changed_in_the_mirror_is_reported(lock: Path, place: Path, capsy
 
 
 @pytest.mark.parametrize("place", ["https://x.example/mirror", "s3://UPPER/x", "s3://", "s3:/ours/x", ""])
-def test_a_place_where_no_mirror_can_be_is_reported(lock: Path, capsys: Capture, place: str) -> None:
+def test_an_invalid_place_of_a_mirror_is_reported(lock: Path, capsys: Capture, place: str) -> None:
     assert run("build", lock, place) == 1
     assert "[LF466]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"schema_version": 1}', '{"schema_version": 2, "files": []}', "[1]"])
-def test_a_lock_file_that_is_none_is_reported(tmp_path: Path, place: Path, capsys: Capture, text: str) -> None:
+def test_an_invalid_lock_file_is_reported(tmp_path: Path, place: Path, capsys: Capture, text: str) -> None:
     path = tmp_path / "lock.json"
     path.write_text(text)
     for verb in ("build", "check"):
@@ -168,21 +168,19 @@ def test_a_mirror_in_s3(lock: Path, aws: LocalAws, vendor: Web, capsys: Capture)
 
 
 @pytest.mark.usefixtures("settings")
-def test_a_bucket_that_is_not_there_is_reported(lock: Path, capsys: Capture) -> None:
+def test_a_missing_bucket_is_reported(lock: Path, capsys: Capture) -> None:
     assert run("build", lock, "s3://no-such-bucket/x") == 1
     reported = capsys.readouterr().err
     assert "[LF469]" in reported
     assert "NoSuchBucket" in reported
 
 
-def test_a_cache_that_is_no_folder_is_reported(lock: Path, place: Path, capsys: Capture) -> None:
+def test_a_cache_that_is_not_a_directory_is_reported(lock: Path, place: Path, capsys: Capture) -> None:
     assert run("build", lock, place, "--cache", str(lock)) == 1
     assert "[LF469]" in capsys.readouterr().err
 
 
-def test_settings_of_aws_that_are_wrong_are_reported(
-    lock: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_aws_settings_are_reported(lock: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_PROFILE", "no-such-profile")
     assert run("check", lock, "s3://our-mirror/x") == 1
     monkeypatch.delenv("AWS_PROFILE")

@@ -31,7 +31,7 @@ def locked(out: Path) -> dict[str, dict[str, Any]]:
     return {file["name"]: file for file in json.loads(out.read_text())["files"]}
 
 
-def test_requirements_come_with_all_that_they_need_and_with_their_edges(vendor: Web, out: Path, tmp_path: Path) -> None:
+def test_requirements_are_locked_with_their_dependencies(vendor: Web, out: Path, tmp_path: Path) -> None:
     index = publish(
         vendor,
         "simple",
@@ -50,7 +50,7 @@ def test_requirements_come_with_all_that_they_need_and_with_their_edges(vendor: 
     assert all(file["sha256"] and file["size"] > 100 for file in files.values())
 
 
-def test_a_namesake_on_another_index_is_not_taken(
+def test_a_package_of_the_same_name_on_another_index_is_not_used(
     vendor: Web, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     neuron = publish(
@@ -81,7 +81,7 @@ def test_a_namesake_on_another_index_is_not_taken(
     assert not any(path.startswith("/pypi/torch-neuronx") for path in vendor.requested), "the name is not sent"
 
 
-def test_an_index_of_one_package_alone_answers_for_it(vendor: Web, out: Path, tmp_path: Path) -> None:
+def test_only_its_own_index_is_used_for_a_package(vendor: Web, out: Path, tmp_path: Path) -> None:
     cpu = publish(vendor, "cpu", wheel("torch", "2.13.0+cpu", "sympy"), wheel("sympy", "9.9"))
     index = publish(vendor, "simple", wheel("sympy", "1.14.0"), wheel("torch", "2.13.0"))
     given = ("--requirements", requirements(tmp_path, "torch"), "--index", index, "--index-of", "torch", cpu)
@@ -89,9 +89,7 @@ def test_an_index_of_one_package_alone_answers_for_it(vendor: Web, out: Path, tm
     assert {name: file["version"] for name, file in locked(out).items()} == {"torch": "2.13.0+cpu", "sympy": "1.14.0"}
 
 
-def test_conditions_are_those_of_the_nodes_python_which_need_not_be_here(
-    vendor: Web, out: Path, tmp_path: Path
-) -> None:
+def test_markers_are_evaluated_for_the_nodes_python(vendor: Web, out: Path, tmp_path: Path) -> None:
     index = publish(
         vendor,
         "simple",
@@ -104,7 +102,7 @@ def test_conditions_are_those_of_the_nodes_python_which_need_not_be_here(
     assert locked(out)["app"]["requires"] == ["arm", "old"]
 
 
-def test_a_file_by_its_address_comes_with_what_it_needs(vendor: Web, out: Path, tmp_path: Path) -> None:
+def test_a_file_by_its_url_is_locked_with_its_dependencies(vendor: Web, out: Path, tmp_path: Path) -> None:
     index = publish(vendor, "simple", wheel("base", "1"))
     name, content = wheel("own_part", "1.2", "base")
     publish(vendor, "elsewhere", (name, content))
@@ -117,14 +115,14 @@ def test_a_file_by_its_address_comes_with_what_it_needs(vendor: Web, out: Path, 
 
 
 @pytest.mark.parametrize("system", sorted(load("downloads")["glibc"]))
-def test_wheels_are_resolved_for_each_system_known(vendor: Web, out: Path, tmp_path: Path, system: str) -> None:
+def test_wheels_are_resolved_for_each_known_system(vendor: Web, out: Path, tmp_path: Path, system: str) -> None:
     index = publish(vendor, "simple", wheel("app", "1", tag="cp38-abi3-manylinux_2_17_x86_64"))
     given = ("--requirements", requirements(tmp_path, "app"), "--index", index)
     assert main(command(out, *given, system=f"{system}-x86_64")) == 0
     assert locked(out)["app"]["system"] == f"{system}-x86_64"
 
 
-def test_no_setting_of_this_machine_names_another_index(
+def test_settings_of_this_machine_cannot_add_an_index(
     vendor: Web, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = publish(vendor, "other", wheel("app", "9"))
@@ -138,7 +136,7 @@ def test_no_setting_of_this_machine_names_another_index(
     assert not any(path.startswith("/other") for path in vendor.requested)
 
 
-def test_uv_that_is_not_installed_is_named(
+def test_missing_uv_is_reported(
     vendor: Web, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.setitem(sys.modules, "uv", None)
@@ -185,7 +183,7 @@ def test_unresolvable_requirements_are_reported_with_the_cause(
         (["a @ https://x.example/a-1-py3-none-any.whl#sha256=abc"], "needs a checksum"),
     ],
 )
-def test_requirements_that_would_go_around_the_indexes(
+def test_requirements_that_bypass_the_indexes_are_rejected(
     out: Path, tmp_path: Path, capsys: Capture, lines: list[str], said: str
 ) -> None:
     assert main(command(out, "--requirements", requirements(tmp_path, *lines))) == 1
@@ -211,7 +209,7 @@ def test_wrong_requests_are_reported_before_a_download(
     assert not out.exists()
 
 
-def test_stable_and_older_abis_and_c_libraries(vendor: Web, out: Path, capsys: Capture) -> None:
+def test_wheels_with_stable_abis_and_older_c_libraries_are_accepted(vendor: Web, out: Path, capsys: Capture) -> None:
     index = publish(
         vendor,
         "simple",
@@ -233,7 +231,7 @@ def test_stable_and_older_abis_and_c_libraries(vendor: Web, out: Path, capsys: C
         assert f"[{code}]" in capsys.readouterr().err
 
 
-def test_the_lock_of_the_examples_holds_what_its_requirements_say() -> None:
+def test_the_lock_file_of_the_examples_matches_its_requirements() -> None:
     files = locked(ROOT / "examples/training-cpu.lock.json")
     lines = [line for line in (ROOT / "examples/training-cpu.txt").read_text().splitlines() if "==" in line]
     assert {f"{name}=={files[name]['version']}" for name in files} >= set(lines)

@@ -40,7 +40,7 @@ def refused(capsys: Capture, *command: str) -> str:
     return reported
 
 
-def test_a_package_comes_with_all_that_it_needs(debs: AptRepository, sources: Path, out: Path) -> None:
+def test_a_package_is_locked_with_its_dependencies(debs: AptRepository, sources: Path, out: Path) -> None:
     files = lock(debs, sources, out, "--packages", "tool")
     assert sorted(files) == ["base 9", "libthing1 1.5-2", "postman 1.0+b1", "tool 2:3.0-1"]
     tool = files["tool 2:3.0-1"]
@@ -54,7 +54,7 @@ def test_a_package_comes_with_all_that_it_needs(debs: AptRepository, sources: Pa
     assert files["base 9"]["requires"] == []
 
 
-def test_the_same_twice(debs: AptRepository, sources: Path, out: Path, tmp_path: Path) -> None:
+def test_two_runs_write_the_same_file(debs: AptRepository, sources: Path, out: Path, tmp_path: Path) -> None:
     lock(debs, sources, out, "--packages", "tool", "base")
     lock(debs, sources, tmp_path / "again.json", "--packages", "base", "tool")
     assert out.read_text() == (tmp_path / "again.json").read_text()
@@ -64,7 +64,7 @@ def test_an_older_version_may_be_pinned(debs: AptRepository, sources: Path, out:
     assert sorted(lock(debs, sources, out, "--packages", "tool=2.0-1")) == ["libthing1 1.5-2", "tool 2:2.0-1"]
 
 
-def test_what_the_image_has_is_left_out(debs: AptRepository, sources: Path, out: Path, tmp_path: Path) -> None:
+def test_packages_of_the_image_are_left_out(debs: AptRepository, sources: Path, out: Path, tmp_path: Path) -> None:
     status = tmp_path / "status"
     head = "Status: install ok installed\nArchitecture: amd64\nMaintainer: x\nDescription: x\n"
     status.write_text(f"Package: libthing1\nVersion: 1.5-2\n{head}\nPackage: base\nVersion: 9\n{head}")
@@ -72,7 +72,7 @@ def test_what_the_image_has_is_left_out(debs: AptRepository, sources: Path, out:
     assert sorted(files) == ["postman 1.0+b1", "tool 2:3.0-1"]
 
 
-def test_a_neuron_release_comes_with_what_goes_with_newer_drivers(
+def test_a_neuron_release_is_locked_with_packages_for_newer_drivers(
     debs: AptRepository, sources: Path, out: Path
 ) -> None:
     files = lock(debs, sources, out, "--neuron", "2.28.1")
@@ -90,7 +90,7 @@ def test_other_systems_can_be_kept(debs: AptRepository, sources: Path, out: Path
     assert [file["system"] for file in json.loads(both.read_text())["files"]] == [SYSTEM, "ubuntu-24.04-amd64"]
 
 
-def test_a_file_is_not_written_over(debs: AptRepository, sources: Path, out: Path, capsys: Capture) -> None:
+def test_a_file_is_not_overwritten(debs: AptRepository, sources: Path, out: Path, capsys: Capture) -> None:
     lock(debs, sources, out, "--packages", "base")
     before = out.read_text()
     reported = refused(
@@ -112,7 +112,7 @@ def test_a_file_is_not_written_over(debs: AptRepository, sources: Path, out: Pat
         ("lost", "LF464", "nowhere"),
     ],
 )
-def test_what_the_repositories_lack_is_reported(
+def test_missing_packages_are_reported(
     debs: AptRepository, sources: Path, out: Path, capsys: Capture, package: str, code: str, reported: str
 ) -> None:
     common = ("--system", SYSTEM, "--sources", str(sources), "--keyring", str(debs.keyring), "-o", str(out))
@@ -122,7 +122,9 @@ def test_what_the_repositories_lack_is_reported(
     assert not out.exists()
 
 
-def test_a_repository_signed_by_another_is_refused(sources: Path, out: Path, capsys: Capture, tmp_path: Path) -> None:
+def test_a_repository_signed_with_another_key_is_rejected(
+    sources: Path, out: Path, capsys: Capture, tmp_path: Path
+) -> None:
     other = build(tmp_path / "other", [StubPackage("base", "9")])
     common = ("--system", SYSTEM, "--sources", str(sources), "-o", str(out), "--packages", "base")
     for keys in (("--keyring", str(other.keyring)), ()):
@@ -132,7 +134,7 @@ def test_a_repository_signed_by_another_is_refused(sources: Path, out: Path, cap
     assert not out.exists()
 
 
-def test_an_unsigned_repository_is_refused(out: Path, capsys: Capture, tmp_path: Path) -> None:
+def test_an_unsigned_repository_is_rejected(out: Path, capsys: Capture, tmp_path: Path) -> None:
     other = build(tmp_path / "other", [StubPackage("base", "9")])
     for name in ("InRelease", "Release.gpg"):
         (other.folder / "dists/stable" / name).unlink()
@@ -145,7 +147,7 @@ def test_an_unsigned_repository_is_refused(out: Path, capsys: Capture, tmp_path:
 
 @pytest.mark.parametrize("name", ["x.list", "x.sources"])
 @pytest.mark.parametrize("option", ["trusted=yes", "trusted=true", "trusted=1", "Trusted: yes", "allow-insecure=on"])
-def test_a_source_that_asks_for_no_check_is_refused(
+def test_a_source_that_disables_signature_checks_is_rejected(
     out: Path, capsys: Capture, tmp_path: Path, name: str, option: str
 ) -> None:
     file = tmp_path / name
@@ -154,7 +156,7 @@ def test_a_source_that_asks_for_no_check_is_refused(
     assert "a source must not set whether apt verifies signatures" in text
 
 
-def test_an_index_changed_after_it_was_signed_is_refused(
+def test_an_index_changed_after_it_was_signed_is_rejected(
     debs: AptRepository, out: Path, capsys: Capture, tmp_path: Path
 ) -> None:
     other = build(tmp_path / "other", [StubPackage("base", "9")])
@@ -190,7 +192,7 @@ def test_bad_input_has_its_code(out: Path, capsys: Capture, arguments: tuple[str
     assert not out.exists()
 
 
-def test_the_machines_own_settings_do_not_matter(
+def test_apt_settings_of_the_machine_have_no_effect(
     debs: AptRepository, sources: Path, out: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     settings = tmp_path / "apt.conf"

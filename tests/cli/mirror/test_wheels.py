@@ -110,7 +110,7 @@ def test_a_missing_wheel_is_reported(
     assert reported in text
 
 
-def test_an_index_out_of_reach_is_reported(out: Path, capsys: Capture) -> None:
+def test_an_unreachable_index_is_reported(out: Path, capsys: Capture) -> None:
     for index in ("http://127.0.0.1:9/simple", "https://127.0.0.1:x/simple", "ftp://x.example/simple"):
         assert "[LF465]" in refused(capsys, out, "--wheels", "a==1", "--index", index)
 
@@ -129,14 +129,14 @@ def test_checksums_over_plain_http_are_not_trusted(out: Path, capsys: Capture, h
 
 
 @pytest.mark.parametrize("document", ["[]", "{}", '{"files": [{"hashes": {}}]}', '{"files": '])
-def test_an_index_of_another_form_is_reported(vendor: Web, out: Path, capsys: Capture, document: str) -> None:
+def test_an_index_in_an_unknown_format_is_reported(vendor: Web, out: Path, capsys: Capture, document: str) -> None:
     (vendor.folder / "simple/a").mkdir(parents=True)
     (vendor.folder / "simple/a/index").write_text(document)
     vendor.kinds["/simple/a/"] = "application/vnd.pypi.simple.v1+json"
     assert "[LF465]" in refused(capsys, out, "--wheels", "a==1", "--index", f"{vendor.url}/simple")
 
 
-def test_a_server_that_hangs_up_is_reported(out: Path, capsys: Capture) -> None:
+def test_a_server_that_closes_the_connection_is_reported(out: Path, capsys: Capture) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}"
         for code, arguments in (
@@ -163,7 +163,7 @@ def test_a_file_named_with_its_checksum(vendor: Web, out: Path) -> None:
     assert (package["kind"], package["system"]) == ("rpm", "amzn-2023-x86_64")
 
 
-def test_a_named_file_out_of_reach_is_reported(vendor: Web, out: Path, capsys: Capture) -> None:
+def test_an_unreachable_file_is_reported(vendor: Web, out: Path, capsys: Capture) -> None:
     for url in (f"{vendor.url}/gone.tar.gz", "http://127.0.0.1:9/x", "http://127.0.0.1:x/x", "file:///etc/passwd"):
         command = ["mirror", "lock", "--system", "debian-13-amd64", "--file", "x", "1", url, "0" * 64, "-o", str(out)]
         assert main(command) == 1

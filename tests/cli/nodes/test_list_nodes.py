@@ -28,7 +28,7 @@ ECS = "arn:aws:ecs:us-west-2:111122223333"
 
 @pytest.fixture(autouse=True)
 def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No one looks at them."""
+    """They are not checked."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
 
@@ -113,8 +113,8 @@ def test_a_service_has_hosts_and_tasks():
 
 
 @pytest.mark.parametrize("reported_of", [[], [{"status": "INACTIVE", "runningCount": 0, "desiredCount": 0}]])
-def test_a_service_that_is_gone_is_reported_and_not_shown_as_empty(reported_of: list[dict[str, Any]]):
-    # ECS refuses to list the tasks of a service that does not exist: this call has no stub.
+def test_a_missing_service_is_reported_and_not_shown_as_empty(reported_of: list[dict[str, Any]]):
+    # ECS does not list the tasks of a service that does not exist: this call has no stub.
     clients, _ = stubbed(
         "ecs",
         ("describe_services", {"services": reported_of}),
@@ -180,7 +180,7 @@ def test_groups_with_missing_nodes_are_reported(monkeypatch: pytest.MonkeyPatch)
     reported(24, text, "group trn1 has 3 of 4 nodes")
 
 
-def test_nodes_that_run_the_wanted_image_are_no_wanted_nodes(monkeypatch: pytest.MonkeyPatch):
+def test_nodes_with_the_target_image_are_not_the_target_count(monkeypatch: pytest.MonkeyPatch):
     groups = [{"InstanceGroupName": "trn1", "CurrentCount": 3, "TargetStateCount": 1}]
     CannedAccount(hyperpod_answers(3, InstanceGroups=groups)).lives(monkeypatch)
     assert listing_of(AwsClients(region="us-west-2"), HYPERPOD).counts == ()

@@ -66,7 +66,7 @@ def test_a_hostlist_is_expanded(hostlist: str, names: list[str]):
         ("Pending", "idle~", ""),
     ],
 )
-def test_views_that_contradict_each_other_are_reported(status: str, state: str, words: str):
+def test_differences_between_aws_and_slurm_are_reported(status: str, state: str, words: str):
     one = node(status=status)
     assert joined(one, of(one, state)).differs == words
 
@@ -77,24 +77,24 @@ def test_without_a_running_controller_slurm_is_not_queried():
     assert requested is NodesCode.SLURM_SILENT
 
 
-def test_a_reason_may_hold_anything():
+def test_a_reason_in_slurm_may_contain_any_text():
     one = node()
     row = joined(one, of(one, "drained", "Action:Replace | by ada [root@2026-11-20]"))
     assert row.said == "Action:Replace | by ada [root@2026-11-20]"
     assert not row.is_bad
 
 
-def test_a_node_that_slurm_does_not_know_is_reported():
+def test_a_node_that_is_missing_in_slurm_is_reported():
     assert joined(node()).differs == "Running in AWS, but not in Slurm"
     assert joined(node("controller", role=NodeRole.CONTROLLER)).differs == ""
 
 
-def test_a_node_that_only_slurm_knows_has_a_row_unless_it_is_powered_down():
+def test_a_node_that_is_only_in_slurm_has_a_row_unless_it_is_powered_down():
     rows = rows_of(listing(), slurm("q-st-a-1|q-st-a-1|idle|none", "q-dy-a-1|q-dy-a-1|idle~|none"))
     assert [row.differs for row in rows] == ["Slurm has it as idle, but it does not exist in AWS"]
 
 
-def test_nodes_are_joined_by_name_by_address_and_by_what_the_controller_knows():
+def test_nodes_are_joined_by_name_address_and_the_controllers_addresses():
     by_address = node(name=None)
     assert joined(by_address, f"q-st-a-1|{by_address.address}|idle|none").slurm is not None
     unknown = node(name=None, address=None)
@@ -113,7 +113,7 @@ def test_jobs_are_shown_with_their_nodes_and_reported_on_a_login_node():
 
 
 @pytest.mark.parametrize("lines", [[], ["slurm_load_node: error"], ["# nodes", "ip-10-1-2-3 idle"]])
-def test_what_is_in_no_known_form_is_reported(lines: list[str]):
+def test_unreadable_output_of_slurm_is_reported(lines: list[str]):
     assert code_of(lambda: read_slurm(lines)) is NodesCode.SLURM_UNREADABLE
 
 
@@ -156,7 +156,7 @@ def slurm_lines(count: int) -> list[str]:
     return ["# nodes", *nodes, *nodes, "# jobs", *jobs, "# addresses"]
 
 
-def test_they_are_listed_joined_and_shown_with_few_calls_a_node(clock: Clock, monkeypatch: pytest.MonkeyPatch):
+def test_two_thousand_nodes_are_listed_with_few_calls_per_node(clock: Clock, monkeypatch: pytest.MonkeyPatch):
     def show(count: int) -> tuple[CannedAccount, str]:
         aws, lines = CannedAccount(hyperpod_answers(count)).lives(monkeypatch), slurm_lines(count)
         monitoring = look(listing_of(AwsClients(region="us-west-2"), PLACE), lambda _: read_slurm(lines))
@@ -170,11 +170,11 @@ def test_they_are_listed_joined_and_shown_with_few_calls_a_node(clock: Clock, mo
     assert f"ml-cluster: {NODES + 1} nodes: {NODES + 1} Running" in text
     assert [one for one, _ in aws.requested] == ["DescribeCluster"] + ["ListClusterNodes"] * 21
     assert {requested["MaxResults"] for one, requested in aws.requested if one == "ListClusterNodes"} == {100}
-    # 21 calls at 4 a second, of which a bucket of 8 may come immediately.
+    # 21 calls at 4 per second; the bucket allows the first 8 immediately.
     assert clock.now - 100.0 == pytest.approx((21 - 8) / 4)
 
 
-def test_no_second_sees_more_calls_than_the_rate_and_the_bucket():
+def test_no_second_has_more_calls_than_the_rate_and_the_bucket():
     clock = Clock()
     pace = Pace(ApiRate(burst=3, per_second=3), clock=clock.time, sleep=clock.sleep)
     at: list[float] = []
@@ -211,7 +211,7 @@ def refused(code: CommandCode) -> AwsRefusal:
 
 
 def watched(*looks: NodesView | AwsRefusal) -> BaseException:
-    """Watch for so many queries, then press Ctrl-C; return the exception."""
+    """Run `watch` with these results of queries, then press Ctrl-C; return the exception."""
     left: Iterator[NodesView | AwsRefusal] = iter(looks)
 
     def one() -> NodesView:

@@ -59,7 +59,7 @@ def test_each_kind_of_change():
     }
 
 
-def test_a_difference_that_may_be_the_flags_says_so():
+def test_a_difference_that_feature_flags_may_cause_has_a_note():
     old, new = stack(A=resource("AWS::SNS::Topic", X={"Ref": "One"})), stack(A=resource("AWS::SNS::Topic", X=2))
     deployed = DeployedStacks(AwsClients(region="us-west-2"), [])
     deployed.found["s"] = old
@@ -69,7 +69,7 @@ def test_a_difference_that_may_be_the_flags_says_so():
     assert "cdk.json" not in difference_section([old], deployed, without_flags="/fleets").text(WIDE)
 
 
-def test_a_resource_of_another_type_is_made_again_and_metadata_is_no_change():
+def test_a_resource_of_another_type_is_replaced_and_metadata_is_not_a_change():
     old, new = stack(A=resource("AWS::SNS::Topic")), stack(A=resource("AWS::SQS::Queue"))
     assert kinds(old, new) == {"A": (ChangeKind.REPLACED, ("Type",))}
     reported = {**resource("AWS::SNS::Topic"), "Metadata": {"aws:cdk:path": "s/Topic/Resource"}}
@@ -93,7 +93,7 @@ def test_functions_and_lists_of_another_length_are_one_value():
         ("Name", "ClusterName", False),
     ],
 )
-def test_whether_a_change_touches_a_property(changed: str, fixed: str, expected: bool):
+def test_touches_compares_paths_of_properties(changed: str, fixed: str, expected: bool):
     assert touches(changed, fixed) is expected
 
 
@@ -109,7 +109,7 @@ def group(name: str, count: int, **more: Any) -> dict[str, Any]:
     return {"InstanceGroupName": name, "InstanceCount": count, "InstanceType": "ml.m5.xlarge", **more}
 
 
-def test_another_provisioning_mode_of_a_running_cluster_is_announced():
+def test_another_provisioning_mode_of_a_running_cluster_is_reported():
     kind = "AWS::SageMaker::Cluster"
     old, new = resource(kind, InstanceGroups=[]), resource(kind, InstanceGroups=[], NodeProvisioningMode="Continuous")
     (change,) = hyperpod_changes(stack(C=old), stack(C=new))
@@ -171,7 +171,7 @@ def test_resources_that_cdk_destroy_retains_are_listed():
     assert "these 2 resources (1 as a snapshot) remain in your account and cost money until" in str(two.parts[1])
 
 
-def test_what_the_user_guide_alone_says_is_what_the_aws_emulator_does():
+def test_create_only_properties_from_the_user_guide_are_those_of_the_aws_emulator():
     facts = create_only("AWS::FSx::FileSystem")
     assert facts is not None
     assert set(facts.documented) == type_specs()["AWS::FSx::FileSystem"].replace
@@ -186,7 +186,7 @@ def test_what_the_user_guide_alone_says_is_what_the_aws_emulator_does():
 
 
 def of_group(old: dict[str, Any], new: dict[str, Any]) -> list[Any]:
-    """What becomes of the group of nodes that is `old` and then `new`, next to a controller's."""
+    """Return the changes of a group from `old` to `new`, in a cluster with a controller group."""
     controller = group("controller", 1, SlurmConfig={"NodeType": "Controller"})
     before, after = (resource("AWS::SageMaker::Cluster", InstanceGroups=[controller, one]) for one in (old, new))
     return list(hyperpod_changes(stack(C=before), stack(C=after)))
@@ -195,7 +195,7 @@ def of_group(old: dict[str, Any], new: dict[str, Any]) -> list[Any]:
 COMPUTE = {"SlurmConfig": {"NodeType": "Compute", "PartitionNames": ["p"]}}
 
 
-def test_a_shrunk_group_is_announced_and_what_nodes_have_from_their_making():
+def test_a_smaller_group_and_settings_from_the_creation_of_nodes_are_reported():
     old = group("b", 1, **COMPUTE)
     (one,) = of_group(old, old | {"InstanceCount": 0})
     assert one.what.startswith("from 1 node to 0 nodes: HyperPod chooses the nodes to remove, and their jobs end")
@@ -222,7 +222,7 @@ def test_a_shrunk_group_is_announced_and_what_nodes_have_from_their_making():
         ),
     ],
 )
-def test_what_a_group_keeps_by_a_part_of_the_documents_may_be_refused(change: Any, words: str, codes: str):
+def test_changes_that_some_aws_documents_forbid_may_be_rejected(change: Any, words: str, codes: str):
     old = group("b", 1, **COMPUTE)
     changes = of_group(old, {key: value for key, value in (old | change).items() if value is not None})
     assert changes[0].what.startswith(words)
@@ -231,7 +231,7 @@ def test_what_a_group_keeps_by_a_part_of_the_documents_may_be_refused(change: An
     assert not any(one.refused for one in changes)
 
 
-def test_a_role_that_is_replaced_may_be_refused():
+def test_a_replaced_execution_role_may_be_rejected():
     role = {"Fn::GetAtt": ["Role", "Arn"]}
     cluster = resource("AWS::SageMaker::Cluster", InstanceGroups=[group("b", 1, **COMPUTE, ExecutionRole=role)])
     old, new = (stack(C=cluster, Role=resource("AWS::IAM::Role", RoleName=name)) for name in ("r1", "r2"))
@@ -240,7 +240,7 @@ def test_a_role_that_is_replaced_may_be_refused():
     assert (one.code, one.refused) == ("LF1088", False)
 
 
-def test_types_leave_a_group_of_several_when_their_nodes_have_left():
+def test_an_instance_type_is_removed_only_without_running_nodes():
     def types(*names: str) -> dict[str, Any]:
         return {"InstanceGroupName": "b", "InstanceCount": 1, "InstanceRequirements": {"InstanceTypes": list(names)}}
 
@@ -265,7 +265,7 @@ def test_only_new_nodes_mount_another_file_system():
 
 
 @pytest.mark.parametrize("groups", [[], [group("head", 1)], [group("controller", 0)]])
-def test_nodes_of_slurms_controller_cannot_go(groups: list[dict[str, Any]]):
+def test_nodes_of_the_slurm_controller_cannot_be_removed(groups: list[dict[str, Any]]):
     kind, mark = "AWS::SageMaker::Cluster", {"SlurmConfig": {"NodeType": "Controller"}}
     old = stack(C=resource(kind, ClusterName="a", InstanceGroups=[group("controller", 1, **mark)]))
     groups = [one | mark for one in groups]
@@ -276,7 +276,7 @@ def test_nodes_of_slurms_controller_cannot_go(groups: list[dict[str, Any]]):
     assert hyperpod_changes(old, stack(C=resource(kind, ClusterName="b", InstanceGroups=groups))) == ()
 
 
-def test_a_controller_of_provisioning_parameters_may_be_refused():
+def test_removing_a_possible_controller_group_may_be_rejected():
     kind = "AWS::SageMaker::Cluster"
     old, new = (resource(kind, InstanceGroups=[group(name, 1)]) for name in ("a", "b"))
     changes = [one for one in hyperpod_changes(stack(C=old), stack(C=new)) if one.group == "a"]
@@ -286,7 +286,7 @@ def test_a_controller_of_provisioning_parameters_may_be_refused():
     assert hyperpod_changes(stack(C=old), stack(C=api)) == ()
 
 
-def test_users_of_a_custom_resources_value_may_change_with_it():
+def test_resources_that_use_a_custom_resources_value_may_change_with_it():
     def bundle(text: str) -> StackTemplate:
         place = {"Fn::GetAtt": ["Own", "Prefix"]}
         return stack(Own=resource("Custom::Thing", A=text), Topic=resource("AWS::SNS::Topic", DisplayName=place))

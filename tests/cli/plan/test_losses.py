@@ -1,4 +1,4 @@
-"""What a deployment would take from the users of a fleet, reported from templates alone."""
+"""Data and resources that a deployment would delete, replace or leave behind, from templates alone."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -72,13 +72,15 @@ def said(old: StackTemplate, new: StackTemplate) -> list[tuple[str, str]]:
         ),
     ],
 )
-def test_what_is_lost_or_left_behind(old: StackTemplate, new: StackTemplate, code: str, words: str) -> None:
+def test_losses_and_retained_resources_are_reported(
+    old: StackTemplate, new: StackTemplate, code: str, words: str
+) -> None:
     ((reported, what),) = said(old, new)
     assert reported == code
     assert words in what
 
 
-def test_what_may_be_replaced_and_what_changes_in_place() -> None:
+def test_possible_replacements_and_changes_in_place() -> None:
     (one,) = said(stack("AWS::RDS::DBCluster", Engine="a"), stack("AWS::RDS::DBCluster", Engine="b"))
     assert one[1].startswith("the database may be replaced")
     instance = "AWS::RDS::DBInstance"
@@ -89,7 +91,7 @@ def test_what_may_be_replaced_and_what_changes_in_place() -> None:
     assert said(stack(FILES, StorageCapacity=1), stack(FILES, StorageCapacity=2)) == []
 
 
-def test_plan_shows_them_with_their_codes() -> None:
+def test_the_plan_shows_losses_with_their_codes() -> None:
     deployed = DeployedStacks(AwsClients(region="us-west-2"), [])
     deployed.found["s"] = stack(FILES, FileSystemType="LUSTRE", StorageCapacity=4800)
     section = difference_section([template({})], deployed)
@@ -145,7 +147,7 @@ def test_removed_stacks_are_listed_with_the_command_that_deletes_them(
     assert section.data["left_stacks"][0] == {"code": "LF1090", "name": "train-old", "destroy": command}
 
 
-def test_a_refused_listing_leaves_the_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_denied_list_of_stacks_leaves_the_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     account = CannedAccount({"GetTemplate": {"TemplateBody": "{}"}})
     account.lives(monkeypatch).refuses("ListStacks", code="AccessDenied")
     deployed = deployed_of("train", "train-storage")

@@ -1,4 +1,4 @@
-"""The picture of a fleet: what is in it, and where."""
+"""The picture of a fleet: its elements and their positions."""
 
 import json
 import re
@@ -56,7 +56,7 @@ def said(scene: Scene) -> set[str]:
     }
 
 
-def test_a_cluster_its_nodes_and_what_it_mounts(examples_made: ExamplesMade):
+def test_a_cluster_its_nodes_and_its_mounts(examples_made: ExamplesMade):
     scene = scene_of(examples_made.of("hyperpod-full"))
     cards = {thing.title: thing for thing in scene.things.values()}
     assert cards["HyperPod full-train"].lines[:3] == (
@@ -99,7 +99,7 @@ def test_parallelcluster_sagemaker_and_a_watch(examples_made: ExamplesMade):
     assert {"Lambda function reads SQS queue", "4 alarms alarms notify SNS topic"} <= said(scene)
 
 
-def test_a_database_is_over_its_subnets(tmp_path: Path):
+def test_a_database_shows_its_engine_capacity_and_port(tmp_path: Path):
     template = json.loads((DATABASE / "records-database.json").read_text())
     scene = Scene.of(Assembly.read(assembly_of({"records-database": template}, tmp_path)))
     (database,) = [thing for thing in scene.things.values() if thing.title.startswith("Database")]
@@ -121,7 +121,7 @@ def test_the_same_assembly_gives_the_same_bytes(examples_made: ExamplesMade):
     assert picture_of(assembly) == picture_of(assembly)
 
 
-def test_it_is_reported_in_words_and_every_name_is_escaped(tmp_path: Path, examples_made: ExamplesMade):
+def test_the_picture_has_a_description_and_every_name_is_escaped(tmp_path: Path, examples_made: ExamplesMade):
     template = templates_in(examples_made.of("hyperpod-existing-network"))["in-our-vpc-train"]
     cluster = next(one for one in template["Resources"].values() if one["Type"] == "AWS::SageMaker::Cluster")
     cluster["Properties"]["ClusterName"] = "<b>&train"
@@ -134,7 +134,7 @@ def test_it_is_reported_in_words_and_every_name_is_escaped(tmp_path: Path, examp
 
 
 @pytest.mark.parametrize("written", [None, "{", '{"artifacts": []}', '{"artifacts": {}}', '{"artifacts": {"a": {}}}'])
-def test_a_folder_that_is_no_assembly_is_reported(tmp_path: Path, written: str | None):
+def test_a_directory_that_is_not_an_assembly_is_reported(tmp_path: Path, written: str | None):
     if written is not None:
         (tmp_path / "manifest.json").write_text(written)
     with pytest.raises(FleetError) as raised:
@@ -212,7 +212,7 @@ def test_text_fits_its_card_and_its_box(layout: Layout):
         assert text_width(box.title, TITLE, bold=True) <= place.width - 2 * PAD, box
 
 
-def test_no_line_runs_through_a_card(layout: Layout):
+def test_no_line_crosses_a_card(layout: Layout):
     for line in layout.lines:
         for start, end in pairwise(line.points):
             x, y = min(start[0], end[0]), min(start[1], end[1])
@@ -221,7 +221,7 @@ def test_no_line_runs_through_a_card(layout: Layout):
             assert through == [], (line.link, run)
 
 
-def test_every_line_runs_straight_and_ends_at_its_cards(layout: Layout):
+def test_every_line_is_straight_and_ends_at_its_cards(layout: Layout):
     places = {thing.key: place for thing, place in layout.cards}
     for line in layout.lines:
         assert all(a[0] == b[0] or a[1] == b[1] for a, b in pairwise(line.points))
@@ -230,14 +230,14 @@ def test_every_line_runs_straight_and_ends_at_its_cards(layout: Layout):
 
 
 def is_at(point: tuple[int, int], place: Rectangle) -> bool:
-    """Return whether `point` is on an edge of `place`, or a pixel next to."""
+    """Return whether `point` is on an edge of `place`, or one pixel next to it."""
     (x, y), near = point, (-1, 0, 1)
     across = place.x <= x <= place.right and (y - place.y in near or y - place.bottom in near)
     return across or (place.y <= y <= place.bottom and (x - place.x in near or x - place.right in near))
 
 
 @pytest.mark.parametrize("across", [0, 1], ids=["down", "across"])
-def test_no_two_lines_run_upon_one_another(layout: Layout, across: int):
+def test_no_two_lines_overlap(layout: Layout, across: int):
     along = 1 - across
     runs = [
         (a[across], min(a[along], b[along]), max(a[along], b[along]), number)
@@ -286,11 +286,11 @@ def references(tmp_path: Path) -> References:
         ("Kept", []),
     ],
 )
-def test_what_is_named_is_found(references: References, value: Any, found: list[str]):
+def test_references_are_found(references: References, value: Any, found: list[str]):
     assert [resource.key for resource in references.of(value, "user")] == found
 
 
-def test_a_text_is_reported_with_what_is_known(references: References):
+def test_a_text_has_an_ellipsis_for_unknown_parts(references: References):
     joined = {"Fn::Join": ["-", ["sagemaker", {"Ref": "AWS::StackId"}, 1]]}
     assert references.text(joined) == "sagemaker-…-1"
     assert list(references.texts({"a": ["x", {"b": "y"}]})) == ["x", "y"]

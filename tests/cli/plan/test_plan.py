@@ -25,7 +25,7 @@ LLAMA = ROOT / "examples" / "training-llama2-7b.yaml"
 QUICK = ("--no-synth", "--no-aws")
 
 CALLS_OF_FORTY_QUEUES = 300_000
-"""Calls of functions; measured: 185,000."""
+"""Largest number of function calls. Measured: 185,000."""
 LARGE = """
 fleet: large
 region: us-west-2
@@ -49,7 +49,7 @@ def _no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def test_the_plan_in_words(capsys: pytest.CaptureFixture[str]):
+def test_the_plan_as_text(capsys: pytest.CaptureFixture[str]):
     assert plan(LLAMA, *QUICK) == 0
     lines = capsys.readouterr().out.splitlines()
     workers = next(line for line in lines if line.startswith("train/workers"))
@@ -100,7 +100,7 @@ def test_json_has_every_section(capsys: pytest.CaptureFixture[str]):
     assert reported["cost"]["month"]["maximum"] == pytest.approx(reported["cost"]["hour"]["maximum"] * 730, abs=0.1)
 
 
-def test_a_price_table_of_the_users_own_and_what_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_users_price_table_and_items_without_a_price(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     prices = tmp_path / "prices.json"
     entry = {
         **{"service": "sagemaker-cluster", "item": "ml.trn1.32xlarge", "region": "us-west-2", "unit": "hour"},
@@ -132,14 +132,14 @@ def test_a_broken_price_table_is_reported(text: str, tmp_path: Path, capsys: pyt
     assert "LF1083" in capsys.readouterr().err
 
 
-def test_no_such_file_and_a_wrong_fleet(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_missing_fleet_file_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert plan(tmp_path / "none.yaml", *QUICK, "--json") == 1
     out, err = capsys.readouterr()
     assert json.loads(out)["problems"]
     assert "none.yaml" in err
 
 
-def test_a_folder_that_is_no_assembly(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_directory_that_is_not_an_assembly_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "manifest.json").write_text("{}")
     assert plan(TRN1, "--no-aws", "--assembly", tmp_path) == 1
     out, err = capsys.readouterr()
@@ -147,12 +147,12 @@ def test_a_folder_that_is_no_assembly(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "total cost of all rows: $" in out, "sections from the file are first"
 
 
-def test_what_needs_a_synthesis_is_refused_without_one(capsys: pytest.CaptureFixture[str]):
+def test_options_that_need_a_synthesis_are_rejected_without_one(capsys: pytest.CaptureFixture[str]):
     assert plan(TRN1, "--no-synth", "--deployed") == 2
     assert "LF1085" in capsys.readouterr().err
 
 
-def test_a_picture_without_graphviz_is_refused_before_the_synthesis(
+def test_a_picture_without_graphviz_is_rejected_before_the_synthesis(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
@@ -163,14 +163,14 @@ def test_a_picture_without_graphviz_is_refused_before_the_synthesis(
     assert reported.out == ""
 
 
-def test_forty_columns():
+def test_a_terminal_of_forty_columns_shows_blocks():
     ran = run_in_terminal("plan", str(TRN1), *QUICK, columns=40)
     assert ran.code == 0
     assert all(len(line.rstrip()) <= 40 for line in ran.lines)
     assert "  per hour: $98.92" in [line.rstrip() for line in ran.lines]
 
 
-def test_a_pipe_has_a_line_a_row_and_no_color():
+def test_in_a_pipe_each_row_is_a_line_without_color():
     ran = run("plan", str(TRN1), *QUICK)
     assert ran.code == 0
     assert "\x1b" not in ran.out
@@ -178,7 +178,7 @@ def test_a_pipe_has_a_line_a_row_and_no_color():
     assert "$72,211.60" in workers
 
 
-def test_two_thousand_nodes_are_planned_with_as_few_calls_as_forty_of_as_many_queues(
+def test_a_plan_of_two_thousand_nodes_takes_as_few_calls_as_one_of_forty(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     def calls(nodes_a_queue: int) -> int:
@@ -198,7 +198,7 @@ def test_two_thousand_nodes_are_planned_with_as_few_calls_as_forty_of_as_many_qu
 BUCKET = "fleet: tiny\nregion: us-west-2\nnetwork: none\nstorage: {buckets: {data: {}}}\n"
 
 
-def test_a_fleet_is_synthesized_and_reports_what_destroy_leaves(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_fleet_is_synthesized_and_retained_resources_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file = tmp_path / "fleet.yaml"
     file.write_text(BUCKET)
     assert main(["plan", str(file), "--no-aws", "--json"]) == 0
@@ -209,7 +209,7 @@ def test_a_fleet_is_synthesized_and_reports_what_destroy_leaves(tmp_path: Path, 
     assert "difference" not in reported
 
 
-def test_no_credentials_leave_the_rest_of_the_plan(
+def test_without_credentials_the_rest_of_the_plan_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     assembly = tmp_path / "cdk.out"
@@ -243,7 +243,9 @@ def test_no_credentials_leave_the_rest_of_the_plan(
         ("FileNotFoundError: [Errno 2] No such file or directory: 'node'", PlanCode.NO_CDK),
     ],
 )
-def test_why_a_synthesis_fails_is_reported(said: str, code: PlanCode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_reason_of_a_failed_synthesis_is_reported(
+    said: str, code: PlanCode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     script = tmp_path / "fails.py"
     script.write_text(f"import sys\nsys.exit({said!r})\n")
     monkeypatch.setattr(module, "_MODULE", "fails")
@@ -256,7 +258,7 @@ def test_why_a_synthesis_fails_is_reported(said: str, code: PlanCode, tmp_path: 
     assert "--no-synth" in problem.remedy
 
 
-def test_a_torn_manifest_and_one_without_stacks(tmp_path: Path):
+def test_an_invalid_manifest_and_one_without_stacks_are_reported(tmp_path: Path):
     for text in ("{", '{"artifacts": {}}', '{"artifacts": {"x": {"type": "aws:cloudformation:stack"}}}'):
         (tmp_path / "manifest.json").write_text(text)
         with pytest.raises(FleetError, match="LF1080"):
@@ -275,7 +277,7 @@ def test_the_context_is_that_of_the_nearest_cdk_json(tmp_path: Path):
         app_context(inner)
 
 
-def test_a_missing_cdk_json_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_cdk_json_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     next_to, here = tmp_path / "fleets", tmp_path / "here"
     next_to.mkdir()
     here.mkdir()
@@ -310,7 +312,7 @@ def test_price_queries_of_an_instance_and_of_a_hyperpod_node():
     assert price_question("network", "nat-gateway", "us-west-2") is None
 
 
-def test_prices_of_an_answer_text_or_not():
+def test_prices_are_read_from_text_and_from_json():
     one = product(("Hrs", "21.5000000000"), ("Hrs", "0.0000000000"), ("Quantity", "7"))
     assert prices_in([json.dumps(one)], "Hrs") == ({Decimal("21.5")}, "2026-11-20")
     assert prices_in([one, product(("Hrs", "22"))], "Hrs")[0] == {Decimal("21.5"), Decimal(22)}
@@ -318,6 +320,6 @@ def test_prices_of_an_answer_text_or_not():
 
 
 @pytest.mark.parametrize("answer", ["{", "[]", "{}", json.dumps(product(("Hrs", "much")))])
-def test_an_answer_of_another_shape_is_reported(answer: str):
+def test_an_unreadable_response_of_the_price_list_is_reported(answer: str):
     with pytest.raises(FleetError, match="LF1084"):
         prices_in([answer], "Hrs")

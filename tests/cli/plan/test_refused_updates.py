@@ -1,4 +1,4 @@
-"""What CloudFormation would refuse, reported from templates alone."""
+"""Updates that CloudFormation would reject, from templates alone."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -39,7 +39,7 @@ def test_values_that_other_stacks_import_are_neither_replaced_nor_removed() -> N
     assert refused([storage(StorageCapacity=1), train], [storage(StorageCapacity=2), train]) == [], "in place"
 
 
-def test_a_refused_replacement_leaves_a_second_copy_of_what_is_retained() -> None:
+def test_a_rejected_replacement_leaves_a_second_copy_of_a_retained_resource() -> None:
     def files(key: str, **policy: str) -> StackTemplate:
         return stack("storage", {"Files": {"Type": FILES, "Properties": {"KmsKeyId": key}, **policy}}, Files=EXPORT)
 
@@ -88,7 +88,7 @@ def test_a_new_subnet_that_overlaps_an_existing_one() -> None:
     assert refused([network("10.1.0.0/17")], [network("10.1.128.0/17")]) == []
 
 
-def test_a_resource_with_a_name_of_its_own_is_not_replaced() -> None:
+def test_a_resource_with_a_fixed_name_is_not_replaced() -> None:
     def cluster(**properties: Any) -> StackTemplate:
         return stack("train", {"Cluster": {"Type": "AWS::SageMaker::Cluster", "Properties": properties}})
 
@@ -107,13 +107,13 @@ def test_a_resource_with_a_name_of_its_own_is_not_replaced() -> None:
     assert refused([old], [new]) == [], "its name differs within its domain"
 
 
-def test_the_note_of_the_cdk_is_no_change() -> None:
+def test_the_metadata_of_the_cdk_is_not_a_change() -> None:
     note = {"CDKMetadata": {"Type": "AWS::CDK::Metadata", "Properties": {"Analytics": "v2:deflate64:x"}}}
     assert template_changes(stack("s", note), stack("s", {})) == ()
     assert template_changes(stack("s", {}), stack("s", note)) == ()
 
 
-def test_fsx_takes_no_storage_away() -> None:
+def test_fsx_does_not_reduce_storage() -> None:
     def files(capacity: int, kind: str = "LUSTRE", deployment: str = "PERSISTENT_2") -> StackTemplate:
         settings = {"FileSystemType": kind, "LustreConfiguration": {"DeploymentType": deployment}}
         return storage(StorageCapacity=capacity, **settings)
@@ -183,7 +183,7 @@ def test_what_fsx_changes() -> None:
         assert refused([old], [new]) == []
 
 
-def test_disks_of_notebooks_and_databases_grow_only() -> None:
+def test_disks_of_notebooks_and_databases_cannot_shrink() -> None:
     def one_of(kind: str, **properties: Any) -> StackTemplate:
         return stack("s", {"It": {"Type": kind, "Properties": properties}})
 
@@ -198,7 +198,7 @@ def test_disks_of_notebooks_and_databases_grow_only() -> None:
     assert refused([one_of(database, AllocatedStorage={"Ref": "P"})], [one_of(database, AllocatedStorage="1")]) == []
 
 
-def test_a_folder_that_is_linked_still_is_not_linked_again() -> None:
+def test_a_directory_with_an_existing_link_is_not_linked_again() -> None:
     def links(*paths: tuple[str, str], **system: Any) -> StackTemplate:
         made: dict[str, Any] = {"Files": {"Type": FILES, "Properties": system}}
         for n, (folder, bucket) in enumerate(paths):
@@ -216,7 +216,7 @@ def test_a_folder_that_is_linked_still_is_not_linked_again() -> None:
     assert refused([links(a, KmsKeyId="x")], [links(("/a", "s3://b"), KmsKeyId="y")]) == [], "another file system"
 
 
-def test_a_subnet_that_stays_keeps_its_block() -> None:
+def test_a_retained_subnet_keeps_its_cidr_block() -> None:
     def network(name: str, **policy: str) -> StackTemplate:
         return stack(
             "network", {name: {"Type": "AWS::EC2::Subnet", "Properties": {"CidrBlock": "10.1.0.0/18"}, **policy}}

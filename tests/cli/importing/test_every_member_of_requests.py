@@ -23,7 +23,7 @@ def shape_of(shape: Any) -> Any:
     return shape.type_name
 
 
-def test_request_shape_is_botocores() -> None:
+def test_the_shape_of_a_request_is_that_of_botocore() -> None:
     model = botocore.session.get_session().get_service_model("sagemaker")
     assert load("create_cluster_request") == shape_of(model.operation_model("CreateCluster").input_shape)
 
@@ -74,7 +74,7 @@ def with_worker(member: str, value: Any) -> dict[str, Any]:
     return {**REQUEST, "InstanceGroups": [CONTROLLER, {**WORKERS, member: value}]}
 
 
-def test_every_member_of_a_group_counts(tmp_path: Path) -> None:
+def test_every_member_of_a_group_is_converted_or_reported(tmp_path: Path) -> None:
     (shape,) = load("create_cluster_request")["InstanceGroups"]
     assert set(OF_A_GROUP) == set(shape) - set(REQUEST["InstanceGroups"][1])
     plain = outcome(tmp_path, REQUEST)
@@ -82,14 +82,14 @@ def test_every_member_of_a_group_counts(tmp_path: Path) -> None:
         assert outcome(tmp_path, with_worker(member, value)) != plain, member
 
 
-def test_every_member_of_a_cluster_counts(tmp_path: Path) -> None:
+def test_every_member_of_a_cluster_is_converted_or_reported(tmp_path: Path) -> None:
     assert set(OF_A_CLUSTER) == set(load("create_cluster_request")) - set(REQUEST)
     plain = outcome(tmp_path, REQUEST)
     for member, value in OF_A_CLUSTER.items():
         assert outcome(tmp_path, {**REQUEST, member: value}) != plain, member
 
 
-def test_unknown_members_are_named_with_the_nearest(tmp_path: Path) -> None:
+def test_unknown_members_are_reported_with_the_nearest_one(tmp_path: Path) -> None:
     reported = outcome(tmp_path, with_worker("TreadsPerCore", 1))
     assert (
         "not understood: InstanceGroups[1].TreadsPerCore: unknown key in the API; did you mean ThreadsPerCore?"
@@ -97,7 +97,7 @@ def test_unknown_members_are_named_with_the_nearest(tmp_path: Path) -> None:
     )
 
 
-def test_members_within_members_are_named(tmp_path: Path) -> None:
+def test_unknown_nested_members_are_reported(tmp_path: Path) -> None:
     patch = {
         "PatchingStrategy": "WhenIdle",
         "IdleWaitWindowInSeconds": 7200,
@@ -134,12 +134,12 @@ def filled_skeleton() -> dict[str, Any]:
     return {**skeleton, "ClusterName": "from-skeleton"}
 
 
-def test_blank_fields_of_the_skeleton_mean_nothing(tmp_path: Path) -> None:
+def test_blank_fields_of_the_skeleton_are_ignored(tmp_path: Path) -> None:
     result = imports.imported(tmp_path, filled_skeleton(), region="us-west-2")
     assert "from-skeleton:" in result.text
     assert '""' not in result.text
     assert any("fields without a value" in note.text for note in result.notes)
 
 
-def test_untouched_skeleton_is_refused(tmp_path: Path) -> None:
+def test_an_unchanged_skeleton_is_rejected(tmp_path: Path) -> None:
     assert "InstanceGroupName" in str(imports.failure(tmp_path, blank_skeleton(), region="us-west-2"))
