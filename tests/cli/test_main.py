@@ -268,9 +268,9 @@ _FLEET = str(Path(__file__).parents[2] / "examples" / "hyperpod-full.yaml")
     ("words", "reported"),
     [
         (("logs", "ml", "--since", "99x"), "neither a time span nor a time"),
-        (("events", "ml", "--since", "99x"), "write a time span such as 30m"),
-        (("upgrade", "ml", "--image", "latest"), "or --latest"),
-        (("connect", "--port-forward", "80"), "as in 8888:8888"),
+        (("events", "ml", "--since", "99x"), "write a time span such as `30m`"),
+        (("upgrade", "ml", "--image", "latest"), "or `--latest`"),
+        (("connect", "--port-forward", "80"), "e.g. `8888:8888`"),
         (("plan", _FLEET, "--no-synth", "--deployed"), "--no-synth"),
         (("plan", _FLEET, "--no-synth", "--deployed", "--json"), "--no-synth"),
     ],

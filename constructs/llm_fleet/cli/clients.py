@@ -129,7 +129,7 @@ _REMEDIES = {
     CommandCode.THROTTLED: "try again in a minute, or set AWS_MAX_ATTEMPTS=10",
     CommandCode.UNREACHABLE: "check that this machine can connect to the internet or the VPC endpoints, and the name "
     "of the Region; health.aws.amazon.com shows outages of AWS",
-    CommandCode.REGION: "set the Region with --region or in the fleet file, e.g. us-west-2; enable an opt-in Region "
+    CommandCode.REGION: "set the Region with --region or in the fleet file, e.g. `us-west-2`; enable an opt-in Region "
     "in the account's settings",
     CommandCode.GONE: "check that it is deployed in this Region and account, and was not deleted",
     CommandCode.REFUSED: "read the message of AWS; check the fleet file, the Region and the account",

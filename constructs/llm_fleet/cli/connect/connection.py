@@ -100,7 +100,7 @@ class Ports:
         found = _PORTS.fullmatch(text.strip())
         numbers = [int(one) for one in found.groups()] if found else []
         if not numbers or not all(0 < one <= _HIGHEST for one in numbers):
-            remedy = "write LOCAL_PORT:NODE_PORT, as in 8888:8888"
+            remedy = "write `LOCAL_PORT:NODE_PORT`, e.g. `8888:8888`"
             refuse(NodesCode.PORTS, "not a pair of ports", remedy, subject="--port-forward", value=text)
         return cls(here=numbers[0], there=numbers[1])
 

@@ -80,7 +80,7 @@ def failure_code(text: str | None) -> str | None:
         refuse(
             LogsCode.CODE_FORM,
             "unknown failure code of a node",
-            "write a code such as LFN39; docs/node-failures lists all codes",
+            "write a code such as `LFN39`; docs/node-failures lists all codes",
             subject="--code",
             value=text,
         )

@@ -146,7 +146,7 @@ def since(text: str | None, *, now: datetime | None = None) -> datetime | None:
         refuse(
             LogsCode.SINCE,
             "this is neither a time span nor a time",
-            "write a time span such as 30m, 2h or 3d, or a time such as 2026-11-22T03:00:00Z",
+            "write a time span such as `30m`, `2h` or `3d`, or a time such as `2026-11-22T03:00:00Z`",
             subject="--since",
             value=text,
         )

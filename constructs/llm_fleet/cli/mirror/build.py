@@ -70,7 +70,7 @@ def resolve(request: Request, scratch: Path) -> list[LockedFile]:
 
 def _check_lock(request: Request) -> None:
     if not _SYSTEM.fullmatch(request.system):
-        remedy = "write ID, VERSION_ID and architecture of the nodes' /etc/os-release, e.g. ubuntu-24.04-amd64"
+        remedy = "write `ID`, `VERSION_ID` (/etc/os-release of the nodes) and architecture, e.g. `ubuntu-24.04-amd64`"
         refuse(Code.LOCK_SYSTEM, "not a valid operating system", remedy, value=request.system)
     requested = (
         request.packages,
@@ -136,13 +136,13 @@ def _environment(request: Request, scratch: Path) -> list[LockedFile]:
 
 def _check_python(request: Request) -> None:
     if not re.fullmatch(r"3\.\d+", request.python):
-        refuse(Code.LOCK_WHEEL, "not a Python version", "write e.g. --python 3.12", value=request.python)
+        refuse(Code.LOCK_WHEEL, "not a Python version", "write e.g. `--python 3.12`", value=request.python)
 
 
 def _wheel(request: Request, wheel: str) -> LockedFile:
     name, equals, version = wheel.partition("==")
     if not (name and equals and version):
-        refuse(Code.LOCK_WHEEL, "a wheel needs a version", "write NAME==VERSION", value=wheel)
+        refuse(Code.LOCK_WHEEL, "a wheel needs a version", "write `NAME==VERSION`", value=wheel)
     _check_python(request)
     if not request.indexes:
         refuse(Code.LOCK_WHEEL, "no package index", "add one with --index, e.g. https://pypi.org/simple")

@@ -63,7 +63,7 @@ def named_file(name: str, version: str, url: str, sha256: str, *, system: str) -
 def size_of(url: str) -> int:
     """Return the size of the file at `url` in bytes. Raises `FleetError` if its server does not send it."""
     if not url.startswith(("https://", "http://")):
-        refuse(Code.MIRROR_FETCH, "not a URL", "write https://…", value=url)
+        refuse(Code.MIRROR_FETCH, "not a URL", "write `https://…`", value=url)
     try:
         with urlopen(Request(url, method="HEAD"), timeout=_SECONDS) as answer:  # noqa: S310 - http(s), just checked
             size = int(answer.headers.get("Content-Length", 0))
@@ -178,7 +178,7 @@ def read_page(index: str, name: str) -> list[IndexedFile] | None:
     page = f"{index.rstrip('/')}/{name}/"
     if not _vouches(page):
         # Its checksums are trusted, and plain HTTP could be modified on the way.
-        refuse(Code.LOCK_WHEEL, "the index must have an https URL", "write https://…/simple", value=index)
+        refuse(Code.LOCK_WHEEL, "the index must have an https URL", "write `https://…/simple`", value=index)
     try:
         with urlopen(Request(page, headers={"Accept": _ACCEPT}), timeout=_SECONDS) as answer:  # noqa: S310
             content, kind, place = answer.read().decode(), answer.headers.get_content_type(), answer.url

@@ -187,7 +187,7 @@ def check_image(image: str | None) -> None:
     refuse(
         LogsCode.IMAGE_FORM,
         "neither an AMI id nor a release of the HyperPod AMI",
-        "write `ami-` and 8 or 17 hexadecimal digits, or a release such as 1.2.3, or --latest",
+        "write `ami-` and 8 or 17 hexadecimal digits, or a release such as `1.2.3`, or `--latest`",
         subject="--image",
         value=image,
     )

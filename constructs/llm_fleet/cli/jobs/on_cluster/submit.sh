@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Run by `llm-fleet jobs submit` on the cluster, as the user. Writes the batch files to a separate directory that does
-# not change later, so that a job that is requeued weeks later reads its original settings. With the same id, a second
-# run submits nothing twice.
+# not change later, so that a job that is requeued weeks later reads its original settings. A second run with
+# the same id submits no job again.
 set -euo pipefail
 export PATH="$PATH:/opt/slurm/bin"
 umask 022
