@@ -365,7 +365,7 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-# Not `__all__` spelt out twice: a test keeps the imports above, which type checkers read, and this table alike.
+# Not a second list of names in `__all__`: a test compares the imports above, which type checkers read, with this table.
 __all__ = sorted(_HOME_OF)  # pyright: ignore[reportUnsupportedDunderAll]
 
 

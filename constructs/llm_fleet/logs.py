@@ -12,7 +12,7 @@ from llm_fleet.acknowledge import acknowledge
 SERVERS_LOG = (
     "; servers log sizes and times of requests, and prompts only if that is enabled; `encryption_key` takes another"
 )
-"""What the log of a model server holds."""
+"""Content of the log of a model server."""
 
 
 def log_group(
@@ -25,10 +25,10 @@ def log_group(
     holds: str,
     removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
 ) -> logs.CfnLogGroup:
-    """Return a log group. Default: it goes with its stack.
+    """Return a log group. Default: it is deleted with its stack.
 
-    `encryption_key`: its policy must let CloudWatch Logs use it. Default: CloudWatch Logs' own encryption, and cdk-nag
-    is answered with what the log `holds`, e.g. ", and steps are logged without their data".
+    `encryption_key`: its policy must let CloudWatch Logs use it. Default: CloudWatch Logs' own encryption; the cdk-nag
+    finding is acknowledged with the content that the log `holds`, e.g. ", and steps are logged without their data".
     """
     group = logs.CfnLogGroup(
         scope,
@@ -48,17 +48,17 @@ def log_group(
 
 
 def log_group_arn(scope: Construct, name: str) -> str:
-    """Return the ARN of the log group `name`, of the stack that `scope` is in, without `:*` at its end."""
+    """Return the ARN of the log group `name` of the stack of `scope`, without `:*` at its end."""
     return cdk.Stack.of(scope).format_arn(
         service="logs", resource="log-group", resource_name=name, arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
     )
 
 
 def log_access(bucket: s3.Bucket, *, to: s3.IBucket, prefix: str) -> None:
-    """Have `bucket` write its server access logs below `prefix`, which ends with a slash, of the bucket `to`.
+    """Let `bucket` write its server access logs below `prefix`, which ends with a slash, in the bucket `to`.
 
     The L2's own property grants by an ACL where `@aws-cdk/aws-s3:serverAccessLogsUseBucketPolicy` is off, as in an app
-    without a cdk.json of `cdk init`, and a bucket whose owner owns all objects takes no ACL.
+    without a cdk.json of `cdk init`, and a bucket whose owner owns all objects accepts no ACL.
     """
     resource = bucket.node.default_child
     assert isinstance(resource, s3.CfnBucket)

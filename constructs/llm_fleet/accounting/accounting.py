@@ -115,7 +115,7 @@ class DatabaseSecrets(Construct):
         self.credentials = cast(secretsmanager.ISecret, credentials)
         """JSON of `username` and `password`."""
         self.password = cast(secretsmanager.ISecret, password)
-        """The password and nothing else."""
+        """Only the password."""
         for secret in (credentials, password):
             acknowledge(secret, _NOT_ROTATED, "AwsSolutions-SMG4", "NIST.800.53.R5-SecretsManagerRotationEnabled")
 
@@ -167,7 +167,7 @@ def head_node_statements(accounting: Accounting) -> list[iam.PolicyStatement]:
 
 
 def provider_statements(accounting: Accounting) -> list[iam.PolicyStatement]:
-    """Return the provider's permissions: its validators look the secrets up, and read the munge key."""
+    """Return the provider's permissions: its validators describe the secrets, and read the munge key."""
     statements: list[iam.PolicyStatement] = []
     if accounting.password_secret is not None:
         statements.append(_on(accounting.password_secret, "AccountingPassword", "secretsmanager:DescribeSecret"))
@@ -182,7 +182,7 @@ def _on(secret: Any, sid: str, action: str) -> iam.PolicyStatement:
 
 
 def _decrypt(secrets: Sequence[Any], sid: str) -> list[iam.PolicyStatement]:
-    """Return the use of the keys of `secrets`, through Secrets Manager alone; none for AWS managed keys.
+    """Return permissions to use the keys of `secrets`, only through Secrets Manager; none for AWS managed keys.
 
     The key of a secret given by its ARN is unknown.
     """

@@ -1,6 +1,4 @@
-"""The server of the accounting database: RDS or Aurora, its parameters and findings.
-
-The name of a cluster's own schema in a database for Slurm's accounting.
+"""The server of the accounting database: RDS or Aurora, its parameters, findings, and schema names.
 
 slurmdbd rejects a schema that holds another cluster's id ("CLUSTER ID MISMATCH"), even if an earlier cluster had the
 same name. So each cluster has its own schema, and a cluster that is created again has a new one.
@@ -127,7 +125,7 @@ class DatabaseServer:
     """The L1 that holds the data."""
     endpoint: str
     dimensions: Mapping[str, str]
-    """Of its CloudWatch metrics."""
+    """Dimensions of its CloudWatch metrics."""
     servers: tuple[cdk.CfnResource, ...] = ()
     """What must run in addition to `resource` before a client can connect."""
 
@@ -135,7 +133,7 @@ class DatabaseServer:
 _CLASS = "db.t4g.medium"
 _STORAGE_GIB = 20
 _GROWTH = 5
-"""How many times its first size the storage may grow to by itself."""
+"""Maximum size to which storage grows automatically, as a multiple of its initial size."""
 
 
 def rds_instance(scope: Construct, options: ServerOptions) -> DatabaseServer:
@@ -240,14 +238,14 @@ def _common(options: ServerOptions) -> dict[str, Any]:
 
 
 def _keep(policy: cdk.RemovalPolicy, resource: cdk.CfnResource, *next_to: cdk.CfnResource) -> None:
-    """Keep or delete `resource`, which holds the data, and the resources next to it, which have no snapshots."""
+    """Retain or delete `resource`, which holds the data, and the resources next to it, which have no snapshots."""
     resource.apply_removal_policy(policy)
     for each in next_to:
         each.apply_removal_policy(cdk.RemovalPolicy.DESTROY if policy == cdk.RemovalPolicy.SNAPSHOT else policy)
 
 
 _ADDRESS = 8
-"""Characters of a construct's address, enough to distinguish the clusters of one stack."""
+"""Length of the part of a construct's address that distinguishes the clusters of one stack."""
 
 
 def schema_of(scope: Construct, database: AccountingDatabase) -> str:

@@ -24,10 +24,11 @@ from llm_fleet.spec.slurm_database import Accounting, AccountingDatabase, SlurmD
 
 @jsii.implements(ec2.IConnectable)
 class SlurmDatabase(Construct):
-    """A MySQL-compatible database for slurmdbd, of ParallelCluster and HyperPod clusters alike.
+    """A MySQL-compatible database for slurmdbd, for both ParallelCluster and HyperPod clusters.
 
     Default: Aurora Serverless v2 of 0.5 to 4 capacity units with one server, in subnets without internet access,
-    encrypted, TLS required of every client, backups kept for 14 days, deletion protected; logs of sign-ins, errors and
+    encrypted, TLS required for every client, backups retained for 14 days, deletion protection; logs of sign-ins,
+    errors and
     slow queries in CloudWatch. Secrets Manager generates its password, which is in no template. The only clients
     allowed are clusters that are given the database.
 
@@ -48,7 +49,7 @@ class SlurmDatabase(Construct):
     ) -> None:
         """Make a database, or raise `FleetError` with everything that RDS would reject (LF691, LF697 to LF699).
 
-        `spec`: what it is. Default: `SlurmDatabaseSpec()`. `deletion_protection`: default, as long as it is retained.
+        `spec`: its settings. Default: `SlurmDatabaseSpec()`. `deletion_protection`: default, as long as it is retained.
         """
         path = f"{scope.node.path}/{id}"
         spec = SlurmDatabaseSpec() if spec is None else spec
@@ -96,7 +97,7 @@ class SlurmDatabase(Construct):
         self.user_name: str = spec.user_name
         """The user name of slurmdbd."""
         self.password_secret: secretsmanager.ISecret = secrets.password
-        """A secret whose text is the password and nothing else, as ParallelCluster requires."""
+        """A secret whose text is only the password, as ParallelCluster requires."""
         self.credentials_secret: secretsmanager.ISecret = secrets.credentials
         """A secret with JSON of `username` and `password`, as HyperPod requires."""
         self.servers: Sequence[IDependable] = self._server.servers
@@ -118,7 +119,7 @@ class SlurmDatabase(Construct):
         return self.security_group
 
     def for_hyperpod(self, *, database_name: str | None = None) -> AccountingDatabase:
-        """Return it as a HyperPod cluster takes it. `database_name`: default, a schema of each cluster's own."""
+        """Return it in the form for a HyperPod cluster. `database_name`: default, a schema of each cluster's own."""
         return AccountingDatabase(
             endpoint=self.endpoint,
             secret=self.credentials_secret,
@@ -129,10 +130,10 @@ class SlurmDatabase(Construct):
         )
 
     def for_parallelcluster(self, *, database_name: str | None = None) -> Accounting:
-        """Return it as a ParallelCluster takes it, whose head node then runs slurmdbd.
+        """Return it in the form for a ParallelCluster, whose head node then runs slurmdbd.
 
-        `database_name`: the schema, of lower-case letters, digits and underscores. Default: one that no other cluster
-        has, nor this one after it is created again, because slurmdbd rejects the records of another cluster's id.
+        `database_name`: the schema, of lower-case letters, digits and underscores. Default: a unique name, which also
+        changes if this cluster is created again, because slurmdbd rejects the records of another cluster's id.
         """
         return Accounting(
             endpoint=self.endpoint,
@@ -159,7 +160,7 @@ class SlurmDatabase(Construct):
         )
 
     def metric_connections(self) -> cloudwatch.Metric:
-        """Return how many clients are signed in: one or more for each slurmdbd."""
+        """Return the number of connected clients: one or more for each slurmdbd."""
         return self.metric("DatabaseConnections", statistic="Maximum")
 
     def metric_cpu(self) -> cloudwatch.Metric:

@@ -107,7 +107,7 @@ def _lifecycle(group: InstanceGroup, cluster: PlacedCluster) -> dict[str, Any] |
 
 
 def _storage(group: InstanceGroup, cluster: PlacedCluster) -> Iterator[dict[str, Any]]:
-    """Volumes first, then mounts. With the legacy configuration HyperPod takes none: its file names them."""
+    """Volumes first, then mounts. With the legacy configuration there are no mounts: its own file lists them."""
     if group.root_volume_key is not None:
         yield {"ebsVolumeConfig": {"rootVolume": True, "volumeKmsKeyId": KEY.name_of(group.root_volume_key)}}
     if group.ebs_volume_gib is not None:
@@ -192,7 +192,7 @@ class ClusterGrants(SessionGrants):
     def manage_nodes(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let `grantee` see the cluster, and add, remove, reboot, replace, test and update its nodes.
 
-        It cannot change the cluster's shape or roles: `UpdateCluster` is not among them.
+        It cannot change the cluster's groups or roles: `UpdateCluster` is not included.
         """
         return self._on_cluster(grantee, (*_DESCRIBE, *_MANAGE_NODES))
 
@@ -231,7 +231,7 @@ _REMEDY = "pass `network` to HyperPodCluster, or `security_groups` to from_clust
 
 @jsii.implements(ec2.IConnectable)
 class Cluster(Construct):
-    """A HyperPod cluster, made here or elsewhere. Subclasses set `cluster_arn` and `_security_groups`."""
+    """A HyperPod cluster, of this app or imported. Subclasses set `cluster_arn` and `_security_groups`."""
 
     cluster_arn: str
     """Its ARN; ends with the cluster id."""

@@ -169,7 +169,7 @@ class ClusterPlan:
 
     @property
     def spec(self) -> HyperPodClusterSpec:
-        """The cluster by itself, with every default filled in."""
+        """The cluster alone, with every default filled in."""
         return self.shape.spec
 
     @classmethod

@@ -152,7 +152,7 @@ def add_node_role(
 
 
 def _secret(secret: Secret | None, key: Key | None = None) -> SecretAccess | None:
-    """Return the access to `secret`; `key` encrypts one that is named by its ARN."""
+    """Return the access to `secret`; `key` encrypts a secret that is given by its ARN."""
     if secret is None:
         return None
     access = SecretAccess.of(cast("secretsmanager.ISecret | str", secret))
@@ -232,9 +232,10 @@ def _home(one: ec2.ISecurityGroup, other: ec2.ISecurityGroup) -> ec2.ISecurityGr
 
 
 def wait_for(resource: sagemaker.CfnCluster, plan: ClusterPlan, role: IConstruct, rules: Sequence[IConstruct]) -> None:
-    """Make the cluster depend on what its nodes need when they boot and its properties do not refer to.
+    """Make the cluster depend on resources that its nodes need at boot and that its properties do not refer to.
 
-    They refer to subnets, the role with its policy, the bundle and file systems; CloudFormation waits for those.
+    The properties refer to subnets, the role with its policy, the bundle and file systems; CloudFormation waits for
+    those.
     """
     resource.node.add_dependency(*_unnamed(plan, role), *rules)
 

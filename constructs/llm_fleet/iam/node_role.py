@@ -79,8 +79,8 @@ class ServiceRole(Construct):
     ) -> None:
         """Create the role that `service`, e.g. `states.amazonaws.com`, assumes; without permissions it has no policy.
 
-        `conditions`: of its trust, on keys that the service is documented to send. A condition on a key that is not
-        sent would keep everything from starting. Default: none.
+        `conditions`: of its trust, on keys that the service is documented to send. With a condition on a key that is
+        not sent, nothing could start. Default: none.
         """
         super().__init__(scope, id)
         self.permissions: tuple[Permission, ...] = tuple(permissions)
@@ -199,7 +199,7 @@ def _to_start(features: NodeFeatures, place: Place) -> Iterator[Permission]:
             reason="without it a node cannot detect that Lustre supports EFA, and silently mounts it over TCP; "
             "the action supports no resource",
         )
-    # The statement ids count buckets, since an id must not come twice.
+    # The statement ids count buckets, since an id must be unique.
     for number, access in enumerate(features.read_buckets, start=1):
         yield from read_bucket(f"Read{number}", access, reason="jobs read their data")
     for number, access in enumerate(features.write_buckets, start=1):
@@ -308,7 +308,7 @@ def mounted_buckets(
 
 
 def mirror_of(scope: Construct, cluster: ClusterSpec) -> BucketAccess | None:
-    """Return the mirror that nodes fetch from; `None` for none."""
+    """Return the mirror from which nodes download; `None` without one."""
     downloads = cluster.downloads
     if downloads is None or downloads.mirror is None:
         return None
@@ -328,8 +328,8 @@ class NodeRole(Construct):
     the role never starts nodes without their permissions.
 
     The trust has no `aws:SourceAccount` condition: SageMaker's page on the confused deputy lists the jobs that send
-    that key and HyperPod is not among them. A condition on a key that is not sent would keep every cluster from being
-    created. assumption: sagemaker-sends-no-source-account
+    that key and HyperPod is not among them. With a condition on a key that is not sent, no cluster could be created.
+    assumption: sagemaker-sends-no-source-account
     """
 
     def __init__(
@@ -345,7 +345,7 @@ class NodeRole(Construct):
 
         `role_name`: default, CloudFormation generates one. `permissions_boundary`: default, none; for organizations
         that require one on every role.
-        Raises `FleetError` when the features make a longer policy than IAM takes.
+        Raises `FleetError` when the policy is longer than IAM allows.
         """
         super().__init__(scope, id)
         self.permissions: tuple[Permission, ...] = permissions(features, Place.of(self))

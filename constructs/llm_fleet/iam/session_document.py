@@ -34,7 +34,7 @@ def tag_session_user(
     created elsewhere, or one that has it already with another user.
     """
     problems = check_run_as(user, known)
-    # jsii's answer for a role that is made elsewhere is no Construct in Python, and has a node all the same.
+    # For a role that is created elsewhere, jsii returns an object that is not a Construct in Python, but has a node.
     if not hasattr(role, "node"):
         raise_problems([*problems, cannot_tag("this is not an IAM role or IAM user", "pass an iam.Role or iam.User")])
     resource = role.node.default_child
@@ -157,7 +157,7 @@ class SessionDocument(Construct):
     """A session document (`AWS::SSM::Document` of type `Session`) whose sessions run as a user of the node (Run As).
 
     A session runs as the user in the tag `SSMSessionRunAs` of the caller's IAM role or user. Without the tag, no
-    session starts: there is no way back to `ssm-user`, who can become root. `cluster.grants.session_as` sets the tag.
+    session starts: there is no fallback to `ssm-user`, who can become root. `cluster.grants.session_as` sets the tag.
     A principal that can tag that role can become any user: grant `iam:TagRole` to administrators only.
 
     It works with nodes of ParallelCluster and of HyperPod; for the latter try it with one role first.
@@ -185,7 +185,7 @@ class SessionDocument(Construct):
         when it has no KMS key; default, yes. `log_bucket`: receives them at the session's end, below `log_prefix`.
         Default of both: no log; CloudTrail then records only who started a session and when.
 
-        `key`: encrypts the session between the two ends, within TLS. Default: TLS alone.
+        `key`: encrypts the session end to end, within TLS. Default: TLS only.
         """
         super().__init__(scope, id)
         problems = [
@@ -276,8 +276,8 @@ class SessionGrants:
     def ssm_session(self, grantee: iam.IGrantable, *, documents: Sequence[str] | None = None) -> iam.Grant:
         """Let `grantee` log in to every node of this cluster, and end or resume its own sessions.
 
-        `documents`: ARNs of the session documents that it may use. Default: the account's
-        `SSM-SessionManagerRunShell`, which is what `aws ssm start-session` takes, so no port forwarding and no SSH.
+        `documents`: ARNs of the session documents that it may use. Default: the account's `SSM-SessionManagerRunShell`,
+        the default of `aws ssm start-session`, without port forwarding and SSH.
         """
         shell = self._arn("ssm", "document", "SSM-SessionManagerRunShell")
         own = ("ssm:ResumeSession", "ssm:TerminateSession", "ssmmessages:OpenDataChannel")
@@ -307,7 +307,7 @@ class SessionGrants:
         return session
 
     def _command_arn(self) -> str:
-        """The document of AWS that `llm-fleet jobs submit` and `logs` run commands by."""
+        """AWS's document with which `llm-fleet jobs submit` and `logs` run commands."""
         name = "AWS-StartNonInteractiveCommand"
         return self._stack.format_arn(service="ssm", account="", resource="document", resource_name=name)
 

@@ -32,7 +32,7 @@ class Permission:
     resources: tuple[str, ...]
     """ARNs; `*` only for actions that support no resource."""
     reason: str
-    """Why a node needs it, in a sentence without its full stop."""
+    """The reason why a node needs it, without a full stop."""
     conditions: Mapping[str, Mapping[str, Any]] = field(default_factory=_no_conditions)
     """Condition operator to key to value."""
 
@@ -104,7 +104,7 @@ def reasons_of(permissions: Sequence[Permission]) -> dict[str, str]:
 
 
 def characters_of(permissions: Sequence[Permission]) -> int:
-    """Return how many characters the policy has as IAM counts them: without white space, tokens as they are now."""
+    """Return how many characters the policy has as IAM counts them: without white space, with tokens unresolved."""
     statements = [
         {
             "Sid": permission.sid,
@@ -177,7 +177,7 @@ def grant(grantee: iam.IGrantable, permissions: Sequence[Permission]) -> iam.Gra
 
 
 def report_reasons(grantee: iam.IGrantable, reasons: Mapping[str, str]) -> None:
-    """Acknowledge each ARN with a `*` in what `grantee` was granted, with its reason, and that it is inline."""
+    """Acknowledge each ARN with a `*` in the grants of `grantee`, with its reason, and the inline policy."""
     for policy in _policies(grantee.grant_principal):
         acknowledge_wildcards(policy, lambda: dict(reasons))
         acknowledge(policy, _INLINE, "NIST.800.53.R5-IAMNoInlinePolicy")
@@ -195,7 +195,7 @@ def _policies(principal: object) -> Sequence[Construct]:
 
 
 class NamedPolicy(Construct):
-    """A managed policy with a fixed name, whose statements have reasons."""
+    """A managed policy with a fixed name and a reason for each statement."""
 
     def __init__(
         self,

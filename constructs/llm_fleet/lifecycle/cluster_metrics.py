@@ -37,7 +37,7 @@ class MetricsLog(Construct):
     """
 
     def __init__(self, scope: Construct, id: str, *, cluster_name: str, retention_days: int) -> None:
-        """Make the group; a line is kept for `retention_days`."""
+        """Create the group; lines are retained for `retention_days`."""
         super().__init__(scope, id)
         self.log_group = log_group(
             self,
@@ -84,7 +84,7 @@ def report_place(wanted: NodeReports, bucket: s3.IBucket, prefix: str) -> Report
 def render_metrics(metrics: ClusterMetrics | None, *, cluster_name: str | None) -> dict[str, Any]:
     """Return the part of the manifest with its key; empty without metrics.
 
-    `cluster_name`: as the user wrote it: on ParallelCluster without the hash; may be a token.
+    `cluster_name`: the name that the user set, on ParallelCluster without the hash; may be a token.
     """
     if metrics is None or metrics.destination is MetricsDestination.NONE:
         return {}

@@ -85,11 +85,11 @@ _CUT_HASH = 6
 class LifecycleBucket(Construct):
     """A private, versioned bucket for lifecycle bundles, named `sagemaker-<name_part>-<8 characters>`.
 
-    The last part is of the stack's own id, so that a new stack does not clash with the bucket that an earlier one
-    left behind. Retained when the stack is deleted: nodes of a running cluster may still start from it.
+    The last part is from the stack's id, so that a new stack does not conflict with the retained bucket of an earlier
+    one. Retained when the stack is deleted: nodes of a running cluster may still start from it.
 
-    It is retained even when the stack's first deployment fails, unless `removal_policy` says otherwise: by then it
-    may hold a bundle, and CloudFormation, which cannot delete a bucket with objects, would fail to roll back.
+    It is retained even when the stack's first deployment fails, unless `removal_policy` is set differently: it may
+    already contain a bundle, and CloudFormation cannot delete a bucket with objects, so the rollback would fail.
     """
 
     def __init__(
@@ -104,9 +104,10 @@ class LifecycleBucket(Construct):
     ) -> None:
         """Make the bucket.
 
-        `name_part`: what it is for, e.g. the fleet's name; a long one is truncated and ends with a hash.
+        `name_part`: its purpose, e.g. the fleet's name; a long one is truncated and ends with a hash.
         `encryption_key`: default, S3's own keys. `access_log_bucket`: default, no server access logs; the bundle
-        holds no secret and CloudTrail records who changes it. `removal_policy`: `RETAIN_ON_UPDATE_OR_DELETE` suits a
+        contains no secret, and CloudTrail records changes of the bucket. `removal_policy`: `RETAIN_ON_UPDATE_OR_DELETE`
+        suits a
         stack that publishes no bundle itself.
         Raises `FleetError` when S3 would reject the name.
         """
@@ -178,18 +179,18 @@ def _stack_part(stack: cdk.Stack) -> str:
 
 
 class LifecycleBundle(Construct):
-    """What every node of a cluster copies and runs when it starts.
+    """The scripts that every node of a cluster copies and runs when it starts.
 
-    Its prefix in the bucket comes from its contents: a changed script, a changed manifest, or a value that changed
-    between two deployments makes a new prefix, and so updates the cluster. Old bundles stay in the bucket, so that
-    nodes can start while a cluster is being updated and the cluster can go back to an old bundle.
+    The prefix in the bucket is derived from the contents: a changed script, a changed manifest, or a value that changed
+    between two deployments gives a new prefix, and so updates the cluster. Old bundles stay in the bucket, so that
+    nodes can start while a cluster is being updated, and a cluster can use an old bundle again.
 
-    `source_s3_uri` is an attribute of the finished upload, so a cluster that names it is created afterwards. An
-    explicit dependency on this construct means the same.
+    `source_s3_uri` is an attribute of the finished upload, so a cluster that refers to it is created afterwards. An
+    explicit dependency on this construct has the same effect.
 
     On ParallelCluster, head and login nodes always keep the script and arguments that they were created with. So
     there `entry_s3_uri` and `pointer_s3_uri` never change, and each deployment rewrites these objects, the pointer
-    last: a node that starts later takes the bundle that was published last. A deployment that is rolled back publishes
+    last: a node that starts later uses the bundle that was published last. A deployment that is rolled back publishes
     the old bundle again, and the pointer with it.
     """
 
@@ -223,7 +224,7 @@ class LifecycleBundle(Construct):
         raise_problems(problems, subject=self.node.path)
 
         self.content_hash = content_hash(files, rendered)
-        """Hash of scripts and manifest with tokens unresolved, in hex; also in `fleet.json`."""
+        """Hash of scripts and manifest with unresolved tokens, in hex; also in `fleet.json`."""
         self.root = f"bundles/{_name(manifest.fleet_name, self)}/{_name(manifest.cluster_name, self)}"
         """The part of the bucket that holds this and all earlier bundles of the cluster; no slash at either end."""
         self.bucket = bucket
@@ -238,7 +239,7 @@ class LifecycleBundle(Construct):
 
     @property
     def source_s3_uri(self) -> str:
-        """`s3://bucket/prefix/`, a token that depends on the upload: what `LifeCycleConfig.SourceS3Uri` takes."""
+        """`s3://bucket/prefix/`, a token that depends on the upload: the value for `LifeCycleConfig.SourceS3Uri`."""
         return self._resource.get_att_string("SourceS3Uri")
 
     @property
@@ -259,7 +260,8 @@ class LifecycleBundle(Construct):
     def entry_s3_uri(self) -> str:
         """`s3://bucket/root/on_node_configured.sh`, a token that depends on the upload and never changes.
 
-        `Script` of head node and login pools. Raises `ValueError` for a manifest of HyperPod, which runs none.
+        `Script` of head node and login pools. Raises `ValueError` for a manifest of HyperPod, which has no entry
+        script.
         """
         return self._stable("EntryS3Uri")
 
@@ -311,7 +313,7 @@ class LifecycleBundle(Construct):
                 "Root": self.root,
                 "ContentHash": self.content_hash,
                 "ChecksumsSha256": scripts_sha256,
-                # One string: CloudFormation would turn every number and boolean of an object into text.
+                # One string: CloudFormation would convert every number and boolean of an object to text.
                 "Manifest": json.dumps(manifest, sort_keys=True),
                 **self._stable_entry(),
             },

@@ -32,10 +32,10 @@ from llm_fleet.spec.spec import in_request
 
 
 def render_instance_type(name: str, platform: NodePlatform, *, efa: bool = True) -> dict[str, Any]:
-    """What a node of this type is expected to have; `None` for what is unknown.
+    """The expected hardware of a node of this type; `None` for unknown values.
 
     `efa`: whether the platform attaches the type's EFA interfaces. The type has the catalog's name, with
-    `ml.`, on every platform: the node adds that to the type in its firmware.
+    `ml.`, on every platform: the node adds the prefix to the type in its firmware.
     """
     if platform is NodePlatform.PARALLELCLUSTER and not name.startswith("ml."):
         name = f"ml.{name}"
@@ -56,7 +56,7 @@ def _efa(instance: Instance | None) -> dict[str, int | None]:
 
 
 def render_efa_systems() -> list[dict[str, str | None]]:
-    """The operating systems that FSx for Lustre serves over EFA: only a started node knows its own."""
+    """The operating systems that FSx for Lustre supports over EFA: a node compares its own with them at start."""
     return [{"id": one.id, "version": one.version, "kernel": one.kernel} for one in lustre_efa().systems]
 
 
@@ -154,7 +154,7 @@ class NodeManifest:
     region: str
     """Region of the cluster; may be a token."""
     groups: Sequence[NodeGroup]
-    """All instance groups, so that every node can find the role of the others."""
+    """All instance groups, so that every node can look up the roles of the others."""
     platform: NodePlatform = NodePlatform.HYPERPOD
     """The platform that starts the nodes."""
     cluster_name: str | None = None
@@ -162,11 +162,11 @@ class NodeManifest:
     mounts: Sequence[NodeMount] = ()
     """File systems, each on a path of its own."""
     shared_folders: Sequence[SharedFolder] = ()
-    """More file systems that all nodes share, mounted by their platform. Default: none."""
+    """Additional file systems that all nodes share, mounted by the platform. Default: none."""
     accounting: AccountingDatabase | Literal["local"] | None = "local"
-    """Where Slurm's accounting is kept. Default: in a database on the controller. `None` for no accounting."""
+    """The accounting database of Slurm. Default: a database on the controller. `None` for no accounting."""
     spec: ClusterSpec = field(default_factory=ClusterSpec)
-    """Software and users of nodes. Metrics have its name; ParallelCluster's own, with a hash, is `cluster_name`."""
+    """Software and users of nodes. Metrics use its name; ParallelCluster's own name, with a hash, is `cluster_name`."""
     scripts: NodeScripts = field(default_factory=NodeScripts)
     """The steps that they skip, and the custom steps."""
     report_place: ReportPlace | None = None
@@ -193,7 +193,7 @@ class NodeManifest:
 
 
 def render(manifest: NodeManifest, *, content_hash: str, scripts_sha256: str) -> dict[str, Any]:
-    """Return `manifest` as the plain object that becomes `fleet.json` (`lifecycle_scripts/fleet.schema.json`).
+    """Return `manifest` as the plain object of `fleet.json` (`lifecycle_scripts/fleet.schema.json`).
 
     `content_hash` names the bundle, `scripts_sha256` is the digest of the scripts' checksum list; both in hex.
     """
@@ -218,7 +218,7 @@ def render(manifest: NodeManifest, *, content_hash: str, scripts_sha256: str) ->
         "downloads": render_downloads(spec.downloads),
         "reports": render_reports(manifest.report_place),
         **render_metrics(spec.metrics, cluster_name=spec.cluster_name or manifest.cluster_name),
-        # A field with an `InRequest` is read here; an empty list is written too.
+        # Fields with an `InRequest` are read here; an empty list is written too.
         "steps": {
             "skip": list(scripts.skip_steps),
             "own": [{"needs": [], **in_request(step)} for step in scripts.own_steps],

@@ -83,8 +83,8 @@ _CONNECTIONS, _UNUSED = "llm-fleet:efa-connections", "llm-fleet:efa-unused"
 def count_efa_clients(cluster: Construct, lustre: object, clients: Sequence[EfaClients]) -> None:
     """Record `clients` of `lustre`, a file system with EFA; warn if they open too many connections.
 
-    Clusters of this app are added up, whichever stacks they are in. That no node of any of them can use EFA is known
-    when the app is synthesized, and is a warning on the file system then.
+    The sum is over all clusters of this app, in any stack. If no node of any of them can use EFA, the file system gets
+    a warning when the app is synthesized.
     """
     elsewhere = 0
     if isinstance(lustre, Construct):

@@ -120,7 +120,8 @@ _CONTEXT = "llm-fleet:users"
 def claim_ids(cluster: Construct, users: Sequence[ClusterUser], file_systems: Sequence[object | None]) -> None:
     """Record `users` on each of `file_systems`; raise `FleetError` (LF1200, LF1201) for a conflict with another.
 
-    Two clusters that share no file system may give one id to two people, though a fleet file allows no one two ids.
+    Two clusters without a common file system may use one id for two users, but a fleet file rejects two ids for one
+    user.
     """
     if not users:
         return
@@ -142,5 +143,5 @@ def claim_ids(cluster: Construct, users: Sequence[ClusterUser], file_systems: Se
 
 def _users_of(claim: IConstruct) -> list[ClusterUser]:
     listed = cast("list[tuple[str, float, float | None]]", claim.node.try_get_context(_CONTEXT) or [])
-    # jsii hands every number over as a float.
+    # jsii passes every number as a float.
     return [ClusterUser(name=name, uid=int(uid), gid=None if gid is None else int(gid)) for name, uid, gid in listed]

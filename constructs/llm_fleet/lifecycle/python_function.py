@@ -1,4 +1,4 @@
-"""Lambda functions of our own: their code, their role, and those that run while a stack is deployed."""
+"""Lambda functions of llm-fleet: their code, their role, and those that run while a stack is deployed."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -33,13 +33,13 @@ class FunctionCode:
     handler: str
     """Module and function."""
     timeout: int
-    """Seconds that a run may take."""
+    """Timeout of a run in seconds."""
     description: str
-    """What it does, for the function."""
+    """Description of the function."""
     policy_description: str
     role_description: str
     unencrypted_log: str
-    """Why its log may be encrypted by CloudWatch's own key."""
+    """The reason why its log may be encrypted with CloudWatch's own key."""
 
     @classmethod
     def of_package(cls, name: str, **reported: Any) -> Self:
@@ -55,9 +55,10 @@ class FunctionCode:
 
 
 class PythonFunction(Construct):
-    """A small Lambda function of our own, which needs no layer: the runtime's own boto3 and the standard library.
+    """A small Lambda function without a layer: it uses the runtime's boto3 and the standard library.
 
-    It is in no VPC: it talks to services of AWS only. It may write its log, and do what `allow_statements` adds.
+    It is not in a VPC, because it calls only AWS services. It has permissions to write its log, and those that
+    `allow_statements` adds.
     """
 
     def __init__(
@@ -71,10 +72,10 @@ class PythonFunction(Construct):
         reserved_concurrency: int | None = None,
         log_encryption_key: kms.IKey | None = None,
     ) -> None:
-        """Make the function, its role and its log group, which keeps 90 days and goes with the stack's own rules.
+        """Create the function, its role and its log group, with a retention of 90 days.
 
-        `environment`: its variables; nothing secret. Default: none. `reserved_concurrency`: how many runs there are at
-        most at a time. Default: as many as the account has left. `log_encryption_key`: default, CloudWatch's own
+        `environment`: its variables, without secrets. Default: none. `reserved_concurrency`: maximum number of
+        concurrent runs. Default: the account's remaining concurrency. `log_encryption_key`: default, CloudWatch's own
         encryption; a key must let CloudWatch Logs use it.
         """
         super().__init__(scope, id)
@@ -85,7 +86,7 @@ class PythonFunction(Construct):
             kms_key_id=log_encryption_key.key_arn if log_encryption_key else None,
             retention_in_days=90,
         )
-        """Where it writes what it did."""
+        """The log group."""
         self._policy = self._make_policy()
         self.role = iam.Role(
             self,
@@ -94,7 +95,7 @@ class PythonFunction(Construct):
             assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal("lambda.amazonaws.com")),
             managed_policies=[cast(iam.IManagedPolicy, self._policy)],
         )
-        """What it runs as."""
+        """The role."""
         self.function = self._make_function(environment, memory_mib, reserved_concurrency)
         """The function itself."""
         self._wildcards = {self.log_group.attr_arn: "the streams of its own log group are named by Lambda"}
@@ -104,12 +105,12 @@ class PythonFunction(Construct):
     def allow_statements(
         self, statements: Sequence[iam.PolicyStatement], *, wildcards: Mapping[str, str] | None = None
     ) -> None:
-        """Let it do what `statements` say, whose ids must be unique in its policy; `wildcards`: ARN to its reason."""
+        """Add `statements`, whose ids must be unique in its policy; `wildcards`: the reason for each ARN with a `*`."""
         self._policy.add_statements(*statements)
         self._wildcards |= wildcards or {}
 
     def _make_policy(self) -> iam.ManagedPolicy:
-        # A managed policy and not the role's default one: it exists before the role does, so before the first run.
+        # A managed policy, not the role's default one: it is created before the role, and so before the first run.
         return iam.ManagedPolicy(
             self,
             "Policy",
@@ -127,7 +128,7 @@ class PythonFunction(Construct):
         self, environment: Mapping[str, str] | None, memory_mib: int, reserved_concurrency: int | None
     ) -> lambda_.CfnFunction:
         archive = self._make_archive()
-        # L1: the L2 function loads eight more modules of the CDK at synth, and gives nothing that is used here.
+        # L1: the L2 function loads eight more CDK modules at synth, and has no feature that is used here.
         return lambda_.CfnFunction(
             self,
             "Resource",
@@ -145,7 +146,7 @@ class PythonFunction(Construct):
         )
 
     def _make_archive(self) -> s3_assets.Asset:
-        """Return the function's archive, the same from wheel and checkout, without caches next to the sources."""
+        """Return the function's archive, the same from wheel and checkout, without Python's caches."""
         files = self._code.files()
         digest = hashlib.sha256(b"".join(file.path.encode() + file.data for file in files)).hexdigest()
         with TemporaryDirectory() as folder:
@@ -170,16 +171,16 @@ class PythonFunction(Construct):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentCode(FunctionCode):
-    """The settings in which such functions differ."""
+    """The settings that differ between such functions."""
 
     id: str
     """Id of the construct in its stack."""
     runs_once: str
-    """How often it runs while a stack is deployed, e.g. `once a model`."""
+    """How often it runs during a deployment, e.g. `once a model`."""
 
 
 class DeploymentFunction(PythonFunction):
-    """A function that answers CloudFormation itself. Subclasses say which code it runs, and what it may do."""
+    """A function that answers CloudFormation itself. Subclasses define its code and its permissions."""
 
     code: ClassVar[DeploymentCode]
 
@@ -198,7 +199,7 @@ class DeploymentFunction(PythonFunction):
 
     @classmethod
     def of(cls, scope: Construct, *, log_encryption_key: kms.IKey | None = None) -> Self:
-        """Return the one of the stack that holds `scope`; the first caller makes it, with its own settings."""
+        """Return the function of the stack of `scope`; the first caller creates it, with its own settings."""
         stack = cdk.Stack.of(scope)
         found = stack.node.try_find_child(cls.code.id)
         if isinstance(found, cls):

@@ -1,4 +1,4 @@
-"""Files that go to nodes: the node scripts, the user's own, and how both are packed."""
+"""Files for nodes: the node scripts, the user's own scripts, and the archive of both."""
 
 import base64
 import bz2
@@ -28,7 +28,7 @@ _CACHE_SUFFIXES = (".pyc",)
 def default_folder() -> Path:
     """Return llm-fleet's own scripts: inside the package in a wheel, next to it in a checkout.
 
-    Raises `FileNotFoundError` when neither is there, which is a broken installation.
+    Raises `FileNotFoundError` when neither exists: the installation is broken.
     """
     for candidate in (_PACKAGE / _FOLDER, _PACKAGE.parent.parent / _FOLDER):
         if candidate.is_dir():
@@ -37,10 +37,10 @@ def default_folder() -> Path:
 
 
 def read_scripts(folder: Path) -> tuple[ScriptFile, ...]:
-    """Return every file below `folder` in the order of their paths, but for Python's caches and hidden files.
+    """Return every file below `folder` sorted by path, without Python's caches, hidden files, and files that only hosts
+    of services run.
 
-    Left out is what hosts of services run and no node of a cluster. Raises `NotADirectoryError` when there is no such
-    folder.
+    Raises `NotADirectoryError` when there is no such folder.
     """
     elsewhere = tuple(f"{name}/" for name in load("lifecycle")["services_folders"])
     return tuple(file for file in read_folder(folder) if not file.path.startswith(elsewhere))
@@ -57,9 +57,9 @@ def read_folder(folder: Path) -> tuple[ScriptFile, ...]:
 
 
 def bundle_files(scripts: Path, own: Path | None) -> tuple[ScriptFile, ...]:
-    """Return the files of `scripts`, with those of `own` in a folder of theirs, in the order of their paths.
+    """Return the files of `scripts`, and those of `own` in a separate folder, sorted by path.
 
-    Raises `NotADirectoryError` when either is no folder.
+    Raises `NotADirectoryError` when one of them is not a folder.
     """
     files = read_scripts(scripts)
     if own is None:
@@ -70,7 +70,7 @@ def bundle_files(scripts: Path, own: Path | None) -> tuple[ScriptFile, ...]:
 
 
 def _files(folder: str, below: str) -> Iterator[ScriptFile]:
-    """Read what is in `folder`, whose path from the first one is `below`. Links to folders are not followed."""
+    """Read `folder`, whose path from the first one is `below`. Links to folders are not followed."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if not _wanted(entry.name):
@@ -89,7 +89,7 @@ def _wanted(name: str) -> bool:
 
 
 def _read(file: str, path: str) -> ScriptFile:
-    # Without pathlib, a third of the time: every cluster of an app reads hundreds.
+    # Without pathlib, which would take three times as long: every cluster of an app reads hundreds of files.
     with open(file, "rb", buffering=0) as opened:
         is_executable = bool(os.fstat(opened.fileno()).st_mode & stat.S_IXUSR)
         return ScriptFile(path=path, data=opened.readall(), executable=is_executable)
@@ -100,7 +100,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def checksums(files: Sequence[ScriptFile]) -> str:
-    """Return the list of `files` with their SHA-256, as `sha256sum` writes and reads it, in the order of paths."""
+    """Return the list of `files` with their SHA-256, in the format of `sha256sum`, sorted by path."""
     in_order = sorted(files, key=lambda file: file.path)
     return "".join(f"{hashlib.sha256(file.data).hexdigest()}  {file.path}\n" for file in in_order)
 
@@ -111,9 +111,10 @@ def sha256(text: str) -> str:
 
 
 def content_hash(files: Sequence[ScriptFile], manifest: dict[str, Any]) -> str:
-    """Return the hash that names a bundle: paths, run bits and bytes of `files`, and all of `manifest` known at synth.
+    """Return the hash in the name of a bundle: paths, modes and bytes of `files`, and all of `manifest` that is known
+    at synth.
 
-    A value that is known only at deploy time counts as present, not by what it will be.
+    A value that is resolved at deployment counts as present, whatever its value.
     """
     contents = {
         "scripts": checksums(files),
@@ -130,7 +131,7 @@ def write_zip(files: Sequence[ScriptFile], to: Path, *, below: str = "") -> None
 
 @lru_cache(maxsize=16)
 def _zip(files: tuple[ScriptFile, ...], below: str) -> bytes:
-    """Return the archive of `files`: every cluster and function of an app holds one of the same few."""
+    """Return the archive of `files`; cached, because clusters and functions of an app use the same few archives."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in files:
@@ -142,7 +143,8 @@ def _zip(files: tuple[ScriptFile, ...], below: str) -> bytes:
 
 
 def _without_tokens(value: Any) -> Any:
-    """Return `value` with a placeholder for each token, whose own text changes from synth to synth."""
+    """Return `value` with a placeholder for each token, because the text of a token differs between two runs of
+    synth."""
     if isinstance(value, dict):
         return {key: _without_tokens(item) for key, item in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
@@ -161,12 +163,11 @@ def packed(
     executable: frozenset[str] = frozenset(),
     encode: Callable[[bytes], bytes] = base64.b64encode,
 ) -> str:
-    """Return `files`, by their paths, as a tar archive, packed by bzip2, in lines of base64.
+    """Return `files`, by their paths, as a tar archive, compressed with bzip2, in lines of base64.
 
-    `executable`: which of the paths have their run bits set. `encode`: `base64.b85encode` where every byte counts; a
-    shell cannot decode it.
-    The same bytes on every machine: another text would be another template, and would replace what runs it.
-    Python's zlib is not the same everywhere, its bzip2 is.
+    `executable`: paths with executable bits. `encode`: `base64.b85encode` where size matters; a shell cannot decode it.
+    The bytes are the same on every machine: another text would change the template, and replace the resources that run
+    it. The output of Python's zlib differs between machines, that of bzip2 does not.
     """
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode="w", format=tarfile.USTAR_FORMAT) as archive:

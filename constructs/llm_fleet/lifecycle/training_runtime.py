@@ -1,4 +1,4 @@
-"""How nodes read of a training runtime, and the images that they pull for it."""
+"""The training runtime in the nodes' configuration, and the images that nodes pull for it."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ _TOKEN = re.compile(r"\$\{Token\[[^\]]*\]\}")
 
 
 def render_training(runtime: TrainingRuntime | None, place: TrainingPlace) -> dict[str, Any] | None:
-    """Return `runtime`, which the rules have checked, as it is written to the configuration of nodes of `place`."""
+    """Return the checked `runtime` in the form of the configuration of nodes of `place`."""
     folder = None if runtime is None else folder_of(runtime, place)
     if runtime is None or folder is None:
         return None
@@ -64,7 +64,7 @@ def _environment(planned: PlannedEnvironment, place: TrainingPlace) -> dict[str,
         "image": None if image is None else enroot_image(image),
     }
     checksums = sorted({f"{file['name']} {file['version']} {file['sha256']}" for file in found.files})
-    # What only the deployment knows of an image is its registry, and not what is in it.
+    # Only the registry of an image is resolved at deployment, not its content.
     content = {**rendered, "image": None if image is None else _TOKEN.sub("…", image), "checksums": checksums}
     return {
         "name": f"{_stem(planned, image)}-{_hash(content)}",
@@ -79,7 +79,7 @@ def _python(planned: PlannedEnvironment) -> str | None:
 
 
 def _hash(content: dict[str, Any]) -> str:
-    """Return a hash of everything that determines an environment's content, but not of its users."""
+    """Return a hash of everything that determines an environment's content, without the groups that use it."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:_HASH_LENGTH]
 
 
@@ -98,7 +98,7 @@ def _stem(planned: PlannedEnvironment, image: str | None) -> str:
 
 
 def _compile_cache(runtime: TrainingRuntime, place: TrainingPlace, folder: str) -> dict[str, Any] | None:
-    """Return it where a group has Neuron devices: nothing else compiles ahead."""
+    """Return it if a group has Neuron devices: only Neuron compiles in advance."""
     if not any(neuron_families(group) for group in place.compute_groups):
         return None
     given = runtime.compile_cache or CompileCache()

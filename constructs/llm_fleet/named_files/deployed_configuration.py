@@ -20,7 +20,7 @@ _WITHOUT_PREFIX = ("Ref", "Condition")
 
 
 def parse(text: str) -> Any:
-    """Return what JSON or YAML `text` holds, `!GetAtt A.B` as `{"Fn::GetAtt": ["A", "B"]}`.
+    """Return the content of JSON or YAML `text`, with `!GetAtt A.B` as `{"Fn::GetAtt": ["A", "B"]}`.
 
     Dates stay text, as CloudFormation has them. Raises `ValueError` with a reason in one line.
     """
@@ -38,7 +38,7 @@ def parse(text: str) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without anything but plain values and CloudFormation's tags."""
+    """YAML with only plain values and CloudFormation's tags."""
 
 
 def _function(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
@@ -70,7 +70,7 @@ Document = Mapping[str, Any]
 
 
 def template_of(document: Any) -> Document | None:
-    """Return the template in `document`: itself, or what `aws cloudformation get-template` wraps around it."""
+    """Return the template in `document`: itself, or the template in a response of `aws cloudformation get-template`."""
     if not isinstance(document, Mapping):
         return None
     found = cast("Document", document)
@@ -116,7 +116,7 @@ def _properties(resource: Any) -> Document:
 
 
 _SIZE_LIMIT = 8 * 1024 * 1024
-"""Bytes; CloudFormation takes a template of one eighth of it."""
+"""Bytes; eight times CloudFormation's limit for a template."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,20 +124,20 @@ class DeployedConfiguration:
     """A cluster as it was deployed last, to compare the next deployment with."""
 
     configuration: Mapping[str, Any]
-    """ParallelCluster's configuration, intrinsic functions as they are in the template."""
+    """ParallelCluster's configuration, with intrinsic functions as in the template."""
     cluster_name: str | None = None
     """ParallelCluster's name of the cluster; `None` if the file does not contain it; a configuration does not."""
     version: str | None = None
     """Version of ParallelCluster, e.g. `3.16.1`; `None` if the file does not contain it."""
     script_digests: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Of each custom resource of the template, by logical id, to distinguish published scripts."""
+    """Digests of custom resources of the template by logical id, to distinguish published scripts."""
     source: str = ""
-    """Where it comes from, for messages."""
+    """Its source, for messages."""
     logical_id: str = ""
-    """In its template; empty where the file is none."""
+    """Its logical id in the template; empty if the file is not a template."""
 
     def is_called(self, name: str) -> bool:
-        """Return whether `name` means it: its name, with or without the hash, or its logical id."""
+        """Return whether `name` identifies it: its name, with or without the hash, or its logical id."""
         own = self.cluster_name or ""
         return name in (own, own[:-HASH_SUFFIX_LENGTH], self.logical_id)
 
@@ -197,7 +197,7 @@ def comparable(
 
 
 def _read(path: Path) -> tuple[Any, Mapping[str, Any] | None]:
-    """Return what the file holds, and the template in it where it is one."""
+    """Return the content of the file, and its template if it is one."""
     try:
         document = parse(read_regular_file(path, most=_SIZE_LIMIT, encoding="utf-8-sig"))
         return document, template_of(document)

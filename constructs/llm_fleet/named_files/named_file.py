@@ -23,7 +23,7 @@ def read_regular_file(path: Path, *, most: int = 1024 * 1024, encoding: str = "u
     Raises `OSError` and `ValueError`, of which the text is the reason.
     """
     state = path.stat()
-    if not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):  # Opening says best what a folder is not.
+    if not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):  # Opening a folder gives the best error.
         raise ValueError("it is no regular file")
     if state.st_size > most:
         raise ValueError(f"it has more than {most:,} bytes")
@@ -31,7 +31,7 @@ def read_regular_file(path: Path, *, most: int = 1024 * 1024, encoding: str = "u
 
 
 def certificate_text(directory: Directory) -> str | None:
-    """Return the authority of `directory` in PEM; `None` where the image has it, empty for an unreadable file."""
+    """Return the authority of `directory` in PEM; `None` if the image has it, empty for an unreadable file."""
     if directory.certificate_on_nodes is not None:
         return None
     if not directory.is_placed:
@@ -51,8 +51,8 @@ def read_shape(path: Path) -> tuple[ModelShape | None, list[Problem]]:
 def shape_from_config(path: Path | str) -> ModelShape:
     """Return the shape in the `config.json` at `path`, which transformers saves with a model.
 
-    Raises `FleetError` (LF718) when it cannot be read, or is of a model whose weights cannot be counted: then the
-    message says which, and the numbers can be given.
+    Raises `FleetError` (LF718) when it cannot be read, or is of a model whose weights cannot be counted: the message
+    names it, and the numbers can be set instead.
     """
     shape, problems = read_shape(Path(path))
     raise_problems(problems, subject=str(path))
@@ -62,7 +62,7 @@ def shape_from_config(path: Path | str) -> ModelShape:
 
 def read_trained_shape(path: Path) -> tuple[TrainedShape | None, list[Problem]]:
     """Return the size of a model that is trained, from its `config.json` at `path`, or the problems of the file."""
-    # What reads only scripts and locks has no use for the rules of training.
+    # Imported here: code that reads only scripts and locks does not need the rules of training.
     from llm_fleet.rules.training.run import trained_shape_of_config
 
     document, problems = _document(path)
@@ -97,7 +97,7 @@ _SIZE_LIMIT = 8 * 1024 * 1024
 
 
 def lock_problems(path: Path) -> list[Problem]:
-    """Return what is wrong with the lock file at `path`: that it cannot be read, or what is in it."""
+    """Return the problems of the lock file at `path`."""
     if is_unresolved(path):
         return []
     try:
@@ -116,12 +116,12 @@ def lock_problems(path: Path) -> list[Problem]:
 
 
 def locked_files(path: Path) -> list[dict[str, Any]]:
-    """Return the files of the lock file at `path`, of which `lock_problems` has found it to be right."""
+    """Return the files of the lock file at `path`, in which `lock_problems` has found no problem."""
     return list(_read_lock_file(path)["files"])
 
 
 def files_of(downloads: Downloads | None) -> list[dict[str, Any]] | None:
-    """Return the files of the lock of `downloads`; none without one, and `None` of one with a mistake."""
+    """Return the files of the lock of `downloads`; none without one, and `None` for an invalid one."""
     if downloads is None:
         return []
     if is_unresolved(downloads):
@@ -130,7 +130,7 @@ def files_of(downloads: Downloads | None) -> list[dict[str, Any]] | None:
 
 
 def pinned_names(downloads: Downloads | None) -> Sequence[str] | None:
-    """Return the names of the packages that nodes may fetch; `None` where they fetch nothing."""
+    """Return the names of the packages that nodes may download; `None` if they download nothing."""
     files = files_of(downloads)
     if downloads is None:
         return None
@@ -143,7 +143,8 @@ def _read_lock_file(path: Path) -> Any:
 
 
 def check_own_folder(scripts: NodeScripts, *, start: str) -> list[Problem]:
-    """Return what is wrong with the scripts of custom steps; `start`: where relative paths begin, in words."""
+    """Return the problems of the scripts of custom steps; `start`: a description of the folder that relative paths
+    refer to."""
     own = scripts.own
     if own is None:
         return []
@@ -156,7 +157,7 @@ def check_own_folder(scripts: NodeScripts, *, start: str) -> list[Problem]:
 def _own_scripts(folder: Path, named: Collection[str]) -> dict[str, bytes]:
     """Return the files below `folder` by their paths in it, with the contents of those that are `named`.
 
-    Of the others only the names are of interest, to offer them for a misspelt one. Hidden files are none of the
+    Of the others only the names are needed, to suggest one for a misspelled name. Hidden files are not part of the
     bundle.
     """
     found: dict[str, bytes] = {}

@@ -239,8 +239,8 @@ _HOSTS_FROM_ZERO = 2
 
 
 def machines_of_services(fleet: Fleet) -> Iterator[Machines]:
-    """Return the instances of inference services: each task has its own. The instance of an export is left out,
-    because it runs once, started by hand."""
+    """Return the instances of inference services: each task has its own. The instance of an export is not included,
+    because it runs only when a user starts it."""
     for name, service in fleet.services.items():
         tasks = service.tasks
         yield Machines(
