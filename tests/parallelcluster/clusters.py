@@ -40,7 +40,7 @@ def group() -> ec2.ISecurityGroup:
 
 
 def cluster(*queues: Queue, **attributes: Any) -> PlacedParallelCluster:
-    """A cluster of `queues` with nothing that is not needed."""
+    """A cluster of `queues` with only the required settings."""
     defaults: dict[str, Any] = {
         "cluster_name": "train",
         "region": "us-west-2",
@@ -62,7 +62,7 @@ def cluster(*queues: Queue, **attributes: Any) -> PlacedParallelCluster:
 
 
 def cluster_of_everything(**attributes: Any) -> PlacedParallelCluster:
-    """A cluster in which every attribute is set that can be together."""
+    """A cluster with all attributes that do not exclude each other."""
     volume = RootVolume(size_gib=200, volume_type="gp3", iops=4000, throughput_mib_s=250, encrypted=True)
     resource = ComputeResource(
         name="nodes",

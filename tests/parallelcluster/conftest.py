@@ -1,4 +1,4 @@
-"""A cluster's neighbors, known by their ids so that they cost nothing, and a shorthand for a cluster."""
+"""Existing resources for a cluster, given by their ids because this is fast, and a function that makes a cluster."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +31,7 @@ def network(stack: cdk.Stack) -> Network:
 
 @pytest.fixture
 def make(stack: cdk.Stack, network: Network) -> Make:
-    """Make a cluster of one Trainium queue, with any other keyword."""
+    """Create a cluster with one Trainium queue, and any other argument."""
 
     def make_cluster(id: str = "Train", **options: Any) -> ParallelCluster:
         defaults: dict[str, Any] = {

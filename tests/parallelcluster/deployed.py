@@ -1,4 +1,4 @@
-"""A cluster's configuration as the provider gets it: with the attributes of the published bundle filled in."""
+"""A cluster's configuration as the provider receives it: with the attributes of the published bundle."""
 
 import io
 import re
@@ -20,7 +20,7 @@ _ASSETS, _BUCKET = "assets", "sagemaker-scripts"
 
 
 def configuration_of(stack: cdk.Stack) -> dict[str, Any]:
-    """Publish the stack's only bundle by the function's own code, into moto's S3, and fill its attributes in."""
+    """Publish the stack's only bundle with the function's code into moto's S3; return the resolved configuration."""
     template = Template.from_stack(stack)
     ((bundle_id, bundle),) = template.find_resources("Custom::LlmFleetBundle").items()
     (cluster,) = template.find_resources("Custom::PclusterCluster").values()
@@ -29,7 +29,7 @@ def configuration_of(stack: cdk.Stack) -> dict[str, Any]:
 
 
 def filled_in(value: Any, bundle_id: str, attributes: dict[str, str]) -> Any:
-    """Return `value` with the attributes of the bundle in their places."""
+    """Return `value` with the attributes of the bundle resolved."""
     match value:
         case {"Fn::GetAtt": [str(name), str(attribute)]} if name == bundle_id:
             return attributes[attribute]
@@ -58,7 +58,7 @@ def _published(stack: cdk.Stack, properties: dict[str, Any]) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
-    """Return `value` as text; what only the deployment knows, the bucket's name, is one of ours."""
+    """Return `value` as text; the bucket's name, a token, is replaced by a fixed name."""
     match value:
         case {"Fn::Join": [str(delimiter), parts]}:
             return delimiter.join(map(_text, cast("list[Any]", parts)))

@@ -1,4 +1,4 @@
-"""A change that no update can make is another cluster next to the old one, and nothing of the two collides."""
+"""A change that an update cannot make creates a second cluster, and no resource of the two conflicts."""
 
 import json
 from collections.abc import Callable
@@ -45,7 +45,7 @@ IMMUTABLE_CHANGES: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Return a stack with a cluster in an app of its own, which is the same each time."""
+    """Return a stack with a cluster in a new app, always with the same values."""
 
     def build(**options: Any) -> cdk.Stack:
         app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("out")))
@@ -71,13 +71,13 @@ def old(build: Build) -> Template:
 
 
 def of_cluster(template: Template) -> dict[str, dict[str, Any]]:
-    """The resources of the cluster; the bucket of its scripts and what others share are not among them."""
+    """The resources of the cluster, without the bucket of its scripts and shared resources."""
     resources: dict[str, dict[str, Any]] = template.to_json()["Resources"]
     return {name: body for name, body in resources.items() if name.startswith("TrainCluster")}
 
 
 @pytest.mark.parametrize("change", IMMUTABLE_CHANGES, ids=lambda change: next(iter(change)))
-def test_a_change_that_no_update_can_make_is_another_cluster(build: Build, old: Template, change: dict[str, Any]):
+def test_an_immutable_change_creates_another_cluster(build: Build, old: Template, change: dict[str, Any]):
     before, after = of_cluster(old), of_cluster(Template.from_stack(build(**change)))
     assert not set(before) & set(after), "nothing is changed in place: the old cluster goes as a whole, afterwards"
     assert sorted(body["Type"] for body in before.values()) == sorted(body["Type"] for body in after.values())
@@ -86,12 +86,12 @@ def test_a_change_that_no_update_can_make_is_another_cluster(build: Build, old: 
 
 
 def names(resources: dict[str, dict[str, Any]]) -> set[str]:
-    """Every name of the cluster's own: of itself, its policies and the part of the bucket that it has."""
+    """The names of the cluster, of its policies, and of its prefix in the bucket."""
     keys = ("ClusterName", "ManagedPolicyName", "Root")
     return {str(body["Properties"][key]) for body in resources.values() for key in keys if key in body["Properties"]}
 
 
-def test_everything_that_has_a_name_carries_the_hash(old: Template):
+def test_all_names_contain_the_hash(old: Template):
     (cluster,) = old.find_resources("Custom::PclusterCluster").values()
     digits = cluster["Properties"]["ClusterName"].split("-")[-1]
     for body in of_cluster(old).values():
@@ -101,11 +101,11 @@ def test_everything_that_has_a_name_carries_the_hash(old: Template):
 
 
 @pytest.mark.parametrize("change", FREE_CHANGES, ids=lambda change: next(iter(change)))
-def test_what_an_update_can_change_stays_the_same_cluster(build: Build, old: Template, change: dict[str, Any]):
+def test_an_update_keeps_the_cluster_for_other_changes(build: Build, old: Template, change: dict[str, Any]):
     assert set(of_cluster(old)) <= set(of_cluster(Template.from_stack(build(**change))))
 
 
-def test_accounting_of_the_new_cluster_is_in_a_schema_of_its_own(build: Build):
+def test_the_new_cluster_has_its_own_accounting_schema(build: Build):
     secret = secretsmanager.Secret.from_secret_complete_arn(
         cdk.Stack(), "S", "arn:aws:secretsmanager:us-west-2:111122223333:secret:db-abcdef"
     )
@@ -121,37 +121,37 @@ def test_accounting_of_the_new_cluster_is_in_a_schema_of_its_own(build: Build):
 
 @pytest.fixture
 def deployed(old: Template, tmp_path: Path) -> DeployedConfiguration:
-    """The cluster as it was deployed last, read from its template."""
+    """The last deployed cluster, read from its template."""
     path = tmp_path / "deployed.template.json"
     path.write_text(json.dumps(old.to_json()))
     return DeployedConfiguration.from_file(path)
 
 
 def synth(stack: cdk.Stack) -> list[str]:
-    """Synthesize the app of `stack` and return what it is reported without being warned."""
+    """Synthesize the app of `stack` and return its info messages; fails if it has warnings."""
     (artifact,) = cast(cdk.App, stack.node.root).synth().stacks
     return [str(message.entry.data) for message in artifact.messages]
 
 
-def test_synth_rejects_what_the_update_would(build: Build, deployed: DeployedConfiguration):
+def test_synth_rejects_what_the_update_rejects(build: Build, deployed: DeployedConfiguration):
     with pytest.raises(RuntimeError, match="LF683"):
         synth(build(deployed=deployed, head_node=HeadNode(instance_type="m5.4xlarge")))
 
 
-def test_synth_takes_what_the_update_can_and_reports_the_plan(build: Build, deployed: DeployedConfiguration):
+def test_synth_accepts_what_the_update_accepts_and_reports_the_plan(build: Build, deployed: DeployedConfiguration):
     (message,) = synth(build(deployed=deployed, queues=[Queue.trainium("trn1", max_count=8)]))
     assert message.startswith(f"an update of {deployed.cluster_name};")
     assert "4 -> 8" in message
     assert "the update passes" in message
 
 
-def test_a_new_cluster_that_is_meant(build: Build, deployed: DeployedConfiguration):
+def test_a_new_cluster_can_be_allowed(build: Build, deployed: DeployedConfiguration):
     change = {"head_node": HeadNode(instance_type="m5.4xlarge"), "immutable_changes": ImmutableChanges.NEW_CLUSTER}
     (message,) = synth(build(deployed=deployed, **change))
     assert f"in addition to {deployed.cluster_name};" in message
 
 
-def test_a_change_that_needs_a_stopped_fleet(build: Build, deployed: DeployedConfiguration):
+def test_a_change_that_requires_a_stopped_fleet(build: Build, deployed: DeployedConfiguration):
     queues = [Queue.trainium("trn1", instance_type="trn1n.32xlarge", max_count=4)]
     with pytest.raises(RuntimeError, match="LF684"):
         synth(build(deployed=deployed, queues=queues))

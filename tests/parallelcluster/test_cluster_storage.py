@@ -1,4 +1,4 @@
-"""Clusters on file systems and networks that other stacks have made."""
+"""Clusters with file systems and networks of other stacks."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -32,7 +32,7 @@ from tools.synth_environment import cdk_context
 VOLUME = "fsvol-0123456789abcdef0"
 
 
-def test_the_cluster_names_the_volume_and_so_goes_before_it():
+def test_the_cluster_refers_to_the_volume_and_is_deleted_before_it():
     stack = cdk.Stack(cdk.App(), "Both", env=ENVIRONMENT)
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     apps = OpenZfsFileSystem(stack, "Home", network=network).add_volume("apps")
@@ -67,7 +67,7 @@ class NotKnown:
     volume_id = None
 
 
-def test_by_a_construct_or_by_the_id():
+def test_a_volume_is_given_by_a_construct_or_by_its_id():
     by_construct = SharedStorage.open_zfs("apps", mount_dir="/apps", volume=Known())
     assert by_construct == SharedStorage.open_zfs("apps", mount_dir="/apps", volume_id=VOLUME)
 
@@ -80,14 +80,16 @@ def test_by_a_construct_or_by_the_id():
         (VOLUME, Known(), "set only one of `volume_id`"),
     ],
 )
-def test_neither_or_both(volume_id: str | None, volume: Known | NotKnown | None, said: str):
+def test_exactly_one_of_volume_and_volume_id_is_required(
+    volume_id: str | None, volume: Known | NotKnown | None, said: str
+):
     with pytest.raises(FleetError, match=said) as caught:
         SharedStorage.open_zfs("apps", mount_dir="/apps", volume_id=volume_id, volume=volume)
     assert [problem.code for problem in caught.value.problems] == [Code.PC_OPEN_ZFS_VOLUME]
 
 
 def fleet(tmp_path: Path, *, max_count: int = 4, deployed: DeployedConfiguration | None = None) -> cdk.App:
-    # An app of others' with the flag of `cdk init`: the constructs of what lasts are held nevertheless.
+    # An app of a user with the flag of `cdk init`: references to lasting constructs are strong nevertheless.
     flag = {"@aws-cdk/core:defaultCrossStackReferences": "weak"}
     app = cdk.App(context={**cdk_context(), **flag}, outdir=str(tmp_path / f"out{max_count}"))
     lasting = cdk.Stack(app, "Lasting", env=ENVIRONMENT)
@@ -111,7 +113,7 @@ def fleet(tmp_path: Path, *, max_count: int = 4, deployed: DeployedConfiguration
     return app
 
 
-def test_the_cluster_depends_on_what_outlives_it_and_is_compared_as_it_was_deployed(tmp_path: Path):
+def test_the_cluster_depends_on_the_lasting_stack_and_is_compared_with_its_deployed_template(tmp_path: Path):
     app = fleet(tmp_path)
     app.synth()
     lasting, train = (cast(cdk.Stack, app.node.find_child(name)) for name in ("Lasting", "Train"))
@@ -146,7 +148,7 @@ def test_two_clusters_share_a_network_and_its_files(tmp_path: Path):
     assert len(names) == 2
 
 
-def test_a_name_is_taken_once_in_an_account_and_region(tmp_path: Path):
+def test_a_cluster_name_is_unique_in_an_account_and_region(tmp_path: Path):
     app = cdk.App(context=cdk_context(), outdir=str(tmp_path))
 
     def make(id: str, stack: cdk.Stack, **options: Any) -> str:

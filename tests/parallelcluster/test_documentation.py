@@ -22,17 +22,17 @@ def page() -> str:
     return PAGE.read_text(encoding="utf-8")
 
 
-def test_every_parameter_is_on_the_page(page: str):
+def test_every_parameter_is_documented_on_the_page(page: str):
     assert [name for name in (*PARAMETERS, *FIELDS) if f"`{name}`" not in page] == []
 
 
-def test_every_parameter_is_in_the_docstring():
+def test_every_parameter_is_documented_in_the_docstring():
     text = inspect.getdoc(ParallelCluster.__init__) or ""
     without_their_paths = [name for name in PARAMETERS if not name.endswith("_mount_path")]
     assert [name for name in without_their_paths if f"`{name}`" not in text] == []
 
 
-def test_every_statement_of_the_provider_is_on_the_page(page: str):
+def test_every_statement_of_the_provider_is_documented_on_the_page(page: str):
     source = inspect.getsource(inspect.getmodule(provider_permissions) or provider_permissions)
     ids = [line.split('"')[1] for line in source.splitlines() if line.strip().startswith('sid="')]
     assert len(ids) > 5
@@ -45,7 +45,7 @@ def test_the_example_runs(page: str, stack: cdk.Stack):
     assert isinstance(names["cluster"], ParallelCluster)
 
 
-def test_the_fleet_file_is_one(page: str, tmp_path: Path):
+def test_the_fleet_file_is_valid(page: str, tmp_path: Path):
     path = tmp_path / "fleet.yaml"
     path.write_text(page.split("```yaml\n")[1].split("```")[0])
     assert list(load_fleet(path).clusters) == ["train"]

@@ -1,4 +1,4 @@
-"""What nodes may do: by what they are for, and by what is granted to them."""
+"""IAM permissions of nodes by kind of node, and grants."""
 
 import json
 import re
@@ -56,15 +56,15 @@ def test_each_kind_of_nodes_has_a_policy_and_session_manager(stack: cdk.Stack, m
     assert set(documents(stack)) == set(KINDS)
 
 
-def test_longest_names_are_still_names_of_policies(app: cdk.App):
-    """IAM takes 128 characters."""
+def test_the_longest_policy_names_are_valid(app: cdk.App):
+    """IAM allows 128 characters."""
     longest = max(regions(), key=len)
     there = cdk.Stack(app, "There", env=cdk.Environment(account="111122223333", region=longest))
     name = policy_name(there, "c" * (parallelcluster_limits().cluster_name.maximum or 0), "provider")
     assert re.fullmatch(r"[\w+=,.@-]{1,128}", name)
 
 
-def test_default_rights(stack: cdk.Stack, make: Make):
+def test_default_permissions_of_nodes(stack: cdk.Stack, make: Make):
     cluster = make(login_pools=[LOGIN])
     for statements in documents(stack).values():
         assert ids(statements) == ["BundleList", "BundleObjects", "ReportsObjects", "FailureMetric", "FailureEvent"]
@@ -74,7 +74,7 @@ def test_default_rights(stack: cdk.Stack, make: Make):
         assert reports == f"/reports/train/{cluster.cluster_name}/*"
 
 
-def test_silent_nodes_report_no_one(stack: cdk.Stack, make: Make):
+def test_nodes_without_reports_have_no_permissions_for_them(stack: cdk.Stack, make: Make):
     make(reports=NodeReports.NONE)
     assert ids(documents(stack)["queues"]) == ["BundleList", "BundleObjects"]
 
@@ -89,7 +89,7 @@ def test_without_scripts_there_is_no_policy_and_no_bucket(stack: cdk.Stack, make
         s3.Bucket.from_bucket_name(stack, "Data", "data").grant_read(cluster)
 
 
-def test_a_mounted_bucket_is_for_the_nodes_that_mount_it(stack: cdk.Stack, make: Make):
+def test_only_nodes_that_mount_a_bucket_can_read_it(stack: cdk.Stack, make: Make):
     data = s3.Bucket.from_bucket_name(stack, "Data", "research-data")
     make(login_pools=[LOGIN], s3_mounts=[S3Mount(bucket=data, mount_path="/s3/data", prefix="in", groups=["trn1"])])
     with_data = {kind for kind, found in documents(stack).items() if "research-data" in str(found)}
@@ -97,7 +97,7 @@ def test_a_mounted_bucket_is_for_the_nodes_that_mount_it(stack: cdk.Stack, make:
     assert "arn:aws:s3:::research-data/in/*" in str(documents(stack)["queues"])
 
 
-def test_data_and_mirror_are_for_all_nodes(stack: cdk.Stack, make: Make, tmp_path: Any):
+def test_all_nodes_can_access_data_buckets_and_the_mirror(stack: cdk.Stack, make: Make, tmp_path: Any):
     key = kms.Key.from_key_arn(stack, "Key", KEY)
     read = s3.Bucket.from_bucket_attributes(stack, "Read", bucket_name="reading", encryption_key=key)
     write = s3.Bucket.from_bucket_name(stack, "Write", "writing")
@@ -109,7 +109,7 @@ def test_data_and_mirror_are_for_all_nodes(stack: cdk.Stack, make: Make, tmp_pat
         assert "s3:PutObject" in by_id["Write1Objects"]["Action"]
 
 
-def test_the_head_node_attaches_volumes_and_fetches_its_own_scripts(stack: cdk.Stack, make: Make):
+def test_the_head_node_can_attach_volumes_and_read_custom_scripts(stack: cdk.Stack, make: Make):
     make(
         shared_storage=[SharedStorage.managed_ebs("apps", mount_dir="/apps", size_gib=50, settings={"KmsKeyId": KEY})],
         overrides={},
@@ -119,7 +119,7 @@ def test_the_head_node_attaches_volumes_and_fetches_its_own_scripts(stack: cdk.S
     assert "StorageKeys" not in ids(found["queues"])
 
 
-def test_what_is_granted_reaches_all_nodes(stack: cdk.Stack, make: Make):
+def test_a_grant_to_the_cluster_is_for_all_nodes(stack: cdk.Stack, make: Make):
     cluster = make(login_pools=[LOGIN])
     key: Any = kms.Key(stack, "Key")
     bucket = s3.Bucket(stack, "Checkpoints", encryption_key=key)
@@ -130,7 +130,7 @@ def test_what_is_granted_reaches_all_nodes(stack: cdk.Stack, make: Make):
         assert "kms:GenerateDataKey*" in str(statements)
 
 
-def test_engineers_log_in_to_this_cluster_only(stack: cdk.Stack, make: Make):
+def test_sessions_are_allowed_to_this_cluster_only(stack: cdk.Stack, make: Make):
     engineers = iam.Role(stack, "Engineers", assumed_by=PRINCIPAL)
     cluster = make()
     assert cluster.grants.ssm_session(engineers).success
@@ -146,7 +146,7 @@ def test_engineers_log_in_to_this_cluster_only(stack: cdk.Stack, make: Make):
     assert own["Resource"] == "arn:aws:ssm:us-west-2:111122223333:session/${aws:userid}-*"
 
 
-def test_engineers_of_an_existing_cluster(stack: cdk.Stack):
+def test_sessions_to_an_existing_cluster(stack: cdk.Stack):
     engineers = iam.Role(stack, "Engineers", assumed_by=PRINCIPAL)
     known = ParallelCluster.from_cluster_name(stack, "Old", "train-01234567")
     known.grants.ssm_session(engineers, documents=["arn:aws:ssm:us-west-2::document/AWS-StartPortForwardingSession"])
@@ -156,7 +156,7 @@ def test_engineers_of_an_existing_cluster(stack: cdk.Stack):
     assert "AWS-StartPortForwardingSession" in text
 
 
-def test_engineers_submit_jobs_to_this_cluster_only(stack: cdk.Stack):
+def test_jobs_can_be_submitted_to_this_cluster_only(stack: cdk.Stack):
     engineers = iam.Role(stack, "Engineers", assumed_by=PRINCIPAL)
     known = ParallelCluster.from_cluster_name(stack, "Old", "train-01234567")
     assert known.grants.submit_jobs(engineers).success
@@ -167,7 +167,7 @@ def test_engineers_submit_jobs_to_this_cluster_only(stack: cdk.Stack):
     assert (find["Action"], find["Resource"]) == ("ec2:DescribeInstances", "*")
 
 
-def test_nodes_read_the_mirror(stack: cdk.Stack, make: Make, tmp_path: Path):
+def test_nodes_can_read_the_mirror(stack: cdk.Stack, make: Make, tmp_path: Path):
     lock = tmp_path / "lock.json"
     lock.write_text(json.dumps({"schema_version": 1, "files": []}))
     mirror = s3.Bucket.from_bucket_name(stack, "Mirror", "mirror")

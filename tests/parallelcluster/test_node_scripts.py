@@ -1,4 +1,4 @@
-"""What nodes of a cluster run, fetch and are given to know."""
+"""Scripts, downloads and the manifest of the nodes of a cluster."""
 
 import json
 import shutil
@@ -46,7 +46,7 @@ from tests.parallelcluster.test_node_rights import documents, ids
 from tools.synth_environment import cdk_context
 
 
-def test_groups_by_what_they_are_for(stack: cdk.Stack, make: Make):
+def test_groups_of_the_manifest_by_kind_of_node(stack: cdk.Stack, make: Make):
     cluster = make(
         queues=[
             Queue.trainium("trn1", max_count=4),
@@ -70,7 +70,7 @@ def test_groups_by_what_they_are_for(stack: cdk.Stack, make: Make):
     ]
 
 
-def test_mounts_as_nodes_verify_them(stack: cdk.Stack, make: Make):
+def test_mounts_in_the_manifest(stack: cdk.Stack, make: Make):
     lustre = LustreFileSystem.from_attributes(
         stack,
         "Fsx",
@@ -101,7 +101,7 @@ def test_mounts_as_nodes_verify_them(stack: cdk.Stack, make: Make):
     ]
 
 
-def test_users_buckets_and_steps(stack: cdk.Stack, make: Make, tmp_path: Path):
+def test_users_buckets_and_custom_steps_in_the_manifest(stack: cdk.Stack, make: Make, tmp_path: Path):
     script = tmp_path / "tools.sh"
     script.write_text("#!/bin/bash\n")
     script.chmod(0o755)
@@ -118,7 +118,7 @@ def test_users_buckets_and_steps(stack: cdk.Stack, make: Make, tmp_path: Path):
     assert manifest["reports"]["s3_uri"].endswith(f"/reports/train/{manifest['cluster']}/")
 
 
-def test_a_bucket_for_a_group_that_is_not_there(stack: cdk.Stack, make: Make):
+def test_a_bucket_for_an_unknown_group_is_reported(stack: cdk.Stack, make: Make):
     mount = S3Mount(bucket=s3.Bucket.from_bucket_name(stack, "B", "corpus"), mount_path="/s3/c", groups=["trn2"])
     with pytest.raises(FleetError) as error:
         make(s3_mounts=[mount])
@@ -127,20 +127,20 @@ def test_a_bucket_for_a_group_that_is_not_there(stack: cdk.Stack, make: Make):
     assert "trn1" in problem.allowed
 
 
-def test_what_no_node_would_be_reported(make: Make):
+def test_settings_that_no_node_would_read_are_rejected(make: Make):
     with pytest.raises(FleetError) as error:
         make(scripts=None, users=[ClusterUser(name="ada", uid=2001)])
     assert [problem.code.value for problem in error.value.problems] == ["LF429"]
 
 
-def test_own_step_without_its_script(make: Make, tmp_path: Path):
+def test_a_custom_step_without_its_script_is_reported(make: Make, tmp_path: Path):
     own = OwnSteps(folder=tmp_path / "nowhere", steps=[OwnStep(name="tools", script="tools.sh")])
     with pytest.raises(FleetError) as error:
         make(scripts=NodeScripts(own=own))
     assert {problem.path[:2] for problem in error.value.problems} == {("scripts", "own")}
 
 
-def test_names_that_are_tokens_name_no_place_in_the_bucket(stack: cdk.Stack, make: Make):
+def test_a_fleet_name_that_is_a_token_is_not_in_the_path_of_reports(stack: cdk.Stack, make: Make):
     fleet = cdk.CfnParameter(stack, "Fleet").value_as_string
     cluster = make(fleet_name=fleet, head_node=HeadNode(instance_type="m5.2xlarge"))
     manifest = written_manifest(stack)
@@ -149,7 +149,7 @@ def test_names_that_are_tokens_name_no_place_in_the_bucket(stack: cdk.Stack, mak
     assert "<Fleet>" not in manifest["reports"]["s3_uri"]
 
 
-def test_nodes_of_a_type_that_only_the_reservation_knows(stack: cdk.Stack, make: Make):
+def test_instance_types_of_a_reservation_are_unknown_in_the_manifest(stack: cdk.Stack, make: Make):
     block = ComputeResource(
         name="block", min_count=2, max_count=2, capacity_reservation=CapacityReservation.id("cr-0123456789abcdef0")
     )
@@ -163,7 +163,7 @@ IMAGE = "111122223333.dkr.ecr.us-west-2.amazonaws.com/training:v1"
 APPS = SharedStorage.lustre("apps", mount_dir="/data", file_system_id="fs-0123456789abcdef0")
 
 
-def test_it_is_reported_and_only_queues_may_read_and_pull(stack: cdk.Stack, make: Make) -> None:
+def test_training_is_in_the_manifest_and_only_queues_can_read_and_pull(stack: cdk.Stack, make: Make) -> None:
     secret = secretsmanager.Secret.from_secret_complete_arn(stack, "Hub", SECRET)
     runtime = TrainingRuntime(environments=[ContainerEnvironment(image=IMAGE)], hub_token_secret=secret)
     pool = LoginPool(name="login", instance_type="m5.large")
@@ -178,7 +178,7 @@ def test_it_is_reported_and_only_queues_may_read_and_pull(stack: cdk.Stack, make
         assert not {"HubToken", "ImageRegistry", "Images"} & set(ids(policies[kind]))
 
 
-def test_the_operating_system_is_looked_at(make: Make) -> None:
+def test_the_operating_system_is_checked_for_training(make: Make) -> None:
     newer = TrainingRuntime(environments=[NeuronEnvironment(release="2.29.1")])
     with pytest.raises(FleetError) as caught:
         make(training=newer, shared_storage=[APPS])
@@ -187,7 +187,7 @@ def test_the_operating_system_is_looked_at(make: Make) -> None:
     ]
 
 
-def test_without_shared_storage_it_is_rejected(make: Make) -> None:
+def test_training_requires_shared_storage(make: Make) -> None:
     with pytest.raises(FleetError) as caught:
         make(training=TrainingRuntime(), queues=[Queue.trainium("trn1", max_count=4)])
     assert [(each.code.value, each.where) for each in caught.value.problems] == [("LF800", "training.folder")]
@@ -198,7 +198,7 @@ Deploy = Callable[..., dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def deploy(tmp_path_factory: pytest.TempPathFactory) -> Deploy:
-    """Make the cluster in an app of its own; return the configuration as the provider would get it."""
+    """Create the cluster in a new app; return the configuration as the provider receives it."""
 
     def deploy(**options: Any) -> dict[str, Any]:
         app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("out")))
@@ -231,7 +231,7 @@ def deployed(deploy: Deploy) -> dict[str, Any]:
 
 @pytest.fixture
 def changed_scripts(tmp_path: Path) -> Path:
-    """The shipped scripts with one line more in one of them."""
+    """The shipped scripts with an additional line in one of them."""
     folder = tmp_path / "scripts"
     shutil.copytree(default_folder(), folder, ignore=shutil.ignore_patterns("__pycache__"))
     entry = folder / "on_node_configured.sh"
@@ -240,19 +240,21 @@ def changed_scripts(tmp_path: Path) -> Path:
 
 
 def lasting(configuration: dict[str, Any]) -> list[dict[str, Any]]:
-    """The nodes that live through updates: head node and login pool."""
+    """The nodes that an update does not replace: head node and login pool."""
     return [configuration["HeadNode"], configuration["LoginNodes"]["Pools"][0]]
 
 
-def test_a_changed_script(deployed: dict[str, Any], deploy: Deploy, changed_scripts: Path, oracle: Oracle):
-    assert_survives(deployed, deploy(scripts=NodeScripts(scripts=changed_scripts)), oracle)
+def test_an_update_accepts_a_changed_script(
+    deployed: dict[str, Any], deploy: Deploy, changed_scripts: Path, oracle: Oracle
+):
+    assert_update_accepted(deployed, deploy(scripts=NodeScripts(scripts=changed_scripts)), oracle)
 
 
-def test_a_changed_manifest(deployed: dict[str, Any], deploy: Deploy, oracle: Oracle):
-    assert_survives(deployed, deploy(users=[ClusterUser(name="ada", uid=2001)]), oracle)
+def test_an_update_accepts_a_changed_manifest(deployed: dict[str, Any], deploy: Deploy, oracle: Oracle):
+    assert_update_accepted(deployed, deploy(users=[ClusterUser(name="ada", uid=2001)]), oracle)
 
 
-def assert_survives(old: dict[str, Any], new: dict[str, Any], oracle: Oracle) -> None:
+def assert_update_accepted(old: dict[str, Any], new: dict[str, Any], oracle: Oracle) -> None:
     for before, after in zip(lasting(old), lasting(new), strict=True):
         assert before["CustomActions"]["OnNodeConfigured"] == after["CustomActions"]["OnNodeConfigured"]
         assert before["CustomActions"]["OnNodeUpdated"] != after["CustomActions"]["OnNodeUpdated"]
@@ -263,7 +265,7 @@ def assert_survives(old: dict[str, Any], new: dict[str, Any], oracle: Oracle) ->
     assert {change.verdict for change in changes} == {"SUCCEEDED"}
 
 
-def test_what_each_node_starts_with(deployed: dict[str, Any]):
+def test_arguments_of_the_scripts_of_each_node(deployed: dict[str, Any]):
     for node, group in zip(lasting(deployed), ("HeadNode", "LoginNodes-login"), strict=True):
         first = node["CustomActions"]["OnNodeConfigured"]
         root = first["Script"].removesuffix("/on_node_configured.sh")

@@ -1,4 +1,4 @@
-"""The cluster: what is in the template, and what is rejected before anything does."""
+"""The cluster: its template, and invalid values, which are rejected before anything is created."""
 
 import re
 from datetime import date
@@ -44,7 +44,7 @@ def codes(error: pytest.ExceptionInfo[FleetError]) -> list[tuple[str, str]]:
 
 
 def stringified(value: Any) -> Any:
-    """What CloudFormation makes of a property: numbers and booleans arrive as text."""
+    """Return a property as CloudFormation passes it: numbers and booleans are text."""
     match value:
         case dict():
             return {key: stringified(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
@@ -56,7 +56,7 @@ def stringified(value: Any) -> Any:
             return str(value)
 
 
-def test_the_custom_resource_has_nothing_that_the_provider_would_take_for_an_argument(make: Make, properties: Read):
+def test_the_custom_resource_has_only_arguments_of_the_provider(make: Make, properties: Read):
     cluster = make()
     given = properties()
     assert set(given) == {"ServiceToken", "ClusterName", "ClusterConfiguration"}
@@ -64,7 +64,7 @@ def test_the_custom_resource_has_nothing_that_the_provider_would_take_for_an_arg
     assert re.fullmatch(r"train-[0-9a-f]{8}", cluster.cluster_name)
 
 
-def test_parallelcluster_takes_what_cloudformation_makes_of_the_properties(
+def test_parallelcluster_accepts_the_properties_as_cloudformation_passes_them(
     make: Make, properties: Read, oracle: Oracle
 ):
     make(login_pools=[LoginPool(name="login", instance_type="m5.large")], tags={"team": "llm"})
@@ -75,8 +75,8 @@ def test_parallelcluster_takes_what_cloudformation_makes_of_the_properties(
     assert [finding for finding in found if finding.level == "ERROR"] == []
 
 
-def test_a_name_made_of_the_path_has_room_for_the_names_of_nodes_and_does_not_follow_them():
-    """Else a queue with a long name would make another cluster."""
+def test_a_name_from_the_construct_path_leaves_space_for_names_of_nodes():
+    """The name does not depend on names of queues: otherwise a longer queue name would create another cluster."""
     names: list[str] = []
     for queue in ("trn1", "pre-training"):
         stack = cdk.Stack(cdk.App(), "AStackWithAName", env=ENVIRONMENT)
@@ -111,7 +111,7 @@ def test_nodes_are_in_private_subnets_and_share_the_networks_security_group(make
         assert part["Networking"] | networking == part["Networking"]
 
 
-def test_own_subnets_and_security_groups_stay(stack: cdk.Stack, make: Make, properties: Read):
+def test_given_subnets_and_security_groups_are_kept(stack: cdk.Stack, make: Make, properties: Read):
     subnet = ec2.Subnet.from_subnet_id(stack, "Own", "subnet-0123456789abcdef9")
     group = ec2.SecurityGroup.from_security_group_id(stack, "OwnGroup", "sg-0123456789abcdef9")
     make(
@@ -127,7 +127,9 @@ def test_own_subnets_and_security_groups_stay(stack: cdk.Stack, make: Make, prop
     assert pool["SubnetIds"] == ["subnet-0123456789abcdef9"], "login nodes are in the head node's subnet"
 
 
-def test_file_systems_are_handed_over_by_id_and_outlive_the_cluster(make: Make, stack: cdk.Stack, properties: Read):
+def test_file_systems_are_referenced_by_id_and_deleted_after_the_cluster(
+    make: Make, stack: cdk.Stack, properties: Read
+):
     own = ec2.SecurityGroup.from_security_group_id(stack, "FsxGroup", "sg-0123456789abcdef8")
     lustre = LustreFileSystem.from_attributes(
         stack, "Fsx", ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh", security_group=own)
@@ -156,7 +158,7 @@ def test_file_systems_are_handed_over_by_id_and_outlive_the_cluster(make: Make, 
     assert opened == {("sg-0123456789abcdef8", SECURITY_GROUP), (SECURITY_GROUP, "sg-0123456789abcdef8")}
 
 
-def test_a_cluster_is_next_to_its_data(make: Make, stack: cdk.Stack, properties: Read):
+def test_a_cluster_is_in_the_az_of_its_file_system(make: Make, stack: cdk.Stack, properties: Read):
     lustre = LustreFileSystem.from_attributes(
         stack,
         "Fsx",
@@ -167,7 +169,7 @@ def test_a_cluster_is_next_to_its_data(make: Make, stack: cdk.Stack, properties:
     assert head["Networking"]["SubnetId"] == SUBNETS[OTHER_ZONE]
 
 
-def test_everything_wrong_is_reported_together_and_nothing_is_made(make: Make, stack: cdk.Stack):
+def test_all_errors_are_reported_together_and_nothing_is_created(make: Make, stack: cdk.Stack):
     home = OpenZfsFileSystem.from_attributes(stack, "Home", ExistingOpenZfs(file_system_id="fs-0123456789abcdef1"))
     with pytest.raises(FleetError) as error:
         make(
@@ -194,7 +196,7 @@ def test_everything_wrong_is_reported_together_and_nothing_is_made(make: Make, s
     assert Template.from_stack(stack).to_json().get("Resources") is None
 
 
-def test_mount_paths_are_reported_of_by_their_parameters(make: Make, stack: cdk.Stack):
+def test_errors_in_mount_paths_are_reported_at_their_parameters(make: Make, stack: cdk.Stack):
     lustre = LustreFileSystem.from_attributes(
         stack, "Fsx", ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh")
     )
@@ -203,21 +205,21 @@ def test_mount_paths_are_reported_of_by_their_parameters(make: Make, stack: cdk.
     assert {where for _, where in codes(error)} == {"lustre_mount_path"}
 
 
-def test_a_date_that_yaml_has_made_of_text(make: Make):
-    """The provider would fall over it, an hour later."""
+def test_a_text_that_yaml_reads_as_a_date_is_rejected(make: Make):
+    """The provider would fail an hour later."""
     with pytest.raises(FleetError) as error:
         make(slurm=SlurmSettings(custom_settings=[{"Comment": date(2026, 11, 20)}]))
     (problem,) = error.value.problems
     assert (problem.code.value, problem.value, problem.path[-1]) == ("LF672", "2026-11-20", "Comment")
 
 
-def test_zone_without_a_subnet(make: Make):
+def test_an_az_without_a_subnet_is_reported(make: Make):
     with pytest.raises(FleetError) as error:
         make(availability_zone_id="usw2-az3")
     assert ("LF206", "availability_zone_id") in codes(error)
 
 
-def test_more_nodes_than_the_subnet_has_addresses(stack: cdk.Stack, make: Make):
+def test_more_nodes_than_the_subnet_has_addresses_are_reported(stack: cdk.Stack, make: Make):
     small = FleetNetwork(stack, "Small", NetworkSpec(availability_zone_ids=[ZONE], compute_cidr="10.1.0.0/24"))
     make("Fits", network=small, queues=[Queue.trainium("trn1", max_count=100)])
     with pytest.raises(FleetError) as error:
@@ -225,21 +227,21 @@ def test_more_nodes_than_the_subnet_has_addresses(stack: cdk.Stack, make: Make):
     assert "network" in codes(error)[0][1]
 
 
-def test_closed_network_is_rejected(stack: cdk.Stack, make: Make):
+def test_a_closed_network_is_rejected(stack: cdk.Stack, make: Make):
     closed = FleetNetwork(stack, "Closed", NetworkSpec(availability_zone_ids=[ZONE], internet=InternetAccess.NONE))
     with pytest.raises(FleetError) as error:
         make(network=closed)
     assert codes(error) == [("LF122", "network.internet")]
 
 
-def test_scripts_come_and_go_with_a_new_cluster(make: Make):
+def test_adding_or_removing_scripts_creates_a_new_cluster(make: Make):
     """ParallelCluster neither adds nor removes OnNodeConfigured of the head node."""
     with_scripts, without = make("With"), make("Without", cluster_name="train", scripts=None)
     assert with_scripts.cluster_name != without.cluster_name
 
 
-def test_scripts_that_move_are_another_cluster(stack: cdk.Stack, make: Make):
-    """Their place is in OnNodeConfigured of the head node."""
+def test_scripts_with_another_location_create_a_new_cluster(stack: cdk.Stack, make: Make):
+    """Their location is in OnNodeConfigured of the head node."""
     here, there = (s3.Bucket.from_bucket_name(stack, name, f"sagemaker-{name}") for name in ("here", "there"))
     clusters = [
         make("Made"),
@@ -250,7 +252,7 @@ def test_scripts_that_move_are_another_cluster(stack: cdk.Stack, make: Make):
     assert len({cluster.cluster_name.rpartition("-")[2] for cluster in clusters}) == 4
 
 
-def test_it_waits_for_the_servers_of_its_accounting(stack: cdk.Stack, make: Make):
+def test_the_cluster_is_created_after_the_accounting_database(stack: cdk.Stack, make: Make):
     server = cdk.CfnResource(stack, "Server", type="AWS::RDS::DBInstance")
     elsewhere = Accounting(slurmdbd_host="slurmdbd.example.com", munge_key_secret=_secret(stack), servers=[server])
     cluster = make(accounting=elsewhere)
@@ -269,7 +271,7 @@ def test_accounting_is_named_after_the_cluster_and_its_port_is_opened(stack: cdk
     assert set(rules) <= set(depends_on(stack)), "the head node needs it as soon as it boots"
 
 
-def test_nothing_goes_before_the_cluster(stack: cdk.Stack, make: Make):
+def test_the_cluster_is_deleted_first(stack: cdk.Stack, make: Make):
     network = FleetNetwork(stack, "Own", NetworkSpec(availability_zone_ids=[ZONE]))
     make(network=network, lustre=LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=1200), network=network))
     needed = reachable(stack, "Custom::PclusterCluster")
@@ -316,7 +318,7 @@ def test_an_existing_cluster(stack: cdk.Stack):
     assert len(reachable_one.connections.security_groups) == 1
 
 
-def test_a_retained_cluster_keeps_what_it_lives_on(stack: cdk.Stack, make: Make):
+def test_a_retained_cluster_retains_the_resources_that_it_requires(stack: cdk.Stack, make: Make):
     network = FleetNetwork(stack, "Own", NetworkSpec(availability_zone_ids=[ZONE]))
     make(network=network, removal_policy=cdk.RemovalPolicy.RETAIN)
     template = Template.from_stack(stack)
@@ -334,7 +336,7 @@ def test_a_retained_cluster_keeps_what_it_lives_on(stack: cdk.Stack, make: Make)
     assert {policy for name, policy in policies.items() if name} == {"Retain"}
 
 
-def test_by_default_it_goes_with_its_stack(stack: cdk.Stack, make: Make):
+def test_by_default_the_cluster_is_deleted_with_its_stack(stack: cdk.Stack, make: Make):
     make()
     (cluster,) = Template.from_stack(stack).find_resources("Custom::PclusterCluster").values()
     assert cluster["DeletionPolicy"] == "Delete"
@@ -362,7 +364,7 @@ def depends_on(stack: cdk.Stack) -> list[str]:
 
 
 def reachable(stack: cdk.Stack, kind: str) -> set[str]:
-    """Return the logical ids of all that the resource of `kind` waits for, and so goes before."""
+    """Return the logical ids of all resources that the resource of `kind` depends on, directly or not."""
     template = Template.from_stack(stack)
     resources: dict[str, Any] = template.to_json()["Resources"]
     (start,) = template.find_resources(kind)
@@ -384,7 +386,7 @@ def _secret(stack: cdk.Stack) -> Any:
 
 
 @pytest.mark.parametrize(("os", "version"), [("rhel8", "3.6"), ("rhel9", None), ("ubuntu2404", None)])
-def test_an_operating_system_whose_python_is_too_old_is_warned_of(
+def test_an_operating_system_with_an_old_python_causes_a_warning(
     stack: cdk.Stack, make: Make, os: str, version: str | None
 ) -> None:
     make(os=os)

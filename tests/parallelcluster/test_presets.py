@@ -1,4 +1,4 @@
-"""Queues that know their machines: what they fill in, what they reject, and that ParallelCluster takes them."""
+"""Presets of queues: their values, what they reject, and that ParallelCluster accepts them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -58,15 +58,15 @@ PRESETS: dict[str, Callable[[], Queue]] = {
     ),
 }
 
-MEANT = (
+EXPECTED_WARNINGS = (
     "WARNING KeyPairValidator: ",
     "WARNING EfaPlacementGroupValidator: Placement group is disabled for queue 'trainium-odcr'.",
 )
-"""SSM's sessions need no key pair, and a reservation may have a placement group of its own."""
+"""SSM sessions require no key pair, and a reservation can have its own placement group."""
 
 
 def around(*queues: Queue, region: str) -> Any:
-    """A cluster about `queues` as an expert would make it."""
+    """A cluster with `queues` and recommended settings."""
     return cluster(
         *(queue if queue.subnets else changed(queue, subnets=[subnet()]) for queue in queues),
         region=region,
@@ -80,7 +80,7 @@ def around(*queues: Queue, region: str) -> Any:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_our_rules_and_parallelclusters_schema_take_it(name: str, oracle: Oracle) -> None:
+def test_our_rules_and_parallelclusters_schema_accept_presets(name: str, oracle: Oracle) -> None:
     whole = around(PRESETS[name](), region="us-east-2")
     rendered = render_configuration(whole, HOOKS, POLICIES)
     assert check_parallelcluster(whole) == []
@@ -89,8 +89,8 @@ def test_our_rules_and_parallelclusters_schema_take_it(name: str, oracle: Oracle
 
 
 @pytest.mark.parametrize("second_trainium", [False, True])
-def test_parallelclusters_validators_take_it(second_trainium: bool, oracle: Oracle) -> None:
-    """All presets immediately where their instances are supported; the validators warn of nothing but what is meant."""
+def test_parallelclusters_validators_accept_presets(second_trainium: bool, oracle: Oracle) -> None:
+    """All presets together in a region with their instances; the validators report only the expected warnings."""
     made = {name: make() for name, make in PRESETS.items()}
     trn2 = {name for name, queue in made.items() if queue.compute_resources[0].instance_types[0].startswith("trn2.")}
     names = trn2 if second_trainium else set(made) - trn2
@@ -101,7 +101,7 @@ def test_parallelclusters_validators_take_it(second_trainium: bool, oracle: Orac
     whole = around(*queues, region="us-east-2" if second_trainium else "us-west-2")
     found = oracle.validate(render_configuration(whole, HOOKS, POLICIES), "train-0123abcd")
     reported = [str(finding) for finding in found if finding.level != "INFO"]
-    assert [text for text in reported if not text.startswith(MEANT)] == []
+    assert [text for text in reported if not text.startswith(EXPECTED_WARNINGS)] == []
 
 
 FILE_SYSTEMS = {
@@ -133,7 +133,7 @@ FILE_SYSTEMS = {
 
 
 @pytest.mark.parametrize("name", FILE_SYSTEMS)
-def test_parallelclusters_validators_take_the_storage(name: str, oracle: Oracle) -> None:
+def test_parallelclusters_validators_accept_the_storage(name: str, oracle: Oracle) -> None:
     queue = Queue.trainium("trn1", max_count=4, subnets=[subnet()])
     whole = cluster(queue, shared_storage=FILE_SYSTEMS[name]())
     assert check_parallelcluster(whole) == []
@@ -141,12 +141,12 @@ def test_parallelclusters_validators_take_the_storage(name: str, oracle: Oracle)
     assert [str(one) for one in found if one.level == "ERROR"] == []
 
 
-def test_a_bad_name_that_queue_and_resource_have_is_reported_once() -> None:
+def test_an_invalid_name_of_queue_and_resource_is_reported_once() -> None:
     found = check_queue(Queue.trainium("a" * 26, max_count=4))
     assert [(problem.code, problem.path) for problem in found] == [(Code.PC_NAME, ("name",))]
 
 
-def test_trainium() -> None:
+def test_the_preset_for_trainium() -> None:
     queue = Queue.trainium("trn1", max_count=16)
     (nodes,) = queue.compute_resources
     assert (nodes.name, list(nodes.instance_types), nodes.min_count, nodes.max_count) == (
@@ -160,7 +160,7 @@ def test_trainium() -> None:
     assert (placement.enabled, placement.name) == (True, None)
 
 
-def test_a_small_trainium_has_no_efa_and_no_placement() -> None:
+def test_a_small_trainium_has_no_efa_and_no_placement_group() -> None:
     queue = Queue.trainium("trn1", instance_type="trn1.2xlarge", max_count=1)
     (nodes,) = queue.compute_resources
     assert not efa_of(nodes)
@@ -182,7 +182,7 @@ def test_a_capacity_block_is_static_and_placed_by_aws() -> None:
     assert queue.capacity_reservation == CapacityReservation.id(RESERVATION)
 
 
-def test_cpus_are_shared_out() -> None:
+def test_cpu_nodes_are_shared_by_jobs() -> None:
     queue = Queue.cpu("cpu", instance_type="c5.4xlarge", max_count=4)
     assert not exclusive_of(queue)
     assert (queue.scratch_mount_dir, queue.gpu_health_check) == (None, None)
@@ -197,7 +197,7 @@ def test_reserved_capacity_has_no_placement_group() -> None:
     assert not placement.enabled
 
 
-def test_the_users_value_wins() -> None:
+def test_a_value_of_the_user_has_priority() -> None:
     queue = Queue.gpu(
         "gpu", instance_type="p5.48xlarge", max_count=1, exclusive=False, gpu_health_check=False,
         scratch_mount_dir="/nvme", efa=False,
@@ -216,7 +216,7 @@ def test_the_users_value_wins() -> None:
         (lambda: Queue.gpu("work", instance_type="m5.xlarge", max_count=1), Code.PC_PRESET_TYPE),
     ],
 )
-def test_a_preset_for_other_instances_does_not_construct(made: Any, code: Code) -> None:
+def test_a_preset_rejects_other_instances(made: Any, code: Code) -> None:
     with pytest.raises(FleetError) as caught:
         made()
     assert [problem.code for problem in caught.value.problems] == [code]
@@ -243,11 +243,11 @@ def test_a_preset_for_other_instances_does_not_construct(made: Any, code: Code) 
         ),
     ],
 )
-def test_what_cannot_be_is_reported_by_its_cluster(made: Any, code: Code) -> None:
+def test_invalid_values_of_presets_are_reported(made: Any, code: Code) -> None:
     assert code in {problem.code for problem in check_queue(made())}
 
 
-def test_an_option_that_there_is_not_is_rejected() -> None:
+def test_an_unknown_option_is_rejected() -> None:
     with pytest.raises(FleetError, match="min_cuont"):
         Queue.trainium("work", max_count=1, min_cuont=1)
 
@@ -261,7 +261,7 @@ def test_an_option_that_there_is_not_is_rejected() -> None:
         ("ml.trn1.32xlarge", "write the name of EC2, without the prefix `ml.`"),
     ],
 )
-def test_the_wrong_preset_names_the_right_one(instance_type: str, remedy: str) -> None:
+def test_the_wrong_preset_suggests_the_right_one(instance_type: str, remedy: str) -> None:
     with pytest.raises(FleetError) as caught:
         Queue.trainium("work", instance_type=instance_type, max_count=1)
     (problem,) = caught.value.problems

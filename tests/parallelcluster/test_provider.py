@@ -1,4 +1,4 @@
-"""AWS's provider: which one, and what it may do for the cluster besides its own policies."""
+"""AWS's provider: its version, and permissions in addition to its own policies."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def policy(stack: cdk.Stack) -> dict[str, Any]:
     return {statement["Sid"]: statement for statement in statements}
 
 
-def test_template_of_the_version_and_region(stack: cdk.Stack, make: Make):
+def test_the_template_url_has_the_version_and_region(stack: cdk.Stack, make: Make):
     make(version=ParallelClusterVersion.V3_16_3)
     url = provider(stack)["TemplateURL"]["Fn::Join"][1]
     assert url == [
@@ -55,7 +55,7 @@ def test_template_of_the_version_and_region(stack: cdk.Stack, make: Make):
     ]
 
 
-def test_each_cluster_has_a_provider_of_its_own(stack: cdk.Stack, make: Make):
+def test_each_cluster_has_its_own_provider(stack: cdk.Stack, make: Make):
     make("One", cluster_name="one")
     make("Two", cluster_name="two")
     template = Template.from_stack(stack)
@@ -64,12 +64,12 @@ def test_each_cluster_has_a_provider_of_its_own(stack: cdk.Stack, make: Make):
     assert (len(providers), len(template.find_resources("AWS::CloudFormation::Stack"))) == (2, 2)
 
 
-def test_provider_without_additional_rights(stack: cdk.Stack, make: Make):
+def test_a_provider_without_additional_permissions_has_no_parameters(stack: cdk.Stack, make: Make):
     make(scripts=None)
     assert "Parameters" not in provider(stack)
 
 
-def test_provider_reads_the_scripts_of_this_cluster_only(stack: cdk.Stack, make: Make):
+def test_the_provider_can_read_only_the_scripts_of_this_cluster(stack: cdk.Stack, make: Make):
     cluster = make()
     assert list(policy(stack)) == ["Scripts"]
     statement = policy(stack)["Scripts"]
@@ -77,11 +77,11 @@ def test_provider_reads_the_scripts_of_this_cluster_only(stack: cdk.Stack, make:
     assert statement["Resource"]["Fn::Join"][1][-1] == f"/bundles/train/{cluster.cluster_name}/*"
 
 
-def test_nothing_is_allowed_for_what_is_not_used():
+def test_unused_features_have_no_permissions():
     assert allowed({"HeadNode": {"InstanceType": "m5.large"}, "SharedStorage": []}) == {}
 
 
-def test_existing_file_systems_are_looked_up():
+def test_existing_file_systems_can_be_described():
     for settings in (
         {"StorageType": "FsxLustre", "FsxLustreSettings": {"FileSystemId": "fs-1"}},
         {"StorageType": "FsxOpenZfs", "FsxOpenZfsSettings": {"VolumeId": "fsvol-1"}},
@@ -94,7 +94,7 @@ def test_existing_file_systems_are_looked_up():
     assert allowed({"SharedStorage": [managed, other]}) == {}, "the provider may do that by itself"
 
 
-def test_linked_buckets_of_a_file_system_that_parallelcluster_makes():
+def test_buckets_linked_to_a_file_system_of_parallelcluster():
     associations = [{"Name": "a", "DataRepositoryPath": "s3://corpus/in"}, {"DataRepositoryPath": "s3://corpus/out"}]
     settings = {"StorageCapacity": 1200, "DataRepositoryAssociations": associations}
     found = allowed({"SharedStorage": [{"StorageType": "FsxLustre", "FsxLustreSettings": settings}]})
@@ -120,7 +120,7 @@ def test_key_of_storage_by_its_alias():
         assert permission.conditions["ForAnyValue:StringEquals"] == {"kms:ResourceAliases": ["alias/data"]}
 
 
-def test_scripts_and_files_of_the_users_own():
+def test_custom_scripts_and_files_can_be_read():
     actions = {"OnNodeStart": {"Sequence": [{"Script": "s3://mine/start.sh"}, {"Script": "https://example.com/a.sh"}]}}
     slurm = {"CustomSlurmSettingsIncludeFile": "s3://mine/slurm.conf"}
     found = allowed({"HeadNode": {"CustomActions": actions}, "Scheduling": {"SlurmSettings": slurm}})
@@ -134,12 +134,12 @@ def test_scripts_and_files_of_the_users_own():
         ("arn:aws:ssm:us-west-2:111122223333:parameter/reader", "ssm:GetParameter"),
     ],
 )
-def test_password_of_a_directory(arn: str, action: str):
+def test_the_password_of_a_directory_can_be_read(arn: str, action: str):
     found = allowed({"DirectoryService": {"PasswordSecretArn": arn}})
     assert (found["DirectoryPassword"].actions, found["DirectoryPassword"].resources) == ((action,), (arn,))
 
 
-def test_boundary_of_roles(stack: cdk.Stack, make: Make):
+def test_a_permissions_boundary_is_passed_on(stack: cdk.Stack, make: Make):
     boundary = iam.ManagedPolicy.from_managed_policy_name(stack, "Boundary", "research")
     cluster = make(permissions_boundary=boundary, iam_resource_prefix="/parallelcluster/research/")
     assert cluster.configuration["Iam"]["ResourcePrefix"] == "/parallelcluster/research/"
@@ -147,7 +147,7 @@ def test_boundary_of_roles(stack: cdk.Stack, make: Make):
     assert policy(stack)["Boundary"]["Resource"] == "arn:aws:iam::111122223333:role/parallelcluster/*"
 
 
-def test_munge_key_of_accounting(stack: cdk.Stack, make: Make):
+def test_the_munge_key_of_accounting_can_be_read(stack: cdk.Stack, make: Make):
     arn = "arn:aws:secretsmanager:us-west-2:111122223333:secret:munge-abcdef"
     munge = secretsmanager.Secret.from_secret_complete_arn(stack, "Munge", arn)
     make(accounting=Accounting(slurmdbd_host="slurmdbd.example.com", munge_key_secret=munge))
@@ -155,7 +155,7 @@ def test_munge_key_of_accounting(stack: cdk.Stack, make: Make):
     assert policy(stack)["MungeKey"]["Resource"] == arn
 
 
-def test_what_the_construct_finds_in_its_own_configuration(stack: cdk.Stack, make: Make):
+def test_permissions_follow_from_the_configuration_of_the_cluster(stack: cdk.Stack, make: Make):
     lustre = LustreFileSystem.from_attributes(
         stack, "Fsx", ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh")
     )
@@ -167,7 +167,7 @@ def test_what_the_construct_finds_in_its_own_configuration(stack: cdk.Stack, mak
     assert set(policy(stack)) == {"Scripts", "OwnScripts", "ExistingFsx", "StorageKeys", "StorageKeysGrants"}
 
 
-def test_provider_is_never_requested_to_attach_what_it_may_not(stack: cdk.Stack, make: Make):
+def test_the_provider_can_attach_all_policies_of_the_cluster(stack: cdk.Stack, make: Make):
     """The policies' names are all that its IAM statement accepts; see `DefaultParallelClusterIamAdminPolicy`."""
     cluster: ParallelCluster = make(head_node=HeadNode(instance_type="m5.2xlarge"))
     text = str(stack.resolve(dict(cluster.configuration)))

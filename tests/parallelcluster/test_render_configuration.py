@@ -1,4 +1,4 @@
-"""A cluster as ParallelCluster's configuration: nothing left out, nothing empty, and ParallelCluster reads it."""
+"""A cluster rendered as ParallelCluster's configuration: complete, without empty values, and valid."""
 
 from collections.abc import Iterator
 from typing import Any, cast
@@ -39,7 +39,7 @@ OF_THE_CONSTRUCT = {
     "Imds/ImdsSupport",
     "DeploymentSettings/DefaultUserHome",
 }
-"""Rendered keys that no attribute is for."""
+"""Rendered keys without an attribute."""
 NEVER_TOGETHER = {
     "Scheduling/SlurmSettings/CustomSlurmSettingsIncludeFile",
     "Scheduling/SlurmSettings/ExternalSlurmdbd",
@@ -48,7 +48,7 @@ NEVER_TOGETHER = {
     "Scheduling/SlurmQueues[]/Networking/PlacementGroup/Id",
     "Scheduling/SlurmQueues[]/ComputeResources[]/Networking/PlacementGroup/Id",
 }
-"""Typed keys that exclude another of the cluster of everything; `Id` is ParallelCluster's older word for `Name`."""
+"""Typed keys that exclude another key of `cluster_of_everything`; `Id` is ParallelCluster's older name of `Name`."""
 
 
 DATABASE = Accounting(
@@ -64,7 +64,7 @@ def trainium() -> Queue:
 
 
 def places(section: dict[str, Any], above: str = "") -> Iterator[str]:
-    """The place of each key in `section` that holds no more keys, as the schema writes it."""
+    """Yield the place of each leaf key in `section`, as in the schema."""
     for key, value in section.items():
         place = f"{above}/{key}" if above else key
         known = schema_at(place) or schema_at(f"{place}[]")
@@ -76,12 +76,12 @@ def places(section: dict[str, Any], above: str = "") -> Iterator[str]:
 
 
 def short(place: str) -> str:
-    """`place` as the start of what is below it, lists or not."""
+    """Return `place` as a prefix of the keys below it, without list markers."""
     return f"{place.replace('[]', '')}/"
 
 
 def typed_places() -> set[str]:
-    """All typed keys as the schema places them, without those that only point to other places of overrides."""
+    """All typed keys by their places in the schema, without those that only refer to other places of overrides."""
     typed = {f"{place}/{key}" if place else key for place, keys in TYPED_KEYS.items() for key in keys}
     return {key for key in typed if not any(place and short(place).startswith(short(key)) for place in Place)}
 
@@ -144,8 +144,8 @@ def test_the_cluster_of_the_talk(trainium: Queue) -> None:
     }
 
 
-def test_every_attribute_is_rendered_and_every_rendered_key_is_known_to_the_overrides() -> None:
-    """`TYPED_KEYS` is what the rendering writes, neither less nor more, so that no override passes by an attribute."""
+def test_every_attribute_is_rendered_and_every_rendered_key_is_rejected_in_overrides() -> None:
+    """`TYPED_KEYS` are exactly the rendered keys, so that an override cannot set the key of an attribute."""
     written = render_configuration(cluster_of_everything(accounting=DATABASE), HOOKS, POLICIES)
     rendered = set(places(written))
     typed = typed_places()
@@ -160,33 +160,33 @@ def test_every_attribute_is_rendered_and_every_rendered_key_is_known_to_the_over
     assert silent == NEVER_TOGETHER
 
 
-def test_every_typed_key_is_one_of_parallelcluster() -> None:
+def test_every_typed_key_is_a_key_of_parallelcluster() -> None:
     assert [place for place in typed_places() if not (schema_at(place) or schema_at(f"{place}[]"))] == []
 
 
 @pytest.mark.parametrize("accounting", [None, DATABASE])
-def test_parallelcluster_reads_a_cluster_of_everything(oracle: Oracle, accounting: Accounting | None) -> None:
+def test_parallelcluster_accepts_a_cluster_with_all_attributes(oracle: Oracle, accounting: Accounting | None) -> None:
     rendered = render_configuration(cluster_of_everything(accounting=accounting), HOOKS, POLICIES)
     assert oracle.schema(rendered) == []
     assert list(empties(rendered)) == []
 
 
-def as_cloudformation_hands_over(value: Any) -> Any:
-    """`value` with texts in place of numbers and truth, which is what a custom resource gets."""
+def as_cloudformation_passes(value: Any) -> Any:
+    """Return `value` with numbers and booleans as text, as a custom resource receives it."""
     if isinstance(value, dict):
-        return {key: as_cloudformation_hands_over(inner) for key, inner in cast("dict[str, Any]", value).items()}
+        return {key: as_cloudformation_passes(inner) for key, inner in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
-        return [as_cloudformation_hands_over(inner) for inner in cast("list[Any]", value)]
+        return [as_cloudformation_passes(inner) for inner in cast("list[Any]", value)]
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def test_parallelcluster_reads_it_as_cloudformation_hands_it_over(oracle: Oracle) -> None:
-    rendered = as_cloudformation_hands_over(render_configuration(cluster_of_everything(), HOOKS, POLICIES))
+def test_parallelcluster_accepts_it_as_cloudformation_passes_it(oracle: Oracle) -> None:
+    rendered = as_cloudformation_passes(render_configuration(cluster_of_everything(), HOOKS, POLICIES))
     assert oracle.schema(rendered) == []
     assert check_configuration(rendered) == []
 
 
-def test_hooks_and_policies_go_to_their_nodes() -> None:
+def test_hooks_and_policies_are_rendered_for_their_nodes() -> None:
     rendered = render_configuration(cluster_of_everything(), HOOKS, POLICIES)
     nodes = [rendered["HeadNode"], rendered["Scheduling"]["SlurmQueues"][0], rendered["LoginNodes"]["Pools"][0]]
     assert [node["Iam"] for node in nodes] == [{"AdditionalIamPolicies": [{"Policy": POLICY}]}] * 3
@@ -201,7 +201,7 @@ def test_hooks_and_policies_go_to_their_nodes() -> None:
     }
 
 
-def test_an_external_slurmdbd(trainium: Queue) -> None:
+def test_an_external_slurmdbd_is_rendered(trainium: Queue) -> None:
     secret = "arn:aws:secretsmanager:us-west-2:111122223333:secret:munge-AbCdEf"
     outside = Accounting(slurmdbd_host="10.0.0.10", port=6819, munge_key_secret=secret)
     rendered = render_configuration(cluster(trainium, accounting=outside))
@@ -212,7 +212,7 @@ def test_an_external_slurmdbd(trainium: Queue) -> None:
     }
 
 
-def test_a_home_of_its_own_leaves_the_default_user_a_local_one(trainium: Queue) -> None:
+def test_a_shared_home_keeps_the_default_user_local(trainium: Queue) -> None:
     home = SharedStorage.open_zfs("home", volume_id="fsvol-0123456789abcdef0")
     fsx = SharedStorage.lustre("fsx", file_system_id="fs-0123456789abcdef0")
     assert render_configuration(cluster(trainium, shared_storage=[fsx, home]))["DeploymentSettings"] == {
@@ -221,13 +221,13 @@ def test_a_home_of_its_own_leaves_the_default_user_a_local_one(trainium: Queue) 
     assert "DeploymentSettings" not in render_configuration(cluster(trainium, shared_storage=[fsx]))
 
 
-def test_a_login_pool_without_a_subnet_is_in_the_head_nodes(trainium: Queue) -> None:
+def test_a_login_pool_without_a_subnet_is_in_the_subnet_of_the_head_node(trainium: Queue) -> None:
     pool = LoginPool(name="users", instance_type="m5.large")
     (rendered,) = render_configuration(cluster(trainium, login_pools=[pool]))["LoginNodes"]["Pools"]
     assert rendered["Networking"] == {"SubnetIds": [SUBNET]}
 
 
-def test_overrides_are_laid_in_at_their_places(trainium: Queue, oracle: Oracle) -> None:
+def test_overrides_are_merged_at_their_places(trainium: Queue, oracle: Oracle) -> None:
     policy = {"Policy": "arn:aws:iam::111122223333:policy/parallelcluster-mine"}
     proxy = {"Networking": {"Proxy": {"HttpProxyAddress": "https://proxy.example.com:3128"}}}
     template = {"LaunchTemplateOverrides": {"LaunchTemplateId": "lt-0123456789abcdef0", "Version": 1}}
@@ -278,7 +278,7 @@ def nodes_with(**overrides: Any) -> list[dict[str, Any]]:
     return [rendered["HeadNode"], rendered["Scheduling"]["SlurmQueues"][0], rendered["LoginNodes"]["Pools"][0]]
 
 
-def test_security_groups_in_place_of_parallelclusters_are_joined_by_ours() -> None:
+def test_security_groups_that_replace_those_of_parallelcluster_are_extended_by_ours() -> None:
     own = "sg-0123456789abcdef1"
     for nodes in nodes_with(Networking={"SecurityGroups": [own]}):
         assert nodes["Networking"]["SecurityGroups"] == [GROUP, own]
@@ -288,13 +288,13 @@ def test_security_groups_in_place_of_parallelclusters_are_joined_by_ours() -> No
 
 
 @pytest.mark.parametrize("key", ["InstanceRole", "InstanceProfile"])
-def test_a_role_of_the_users_own_has_no_policies_next_to_it(key: str) -> None:
+def test_a_custom_role_has_no_additional_policies(key: str) -> None:
     kind = "role" if key == "InstanceRole" else "instance-profile"
     own = {key: f"arn:aws:iam::111122223333:{kind}/mine"}
     assert [nodes["Iam"] for nodes in nodes_with(Iam=own)] == [own] * 3
 
 
-def test_tokens_stay_tokens(trainium: Queue) -> None:
+def test_tokens_are_kept(trainium: Queue) -> None:
     stack = cdk.Stack()
     bucket = cdk.CfnParameter(stack, "Size", type="Number")
     storage = SharedStorage.lustre("fsx", file_system_id=bucket.value_as_string)
@@ -307,9 +307,7 @@ def test_tokens_stay_tokens(trainium: Queue) -> None:
     ("given", "rendered"),
     [(None, None), (False, False), (True, True)],
 )
-def test_whether_a_job_has_its_nodes_to_itself_is_written_where_it_is_set(
-    given: bool | None, rendered: bool | None
-) -> None:
+def test_exclusive_jobs_are_rendered_if_set(given: bool | None, rendered: bool | None) -> None:
     nodes = ComputeResource(name="nodes", instance_types=["c5.4xlarge"])
     configuration = render_configuration(cluster(Queue(name="work", resources=[nodes], exclusive=given)))
     assert configuration["Scheduling"]["SlurmQueues"][0].get("JobExclusiveAllocation") is rendered

@@ -1,9 +1,9 @@
-"""Templates of ParallelClusters: byte for byte, without findings of checkers, and what they cost.
+"""Templates of ParallelClusters: unchanged, without findings of checkers, and synthesized in time.
 
-What a cluster is in a template is what it was: ids, defaults and, above all, its hash.
+The template of a cluster is stable: ids, defaults and, above all, its hash.
 
-A changed hash makes a new cluster for everyone who deploys the next release. `make golden` writes the file again; the
-difference is then read in the commit.
+A changed hash makes a new cluster for everyone who deploys the next release. `make golden` updates the file; the
+difference is then reviewed in the commit.
 """
 
 import json
@@ -48,11 +48,11 @@ from tests.conftest import ENVIRONMENT
 from tools.bench.fifty_queues import MANY, many_queues
 
 GOLDEN = Path(__file__).parent / "golden" / "strangers-parallelcluster.json"
-# Hashes of what a node script holds; the files themselves have tests of their own.
+# Hashes of node scripts, which have their own tests.
 HASH = re.compile(r"\b[0-9a-f]{64}\b")
 
 
-def test_template_of_a_cluster_is_unchanged(app: cdk.App):
+def test_the_template_of_a_cluster_is_unchanged(app: cdk.App):
     stack = strangers_parallelcluster.ResearchStack(app, "Research", env=ENVIRONMENT)
     template = Template.from_stack(stack).to_json()
     own = {section: _of_cluster(template[section]) for section in ("Resources", "Outputs")}
@@ -72,7 +72,7 @@ LINKED = {"DataRepositoryAssociations": [{"Name": "a", "DataRepositoryPath": "s3
 
 @pytest.fixture
 def everything(stack: cdk.Stack) -> cdk.Stack:
-    """A cluster with most of what there is, next to all its neighbors."""
+    """A cluster with most settings, and all resources next to it."""
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     key = kms.Key(stack, "Key", enable_key_rotation=True)
     data = s3.Bucket.from_bucket_name(stack, "Data", "research-data")
@@ -110,7 +110,7 @@ def everything(stack: cdk.Stack) -> cdk.Stack:
     return stack
 
 
-# All checkers go over the examples, in tests/stacks; these three look at what only this cluster has.
+# All checkers check the examples in tests/stacks; these three check the resources of this cluster.
 @pytest.mark.parametrize("finder", [annotation_findings, cfn_lint_findings, nag_findings])
 def test_no_checker_finds_anything(app: cdk.App, everything: cdk.Stack, finder: Finder) -> None:
     assert finder(app) == []
@@ -118,12 +118,12 @@ def test_no_checker_finds_anything(app: cdk.App, everything: cdk.Stack, finder: 
 
 ROUNDS = 3
 SECONDS = 1.0
-"""What is promised, with the synth that `make bench` counts in. It takes a quarter of it, of the
-processor's time: what else runs on the machine does not count."""
+"""The documented maximum, with synth, which `make bench` includes. The test measures CPU time, of which it takes a
+quarter, so that other work on the machine does not count."""
 
 
 def made_and_rendered() -> tuple[float, list[Problem], list[Problem], dict[str, Any]]:
-    """The seconds of processor that it took, what the rules and the schema say, and the configuration."""
+    """Return the CPU seconds, the problems of the rules and of the schema, and the configuration."""
     start = process_time()
     cluster = many_queues()
     problems = check_parallelcluster(cluster)
@@ -132,9 +132,9 @@ def made_and_rendered() -> tuple[float, list[Problem], list[Problem], dict[str, 
     return process_time() - start, problems, mistakes, configuration
 
 
-def test_fifty_queues_of_fifty_compute_resources() -> None:
+def test_fifty_queues_of_fifty_compute_resources_are_fast() -> None:
     rounds = [made_and_rendered() for _ in range(ROUNDS)]
-    # The least, not the median: what else runs on the machine only ever adds.
+    # The minimum, not the median: other work on the machine can only add time.
     assert min(seconds for seconds, *_ in rounds) < SECONDS
     _, problems, mistakes, configuration = rounds[0]
     assert {problem.code for problem in problems} == {Code.PC_RESOURCE_NUMBER}, "the limit is 50 in a cluster"

@@ -1,4 +1,4 @@
-"""The values of a cluster: what the rules ask of them, what they reject by themselves."""
+"""Values of a cluster: properties that rules use, and what the values reject themselves."""
 
 from inspect import signature
 from typing import Any
@@ -20,7 +20,7 @@ from tests.fleet_file.good_parallelcluster import edited
 from tests.parallelcluster.clusters import GROUP, SUBNET, group, subnet
 
 
-def test_references_of_the_cdk_are_reported_by_their_ids() -> None:
+def test_constructs_of_the_cdk_are_rendered_by_their_ids() -> None:
     head = HeadNode(instance_type="m5.2xlarge", subnet=subnet(), security_groups=[group()])
     pool = LoginPool(name="users", instance_type="m5.large", subnet=subnet(), security_groups=[group()])
     queue = Queue.cpu("cpu", instance_type="c5.4xlarge", max_count=1, subnets=[subnet()], security_groups=[group()])
@@ -82,7 +82,7 @@ def test_references_of_the_cdk_are_reported_by_their_ids() -> None:
         ),
     ],
 )
-def test_storage(storage: SharedStorage, rendered: dict[str, Any]) -> None:
+def test_each_kind_of_storage_is_rendered(storage: SharedStorage, rendered: dict[str, Any]) -> None:
     configuration = render_storage(storage)
     (section,) = set(configuration) - {"MountDir", "Name", "StorageType"}
     assert configuration == {
@@ -113,19 +113,19 @@ def test_storage(storage: SharedStorage, rendered: dict[str, Any]) -> None:
         (lambda: SharedStorage.lustre("a" * 31, file_system_id="fs-0123456789abcdef0"), Code.PC_STORAGE_NAME),
     ],
 )
-def test_storage_that_cannot_be_is_reported_by_its_cluster(made: Any, code: Code) -> None:
+def test_invalid_storage_is_reported(made: Any, code: Code) -> None:
     assert code in {problem.code for problem in check_shared_storage(made())}
 
 
-def test_what_parallelcluster_makes_is_encrypted_and_kept() -> None:
-    """However it is written: in the fleet file, by a maker or by its settings alone."""
+def test_storage_of_parallelcluster_is_encrypted_and_retained() -> None:
+    """In each form: in the fleet file, with a class method, or with settings."""
     plain = SharedStorage(name="apps", kind=StorageKind.EBS, mount_dir="/apps", settings={"Size": 200})
     assert plain.section == {"Size": 200, "Encrypted": True, "DeletionPolicy": "Retain"}
     own = SharedStorage(name="apps", kind=StorageKind.EBS, mount_dir="/apps", settings={"DeletionPolicy": "Snapshot"})
     assert own.section == {"Encrypted": True, "DeletionPolicy": "Snapshot"}
 
 
-def test_a_login_pool_has_one_node_where_no_number_is_given() -> None:
+def test_a_login_pool_has_one_node_by_default() -> None:
     fleet = parse_fleet(
         edited("kind: parallelcluster", "kind: parallelcluster\n    login: {people: {type: m5.xlarge}}")
     )
@@ -135,7 +135,7 @@ def test_a_login_pool_has_one_node_where_no_number_is_given() -> None:
 
 
 @pytest.mark.parametrize(("key", "argument"), STORAGE_ARGUMENTS.items())
-def test_what_has_an_argument_is_no_additional_setting(key: str, argument: str) -> None:
+def test_a_setting_with_an_argument_is_rejected_as_an_additional_setting(key: str, argument: str) -> None:
     made = (SharedStorage.managed_lustre, SharedStorage.managed_efs, SharedStorage.managed_ebs)
     (first, *_) = (one for one in made if argument in signature(one).parameters)
     numbers: dict[str, Any] = {
@@ -147,12 +147,12 @@ def test_what_has_an_argument_is_no_additional_setting(key: str, argument: str) 
     assert (problem.code, problem.remedy) == (Code.PC_OVERRIDE_TYPED, f"use {argument}")
 
 
-def test_compression_can_be_left_out() -> None:
+def test_compression_can_be_disabled() -> None:
     plain = SharedStorage.managed_lustre("fsx", capacity_gib=4800, compression=False)
     assert "DataCompressionType" not in plain.settings
 
 
-def test_versions() -> None:
+def test_versions_of_parallelcluster() -> None:
     named = {value for name, value in vars(ParallelClusterVersion).items() if name.startswith("V")}
     assert named == set(versions())
     assert ParallelClusterVersion.DEFAULT == DEFAULT_VERSION
@@ -163,7 +163,7 @@ def test_versions() -> None:
             ParallelClusterVersion.of(wrong)
 
 
-def test_operating_systems() -> None:
+def test_operating_systems_of_parallelcluster() -> None:
     named = {value for name, value in vars(Os).items() if name.isupper()}
     assert named == set(oses())
     assert not Os.ALINUX2023.unchecked
