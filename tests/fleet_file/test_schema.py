@@ -86,8 +86,8 @@ def test_the_schema_accepts_short_forms_of_services() -> None:
     validator = jsonschema.Draft202012Validator(schema())
     validator.validate(written)  # pyright: ignore[reportUnknownMemberType]
     for key, wrong in (("model", 8), ("server", "vllm"), ("hosts", "fargate"), ("alarms", "me@example.com")):
-        spoilt = {**written, "services": {"chat": {**service, key: wrong}}}
-        assert not validator.is_valid(spoilt), key  # pyright: ignore[reportUnknownMemberType]
+        changed = {**written, "services": {"chat": {**service, key: wrong}}}
+        assert not validator.is_valid(changed), key  # pyright: ignore[reportUnknownMemberType]
 
 
 def test_the_schema_lists_instance_types() -> None:

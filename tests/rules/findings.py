@@ -13,7 +13,7 @@ _PROPER_NOUN = re.compile(
 
 
 def check_one(found: Sequence[Problem], code: AnyCode, where: str, *said: str) -> None:
-    """Assert that one problem was found, of `code` at `where`, with each of `said` in a text of the right form."""
+    """Assert that one problem was found, with `code` at `where`, and with each text of `said` in correct style."""
     assert [(problem.code, problem.where) for problem in found] == [(code, where)]
     (problem,) = found
     assert [text for text in said if text not in str(problem)] == [], str(problem)

@@ -1,4 +1,4 @@
-"""What an account may say, and what a user is then reported: rules as tables, one list for each file of rules."""
+"""Responses of an account, and the expected reports: tables of cases, one list for each file of rules."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -41,10 +41,10 @@ REGION = "us-west-2"
 
 
 class Case:
-    """What a rule found, and what it should have found."""
+    """The findings of a rule, and the expected finding."""
 
     def __init__(self, name: str, found: Sequence[Problem], code: CheckCode | None = None, *words: str) -> None:
-        """Without `code` nothing is wrong; `words` are what the user reads, in message or remedy."""
+        """Without `code`, no finding is expected; `words` are expected in the message or the remedy."""
         self.name, self.found, self.code, self.words = name, found, code, words
 
 

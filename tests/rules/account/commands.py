@@ -18,7 +18,7 @@ def commands_in(text: str) -> list[str]:
 
 
 def why_not(command: str) -> str:
-    """Return what is wrong with a command; empty when the CLI takes it. One without options may be a name only."""
+    """Return the error in a command; empty if the CLI accepts it. A command without options can be a name only."""
     _, service, operation, *options = shlex.split(command)
     if (service, operation) in _HIGH_LEVEL:
         return ""
@@ -45,7 +45,7 @@ def _model(service: str) -> Any:
 
 
 def _dashed(name: str) -> str:
-    """`DBInstanceIdentifier` to `db-instance-identifier`, as botocore's xform_name does."""
+    """Convert `DBInstanceIdentifier` to `db-instance-identifier`, like botocore's xform_name."""
     from botocore import xform_name
 
     return str(xform_name(name, "-"))

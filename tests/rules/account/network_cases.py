@@ -1,4 +1,4 @@
-"""What an account may say of an existing network, and what a user is then reported."""
+"""Responses of an account about an existing network, and the expected reports."""
 
 from typing import Any
 
@@ -203,7 +203,7 @@ GROUPS = [
 def there(
     group: str, peer: str, ports: tuple[int, int] | None = None, *, egress: bool = False, words: str = ""
 ) -> dict[str, Any]:
-    """A `SecurityGroupRule` as EC2 returns it."""
+    """A `SecurityGroupRule` as returned by EC2."""
     return {
         "SecurityGroupRuleId": f"sgr-{group}-{peer}",
         "GroupId": group,

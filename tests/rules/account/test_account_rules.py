@@ -1,4 +1,4 @@
-"""Each rule says nothing of what is good, and of what is not, one thing in words that help."""
+"""Each rule reports nothing for a valid account, and one helpful problem for an invalid one."""
 
 import pytest
 
@@ -22,7 +22,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_rule_reports_one_thing_or_nothing(case: Case):
+def test_a_rule_reports_one_problem_or_none(case: Case):
     assert [problem.code for problem in case.found] == ([] if case.code is None else [case.code])
     text = "\n".join(map(str, case.found))
     for words in case.words:
@@ -30,20 +30,20 @@ def test_a_rule_reports_one_thing_or_nothing(case: Case):
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.found], ids=lambda case: case.name)
-def test_a_command_in_a_remedy_is_one_of_the_aws_cli(case: Case):
+def test_commands_in_remedies_are_valid_for_the_aws_cli(case: Case):
     for problem in case.found:
         for command in commands_in(problem.remedy):
             assert why_not(command) == "", command
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.found], ids=lambda case: case.name)
-def test_messages_are_of_the_house(case: Case):
+def test_messages_end_without_a_period(case: Case):
     for problem in case.found:
         assert not problem.message.endswith(".")
         assert not problem.remedy.endswith(".")
 
 
-def test_wrong_commands_are_found():
+def test_invalid_commands_are_found():
     assert "no operation" in why_not("aws service-quotas increase --service-code ec2")
     assert "no option" in why_not("aws ec2 describe-subnets --subnet subnet-1")
     assert "needs quota-code" in why_not(

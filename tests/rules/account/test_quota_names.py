@@ -1,4 +1,4 @@
-"""Which quota counts which instances."""
+"""Quotas of instances."""
 
 import pytest
 from moto.servicequotas.resources.default_quotas.vpc import VPC_DEFAULT_QUOTAS
@@ -25,19 +25,19 @@ from llm_fleet.needs.machines import CapacitySource, MachineService
         ("hpc7g.16xlarge", False, "L-F7808C92"),
     ],
 )
-def test_the_vcpus_of_a_type_are_counted_by_its_family(instance_type: str, spot: bool, code: str):
+def test_the_vcpu_quota_of_a_type_depends_on_its_family(instance_type: str, spot: bool, code: str):
     quota = vcpu_quota(instance_type, spot=spot)
     assert quota is not None
     assert quota.code == code
 
 
-def test_types_of_accelerators_that_we_know_have_a_quota():
+def test_every_type_with_accelerators_has_a_quota():
     families = ("trn", "inf", "p", "g")
     ours = [name for name in ec2_instance_names() if name.rstrip("0123456789").startswith(families)]
     assert [name for name in ours if vcpu_quota(name, spot=False) is None] == []
 
 
-def test_a_type_of_sagemaker_is_counted_by_its_use():
+def test_the_quota_of_a_sagemaker_type_depends_on_its_use():
     kinds = {service: machine_quota(service.value, "ml.g5.xlarge", capacity="on-demand") for service in MachineService}
     assert {service: quota.name for service, quota in kinds.items() if quota is not None} == {
         MachineService.HYPERPOD: "ml.g5.xlarge for cluster usage",
@@ -48,14 +48,14 @@ def test_a_type_of_sagemaker_is_counted_by_its_use():
     }
 
 
-def test_words_of_needs_and_of_the_catalog_are_the_same():
+def test_services_and_capacity_sources_are_those_of_the_catalog():
     facts = load("service_quotas")["of_machines"]
     assert set(facts) <= {service.value for service in MachineService}
     assert {word for kinds in facts.values() for word in kinds} <= {source.value for source in CapacitySource}
     assert machine_quota("hyperpod", "ml.p5.48xlarge", capacity=CapacitySource.TRAINING_PLAN.value) is None
 
 
-def test_codes_of_the_vpcs_quotas_are_aws_own():
+def test_quota_codes_of_the_vpc_are_those_of_aws():
     aws = {quota["QuotaName"]: quota["QuotaCode"] for quota in VPC_DEFAULT_QUOTAS}
     for key in ("vpcs", "internet-gateways", "nat-gateways", "network-interfaces"):
         quota = named_quota(key)

@@ -1,4 +1,4 @@
-"""A cluster that every rule accepts; a test spoils one of its values."""
+"""A valid cluster; a test makes one of its values invalid."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"
 
 
 def database(**changes: Any) -> AccountingDatabase:
-    """A database that HyperPod takes, with `changes`."""
+    """A valid database for HyperPod, with `changes`."""
     given: dict[str, Any] = {"endpoint": "slurm.cluster-abc.us-west-2.rds.amazonaws.com", "secret": SECRET}
     return AccountingDatabase(**given | changes)
 

@@ -1,4 +1,4 @@
-"""One mistake in a good cluster as a whole: what is reported, and where. Those of one group are in the file next to."""
+"""One mistake in a valid cluster: what is reported, and where. Mistakes in a group are in test_group_mistakes.py."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -36,7 +36,7 @@ NOT_CONTINUOUS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("spoilt", "code", "where", "said"),
+    ("changed", "code", "where", "said"),
     [
         (cluster(subnet_ids=("subnet-0abc",) * 17), Code.SUBNET_NUMBER, "subnet_ids", ["must be at most 16"]),
         (cluster(subnet_ids=(TOKEN,) * 17), Code.SUBNET_NUMBER, "subnet_ids", ["must be at most 16"]),
@@ -80,7 +80,7 @@ NOT_CONTINUOUS: dict[str, Any] = {
             "groups.second.node_type",
             ["allowed: at most one login group", "raise the count of 'login-group'"],
         ),
-        # That there is no controller either says the same again.
+        # A missing controller would be a second report of the same mistake.
         (cluster(groups=()), Code.GROUP_NUMBER, "groups", []),
         *(
             (
@@ -134,7 +134,7 @@ NOT_CONTINUOUS: dict[str, Any] = {
             ["FSx for Lustre is in a VPC", "give the cluster the network"],
         ),
         (cluster(mounts=(HOME,), **NO_VPC), Code.MOUNT_WITHOUT_VPC, "open_zfs", ["FSx for OpenZFS"]),
-        # It is reported once, and not for each group.
+        # It is reported once, not for each group.
         (
             cluster(availability_zone_id="usw2-az1"),
             Code.MOUNT_ZONE,
@@ -188,8 +188,8 @@ NOT_CONTINUOUS: dict[str, Any] = {
         ),
     ],
 )
-def test_one_mistake(spoilt: PlacedCluster, code: Code, where: str, said: list[str]):
-    check_one(check_cluster(spoilt), code, where, *said)
+def test_one_mistake_is_reported_once(invalid: PlacedCluster, code: Code, where: str, said: list[str]):
+    check_one(check_cluster(invalid), code, where, *said)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_one_mistake(spoilt: PlacedCluster, code: Code, where: str, said: list[s
         ("ml-cluster\n", "contains '\\n'", "ml-cluster"),
     ],
 )
-def test_cluster_name(name: str, in_message: str, repaired: str | None):
+def test_an_invalid_cluster_name_is_reported(name: str, in_message: str, repaired: str | None):
     remedy = f"write {repaired!r}" if repaired else "give the cluster name a letter or a digit"
     check_one(check_cluster(cluster(cluster_name=name)), Code.CLUSTER_NAME, "cluster_name", in_message, remedy)
     if repaired:
@@ -225,11 +225,11 @@ def test_cluster_name(name: str, in_message: str, repaired: str | None):
         ({"aws:team": "x"}, Code.TAG_KEY, "begins with 'aws:'"),
     ],
 )
-def test_tags(tags: dict[str, str], code: Code, in_message: str):
+def test_invalid_tags_are_reported(tags: dict[str, str], code: Code, in_message: str):
     check_one(check_tags(tags), code, f"tags.{next(iter(tags))}", in_message)
 
 
-def test_fifty_tags_fit_and_one_more_does_not():
+def test_fifty_tags_are_allowed_and_one_more_is_not():
     tags = {f"key-{number}": "größe = ½ @ a/b" for number in range(50)}
     assert check_tags(tags) == []
     check_one(check_tags(tags | {"one-more": ""}), Code.TAG_NUMBER, "tags", "1 too many")
@@ -247,14 +247,14 @@ def test_fifty_tags_fit_and_one_more_does_not():
         ("secret_arn", "slurm-secret-with-a-long-name", "whole ARN"),
     ],
 )
-def test_fields_of_the_accounting_database(field: str, value: Any, in_remedy: str):
-    # A secret of the CDK may be one that was imported by its name alone.
+def test_invalid_fields_of_the_accounting_database_are_reported(field: str, value: Any, in_remedy: str):
+    # A secret of the CDK can be imported by its name only.
     given = {"secret": SimpleNamespace(secret_arn=value)} if field == "secret_arn" else {field: value}
     found = check_cluster(cluster(accounting_database=database(**given)))
     check_one(found, Code.ACCOUNTING_DATABASE, f"accounting_database.{field}", f"given:   {value!r}", in_remedy)
 
 
-def test_every_group_of_a_wrong_zone_of_its_own_is_reported():
+def test_every_group_with_a_wrong_az_is_reported():
     groups = [changed(group, availability_zone_id="usw2-az1") for group in (CONTROLLER, WORKERS)]
     found = check_cluster(cluster(*groups))
     assert [problem.path[1] for problem in found] == ["controller-group", "worker-group"]
@@ -270,16 +270,16 @@ def test_every_group_of_a_wrong_zone_of_its_own_is_reported():
         ("/var/lib/docker", "the operating system at /var"),
     ],
 )
-def test_mount_paths_that_are_taken(path: str, in_message: str):
+def test_reserved_mount_paths_are_reported(path: str, in_message: str):
     check_one(check_mount_path(path), Code.MOUNT_PATH_TAKEN, "mount_path", in_message)
 
 
 @pytest.mark.parametrize("path", ["/fsx", "/home", "/mnt/fsx", "/variables", "/opt/data"])
-def test_good_mount_paths(path: str):
+def test_valid_mount_paths(path: str):
     assert check_mount_path(path) == []
 
 
-def test_root_volume():
+def test_an_invalid_root_volume_is_reported():
     sized = check_root_volume(size_gib=200, kms_key_id="key")
     check_one(sized, Code.ROOT_VOLUME, "size_gib", "secondary EBS volume")
     check_one(check_root_volume(size_gib=None, kms_key_id=None), Code.ROOT_VOLUME, "kms_key_id")
@@ -287,7 +287,7 @@ def test_root_volume():
 
 
 @pytest.mark.parametrize("known", [None, TOKEN])
-def test_source_that_is_not_known_yet(known: str | None):
+def test_a_lifecycle_source_that_is_a_token_passes(known: str | None):
     assert check_lifecycle_source(known) == []
 
 
@@ -300,5 +300,5 @@ def test_source_that_is_not_known_yet(known: str | None):
         (changed(WORKERS, subnets=("subnet-0abc",), availability_zone_id="usw2-az1"), "usw2-az1"),
     ],
 )
-def test_zone_of_a_group(group: InstanceGroup, zone: str | None):
+def test_the_az_of_a_group(group: InstanceGroup, zone: str | None):
     assert cluster().zone_of(group) == zone

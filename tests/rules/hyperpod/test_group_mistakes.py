@@ -1,4 +1,4 @@
-"""One mistake in one group of a good cluster: what is reported, and where."""
+"""One mistake in a group of a valid cluster: what is reported, and where."""
 
 from typing import Any
 
@@ -196,7 +196,7 @@ def several(*types: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_one_mistake(changes: dict[str, Any], code: Code, where: str, said: list[str]):
+def test_one_mistake_is_reported_once(changes: dict[str, Any], code: Code, where: str, said: list[str]):
     name = changes.get("name", "worker-group")
     check_one(check_cluster(cluster_with(**changes)), code, f"groups.{name}.{where}", *said)
 
@@ -225,7 +225,7 @@ def test_one_mistake(changes: dict[str, Any], code: Code, where: str, said: list
         ({"alarm_names": ("a" * 256,)}, Code.ALARMS, "alarm_names[0]", "is 256 characters long"),
     ],
 )
-def test_deployments(changes: dict[str, Any], code: Code, where: str, said: str):
+def test_invalid_deployments_are_reported(changes: dict[str, Any], code: Code, where: str, said: str):
     given: dict[str, Any] = {"maximum_batch_size": BatchSize.nodes(1), **changes}
     rolling = RollingUpdate(**given)
     schedule = ScheduledUpdate(schedule_expression="cron(0 3 ? * SUN *)", deployment=rolling)
@@ -269,46 +269,46 @@ DRAIN = {"strategy": PatchingStrategy.DRAIN_FIRST}
         ),
     ],
 )
-def test_auto_patch(patch: dict[str, Any], code: Code, where: str, said: str):
+def test_invalid_auto_patch_settings_are_reported(patch: dict[str, Any], code: Code, where: str, said: str):
     given: dict[str, Any] = {"strategy": PatchingStrategy.WHEN_IDLE, **patch}
     found = check_cluster(cluster_with(auto_patch=AutoPatch(**given)))
     check_one(found, code, f"groups.worker-group.auto_patch.{where}", said)
 
 
-def test_four_deep_health_checks():
+def test_four_deep_health_checks_are_too_many():
     found = check_cluster(cluster_with(deep_health_checks=(*DeepHealthCheck, STRESS)))
     assert found[0].message == "the number of deep health checks must be at most 3"
     assert {problem.code for problem in found} == {Code.HEALTH_CHECK_NUMBER}
 
 
-def test_deep_health_checks_without_an_accelerator():
+def test_deep_health_checks_require_an_accelerator():
     found = check_cluster(cluster(changed(CONTROLLER, deep_health_checks=(STRESS,)), WORKERS))
     where = "groups.controller-group.deep_health_checks"
     check_one(found, Code.HEALTH_CHECK_TYPE, where, "ml.m5.xlarge has no accelerator")
 
 
-def test_offered_partition_is_one_that_hyperpod_takes():
+def test_a_suggested_partition_is_valid():
     found = check_cluster(cluster_with(name="worker_group", partition=None))
     assert "write a partition, e.g. 'worker-group'" in [problem.remedy for problem in found]
 
 
-def test_type_in_capitals_or_with_spaces():
+def test_a_type_in_capitals_or_with_spaces_gets_a_suggestion():
     said = ["write 'ml.trn1.32xlarge'", "lower case"]
     check_one(check_instance_type(" ML.TRN1.32XLARGE"), Code.INSTANCE_TYPE_UNKNOWN, "", *said)
 
 
 @pytest.mark.parametrize("name", ["ml.p3.16xlarge", "banana", ""])
-def test_no_misleading_offer(name: str):
+def test_no_misleading_suggestion(name: str):
     assert nearest_type(name) is None
     check_one(check_instance_type(name), Code.INSTANCE_TYPE_UNKNOWN, "", "write one of the allowed", "trn2")
 
 
-def test_family_without_size_lists_its_sizes():
+def test_a_family_without_a_size_lists_its_sizes():
     check_one(check_instance_type("ml.p5"), Code.INSTANCE_TYPE_UNKNOWN, "", "allowed: ml.p5.4xlarge, ml.p5.48xlarge\n")
     assert sizes_of("p5") == ["4xlarge", "48xlarge"]
 
 
-def test_type_newer_than_the_catalog_passes_by_the_escape_alone():
+def test_a_type_newer_than_the_catalog_requires_instance_type_of():
     assert check_instance_type("ml.trn9.48xlarge") != []
     assert check_instance_type(InstanceType("ml.trn9.48xlarge")) != []
     assert check_instance_type(InstanceType.of("ml.trn9.48xlarge", network_cards=16)) == []

@@ -1,4 +1,4 @@
-"""Whole clusters: good ones give nothing, all mistakes are reported together, tokens pass."""
+"""Whole clusters: valid clusters have no problems, all mistakes are reported together, tokens pass."""
 
 from dataclasses import replace
 from typing import Any
@@ -71,11 +71,11 @@ NEW_TYPE = InstanceType.of("ml.trn9.48xlarge", network_cards=16, accelerator="ne
         cluster_with(auto_patch=AutoPatch(strategy=PatchingStrategy.DRAIN_FIRST, drain_timeout_seconds=0)),
     ],
 )
-def test_good_clusters_give_nothing(good: PlacedCluster):
+def test_valid_clusters_have_no_problems(good: PlacedCluster):
     assert check_cluster(good) == []
 
 
-def test_all_mistakes_are_reported_at_once():
+def test_all_mistakes_are_reported_together():
     found = check_cluster(
         cluster(
             changed(CONTROLLER, partition="heads"),
@@ -94,12 +94,12 @@ def test_all_mistakes_are_reported_at_once():
     }
 
 
-def test_group_is_addressed_by_its_name():
+def test_the_path_of_a_problem_in_a_cluster_has_the_name_of_the_group():
     (problem,) = check_cluster(cluster_with(instance_type="trn1.32xlarge"))
     assert problem.where == "groups.worker-group.instance_type"
 
 
-def test_group_by_itself_is_addressed_by_its_attributes():
+def test_the_path_of_a_problem_in_a_single_group_has_its_attributes():
     (problem,) = check_group(changed(WORKERS, instance_type="trn1.32xlarge"))
     assert problem.path == ("instance_type",)
 
@@ -149,7 +149,7 @@ def test_tokens_pass():
     assert found == []
 
 
-def test_a_hundred_groups_fit_and_one_more_does_not():
+def test_a_hundred_groups_are_allowed_and_one_more_is_not():
     groups = [changed(WORKERS, name=f"workers-{number}") for number in range(99)]
     assert check_cluster(cluster(CONTROLLER, *groups)) == []
     (problem,) = check_cluster(cluster(CONTROLLER, *groups, LOGIN))

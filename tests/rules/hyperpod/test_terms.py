@@ -26,10 +26,10 @@ def sagemaker() -> Any:
 
 
 @pytest.mark.parametrize(("shape", "term"), SHAPES.items(), ids=SHAPES)
-def test_vocabulary_is_that_of_the_service(sagemaker: Any, shape: str, term: type[StrEnum]):
+def test_values_are_those_of_the_service(sagemaker: Any, shape: str, term: type[StrEnum]):
     assert {member.value for member in term} == set(sagemaker.shape_for(shape).enum)
 
 
-def test_lifecycle_hooks_are_the_service_s(sagemaker: Any):
+def test_lifecycle_hooks_are_those_of_the_service(sagemaker: Any):
     members = set(sagemaker.shape_for("ClusterLifeCycleConfig").members)
     assert {hook.value for hook in terms.LifecycleHook} == members - {"SourceS3Uri"}

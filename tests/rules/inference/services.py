@@ -1,4 +1,4 @@
-"""Services, models and servers for tests of rules: any value may be wrong, as nothing checks it here."""
+"""Services, models and servers for tests of rules; values are not validated, so they can be wrong."""
 
 from typing import Any, TypeVar, cast
 
@@ -16,12 +16,12 @@ _PLACES = {ModelSource.S3: "s3_uri", ModelSource.HUB: "hub_id", ModelSource.IMAG
 
 
 def with_(spec: S, **changes: Any) -> S:
-    """Return `spec` with `changes`, which may be wrong."""
+    """Return `spec` with `changes`, which can be invalid."""
     return spec.narrowed(type(spec), **changes)
 
 
 def a_server(kind: ServerKind = ServerKind.TGI, settings: dict[str, Any] | None = None, **changes: Any) -> ModelServer:
-    """Return any model server, right or wrong."""
+    """Return any model server, valid or invalid."""
     return SERVERS[kind].model_construct(**changes, **(settings or {}))
 
 
@@ -33,7 +33,7 @@ def a_model(
     shape: ModelShape | None = TANUKI,
     **changes: Any,
 ) -> Model:
-    """Return any model, right or wrong."""
+    """Return any model, valid or invalid."""
     place: dict[str, Any] = {_PLACES[source]: location}
     return Model.model_construct(compiled=compiled, shape=shape, **place, **changes)
 
@@ -54,7 +54,7 @@ def service(
     instance_type: str = "inf2.xlarge",
     **changes: Any,
 ) -> ServiceSpec:
-    """Return a good service with some of it replaced, by attributes."""
+    """Return a valid service with some attributes replaced."""
     return ServiceSpec.model_construct(
         name=name,
         server=server or a_server(),

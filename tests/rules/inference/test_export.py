@@ -17,7 +17,7 @@ MODEL = named("tanuki-8b")
 
 
 @pytest.mark.parametrize("source", [HUB, RAW])
-def test_what_can_be(source: Model):
+def test_valid_exports(source: Model):
     assert check_export(ExportSpec(source=source), MODEL, TGI) == []
     assert check_export(ExportSpec(source=source, fargate=True), MODEL, VLLM) == []
 
@@ -42,7 +42,7 @@ def test_what_can_be(source: Model):
         (RAW, MODEL, TGI, True, ("server", "kind"), "only on hosts with Neuron devices"),
     ],
 )
-def test_what_cannot_be(
+def test_invalid_exports_are_reported(
     source: Model, model: Model, server: ModelServer, fargate: bool, path: tuple[str, ...], message: str
 ):
     (problem,) = check_export(ExportSpec(source=source, fargate=fargate), model, server)
@@ -50,13 +50,13 @@ def test_what_cannot_be(
     assert message in problem.message
 
 
-def test_a_model_too_large_for_fargate():
+def test_a_model_too_large_for_fargate_is_reported():
     (problem,) = check_export(ExportSpec(source=RAW, fargate=True), named("Llama-2-70b-hf"), VLLM)
     assert (problem.code, problem.path) == (Code.MODEL_EXPORT_MEMORY, ("export", "fargate"))
     assert "273.0 GiB of memory" in problem.message
 
 
-def test_a_host_that_serves_and_cannot_export():
+def test_a_host_that_is_too_small_for_an_export_is_reported():
     (problem,) = check_export_host(MODEL, "inf2.xlarge", server=TGI, cores=2)
     assert problem.code is Code.MODEL_EXPORT_MEMORY
     assert "44.0 GiB of host memory and 2 NeuronCores, and inf2.xlarge has 14.4 GiB" in problem.message
@@ -73,11 +73,11 @@ def test_a_host_that_serves_and_cannot_export():
         ("Llama-2-70b-hf", 12, "inf2", "inf2.24xlarge"),
     ],
 )
-def test_the_smallest_host_that_exports(name: str, cores: int, family: str, instance: str):
+def test_the_smallest_host_for_an_export_is_chosen(name: str, cores: int, family: str, instance: str):
     assert export_instance(named(name), server=TGI, cores=cores, family=family) == instance
 
 
-def test_the_hub_is_out_of_reach_of_a_closed_network():
+def test_a_closed_network_cannot_connect_to_the_hub():
     (problem,) = check_export_network(HUB, InternetAccess.NONE)
     assert (problem.code, problem.path) == (Code.CLOSED_NETWORK, ("source", "hub_id"))
     assert check_export_network(RAW, InternetAccess.NONE) == check_export_network(HUB, InternetAccess.NAT) == []

@@ -1,4 +1,4 @@
-"""Whether a model fits, with the numbers, and the smallest size that it fits."""
+"""Whether a model fits an instance, with the numbers and the smallest sufficient size."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tests.rules.inference.services import TOKEN, a_model, a_server, named, with
 TGI = a_server()
 
 
-def test_the_talks_model_fits_the_talks_instance():
+def test_the_model_of_the_talk_fits_its_instance():
     assert check_fit(TGI, named("tanuki-8b"), "inf2.xlarge") == []
 
 
@@ -26,7 +26,7 @@ def test_a_70b_model_on_inf2_xlarge_is_rejected_with_the_numbers_and_the_size_th
     assert "use inf2.48xlarge, the smallest that it fits, with tensor_parallel=24" in problem.remedy
 
 
-def test_what_is_recommended_fits():
+def test_the_recommended_size_fits():
     for name in ("Llama-2-7b-hf", "Llama-2-13b-hf", "Llama-2-70b-hf", "Mixtral-8x7B-v0.1", "Qwen2.5-7B"):
         found = smallest_fit(TGI, named(name))
         assert found is not None
@@ -43,7 +43,7 @@ def test_what_is_recommended_fits():
         ("Llama-2-70b-hf", ("inf2.48xlarge", 24)),
     ],
 )
-def test_smallest_sizes(name: str, smallest: tuple[str, int]):
+def test_the_smallest_size_is_found(name: str, smallest: tuple[str, int]):
     assert smallest_fit(TGI, named(name)) == smallest
 
 
@@ -55,7 +55,7 @@ def test_a_batch_too_large_is_reported_with_the_largest_that_fits():
     assert check_fit(with_(TGI, batch_size=7), model, "inf2.xlarge") == []
 
 
-def test_a_plain_checkpoint_needs_its_weights_in_the_hosts_memory_and_an_exported_one_does_not():
+def test_only_a_plain_checkpoint_requires_host_memory_for_its_weights():
     (problem,) = check_fit(TGI, named("tanuki-8b", compiled=False), "inf2.xlarge")
     assert problem.code is Code.MODEL_HOST_MEMORY
     assert "A task on inf2.xlarge has 14.4 GiB of its 16 GiB" in problem.message
@@ -69,12 +69,12 @@ def test_a_plain_checkpoint_needs_its_weights_in_the_hosts_memory_and_an_exporte
     assert task_memory_mib(_instance("inf2.xlarge")) == 14704
 
 
-def test_both_are_reported_at_once():
+def test_both_problems_are_reported_together():
     found = check_fit(TGI, named("Llama-2-70b-hf", compiled=False), "inf2.xlarge")
     assert [problem.code for problem in found] == [Code.MODEL_MEMORY, Code.MODEL_HOST_MEMORY]
 
 
-def test_a_model_that_fits_nothing_says_so():
+def test_a_model_that_fits_no_instance_is_reported():
     huge = ModelShape(parameters=10**13, layers=100, attention_heads=64, kv_heads=8, head_dim=128)
     (problem,) = check_fit(TGI, a_model(shape=huge), "inf2.48xlarge")
     assert "fits no instance type of inf2, trn1" in problem.remedy
@@ -98,7 +98,7 @@ def test_sizes_are_those_of_the_servers_families():
     ],
     ids=["unknown size", "no Neuron device", "token", "batch of 0", "more cores than there are"],
 )
-def test_what_other_rules_reject_is_passed_over(server: ModelServer, model: Model, instance: str):
+def test_values_that_other_rules_reject_are_ignored(server: ModelServer, model: Model, instance: str):
     assert check_fit(server, model, instance) == []
 
 
@@ -113,12 +113,12 @@ def test_what_other_rules_reject_is_passed_over(server: ModelServer, model: Mode
         (40, 40, 8, 5),
     ],
 )
-def test_heads_are_copied_where_they_cannot_be_shared_out(heads: int, kv_heads: int, cores: int, on_each: int):
+def test_heads_are_copied_if_they_cannot_be_divided(heads: int, kv_heads: int, cores: int, on_each: int):
     shape = ModelShape(parameters=1, layers=1, attention_heads=heads, kv_heads=kv_heads, head_dim=1)
     assert kv_heads_of_core(shape, cores) == on_each
 
 
-def test_memory_of_a_core():
+def test_memory_of_a_core_is_computed():
     shape = known_shape("Llama-2-7b")
     assert shape is not None
     memory = core_memory(shape, _instance("inf2.xlarge"), cores=2, batch_size=1, sequence_length=4096)

@@ -21,12 +21,12 @@ HTTP: dict[str, Any] = {"plain_http": True}
 
 
 def problems(**settings: Any) -> list[Problem]:
-    """The problems of a front with these settings."""
+    """Return the problems of a front with these settings."""
     return check_front(Front.model_construct(**settings))
 
 
 def rejected(make: type[Spec], **settings: Any) -> list[Problem]:
-    """The problems of a front when it is constructed in Python."""
+    """Return the problems when a spec is created in Python."""
     with pytest.raises(FleetError) as raised:
         make(**settings)
     return list(raised.value.problems)
@@ -50,7 +50,7 @@ def found(**settings: Any) -> list[tuple[AnyCode, str]]:
         {**NAMED, "api_key_secret_arn": SECRET, "longest_answer_seconds": 3600, "domain_name": "chat.example.com"},
     ],
 )
-def test_what_may_be(settings: dict[str, Any]) -> None:
+def test_valid_fronts_have_no_problems(settings: dict[str, Any]) -> None:
     assert check_front(Front(**settings), region="us-west-2") == []
 
 
@@ -84,7 +84,7 @@ def test_what_may_be(settings: dict[str, Any]) -> None:
         ({**NAMED, "domain_name": "localhost"}, Code.FRONT_DOMAIN_NAME, "domain_name"),
     ],
 )
-def test_what_may_not_be(settings: dict[str, Any], code: Code, where: str) -> None:
+def test_invalid_fronts_are_reported(settings: dict[str, Any], code: Code, where: str) -> None:
     assert found(**settings) == [(code, where)]
 
 
@@ -95,14 +95,14 @@ def test_what_may_not_be(settings: dict[str, Any], code: Code, where: str) -> No
         ({**NAMED, "api_key_secret_arn": SECRET.replace("us-west-2", "eu-west-1")}, Code.FRONT_API_KEY),
     ],
 )
-def test_what_is_of_another_region(settings: dict[str, Any], code: Code) -> None:
+def test_certificate_and_secret_of_another_region_are_reported(settings: dict[str, Any], code: Code) -> None:
     front = Front(**settings)
     assert [problem.code for problem in check_front(front, region="us-west-2")] == [code]
     # The region is unknown: an app without an environment.
     assert check_front(front, region=cdk.Aws.REGION) == check_front(front) == []
 
 
-def test_everything_is_reported_at_once() -> None:
+def test_all_problems_are_reported_together() -> None:
     settings = {"public": True, "allowed_cidrs": ("10.0.0.0",), "longest_answer_seconds": 5000, "jwt": ISSUER}
     assert {code for code, _ in found(**settings)} == {
         Code.FRONT_PLAIN_HTTP,
@@ -112,14 +112,14 @@ def test_everything_is_reported_at_once() -> None:
     }
 
 
-def test_a_remedy_says_what_to_write() -> None:
+def test_a_remedy_has_the_corrected_value() -> None:
     (cidr,) = problems(**NAMED, allowed_cidrs=("10.2.3.4/16",))
     assert cidr.remedy == "write '10.2.0.0/16'"
     (name,) = problems(**NAMED, domain_name="https://chat.example.com/v1")
     assert name.remedy == "write 'chat.example.com'"
 
 
-def test_tokens_of_the_cdk_pass() -> None:
+def test_cdk_tokens_pass() -> None:
     token = cdk.Fn.import_value("x")
     front = Front(certificate_arn=token, api_key_secret_arn=token, allowed_cidrs=(token,), domain_name=token)
     assert check_front(front, region=token) == []
@@ -145,7 +145,7 @@ def test_tokens_of_the_cdk_pass() -> None:
         ({"claims": (JwtClaim(name="aud", values=("x",)),) * 11}, Code.FRONT_JWT_CLAIM, "claims"),
     ],
 )
-def test_issuers_that_a_load_balancer_cannot_ask(settings: dict[str, Any], code: Code, where: str) -> None:
+def test_invalid_issuers_are_reported(settings: dict[str, Any], code: Code, where: str) -> None:
     good: dict[str, Any] = {"issuer": ISSUER.issuer, "jwks_endpoint": ISSUER.jwks_endpoint}
     assert [(problem.code, problem.where) for problem in check_jwt_fields(Jwt(**{**good, **settings}))] == [
         (code, where)
@@ -166,7 +166,7 @@ ONE, TWO = ("usw2-az4",), ("usw2-az4", "usw2-az1")
         (False, TWO, ONE, (), [Code.FRONT_CLIENTS]),
     ],
 )
-def test_networks_of_a_front(
+def test_networks_without_enough_subnets_are_reported(
     public: bool, zones: tuple[str, ...], targets: tuple[str, ...], cidrs: tuple[str, ...], codes: list[Code]
 ) -> None:
     front = Front(**HTTP, public=public, allowed_cidrs=("203.0.113.0/24",) if public else ())
@@ -175,7 +175,7 @@ def test_networks_of_a_front(
         assert [problem.code for problem in reported] == codes
 
 
-def test_one_az_is_fixed_by_an_az_for_load_balancers() -> None:
+def test_the_remedy_for_one_az_is_an_az_for_load_balancers() -> None:
     front = Front(**HTTP)
     place: dict[str, Any] = {"zones": ONE, "target_zones": ONE, "vpc_cidrs": ("10.0.0.0/16",)}
     (made,) = check_front_place(front, **place, internet=InternetAccess.NAT)
@@ -184,7 +184,7 @@ def test_one_az_is_fixed_by_an_az_for_load_balancers() -> None:
     assert "private_subnets" in existing.remedy
 
 
-def test_how_many_ranges_there_are_must_be_known_and_what_they_are_need_not():
+def test_the_number_of_cidrs_must_be_known_and_their_values_can_be_tokens():
     later = cdk.Fn.split(",", cdk.Fn.import_value("Ranges"))
     (problem,) = problems(allowed_cidrs=later, **NAMED)
     assert (problem.code, problem.where) == (Code.FRONT_CIDR, "allowed_cidrs")

@@ -53,14 +53,14 @@ IN_S3 = Model(s3_uri="s3://my-models/tanuki-8b")
         ("", Code.HOST_TYPE, "inf2.xlarge"),
     ],
 )
-def test_a_type_that_cannot_serve_names_the_nearest(name: str, code: Code, offered: str):
+def test_an_unsupported_type_gets_a_suggestion(name: str, code: Code, offered: str):
     (problem,) = check_host_type(name, managed=False)
     assert (problem.code, problem.where) == (code, "instance_type")
     assert f"write {offered!r}" in problem.remedy
     assert nearest_neuron_type(name) == offered
 
 
-def test_a_type_that_is_newer_than_this_release_is_reported_by_its_maker():
+def test_a_newer_type_can_be_described_in_python():
     newer = Ec2InstanceType.of(
         "inf2.2xlarge", architecture="x86_64", vcpus=8, memory_gib=32, accelerator="neuron", accelerators=1
     )
@@ -86,7 +86,7 @@ def test_a_type_that_is_newer_than_this_release_is_reported_by_its_maker():
         ),
     ],
 )
-def test_all_mistakes_are_reported_at_once(values: dict[str, Any], problems: list[tuple[AnyCode, str]]):
+def test_all_mistakes_are_reported_together(values: dict[str, Any], problems: list[tuple[AnyCode, str]]):
     assert [(each.code, each.where) for each in check_hosts(Hosts(**values))] == problems
 
 
@@ -95,7 +95,7 @@ def test_tokens_ids_and_releases_pass(value: str):
     assert check_hosts(with_(GOOD, ami=value)) == []
 
 
-def test_managed_instances_are_reported_nothing_of_ami_and_driver():
+def test_managed_instances_exclude_ami_and_driver():
     pinned = with_(MANAGED, ami="20260701", driver_version="2.28.0.0", install_driver=True)
     problems = check_hosts(pinned)
     assert [(problem.code, problem.where) for problem in problems] == [
@@ -113,7 +113,7 @@ def test_managed_instances_and_mountpoint_exclude_each_other():
     assert check_hosts_with(GOOD, server=TgiServer(), model=IN_S3) == []
 
 
-def test_a_root_volume_must_hold_image_system_and_cache():
+def test_a_root_volume_must_be_large_enough_for_image_system_and_cache():
     least = least_root_gib(30, cache_gib=20)
     model = with_(IN_S3, cache_gib=20)
     assert check_hosts_with(with_(GOOD, root_volume_gib=least), server=TgiServer(), model=model) == []
@@ -146,21 +146,21 @@ def test_by_default_hosts_have_the_pinned_driver_without_installing_it(server: M
         ({"ami": "ami-0123456789abcdef0", "install_driver": False}, InternetAccess.NONE, None),
     ],
 )
-def test_what_an_ami_is_believed_to_carry_is_compared_with_the_pin(
+def test_the_assumed_driver_of_an_ami_is_compared_with_the_pinned_one(
     hosts: dict[str, Any], internet: InternetAccess | None, code: Code | None
 ):
     problems = check_driver_source(with_(GOOD, **hosts), "2.28.0.0", internet=internet)
     assert [problem.code for problem in problems] == ([code] if code else [])
 
 
-def test_a_driver_in_no_known_release_is_installed_on_the_newest():
+def test_a_driver_in_no_known_ami_is_installed_on_the_newest_one():
     assert ami_for("2.31.7.0") == max(ami_releases())
     (problem,) = check_driver_source(with_(GOOD, install_driver=False), "2.31.7.0")
     assert (problem.code, problem.where) == (Code.HOST_AMI_DRIVER, "install_driver")
 
 
-def test_a_release_is_believed_to_carry_the_newest_driver_of_its_day():
-    """Derived from the dates of the SDK's releases, here independently."""
+def test_an_ami_is_assumed_to_have_the_newest_driver_of_its_date():
+    """Computed independently from the dates of the SDK's releases."""
     dated = [(each.date.replace("-", ""), each.host[DRIVER]) for each in neuron_releases().values() if each.date]
     for release, driver in ami_releases().items():
         before = [version for date, version in dated if date < release]
@@ -173,7 +173,7 @@ def test_a_release_has_its_own_parameter():
     assert "2023.0.20260701-kernel-6.1-x86_64/image_id" in ami_parameter("20260701")
 
 
-def test_what_python_can_report_of_a_newer_type_is_said_and_no_more():
+def test_the_remedy_for_a_newer_type_in_python_is_only_given_for_known_families():
     def remedy(name: str) -> str:
         return check_host_type(name, managed=False)[0].remedy
 
@@ -195,7 +195,7 @@ def test_what_python_can_report_of_a_newer_type_is_said_and_no_more():
         (ServerKind.AWS_VLLM_NEURON, "2.31.7.0"),
     ],
 )
-def test_each_image_has_a_driver_that_it_works_with(kind: ServerKind, driver: str) -> None:
+def test_each_image_has_a_compatible_driver(kind: ServerKind, driver: str) -> None:
     server = a_server(kind=kind)
     assert driver_for(server) == driver
     assert check_driver(server, Hosts(driver_version=driver)) == []
@@ -205,11 +205,11 @@ def test_each_image_has_a_driver_that_it_works_with(kind: ServerKind, driver: st
     ("runtime", "driver"),
     [("2.32.31.0", "2.28.0.0"), ("2.33.10.0", "2.31.7.0"), ("2.20.0.0", "2.28.0.0"), (TOKEN, "2.28.0.0")],
 )
-def test_an_image_of_ones_own_gets_the_driver_for_its_runtime(runtime: str, driver: str) -> None:
+def test_a_custom_image_gets_the_driver_for_its_runtime(runtime: str, driver: str) -> None:
     assert driver_for(a_server(image=OWN_IMAGE, runtime_version=runtime)) == driver
 
 
-def test_a_driver_too_new_names_both_and_the_way_out() -> None:
+def test_a_driver_that_is_too_new_is_reported_with_both_versions_and_a_remedy() -> None:
     (problem,) = check_driver(a_server(), Hosts(driver_version="2.29.0.0"))
     assert problem.code.value == "LF706"
     assert "2.29.0.0" in problem.message
@@ -220,7 +220,7 @@ def test_a_driver_too_new_names_both_and_the_way_out() -> None:
     assert problem.allowed.split(", ")[-1] == "2.22.2.0"
 
 
-def test_a_driver_too_old_for_the_runtime() -> None:
+def test_a_driver_that_is_too_old_for_the_runtime_is_reported() -> None:
     server = a_server(image=OWN_IMAGE, runtime_version="2.32.31.0")
     (problem,) = check_driver(server, Hosts(driver_version="2.26.10.0"))
     assert problem.code.value == "LF706"
@@ -229,7 +229,7 @@ def test_a_driver_too_old_for_the_runtime() -> None:
     assert check_driver(server, Hosts(driver_version="2.27.4.0")) == []
 
 
-def test_a_driver_that_is_no_version() -> None:
+def test_an_invalid_driver_version_is_reported() -> None:
     assert [problem.code.value for problem in check_driver(a_server(), Hosts(driver_version="2.28"))] == ["LF707"]
 
 
@@ -242,10 +242,10 @@ def test_a_driver_that_is_no_version() -> None:
         (a_server(image=OWN_IMAGE, runtime_version="2.3"), "2.29.0.0"),  # reported by the rules of the server
     ],
 )
-def test_what_is_not_known_passes(server: ModelServer, driver: str | None) -> None:
+def test_unknown_versions_pass(server: ModelServer, driver: str | None) -> None:
     assert check_driver(server, Hosts(driver_version=driver)) == []
 
 
-def test_the_runtime_is_the_one_reported() -> None:
+def test_the_runtime_is_that_of_the_image_or_the_given_one() -> None:
     assert runtime_of(a_server()) == "2.26.42.0"
     assert runtime_of(a_server(image=OWN_IMAGE, runtime_version="2.33.10.0")) == "2.33.10.0"

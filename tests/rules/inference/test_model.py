@@ -31,7 +31,7 @@ KEY = "arn:aws:kms:us-west-2:111122223333:key/11111111-2222-3333-4444-5555555555
         a_model(served_name="tanuki-8b:latest"),
     ],
 )
-def test_right_models_pass(model: Model):
+def test_valid_models_have_no_problems(model: Model):
     assert check_model(model) == []
 
 
@@ -48,7 +48,7 @@ def test_right_models_pass(model: Model):
         ("", "write s3://bucket/prefix"),
     ],
 )
-def test_a_place_that_is_no_s3_address(location: str, remedy: str):
+def test_an_invalid_s3_uri_is_reported(location: str, remedy: str):
     (problem,) = check_model(a_model(location=location))
     assert (problem.code, problem.path, problem.value) == (Code.MODEL_PLACE, ("s3_uri",), location)
     assert "must be an s3:// URI" in problem.message
@@ -64,31 +64,31 @@ def test_a_place_that_is_no_s3_address(location: str, remedy: str):
         ("s3://my-models/*", "must not contain `*`, `?` or `$`"),
     ],
 )
-def test_an_s3_address_that_s3_or_iam_reads_differently(location: str, message: str):
+def test_an_s3_uri_that_s3_or_iam_interprets_differently_is_reported(location: str, message: str):
     (problem,) = check_model(a_model(location=location))
     assert problem.code is Code.MODEL_PLACE
     assert message in problem.message
 
 
 @pytest.mark.parametrize("location", ["a/b/c", "https://huggingface.co/owner/name", "own er/name", "a/..b", "x/" * 60])
-def test_what_is_no_id_of_the_hub(location: str):
+def test_an_invalid_hub_id_is_reported(location: str):
     (problem,) = check_model(a_model(source=HUB, location=location))
     assert (problem.code, problem.path) == (Code.MODEL_HUB_ID, ("hub_id",))
 
 
-def test_the_address_of_a_page_on_the_hub_is_fixed():
+def test_the_address_of_a_hub_page_gets_a_suggestion():
     (problem,) = check_model(a_model(source=HUB, location="https://huggingface.co/owner/name/tree/main"))
     assert problem.remedy == "write 'owner/name'"
 
 
 @pytest.mark.parametrize("location", ["opt/model", "/", "/opt/../model", "s3://my-models/x"])
-def test_what_is_no_path_in_the_image(location: str):
+def test_an_invalid_path_in_the_image_is_reported(location: str):
     assert [problem.code for problem in check_model(a_model(source=IMAGE, location=location))] == [
         Code.MODEL_IMAGE_PATH
     ]
 
 
-def test_a_revision_and_a_token_belong_to_the_hub():
+def test_a_revision_and_a_token_require_the_hub():
     found = check_model(a_model(revision="main", token_secret_arn=SECRET))
     assert [(problem.code, problem.path) for problem in found] == [
         (Code.MODEL_REVISION, ("revision",)),
@@ -106,18 +106,18 @@ def test_a_token_in_place_of_its_secret_is_never_repeated():
 
 
 @pytest.mark.parametrize("name", ["", "two words", "x" * 129, "-x"])
-def test_a_name_that_clients_cannot_write(name: str):
+def test_an_invalid_served_name_is_reported(name: str):
     assert [problem.code for problem in check_model(a_model(served_name=name))] == [Code.MODEL_NAME]
 
 
-def test_a_model_of_unknown_size_is_rejected_with_the_ways_to_report_it():
+def test_a_model_of_unknown_size_is_rejected_with_the_ways_to_set_it():
     (problem,) = check_model(a_model(location="s3://my-models/ours", shape=None))
     assert (problem.code, problem.path) == (Code.MODEL_SHAPE_UNKNOWN, ("shape",))
     assert "config.json" in problem.remedy
     assert "numbers" in problem.remedy
 
 
-def test_numbers_that_no_model_has_are_reported_below_the_shape():
+def test_impossible_numbers_are_reported_at_their_fields():
     good = ModelShape(parameters=8, layers=2, attention_heads=4, kv_heads=2, head_dim=8)
     (negative,) = check_model(a_model(shape=with_(good, layers=-1)))
     assert (negative.code, negative.path) == (Code.MODEL_SHAPE, ("shape", "layers"))
@@ -125,7 +125,7 @@ def test_numbers_that_no_model_has_are_reported_below_the_shape():
     assert (uneven.path, uneven.allowed) == (("shape", "kv_heads"), "a divisor of 4")
 
 
-def test_key_and_cache():
+def test_invalid_keys_and_cache_sizes_are_reported():
     for model in (
         a_model(key_arn=KEY, cache_gib=0),
         a_model(key_arn=TOKEN),
@@ -143,7 +143,7 @@ def test_key_and_cache():
     assert [problem.path for problem in check_place(a_model(token_key_arn=KEY))] == [("token_key_arn",)]
 
 
-def test_bucket_and_prefix():
+def test_bucket_and_prefix_are_parsed():
     assert bucket_and_prefix("s3://b/a/c/") == ("b", "a/c")
     assert bucket_and_prefix("s3://b") == bucket_and_prefix("s3://b/") == ("b", "")
 
@@ -168,7 +168,7 @@ COUNTED = [model for model in KNOWN.values() if model.parameters is not None]
 
 
 @pytest.mark.parametrize("model", COUNTED, ids=lambda model: model.repository)
-def test_the_count_is_the_hubs_own_to_the_last_weight(model: KnownModel):
+def test_the_number_of_parameters_is_exactly_that_of_the_hub(model: KnownModel):
     shape, problems = shape_of_config(model.config)
     assert problems == []
     assert shape is not None
@@ -185,18 +185,18 @@ def test_the_count_is_the_hubs_own_to_the_last_weight(model: KnownModel):
         ("EleutherAI/gpt-j-6b", 6_050_882_784),
     ],
 )
-def test_a_model_is_known_by_the_end_of_its_place(location: str, parameters: int):
+def test_a_model_is_found_by_the_end_of_its_location(location: str, parameters: int):
     shape = known_shape(location)
     assert shape is not None
     assert shape.parameters == parameters
 
 
 @pytest.mark.parametrize("location", ["s3://tanuki-8b/ours", "s3://b/llama", "s3://b/-hf", ""])
-def test_a_name_that_reports_nothing(location: str):
+def test_an_unknown_name_has_no_shape(location: str):
     assert known_shape(location) is None
 
 
-def test_no_name_is_for_two_models_and_each_finds_its_own():
+def test_each_name_finds_its_own_model():
     assert len(NAMED) == len(dict(NAMED)) >= 15
     for name, repository in NAMED:
         found = known_model(name)
@@ -204,7 +204,7 @@ def test_no_name_is_for_two_models_and_each_finds_its_own():
         assert found.repository == repository, name
 
 
-def test_heads_are_as_many_as_those_of_queries_where_nothing_is_said():
+def test_by_default_there_are_as_many_kv_heads_as_query_heads():
     shape, _ = shape_of_config({**TANUKI, "num_key_value_heads": None})
     assert shape is not None
     assert (shape.attention_heads, shape.kv_heads, shape.head_dim) == (32, 32, 128)
@@ -232,7 +232,7 @@ def test_tied_embeddings_count_once_and_biases_count():
         ({"quantization_config": {"quant_method": "awq"}}, "the model is quantized"),
     ],
 )
-def test_a_config_that_does_not_report(changed: dict[str, Any], message: str):
+def test_a_config_without_sizes_is_reported(changed: dict[str, Any], message: str):
     shape, (problem,) = shape_of_config({**TANUKI, **changed})
     assert shape is None
     assert problem.code is Code.MODEL_CONFIG
@@ -246,7 +246,7 @@ VLLM = ServerKind.HUGGING_FACE_VLLM
 
 @pytest.mark.parametrize("source", [ModelSource.S3, ModelSource.IMAGE])
 @pytest.mark.parametrize("kind", [ServerKind.TGI, VLLM])
-def test_it_is_rejected_with_the_export_as_the_way_out(kind: ServerKind, source: ModelSource):
+def test_a_model_that_is_not_compiled_is_rejected_with_the_export_as_remedy(kind: ServerKind, source: ModelSource):
     (problem,) = check_compiled(a_server(kind=kind), a_model("x/y", source=source, compiled=False))
     assert (problem.code, problem.path) == (Code.MODEL_NOT_COMPILED, ("compiled",))
     assert "export it first" in problem.remedy
@@ -262,5 +262,5 @@ def test_it_is_rejected_with_the_export_as_the_way_out(kind: ServerKind, source:
         (a_server(kind=ServerKind.AWS_VLLM), PLAIN),
     ],
 )
-def test_others_pass(server: ModelServer, model: Model):
+def test_other_models_pass(server: ModelServer, model: Model):
     assert check_compiled(server, model) == []

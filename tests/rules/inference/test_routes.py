@@ -53,7 +53,7 @@ def taken(route: Route, request: Request) -> bool:
 
 
 def outcome(request: Request, authentication: Authentication, server: ServerKind) -> RouteAction | Answer:
-    """How a request is handled: forwarded, its token validated, or answered."""
+    """Return how a request is handled: forwarded, its token validated, or answered."""
     made = routes(authentication, server=server, served_name="tanuki")
     for route in sorted(made, key=lambda route: route.priority):
         if taken(route, request):
@@ -70,13 +70,13 @@ def test_nothing_but_the_api_and_health_reaches_a_server(authentication: Authent
 
 
 @pytest.mark.parametrize(("authentication", "server"), ALL)
-def test_health_is_read_and_nothing_else(authentication: Authentication, server: ServerKind) -> None:
+def test_the_health_check_allows_only_get(authentication: Authentication, server: ServerKind) -> None:
     assert outcome(Request(path="/health"), authentication, server) is FORWARD
     assert outcome(Request(path="/health", method="POST"), authentication, server) == NOT_FOUND
 
 
 @pytest.mark.parametrize("server", ServerKind)
-def test_who_sends_no_credentials_is_rejected_where_some_are_requested_for(server: ServerKind) -> None:
+def test_requests_without_credentials_are_rejected_if_they_are_required(server: ServerKind) -> None:
     for request in (CHAT, Request(path="/v1/models"), Request(path="/v1/anything", headers={"authorization": "abc"})):
         assert outcome(request, Authentication.API_KEY, server) == UNAUTHORIZED
         assert outcome(request, Authentication.JWT, server) == UNAUTHORIZED
@@ -86,13 +86,13 @@ def test_who_sends_no_credentials_is_rejected_where_some_are_requested_for(serve
 
 
 @pytest.mark.parametrize("server", ServerKind)
-def test_credentials_are_looked_at_by_who_can(server: ServerKind) -> None:
+def test_credentials_are_validated_by_the_server_or_the_load_balancer(server: ServerKind) -> None:
     assert outcome(CHAT_KEYED, Authentication.API_KEY, server) is FORWARD
     assert outcome(CHAT_KEYED, Authentication.JWT, server) is VALIDATE
     assert outcome(Request(path="/v1/models", headers=KEYED), Authentication.JWT, server) is VALIDATE
 
 
-def test_what_a_server_answers_without_its_key_is_answered_in_its_place() -> None:
+def test_the_load_balancer_answers_paths_that_the_server_answers_without_a_key() -> None:
     listed = Request(path="/v1/models", headers=KEYED)
     assert outcome(listed, Authentication.API_KEY, ServerKind.TGI) == MODELS
     assert outcome(listed, Authentication.API_KEY, ServerKind.AWS_VLLM) is FORWARD
@@ -102,14 +102,14 @@ def test_what_a_server_answers_without_its_key_is_answered_in_its_place() -> Non
     assert outcome(Request(path="/v1/models/x", headers=KEYED), Authentication.API_KEY, ServerKind.TGI) == NOT_FOUND
 
 
-def test_answers_are_what_clients_of_openai_read() -> None:
+def test_answers_have_the_format_of_openai() -> None:
     for answer in (NOT_FOUND, UNAUTHORIZED):
         assert set(json.loads(answer.body)["error"]) == {"message", "type", "param", "code"}
     assert [model["id"] for model in json.loads(MODELS.body)["data"]] == ["tanuki"]
     assert json.loads(Answer.models('a"\\b').body)["data"][0]["id"] == 'a"\\b'
 
 
-def test_elastic_load_balancing_takes_answers_and_priorities() -> None:
+def test_answers_and_priorities_are_valid_for_elastic_load_balancing() -> None:
     shapes = get_session().get_service_model("elbv2")
     body = shapes.shape_for("FixedResponseActionMessage").metadata["max"]
     most = shapes.shape_for("RulePriority").metadata["max"]

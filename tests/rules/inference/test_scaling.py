@@ -44,14 +44,14 @@ def test_the_default_is_two_tasks_and_no_scaling():
         ({"minimum": 1, "maximum": 1}, 1, (1, 1)),
     ],
 )
-def test_what_is_not_reported_follows_from_what_is(given: dict[str, int], desired: int, bounds: tuple[int, int]):
+def test_omitted_numbers_are_derived_from_given_ones(given: dict[str, int], desired: int, bounds: tuple[int, int]):
     assert problems(**given) == []
     tasks = reported(**given).tasks
     assert tasks.desired == desired
     assert (tasks.minimum, tasks.maximum) == bounds
 
 
-def test_more_desired_than_there_may_be():
+def test_a_desired_number_above_the_maximum_is_reported():
     (problem,) = problems(desired=4, maximum=2)
     assert problem.code is Code.SCALING_BOUNDS
     assert problem.where == "desired"
@@ -65,13 +65,13 @@ def test_minimum_above_maximum_is_reported_once():
     assert codes(desired=3, minimum=5, maximum=2) == [(Code.SCALING_BOUNDS, "minimum")]
 
 
-def test_fewer_desired_than_there_must_be():
+def test_a_desired_number_below_the_minimum_is_reported():
     assert codes(desired=1, minimum=2, maximum=4) == [(Code.SCALING_BOUNDS, "desired")]
 
 
 @pytest.mark.parametrize("value", [0, -1, 5001, 2.5, "2", True])
 @pytest.mark.parametrize("attribute", ["desired", "minimum", "maximum"])
-def test_a_number_of_tasks_that_is_none(attribute: str, value: Any):
+def test_an_invalid_number_of_tasks_is_reported(attribute: str, value: Any):
     assert (Code.SCALING_COUNT, attribute) in codes(**{attribute: value})
 
 
@@ -81,19 +81,19 @@ def test_a_target_is_a_number_above_zero(target: str, value: Any):
     assert codes(maximum=4, **{target: value}) == [(Code.SCALING_TARGET, f"scaling.{target}")]
 
 
-def test_two_targets():
+def test_two_targets_are_reported():
     assert codes(maximum=4, queue_target=2, requests_per_minute_target=60) == [
         (Code.SCALING_TWO_TARGETS, "scaling.requests_per_minute_target")
     ]
 
 
-def test_a_target_that_nothing_follows():
+def test_a_target_without_scaling_is_reported():
     (problem,) = problems(desired=3, queue_target=2)
     assert problem.code is Code.SCALING_FIXED
     assert "`maximum` above 3" in problem.remedy
 
 
-def test_everything_is_reported_at_once():
+def test_all_problems_are_reported_together():
     found = codes(desired=0, queue_target=-1, requests_per_minute_target=0)
     assert [code for code, _ in found] == [
         Code.SCALING_COUNT,
@@ -103,7 +103,7 @@ def test_everything_is_reported_at_once():
     ]
 
 
-def test_the_queue_is_one_unless_reported():
+def test_the_default_queue_target_is_one():
     assert reported(maximum=4).queue_target == 1
     assert reported(maximum=4, queue_target=0.5).queue_target == 0.5
 

@@ -35,7 +35,7 @@ INF2 = "inf2.xlarge"
         (a_server(runtime_version="2.33.10.0"), [("LF704", "runtime_version")]),
     ],
 )
-def test_what_no_server_takes_is_reported(server: ModelServer, expected: list[tuple[str, str]]) -> None:
+def test_invalid_settings_are_reported(server: ModelServer, expected: list[tuple[str, str]]) -> None:
     problems = check_server(server)
     assert [(problem.code.value, problem.where) for problem in problems] == expected
     assert all(problem.remedy for problem in problems)
@@ -55,7 +55,7 @@ def test_what_no_server_takes_is_reported(server: ModelServer, expected: list[tu
         a_server(kind=ServerKind.AWS_VLLM, settings={"extra_arguments": ["--x"], "additional_config": {"a": 1}}),
     ],
 )
-def test_legal_servers_and_tokens_pass(server: ModelServer) -> None:
+def test_valid_servers_and_tokens_pass(server: ModelServer) -> None:
     assert check_server(server) == []
 
 
@@ -71,7 +71,7 @@ def test_legal_servers_and_tokens_pass(server: ModelServer) -> None:
         (ServerKind.AWS_VLLM, "EXTRA", "{{resolve:secretsmanager:key}}", "LF709", "Secrets Manager"),
     ],
 )
-def test_a_variable_that_no_server_is_given(
+def test_a_reserved_or_secret_variable_is_reported(
     kind: ServerKind, name: str, value: Any, expected: str, remedy: str
 ) -> None:
     (problem,) = check_server(a_server(kind=kind, environment={name: value}))
@@ -80,7 +80,7 @@ def test_a_variable_that_no_server_is_given(
     assert expected == "LF708" or problem.value is None, "a secret is not repeated"
 
 
-def test_variables_that_pass() -> None:
+def test_valid_variables_pass() -> None:
     good = {"NEURON_RT_LOG_LEVEL": "INFO", "WANDB_API_KEY": TOKEN, "MAX_TOKENS": "4", "HF_HUB_ETAG_TIMEOUT": "30"}
     assert check_server(a_server(environment=good)) == []
 
@@ -95,14 +95,14 @@ def test_variables_that_pass() -> None:
         (7, "one of the allowed capabilities"),
     ],
 )
-def test_a_capability_that_no_server_is_given(name: Any, remedy: str) -> None:
+def test_an_invalid_capability_is_reported(name: Any, remedy: str) -> None:
     (problem,) = check_server(a_server(capabilities=("SYS_NICE", name)))
     assert (problem.code.value, problem.path) == ("LF766", ("capabilities", 1))
     assert remedy in problem.remedy
     assert "IPC_LOCK, " in str(problem.allowed)
 
 
-def test_capabilities_are_a_list_in_which_each_is_once() -> None:
+def test_capabilities_are_a_list_without_duplicates() -> None:
     (twice,) = check_server(a_server(capabilities=("IPC_LOCK", "IPC_LOCK")))
     assert (twice.code.value, twice.path, twice.remedy) == ("LF766", ("capabilities", 1), "write it once")
     assert check_server(a_server(capabilities=["SYS_ADMIN", "IPC_LOCK", TOKEN])) == []
@@ -121,7 +121,7 @@ def test_capabilities_are_a_list_in_which_each_is_once() -> None:
         (a_server(kind=ServerKind.HUGGING_FACE_VLLM), "trn2.3xlarge", "LF702", "inf2 or trn1"),
     ],
 )
-def test_a_server_on_instances_that_it_does_not_run_on(
+def test_a_server_on_an_unsupported_instance_is_reported(
     server: ModelServer, instance: str, expected: str, remedy: str
 ) -> None:
     (problem,) = check_server_on(server, instance, "us-west-2")
@@ -141,11 +141,11 @@ def test_a_server_on_instances_that_it_does_not_run_on(
         (a_server(tensor_parallel=0), INF2),  # reported without the instance
     ],
 )
-def test_a_server_on_its_instances(server: ModelServer, instance: str) -> None:
+def test_a_server_on_a_supported_instance_passes(server: ModelServer, instance: str) -> None:
     assert check_server_on(server, instance, "us-west-2") == []
 
 
-def test_an_image_that_the_region_does_not_have() -> None:
+def test_an_image_that_is_missing_in_the_region_is_reported() -> None:
     server = a_server(kind=ServerKind.HUGGING_FACE_VLLM)
     (problem,) = check_server_on(server, INF2, "eu-west-2")
     assert problem.code.value == "LF705"
@@ -156,7 +156,7 @@ def test_an_image_that_the_region_does_not_have() -> None:
     assert check_server_on(own, INF2, "eu-west-2") == []
 
 
-def test_a_server_takes_all_cores_unless_reported() -> None:
+def test_a_server_uses_all_cores_by_default() -> None:
     instance = neuron_instance("inf2.24xlarge")
     assert instance is not None
     assert (instance.cores, instance.hbm_gib, instance.device_paths[-1]) == (12, 192, "/dev/neuron5")
@@ -165,7 +165,7 @@ def test_a_server_takes_all_cores_unless_reported() -> None:
 
 
 @pytest.mark.parametrize("name", neuron_instance_names())
-def test_each_neuron_instance_can_be_used_whole(name: str) -> None:
+def test_each_neuron_instance_can_be_used_with_all_cores(name: str) -> None:
     instance = neuron_instance(name)
     assert instance is not None
     assert instance.cores == max(instance.tensor_parallel)
@@ -183,7 +183,7 @@ def test_each_neuron_instance_can_be_used_whole(name: str) -> None:
         ["--hf-token", "hf_1"],
     ],
 )
-def test_what_the_service_reports_its_server_is_not_reported_otherwise(words: list[str]) -> None:
+def test_extra_arguments_cannot_replace_arguments_of_the_service(words: list[str]) -> None:
     for kind in (ServerKind.AWS_VLLM, ServerKind.HUGGING_FACE_VLLM):
         (problem,) = check_server(a_server(kind=kind, settings={"extra_arguments": words}))
         assert (problem.code.value, problem.path) == ("LF701", ("extra_arguments",))
@@ -200,6 +200,6 @@ def test_each_kind_is_in_the_catalog_with_its_settings() -> None:
 
 
 @pytest.mark.parametrize("kind", ServerKind)
-def test_the_catalog_says_how_each_setting_reaches_its_server(kind: ServerKind) -> None:
+def test_the_catalog_has_every_setting_of_each_server(kind: ServerKind) -> None:
     own = set(SERVERS[kind].model_fields) - set(ModelServer.model_fields) - {"kind"}
     assert own == set(server_settings(kind))

@@ -1,4 +1,4 @@
-"""Rules of a service as a whole: its parts together, its network, and its addresses."""
+"""Rules of a whole service: its parts together, its network, and its addresses."""
 
 from typing import Any
 
@@ -70,23 +70,23 @@ BAD: dict[str, tuple[dict[str, Any], Code, str]] = {
 }
 
 
-def test_a_good_service_has_no_problem():
+def test_a_valid_service_has_no_problems():
     assert check_service(service(), region=REGION) == []
     assert check_service(service(), region=None) == []
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_a_mistake_is_reported_once_and_in_its_place(what: str):
+def test_a_mistake_is_reported_once_at_its_path(what: str):
     parts, code, place = BAD[what]
     assert [(each.code, each.where) for each in check_service(service(**parts), region=REGION)] == [(code, place)]
 
 
-def test_whether_it_fits_is_not_reported_of_a_server_that_does_not_run_there_at_all():
+def test_the_model_size_is_not_checked_for_a_server_on_an_unsupported_instance():
     found = check_service(service(model=SEVENTY, instance_type="trn2.3xlarge"), region=REGION)
     assert [each.where for each in found] == ["server.kind"]
 
 
-def test_all_mistakes_are_reported_at_once():
+def test_all_mistakes_are_reported_together():
     found = check_service(
         service(
             name="ecs",
@@ -108,7 +108,7 @@ def test_all_mistakes_are_reported_at_once():
     ]
 
 
-def test_what_a_closed_network_keeps_away_is_reported_by_the_service():
+def test_resources_that_a_closed_network_cannot_reach_are_reported():
     found = check_service(service(model=HUB, neuron_health=False), region=REGION, internet=InternetAccess.NONE)
     assert [(each.code, each.where) for each in found] == [
         (Code.CLOSED_NETWORK, "model.hub_id"),
@@ -116,7 +116,7 @@ def test_what_a_closed_network_keeps_away_is_reported_by_the_service():
     ]
 
 
-def test_a_cache_must_have_room_next_to_the_image():
+def test_cache_and_image_must_fit_the_root_volume():
     hosts = {"root_volume_gib": 100}
     assert check_service(service(hosts=hosts, model=a_model(cache_gib=1)), region=REGION) == []
     (problem,) = check_service(service(hosts=hosts, model=a_model(cache_gib=500)), region=REGION)
@@ -124,7 +124,7 @@ def test_a_cache_must_have_room_next_to_the_image():
 
 
 @pytest.mark.parametrize("name", ["chat", "a", "Fleet-chat", "x" * 63, "my-ecs", "${Token[TOKEN.1]}"])
-def test_good_names(name: str):
+def test_valid_names_have_no_problems(name: str):
     assert check_service_name(name) == []
 
 
@@ -134,25 +134,25 @@ def test_names_that_ecs_rejects(name: str):
     assert (problem.code, problem.path, problem.value) == (Code.SERVICE_NAME, ("name",), name)
 
 
-def test_a_forbidden_beginning_is_reported_by_itself():
+def test_a_reserved_prefix_is_reported_separately():
     (problem,) = check_service_name("Fargate-chat")
     assert "'fargate'" in problem.message
     assert check_service_name(problem.remedy.split()[-1]) == []
 
 
-def test_log_days():
+def test_invalid_log_retention_is_reported():
     (problem,) = check_service(service(log_retention_days=31), region=REGION)
     assert (problem.code, problem.remedy) == (Code.SERVICE_LOG_DAYS, "write 30")
 
 
 @pytest.mark.parametrize(("seconds", "good"), [(None, True), (1, True), (7200, True), (0, False), (2**31, False)])
-def test_grace(seconds: int | None, good: bool):
+def test_an_invalid_grace_period_is_reported(seconds: int | None, good: bool):
     found = check_service(service(health_check_grace_seconds=seconds), region=REGION)
     assert [problem.code for problem in found] == ([] if good else [Code.SERVICE_GRACE])
 
 
 @pytest.mark.parametrize("name", neuron_instance_names())
-def test_a_task_leaves_room_for_its_host(name: str):
+def test_a_task_leaves_memory_for_its_host(name: str):
     instance = neuron_instance(name)
     assert instance is not None
     whole = instance.host_memory_gib * 1024
@@ -163,7 +163,7 @@ def test_a_task_leaves_room_for_its_host(name: str):
     assert 0 < task_cpu_units(instance) < instance.vcpus * 1024
 
 
-def test_what_is_not_compiled_loads_for_hours_and_what_is_larger_longer():
+def test_the_load_time_depends_on_compilation_and_size():
     small = load_seconds(weights_gib=15, source="s3", compiled=True)
     assert small % 60 == 0
     assert small < load_seconds(weights_gib=130, source="s3", compiled=True)
@@ -173,14 +173,14 @@ def test_what_is_not_compiled_loads_for_hours_and_what_is_larger_longer():
 ZONES = ("usw2-az1", "usw2-az2")
 
 
-def test_as_many_hosts_as_there_may_be_are_spread_over_the_zones():
+def test_the_maximum_number_of_hosts_is_spread_over_the_azs():
     claims = address_claims(service(desired=2, maximum=5), owner="chat", zones=ZONES)
     assert [(claim.availability_zone_id, claim.count) for claim in claims] == [("usw2-az1", 3), ("usw2-az2", 3)]
     assert {claim.owner for claim in claims} == {"chat"}
     assert all(claim.replaceable for claim in claims), "a host is replaced while others run"
 
 
-def test_a_host_and_its_task_have_an_address_each():
+def test_a_host_and_its_task_have_one_address_each():
     (claim,) = address_claims(service(desired=3), owner="chat", zones=ZONES[:1])
     assert (claim.count, claim.addresses_each) == (3, 2)
 
@@ -199,7 +199,7 @@ OWN = "111122223333.dkr.ecr.us-west-2.amazonaws.com/tgi:1"
         "evil.example.com/111122223333.dkr.ecr.us-west-2.amazonaws.com/tgi:1",
     ],
 )
-def test_images_from_elsewhere(image: str) -> None:
+def test_images_of_other_registries_are_reported_in_a_closed_network(image: str) -> None:
     (problem,) = check_pulled_image(image, "server", "image", region="us-west-2", internet=NONE)
     assert (problem.code, problem.where) == (Code.CLOSED_NETWORK, "server.image")
     assert check_pulled_image(image, "server", "image", region="us-west-2", internet=InternetAccess.NAT) == []
@@ -215,11 +215,11 @@ def test_images_from_elsewhere(image: str) -> None:
         (None, "us-west-2"),
     ],
 )
-def test_images_of_the_region(image: str | None, region: str | None) -> None:
+def test_images_in_the_registry_of_the_region_pass(image: str | None, region: str | None) -> None:
     assert check_pulled_image(image, "server", "image", region=region, internet=NONE) == []
 
 
-def test_a_service_that_needs_the_internet_is_reported_all_of_it() -> None:
+def test_everything_in_a_service_that_requires_internet_access_is_reported() -> None:
     asking = service(
         server=a_server(image="ghcr.io/x/tgi:1"),
         model=a_model("weblab/tanuki", source=ModelSource.HUB),
@@ -235,7 +235,7 @@ def test_a_service_that_needs_the_internet_is_reported_all_of_it() -> None:
     assert check_closed_network(service(), region=REGION, internet=NONE) == []
 
 
-def test_an_image_that_is_only_public_must_be_copied() -> None:
+def test_a_public_image_must_be_copied_for_a_closed_network() -> None:
     (problem,) = check_closed_network(service(server=a_server(ServerKind.AWS_VLLM)), region=REGION, internet=NONE)
     assert (problem.where, problem.value.partition("/")[0]) == ("server.image", "public.ecr.aws")
     copied = service(server=a_server(ServerKind.AWS_VLLM, image=OWN))

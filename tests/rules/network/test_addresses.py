@@ -38,11 +38,11 @@ def plan(*claims: AddressClaim, cidr: str | None = "10.1.0.0/16", interface_quot
         ("ml.p6-b200.48xlarge", 8),
     ],
 )
-def test_a_node_takes_an_address_for_each_network_card(instance_type: str, addresses: int):
+def test_a_node_requires_an_address_for_each_network_card(instance_type: str, addresses: int):
     assert nodes(instance_type, 3).addresses == 3 * addresses
 
 
-def test_the_launch_posts_cluster_needs_a_26():
+def test_the_cluster_of_the_launch_post_requires_a_26():
     """4 trn1 nodes (32), a controller (1), Lustre (2), one node's headroom (8) and 5 reserved: 48 addresses."""
     zone = plan(
         nodes("ml.trn1.32xlarge", 4),
@@ -70,13 +70,13 @@ def test_40_p5_nodes_do_not_fit_a_24():
     )
 
 
-def test_the_smallest_cidr_that_is_offered_fits_and_the_next_smaller_does_not():
+def test_the_suggested_cidr_is_the_smallest_that_fits():
     claim = nodes("ml.p5.48xlarge", 40)
     assert check_addresses(plan(claim, cidr="10.1.0.0/21")) == []
     assert check_addresses(plan(claim, cidr="10.1.0.0/22")) != []
 
 
-def test_room_for_a_replacement_is_requested_for_to_the_last_address():
+def test_addresses_for_a_replacement_are_counted_exactly():
     """A /27 has 32 addresses, 5 reserved: 2 trn1 nodes and one's replacement take 24; 3 more are left."""
     two = nodes("ml.trn1.32xlarge", 2)
     assert check_addresses(plan(two, nodes("ml.m5.xlarge", 3), cidr="10.1.0.0/27")) == []
@@ -84,7 +84,7 @@ def test_room_for_a_replacement_is_requested_for_to_the_last_address():
     check_one(found, Code.SUBNET_TOO_SMALL, "compute_cidr")
 
 
-def test_the_remedy_counts_what_part_of_the_block_an_az_has():
+def test_the_remedy_is_for_the_share_of_the_az_in_the_block():
     claims = [nodes("ml.m5.xlarge", 1, "usw2-az4"), nodes("ml.p5.48xlarge", 40, "usw2-az1")]
     subnets = {"usw2-az4": "10.1.0.0/24", "usw2-az1": "10.1.1.0/24", "usw2-az2": "10.1.2.0/24"}
     found = check_addresses(plan_addresses(claims, subnet_cidrs=subnets))
@@ -92,12 +92,12 @@ def test_the_remedy_counts_what_part_of_the_block_an_az_has():
     check_one(found, Code.SUBNET_TOO_SMALL, "compute_cidr", *said)
 
 
-def test_what_no_subnet_can_hold_is_to_be_spread():
+def test_nodes_that_fit_no_subnet_must_be_spread_over_azs():
     found = check_addresses(plan(nodes("ml.p5.48xlarge", 2100), interface_quota=100_000))
     check_one(found, Code.SUBNET_TOO_SMALL, "compute_cidr", "over several AZs")
 
 
-def test_what_one_block_cannot_hold_for_all_azs_is_reported():
+def test_nodes_that_do_not_fit_one_block_are_reported():
     claims = [nodes("ml.p5.48xlarge", 1500, "usw2-az4")]
     subnets = {"usw2-az4": "10.1.0.0/17", "usw2-az1": "10.1.128.0/17"}
     found = check_addresses(plan_addresses(claims, subnet_cidrs=subnets, interface_quota=100_000))
@@ -126,12 +126,12 @@ def test_a_granted_quota_replaces_the_default():
     assert wide.quota_share(wide.zones[0]) == 6432 / 10_000
 
 
-def test_a_subnet_of_unknown_size_holds_everything_but_the_quota_still_counts():
+def test_a_subnet_of_unknown_size_is_not_checked_and_the_quota_is():
     assert check_addresses(plan(nodes("ml.p5.48xlarge", 100), cidr=None)) == []
     check_one(check_addresses(plan(nodes("ml.p5.48xlarge", 200), cidr=None)), Code.INTERFACE_QUOTA, "interface_quota")
 
 
-def test_a_claim_without_an_az_goes_to_the_first_and_one_elsewhere_is_reported():
+def test_a_claim_without_an_az_is_in_the_first_and_one_in_another_az_is_reported():
     two = {"usw2-az4": "10.1.0.0/17", "usw2-az1": "10.1.128.0/17"}
     made = plan_addresses([nodes("ml.m5.xlarge", 1), nodes("ml.m5.xlarge", 1, "usw2-az9")], subnet_cidrs=two)
     assert [zone.addresses for zone in made.zones] == [1, 0]
@@ -139,18 +139,18 @@ def test_a_claim_without_an_az_goes_to_the_first_and_one_elsewhere_is_reported()
     check_one(check_addresses(made), Code.ZONE_WITHOUT_SUBNET, "availability_zone_ids", *said)
 
 
-def test_a_type_whose_cards_no_source_reports_counts_as_one_and_says_so():
+def test_a_type_with_an_unknown_number_of_network_cards_counts_as_one_with_a_note():
     unknown = plan(nodes("ml.p6e-gb200.36xlarge", 4))
     assert unknown.zones[0].addresses == 4
     assert unknown.assumptions == ("the number of network cards of ml.p6e-gb200.36xlarge is unknown: assumed to be 1",)
     assert plan(nodes("ml.p5.48xlarge", 4)).assumptions == ()
 
 
-def test_a_type_newer_than_the_catalog_brings_its_cards_along():
+def test_a_type_newer_than_the_catalog_has_the_given_number_of_network_cards():
     assert nodes(InstanceType.of("ml.trn9.48xlarge", network_cards=24), 2).addresses == 48
 
 
-def test_of_a_flexible_group_the_type_with_the_most_cards_counts():
+def test_for_a_flexible_group_the_type_with_the_most_network_cards_counts():
     claim = AddressClaim.for_instances(
         owner="train/workers", instance_types=["ml.p4d.24xlarge", "ml.p5.48xlarge", "ml.p5en.48xlarge"], count=2
     )
@@ -158,13 +158,13 @@ def test_of_a_flexible_group_the_type_with_the_most_cards_counts():
 
 
 @pytest.mark.parametrize(("instance_type", "count"), [(TOKEN, 4), ("ml.p5.48xlarge", NUMBER_TOKEN)])
-def test_what_is_known_only_at_deploy_time_claims_nothing(instance_type: str, count: int):
+def test_a_type_or_count_that_is_a_token_claims_no_addresses(instance_type: str, count: int):
     claim = AddressClaim.for_instances(owner="train/workers", instance_types=instance_type, count=count)
     assert claim.addresses == 0
     assert check_addresses(plan(claim, cidr="10.1.0.0/28")) == []
 
 
-def test_an_az_known_only_at_deploy_time_is_matched_with_itself_or_left_out():
+def test_an_az_that_is_a_token_is_matched_with_itself_or_ignored():
     claims = [nodes("ml.m5.xlarge", 2, TOKEN), nodes("ml.m5.xlarge", 3, TOKEN.replace("1", "2"))]
     made = plan_addresses(claims, subnet_cidrs={TOKEN: "10.1.0.0/24"})
     assert (made.zones[0].addresses, made.unplaced) == (2, ())
@@ -192,7 +192,7 @@ def test_endpoints_of_nodes_exist():
     assert {endpoint.name for endpoint in node_endpoints()} <= endpoint_names()
 
 
-def test_a_closed_network_has_what_nodes_need_and_features_add_theirs():
+def test_a_closed_network_has_endpoints_for_nodes_and_for_features():
     closed = interface_endpoints(InternetAccess.NONE)
     assert {"ssm", "ssmmessages", "ec2messages", "logs", "monitoring", "sts", "ec2"} <= set(closed)
     assert {"ecr.api", "ecr.dkr", "fsx", "sagemaker.api", "kms"} <= set(closed)
@@ -215,7 +215,7 @@ def test_each_feature_has_an_endpoint():
     assert {feature for endpoint in node_endpoints() for feature in endpoint.needed_by} == {"always", *EndpointFeature}
 
 
-def test_next_to_nat_nodes_can_be_entered_and_read():
+def test_with_nat_the_network_has_endpoints_for_sessions_and_logs():
     assert interface_endpoints(InternetAccess.NAT) == ("ssm", "ssmmessages", "ec2messages", "logs")
 
 

@@ -31,7 +31,7 @@ from tests.rules.findings import NUMBER_TOKEN, TOKEN, check_one
 
 
 def check(**changes: Any) -> list[Problem]:
-    """Check a good network with `changes`."""
+    """Check a valid network with `changes`."""
     good: dict[str, Any] = {
         "availability_zone_ids": ["usw2-az4"],
         "region": "us-west-2",
@@ -74,7 +74,7 @@ def check(**changes: Any) -> list[Problem]:
         {"flow_log_days": NUMBER_TOKEN, "interface_quota": NUMBER_TOKEN},
     ],
 )
-def test_good_networks_give_nothing(changes: dict[str, Any]):
+def test_valid_networks_have_no_problems(changes: dict[str, Any]):
     assert check(**changes) == []
 
 
@@ -190,17 +190,17 @@ GAPS = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
         ),
     ],
 )
-def test_one_mistake(changes: dict[str, Any], code: Code, where: str, said: list[str]):
+def test_one_mistake_is_reported_once(changes: dict[str, Any], code: Code, where: str, said: list[str]):
     check_one(check(**changes), code, where, *said)
 
 
-def test_an_unknown_way_out():
+def test_an_unknown_internet_access_is_reported():
     with pytest.raises(FleetError) as caught:
         check(internet="natt")
     check_one(caught.value.problems, Code.NOT_A_CHOICE, "internet")
 
 
-def test_all_mistakes_are_reported_at_once():
+def test_all_mistakes_are_reported_together():
     found = check(availability_zone_ids=["us-west-2d"], cidr="ten", compute_cidr="8.8.0.0/16")
     assert {problem.code for problem in found} == {
         Code.ZONE_ID,
@@ -229,7 +229,7 @@ def existing(**changes: Any) -> list[Problem]:
         {"vpc": TOKEN, "subnets": {"usw2-az4": TOKEN}, "compute_cidrs": {"usw2-az4": TOKEN}},
     ],
 )
-def test_good_existing_networks_give_nothing(changes: dict[str, Any]):
+def test_valid_existing_networks_have_no_problems(changes: dict[str, Any]):
     assert existing(**changes) == []
 
 
@@ -250,11 +250,11 @@ def test_good_existing_networks_give_nothing(changes: dict[str, Any]):
         ({"subnets": {"use1-az6": "subnet-01234567"}}, Code.ZONE_REGION, "subnets.use1-az6"),
     ],
 )
-def test_one_mistake_in_an_existing_network(changes: dict[str, Any], code: Code, where: str):
+def test_one_mistake_in_an_existing_network_is_reported_once(changes: dict[str, Any], code: Code, where: str):
     check_one(existing(**changes), code, where)
 
 
-def test_every_size_that_is_allowed_can_be_written():
+def test_every_allowed_size_can_be_used():
     facts = address_facts()
     for prefix in range(facts.largest_block_prefix, facts.smallest_block_prefix):
         assert check(compute_cidr=f"10.1.0.0/{prefix}") == []
@@ -287,7 +287,9 @@ def test_no_two_subnets_share_an_address(zones: int) -> None:
         (("usw2-az9",), [f"usw2-az{n}" for n in range(1, 7)], [Code.LOAD_BALANCER_ZONE]),
     ],
 )
-def test_azs_for_load_balancers(additional: tuple[str, ...], zones: list[str], codes: list[Code]) -> None:
+def test_invalid_azs_for_load_balancers_are_reported(
+    additional: tuple[str, ...], zones: list[str], codes: list[Code]
+) -> None:
     reported = check_load_balancer_zones(additional, availability_zone_ids=zones, region="us-west-2")
     assert [problem.code for problem in reported] == codes
     assert all(problem.path[0] == "load_balancer_zone_ids" for problem in reported)
@@ -301,13 +303,13 @@ def test_azs_for_load_balancers(additional: tuple[str, ...], zones: list[str], c
     ("cidr", "others", "fits"),
     [(CIDR, 20, True), ("10.0.0.0/23", 4, True), ("10.0.0.0/24", 0, False), ("10.0.0.0/23", 20, False)],
 )
-def test_subnets_have_room_to_grow(cidr: str, others: int, fits: bool) -> None:
+def test_subnets_for_load_balancers_have_space_to_grow(cidr: str, others: int, fits: bool) -> None:
     assert [problem.code for problem in check_load_balancer_room(cidr, others=others)] == (
         [] if fits else [Code.FRONT_SUBNET_SIZE]
     )
 
 
-def test_what_is_reported_of_an_existing_network_is_looked_at() -> None:
+def test_subnets_of_an_existing_network_are_checked() -> None:
     reported = check_existing_network(
         ExistingNetworkSpec(
             vpc="vpc-0123456789abcdef0",
@@ -335,7 +337,7 @@ def cut(zones: int) -> dict[str, IPv4Network]:
 
 
 @pytest.mark.parametrize("zones", range(2, len(ZONES) + 1))
-def test_an_az_that_is_appended_moves_none_and_overlaps_none(zones: int) -> None:
+def test_an_appended_az_moves_no_subnet_and_overlaps_none(zones: int) -> None:
     before, after = cut(zones - 1), cut(zones)
     assert {zone: after[zone] for zone in before} == before
     new = after[ZONES[zones - 1]]
@@ -344,9 +346,9 @@ def test_an_az_that_is_appended_moves_none_and_overlaps_none(zones: int) -> None
     assert new.prefixlen <= address_facts().smallest_block_prefix
 
 
-def test_the_first_has_half_of_the_block() -> None:
+def test_the_first_az_has_half_of_the_block() -> None:
     assert [str(subnet) for subnet in cut(3).values()] == ["10.1.0.0/17", "10.1.128.0/18", "10.1.192.0/19"]
 
 
-def test_a_block_that_is_a_token_is_not_known() -> None:
+def test_a_block_that_is_a_token_is_unknown() -> None:
     assert compute_subnet_cidrs("${Token[TOKEN.1]}", ZONES[:2]) == {"use1-az1": None, "use1-az2": None}
