@@ -1,4 +1,4 @@
-"""A node for each test, and the nodes' own code within reach."""
+"""A node for each test, and an import path for the node scripts."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ if SCRIPTS not in sys.path:
 
 @pytest.fixture(scope="session")
 def first_of_each_file(request: pytest.FixtureRequest) -> dict[Path, str]:
-    """The first test of each file by path, whichever process runs it."""
+    """The first test of each file by path, in any test process."""
     return {item.path: item.nodeid for item in reversed(request.session.items)}
 
 
@@ -23,7 +23,7 @@ def first_of_each_file(request: pytest.FixtureRequest) -> dict[Path, str]:
 def programs_without_processes(
     request: pytest.FixtureRequest, first_of_each_file: dict[Path, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Run the programs of a moved node in this process, but for the first test of each file."""
+    """Run the programs of the node in this process, except in the first test of each file."""
     if request.node.nodeid != first_of_each_file[request.node.path]:
         monkeypatch.setattr("llm_fleet_node.host.subprocess", INSTEAD_OF_SUBPROCESS)
 
@@ -36,14 +36,14 @@ def node(tmp_path: Path) -> Node:
 
 @pytest.fixture
 def worker(node: Node) -> Node:
-    """A worker that knows who it is."""
+    """A worker with an identity."""
     node.has("resource_config.json", resource_config({"trn": [OWN_ADDRESSES[0]]}))
     return node
 
 
 @pytest.fixture
 def aws(tmp_path: Path) -> Path:
-    """Where the fake of the AWS CLI records the requests."""
+    """The folder where the stand-in of the AWS CLI records requests."""
     folder = tmp_path / "aws"
     (folder / "bin").mkdir(parents=True)
     program = folder / "bin" / "aws"

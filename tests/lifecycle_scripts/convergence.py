@@ -1,4 +1,4 @@
-"""What every step must be: the same at each turn, and the same after it was killed anywhere."""
+"""Checks for every step: a second run changes nothing, and the result is the same after a kill at any point."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from llm_fleet_node.step import Step
 
 
 class KilledError(BaseException):
-    """The step's process is gone: no clean-up, no handler."""
+    """Emulates a kill of the step's process: no cleanup and no handler runs."""
 
 
 class _KillingChanges(list[str]):
-    """Kills right after the effect with this number, counted from 0."""
+    """Kills immediately after the effect with this number, counted from 0."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ def converges(
     """Assert that the step, killed after each of its effects in turn and run again, leaves what one run leaves.
 
     `build` makes a node in a folder. A second run must change nothing. Returns the number of effects. `ignore`: files
-    that programs of the test keep for themselves. `is_verified`: whether each run is followed by the step's `verify`.
+    that the test's programs write. `is_verified`: whether each run is followed by the step's `verify`.
     """
     if not is_verified:
         step = dataclasses.replace(step, verify=_nothing)
@@ -102,7 +102,7 @@ def converges(
 
 
 def _nothing(node: Node) -> None:
-    """In place of a `verify` that looks at what a daemon does."""
+    """Replaces a `verify` that checks a running daemon."""
 
 
 def snapshot(root: Path, ignore: Iterable[str] = ()) -> dict[str, tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""Programs of a test's node, run without a process: starting Python took most of the time of the steps' tests.
+"""Runs the programs of a test's node without a process: starting Python took most of the time of these tests.
 
 `PROGRAM` is the first line of such a program. What else a step calls (shell scripts, apt, bash) is a process, and so is
 a program that kills, waits, or starts others. The first test of each file has processes for all (see `conftest.py`).
@@ -31,7 +31,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def run(command: tuple[str, ...], **how: Any) -> subprocess.CompletedProcess[str]:
-    """What `subprocess.run` does, as `Host.run` calls it; `command` is a program of the node or a real one."""
+    """Replaces `subprocess.run` for `Host.run`; `command` is a program of the node or a real one."""
     environment: dict[str, str] = dict(how["env"])
     found = shutil.which(command[0], path=environment["PATH"])
     code = _code(found, Path(found).read_bytes()) if found else None
@@ -57,7 +57,7 @@ def _code(path: str, text: bytes) -> CodeType | None:
 
 
 def _run(code: CodeType, path: str) -> int:
-    """The exit code, with what Python says about it on standard error."""
+    """The exit code, with Python's message on standard error."""
     try:
         exec(code, {"__name__": "__main__", "__file__": path})
     except SystemExit as end:
@@ -73,7 +73,7 @@ def _run(code: CodeType, path: str) -> int:
 
 @contextmanager
 def _process(arguments: list[str], environment: dict[str, str], *streams: io.TextIOWrapper) -> Generator[None]:
-    """Everything of a process that these programs look at."""
+    """The attributes of a process that these programs use."""
     kept = (sys.argv, sys.stdin, sys.stdout, sys.stderr, sys.path)
     modules, own_environment = set(sys.modules), dict(os.environ)
     sys.argv, sys.path = arguments, list(sys.path)

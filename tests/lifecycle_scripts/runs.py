@@ -1,4 +1,4 @@
-"""What tests ask of a run and its processes."""
+"""Helpers for the reports and processes of runs."""
 
 import time
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def wait_until(look: Callable[[], object], seconds: float = 20) -> None:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether the process ends within moments; one that no one has waited for is as good as gone."""
+    """Whether the process ends within moments; a zombie counts as ended."""
 
     def gone() -> bool:
         try:

@@ -1,4 +1,4 @@
-"""Step files for a throwaway node: real ones in all but what they do."""
+"""Step files for a throwaway node: like real ones, but with other actions."""
 
 import textwrap
 

@@ -1,4 +1,4 @@
-"""A node as its steps see it, in a folder: manifest, identity and a moved host with strict programs."""
+"""A node in a folder for its steps: manifest, identity, and a host with strict stand-ins of programs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def make(
     is_reported: bool = True,
     **manifest: Any,
 ) -> Node:
-    """A node of `role`; `manifest` overrides what its fleet has, which is nothing.
+    """A node of `role`; `manifest` sets parts of its fleet, which is empty by default.
 
     Its group has instances of `kinds`; `is_reported`: the platform says that the node is of the first.
     """
@@ -67,12 +67,12 @@ _GROUPS = (("controller", "Controller", None), ("login", "Login", None), ("worke
 
 
 def _but(kind: type[Any], **given: Any) -> dict[str, Any]:
-    """All fields of the dataclass `kind`: those given, and nothing for those that no step here looks at."""
+    """All fields of the dataclass `kind`: those given, and `None` for fields that no step here uses."""
     return {**dict.fromkeys(kind.__dataclass_fields__, ()), **given}
 
 
 def said(node: Node) -> str:
-    """What steps wrote to the log."""
+    """The lines that steps wrote to the log."""
     return "\n".join(cast("Any", node.say).__self__)
 
 

@@ -1,4 +1,4 @@
-"""What the entry points understand, and what they refuse."""
+"""Arguments that the entry points accept and reject."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What holds for every step, shipped or user-defined: declaration, size, what it may know, and how all fit together."""
+"""Checks for every step, built-in or custom: declaration, size, imports, and the graph of all steps."""
 
 import ast
 import re
@@ -116,7 +116,7 @@ def test_steps_fit_together_for_each_role_in_each_hook(role: str, hook: str) -> 
 
 @pytest.mark.parametrize("role", [COMPUTE, LOGIN])
 def test_no_job_starts_before_directory_users_exist(role: str) -> None:
-    """Where the fleet has a directory and no users of its own, nothing is left of the step `users` and its needs."""
+    """In a fleet with a directory and without users, the step `users` and its needs are skipped."""
     without_users = graph.build(
         STEPS, role, ON_CREATE, not_needed=lambda step: "no users" if step.name == "users" else None
     )
@@ -139,7 +139,7 @@ def test_each_single_step_can_be_skipped(role: str, hook: str) -> None:
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "steps").glob("*.py")), ids=lambda path: path.name)
 def test_no_step_contains_an_internet_address(path: Path) -> None:
-    """A node in a closed network does all that another does: what is fetched is named in the manifest alone."""
+    """A node in a closed network runs the same steps: downloads are only in the manifest."""
     assert urls(path) == []
 
 
@@ -182,7 +182,7 @@ def test_loading_every_step_loads_nothing_costly() -> None:
 
 
 def urls(path: Path) -> list[str]:
-    """Addresses in the strings of a module; docstrings say where facts come from and are left out."""
+    """Addresses in the strings of a module, without docstrings, which have sources of facts."""
     tree = ast.parse(path.read_text())
     documents = {
         id(node.body[0].value)

@@ -173,7 +173,7 @@ def test_a_full_disk_is_reported_as_a_failure(worker: Node, place: str, code: st
 
 @pytest.mark.parametrize("also", [(), ("report.json.new",), ("report.json.new", "llm-fleet.log")])
 def test_a_full_disk_of_log_and_report_leaves_no_earlier_success(worker: Node, also: tuple[str, ...]) -> None:
-    """HyperPod's file with the scripts' output is on the same disk as their own log: if it is full, both fail."""
+    """HyperPod's file with the scripts' output is on the disk of their own log: if it is full, both fail."""
     worker.publish(step_files={"one": step("one")})
     assert worker.run().report["code"] == "OK"
     for name in also:
@@ -240,7 +240,7 @@ def state(node: Node) -> dict[str, dict[str, dict[str, str]]]:
 
 
 def boot(node: Node, identity: str, start: int) -> None:
-    """Make the node believe that it was booted."""
+    """Change the node's boot id."""
     path = node.root / "proc/sys/kernel/random/boot_id"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"{identity}\n")

@@ -1,4 +1,4 @@
-"""Which steps a node takes, in which order, and what cannot be a graph."""
+"""Which steps a node runs, in which order, and invalid graphs."""
 
 from collections.abc import Callable, Sequence
 

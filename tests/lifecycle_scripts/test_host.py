@@ -1,4 +1,4 @@
-"""The host: what it reads and writes. A writer killed in the middle leaves a draft, which the next one takes away."""
+"""The host: reads and writes. A killed writer leaves a temporary file, which the next writer removes."""
 
 import os
 import signal
@@ -69,7 +69,7 @@ def test_a_node_program_has_the_same_result_with_and_without_a_process(
 
 
 def killed_before_replacing(root: Path) -> None:
-    """Write /etc/conf in a process that is killed when its draft is whole."""
+    """Write /etc/conf in a process that is killed when its temporary file is complete."""
     child = os.fork()
     if not child:
         os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""Who am I: each shape of the platform's files, and every way in which they can mislead."""
+"""Identity of the node: each format of the platform's files, and wrong or contradictory content."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The platform's files come late, in pieces, or stay wrong: the node waits only for what can still become right."""
+"""Platform files that are late, incomplete or wrong: the node waits only for errors that time can fix."""
 
 import json
 import subprocess
@@ -77,7 +77,7 @@ def test_errors_that_waiting_cannot_fix_are_reported_immediately(node: Node, con
 
 
 def test_a_late_controller_address_is_waited_for(node: Node) -> None:
-    """Slurm's configuration comes from there with OnCreate: a node that cannot know it yet does not fail for it."""
+    """With OnCreate, Slurm's configuration comes from the controller: a node waits for a late address."""
     node.publish(LifecycleHook.ON_CREATE)
     node.has("resource_config.json", resource_config({"head": None, "trn": [OWN]}, controller=None))
     process = node.start("on_create.sh", stdout=subprocess.DEVNULL, env=LONG)

@@ -1,4 +1,4 @@
-"""The log: what can be said."""
+"""The log: any bytes can be written."""
 
 import io
 import sys

@@ -1,4 +1,4 @@
-"""`--list` and `--dry-run`: they show the truth, and change nothing."""
+"""`--list` and `--dry-run`: their output is correct, and they change nothing."""
 
 import json
 from pathlib import Path
@@ -104,7 +104,7 @@ def look(node: Node, *arguments: str) -> Ended:
 
 
 def tree(root: Path) -> dict[str, tuple[int, bytes]]:
-    """Every file with its time and what is in it, every folder with its time."""
+    """Every file with its time and content, every folder with its time."""
     return {
         str(path): (path.stat().st_mtime_ns, path.read_bytes() if path.is_file() else b"")
         for path in sorted([root, *root.rglob("*")])

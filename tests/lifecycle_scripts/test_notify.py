@@ -1,4 +1,4 @@
-"""Report, metric and event: what is sent, and that no trouble in sending hides or delays the failure."""
+"""Report, metric and event: what is sent, and that an error while sending neither hides nor delays the failure."""
 
 import json
 import time
@@ -132,7 +132,7 @@ def dimensions(datum: dict[str, Any]) -> dict[str, str]:
 
 
 def calls(aws: Path) -> dict[str, dict[str, Any]]:
-    """The calls by service; each is made once at most."""
+    """The calls by service; each is made at most once."""
     path = aws / "calls"
     made = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     assert len({call["service"] for call in made}) == len(made)

@@ -1,4 +1,4 @@
-"""Steps of the user's own: scripts of the bundle in whatever language, run as `apply` and `verify`."""
+"""Custom steps: scripts of the bundle in any language, run as `apply` and `verify`."""
 
 import json
 from typing import Any

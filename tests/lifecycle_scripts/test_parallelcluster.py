@@ -1,4 +1,4 @@
-"""AWS ParallelCluster: the one file that it fetches brings the bundle, and its nodes know who they are."""
+"""AWS ParallelCluster: the file that it downloads gets the bundle, and nodes are identified."""
 
 import hashlib
 import json
@@ -45,7 +45,7 @@ esac
 
 @pytest.fixture
 def cluster(node: Node, aws: Path) -> Node:
-    """A node of ParallelCluster, with the bundle in S3 and the hook's script where ParallelCluster puts it."""
+    """A node of ParallelCluster, with the bundle in S3 and the hook's script at ParallelCluster's path."""
     publish(node, aws)
     return node
 
@@ -121,7 +121,7 @@ def test_a_compute_node_downloads_the_bundle_once_and_runs_it(cluster: Node, aws
     ("partition", "region"), [("aws-us-gov", "us-gov-west-1"), ("aws-cn", "cn-north-1"), ("aws", "eu-west-1")]
 )
 def test_the_bundle_is_downloaded_with_the_nodes_region(cluster: Node, aws: Path, partition: str, region: str) -> None:
-    """Signed for another partition, the request would be refused: no node of GovCloud or China would come up."""
+    """A request that is signed for another partition is rejected: nodes in GovCloud and China would fail."""
     (aws / "partition").write_text(partition)
     is_a(cluster, COMPUTE.replace("us-west-2", region), "trn-st-trn1-1")
     publish_below_root(aws)
@@ -334,7 +334,7 @@ def test_identity_of_the_node(node: Node, cfnconfig: str, host_name: str, given:
 
 
 def test_a_queue_can_have_any_type_of_its_capacity_block(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Anyone who is of a type that another group names is not of that group for it."""
+    """A node whose type is that of another group does not belong to that group."""
     node.is_of_type("m5.xlarge")  # of head and entry
     node.publish(ParallelClusterHook.ON_NODE_CONFIGURED)
     document = json.loads((node.bundle / "fleet.json").read_text())
@@ -347,7 +347,7 @@ def test_a_queue_can_have_any_type_of_its_capacity_block(node: Node, monkeypatch
 
 
 def test_the_name_in_slurm_takes_precedence_over_the_host_name(node: Node) -> None:
-    """With `Dns/UseEc2Hostnames` the kernel's is EC2's."""
+    """With `Dns/UseEc2Hostnames` the host name is EC2's."""
     path = node.root / "etc/parallelcluster/slurm_plugin/slurm_nodename"
     path.parent.mkdir(parents=True)
     path.write_text("trn-dy-trn1-7\n")

@@ -1,4 +1,4 @@
-"""The runner from outside: what it does with steps that work, fail, hang or die, and with both kinds together."""
+"""The runner as a process: steps that succeed, fail, hang or are killed."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The scripts as they are in the repository: what image and S3 do to them, and the oldest Python they must run on."""
+"""The scripts in the repository: effects of image and S3 on them, and the oldest supported Python."""
 
 import ast
 import re
@@ -150,7 +150,7 @@ def _newer(code: str) -> list[str]:
 
 
 def _is_type(node: ast.BinOp) -> bool:
-    """Return whether `|` is between what looks like types rather than sets or numbers."""
+    """Return whether `|` is between types, and not between sets or numbers."""
     names = {"int", "str", "bytes", "float", "bool", "list", "dict", "tuple", "set", "frozenset", "Path"}
     sides = (node.left, node.right)
     return any((isinstance(side, ast.Constant) and side.value is None) or _name(side) in names for side in sides)
@@ -173,7 +173,7 @@ def _imports(tree: ast.AST) -> list[str]:
 
 
 class _WithoutAnnotations(ast.NodeTransformer):
-    """Takes out what `from __future__ import annotations` keeps from being run."""
+    """Removes the annotations, which `from __future__ import annotations` does not evaluate."""
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
         node.annotation = None

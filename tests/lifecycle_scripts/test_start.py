@@ -1,4 +1,4 @@
-"""The entry points from outside: real scripts, real Python, a root of their own."""
+"""The entry points as processes: real scripts, real Python, and a root of their own."""
 
 import json
 import os
@@ -231,7 +231,7 @@ def test_every_code_is_used_once_and_has_a_remedy() -> None:
 
 
 def _refused(ended: Ended, code: str, cause: str) -> None:
-    """The same story on standard error, in the report and in the exit code."""
+    """Assert the same failure on standard error, in the report and in the exit code."""
     assert ended.code == 1
     assert ended.report["code"] == code, ended.err
     assert cause in ended.report["cause"]

@@ -1,4 +1,4 @@
-"""A throwaway node: a folder that looks like its root, and a bundle that is published as the CDK side does it."""
+"""A throwaway node: a folder as its root, and a bundle that is published like that of the CDK library."""
 
 import functools
 import hashlib
@@ -83,7 +83,7 @@ Those steps have tests with the real folder, and the whole runs in `tests/lifecy
 
 @functools.cache
 def _shipped() -> tuple[ScriptFile, ...]:
-    """What every throwaway node has, read once."""
+    """The files of every throwaway node, read once."""
     return tuple(
         file
         for file in read_scripts(default_folder())
@@ -93,9 +93,9 @@ def _shipped() -> tuple[ScriptFile, ...]:
 
 @functools.cache
 def _compiled() -> tempfile.TemporaryDirectory[str]:
-    """The package's modules as bytecode, made once: a run writes none, and would compile them all each time.
+    """The package's modules as bytecode, compiled once: a run writes none, and would compile them each time.
 
-    Each holds the digest of its source, so that a file which a test changes is compiled as it then is.
+    Each contains the digest of its source, so that a file that a test changes is compiled again.
     """
     folder = tempfile.TemporaryDirectory(prefix="llm-fleet-bytecode-")
     for file in _shipped():
@@ -144,7 +144,7 @@ class Node:
         scripts: dict[str, bytes] | None = None,
         **changed: Any,
     ) -> None:
-        """Lay the bundle down.
+        """Write the bundle.
 
         `step_files` replace the shipped ones: text by name. `scripts` are the fleet's own files.
         `changed` overrides what is in fleet.json.
@@ -185,7 +185,7 @@ class Node:
         (self.bundle / "SHA256SUMS").write_text(f"{sums}{digest}  fleet.json\n")
 
     def has(self, name: str, content: object) -> None:
-        """Put a file of the platform on the node, as JSON or as it is."""
+        """Put a file of the platform on the node, as JSON or as text."""
         text = content if isinstance(content, str) else json.dumps(content)
         (self.config / name).write_text(text, encoding="utf-8")
 
@@ -196,7 +196,7 @@ class Node:
         path.write_text(product + "\n")
 
     def environment(self) -> dict[str, str]:
-        """What moves the scripts onto this node, and lets them wait for nothing that does not come."""
+        """Environment variables that point the scripts to this node and shorten their deadlines."""
         return {
             "LLM_FLEET_ROOT": str(self.root),
             "LLM_FLEET_PYTHON": sys.executable,
@@ -219,7 +219,7 @@ class Node:
         return Ended(process.returncode, out, err, self.report())
 
     def report(self) -> dict[str, Any]:
-        """What the last run left; empty when there is no report."""
+        """The report of the last run; empty if there is none."""
         report = self.logs / "report.json"
         return json.loads(report.read_text()) if report.exists() else {}
 

@@ -1,4 +1,4 @@
-"""The training program within reach, and PyTorch where `make .tools/training/.ready` has put it."""
+"""The import path of the training program, and of the PyTorch that `make .tools/training/.ready` has installed."""
 
 import os
 import sys
@@ -57,7 +57,7 @@ def run(tmp_path: Path, starter: Starter) -> Run:
 
 @pytest.fixture
 def hub(torch: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandInHub]:
-    """A Hub on loopback, to which `HF_ENDPOINT` leads; no token of this machine is shown to it."""
+    """A Hub on loopback, set in `HF_ENDPOINT`; no token of this machine is sent to it."""
     from tests.llm_fleet_training.tiny_model import model_files
 
     found = StandInHub(files=dict(model_files()))

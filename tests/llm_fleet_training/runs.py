@@ -42,7 +42,7 @@ def write_model(folder: Path, **changes: Any) -> Path:
 
 
 def write_tokens(folder: Path, *, count: int = 5000, vocabulary: int = 256) -> Path:
-    """Tokens with something in them to learn, as `tokenize` leaves them."""
+    """Tokens with a pattern to learn, as written by `tokenize`."""
     folder.mkdir(parents=True, exist_ok=True)
     drawn = random.Random(1)
     words = array("H", [(n * 7 + drawn.randrange(5)) % vocabulary for n in range(count)]).tobytes()
@@ -57,14 +57,14 @@ def write_tokens(folder: Path, *, count: int = 5000, vocabulary: int = 256) -> P
 
 @dataclass
 class Ended:
-    """How a start ended: each process's exit code (negative: killed by a signal), and what all of them said."""
+    """The result of a start: each process's exit code (negative: killed by a signal), and the output of all."""
 
     codes: list[int]
     said: str
 
 
 class Starter:
-    """One process with PyTorch in it, that forks for each start."""
+    """A process that has imported PyTorch and forks for each start."""
 
     path: "tuple[str, ...]" = ()
     """Folders of modules that only its starts see, first."""
@@ -77,7 +77,7 @@ class Starter:
         )  # fmt: skip
 
     def start(self, arguments: list[str], *, processes: int = 1, **more: Any) -> Ended:
-        """Run `python -m llm_fleet_training arguments` in so many processes."""
+        """Run `python -m llm_fleet_training arguments` in this number of processes."""
         assert self._process.stdin
         assert self._process.stdout
         self._log.write_text("")
@@ -88,7 +88,7 @@ class Starter:
         return Ended(json.loads(self._process.stdout.readline()), self._log.read_text())
 
     def seeing(self, *path: str) -> "Starter":
-        """The same process, for starts that see more modules."""
+        """The same process, with a longer import path for its starts."""
         other = copy.copy(self)
         other.path = path
         return other
@@ -99,7 +99,7 @@ class Starter:
 
 
 def free_port() -> int:
-    """One that no one listens on just now."""
+    """A port without a listener."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
@@ -114,7 +114,7 @@ class Run:
     options: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def arguments(self, verb: str, **changes: Any) -> list[str]:
-        """Options as the command line has them; None leaves one out."""
+        """Command-line options; an option with None is omitted."""
         basic: dict[str, Any] = {
             "run_folder": self.folder, "model": self.folder / "model", "backend": "cpu", "sequence_length": 16,
             "global_batch": 4, "micro_batch": 2, "steps": 6, "learning_rate": 0.01, "checkpoint_every": 2,
@@ -133,7 +133,7 @@ class Run:
 
     @property
     def result(self) -> dict[str, Any]:
-        """What the run came to."""
+        """The content of `result.json`."""
         return json.loads((self.folder / "result.json").read_text())
 
     @property

@@ -2,7 +2,7 @@
 
 Reads a request a line from standard input and writes an answer a line. A request: `arguments`, `processes`, `log`,
 `environment`, `path` (folders of more modules), and `fault`: at the `nth` passing of a point whose name begins with
-`point`, process `rank` is killed (`kill`), is reported that there is no space (`space`), or gets a signal (`signal`).
+`point`, process `rank` is killed (`kill`), gets ENOSPC (`space`), or gets a signal (`signal`).
 After `lost_after` seconds processes but the first are frozen, as if their node were lost, and it gets SIGTERM.
 """
 
@@ -78,7 +78,7 @@ def child(request, rank):
 
 
 def start(request):
-    """As torchrun: when one process has ended badly, the others are ended too; returns how each ended."""
+    """Like torchrun: when one process fails, the others are ended too; returns the exit code of each."""
     children = {}
     for rank in range(request["processes"]):
         pid = os.fork()

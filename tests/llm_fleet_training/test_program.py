@@ -1,4 +1,4 @@
-"""Verbs, codes, and what a failure leaves for the batch file that started the program."""
+"""Verbs, codes, and the failure file for the batch file that started the program."""
 
 import json
 import os

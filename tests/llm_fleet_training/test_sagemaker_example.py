@@ -1,4 +1,4 @@
-"""The script of the example of a SageMaker job: it trains, prints what the job's metrics look for, and goes on."""
+"""The script of the example of a SageMaker job: it trains, prints the job's metrics, and resumes."""
 
 import importlib.util
 import re
@@ -15,7 +15,7 @@ SCRIPT = ROOT / "examples" / "sagemaker-training" / "train.py"
 
 
 def train(monkeypatch: pytest.MonkeyPatch, folder: Path, steps: int) -> None:
-    """Run the script as SageMaker's toolkit would, but for where things are."""
+    """Run the script as SageMaker's toolkit does, with other paths."""
     monkeypatch.setenv("SM_CHANNEL_TRAIN", str(folder / "data"))
     monkeypatch.setenv("SM_MODEL_DIR", str(folder))
     monkeypatch.setattr("signal.signal", print)  # this process keeps its own handler

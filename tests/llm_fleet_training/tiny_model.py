@@ -1,4 +1,4 @@
-"""A Llama so small that it is made in a moment: config, a tokenizer trained here, and weights drawn from a seed."""
+"""A very small Llama: config, a tokenizer trained here, and weights drawn from a seed."""
 
 import json
 from functools import cache
@@ -22,7 +22,7 @@ _GENERATION = {"bos_token_id": 0, "eos_token_id": 1, "max_length": 64}
 
 @cache
 def tokenizer_files(vocabulary: int = VOCABULARY) -> dict[str, bytes]:
-    """What a fast tokenizer's folder holds."""
+    """The files of a fast tokenizer."""
     tokenizers: Any = import_module("tokenizers")
     made = tokenizers.Tokenizer(tokenizers.models.BPE())
     made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -46,7 +46,7 @@ def tokenizer_files(vocabulary: int = VOCABULARY) -> dict[str, bytes]:
 
 
 def weights(config: dict[str, Any] = CONFIG, *, seed: int = 7) -> dict[str, Any]:
-    """Weights of the right shapes, by their names."""
+    """Weights with the correct shapes, by name."""
     torch: Any = import_module("torch")
     shapes = import_module("llm_fleet_training.model.sharding").shapes
     from_words = import_module("llm_fleet_training.model.config").from_words
@@ -56,7 +56,7 @@ def weights(config: dict[str, Any] = CONFIG, *, seed: int = 7) -> dict[str, Any]
 
 @cache
 def model_files(*, seed: int = 7) -> dict[str, bytes]:
-    """A whole repository: two files of weights with their index, config, tokenizer, license, and what is left out."""
+    """A repository: two files of weights with their index, config, tokenizer, license, and files that are not needed."""
     save = import_module("safetensors.torch").save
     held = weights(seed=seed)
     names = list(held)
@@ -77,7 +77,7 @@ def model_files(*, seed: int = 7) -> dict[str, bytes]:
 
 
 def put(folder: Path, files: dict[str, bytes]) -> Path:
-    """Lay files down; returns the folder."""
+    """Write files; returns the folder."""
     for name, data in files.items():
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)

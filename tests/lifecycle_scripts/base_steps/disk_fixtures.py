@@ -1,4 +1,4 @@
-"""Disks of instances, below /sys/block, as the kernel lays them out, and the programs that work on them."""
+"""Disks of instances below /sys/block, as the kernel shows them, and stand-ins of the programs that change them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def array(root: Path, name: str, number: str, *members: str) -> None:
 
 
 def makers(root: Path) -> None:
-    """Strict blkid, mdadm and mkfs.xfs, which keep in `mkfs/` and `carries/` what they made."""
+    """Strict stand-ins of blkid, mdadm and mkfs.xfs, which record what they made in `mkfs/` and `carries/`."""
     program(
         root,
         "blkid",

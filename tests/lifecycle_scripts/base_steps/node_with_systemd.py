@@ -1,4 +1,4 @@
-"""A moved node with a strict systemctl, mount(8) and getent, which keep what they did in files."""
+"""A node in a folder, with strict stand-ins of systemctl, mount(8) and getent that record their calls in files."""
 
 from __future__ import annotations
 
@@ -139,5 +139,5 @@ def bucket(path: str = "/data", **other: Any) -> S3Mount:
 
 
 def mount_line(path: str, device: str, kind: str, *, options: str = "rw", number: str = "0:70") -> str:
-    """A line of the table of mounts."""
+    """A line of the mount table."""
     return f"70 22 {number} / {path} {options} shared:9 - {kind} {device} rw\n"

@@ -1,4 +1,4 @@
-"""The step clock, and how far a clock is off."""
+"""The step clock, and the offset of the clock."""
 
 import dataclasses
 import os
@@ -30,7 +30,7 @@ CHRONYC = "assert a == ['-n', 'tracking'], a\nprint(open(root + '/tracking').rea
 
 
 class S3:
-    """Answers as S3 does to whom it does not know, with a date."""
+    """Answers like S3 to an unsigned request, with a date."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -68,7 +68,7 @@ def no_time_source(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def chrony(root: Path, offset: str, way: str = "slow", leap: str = "Normal", ago: float = 20) -> None:
-    """Let chronyd run, whose last answer of a server came `ago` seconds ago."""
+    """Start a chronyd that got its last answer from a server `ago` seconds ago."""
     last = time.strftime("%a %b %d %H:%M:%S %Y", time.gmtime(time.time() - ago))
     file(root, "/tracking", TRACKING.format(last, offset, way, leap))
     program(root, "chronyc", CHRONYC)
@@ -134,7 +134,7 @@ def test_a_time_service_that_has_not_set_the_clock_yet_is_not_waited_for(tmp_pat
 @pytest.mark.parametrize("ago", [-3600.0, 5000.0, 2e9], ids=["the clock went back", "old", "never"])
 @pytest.mark.parametrize("service", ["chrony", "timesyncd"])
 def test_an_outdated_answer_of_the_time_service_is_ignored(tmp_path: Path, s3: S3, service: str, ago: float) -> None:
-    """Whose servers do not answer any more, or before a jump of the clock. Its word would count for ever."""
+    """The servers no longer answer, or the clock has jumped. Otherwise the outdated state would count forever."""
     node = build(tmp_path)
     if service == "chrony":
         chrony(tmp_path, "0.0", ago=min(ago, time.time()))
@@ -188,7 +188,7 @@ def test_the_endpoint_of_the_sdks_is_used(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_self_signed_certificate_is_accepted(tmp_path: Path, s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a wrong clock no certificate is valid, so none is looked at."""
+    """With a wrong clock no certificate is valid, so none is checked."""
     import ssl
     import subprocess
 

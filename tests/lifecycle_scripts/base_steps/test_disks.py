@@ -22,7 +22,7 @@ STARTED = "dlami-nvme.service"
 
 
 def dlami(root: Path) -> Node:
-    """A node whose AMI brings the service that mounts the instance store."""
+    """A node whose AMI has the service that mounts the instance store."""
     node = build(root, TRN1)
     disk(root, "nvme1n1", "259:10")
     file(root, f"/usr/lib/systemd/system/{STARTED}", "[Service]\n")
@@ -33,7 +33,7 @@ def dlami(root: Path) -> Node:
 
 
 def bare(root: Path, count: int = 4) -> Node:
-    """A node with unused disks of the instance store, and what is needed to use them."""
+    """A node with unused instance store disks, and the programs to use them."""
     node = build(root, TRN1)
     for number in range(1, count + 1):
         disk(root, f"nvme{number}n1", f"259:{number * 10}")

@@ -86,7 +86,7 @@ def test_only_logs_that_debians_packages_do_not_rotate_are_added(node: Node, tmp
 
 
 def test_an_entry_that_signals_a_missing_program_is_disabled(node: Node, tmp_path: Path) -> None:
-    """As Debian 13's packages bring it (slurmd 24.11.5), where /opt/slurm has the programs."""
+    """As in Debian 13's packages (slurmd 24.11.5), while the programs are in /opt/slurm."""
     packaged = (
         "/var/log/slurm-llnl/slurmd.log /var/log/slurm/slurmd.log {\n  size=5M\n  postrotate\n"
         "      /usr/sbin/start-stop-daemon -s USR2 --stop -x /usr/sbin/slurmd -q\n  endscript\n}\n"

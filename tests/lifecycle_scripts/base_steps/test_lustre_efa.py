@@ -1,4 +1,4 @@
-"""Lustre over EFA: LNet's set-up before the mount, and the proof by a transfer, which never fails a node."""
+"""Lustre over EFA: setup of LNet before the mount, and the test with a transfer, which never fails a node."""
 
 import dataclasses
 from pathlib import Path
@@ -88,7 +88,7 @@ def with_efa(
     rises: str = "16 16",
     names: tuple[str, ...] = NAMES,
 ) -> Node:
-    """A node with EFA interfaces, whose LNet counts messages over them at each look."""
+    """A node with EFA interfaces, whose LNet counters increase at each reading."""
     node = build(root, kind, mounts=(lustre(efa=True),))
     for name in names:
         file(root, f"/sys/class/infiniband/{name}/device/vendor", "0x1d0f\n")
@@ -241,7 +241,7 @@ def test_a_system_that_fsx_does_not_serve_over_efa_mounts_over_tcp(
 
 
 def test_a_type_missing_in_the_catalog_falls_back_to_tcp(tmp_path: Path) -> None:
-    """Were the table wrong, or the type newer than it, the set-up fails and Lustre is mounted over TCP."""
+    """If the table is wrong or does not have the type, the setup fails and Lustre is mounted over TCP."""
     node = with_efa(tmp_path, TRN2)
     applied(STEP, node)
     assert "LNet could not be set up over rdmap16s27, rdmap32s27" in said(node)
@@ -276,7 +276,7 @@ P5_8 = dataclasses.replace(P5, lustre_efa_interfaces=8)
 
 
 def test_loaded_modules_are_unloaded_so_that_all_interfaces_attach(tmp_path: Path) -> None:
-    """Their options hold from when they are loaded on; AWS's own set-up unloads them for that."""
+    """Module options take effect when a module is loaded; AWS's own setup unloads the modules for that reason."""
     node = mounted_by_hyperpod(tmp_path, P5_8, names=P5_NAMES)
     applied(STEP, node)
     assert len((tmp_path / "lnet-efa").read_text().split()) == 8
@@ -314,7 +314,7 @@ def test_tcp_is_detected_by_the_counters(tmp_path: Path, rises: str) -> None:
 
 
 def test_a_node_without_its_efa_interfaces_is_degraded(tmp_path: Path) -> None:
-    """Its type has EFA: that it has none is no reason to be content with TCP."""
+    """Its type has EFA, so missing interfaces must not be accepted silently."""
     node = build(tmp_path, TRN1, mounts=(lustre(efa=True),))
     program(tmp_path, "mount.lustre", "sys.exit(1)")
     applied(STEP, node)

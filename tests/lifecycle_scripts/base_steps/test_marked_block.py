@@ -1,4 +1,4 @@
-"""Marked blocks in files that others write too."""
+"""Marked blocks in files that other programs also write."""
 
 import errno
 import fcntl

@@ -1,4 +1,4 @@
-"""The step mount_lustre, with it how file systems are mounted and why they are not, and what it sets on large nodes."""
+"""The step mount_lustre: mounting of file systems, diagnosis of failures, and settings of large nodes."""
 
 import dataclasses
 import errno
@@ -41,7 +41,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
-    """Something that listens at the port of the file system's server."""
+    """A server that listens on the port of the file system."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         monkeypatch.setattr("llm_fleet_node.steps.mount_lustre._PORT", listening.getsockname()[1])
         yield listening
@@ -111,7 +111,7 @@ def test_another_file_system_at_its_path_is_reported(node: Node, tmp_path: Path,
 def test_without_lustre_in_the_kernel_no_other_file_system_is_accepted(
     node: Node, tmp_path: Path, device: str, kind: str
 ) -> None:
-    """As after an upgrade of the kernel without its Lustre module: each node would have a /fsx of its own."""
+    """E.g. after a kernel upgrade without the Lustre module: otherwise each node would have its own /fsx."""
     file(tmp_path, "/proc/filesystems", "nodev\tproc\nnodev\ttmpfs\n")
     is_mounted(tmp_path, device, kind)
     for refused in (STEP.apply, STEP.verify):
@@ -120,7 +120,7 @@ def test_without_lustre_in_the_kernel_no_other_file_system_is_accepted(
 
 
 def test_the_drills_emulated_mounts_are_accepted(node: Node, tmp_path: Path) -> None:
-    """It says what it plays in a file of its own, in which nothing else is written: what it plays must be right too."""
+    """It lists the emulated mounts in a file, and they must match the manifest too."""
     is_mounted(tmp_path, "/dev/vda", "ext4")
     number = (tmp_path / "proc/self/mountinfo").read_text().splitlines()[-1].split(" ")[2]
     played = "/run/llm-fleet-drill/mounts"
@@ -161,7 +161,7 @@ def test_a_mount_that_returns_other_data_is_reported(
         return Changing(size)
 
     class Changing(bytearray):
-        """Is never equal to what is read."""
+        """Is never equal to the data that was written."""
 
         def __ne__(self, other: object) -> bool:
             return True
@@ -330,7 +330,7 @@ def test_a_large_node_gets_the_settings_that_fsx_recommends(tmp_path: Path) -> N
 
 
 def test_settings_that_the_client_rejects_are_only_logged(tmp_path: Path) -> None:
-    """A server that grants fewer modifying requests has its client refuse more; an older client knows fewer names.
+    """If the server allows fewer modifying requests, its client rejects more; an older client has fewer settings.
 
     Source: assumption lustre-client-takes-fsx-tuning.
     """

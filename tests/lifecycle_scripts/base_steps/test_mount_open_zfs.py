@@ -21,7 +21,7 @@ LINE = (
 
 @pytest.fixture(autouse=True)
 def root_owns_all(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """Gifts of files, which only root can make, are written down."""
+    """Records changes of file owners, which only root can make."""
     given: list[tuple[int, int]] = []
 
     def fchown(_: int, user: int, group: int) -> None:

@@ -1,4 +1,4 @@
-"""Disks and file systems on AWS ParallelCluster, which has mounted them: looked at, tuned, not fought over."""
+"""Disks and file systems on AWS ParallelCluster, which has mounted them: they are verified and tuned."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def of_parallelcluster(root: Path, **manifest: Any) -> Node:
 
 
 def with_scratch(root: Path) -> Node:
-    """A node whose instance store is one logical volume, mounted as `EphemeralVolume/MountDir` says."""
+    """A node whose instance store is one logical volume, mounted at `EphemeralVolume/MountDir`."""
     node = of_parallelcluster(root)
     for number in range(1, 5):
         disk(root, f"nvme{number}n1", f"259:{number * 10}")
@@ -106,7 +106,7 @@ def test_any_volume_of_the_configured_open_zfs_is_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, volume: str
 ) -> None:
     def fchown(_: int, user: int, group: int) -> None:
-        """Only root can give files away."""
+        """Only root can change the owner of files."""
 
     monkeypatch.setattr(os, "fchown", fchown)
     node = of_parallelcluster(tmp_path, mounts=(open_zfs(),))
@@ -120,7 +120,7 @@ def test_any_volume_of_the_configured_open_zfs_is_accepted(
 
 
 def over_tcp(root: Path) -> Node:
-    """A node with EFA on which ParallelCluster has mounted Lustre over TCP, as it does."""
+    """A node with EFA on which ParallelCluster has mounted Lustre over TCP."""
     with_efa(root)
     node = of_parallelcluster(root, mounts=(lustre(efa=True),))
     file(root, "/etc/fstab", FSTAB)

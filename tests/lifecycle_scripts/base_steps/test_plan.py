@@ -1,4 +1,4 @@
-"""Where large data goes: the planner alone, on the disks of real instance types."""
+"""The choice of the disk for large data, with the disks of real instance types."""
 
 from pathlib import Path
 

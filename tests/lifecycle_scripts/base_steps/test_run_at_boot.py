@@ -19,7 +19,7 @@ KEPT = "opt/llm-fleet/bundles"
 
 
 def published(folder: Path) -> tuple[Path, str, str]:
-    """A bundle as the CDK side publishes it: its folder, content hash and checksum of the scripts."""
+    """A bundle as the CDK library publishes it: its folder, content hash and checksum of the scripts."""
     bundle = Published(folder).bundle
     reported = json.loads((bundle / "fleet.json").read_text())
     return bundle, reported["content_hash"], reported["scripts_sha256"]

@@ -1,4 +1,4 @@
-"""Docker and containerd on a node, with a systemd that has only these two. Strict about their arguments."""
+"""Strict stand-ins of Docker, containerd, and a systemd that has only these two units."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def lay_down(
     docker: str = "/var/lib/docker",
     containerd_at: str = "/var/lib/containerd",
 ) -> Layout:
-    """Give the node Docker as an image carries it, running with its data where it has it, and a planned disk."""
+    """Give the node a running Docker with the data folder of the image, and a chosen disk for large data."""
     layout = Layout.on("/opt/dlami/nvme", "nvme")
     file(root, disks.FILE, json.dumps(layout.as_document()))
     for folder in layout.folders():

@@ -1,4 +1,4 @@
-"""Docker and containerd keep their data on the planner's disk; their other settings are kept."""
+"""Docker and containerd store their data on the chosen disk; their other settings are kept."""
 
 import json
 import os
@@ -118,7 +118,7 @@ def test_containerds_other_lines_are_kept(node: Node, before: str, after: str) -
 
 
 def test_running_containers_are_kept_and_the_node_passes(node: Node) -> None:
-    """What the image started before our hook, e.g. exporters in containers, must not keep the node from coming up."""
+    """Containers that the image started before the hook, e.g. exporters, must not fail the node."""
     file(node.host.root, "/state/containers", "train-1\ntrain-2\n")
     STEP.apply(node)
     assert calls(node) == []
@@ -129,7 +129,7 @@ def test_running_containers_are_kept_and_the_node_passes(node: Node) -> None:
 
 
 def test_any_folder_on_the_chosen_disk_is_accepted(tmp_path: Path) -> None:
-    """The image may have put Docker there before us, in folders of its own.
+    """The image may have put Docker there before the step, in other folders.
 
     Source: document awsome-distributed-ai 95b939c utils/install_docker.sh: <disk>/docker/data-root (2026-07).
     """

@@ -1,4 +1,4 @@
-"""Enroot keeps images and containers on the planner's disk, whatever its files said before."""
+"""Enroot stores images and containers on the chosen disk, with any previous configuration."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Pyxis is loaded once, whatever image and scripts left, and srun knows its options."""
+"""Pyxis is loaded once, with any previous configuration, and srun has its options."""
 
 from pathlib import Path
 
@@ -111,7 +111,7 @@ def test_with_configless_pyxis_is_in_the_file_itself(tmp_path: Path, plugstack: 
     """A node whose own folder is empty gets the controller's plugstack.conf and nothing that it includes.
 
     Source: document SchedMD slurm 284c3b9 src/common/parse_config.c ("Slurm does not support glob parsing"), and
-    awsome-distributed-ai 95b939c utils/slurm_fix_plugstackconf.sh (2026-07): includes must are next to their parent.
+    awsome-distributed-ai 95b939c utils/slurm_fix_plugstackconf.sh (2026-07): includes must be next to their parent.
     """
     node = fresh(tmp_path, plugstack)
     line = f"required {PLUGIN} runtime_path=/run/pyxis\n" if "include" in plugstack and LINE not in plugstack else LINE

@@ -113,7 +113,7 @@ OVER_EFA = Fabric("nccl-efa", ("workers",), 8, (Variable("FI_PROVIDER", "efa"),)
 def test_a_missing_interface_of_a_small_type_fails_only_if_a_fabric_uses_efa(
     tmp_path: Path, fabrics: tuple[Fabric, ...] | None, matters: bool
 ) -> None:
-    """That HyperPod attaches it is unproven. Source: assumption hyperpod-attaches-efa-to-small-types."""
+    """It is not proven that HyperPod attaches it. Source: assumption hyperpod-attaches-efa-to-small-types."""
     node = make(tmp_path, SMALL)
     training = None if fabrics is None else Training("/fsx/llm-fleet", (), fabrics, None, None)
     node = dataclasses.replace(node, manifest=dataclasses.replace(node.manifest, training=training))

@@ -1,4 +1,4 @@
-"""The step neuron_devices: counts what is there, by two accounts, and keeps ports free."""
+"""The step neuron_devices: counts devices from two sources, and reserves ports."""
 
 import json
 from pathlib import Path
@@ -55,7 +55,7 @@ def test_a_second_run_changes_nothing(root: Path) -> None:
 
 
 def test_the_output_of_the_drills_stand_in_is_accepted(root: Path) -> None:
-    """The fake takes what we ask, refuses what the real one would, and reports in the real one's form."""
+    """The stand-in accepts and rejects the same arguments as the real program, and has its output format."""
     text = STAND_IN.read_text().replace(
         "#!/usr/bin/env bash", f"#!/bin/bash\nNEURON_STAND_IN_ROOT={root}\nPATH=/usr/bin:/bin"
     )

@@ -1,4 +1,4 @@
-"""Exporters that the image carries run and answer; missing ones are only reported."""
+"""Exporters of the image run and answer; missing ones are only logged."""
 
 import threading
 from collections.abc import Iterator
@@ -185,7 +185,7 @@ def test_it_is_skipped_if_the_image_has_none(tmp_path: Path) -> None:
 
 
 def _carry_needs(root: Path, exporter: Exporter) -> None:
-    """Lay down what the program needs besides itself, as an image that is whole does."""
+    """Write the other files that the program requires, as in a complete image."""
     for group in exporter.needs:
         file(root, group[0].replace("*", "1"), "")
     if exporter.module:
@@ -200,7 +200,7 @@ def test_a_failed_exporter_degrades_the_node() -> None:
 
 
 def test_neurons_exporter_is_absent_without_the_client_module(tmp_path: Path) -> None:
-    """It would end with ModuleNotFoundError and be started again for ever."""
+    """It would end with ModuleNotFoundError and be restarted forever."""
     neuron = next(exporter for exporter in EXPORTERS if exporter.name == "neuron")
     node = fresh(tmp_path)
     file(tmp_path, "/dev/neuron0", "")

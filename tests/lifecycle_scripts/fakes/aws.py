@@ -1,7 +1,7 @@
-"""A strict fake of the AWS CLI: it knows the calls that nodes make, by the options that the real one has.
+"""A strict stand-in of the AWS CLI: it accepts only the calls that nodes make, with the options of the real one.
 
-It keeps each call in `$FAKE_AWS/calls`, serves and stores objects below `$FAKE_AWS/s3`, and fails or hangs as the
-files `$FAKE_AWS/fail.<service>` and `$FAKE_AWS/hang.<service>` say.
+It records each call in `$FAKE_AWS/calls`, serves and stores objects below `$FAKE_AWS/s3`, and fails or hangs if the
+files `$FAKE_AWS/fail.<service>` or `$FAKE_AWS/hang.<service>` exist.
 """
 
 import argparse

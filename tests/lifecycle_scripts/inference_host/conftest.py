@@ -31,5 +31,5 @@ def aws(_aws: Aws) -> Aws:
 
 @pytest.fixture
 def host(tmp_path: Path, aws: Aws) -> ThrowawayHost:
-    """A host as its AMI leaves it."""
+    """A new host of its AMI."""
     return ThrowawayHost(tmp_path / "root", aws)

@@ -1,4 +1,4 @@
-"""A systemctl that runs the commands of the units below the host's root, with the environment that the units give."""
+"""A systemctl that runs the commands of the units below the host's root, in the environment of the units."""
 
 import os
 import re
@@ -12,7 +12,7 @@ UNITS = ROOT / "etc/systemd/system"
 
 
 def main(arguments: list[str]) -> int:
-    """Do what hosts ask of systemd, and nothing else."""
+    """Emulate only the calls that hosts make."""
     with (ROOT / "calls").open("a") as calls:
         calls.write(f"systemctl {' '.join(arguments)}\n")
     if arguments in (["daemon-reload"], ["enable", "llm-fleet-host.service"]):
@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
 
 
 def start(unit: str) -> int:
-    """Run the unit's commands; one with a `-` may fail."""
+    """Run the unit's commands; one with a `-` can fail."""
     lines = [line.partition("=") for line in (UNITS / unit).read_text().splitlines() if "=" in line and line[0] != "#"]
     environment = dict(os.environ)
     for name, _, value in lines:

@@ -1,4 +1,4 @@
-"""What a host finds on a boot, what it does about it, and what it says."""
+"""The checks of a host at boot, its actions, and its report."""
 
 import json
 import os
@@ -20,7 +20,7 @@ Boot = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def booted(host: ThrowawayHost, monkeypatch: pytest.MonkeyPatch) -> Boot:
-    """Boot the host with these settings; returns the report that it left."""
+    """Boot the host with these settings; return its report."""
     monkeypatch.setattr(host_module, "PAUSE", 0.0)
     monkeypatch.setattr(devices, "SECONDS", 0.1)
     for name, value in host.environment().items():
@@ -118,7 +118,7 @@ def test_an_unreachable_neuron_repository_is_reported(host: ThrowawayHost, boote
 
 
 def test_the_packages_download_of_pci_ids_is_skipped(host: ThrowawayHost, booted: Boot):
-    """Behind an egress filter it hangs until the time for the driver is over."""
+    """Behind an egress filter it hangs until the timeout of the driver installation."""
     host.boots_with(TOO_NEW)
     hangs = "#!/bin/sh\necho no way to pci-ids.ucw.cz >&2\nexit 1\n"
     host.has("usr/sbin/update-pciids", hangs)

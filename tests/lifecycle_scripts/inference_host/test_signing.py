@@ -1,4 +1,4 @@
-"""Our own Signature Version 4 is botocore's."""
+"""Signatures are equal to botocore's Signature Version 4."""
 
 from datetime import UTC, datetime
 

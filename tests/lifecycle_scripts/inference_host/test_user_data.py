@@ -1,4 +1,4 @@
-"""User data and units: what they are, and that they do on a throwaway root what they say."""
+"""User data and units: their content, and their effect on a throwaway root."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_it_contains_the_shipped_files_and_the_settings(user_data: str):
 
 
 def shipped() -> set[str]:
-    """What hosts get: everything but the user data itself."""
+    """The files of hosts: all except the user data itself."""
     return {
         path.relative_to(SOURCES).as_posix()
         for path in SOURCES.rglob("*")
@@ -154,7 +154,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def verify(root: Path, *units: str) -> str:
-    """What systemd has against the units; what it only says of targets that this root lacks is left out."""
+    """Errors of systemd in the units, without those about targets that this root lacks."""
     reported = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", f"--root={root}", *units], capture_output=True, text=True, check=False
     )

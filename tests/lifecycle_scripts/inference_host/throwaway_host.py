@@ -1,4 +1,4 @@
-"""A throwaway host: a folder as its root, recorders in place of the vendor's commands, and what AWS answers."""
+"""A throwaway host: a folder as its root, recorders instead of the vendors' commands, and answers of AWS."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Aws:
     place: str = ""
 
     def reported(self) -> list[dict[str, Any]]:
-        """The lines that came into the log."""
+        """The lines in the log."""
         return [
             json.loads(event["message"])
             for headers, body in self.requests
@@ -51,13 +51,13 @@ class Aws:
         ]
 
     def signals(self) -> list[dict[str, str]]:
-        """The signals that came to CloudFormation."""
+        """The signals to CloudFormation."""
         forms = [body for headers, body in self.requests if headers["host"].startswith("cloudformation.")]
         return [{name: values[0] for name, values in parse_qs(body.decode()).items()} for body in forms]
 
 
 def serve(aws: Aws) -> ThreadingHTTPServer:
-    """Return a server, not yet running, that is the instance's metadata and all of AWS."""
+    """Return a server, not yet running, for the instance metadata and all AWS APIs."""
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, format: str, *args: Any) -> None:
@@ -96,7 +96,7 @@ def serve(aws: Aws) -> ThreadingHTTPServer:
 
 
 class ThrowawayHost:
-    """A host as the ECS-optimized Neuron AMI leaves it: driver 2.28.0.0, one device, no mount-s3."""
+    """A host of the ECS-optimized Neuron AMI: driver 2.28.0.0, one device, no mount-s3."""
 
     def __init__(self, root: Path, aws: Aws) -> None:
         self.root = root
@@ -123,11 +123,11 @@ class ThrowawayHost:
         place.write_text(text)
 
     def text(self, path: str) -> str:
-        """What is in a file of the host."""
+        """The text of a file of the host."""
         return (self.root / path).read_text()
 
     def boots_with(self, driver: str | None, *, devices: int = 1) -> None:
-        """Let the AMI have `driver`, loaded, with its devices."""
+        """Set the AMI's loaded `driver` and its devices."""
         self.has("state/devices", str(devices))
         for path in (self.root / "dev").glob("neuron*"):
             path.unlink()
@@ -155,7 +155,7 @@ class ThrowawayHost:
         return (self.root / "run/llm-fleet/host-ready").exists()
 
     def environment(self) -> dict[str, str]:
-        """What moves a host's programs onto this host."""
+        """Environment variables that point a host's programs to this root."""
         return {
             "PATH": f"{self.root / 'usr/bin'}:{os.environ['PATH']}",
             "LLM_FLEET_ROOT": str(self.root),

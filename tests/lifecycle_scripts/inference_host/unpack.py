@@ -1,4 +1,4 @@
-"""What a host's user data holds, read back from its text."""
+"""Reads the files and settings in a host's user data."""
 
 import base64
 import bz2
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def files_of(user_data: str) -> dict[str, str]:
-    """The files that it lays below /opt/llm-fleet/inference_host, by path."""
+    """The files that it writes below /opt/llm-fleet/inference_host, by path."""
     packed = bz2.decompress(base64.b85decode(_between(user_data, "FILES").replace("\n", "")))
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         return {entry.name: _text(archive, entry) for entry in archive.getmembers()}

@@ -1,4 +1,4 @@
-"""A folder of batch files, and a node that runs them with recorders in place of everything that they call."""
+"""A folder of batch files, and a node that runs them with recorders instead of the programs that they call."""
 
 import argparse
 import ast
@@ -35,12 +35,12 @@ class Ended:
         return [call["words"] for call in self.calls if call["name"] == name]
 
     def environment(self, name: str) -> dict[str, str]:
-        """Its environment when it was called last."""
+        """Its environment in the last call."""
         return [call for call in self.calls if call["name"] == name][-1]["environment"]
 
 
 def understood(words: list[str]) -> argparse.Namespace:
-    """What the training program makes of a command line of its own; each option must be written out."""
+    """The training program's settings from a command line; each option must be written in full."""
     own = words[words.index("llm_fleet_training") + 1 :]
     reported = parser(own[0]).parse_args(own)
     given = {word[2:].replace("-", "_") for word in own if word.startswith("--")}
@@ -74,14 +74,14 @@ class Desk:
         return self.shared / "runs" / "llama2-7b"
 
     def after(self, *stages: str) -> "Desk":
-        """What earlier stages leave."""
+        """Create the output of earlier stages."""
         for stage in stages:
             (self.run / stage).mkdir(parents=True, exist_ok=True)
             (self.run / stage / "something").write_text("")
         return self
 
     def set(self, file: str, **values: str) -> "Desk":
-        """Edit settings, as a user does."""
+        """Edit settings in a batch file."""
         place = self.folder / file
         lines = place.read_text().split("\n")
         for name, value in values.items():
@@ -91,13 +91,13 @@ class Desk:
         return self
 
     def reported(self, **values: str) -> "Desk":
-        """Change what the node reports jobs."""
+        """Change the node's settings of jobs."""
         with self.settings.open("a") as file:
             file.writelines(f"export {name}={value!r}\n" for name, value in values.items())
         return self
 
     def submit(self, stage: str, *, nodes: int = 2, signals: signal.Signals | None = None, **environment: str) -> Ended:
-        """Run a stage as slurmd would: from a copy of the script, with Slurm's variables."""
+        """Run a stage as slurmd does: from a copy of the script, with Slurm's variables."""
         script = self.root / "spool" / SPOOLED
         shutil.copy(self.folder / f"{stage}.sbatch", script)
         (self.records / "calls").write_text("")

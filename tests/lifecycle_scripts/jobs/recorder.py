@@ -1,4 +1,4 @@
-"""Replaces every program that a batch file calls, under that program's name. Records its calls.
+"""Replaces each program that a batch file calls, under the same name, and records the calls.
 
 `$RECORDS` is the folder where it does: a Python literal a line in `calls`. `behavior`, a literal too, says, by name,
 what to print (`says`), what to end with (`codes`, one a call, the last for all later ones), what to write (`writes`,
@@ -64,7 +64,7 @@ def main() -> int:
 
 
 def note(name: str, words: list[str]) -> int:
-    """Return how often this program was called by now."""
+    """Return the number of calls so far."""
     environment = {key: value for key, value in os.environ.items() if key in KEPT or key.startswith(BEGINNINGS)}
     call = {"name": name, "words": words, "environment": environment, "folder": os.getcwd()}
     with open(f"{RECORDS}/calls", "a") as file:

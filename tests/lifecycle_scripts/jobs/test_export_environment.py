@@ -1,4 +1,4 @@
-"""What a run is exported in, and what leaves a container: its image need not have the AWS CLI."""
+"""The environment of an export, and stages that run outside of a container because an image may lack the AWS CLI."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf"
 
 
 def exporting(place: Path, *, kind: str, reported: bool = True) -> tuple[Desk, Path]:
-    """A desk whose nodes have an image for exports as well as an environment of `kind`."""
+    """A desk whose nodes have an export image and an environment of `kind`."""
     desk = Desk(place, kind=kind).after("huggingface").set("export.sbatch", EXPORT_TO="s3://models/llama")
     image = desk.shared / "llm-fleet/environments/tgi-0123456789ab.sqsh"
     image.parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""What of a job's environment changes under it: its nodes, its environments, the time until Slurm ends it."""
+"""Changes during a job: its nodes, its environments, and the end of its time."""
 
 import os
 import time
@@ -12,7 +12,7 @@ def ready(place: Path) -> Desk:
 
 
 def test_a_step_uses_its_own_node_list_and_not_that_of_the_job(tmp_path: Path) -> None:
-    """HyperPod replaces a node below the job: the step's list is the newer one."""
+    """HyperPod replaces a node during the job: the step's list is newer."""
     desk = ready(tmp_path)
     (tmp_path / "bin/scontrol").unlink()
     (tmp_path / "bin/scontrol").symlink_to("/bin/false")
@@ -30,7 +30,7 @@ def test_the_newest_version_of_an_environment_is_used(tmp_path: Path) -> None:
 
 
 def test_a_run_folder_with_separators_of_pyxis_is_rejected(tmp_path: Path) -> None:
-    """In its list of mounts, `:` and `,` are between names."""
+    """`:` and `,` are separators in its list of mounts."""
     for name in ("a:b", "a,b"):
         ended = ready(tmp_path / name[1]).set("run.sh", RUN_FOLDER=f"'{tmp_path}/{name}'").submit("train")
         assert (ended.code, ended.of("srun")) == (3, [])

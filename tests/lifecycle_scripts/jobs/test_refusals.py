@@ -1,4 +1,4 @@
-"""What a batch file says when something is missing: a code, and what to do."""
+"""Errors of batch files when something is missing: code and remedy."""
 
 import re
 from collections.abc import Callable

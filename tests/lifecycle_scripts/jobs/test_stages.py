@@ -1,4 +1,4 @@
-"""The other stages: what each runs, and what it says when something is missing."""
+"""The other stages: their commands, and their errors."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The batch file that trains: on both platforms, in every kind of environment, and what becomes of a crash."""
+"""The training batch file: on both platforms, in every kind of environment, and after a crash."""
 
 import json
 import os
@@ -123,7 +123,7 @@ def test_fabric_variables_are_passed_on_and_those_of_the_job_take_precedence(tmp
     ("accelerator", "processes", "threads"), [("neuron", 2, "1"), ("none", 2, "64"), ("none", 999, "1")]
 )
 def test_processes_share_the_processors(tmp_path: Path, accelerator: str, processes: int, threads: str) -> None:
-    """Next to accelerators, threads of processes that each take a share of all would only wait for each other."""
+    """With accelerators one thread for each process is enough; more would only wait for each other."""
     desk = ready(tmp_path).set("run.sh", BACKEND="cpu" if accelerator == "none" else "neuron")
     desk.reported(LLM_FLEET_ACCELERATOR=accelerator, LLM_FLEET_PROCESSES=str(processes))
     (tmp_path / "bin/nproc").write_text("#!/bin/sh\necho 128\n")

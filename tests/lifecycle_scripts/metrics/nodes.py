@@ -1,4 +1,4 @@
-"""What real programs and drivers say, as they say it."""
+"""Recorded output of real programs and drivers."""
 
 import json
 import time
@@ -115,7 +115,7 @@ def efa(root: Path, name: str, **counters: int) -> None:
 
 
 def linux(root: Path, *, stat: str = STAT, mounts: str = "") -> Machine:
-    """A machine without anything but Linux."""
+    """A machine with only Linux."""
     file(root, "/proc/stat", stat)
     file(root, "/proc/meminfo", MEMINFO)
     file(root, "/proc/loadavg", "3.00 2.00 1.00 1/100 4242\n")
@@ -125,7 +125,7 @@ def linux(root: Path, *, stat: str = STAT, mounts: str = "") -> Machine:
 
 
 def says(root: Path, name: str, text: str, *, expects: str = "") -> None:
-    """A program that says `text`, if its arguments hold `expects`."""
+    """A program that prints `text` if its arguments contain `expects`."""
     program(root, name, f"if {expects!r} not in ' '.join(a): bad()\nprint({text!r}, end='')")
 
 
@@ -138,7 +138,7 @@ def neuron_monitor(root: Path, *, document: Any = NEURON_MONITOR) -> None:
 
 
 class Clock:
-    """A monotonic clock that is turned by hand."""
+    """A monotonic clock that the test sets."""
 
     def __init__(self) -> None:
         self.now = time.monotonic()

@@ -1,6 +1,6 @@
-"""AWS as the program meets it: metadata, CloudWatch Logs and a Prometheus workspace, on one port of this machine.
+"""The services that the program uses: metadata, CloudWatch Logs and a Prometheus workspace, on one local port.
 
-It takes nothing that is not signed: botocore signs each request once more, and the two must agree.
+It accepts only signed requests: botocore signs each request again, and both signatures must be equal.
 """
 
 import json
@@ -23,7 +23,7 @@ ROLE = {
 
 
 class Service(ThreadingHTTPServer):
-    """What was sent, and what is answered."""
+    """The requests, and the answers."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -108,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def send_response(self, code: int, message: str | None = None) -> None:
-        """Without the date, which a test may give."""
+        """Send no date, because a test can set one."""
         self.send_response_only(code, message)
 
     def log_message(self, format: str, *args: object) -> None:
@@ -125,7 +125,7 @@ def serve() -> Iterator[Service]:
 
 
 def unpacked(body: bytes) -> dict[str, tuple[dict[str, str], list[tuple[float, int]]]]:
-    """Series by name, of a write request as the specification has it: its labels, and samples with their times."""
+    """The series of a write request by name, decoded by the specification: labels, and samples with their times."""
     series: dict[str, tuple[dict[str, str], list[tuple[float, int]]]] = {}
     for _, content in _fields(_unsnapped(body)):
         labels: dict[str, str] = {}

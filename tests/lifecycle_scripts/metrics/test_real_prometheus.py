@@ -1,6 +1,6 @@
-"""A real Prometheus takes what nodes write for Managed Prometheus, and returns it.
+"""A real Prometheus accepts the remote writes of nodes, and returns the values.
 
-Signatures are checked by the played service: Prometheus knows none. Its format, labels and times are what is real here.
+Signatures are checked by the emulated service, because Prometheus has none. Format, labels and times are real here.
 """
 
 import json
@@ -27,7 +27,7 @@ _SECONDS = 30
 
 
 class Prometheus:
-    """One that takes remote writes, on loopback."""
+    """A Prometheus on loopback that accepts remote writes."""
 
     def __init__(self, program: str, folder: Path) -> None:
         (folder / "prometheus.yml").write_text("global: {}\n")
@@ -48,7 +48,7 @@ class Prometheus:
         self._wait()
 
     def write(self, body: bytes) -> None:
-        """Send a write request as it came from a node. Raises `HTTPError` when it is refused."""
+        """Send a write request of a node. Raises `HTTPError` if it is rejected."""
         headers = {"content-type": "application/x-protobuf", "content-encoding": "snappy"}
         headers["x-prometheus-remote-write-version"] = "0.1.0"
         request = urllib.request.Request(f"{self.address}/api/v1/write", data=body, headers=headers)
@@ -56,7 +56,7 @@ class Prometheus:
             return
 
     def ask(self, query: str, at: float) -> list[dict[str, Any]]:
-        """Return what a query finds at a time."""
+        """Return the result of a query at a time."""
         requested = urllib.parse.urlencode({"query": query, "time": at})
         with urllib.request.urlopen(f"{self.address}/api/v1/query?{requested}", timeout=_SECONDS) as answer:
             return json.load(answer)["data"]["result"]
@@ -114,7 +114,7 @@ def test_every_metric_arrives_with_its_labels_values_and_times(receiver: Prometh
 
 
 def test_prometheus_accepts_a_long_request(receiver: Prometheus):
-    """Above 64 KiB the packing has several pieces."""
+    """Above 64 KiB the encoded request has several pieces."""
     key, begun = next(iter(METRICS)), int(time.time()) - 3600
     samples = [
         Sample(milliseconds=begun * 1000 + number * 300, reading=Reading(values={key: float(number)}))

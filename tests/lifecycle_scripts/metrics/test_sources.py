@@ -1,4 +1,4 @@
-"""What each source makes of what real programs and drivers say, and of what is missing, broken or hangs."""
+"""The values of each source from real output of programs and drivers, and for missing, failing or hanging ones."""
 
 import copy
 import json

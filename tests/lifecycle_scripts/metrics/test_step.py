@@ -1,4 +1,4 @@
-"""The step `metrics`: the program is laid down, runs, and is proven by what it has measured and what was taken."""
+"""The step `metrics`: the program is installed, runs, and is verified by its values and their publishing."""
 
 import json
 import subprocess
@@ -64,7 +64,7 @@ def node(tmp_path: Path) -> Node:
 
 
 def measured(node: Node, **reported: Any) -> None:
-    """What the program leaves behind, had it run."""
+    """Write the status file that the program would write."""
     status: dict[str, Any] = {
         "settings": fingerprint(node.host.read(SETTINGS) or ""),
         "measured": int(time.time() * 1000),
@@ -186,7 +186,7 @@ def service() -> Iterator[Service]:
 
 
 def test_the_installed_program_collects_and_publishes(node: Node, service: Service, tmp_path: Path) -> None:
-    """The real program from where it is, by the Python of the node, with nothing of ours in its path."""
+    """The real installed program, with the node's Python and without llm-fleet on its import path."""
     STEP.apply(node)
     linux(tmp_path)
     folder = node.host.path(STATUS).parent

@@ -17,7 +17,7 @@ def notebook(tmp_path: Path) -> ThrowawayNotebook:
 
 @pytest.fixture(scope="module")
 def script() -> str:
-    """The script with the defaults, a bucket and a program."""
+    """The script with default settings and a bucket."""
     return made_script()
 
 

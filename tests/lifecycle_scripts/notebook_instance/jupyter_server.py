@@ -1,4 +1,4 @@
-"""A server that speaks Jupyter's API, on loopback, in place of the one on an instance."""
+"""A server on loopback with Jupyter's API, instead of the one on an instance."""
 
 import json
 import ssl
@@ -31,7 +31,7 @@ class JupyterServer(ThreadingHTTPServer):
         return int(self.server_address[1])
 
     def note(self, runtime: Path, *, secure: bool = False, port: int | None = None, name: str = "1") -> Path:
-        """Write what a Jupyter server writes of itself."""
+        """Write the file in which a Jupyter server describes itself."""
         runtime.mkdir(parents=True, exist_ok=True)
         path = runtime / f"jpserver-{name}.json"
         reported = {
@@ -77,7 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
 def serving(
     *, token: str = "", base: str = "/", certificate: tuple[Path, Path] | None = None
 ) -> Generator[JupyterServer]:
-    """A server that answers while this lasts; with a certificate and its key it speaks TLS."""
+    """A server that runs during the context; with a certificate and its key it uses TLS."""
     server = JupyterServer(token=token, base=base)
     if certificate is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

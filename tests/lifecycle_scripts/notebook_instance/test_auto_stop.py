@@ -1,4 +1,4 @@
-"""What stops an idle instance, against a server that speaks Jupyter's API and one that speaks AWS's."""
+"""The program that stops an idle instance, with servers that emulate Jupyter's and AWS's APIs."""
 
 import json
 from collections.abc import Generator
@@ -19,7 +19,7 @@ TRUST = '{"Statement":[{"Effect":"Allow","Principal":{"Service":"sagemaker.amazo
 
 
 class Stopped:
-    """The requests to AWS, in place of boto3."""
+    """Replaces boto3 and records the requests to AWS."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -45,7 +45,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def server(root: Path) -> Generator[JupyterServer]:
-    """Its Jupyter, which asks for a token."""
+    """Its Jupyter server, which requires a token."""
     with serving(token="told-by-a-file") as made:
         made.note(runtime(root))
         yield made
@@ -76,7 +76,7 @@ def _up(root: Path, *, hours: float) -> None:
 
 
 def stamp(minutes: float) -> str:
-    """As Jupyter writes times."""
+    """A time in Jupyter's format."""
     return (datetime.now(UTC) - timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
@@ -218,7 +218,7 @@ def test_the_reason_is_in_the_log_before_the_instance_stops(server: JupyterServe
 
 
 def _certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate that no one vouches for, and its key."""
+    """A self-signed certificate, and its key."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

@@ -1,4 +1,4 @@
-"""When an instance is idle: kernels, terminals, a server that is silent, and clocks that are wrong."""
+"""When an instance is idle: kernels, terminals, a server without answer, and wrong clocks."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""The lifecycle script lays down, on a throwaway root, what it says, as often as it is run, and refuses in words."""
+"""The lifecycle script writes the same files on a throwaway root at each run, and prints the reason of a failure."""
 
 import configparser
 import json

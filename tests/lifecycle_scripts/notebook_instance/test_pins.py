@@ -1,4 +1,4 @@
-"""The first cell of published notebooks, run by a real pip: with the pin it gets the SDK in which they run."""
+"""The first cell of published notebooks with a real pip: with the pin it installs the SDK version that they need."""
 
 import base64
 import hashlib
@@ -17,7 +17,7 @@ FIRST_CELL = ("install", "sagemaker", "--upgrade")
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with two versions of the SDK, and a package that asks for either."""
+    """A folder with two versions of the SDK, and a package that requires any of them."""
     folder = tmp_path_factory.mktemp("index")
     for version in ("2.257.7", "3.27.0"):
         _wheel(folder, "sagemaker", version)
@@ -26,7 +26,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment such as a kernel has, with no pip of its own."""
+    """An environment like that of a kernel, without its own pip."""
     folder = tmp_path_factory.mktemp("kernel") / "env"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     return folder
@@ -66,7 +66,7 @@ def test_pip_reads_the_file_on_every_linux(pip: Path, tmp_path: Path):
 
 
 def _first_cell(kernel: Path, configuration: Path, index: Path, pip: Path, *more: str) -> None:
-    """Run it with the file that an instance has at /etc/pip.conf, offline."""
+    """Run it offline with the instance's /etc/pip.conf."""
     environment = {"PATH": os.environ["PATH"], "PIP_CONFIG_FILE": str(configuration), "PYTHONPATH": str(pip)}
     offline = ("--no-index", "--find-links", str(index), "--disable-pip-version-check", "--no-compile")
     command = [kernel / "bin/python", "-m", "pip", *FIRST_CELL, *offline, *more]

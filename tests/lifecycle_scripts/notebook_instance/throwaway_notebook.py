@@ -1,4 +1,4 @@
-"""A notebook instance's root on this machine: its own programs are recorders."""
+"""The root of a notebook instance on this machine, with recorders as programs."""
 
 import os
 import shlex
@@ -10,7 +10,7 @@ PROGRAMS = ("bash", "base64", "rm", "mkdir", "cat", "grep", "sed", "install")
 
 
 class ThrowawayNotebook:
-    """A root with what the platform has."""
+    """A root with the files of the platform."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -30,7 +30,7 @@ class ThrowawayNotebook:
         self.conda("python3/bin/pip", f"echo \"install.constraint='{constraint}'\"")
 
     def program(self, name: str, body: str) -> None:
-        """Put a program of this text on the path."""
+        """Put a program with this text on the path."""
         _write(self._bin / name, body)
 
     def conda(self, name: str, body: str) -> None:
@@ -47,11 +47,11 @@ class ThrowawayNotebook:
         )
 
     def calls(self) -> list[str]:
-        """What the recorders were called with."""
+        """The calls of the recorders."""
         return self._calls.read_text().splitlines() if self._calls.exists() else []
 
     def text(self, path: str) -> str:
-        """What a file says."""
+        """The text of a file."""
         return (self.root / path).read_text()
 
 

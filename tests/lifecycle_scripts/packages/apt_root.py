@@ -1,4 +1,4 @@
-"""The real apt and dpkg on a moved host: a folder is all they see, and what they install goes into it."""
+"""The real apt and dpkg, which read and install only below a folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ with open(stored, 'rb') as source, open(a[3], 'wb') as target: target.write(sour
 
 
 def lay_out(root: Path) -> None:
-    """Make `root` look like a Debian 13 node without packages, with apt, dpkg and the AWS CLI."""
+    """Make `root` a Debian 13 node without packages, but with apt, dpkg and the AWS CLI."""
     for folder in ("var/lib/dpkg/updates", "var/lib/dpkg/info", "var/lib/apt/lists/partial", "var/log/apt", "etc/apt"):
         (root / folder).mkdir(parents=True, exist_ok=True)
     for folder in ("apt.conf.d", "preferences.d", "sources.list.d"):
@@ -55,7 +55,7 @@ def repository(place: Path, *packages: StubPackage) -> AptRepository:
 
 
 def pin(repository: AptRepository, packages: Iterable[StubPackage], *, source: str = "mirror") -> Downloads:
-    """Pin `packages` as `llm-fleet mirror lock` would; what they depend on by name is what they require."""
+    """Pin `packages` as `llm-fleet mirror lock` does, with their dependencies by name."""
     files: list[Download] = []
     known = list(packages)
     for package in known:
@@ -86,7 +86,7 @@ def fill_mirror(root: Path, repository: AptRepository, downloads: Downloads) -> 
 
 
 def stored(root: Path, pinned: Download) -> Path:
-    """Where the file is in the mirror."""
+    """The path of the file in the mirror."""
     return root / "s3/mirror/our/debs" / pinned.sha256 / pinned.url.rsplit("/", 1)[-1]
 
 

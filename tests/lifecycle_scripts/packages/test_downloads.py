@@ -1,4 +1,4 @@
-"""Pinned files: found for this system, fetched from where the manifest says, verified, kept."""
+"""Pinned files: selected for this system, downloaded from the manifest's source, verified and kept."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Many files of the mirror in one call; a file that is missing, or is not as pinned, is requested alone."""
+"""Many files of the mirror in one call; a missing or changed file is requested individually."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""From a signed repository to a node: what the command pins and mirrors is what a node installs."""
+"""From a signed repository to a node: the node installs the files that the command pins and mirrors."""
 
 import json
 from functools import partial

@@ -1,4 +1,4 @@
-"""The step neuron_host: the image's driver is respected, the runtime chosen to go with it, all by the real apt."""
+"""The step neuron_host with the real apt: the image's driver is kept, and a compatible runtime is chosen."""
 
 import os
 from pathlib import Path
@@ -43,7 +43,7 @@ open(root + '/sys/module/neuron/version', 'w').write(version)
 
 
 def neuron(release: str, host: str) -> Neuron:
-    """What the CDK side reports of a release."""
+    """A release as in the manifest."""
     wanted = neuron_release(release)
     return Neuron(
         release=release,

@@ -1,4 +1,4 @@
-"""Packages by the real apt and dpkg: pinned files, nothing else; killed anywhere, locked, half done."""
+"""Packages with the real apt and dpkg: only pinned files; after a kill, with locks, and partly installed."""
 
 import subprocess
 from pathlib import Path
@@ -125,7 +125,7 @@ def test_a_dependency_that_the_lock_lacks_is_reported(root: Path, debs: AptRepos
 
 
 def test_repositories_are_not_queried(root: Path, node: Node) -> None:
-    """A repository that would have the dependency is not even looked at."""
+    """A repository that has the dependency is not read."""
     file(root, "/etc/apt/sources.list", "deb [trusted=yes] http://127.0.0.1:9/ stable main\n")
     file(root, "/etc/apt/sources.list.d/x.list", "deb http://127.0.0.1:9/ stable main\n")
     install(node, ["tool"])
@@ -134,7 +134,7 @@ def test_repositories_are_not_queried(root: Path, node: Node) -> None:
 
 @pytest.mark.parametrize("cut", ["unpack", "half", "status"])
 def test_a_killed_installation_is_completed_by_the_next_run(root: Path, debs: AptRepository, cut: str) -> None:
-    """dpkg dies after unpacking, in the middle of a package, or before its record is folded into its file."""
+    """dpkg is killed after unpacking, during a package, or before its journal is merged into the status file."""
     downloads = pin(debs, ALL)
     pool = debs.folder / "pool"
     host = make(root).host

@@ -1,4 +1,4 @@
-"""Packages by dnf and rpm, played by strict programs: this machine has neither."""
+"""Packages with strict stand-ins of dnf and rpm, because this machine has neither."""
 
 from pathlib import Path
 

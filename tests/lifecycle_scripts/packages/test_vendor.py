@@ -1,4 +1,4 @@
-"""Files from a vendor's own server, over a line that breaks."""
+"""Downloads from a vendor's server over an unreliable connection."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ CONTENT = bytes(range(256)) * 4096
 
 
 class Vendor(ThreadingHTTPServer):
-    """Serves `content`, as `mood` has it, and remembers the requested ranges."""
+    """Serves `content` in the way that `mood` selects, and records the requested ranges."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)

@@ -1,4 +1,4 @@
-"""Strict fakes of the programs that the Slurm steps call: an argument that they do not expect ends with 64.
+"""Strict stand-ins of the programs that the Slurm steps call: an unexpected argument ends with 64.
 
 They know one another's state by files below `<root>/fake`: `active/<unit>` while a unit runs, `journal/<unit>` for what
 its daemon says, `job/<unit>` while systemd has not come to its start yet, `fail/<program or unit>` for what a program
@@ -103,7 +103,7 @@ def change(verb: str, unit: str) -> int:
 
 
 def configure() -> None:
-    """What slurmctld has read: slurm.conf with its includes."""
+    """The configuration that slurmctld has read: slurm.conf with its includes."""
     write(f"{FAKE}/running", "".join(f"{line}\n" for line in conf_lines("slurm.conf")))
 
 

@@ -1,4 +1,4 @@
-"""Nodes that have Slurm as the HyperPod AMI has it, or as a distribution has it, in a folder."""
+"""Nodes in a folder, with Slurm of the HyperPod AMI or of a distribution."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ IGNORED = ("/fake/calls", "/fake/password", *(f"/proc/{pid}/stat" for pid in ran
 
 
 def on_ami(root: Path, role: str = "Compute", **manifest: Any) -> Node:
-    """A node of HyperPod's Slurm AMI once the agent has done its part, with `OnCreate`."""
+    """A node of HyperPod's Slurm AMI with `OnCreate`, after the agent has run."""
     node = _node(root, role, manifest)
     for name in ("scontrol", "sacctmgr", "sbatch", "sinfo"):
         _program(root, f"opt/slurm/bin/{name}")
@@ -53,7 +53,7 @@ def on_ami(root: Path, role: str = "Compute", **manifest: Any) -> Node:
 
 
 def bare(root: Path, role: str = "Compute", **manifest: Any) -> Node:
-    """A node that no platform cares for, with a distribution's Slurm."""
+    """A node without a platform, with a distribution's Slurm."""
     node = _node(root, role, {"mounts": (FSX,), **manifest})
     for name in ("scontrol", "sacctmgr", "sbatch", "sinfo", "slurmctld"):
         _program(root, f"usr/bin/{name}")
@@ -94,7 +94,7 @@ def _program(root: Path, path: str) -> None:
 
 
 def with_identity(node: Node, **changed: Any) -> Node:
-    """The same node, of which the platform says something else."""
+    """The same node with another identity."""
     return replace(node, identity=replace(node.identity, **changed))
 
 
@@ -123,7 +123,7 @@ def fails(root: Path, what: str, why: str = "it does") -> None:
 
 
 def says(root: Path, unit: str, words: str) -> None:
-    """Let a unit's daemon say something in its last run."""
+    """Set the log of a unit's daemon in its last run."""
     file(root, f"/fake/journal/{unit}", words)
 
 

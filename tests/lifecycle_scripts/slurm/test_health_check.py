@@ -1,4 +1,4 @@
-"""The step health_check: programs and expectations are on the node, and something runs the check."""
+"""The step health_check: programs and expectations are on the node, and slurmd or a timer runs the check."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_it_converges_after_a_kill_at_any_point(tmp_path: Path, build: object) -
 
 
 def test_a_timer_with_outdated_files_in_systemd_is_restarted(tmp_path: Path) -> None:
-    """As a run leaves it that is killed between writing the files and reporting systemd."""
+    """As after a kill between writing the files and reloading systemd."""
     root = tmp_path / "node"
     node = after_the_ami(root)
     applied(STEP, node)

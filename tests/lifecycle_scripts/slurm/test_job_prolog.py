@@ -1,4 +1,4 @@
-"""The step job_prolog, and who has a health check on AWS ParallelCluster."""
+"""The step job_prolog, and the nodes with a health check on AWS ParallelCluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The step munge: the platform's key, or one that goes by shared storage."""
+"""The step munge: the platform's key, or one on shared storage."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Ended:
 
 
 class Machine:
-    """A node that is well."""
+    """A healthy node."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -183,7 +183,7 @@ def test_without_the_controller_the_record_of_the_drain_is_kept(machine: Machine
 
 
 def test_an_unhealthy_login_node_missing_in_slurm_is_only_reported(machine: Machine) -> None:
-    """Nothing is there to be drained. Source: assumption hyperpod-login-nodes-in-slurm."""
+    """It cannot be drained. Source: assumption hyperpod-login-nodes-in-slurm."""
     (machine.root / f"fake/node/{OWN}").unlink()
     (machine.root / "dev/neuron1").unlink()
     ended = machine.run()

@@ -1,4 +1,4 @@
-"""The step slurm_conf: our include besides the agent's, and the whole file where there is no agent."""
+"""The step slurm_conf: llm-fleet's include in the agent's file, and the whole file without an agent."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_platforms_health_check_and_prologs_are_kept(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("version", "both"), [("23.11.10", False), ("24.05.0", True), ("25.11.2", True)])
 def test_before_2405_the_platforms_own_prolog_is_not_replaced(tmp_path: Path, version: str, both: bool) -> None:
-    """Until then the last line counts, and ours would replace the platform's.
+    """In older versions the last line counts, and would replace the platform's.
 
     Source: document SchedMD/slurm ce7b61f6a6 (2024-04-18, first in 24.05): Prolog and Epilog became arrays.
     """
@@ -127,7 +127,7 @@ def test_accounting_is_included_if_the_agent_does_not_include_it(tmp_path: Path)
 
 
 def test_accounting_included_by_its_path_is_not_included_twice(tmp_path: Path) -> None:
-    """slurmctld would say three times at each start that a setting is specified more than once."""
+    """slurmctld would log three times at each start that a setting is specified more than once."""
     node = on_ami(tmp_path, "Controller", accounting=LOCAL)
     file(tmp_path, CONF, AGENT.replace("include accounting.conf", f"include {ETC}/accounting.conf"))
     applied(STEP, node)

@@ -1,4 +1,4 @@
-"""The step slurm_packages: the platform's Slurm goes first, then the distribution's."""
+"""The step slurm_packages: the platform's Slurm takes precedence over the distribution's."""
 
 from __future__ import annotations
 

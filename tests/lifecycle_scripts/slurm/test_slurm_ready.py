@@ -1,4 +1,4 @@
-"""The step slurm_ready: what counts as ready, what is given back, and what is left to others."""
+"""The step slurm_ready: which nodes are ready, which are resumed, and which drains are kept."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPOOL = "SlurmdSpoolDir is full"
 
 
 def worker(root: Path, state: str = "IDLE", reason: str = "", by: str = "root") -> Node:
-    """A node whose slurmd runs. slurmctld gives its reasons as SlurmUser, slurmd and people with sudo as root.
+    """A node whose slurmd runs. slurmctld sets its reasons as SlurmUser, slurmd and users with sudo as root.
 
     Source: src/slurmctld/node_mgr.c (drain_nodes, set_node_reason) and src/slurmd of Slurm 24.11.
     """
@@ -129,7 +129,7 @@ def test_a_controller_that_cannot_save_its_state_fails(tmp_path: Path, monkeypat
 
 
 def full(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Let the file system of `folder` have 15 MiB left for all but root, for whom ext4 keeps 5 percent more."""
+    """Leave 15 MiB on the file system of `folder` for other users than root, for whom ext4 reserves 5 percent."""
     real = os.statvfs
     almost = SimpleNamespace(f_frsize=4096, f_blocks=5120, f_bfree=5000, f_bavail=3840, f_files=0, f_favail=0)
 

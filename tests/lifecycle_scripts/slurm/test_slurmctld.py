@@ -1,4 +1,4 @@
-"""The step slurmctld: it answers, and runs on what its files say now."""
+"""The step slurmctld: it answers, and runs with its current configuration files."""
 
 from __future__ import annotations
 

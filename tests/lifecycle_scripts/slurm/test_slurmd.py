@@ -1,4 +1,4 @@
-"""The step slurmd: it is registered with the controller, or says why not."""
+"""The step slurmd: it is registered with the controller, or the reason is reported."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DROP_IN = "etc/systemd/system/slurmd.service.d/llm-fleet.conf"
 
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> Generator[int]:
-    """A controller that takes connections."""
+    """A controller that accepts connections."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         number = server.getsockname()[1]
         monkeypatch.setattr(controller, "PORT", number)
@@ -205,7 +205,7 @@ def test_why_it_is_not_registered(tmp_path: Path, words: str, code: Code, monkey
 
 @pytest.mark.usefixtures("impatient", "port")
 def test_the_cause_of_repeated_restarts_is_reported(tmp_path: Path) -> None:
-    """Its newest run has said nothing yet: the cause is in the one before. Older ones were before someone fixed it."""
+    """Its newest run has no log yet: the cause is in the run before it. Older runs may have a cause that was fixed."""
     node = worker(tmp_path)
     fails(tmp_path, "registration")
     ended = "slurmd: fatal: Unable to determine this slurmd's NodeName"
@@ -222,7 +222,7 @@ def test_the_cause_of_repeated_restarts_is_reported(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("impatient", "port")
 @pytest.mark.parametrize("server", ["silent", "servfail", "alive"])
 def test_dns_servers_without_answer_are_reported(tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slurm's programs say no more than that a socket timed out."""
+    """Slurm's programs report only that a socket timed out."""
     node = worker(tmp_path)
     fails(tmp_path, "registration")
     says(tmp_path, "slurmd", "error: slurm_send_node_msg: Socket timed out on send/recv operation")
@@ -245,7 +245,7 @@ def test_dns_servers_without_answer_are_reported(tmp_path: Path, server: str, mo
 
 
 def answer(dns: socket.socket, code: int) -> None:
-    """Answer one question as a DNS server does, with no record and this code (RFC 1035: 2 SERVFAIL, 3 NXDOMAIN)."""
+    """Answer one query like a DNS server, without a record and with this code (RFC 1035: 2 SERVFAIL, 3 NXDOMAIN)."""
     requested, sender = dns.recvfrom(512)
     dns.sendto(requested[:2] + bytes([0x81, 0x80 + code]) + requested[4:], sender)
 

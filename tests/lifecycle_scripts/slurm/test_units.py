@@ -1,4 +1,4 @@
-"""How units are started, and when again."""
+"""How units are started and restarted."""
 
 from __future__ import annotations
 

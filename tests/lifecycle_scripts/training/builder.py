@@ -1,4 +1,4 @@
-"""A node in a process of its own that needs what one of them builds; `python builder.py <folder> <seconds> [how]`.
+"""A node process that needs a result that one of several builds; `python builder.py <folder> <seconds> [how]`.
 
 Writes one line into `<folder>/log` when it begins to build, and the result at its end. `how`: `build`,
 `fail`, or
@@ -27,13 +27,13 @@ module._LONGEST = 0.1  # type: ignore[reportPrivateUsage] - seconds between two 
 
 
 def log(what: str) -> None:
-    """Append one line: short enough to be written in one piece."""
+    """Append one line, short enough for an atomic write."""
     with open(FOLDER / "log", "a", encoding="ascii") as file:
         file.write(f"{os.getpid()} {what}\n")
 
 
 def build(held: Held) -> None:
-    """Take `SECONDS` for it, and publish it at the end."""
+    """Build for `SECONDS`, and then publish the result."""
     log("builds")
     held.doing("building slowly")
     time.sleep(SECONDS)

@@ -1,7 +1,7 @@
-"""A whole node in a process of its own, on shared storage that others have too: `python node_process.py <root>
+"""A node in a process of its own, on storage that other nodes share: `python node_process.py <root>
 <interpreter>`, where `interpreter` is what its `python3` does.
 
-Takes the steps that share, and prints whether it built the environment.
+Runs the steps that use shared storage, and prints whether it built the environment.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One node builds and the others wait, in real processes on one folder; whatever happens to the one that builds."""
+"""One node builds and the others wait, in real processes on one folder, also if the building process fails."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def start(folder: Path, seconds: float, how: str = "build") -> "subprocess.Popen
 
 
 def together(folder: Path, count: int, seconds: float, how: str) -> "list[subprocess.Popen[bytes]]":
-    """Start them, and let them go once all are there: what failed before one came does not count for it."""
+    """Start the processes together, because earlier failures do not count for a later process."""
     (folder / "wait").touch()
     processes = [start(folder, seconds, how) for _ in range(count)]
     deadline = time.monotonic() + 20
@@ -202,7 +202,7 @@ def test_a_result_published_before_the_lock_is_not_built_again(folder: Path) -> 
 
 
 def test_a_process_that_missed_a_change_does_not_take_the_lock(folder: Path) -> None:
-    """It saw number 1 abandoned; meanwhile others took 2 and 3 and removed what was before."""
+    """It has read the abandoned number 1; meanwhile others took 2 and 3 and removed older files."""
     held(folder, 3)
     assert SharedLock(folder / "locks", "thing").take(1) is None
     assert [path.name for path in (folder / "locks").iterdir()] == ["thing.00000003"]

@@ -1,6 +1,6 @@
-"""The cache's folder is everybody's, and one node has a timer that looks through it.
+"""All users can write to the cache's folder, and one node has a timer that cleans it.
 
-Compiled graphs that no one uses are removed, and nothing else: whatever users put into their folder.
+Only unused compiled graphs are removed, with any other content of the folder.
 """
 
 import importlib.util
@@ -116,7 +116,7 @@ DAY = 86400
 
 
 def graph(cache: Path, name: str, *, age: float, size: int = 4096, whole: bool = True, lock: bool = True) -> Path:
-    """A compiled graph that was last touched `age` days ago."""
+    """A compiled graph that was last used `age` days ago."""
     folder = cache / VERSION / f"MODULE_{name}"
     folder.mkdir(parents=True)
     (folder / "model.hlo_module.pb").write_bytes(b"h")
@@ -169,7 +169,7 @@ def test_above_the_size_limit_the_least_recently_used_are_removed(tmp_path: Path
 
 @pytest.mark.parametrize(("name", "read", "written"), [("model.neff", 2, 100), ("model.hlo_module.pb.lock", 100, 2)])
 def test_any_newer_time_counts_as_use(tmp_path: Path, name: str, read: float, written: float) -> None:
-    """Read, on a file system that keeps the time of that, or its lock taken."""
+    """A read, on a file system that records the time, or a lock."""
     folder = graph(tmp_path, "a", age=100)
     now = time.time()
     os.utime(folder / name, (now - read * DAY, now - written * DAY))
@@ -178,7 +178,7 @@ def test_any_newer_time_counts_as_use(tmp_path: Path, name: str, read: float, wr
 
 
 def test_a_graph_that_is_being_compiled_is_never_removed(tmp_path: Path) -> None:
-    """A lock file says nothing: it stays behind. That nothing has changed for a day does."""
+    """A lock file is no evidence, because it is left behind. A day without changes is."""
     graph(tmp_path, "compiles", age=0.9, whole=False)
     graph(tmp_path, "compiles-without-lock", age=0.9, whole=False, lock=False)
     graph(tmp_path, "failed-yesterday", age=1.1, whole=False)
@@ -198,7 +198,7 @@ def test_other_files_in_the_folder_are_ignored(tmp_path: Path) -> None:
 
 
 def test_links_are_never_followed(tmp_path: Path) -> None:
-    """The folder is everybody's: what root removes in it must not be someone else's file."""
+    """All users can write to the folder: root must not remove another file through a link."""
     cache, elsewhere = tmp_path / "cache", tmp_path / "elsewhere"
     precious = graph(elsewhere, "precious", age=1000)
     folder = graph(cache, "old", age=1000)

@@ -1,4 +1,4 @@
-"""A Conda prefix of pinned archives, made by the drill's fake for conda."""
+"""A Conda prefix of pinned archives, made with the drill's stand-in for conda."""
 
 import io
 import sys

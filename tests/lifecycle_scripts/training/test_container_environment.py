@@ -1,4 +1,4 @@
-"""An image that is imported once, by the drill's fake for Enroot, with a login that no one sees."""
+"""An image that is imported once, with the drill's stand-in for Enroot and a hidden login."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What jobs go by on a node: every value as the manifest has it, whatever is in it, read by bash itself."""
+"""The settings of jobs on a node: every value of the manifest, with any characters, read by bash."""
 
 import subprocess
 from dataclasses import replace
@@ -29,7 +29,7 @@ NASTY = "a'b\"c$HOME`id`\\}} {$(id) *"
 
 
 def sourced(node: Node, **environment: str) -> dict[str, str]:
-    """The variables that bash has after it sourced the node's file."""
+    """The variables in bash after sourcing the node's file."""
     path = node.host.path(TRAINING_SH)
     text = path.read_text().replace(f". {FABRIC_SH}", f". {node.host.path(FABRIC_SH)}")
     reported = subprocess.run(

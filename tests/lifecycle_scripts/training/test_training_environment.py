@@ -1,4 +1,4 @@
-"""What jobs run in: built by real Pythons and a real pip from tiny wheels, imported, proven whole, built again."""
+"""Training environments: built by real Pythons and pip from tiny wheels, imported, verified, and built again."""
 
 import os
 import shutil
@@ -61,7 +61,7 @@ def python(root: Path, body: str = EXEC) -> None:
 
 
 def ready(root: Path, body: str = EXEC, *, name: str = "tiny-train", data: bytes | None = None) -> Node:
-    """A node with an interpreter and the pinned wheel that the environment is made of."""
+    """A node with an interpreter and the pinned wheel of the environment."""
     node = make(root)
     python(root, body)
     package = name.replace("-", "_")
@@ -71,7 +71,7 @@ def ready(root: Path, body: str = EXEC, *, name: str = "tiny-train", data: bytes
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A shared folder with the environment, built once for all that only look at it or break it."""
+    """A shared folder with the environment, built once for tests that only read or damage a copy."""
     root = tmp_path_factory.mktemp("built")
     node = ready(root, KEEP)
     STEP.apply(node)
@@ -81,12 +81,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def fresh(built: Path) -> str:
-    """An interpreter whose `-m venv` copies what the real one made for `built`."""
+    """An interpreter whose `-m venv` copies the environment of `built`."""
     return COPY.format(fresh=f"{built}-fresh")
 
 
 def copied(built: Path, root: Path) -> Path:
-    """What is built, to be broken: linked, but for its marker, which is written into."""
+    """A copy of the environment to damage: hard-linked, except for its marker, which tests change."""
 
     def copy(source: str, target: str) -> None:
         (shutil.copy2 if source.endswith(marker_module.NAME) else os.link)(source, target)
@@ -136,7 +136,7 @@ def test_other_nodes_only_verify_the_environment(built: Path) -> None:
 
 
 def test_of_three_nodes_that_start_together_one_builds_and_all_pass(fresh: str, tmp_path: Path) -> None:
-    """Each in a process of its own, with one file system between them."""
+    """Each in a process of its own, with a common file system."""
     shared = tmp_path / "shared"
     shared.mkdir()
     roots = [tmp_path / str(number) for number in range(3)]
@@ -178,7 +178,7 @@ def test_an_incomplete_environment_is_built_again(fresh: str, tmp_path: Path, mo
 def test_a_build_that_lost_its_lock_publishes_nothing(
     fresh: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While it slept, another node has taken the lock."""
+    """While it was suspended, another node has taken the lock."""
     node = ready(tmp_path, fresh)
     write = marker_module.write
 

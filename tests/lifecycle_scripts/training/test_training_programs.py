@@ -1,4 +1,4 @@
-"""Batch files and program on shared storage: a version for each bundle, whole or not there, never changed."""
+"""Batch files and program on shared storage: a version for each bundle, complete or missing, never changed."""
 
 import os
 import shutil
@@ -144,7 +144,7 @@ def test_storage_errors_are_reported_with_the_path(tmp_path: Path) -> None:
     ("kind", "is_reported"), [("ext4", True), ("xfs", True), ("nfs4", False), ("lustre", False), ("fuse.x", False)]
 )
 def test_a_folder_on_a_local_disk_is_rejected(tmp_path: Path, kind: str, is_reported: bool) -> None:
-    """Where the manifest has no file system there: one that it has was proven by its own step."""
+    """Only if the manifest has no file system there: others are verified by their own step."""
     mountinfo = f"1 0 8:1 / / rw - ext4 /dev/root rw\n2 1 0:9 / /fsx rw - {kind} server rw\n"
     for node in (make(tmp_path, mounts=()), make(tmp_path, mounts=(), group=CONTROLLER)):
         file(tmp_path, "/proc/self/mountinfo", mountinfo)
@@ -156,7 +156,7 @@ def test_a_folder_on_a_local_disk_is_rejected(tmp_path: Path, kind: str, is_repo
 
 
 def test_no_folder_for_runs_is_made_outside_of_the_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the training folder is a file system of its own, its parent folder is on the node's own disk."""
+    """If the training folder is the root of a file system, its parent folder is on the node's own disk."""
     node = make(tmp_path)
     real = Path.stat
 

@@ -1,4 +1,4 @@
-"""A node of a group that trains, with a bundle and a shared folder, as its steps see it; and tiny real wheels."""
+"""A node of a training group, with a bundle and a shared folder; and tiny real wheels."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def with_files(node: Node, *files: Download) -> Node:
 
 
 def cached(node: Node, data: bytes, file_name: str, **facts: Any) -> Download:
-    """A pinned file that the node has fetched before."""
+    """A pinned file in the node's cache."""
     digest = hashlib.sha256(data).hexdigest()
     place = node.host.path(f"/var/cache/llm-fleet/downloads/{digest}/{file_name}")
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ def cached(node: Node, data: bytes, file_name: str, **facts: Any) -> Download:
 
 
 def wheel(name: str, version: str = "1.0", *, source: str = "ANSWER = 42\n") -> bytes:
-    """A wheel in pure Python with one package, made as the binary distribution format says, and nothing more."""
+    """A minimal wheel in pure Python with one package, by the binary distribution format."""
     package = name.replace("-", "_")
     info = f"{package}-{version}.dist-info"
     files = {
@@ -101,7 +101,7 @@ def wheel(name: str, version: str = "1.0", *, source: str = "ANSWER = 42\n") -> 
 
 
 def use_drill_fake(root: Path, name: str) -> None:
-    """The drill's fake `name` on the node, with what it is written in."""
+    """The drill's stand-in `name` on the node, with its interpreter."""
     step_node.file(root, f"/usr/bin/{name}", (_STAND_INS / name).read_text(), 0o755)
     for tool in _TOOLS:
         found = shutil.which(tool)
@@ -111,7 +111,7 @@ def use_drill_fake(root: Path, name: str) -> None:
 
 
 def marker(node: Node, place: str) -> dict[str, Any]:
-    """What the marker at `place` says."""
+    """The content of the marker at `place`."""
     return json.loads(node.host.path(place).read_text(encoding="utf-8"))
 
 

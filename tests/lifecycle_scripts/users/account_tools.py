@@ -1,4 +1,4 @@
-"""Strict fakes of shadow's tools and sudo, which edit the node's own files as the real ones do."""
+"""Strict stand-ins of shadow's tools and sudo, which edit the node's files like the real ones."""
 
 from __future__ import annotations
 

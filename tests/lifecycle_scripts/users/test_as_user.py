@@ -1,4 +1,4 @@
-"""What is done in a user's home is done as that user: a link set by them leads to nothing that they may not touch."""
+"""Changes in a user's home are made as that user: a link cannot lead to files that the user cannot write."""
 
 import os
 from functools import partial
@@ -17,7 +17,7 @@ UNPRIVILEGED = (65534, 65534)
 
 @pytest.fixture
 def open_folder(tmp_path: Path) -> Path:
-    """A folder that anybody reaches: pytest's own are root's alone."""
+    """A folder that all users can read: pytest's own folders are only for root."""
     for folder in (tmp_path, *tmp_path.parents):
         if folder == Path("/tmp"):
             break

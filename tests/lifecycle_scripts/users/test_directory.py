@@ -1,4 +1,4 @@
-"""A directory through SSSD: the password only in root's file, NSS and PAM set up, and proof by a person."""
+"""A directory through SSSD: the password only in root's file, NSS and PAM configured, verified with a test user."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -229,7 +229,7 @@ def test_a_stopped_sssd_and_a_file_that_others_can_read(node: Node) -> None:
 
 
 def test_a_missing_certificate_is_reported_immediately(tmp_path: Path) -> None:
-    """SSSD only says that it cannot connect, and the directory was blamed after 160 s."""
+    """SSSD logs only that it cannot connect, and the error named the directory after 160 s."""
     named = replace(DIRECTORY, certificate_text=None, certificate_on_nodes="/etc/ssl/corp.pem")
     with pytest.raises(
         Failure, match=r"LFN165  the image has no /etc/ssl/corp\.pem, which ca_certificate names"

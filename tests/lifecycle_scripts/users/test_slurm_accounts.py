@@ -1,4 +1,4 @@
-"""Slurm accounts: read, made where they are missing, for this cluster alone."""
+"""Slurm accounts: read, and made if missing, only for this cluster."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Limits of Slurm's accounts: set where they differ, read back, taken back, and nothing else touched."""
+"""Limits of Slurm accounts: set if they differ, verified, removed, and nothing else changed."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""SSH between nodes: every node's host keys known to all, a key for each user, no check switched off."""
+"""SSH between nodes: all nodes have each other's host keys, each user has a key, and no check is disabled."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Users on a node: made with the same numbers everywhere, once, and never at another's cost."""
+"""Users on a node: made once, with the same ids on every node, without conflicts with other accounts."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""`cluster-shell`, with programs in place of AWS's that answer as AWS does and record the requests."""
+"""`cluster-shell`, with stand-ins of AWS's programs that answer like AWS and record the requests."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def node(group: str, instance: str, status: str = "Running") -> dict[str, Any]:
 
 
 def shell(folder: Path, answers: Mapping[str, Any], *words: str, plugin: bool = True) -> str:
-    """Run it; what it says, or the session that it has become."""
+    """Run it; return its output, or the session command."""
     programs, reported = folder / "bin", folder / "answers.json"
     programs.mkdir()
     reported.write_text(json.dumps(answers))

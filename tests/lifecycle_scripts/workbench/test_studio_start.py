@@ -1,4 +1,4 @@
-"""Studio's lifecycle script, run as it is on a throwaway root, with a `sudo` that looks in folders of its own, as by
+"""Studio's lifecycle script on a throwaway root, with a `sudo` that has its own search path, as by
 `secure_path` does: the Python of SageMaker Distribution, in /opt/conda/bin, is in none of them.
 """
 

@@ -1,4 +1,4 @@
-"""Runs with stand-ins of vendors' libraries within reach of the program's processes."""
+"""Runs with stand-ins of vendors' libraries on the import path of the program's processes."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ STAND_INS = Path(__file__).parents[1] / "stand_ins"
 
 @pytest.fixture
 def vendors_run(tmp_path: Path, starter: Starter) -> Run:
-    """A run that was never started, whose starts see the stand-ins."""
+    """A run that was never started, whose starts import the stand-ins."""
     write_model(tmp_path / "run/model")
     write_tokens(tmp_path / "run/tokens")
     return Run(tmp_path / "run", starter.seeing(str(STAND_INS / "neuron"), str(ROOT)))

@@ -1,4 +1,4 @@
-"""The neuron backend against stand-ins that refuse undocumented calls and really slice, reduce and shard."""
+"""The neuron backend with stand-ins that reject undocumented calls and really slice, reduce and shard."""
 
 import shutil
 from importlib import import_module
@@ -18,7 +18,7 @@ FOUR: dict[str, Any] = {"backend": "neuron", "tensor_parallel": 2, "precision": 
 
 
 def moved(run: Run, name: str) -> Path:
-    """Put what a run has made aside, so that it can be begun again."""
+    """Move the output of a run away, so that it can be started again."""
     aside = run.folder / name
     aside.mkdir()
     for made in ("checkpoints", "metrics.jsonl", "result.json"):
@@ -28,7 +28,7 @@ def moved(run: Run, name: str) -> Path:
 
 @pytest.mark.parametrize(("kv_heads", "clip"), [(2, 0.1), (1, 0)])
 def test_it_has_the_same_losses_as_the_cpu_backend(vendors_run: Run, kv_heads: int, clip: float):
-    """Tensor parallel 2 x 2 replicas; with one head of keys both ranks of a tensor group hold it."""
+    """Tensor parallel 2 x 2 replicas; with one key-value head, both ranks of a tensor-parallel group hold it."""
     write_model(vendors_run.folder / "model", num_key_value_heads=kv_heads)
     vendors_run.options = {**FOUR, "clip": clip}
     assert vendors_run.train(processes=4, backend="cpu").codes == [0] * 4
@@ -62,7 +62,7 @@ def test_a_stopped_run_has_the_same_result_and_its_slices_join_to_the_model(vend
 
 
 def _convert(run: Run, expected: str):
-    """By the verb itself; bfloat16 is what was trained, so that nothing is rounded."""
+    """Run the verb `convert`; the weights were trained in bfloat16, so nothing is rounded."""
     files: Any = import_module("safetensors.torch")
     hashing: Any = import_module("llm_fleet_training.model.hashing")
     (run.folder / "model/tokenizer.json").write_text("{}")
@@ -76,7 +76,7 @@ def _convert(run: Run, expected: str):
 
 
 def _joined_sha256(run: Run, step: int) -> str:
-    """What `convert` does of it: the slices of all tensor-parallel ranks, joined by the table."""
+    """The digest of the slices of all tensor-parallel ranks, joined by the table as `convert` does."""
     numpy_free: Any = import_module("safetensors.torch")
     sharding: Any = import_module("llm_fleet_training.model.sharding")
     hashing: Any = import_module("llm_fleet_training.model.hashing")
@@ -107,7 +107,7 @@ def test_recomputed_activations_change_nothing(vendors_run: Run):
 
 
 def test_pretrained_weights_are_copied_to_the_master_weights(vendors_run: Run):
-    """With next to no learning rate, the weights that a run begins with are those that it ends with."""
+    """With a very low learning rate, a run ends with its initial weights."""
     vendors_run.options = {"backend": "neuron", "steps": 2, "precision": "float32"}
     torch_files: Any = import_module("safetensors.torch")
     slices = "checkpoints/step_00000002/model-tp00-of-01.safetensors"

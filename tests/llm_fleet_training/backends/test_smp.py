@@ -1,4 +1,4 @@
-"""The smp backend against stand-ins that refuse undocumented calls; configuration and collectives by themselves."""
+"""The smp backend with stand-ins that reject undocumented calls; its configuration and collectives."""
 
 import json
 import sys
@@ -136,7 +136,7 @@ def stand_ins(torch: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def started(settings: Settings, stand_ins: Any) -> Any:
-    """As after `start`, which asks for a GPU."""
+    """The state after `start`, which requires a GPU."""
     torch: Any = import_module("torch")
     words: Any = import_module("llm_fleet_training.backends.words")
     backend: Any = make(settings, read(settings.model))
@@ -165,7 +165,7 @@ def call(name: str) -> dict[str, Any]:
 def test_a_model_is_built_trained_saved_loaded_and_converted(
     model_folder: Path, tmp_path: Path, stand_ins: Any, tensor: int
 ):
-    """Degree 2 in one process: the stand-in transforms nothing, so that the path of a transformed model is walked."""
+    """Degree 2 in one process, to run the code for transformed models; the stand-in transforms nothing."""
     settings = settings_of(model_folder, tensor_parallel=tensor, activation_checkpointing="full")
     backend = started(settings, stand_ins)
     layer = stand_ins.TransformerLayer if tensor > 1 else None
@@ -203,7 +203,7 @@ def test_a_model_is_built_trained_saved_loaded_and_converted(
 
 
 def _converted_sha256(folder: Path, part: Any, backend: Any) -> str:
-    """By the reader of `convert`."""
+    """The digest of the weights that the reader of `convert` returns."""
     reader: Any = import_module("llm_fleet_training.converting.distributed")
     hashing: Any = import_module("llm_fleet_training.model.hashing")
     sharding: Any = import_module("llm_fleet_training.model.sharding")

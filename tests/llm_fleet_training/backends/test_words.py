@@ -1,4 +1,4 @@
-"""Texts between processes: complete, in order, with few requests, and nothing left in the store."""
+"""Exchanged texts: complete, in order, with few requests, and nothing left in the store."""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor

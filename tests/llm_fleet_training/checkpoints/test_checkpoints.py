@@ -1,4 +1,4 @@
-"""The folder of checkpoints, without PyTorch: whole or not there, on a disk that is really full or read-only."""
+"""The checkpoint folder, without PyTorch: checkpoints are complete or missing, also on a full or read-only disk."""
 
 import json
 import subprocess
@@ -112,7 +112,7 @@ def test_a_held_checkpoint_is_kept_until_its_release_or_for_a_day(tmp_path: Path
 
 
 def test_a_partly_removed_folder_is_not_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A process that dies in the middle of a removal, here before its first file."""
+    """A process that is killed during a removal, here before its first file."""
     from llm_fleet_training.checkpoints import checkpoints as module
 
     for step in (2, 4):

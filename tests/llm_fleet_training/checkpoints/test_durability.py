@@ -1,7 +1,7 @@
-"""What is on disk when a checkpoint gets its name: a node may lose its power at any moment.
+"""What is on disk when a checkpoint gets its name: a node can lose power at any moment.
 
-No test can take the power away, so what the kernel was reported is looked at: which file or folder was forced to disk,
-how large it was then, and when.
+No test can turn off the power, so the system calls are recorded: which file or folder was synced, its size then, and
+when.
 """
 
 import os
@@ -14,7 +14,7 @@ from tests.llm_fleet_training.checkpoints.test_checkpoints import record
 
 @pytest.fixture
 def reported(monkeypatch: pytest.MonkeyPatch) -> "list[tuple[str, str, int]]":
-    """What was done, in order: `forced` or `renamed`, the path, and its size."""
+    """The recorded calls in order: `forced` or `renamed`, the path, and its size."""
     found: list[tuple[str, str, int]] = []
     fsync, rename = os.fsync, Path.rename
 

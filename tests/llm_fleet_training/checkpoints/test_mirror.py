@@ -47,7 +47,7 @@ else:
 
 @pytest.fixture
 def bucket(run: Run, tmp_path: Path) -> Path:
-    """Where the stand-in keeps the bucket; the run mirrors to it."""
+    """The folder of the bucket in the stand-in; the run mirrors to it."""
     program = tmp_path / "bin/aws"
     program.parent.mkdir()
     (tmp_path / "s3").mkdir()
@@ -58,7 +58,7 @@ def bucket(run: Run, tmp_path: Path) -> Path:
 
 
 def started(run: Run, bucket: Path, **changes: Any) -> str:
-    """One start with `aws` on the PATH; it must end well."""
+    """One start with `aws` on the PATH; it must succeed."""
     environment = {"PATH": f"{bucket.parents[2] / 'bin'}:/usr/bin:/bin"}
     ended = run.train(more={"environment": environment}, **changes)
     assert ended.codes == [0], ended.said
@@ -128,7 +128,7 @@ def test_a_missing_aws_cli_is_reported_before_training(run: Run, bucket: Path):
 
 
 def test_slow_copies_do_not_block_training_and_are_not_pruned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Of five offered while the first is being copied, the newest two wait; two are left out, with a word each."""
+    """Of five checkpoints offered during the copy of the first, the newest two wait; two are skipped and logged."""
     import threading
 
     from llm_fleet_training.checkpoints import mirror

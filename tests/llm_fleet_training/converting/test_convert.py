@@ -1,4 +1,4 @@
-"""`convert`: checkpoints of every layout and degree become what `transformers` loads, to the bit."""
+"""`convert`: checkpoints of every layout and degree have bit-identical weights in `transformers`."""
 
 import json
 from importlib import import_module
@@ -31,7 +31,7 @@ def _checkpoint(
     layout: str = "tensor-slices",
     config: dict[str, Any] = CONFIG,
 ) -> Path:
-    """As a backend leaves it, of whole weights."""
+    """A checkpoint of a backend, made from whole weights."""
     sharding = import_module("llm_fleet_training.model.sharding")
     model = from_words(config)
     checkpoints = Checkpoints(folder / "checkpoints")
@@ -125,7 +125,7 @@ def test_large_models_are_split_into_files_with_an_index(folder: Path, monkeypat
 
 
 def test_memory_does_not_grow_with_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    """No two whole weights are ever held immediately; and a run that trains on does not prune what is read."""
+    """At most one whole weight is in memory; and a run that continues training does not prune the checkpoint."""
     import gc
     import weakref
 

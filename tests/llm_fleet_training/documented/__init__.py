@@ -1,4 +1,4 @@
-"""What vendors' libraries document of their functions, as data, and a decorator that holds calls to it."""
+"""Documented signatures of vendors' functions, as data, and a decorator that checks calls against them."""
 
 import functools
 import inspect
@@ -32,7 +32,7 @@ def _parameter(word: str) -> inspect.Parameter:
 
 
 def documented(name: str) -> Callable[[F], F]:
-    """Refuse a call of `name` that its documents do not allow, and note one that they do."""
+    """Reject an undocumented call of `name`, and record a documented one."""
     wanted = signature(name)
 
     def wrap(function: F) -> F:

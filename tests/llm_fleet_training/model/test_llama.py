@@ -64,7 +64,7 @@ def test_logits_and_gradients_are_those_of_transformers(tmp_path: Path, torch: A
 
 
 def test_training_from_weights_begins_with_them_at_any_degree(run: Run, torch: Any):
-    """Two heads of keys over four ranks: neighbors hold the same one."""
+    """Two key-value heads over four ranks: consecutive ranks hold the same one."""
     from safetensors.torch import save_file
 
     from llm_fleet_training.model import config, initial, sharding

@@ -1,4 +1,4 @@
-"""The table of slices: cut and joined again, a weight is what it was."""
+"""The table of slices: a weight is the same after slicing and joining."""
 
 # pyright: basic
 from typing import Any

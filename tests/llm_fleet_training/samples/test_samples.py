@@ -1,4 +1,4 @@
-"""Which tokens a step reads: every sample once an epoch, the same ones at any number of replicas."""
+"""Which tokens a step reads: every sample once per epoch, the same at any number of replicas."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""A Hub on loopback that answers what huggingface_hub asks, and refuses as the real one does.
+"""A Hub on loopback that answers the requests of huggingface_hub, and rejects the same ones as the real Hub.
 
 Paths, headers and codes are those that huggingface_hub 2.4 reads (`hf_api.py`, `file_download.py`, `utils/_http.py`);
-that a gated model lists its files to everybody, and refuses each file, is how the Hub has been seen to behave.
+the real Hub lists the files of a gated model to every user, and denies access to each file.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class StandInHub:
         self._thread.join(10)
 
     def fetched(self) -> list[tuple[str, str]]:
-        """Name and `Range` of each file that was fetched."""
+        """Name and `Range` of each downloaded file."""
         return [
             (path.rsplit("/", 1)[-1], span)
             for method, path, span in self.requested

@@ -1,4 +1,4 @@
-"""`aws` and `optimum-cli` for a test: recorders on PATH, with a bucket that is a folder. They refuse unknown words."""
+"""`aws` and `optimum-cli` for a test: recorders on PATH, with a folder as bucket. They reject unknown arguments."""
 
 import json
 import os
@@ -110,17 +110,17 @@ class Programs:
         monkeypatch.setenv("PATH", f"{self._bin}:{os.environ['PATH']}")
 
     def without(self, name: str) -> None:
-        """As on a node that has no such program."""
+        """Remove a program, as on a node without it."""
         (self._bin / name).unlink()
 
     @property
     def aws(self) -> list[list[str]]:
-        """The words of every call so far."""
+        """The arguments of every call so far."""
         return [json.loads(line) for line in self._aws_log.read_text().splitlines()] if self._aws_log.exists() else []
 
     @property
     def optimum(self) -> Any:
-        """The words of the last call, or None."""
+        """The arguments of the last call, or None."""
         return json.loads(self._optimum_log.read_text()) if self._optimum_log.exists() else None
 
     def _put(self, name: str, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Stand-ins of torch.sagemaker and of FSDP for one process without GPUs; calls that are not documented are refused.
+"""Stand-ins of torch.sagemaker and of FSDP for one process without GPUs; undocumented calls are rejected.
 
 They compute what the documents say with one process: nothing is sharded, transformed or offloaded.
 """
@@ -24,7 +24,7 @@ STATE = SimpleNamespace(
 
 
 class TransformerLayer(nn.Module):
-    """What the library makes of a decoder layer."""
+    """The library's version of a decoder layer."""
 
 
 class Fsdp(nn.Module):
@@ -126,13 +126,13 @@ def clip_grad_norm_(model: nn.Module, max_norm: float) -> torch.Tensor:
 
 @contextlib.contextmanager
 def init_empty_weights() -> Any:
-    """As accelerate's, of parameters and buffers."""
+    """Like accelerate's function, for parameters and buffers."""
     with torch.device("meta"):
         yield
 
 
 def install(monkeypatch: Any) -> None:
-    """Put the stand-ins where the program imports them from."""
+    """Install the stand-ins as modules."""
     places = {
         "torch.sagemaker": {"init": init, "transform": transform, "state": STATE},
         "torch.sagemaker.delayed_param": {"DelayedParamIniter": DelayedParamIniter},

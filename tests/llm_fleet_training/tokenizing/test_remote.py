@@ -1,4 +1,4 @@
-"""`tokenize` of data that is in S3 or on the Hub: fetched once, by the same ways as weights."""
+"""`tokenize` of data that is in S3 or on the Hub: downloaded once, in the same way as weights."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""`tokenize`: a tokenizer that was trained here, and every way in which data can be broken."""
+"""`tokenize` with a tokenizer that was trained here, and all kinds of invalid data."""
 
 import gzip
 import hashlib
@@ -43,7 +43,7 @@ def _tokens(run: Path) -> tuple[dict[str, Any], list[int]]:
 
 
 def _expected(run: Path, texts: list[str]) -> list[int]:
-    """By transformers, which is another way to the same tokenizer."""
+    """The tokens by transformers, another implementation of the same tokenizer."""
     tokenizer: Any = import_module("transformers").AutoTokenizer.from_pretrained(str(run / "weights"))
     return [each for text in texts for each in (*tokenizer(text, add_special_tokens=False)["input_ids"], EOS)]
 

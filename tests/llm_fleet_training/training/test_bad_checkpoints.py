@@ -12,7 +12,7 @@ from tests.llm_fleet_training.runs import Run, write_model
 
 @pytest.fixture
 def begun(run: Run) -> Run:
-    """A run that died while it wrote its third checkpoint: there are those of steps 2 and 4."""
+    """A run that was killed while it wrote its third checkpoint: those of steps 2 and 4 exist."""
     died = run.train(more={"fault": {"do": "kill", "point": "before record", "nth": 3}})
     assert died.codes == [-9], died.said
     assert run.steps() == [2, 4]
@@ -98,7 +98,7 @@ def test_another_world_size_is_rejected_with_both_values(begun: Run, tmp_path: P
 
 
 def test_a_full_disk_keeps_the_last_checkpoint(run: Run):
-    """Process 1 of 2 is reported ENOSPC in the middle of its second file: both end, and both know why."""
+    """Process 1 of 2 gets ENOSPC while writing its second file: both processes end with the reason."""
     points = run.folder / "points.json"
     assert run.train(steps=2, more={"points": str(points)}).codes == [0]
     written = sum(point.startswith("write optimizer") for point in json.loads(points.read_text()))

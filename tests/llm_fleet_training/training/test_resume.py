@@ -1,4 +1,4 @@
-"""A run that was disturbed ends with the same parameters, to the bit, as one that was not."""
+"""An interrupted run ends with bit-identical parameters."""
 
 import json
 import shutil
@@ -12,13 +12,13 @@ KILL = {"do": "kill", "rank": 0}
 
 
 def losses(run: Run) -> list[float]:
-    """And norms of gradients, whose scale AdamW would not show."""
+    """Losses and gradient norms: AdamW would hide a wrong scale of gradients."""
     return [value for row in run.rows for value in (row["loss"], row["gradient_norm"])]
 
 
 @pytest.fixture
 def undisturbed(run: Run) -> dict[str, Any]:
-    """What the run comes to when nothing happens; the run's folder is as new again."""
+    """The result of the run without interruption; the run's folder is then emptied."""
     ended = run.train()
     assert ended.codes == [0], ended.said
     result = {**run.result, "losses": losses(run)}
@@ -41,7 +41,7 @@ def test_a_resumed_run_is_bit_identical(run: Run, undisturbed: dict[str, Any]):
 
 
 def test_a_kill_at_any_point_of_a_write_does_not_change_the_result(run: Run):
-    """The second checkpoint's write, and the first one's removal after it, end by SIGKILL at each point they pass."""
+    """The second checkpoint's write, and the first one's removal after it, are ended by SIGKILL at each point."""
     run.options = {"steps": 4, "checkpoints_kept": 1, "global_batch": 2}
     seen = run.folder / "points.json"
     assert run.train(more={"points": str(seen)}).codes == [0]

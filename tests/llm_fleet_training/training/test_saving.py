@@ -1,4 +1,4 @@
-"""What a start goes on from, and what of earlier checkpoints stays, seen from a process that is alone."""
+"""Which checkpoint a start resumes from, and which earlier ones are kept, with a single process."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from tests.llm_fleet_training.checkpoints.test_checkpoints import record, writte
 
 
 class Alone:
-    """A backend of one process, whose model is a word."""
+    """A backend of one process, whose model is a single value."""
 
     is_main, rank, world = True, 0, 1
 
@@ -38,7 +38,7 @@ class Slow:
 
 
 def test_damaged_checkpoints_are_skipped_for_the_next_older_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """They are of steps in a row: none may be left out on the way down."""
+    """They are of consecutive steps: each must be tried."""
     from llm_fleet_training.checkpoints.checkpoints import Checkpoints
     from llm_fleet_training.training import finding
 

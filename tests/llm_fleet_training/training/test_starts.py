@@ -1,4 +1,4 @@
-"""Starts that are refused, starts that only compile, starts from weights, and what torchrun makes of a signal."""
+"""Rejected starts, starts that only compile, starts from weights, and signals with torchrun."""
 
 import json
 import os
@@ -100,7 +100,7 @@ def test_tensorboard_events_are_written_and_an_incomplete_row_is_removed(run: Ru
 
 
 def test_torchrun_forwards_a_signal_and_the_requeued_job_resumes(run: Run, tmp_path: Path):
-    """As in a batch file: the agent gets SIGTERM, both processes stop at one step and write it."""
+    """As in a batch file: the agent gets SIGTERM, both processes stop at the same step and write a checkpoint."""
     command = [
         str(PYTHON), "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", str(free_port()),
         "-m", "llm_fleet_training", *run.arguments("train", tensor_parallel=2, steps=100000, checkpoint_every=100000),
@@ -129,7 +129,7 @@ def test_torchrun_forwards_a_signal_and_the_requeued_job_resumes(run: Run, tmp_p
 
 
 def test_a_signal_ends_the_process_even_with_a_lost_peer(run: Run):
-    """Process 1 is frozen, like a node that was lost: process 0 waits in a collective, where Python hears nothing."""
+    """Process 1 is frozen like a lost node: process 0 waits in a collective, where Python handles no signal."""
     begin = time.monotonic()
     endless: dict[str, Any] = {"steps": 100000, "checkpoint_every": 100000}
     ended = run.train(processes=2, tensor_parallel=2, more={"lost_after": 1.5, "patience": 0.5}, **endless)

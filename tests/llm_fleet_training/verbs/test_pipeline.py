@@ -1,4 +1,4 @@
-"""From a folder of weights to a model that the service takes, with the real trainer in two processes between."""
+"""From a folder of weights to a model that the service accepts, with the real trainer in two processes."""
 
 import json
 from importlib import import_module
@@ -17,7 +17,7 @@ from tests.llm_fleet_training.tiny_model import TEXT, VOCABULARY, model_files, p
 
 @pytest.fixture
 def begun(torch: object, starter: Starter, tmp_path: Path) -> Run:
-    """A run with weights and tokens, by `download` and `tokenize`."""
+    """A run with weights and tokens of `download` and `tokenize`."""
     source = put(tmp_path / "source", model_files())
     data = put(tmp_path / "data", {"a.jsonl": "\n".join(json.dumps({"text": text}) for text in TEXT * 40).encode()})
     folder = tmp_path / "run"
@@ -27,13 +27,13 @@ def begun(torch: object, starter: Starter, tmp_path: Path) -> Run:
 
 
 def _convert(run: Run, *more: str) -> str:
-    """The digest of what was converted, in float32."""
+    """The digest of the converted weights, in float32."""
     assert main(["convert", "--run-folder", str(run.folder), "--dtype", "float32", *more]) == 0
     return json.loads((run.folder / "huggingface" / "convert.json").read_text())["parameters_sha256"]
 
 
 def _of_the_trainer(run: Run, tokens: Any) -> Any:
-    """Logits by the trainer's own model."""
+    """Logits of the trainer's own model."""
     llama = import_module("llm_fleet_training.model.llama")
     layers = import_module("llm_fleet_training.model.layers")
     config = import_module("llm_fleet_training.model.config").read(run.folder / "weights")
@@ -66,7 +66,7 @@ def test_from_a_folder_of_weights_to_a_served_model(
 
 
 def test_converted_weights_can_be_trained_at_another_degree(begun: Run, tmp_path: Path):
-    """The way back: with a learning rate that is lost in rounding the parameters stay what they were."""
+    """The reverse way: with a learning rate that rounding removes, the parameters do not change."""
     assert begun.train(processes=2, tensor_parallel=2).codes == [0, 0]
     digest = _convert(begun)
     other = Run(tmp_path / "other", begun.starter, {**begun.options, "from_weights": begun.folder / "huggingface"})

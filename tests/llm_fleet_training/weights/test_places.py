@@ -1,4 +1,4 @@
-"""`download` from a folder and from S3; what is no whole model; pickles."""
+"""`download` from a folder and from S3; incomplete models; pickles."""
 
 import json
 import os

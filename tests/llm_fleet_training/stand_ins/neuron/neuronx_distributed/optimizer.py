@@ -96,7 +96,7 @@ class NeuronZero1Optimizer(torch.optim.Optimizer):
             p.data.copy_(xm.all_gather(shard.data.to(p.dtype), groups=self.sharding_groups)[: p.size(0)])
 
     def _clip(self) -> None:
-        """What is not sliced is counted on every rank and divided by their number, as NxD's `force_spmd` does."""
+        """Whole weights are counted on every rank and divided by the number of ranks, as NxD's `force_spmd` does."""
         total = torch.zeros(1)
         for _, shard in self._pairs():
             total += shard.grad.pow(2).sum() / (1 if shard.sliced else get_tensor_model_parallel_size())

@@ -1,1 +1,1 @@
-"""A stand-in of torch-neuronx: that it is installed."""
+"""A stand-in of torch-neuronx, to be found as installed."""

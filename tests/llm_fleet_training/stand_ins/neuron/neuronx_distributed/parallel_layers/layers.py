@@ -1,4 +1,4 @@
-"""Layers that really hold slices, and refuse what the real ones refuse."""
+"""Layers that really hold slices, and reject the same arguments as the real ones."""
 
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 from typing import Any

@@ -1,4 +1,4 @@
-"""What goes into and comes out of sliced layers."""
+"""Inputs and outputs of sliced layers."""
 
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 from typing import Any

@@ -60,7 +60,7 @@ def all_gather(
 
 
 def group_of(groups: Any) -> Any:
-    """This rank's process group of a partition of all ranks, which every process must give alike."""
+    """This rank's process group in a partition of all ranks, which must be the same on every process."""
     if groups is None:
         return None
     key = repr(groups)

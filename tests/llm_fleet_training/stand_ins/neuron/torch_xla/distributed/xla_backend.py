@@ -1,4 +1,4 @@
-"""Makes `xla` known to torch.distributed: gloo beneath."""
+"""Registers `xla` with torch.distributed, implemented with gloo."""
 
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 from datetime import timedelta
