@@ -1,6 +1,6 @@
-"""The CDK's objects of what a description names, by object or by id, ARN or name; what stacks hold, and their outputs.
+"""CDK objects for resources that a spec names by object, id, ARN or name; strong references, and outputs of stacks.
 
-Each function whose name ends in `_of` returns `None` when nothing is named.
+Each function whose name ends in `_of` returns `None` when no resource is named.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ def security_group_of(scope: Construct, id: str, given: SecurityGroup | None) ->
 
 
 def guard_of(scope: Construct, id: str, given: Guard | None) -> ec2.IConnectable | None:
-    """Return what lets others in; a security group that is named by its id is imported as `id`."""
+    """Return the connections for inbound rules; a security group that is named by its id is imported as `id`."""
     if isinstance(given, str):
         return ec2.SecurityGroup.from_security_group_id(scope, id, given)
     return cast("ec2.IConnectable | None", given)
@@ -66,18 +66,18 @@ def topic_of(scope: Construct, id: str, given: Topic | None) -> "sns.ITopic | No
     """Return the SNS topic; one that is named by its ARN is imported as `id`."""
     if not isinstance(given, str):
         return cast("sns.ITopic | None", given)
-    from aws_cdk import aws_sns as sns  # Only with it: a fleet of one cluster has no topic.
+    from aws_cdk import aws_sns as sns  # Imported only here: a fleet of one cluster has no topic.
 
     return sns.Topic.from_topic_arn(scope, id, given)
 
 
 def role_of(scope: Construct, id: str, arn: str | None) -> iam.IRole | None:
-    """Return the role of that ARN, which stays as it is: no policy is added to it."""
+    """Return the role of that ARN, which is not changed: no policy is added to it."""
     return iam.Role.from_role_arn(scope, id, arn, mutable=False) if arn else None
 
 
 def subnet_of(scope: Construct, id: str, given: Subnet) -> ec2.ISubnet:
-    """Return the subnet; one that is named by its id is imported as `id`, and nothing else is known of it."""
+    """Return the subnet; one that is named by its id is imported as `id`, without other attributes."""
     if not isinstance(given, str):
         return cast("ec2.ISubnet", given)
     subnet = ec2.Subnet.from_subnet_id(scope, id, given)
@@ -88,16 +88,16 @@ def subnet_of(scope: Construct, id: str, given: Subnet) -> ec2.ISubnet:
 
 
 def add_outputs(scope: Construct, outputs: Mapping[str, tuple[str | None, str]]) -> None:
-    """Give the stack an output for each of `outputs`, with its value and its description; none for `None`."""
+    """Add a stack output for each of `outputs`, with its value and its description; none for `None`."""
     for name, (value, description) in outputs.items():
         if value is not None:
             cdk.CfnOutput(scope, name, value=value, description=description)
 
 
 def hold(*resources: Construct) -> None:
-    """Have other stacks take the values of `resources` by strong references, whatever the app's feature flag says.
+    """Let other stacks use the values of `resources` by strong references, whatever the app's feature flag is.
 
-    The flag `@aws-cdk/core:defaultCrossStackReferences` is `weak` in an app that `cdk init` makes. A file system, key
+    The flag `@aws-cdk/core:defaultCrossStackReferences` is `weak` in an app that `cdk init` creates. A file system, key
     or subnet that is replaced would then never reach the clusters of another stack: a weak reference is read again
     only when the template that holds it changes. With an export in use, CloudFormation rejects the replacement or
     deletion; a resource that is retained may then leave a second, new copy

@@ -28,9 +28,8 @@ class SlurmDatabase(Construct):
 
     Default: Aurora Serverless v2 of 0.5 to 4 capacity units with one server, in subnets without internet access,
     encrypted, TLS required for every client, backups retained for 14 days, deletion protection; logs of sign-ins,
-    errors and
-    slow queries in CloudWatch. Secrets Manager generates its password, which is in no template. The only clients
-    allowed are clusters that are given the database.
+    errors and slow queries in CloudWatch. Secrets Manager generates its password, which is in no template. The only
+    clients allowed are clusters that are given the database.
 
     It is retained: deleting the stack leaves the database, its secrets, its subnet group and its security group.
 

@@ -157,8 +157,8 @@ class SessionDocument(Construct):
     """A session document (`AWS::SSM::Document` of type `Session`) whose sessions run as a user of the node (Run As).
 
     A session runs as the user in the tag `SSMSessionRunAs` of the caller's IAM role or user. Without the tag, no
-    session starts: there is no fallback to `ssm-user`, who can become root. `cluster.grants.session_as` sets the tag.
-    A principal that can tag that role can become any user: grant `iam:TagRole` to administrators only.
+    session starts: there is no fallback to `ssm-user`, who can become root. `cluster.grants.session_as` sets the tag. A
+    principal that can tag that role can become any user: grant `iam:TagRole` to administrators only.
 
     It works with nodes of ParallelCluster and of HyperPod; for the latter try it with one role first.
     assumption: hyperpod-run-as

@@ -107,9 +107,7 @@ class LifecycleBucket(Construct):
         `name_part`: its purpose, e.g. the fleet's name; a long one is truncated and ends with a hash.
         `encryption_key`: default, S3's own keys. `access_log_bucket`: default, no server access logs; the bundle
         contains no secret, and CloudTrail records changes of the bucket. `removal_policy`: `RETAIN_ON_UPDATE_OR_DELETE`
-        suits a
-        stack that publishes no bundle itself.
-        Raises `FleetError` when S3 would reject the name.
+        suits a stack that publishes no bundle itself. Raises `FleetError` when S3 would reject the name.
         """
         super().__init__(scope, id)
         facts = load("lifecycle")

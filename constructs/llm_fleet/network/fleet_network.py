@@ -1,4 +1,4 @@
-"""A VPC made for clusters."""
+"""A VPC for clusters."""
 
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
@@ -32,8 +32,8 @@ class FleetNetwork(Network):
     """A VPC with public and private subnets in its first CIDR block and compute subnets in a second one.
 
     Nodes take an address of their subnet for every network card, 32 on a p5.48xlarge, so compute subnets have a block
-    to themselves. Each AZ has one; EFA never crosses AZs, so a group lives in one. Private and compute subnets of an
-    AZ share a route table, which leads to S3 through a gateway endpoint.
+    to themselves. Each AZ has one; EFA never crosses AZs, so a group is in one AZ. Private and compute subnets of an AZ
+    share a route table, which has a gateway endpoint for S3.
     """
 
     def __init__(
@@ -47,14 +47,14 @@ class FleetNetwork(Network):
     ) -> None:
         """Create the network, or raise `FleetError` with all its problems (LF201 to LF222, LF758).
 
-        - `spec`: what it is, e.g. `NetworkSpec(az="usw2-az4")`. AZs are named by id, because an AZ's name means
-          another AZ in each account, and capacity is bought by id. By default there is a NAT gateway in each AZ, so
+        - `spec`: its settings, e.g. `NetworkSpec(az="usw2-az4")`. AZs are set by id, because an AZ's name refers to
+          another AZ in each account, and capacity is bought by AZ id. By default there is a NAT gateway in each AZ, so
           that no AZ depends on another, and no cross-AZ traffic is billed; its price is small compared with an
           accelerated node. Interface endpoints that nodes need are created by default: all of them in a closed network;
           with NAT, those of Session Manager and of logs, so that users can log in to a node without internet access
-          and read its logs. With a way to the internet, an endpoint that `without_endpoints` leaves no AZ for is not
-          made.
-        - `endpoint_features`: what else nodes do that needs an endpoint. Default: nothing else.
+          and read its logs. With internet access, an endpoint for which `without_endpoints` leaves no AZ is not
+          created.
+        - `endpoint_features`: features of nodes that need more endpoints. Default: none.
         - `encryption_key`: key of the flow logs; its policy must let CloudWatch Logs use it. Default: CloudWatch
           Logs' own encryption.
         """
@@ -112,12 +112,12 @@ class FleetNetwork(Network):
 
     @staticmethod
     def from_attributes(scope: Construct, id: str, existing: ExistingNetworkSpec) -> Network:
-        """Return an existing network, of the CDK's objects or of ids. See `ExistingNetwork`."""
+        """Return an existing network, given as CDK objects or by ids. See `ExistingNetwork`."""
         return ExistingNetwork(scope, id, existing)
 
     @property
     def internet(self) -> InternetAccess | None:
-        """Whether its compute subnets have a way to the internet."""
+        """Whether its compute subnets have internet access."""
         return self._internet
 
     @property
@@ -177,9 +177,10 @@ class FleetNetwork(Network):
     def keep(self) -> None:
         """Keep, when the stack is deleted, everything that a retained file system or database uses. Idempotent.
 
-        A file system that is retained keeps its network interfaces, and with them its subnet, security group and VPC:
-        to delete those would fail, and leave the stack half deleted. Its port stays open to the kept group as well,
-        so that nodes made later in this VPC can mount it. Gateways, endpoints and NAT are deleted, as they cost money.
+        A retained file system keeps its network interfaces, and with them its subnet, security group and VPC: their
+        deletion would fail, and the stack would be only partly deleted. Its port stays open to the retained group as
+        well, so that nodes created later in this VPC can mount it. Gateways, endpoints and NAT are deleted, because
+        they cost money.
         """
         for resource in (self.cfn_vpc, self.cfn_compute_block, *(zone.compute for zone in self.zones)):
             resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)

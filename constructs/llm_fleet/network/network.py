@@ -1,4 +1,4 @@
-"""Networks: what each has, the addresses that are taken in it, and one that exists already."""
+"""Networks: their attributes and reserved addresses, and existing networks."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -44,7 +44,7 @@ class AddressBook:
 
     @property
     def plan(self) -> AddressPlan:
-        """What all claims so far need."""
+        """The address plan of all claims so far."""
         return plan_addresses(
             self._claims,
             subnet_cidrs=self._subnet_cidrs,
@@ -54,12 +54,12 @@ class AddressBook:
         )
 
     def reserve(self, claims: Iterable[AddressClaim]) -> list[Problem]:
-        """Add `claims` and return what does not fit."""
+        """Add `claims` and return problems of those that do not fit."""
         self._claims += claims
         return self.problems()
 
     def problems(self) -> list[Problem]:
-        """Return what does not fit, each with a path that begins with `network`."""
+        """Return problems of claims that do not fit, each with a path that begins with `network`."""
         return [problem.under("network") for problem in check_addresses(self.plan, region=self._region)]
 
     def validate(self) -> list[str]:
@@ -68,25 +68,25 @@ class AddressBook:
 
 
 def zone_construct_id(availability_zone_id: str, index: int) -> str:
-    """Return the construct id of an AZ: its own id, so that naming another AZ first moves no resource.
+    """Return the construct id of an AZ: its own id, so that another order of AZs changes no resource.
 
-    A CDK token cannot name a construct; its index is used.
+    A CDK token cannot be a construct id; its index is used.
     """
     return f"Az{index + 1}" if is_unresolved(availability_zone_id) else availability_zone_id
 
 
 @jsii.implements(ec2.IConnectable)
 class Network(Construct):
-    """A VPC with one compute subnet an AZ, and the security group in which clusters and their mounts live.
+    """A VPC with one compute subnet in each AZ, and the security group of clusters and their mounts.
 
-    `FleetNetwork` makes one, `ExistingNetwork` takes one; each sets the attributes that begin with an underscore.
+    `FleetNetwork` creates one, `ExistingNetwork` imports one; each sets the attributes that begin with an underscore.
     """
 
     _vpc: ec2.IVpc
     _compute_subnets: Mapping[str, ec2.ISubnet]
     _security_group: ec2.ISecurityGroup
     _own_group: EfaSecurityGroup | None = None
-    """The security group where it was made here."""
+    """The security group if it was created here."""
     _cidrs: tuple[str, ...]
     _book: AddressBook
 
@@ -97,7 +97,7 @@ class Network(Construct):
 
     @property
     def internet(self) -> InternetAccess | None:
-        """Whether its compute subnets have a way to the internet; `None` if unknown."""
+        """Whether its compute subnets have internet access; `None` if unknown."""
         return None
 
     @property
@@ -151,7 +151,7 @@ class Network(Construct):
         return DependencyGroup()
 
     def reserve_addresses(self, claims: Iterable[AddressClaim]) -> list[Problem]:
-        """Reserve addresses of the compute subnets, and return what does not fit with all other reservations.
+        """Reserve addresses of the compute subnets, and return the problems together with all other reservations.
 
         The caller raises the problems together with its own, as `raise_problems([...])`. If it does not, the
         network's own validation reports them at synth. Each problem's path begins with `network`. Claims in a subnet
@@ -177,7 +177,7 @@ class Network(Construct):
         return self._cidrs
 
     def keep(self) -> None:
-        """Keep, when the stack is deleted, everything that a retained file system uses. Idempotent."""
+        """Retain, when the stack is deleted, everything that a retained file system uses. Idempotent."""
         if self._own_group:
             self._own_group.keep()
 
@@ -188,9 +188,9 @@ class ExistingNetwork(Network):
     def __init__(self, scope: Construct, id: str, existing: ExistingNetworkSpec) -> None:
         """Import the network; nothing is looked up.
 
-        The self-rules of a group given by id are its owner's, and so is what it lets out. What is added to it are rules
-        inward, from file systems and other groups, which are deleted with them. That a group lets all traffic in from,
-        and out to, itself cannot be checked at synth. Without a group an `EfaSecurityGroup` is made.
+        The self-rules and outbound rules of a group given by id are not changed. Only inbound rules are added to it,
+        from file systems and other groups, and deleted with them. Whether a group allows all inbound and outbound
+        traffic from and to itself cannot be checked at synth. Without a group an `EfaSecurityGroup` is created.
         Raises `FleetError` (LF201, LF206 to LF215) for invalid ids, AZs and CIDR blocks.
         """
         path = f"{scope.node.path}/{id}"
@@ -216,11 +216,11 @@ class ExistingNetwork(Network):
         self._cidrs = tuple(existing.vpc_cidrs) or _known_cidrs(self._vpc)
 
     def database_subnets(self) -> list[ec2.ISubnet]:
-        """Return the compute subnets of the first two AZs: no others are known. One, where there is only one AZ."""
+        """Return the compute subnets of the first two AZs, because no others are known; one if there is only one AZ."""
         return list(self._compute_subnets.values())[:2]
 
     def load_balancer_subnets(self, *, public: bool) -> Mapping[str, ec2.ISubnet]:
-        """Return those that were given; by default, the private ones are the compute subnets."""
+        """Return the given subnets; by default, the private ones are the compute subnets."""
         return MappingProxyType(dict(self._load_balancer_subnets[public]))
 
 
@@ -242,7 +242,7 @@ def _vpc(scope: Construct, existing: ExistingNetworkSpec) -> ec2.IVpc:
 
 
 def _compute_subnets(scope: Construct, existing: ExistingNetworkSpec, vpc: ec2.IVpc) -> dict[str, ec2.ISubnet]:
-    """Return the compute subnets by AZ id; those of ids are the VPC's own where that is of an id too."""
+    """Return the compute subnets by AZ id; those given by ids belong to the VPC if that is given by id too."""
     if not isinstance(existing.vpc, str):
         return _subnets(scope, "Compute", existing.subnets)
     of_vpc = zip(existing.subnets.items(), vpc.private_subnets, strict=True)
@@ -250,7 +250,7 @@ def _compute_subnets(scope: Construct, existing: ExistingNetworkSpec, vpc: ec2.I
 
 
 def _security_group(scope: Construct, given: SecurityGroup | None) -> ec2.ISecurityGroup:
-    """Return the group that was given; to one of an id the CDK adds no rules."""
+    """Return the given group; the CDK adds no rules to one given by id."""
     if isinstance(given, str):
         return ec2.SecurityGroup.from_security_group_id(scope, "SecurityGroup", given, mutable=False)
     return cast(ec2.ISecurityGroup, given)
@@ -277,7 +277,7 @@ def _acknowledge_no_table(subnet: ec2.ISubnet) -> None:
 
 
 def _known_cidrs(vpc: ec2.IVpc) -> tuple[str, ...]:
-    """Return the block of `vpc`; none where the CDK throws, of an imported VPC whose block is not known."""
+    """Return the block of `vpc`; none if the CDK throws, for an imported VPC with an unknown block."""
     try:
         return (vpc.vpc_cidr_block,)
     except RuntimeError:

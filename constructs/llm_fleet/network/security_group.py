@@ -29,7 +29,7 @@ _DESCRIPTION_LENGTH = 255
 def node_connections(security_groups: Sequence[ec2.ISecurityGroup], *, subject: str, remedy: str) -> ec2.Connections:
     """Return the connections of nodes in `security_groups`.
 
-    Raises `FleetError` (LF572) for the cluster `subject` when there are none; `remedy` says how to give it some.
+    Raises `FleetError` (LF572) for the cluster `subject` when there are none; `remedy`: how to add some.
     """
     if not security_groups:
         problem = Problem(
@@ -46,7 +46,7 @@ class HttpsOutSecurityGroup(ec2.SecurityGroup):
     """A group without ingress, with HTTPS egress. Security groups do not apply to the VPC's DNS servers and clock."""
 
     def __init__(self, scope: Construct, id: str, *, vpc: ec2.IVpc, description: str, reaches: str) -> None:
-        """Make the group; `reaches`: what its members open connections to, for the description of the rule."""
+        """Create the group; `reaches`: the targets of its members' connections, for the description of the rule."""
         super().__init__(scope, id, vpc=vpc, description=description, allow_all_outbound=False)
         self.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.HTTPS, rule_description(reaches))
 
@@ -61,7 +61,7 @@ class PortRange:
 
     @property
     def name(self) -> str:
-        """A part for construct ids, e.g. `Tcp988`."""
+        """A part of construct ids, e.g. `Tcp988`."""
         return "AllTraffic" if self.protocol == "-1" else f"{self.protocol.capitalize()}{self.first}"
 
 
@@ -71,7 +71,7 @@ ALL_TRAFFIC = PortRange(protocol="-1")
 def let_out(
     scope: Construct, id: str, source: ec2.ISecurityGroup, target: ec2.ISecurityGroup, ports: PortRange, *, what: str
 ) -> ec2.CfnSecurityGroupEgress:
-    """Return the rule that lets members of `source` open connections to those of `target`."""
+    """Return the outbound rule that lets members of `source` open connections to those of `target`."""
     return ec2.CfnSecurityGroupEgress(
         scope,
         id,
@@ -87,7 +87,7 @@ def let_out(
 def let_in(
     scope: Construct, id: str, source: ec2.ISecurityGroup, target: ec2.ISecurityGroup, ports: PortRange, *, what: str
 ) -> ec2.CfnSecurityGroupIngress:
-    """Return the rule that lets connections of members of `source` in to those of `target`."""
+    """Return the inbound rule that allows connections from members of `source` to those of `target`."""
     return ec2.CfnSecurityGroupIngress(
         scope,
         id,
@@ -106,8 +106,8 @@ def let_through(
     """Let `source` open connections to `target`, on a TCP `port` or on all ports, and return the rules.
 
     The rules are in the stack of `home`, so that the CDK's own choice causes no circular dependency. Clusters that
-    need the same rules share them: EC2 rejects a rule that exists already. What an existing `source` lets out
-    stays as it is; see `takes_rules_outward`.
+    need the same rules share them: EC2 rejects a rule that exists already. Outbound rules of an existing `source` are
+    not changed; see `takes_rules_outward`.
     """
     stack = cdk.Stack.of(home)
     id = f"LlmFleetNodePorts{_key(source)}{_key(target)}{port or ''}"
@@ -132,8 +132,9 @@ def let_through(
 def takes_rules_outward(group: ec2.ISecurityGroup) -> bool:
     """Return whether egress rules are added to `group`: not to an existing one imported by its id.
 
-    Such a group usually lets everything out, and CloudFormation takes that away when it adds a rule outward. The CDK
-    leaves imported groups alone for the same reason. assumption: cloudformation-egress-removes-everything-out
+    Such a group usually allows all outbound traffic, and CloudFormation removes that rule when it adds an outbound
+    rule. The CDK does not change imported groups for the same reason.
+    assumption: cloudformation-egress-removes-everything-out
     """
     return is_unresolved(group.security_group_id)
 
@@ -144,18 +145,18 @@ def _key(group: ec2.ISecurityGroup) -> str:
 
 
 _ANYWHERE = {"AnywhereEgressLower": "0.0.0.0/1", "AnywhereEgressUpper": "128.0.0.0/1"}
-"""All addresses in two halves. CloudFormation takes one rule for `0.0.0.0/0` for the default rule of EC2, and takes it
-away as soon as any stack adds another rule outward, e.g. one to a file system.
+"""All addresses in two halves. CloudFormation treats one rule for `0.0.0.0/0` as the default rule of EC2, and removes
+it as soon as any stack adds another outbound rule, e.g. one to a file system.
 assumption: cloudformation-egress-removes-everything-out"""
 
 
 class EfaSecurityGroup(ec2.SecurityGroup):
-    """A security group whose members exchange all traffic with each other, both ways, as EFA demands.
+    """A security group whose members exchange all traffic with each other, in both directions, as EFA requires.
 
-    EFA's traffic is no IP traffic: only a rule that names the group itself lets it out; `0.0.0.0/0` does not. The CDK
-    drops such a rule without an error from a group made with `allow_all_outbound=True`, its default, so this group is
-    made without it and carries its rules as resources of their own. On those others can wait: FSx tests its port as
-    soon as it is made.
+    EFA traffic is not IP traffic: only a rule that names the group itself allows it; `0.0.0.0/0` does not. The CDK
+    drops such a rule without an error from a group with `allow_all_outbound=True`, its default, so this group is
+    created without it and has its rules as separate resources. Other resources can depend on these: FSx tests its port
+    as soon as it is created.
 
     Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html (prepare a security group).
     """
@@ -173,9 +174,9 @@ class EfaSecurityGroup(ec2.SecurityGroup):
 
         - `vpc`: where it is.
         - `description`: shown in the console; a change replaces the group. Default: its purpose.
-        - `allow_internet`: whether members may open connections to any address. Default: they may, which without a
-          route out reaches only the VPC. `False` leaves HTTPS only: interface endpoints have addresses of
-          the VPC, but S3 keeps its public ones behind a gateway endpoint.
+        - `allow_internet`: whether members may open connections to any address. Default: they may; without a route to
+          the internet, this reaches only the VPC. `False` allows HTTPS only: interface endpoints have addresses of the
+          VPC, but S3 has its public ones behind a gateway endpoint.
         """
         super().__init__(scope, id, vpc=vpc, description=description, allow_all_outbound=False)
         hold(self)
@@ -213,7 +214,7 @@ class EfaSecurityGroup(ec2.SecurityGroup):
         """The rules between members. Resources that need them from the start, e.g. a file system, depend on this."""
 
     def keep(self) -> None:
-        """Keep the group and the rules between its members when the stack is deleted. Idempotent."""
+        """Retain the group and the rules between its members when the stack is deleted. Idempotent."""
         for resource in (self.node.default_child, *self._standing_rules):
             if isinstance(resource, cdk.CfnResource):
                 resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)

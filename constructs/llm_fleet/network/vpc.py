@@ -20,8 +20,8 @@ def vpc_of_zones(
 ) -> tuple[ec2.IVpc, list[ec2.ISubnet]]:
     """Return the VPC, with subnet groups `Public`, `Private` and `Compute`, and its compute subnets in `zones`' order.
 
-    The CDK's own `Vpc` is not used because it chooses AZs by name, never by id. Without public subnets the others
-    are isolated: they have no route out.
+    The CDK's own `Vpc` is not used because it chooses AZs by name, never by id. Without public subnets the others are
+    isolated: they have no route to the internet.
     """
     inner = [zone.private for zone in zones] + [zone.compute for zone in zones]
     public = [zone.public for zone in zones if zone.public]
@@ -54,7 +54,7 @@ def make_vpc(scope: Construct, *, cidr: str, compute_cidr: str, name: str) -> tu
         "Resource",
         cidr_block=cidr,
         enable_dns_support=True,
-        enable_dns_hostnames=True,  # private DNS names of endpoints, and of FSx, need it
+        enable_dns_hostnames=True,  # private DNS names of endpoints and of FSx require it
         tags=[cdk.CfnTag(key="Name", value=name)],
     )
     acknowledge(
@@ -86,8 +86,8 @@ class Endpoints(Construct):
         """Create them.
 
         - `cidrs`: sources that may call the interface endpoints: the CIDR blocks of the VPC.
-        - `subnet_ids`: of each interface endpoint, by its name after `com.amazonaws.<region>.`, the subnets that it has
-          an interface in: one an AZ.
+        - `subnet_ids`: of each interface endpoint, by its name after `com.amazonaws.<region>.`, the subnets in which it
+          has an interface: one in each AZ.
         - `route_table_ids`: the tables that lead to S3.
         - `name`: what Name tags begin with.
         """
@@ -136,7 +136,7 @@ class Endpoints(Construct):
                 )
                 for cidr in cidrs
             ],
-            # Without any rule EC2 adds one that lets everything out; an endpoint only answers.
+            # Without any rule EC2 adds one that allows all outbound traffic; an endpoint only answers.
             security_group_egress=[
                 ec2.CfnSecurityGroup.EgressProperty(
                     ip_protocol="-1", cidr_ip="127.0.0.1/32", description="nothing: endpoints only answer"
@@ -169,7 +169,8 @@ _SERVICE = "vpc-flow-logs.amazonaws.com"
 
 
 class FlowLogs(Construct):
-    """Flow logs of a VPC in a CloudWatch log group. The log group is retained: its records must outlive the VPC."""
+    """Flow logs of a VPC in a CloudWatch log group. The log group is retained, so that its records are kept after the
+    VPC is deleted."""
 
     def __init__(
         self,
@@ -203,7 +204,7 @@ class FlowLogs(Construct):
             description="Lets VPC flow logs write into their log group",
             assume_role_policy_document=self._trust(),
         )
-        # A policy of its own, managed, so that it is listed and can be audited like any other.
+        # A managed policy, so that it is listed and can be audited like any other.
         self.policy = iam.CfnManagedPolicy(
             self,
             "Policy",

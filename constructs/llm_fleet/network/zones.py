@@ -30,9 +30,8 @@ from llm_fleet.rules.terms import InternetAccess
 class InternetExit(Construct):
     """An internet gateway attached to a VPC, and a route table for public subnets.
 
-    NAT gateways, their addresses and the default route name the attachment as a dependency: nothing in their
-    properties refers to it, and without it CloudFormation would create them too early, before the gateway is attached,
-    and fail.
+    NAT gateways, their addresses and the default route have an explicit dependency on the attachment: their properties
+    do not refer to it, and CloudFormation would otherwise create them before the gateway is attached, and fail.
     """
 
     def __init__(self, scope: Construct, id: str, *, vpc_id: str, name: str) -> None:
@@ -66,7 +65,7 @@ class Ground:
     """The association of `compute_cidr` with the VPC."""
     internet_exit: InternetExit | None
     name: str
-    """What Name tags begin with."""
+    """Prefix of Name tags."""
 
 
 def _name(name: str) -> list[cdk.CfnTag]:
@@ -74,7 +73,7 @@ def _name(name: str) -> list[cdk.CfnTag]:
 
 
 def _subnet(scope: Construct, id: str, ground: Ground, cidr: str, tag: str, **zone: Any) -> ec2.CfnSubnet:
-    """Return a subnet in the AZ that `zone` names: `availability_zone_id` or `availability_zone`."""
+    """Return a subnet in the AZ of `zone`: `availability_zone_id` or `availability_zone`."""
     subnet = ec2.CfnSubnet(
         scope, id, vpc_id=ground.vpc_id, cidr_block=cidr, map_public_ip_on_launch=False, tags=_name(tag), **zone
     )
@@ -170,7 +169,7 @@ class Zone(Construct):
 
 
 def zone_cidrs(cidr: str, compute_cidr: str, *, zone: int) -> ZoneCidrs:
-    """Return the CIDRs of the AZ at index `zone`. A token is taken as the largest block, a /16."""
+    """Return the CIDRs of the AZ at index `zone`. A token is treated as the largest block, a /16."""
     return ZoneCidrs(
         private=_part(cidr, primary_slots(), private_slot(zone)),
         public=_part(cidr, primary_slots(), public_slot(zone)),
@@ -199,7 +198,7 @@ def database_cidrs(cidr: str, *, zones: int, subject: str) -> list[str]:
 
 
 def load_balancer_cidrs(cidr: str, *, index: int) -> tuple[str, str]:
-    """Return the CIDRs of the private and of the public subnet of the AZ at `index` for load balancers alone."""
+    """Return the CIDRs of the private and of the public subnet of the AZ at `index` for load balancers only."""
     private, public = load_balancer_zone(index)
     return (
         _part(cidr, primary_slots(), private_slot(private)),
@@ -236,16 +235,16 @@ def lead_out(
 class DatabaseSubnets(Construct):
     """Two subnets without internet access, in two AZs of the region.
 
-    RDS requires two AZs, and a fleet mostly has one, where its capacity is. So these are in the account's first two
-    AZs by name, whichever those are: a database is reached across AZs as well, and a fleet that gets or loses an AZ
-    moves no subnet under a database. They take the last two of the parts of the primary block that are kept for private
-    subnets of AZs, the seventh and the eighth.
+    RDS requires two AZs, and most fleets have one, where their capacity is. So these are in the account's first two AZs
+    by name: a database can be reached across AZs, and adding or removing an AZ of the fleet does not move a database's
+    subnet. They use the last two parts of the primary block that are reserved for private subnets of AZs, the seventh
+    and the eighth.
     """
 
     def __init__(self, scope: Construct, id: str, ground: Ground, *, zones: int) -> None:
         """Create them, in addition to the subnets of `zones` AZs.
 
-        Raises `FleetError` (LF699) in a network with so many AZs that the block has no free part.
+        Raises `FleetError` (LF699) if the network has so many AZs that the block has no free part.
         """
         super().__init__(scope, id)
         self._made: list[ec2.CfnSubnet] = []
@@ -264,7 +263,7 @@ class DatabaseSubnets(Construct):
             )
 
     def keep(self) -> None:
-        """Keep the subnets when the stack is deleted. Idempotent."""
+        """Retain the subnets when the stack is deleted. Idempotent."""
         for subnet in self._made:
             subnet.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
 
@@ -272,8 +271,8 @@ class DatabaseSubnets(Construct):
 class LoadBalancerSubnets(Construct):
     """A private subnet, and a public one if the network has internet access, in each of some more AZs.
 
-    A load balancer needs two AZs, and a fleet mostly has one, where its capacity is. These take parts of the primary
-    block from its end, so that an AZ that is added here or there moves no subnet.
+    A load balancer needs two AZs, and most fleets have one, where their capacity is. These use parts at the end of the
+    primary block, so that adding an AZ for nodes or for load balancers moves no subnet.
     """
 
     def __init__(

@@ -53,7 +53,7 @@ class ClusterGrants(SessionGrants):
 
 
 class Cluster(Protocol):
-    """A ParallelCluster, made here or elsewhere."""
+    """A ParallelCluster, of this app or imported."""
 
     @property
     def cluster_name(self) -> str:
@@ -104,10 +104,10 @@ class ClusterBase(Construct):
         return self._connections
 
     def metric(self, metric_name: str, *, statistic: str = "Sum") -> cloudwatch.Metric:
-        """Return a metric that ParallelCluster makes of the logs of this cluster, by the dimension `ClusterName`.
+        """Return a metric that ParallelCluster creates from the logs of this cluster, by the dimension `ClusterName`.
 
         E.g. `InsufficientCapacityErrors`, `OnNodeConfiguredRunErrors`, `GpuHealthCheckFailures`: those of
-        pcluster/templates/cw_dashboard_builder.py. Default: the sum of five minutes.
+        pcluster/templates/cw_dashboard_builder.py. Default: the sum over five minutes.
         """
         return cloudwatch.Metric(
             namespace=_METRICS,
@@ -133,12 +133,13 @@ class ImportedCluster(ClusterBase):
 class NodesPrincipal:
     """All nodes of a cluster, as a grantee.
 
-    Their roles are ParallelCluster's and have no name here, so what is granted goes into the policies that the cluster
-    attaches to them. A resource in another account, whose own policy must name the nodes too, cannot be granted so.
+    ParallelCluster creates their roles, whose names are unknown at synth, so grants are added to the policies that the
+    cluster attaches to them. A resource in another account, whose own policy must also name the nodes, cannot be
+    granted this way.
     """
 
     def __init__(self, policies: Sequence[NamedPolicy], *, account: str) -> None:
-        """Represent the nodes that have one of `policies`."""
+        """Represent the nodes with these `policies`."""
         self._policies = tuple(policies)
         self._account = account
 

@@ -66,7 +66,8 @@ class PlacedScripts:
     hooks: Hooks
     """The scripts of each kind of nodes."""
     access: BucketAccess
-    """What nodes read: all bundles of this cluster, as a node may start with the last one during an update."""
+    """Read access of nodes: all bundles of this cluster, because a node may start with the previous one during an
+    update."""
     reports: BucketAccess | None
     """Where nodes write reports; `None` for no reports."""
 
@@ -135,7 +136,7 @@ def _name_part(scope: Construct, plan: ClusterPlan) -> str:
 
 
 _SESSIONS = "AmazonSSMManagedInstanceCore"
-"""On the provider's list of AWS's policies that it may attach."""
+"""One of AWS's policies that the provider may attach."""
 
 _KINDS = {
     "head": "the head node of a ParallelCluster",
@@ -184,7 +185,7 @@ def add_node_rights(
     read_buckets: Sequence[s3.IBucket],
     write_buckets: Sequence[s3.IBucket],
 ) -> NodeRights:
-    """Make the policies of the nodes of `plan`; `configuration` is rendered already, without scripts and policies."""
+    """Make the policies of the nodes of `plan`; `configuration`: rendered without scripts and policies."""
     place = Place.of(scope)
     data = tuple(map(BucketAccess.of, read_buckets)), tuple(map(BucketAccess.of, write_buckets))
 
@@ -225,7 +226,7 @@ def add_node_rights(
 def policy_name(scope: Construct, cluster_name: str, kind: str) -> str:
     """Return the name of a policy that the provider may attach: it begins with `parallelcluster`.
 
-    IAM is global and a cluster's name is taken once a region, so the region is part of it.
+    IAM is global and a cluster's name is unique only in a region, so the region is part of it.
     """
     return f"parallelcluster-{cdk.Stack.of(scope).region}-{cluster_name}-{kind}"
 

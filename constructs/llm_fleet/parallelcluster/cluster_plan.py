@@ -35,7 +35,7 @@ from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 _LUSTRE = "fsx"
 _OPEN_ZFS = "home"
-"""Their names in `SharedStorage`; a changed one is another mount."""
+"""Their names in `SharedStorage`; another name is another mount."""
 _PARAMETERS: dict[tuple[PathPart, ...], tuple[PathPart, ...]] = {
     ("shared_storage", _LUSTRE, "mount_dir"): ("lustre_mount_path",),
     ("shared_storage", _OPEN_ZFS, "mount_dir"): ("open_zfs_mount_path",),
@@ -114,7 +114,7 @@ class FleetMounts:
 
 
 def by_parameter(problems: Sequence[Problem]) -> list[Problem]:
-    """Return `problems` with those of the fleet's mounts at the parameters that the user gave, each once."""
+    """Return `problems`, with those of the fleet's mounts at the parameters that the user set, without duplicates."""
     reported = [replace(problem, path=_PARAMETERS.get(problem.path, problem.path)) for problem in problems]
     return list({(problem.code, problem.path, problem.message): problem for problem in reported}.values())
 
@@ -170,7 +170,7 @@ def directory_overrides(overrides: Mapping[str, Any], directory: Directory | Non
 
 
 def iam_overrides(spec: ParallelClusterSpec) -> dict[str, Any]:
-    """Return the overrides of `spec` with the section `Iam` for its roles; what the user has there stays."""
+    """Return the overrides of `spec` with the section `Iam` for its roles; the user's own settings stay."""
     section: dict[str, Any] = {}
     if spec.permissions_boundary is not None:
         section["PermissionsBoundary"] = POLICY.name_of(spec.permissions_boundary)
@@ -204,7 +204,7 @@ def directory_section(directory: Directory) -> dict[str, Any]:
 
 
 def with_limits(slurm: SlurmSettings, accounts: Sequence[SlurmAccount]) -> SlurmSettings:
-    """Return `slurm` with the lines of slurm.conf that make the limits of `accounts` hold; the user's own stay."""
+    """Return `slurm` with the lines of slurm.conf that enforce the limits of `accounts`; the user's own lines stay."""
     if not accounts or slurm.custom_settings_file is not None:
         return slurm
     own = {key.lower() for line in slurm.custom_settings for key in line}

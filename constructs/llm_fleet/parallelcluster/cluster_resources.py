@@ -41,14 +41,14 @@ class ClusterIdentity:
     cluster_name: str
     """ParallelCluster's name of the cluster: the user's with the digits."""
     configuration: dict[str, Any]
-    """The input of the hash: the configuration without scripts and policies, which hold the name themselves."""
+    """The input of the hash: the configuration without scripts and policies, which contain the name."""
 
     @property
     def id(self) -> str:
         """The construct id of the parent of all constructs of this cluster.
 
-        Another hash is another id, and so another logical id: CloudFormation makes the new cluster with all that
-        belongs to it, and then deletes the old one with all that belonged to that.
+        Another hash gives another id, and so another logical id: CloudFormation creates the new cluster with all its
+        resources, and then deletes the old one with all of its resources.
         """
         return f"Cluster{self.digits}"
 
@@ -85,10 +85,10 @@ def security_groups_of(scope: Construct, plan: ClusterPlan) -> tuple[ec2.ISecuri
 
 
 def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
-    """Let the nodes of the cluster at `scope` reach their files, and the head node its accounting.
+    """Let the nodes of the cluster at `scope` reach their file systems, and the head node its accounting.
 
-    Return the rules that the nodes need as soon as they boot. Among themselves they talk by ParallelCluster's own
-    security groups, EFA included; the network's group, which they all share, is what file systems and databases allow.
+    Return the rules that the nodes need as soon as they boot. ParallelCluster's own security groups allow traffic
+    between the nodes, including EFA; file systems and databases allow the network's group, which all nodes share.
     """
     group = plan.network.security_group
     for file_system in plan.mounts.file_systems:
@@ -97,11 +97,10 @@ def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
 
 
 def wait_for(resource: cdk.CfnResource, plan: ClusterPlan, others: Sequence[IDependable]) -> None:
-    """Make the cluster depend on what its nodes need, so that it is deleted before any of that.
+    """Make the cluster depend on everything that its nodes need, so that it is deleted first.
 
-    CloudFormation sees what the configuration names by reference; other dependencies are named here, because a network
-    or a rule that is deleted first would leave nodes that cannot terminate, and network interfaces that cannot be
-    deleted.
+    CloudFormation derives dependencies from references in the configuration; the others are added here, because if a
+    network or a rule is deleted first, nodes cannot terminate and network interfaces cannot be deleted.
     """
     resource.node.add_dependency(*_unnamed(plan), *others)
 
@@ -122,8 +121,8 @@ _RETAINED = (cdk.RemovalPolicy.RETAIN, cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DEL
 class ClusterResources(Construct):
     """The scripts, policies, provider and custom resource of a cluster, below an id with its hash.
 
-    Another hash creates all of it again in addition to the old one, whose names have the old hash. Only the bucket of
-    the scripts is the same: each cluster has its own part of it.
+    Another hash creates all of them again, next to the old ones, whose names have the old hash. Only the bucket of the
+    scripts is the same: each cluster has its own prefix in it.
     """
 
     def __init__(
@@ -149,16 +148,16 @@ class ClusterResources(Construct):
             read_buckets=read_buckets,
             write_buckets=write_buckets,
         )
-        """What its nodes may do."""
+        """IAM policies of its nodes."""
         self.configuration: dict[str, Any] = render_configuration(
             plan.shape, scripts.hooks if scripts else None, self.rights.attached(self, plan)
         )
         """ParallelCluster's configuration."""
         policy = self._provider_policy(plan, identity, scripts)
         self.provider = ClusterProvider(self, "Provider", version=plan.shape.version, policy=policy)
-        """AWS's provider, for this cluster alone."""
+        """AWS's provider, for this cluster only."""
         rules = open_ports(scope, plan)
-        # No ServiceTimeout: the provider hands every property but two on as an argument of pcluster's own functions.
+        # No ServiceTimeout: the provider passes every property except two as an argument to pcluster's own functions.
         self.resource = cdk.CfnResource(
             self,
             "Resource",
@@ -207,7 +206,7 @@ class ClusterResources(Construct):
 
 
 def _with_schema(plan: ClusterPlan, scope: Construct, cluster_name: str) -> ClusterPlan:
-    """Return `plan` with its accounting's schema named after the cluster, which has its name only at this point."""
+    """Return `plan` with the accounting schema named after the cluster, whose name is only known at this point."""
     accounting = plan.shape.accounting
     if accounting is None:
         return plan
@@ -256,7 +255,7 @@ def _taken(name: str, path: str) -> Problem:
 class UpdateCheck:
     """Compares a cluster with the one deployed last when the app is validated.
 
-    Not before: only then has a reference to another stack the form that the deployed template has.
+    Not earlier: only then does a reference to another stack have the same form as in the deployed template.
     """
 
     def __init__(

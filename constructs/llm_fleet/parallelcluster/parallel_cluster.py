@@ -32,15 +32,15 @@ from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 @jsii.implements(iam.IGrantable)
 class ParallelCluster(ClusterBase):
-    """A cluster of AWS ParallelCluster that runs Slurm (`Custom::PclusterCluster`), made by AWS's own provider.
+    """A cluster of AWS ParallelCluster that runs Slurm (`Custom::PclusterCluster`), created by AWS's own provider.
 
     Everything that ParallelCluster checks offline is checked when the construct is created, and reported in one
     `FleetError`, before any resource exists in the template. It is an `ec2.IConnectable` and an `iam.IGrantable` (its
     nodes).
 
-    ParallelCluster can never change some settings of a cluster, all of the head node's hardware among them. They have
-    a hash, which is part of the cluster's name and of its logical id, so that such a change creates a new cluster in
-    addition to the old one, which is then deleted.
+    ParallelCluster can never change some settings of a cluster, all of the head node's hardware among them. A hash of
+    these settings is part of the cluster's name and of its logical id, so that such a change creates a new cluster next
+    to the old one, which is then deleted.
     """
 
     def __init__(
@@ -75,8 +75,8 @@ class ParallelCluster(ClusterBase):
 
         `read_buckets`, `write_buckets`: data for jobs, on every node. Default: none.
 
-        `deployed`: the cluster as it was deployed last; synth then reports what an update would reject. Default:
-        unknown, and a change that no update can apply creates a new cluster.
+        `deployed`: the cluster as it was deployed last; synth then reports changes that an update would reject.
+        Default: unknown, and a change that no update can apply creates a new cluster.
 
         `removal_policy`: default, the cluster is deleted with its stack; its data is in the file systems, which are
         retained. If it is retained, so is everything that it needs.
@@ -114,11 +114,12 @@ class ParallelCluster(ClusterBase):
         if metrics_log is not None:
             resources.resource.node.add_dependency(metrics_log)
         self.cluster_name: str = identity.cluster_name
-        """ParallelCluster's name of it, with the hash: also that of its own stack and part of its log group's."""
+        """Its name in ParallelCluster, with the hash; also the name of its own stack, and part of its log group's
+        name."""
         self.version: str = spec.version
         """The version of ParallelCluster."""
         self.configuration: Mapping[str, Any] = resources.configuration
-        """ParallelCluster's configuration, as its YAML file would have it; may hold tokens."""
+        """ParallelCluster's configuration, as in its YAML file; may contain tokens."""
         self.resource: cdk.CfnResource = resources.resource
         """The L1, as an escape hatch."""
         self.provider: cdk.CfnStack = resources.provider.resource

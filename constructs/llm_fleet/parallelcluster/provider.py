@@ -1,6 +1,6 @@
 """AWS's provider of `Custom::PclusterCluster`, and its IAM permissions.
 
-Permissions that the provider lacks for a cluster: one function for each, every statement with its reason.
+Also permissions that the provider lacks for a cluster: one function for each, every statement with its reason.
 
 The provider's own permissions are in cloudformation/policies/parallelcluster-policies.yaml and in
 custom_resource/cluster.yaml of aws/aws-parallelcluster; which calls its validators make is in pcluster/validators of
@@ -21,11 +21,11 @@ from llm_fleet.rules.problem import is_unresolved
 class ClusterProvider(Construct):
     """The provider of AWS ParallelCluster's custom resource, for one cluster.
 
-    One provider a cluster: the function caches its last answer between calls, and a warm one that serves two
-    clusters may give one the other's public address (`flatten` in custom_resource/cluster.yaml). It can also update
-    only clusters of its own version.
+    One provider for each cluster: the function caches its last answer between calls, and a warm one that serves two
+    clusters may return the public address of the other one (`flatten` in custom_resource/cluster.yaml). It can also
+    update only clusters of its own version.
 
-    The template makes IAM roles and has a transform: a deployment must pass CAPABILITY_NAMED_IAM and
+    The template creates IAM roles and has a transform: a deployment must pass CAPABILITY_NAMED_IAM and
     CAPABILITY_AUTO_EXPAND. `cdk deploy` does.
     """
 
@@ -55,7 +55,7 @@ class ClusterProvider(Construct):
 
 
 def template_url(stack: cdk.Stack, version: str) -> str:
-    """Return where AWS publishes the provider of ParallelCluster `version` for the region of `stack`.
+    """Return the URL of the provider of ParallelCluster `version` for the region of `stack`.
 
     Source: cloudformation/custom_resource/cluster-1-click.yaml of aws/aws-parallelcluster.
     """
@@ -70,7 +70,7 @@ _FSX_KINDS = ("FsxLustre", "FsxOpenZfs", "FsxOntap", "FileCache")
 
 
 def s3_objects(section: Any) -> list[str]:
-    """Return the `s3://` URIs of scripts and included files in `section`, each once; those that are tokens left out."""
+    """Return the `s3://` URIs of scripts and included files in `section`, each once, without tokens."""
     found = (
         value
         for key, value in _items(section)
@@ -86,7 +86,7 @@ def storage_keys(configuration: Mapping[str, Any]) -> list[str]:
 
 
 def linked_buckets(configuration: Mapping[str, Any]) -> list[str]:
-    """Return the buckets that file systems made by ParallelCluster are linked to, each once; tokens left out."""
+    """Return the buckets that are linked to file systems created by ParallelCluster, each once, without tokens."""
     paths = [str(value) for key, value in _items(configuration.get("SharedStorage", ())) if key in _REPOSITORY_KEYS]
     known = [path for path in paths if path.startswith("s3://") and not is_unresolved(path)]
     return list(dict.fromkeys(path.removeprefix("s3://").split("/")[0] for path in known))
@@ -164,7 +164,7 @@ def keys_of_storage(configuration: Mapping[str, Any], place: Place, *, why: str)
     if arns:
         permissions += _key_uses("StorageKeys", arns, {}, why)
     if aliases:
-        # A key that is only known by its alias: the alias limits which of the account's keys is meant.
+        # A key that is given by its alias: the condition on the alias limits the statement to that key.
         names = [f"alias/{name.split('alias/')[1]}" for name in aliases]
         limit = {"ForAnyValue:StringEquals": {"kms:ResourceAliases": names}}
         permissions += _key_uses("StorageKeyAliases", (place.arn("kms", "key/*"),), limit, why)

@@ -1,7 +1,7 @@
 """ParallelCluster's configuration of a cluster, rendered: its nodes, their scripts, its storage and its settings.
 
-Pure: the same cluster gives the same map, tokens stay as they are. Numbers are numbers and booleans booleans, though
-CloudFormation makes strings of both on the way to the provider; ParallelCluster's schema reads either.
+The functions are pure: the same cluster gives the same map, and tokens stay unresolved. Numbers and booleans keep their
+types, although CloudFormation converts both to strings for the provider; ParallelCluster's schema reads either.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ class NodeScript:
     """A script and its arguments (`Script`, `Args`). Arguments are logged: they must not contain secrets."""
 
     script: str
-    """Where it is, `s3://…`."""
+    """Its `s3://…` URI."""
     args: Sequence[str] = ()
     """Its arguments."""
 
@@ -179,8 +179,8 @@ def render_tags(tags: Mapping[str, str]) -> list[dict[str, Any]]:
 def render_policies(arns: Sequence[str], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Return `Iam` with the policies `arns`.
 
-    Without them where `overrides` give a role or profile of the user's own: ParallelCluster accepts no policies with
-    it, and the role must hold what the nodes need.
+    They are omitted if `overrides` set the user's own role or profile: ParallelCluster accepts no policies with it, and
+    the role must have the permissions of the nodes.
     """
     own = _section(overrides, "Iam")
     if own.get("InstanceRole") or own.get("InstanceProfile"):
@@ -191,7 +191,7 @@ def render_policies(arns: Sequence[str], overrides: Mapping[str, Any]) -> dict[s
 def render_security_groups(ids: Sequence[str], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of `Networking` with the security groups `ids`, in addition to ParallelCluster's own.
 
-    Where `overrides` give `SecurityGroups` in place of ParallelCluster's, these are appended to them: ParallelCluster
+    If `overrides` set `SecurityGroups` instead of ParallelCluster's, `ids` are appended to them: ParallelCluster
     accepts no others.
     """
     replaced = bool(_section(overrides, "Networking").get("SecurityGroups"))
@@ -206,7 +206,7 @@ def _section(overrides: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def render_script(script: NodeScript | None) -> dict[str, Any] | None:
     """Return one of `CustomActions`.
 
-    `Args` always: ParallelCluster's custom_action_executor.py on the node reads it of every script.
+    `Args` is always set: ParallelCluster's custom_action_executor.py on the node reads it for every script.
     """
     return None if script is None else {"Script": script.script, "Args": list(script.args)}
 

@@ -1,1 +1,1 @@
-"""SageMaker constructs besides HyperPod clusters: notebooks, Studio, endpoints, training jobs and their watch."""
+"""SageMaker constructs except HyperPod clusters: notebooks, Studio, endpoints, training jobs and their watch."""

@@ -34,7 +34,7 @@ _NO_REPLICA_OF_LOGS = (
 class DataBucket(s3.Bucket):
     """A private, versioned bucket, encrypted with a KMS key, which accepts TLS only.
 
-    It is retained: deleting the stack leaves the bucket and all that is in it.
+    It is retained with its objects when the stack is deleted.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class DataBucket(s3.Bucket):
     ) -> None:
         """Make a bucket.
 
-        `spec`: what it is. Default: `BucketSpec()`. `access_log_bucket`: default, no access logs.
+        `spec`: its settings. Default: `BucketSpec()`. `access_log_bucket`: default, no access logs.
         `removal_policy`: default, it is retained.
 
         Raises `FleetError` (LF340, LF341) for values that S3 rejects.
@@ -90,7 +90,7 @@ class DataBucket(s3.Bucket):
             acknowledge(self, _NO_ACCESS_LOGS, "AwsSolutions-S1", "NIST.800.53.R5-S3BucketLoggingEnabled")
 
     def _send_events(self) -> None:
-        """Switch EventBridge on by a property of the bucket: the L2's own switch deploys a Lambda function for it."""
+        """Enable EventBridge with a property of the bucket: the L2's own option deploys a Lambda function for it."""
         bucket = self.node.default_child
         assert isinstance(bucket, s3.CfnBucket)
         bucket.notification_configuration = s3.CfnBucket.NotificationConfigurationProperty(
@@ -101,8 +101,8 @@ class DataBucket(s3.Bucket):
 class AccessLogBucket(s3.Bucket):
     """A private bucket for S3 server access logs.
 
-    Encrypted with a key of S3's own: the log delivery service writes to no other than that. It is retained, and deletes
-    logs after `expire_after`.
+    Encrypted with S3's own key: the log delivery service supports no other. It is retained, and deletes logs after
+    `expire_after`.
     """
 
     def __init__(
@@ -150,8 +150,8 @@ _LOG_GROUPS = "*"
 class FleetKey(kms.Key):
     """A symmetric key that rotates every year, for the file systems, buckets and log groups of a fleet.
 
-    It is retained: what it has encrypted is lost for ever without it. After a manual deletion,
-    it can be restored for 30 days. CloudWatch Logs may use it for the log groups of its own account and region, and
+    It is retained, because data that it encrypted cannot be read without it. After a manual deletion, it can be
+    restored for 30 days. CloudWatch Logs may use it for the log groups of its own account and region, and
     for nothing else. Other principals are allowed by IAM policies, or by the constructs that take the key.
     """
 
@@ -185,7 +185,8 @@ class FleetKey(kms.Key):
         )
         self.add_to_resource_policy(
             iam.PolicyStatement(
-                # CloudWatch Logs has no other way to a key: its log groups encrypt as the service, not as a caller.
+                # CloudWatch Logs can use a key only through its key policy: it encrypts as the service, not as a
+                # caller.
                 sid="CloudWatchLogsOfThisAccountAndRegion",
                 principals=[iam.ServicePrincipal(f"logs.{stack.region}.{stack.url_suffix}")],  # pyright: ignore[reportArgumentType]
                 actions=["kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:DescribeKey"],
@@ -195,6 +196,6 @@ class FleetKey(kms.Key):
         )
 
     if TYPE_CHECKING:
-        # The CDK names this parameter otherwise in Key than in IKey, so that no type checker takes a Key for an IKey.
-        # For them only: a method of ours at run time would have jsii call back into Python.
+        # The CDK's parameter names differ between Key and IKey, so type checkers do not accept a Key as an IKey.
+        # Only for type checkers: a method at run time would make jsii call back into Python.
         def add_alias(self, alias: str) -> kms.Alias: ...  # pyright: ignore[reportIncompatibleMethodOverride]  # noqa: D102

@@ -1,4 +1,4 @@
-"""FSx for Lustre, for training data and checkpoints: made here, or existing; its log, and its links to S3."""
+"""FSx for Lustre, for training data and checkpoints: created here, or existing; its log, and its links to S3."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -25,7 +25,7 @@ from llm_fleet.spec.storage import DataRepository, ExistingLustre, LustreBackups
 from llm_fleet.storage.file_systems import LUSTRE, FileSystem, ImportedFileSystem, MountableLustre, lustre_kind
 
 _SERVICE_ROLE = "aws-service-role/s3.data-source.lustre.fsx.amazonaws.com/AWSServiceRoleForFSxS3Access_fs-*"
-"""The role that FSx makes for each linked file system; its last part, the file system's id, is known only then."""
+"""The role that FSx creates for each linked file system; its name ends with the file system's id."""
 
 
 def lustre_configuration(
@@ -35,7 +35,7 @@ def lustre_configuration(
 
     A property that a deployment type does not support is omitted: FSx rejects even its `NONE`. `CopyTagsToBackups`
     is set only if requested: a file system that is linked to S3 must not have it, and CloudFormation replaces the
-    file system when it changes, so that one that had it by default could not be linked later without losing its data.
+    file system when it changes, so a file system that had it by default could not be linked later without data loss.
     """
     variant, requested = spec.variant, spec.backups or LustreBackups()
     days = spec.effective_backup_retention_days
@@ -56,7 +56,7 @@ def lustre_configuration(
 
 
 def _metadata(spec: LustreSpec) -> fsx.CfnFileSystem.MetadataConfigurationProperty | None:
-    """Always set where it exists: EFA needs it, and it cannot be added to a file system that was made without."""
+    """Always set if it is supported: EFA requires it, and it cannot be added to a file system later."""
     variant = spec.variant
     if variant is None or variant.metadata_iops is None or spec.version != lustre_limits().metadata_version:
         return None
@@ -90,7 +90,7 @@ def check_log_group(log_group: LogGroup | None) -> Sequence[Problem]:
 
 
 def log_configuration(scope: Construct, spec: LustreSpec) -> fsx.CfnFileSystem.LogConfigurationProperty | None:
-    """Return the log configuration: of warnings and errors by default, where links to S3 exist at all.
+    """Return the log configuration: warnings and errors by default, if links to S3 are supported.
 
     Without a log group the service creates `/aws/fsx/lustre`, without expiration.
     """
@@ -100,7 +100,7 @@ def log_configuration(scope: Construct, spec: LustreSpec) -> fsx.CfnFileSystem.L
         return None
     destination = None
     if log_group is not None:
-        # Not `log_group_arn`: that ends in `:*`, which is how IAM, not FSx, names a log group.
+        # Not `log_group_arn`, which ends in `:*`: IAM uses that form, FSx does not.
         destination = cdk.Stack.of(scope).format_arn(
             service="logs",
             resource="log-group",
@@ -125,10 +125,10 @@ def _name_of(log_group: logs.ILogGroup) -> str | None:
 
 
 class DataRepositoryLink(Construct):
-    """An `AWS::FSx::DataRepositoryAssociation`, with the use of the bucket's KMS key that FSx needs for it.
+    """An `AWS::FSx::DataRepositoryAssociation`, with FSx's permission to use the bucket's KMS key.
 
-    It is retained with its file system: FSx loads the content of a file when it is first read, and a file system
-    that has lost its link has lost all files that were not yet read.
+    It is retained with its file system: FSx loads the content of a file when it is first read, and without the link,
+    all files that were not read yet are lost.
     """
 
     def __init__(
@@ -158,8 +158,8 @@ class DataRepositoryLink(Construct):
     def _allow_key(self, bucket: s3.IBucket) -> None:
         """Let FSx's own role use the bucket's key, through S3 and for this bucket only.
 
-        Source: FSx for Lustre User Guide, working with server-side encrypted S3 buckets. The role is named by a
-        condition: as a principal it would have to exist before the key's policy, and take no wildcard.
+        Source: FSx for Lustre User Guide, working with server-side encrypted S3 buckets. The role is in a condition: as
+        a principal it would have to exist before the key's policy, and could not have a wildcard.
         """
         if bucket.encryption_key is None:
             return
@@ -196,14 +196,14 @@ def _policies(repository: DataRepository) -> fsx.CfnDataRepositoryAssociation.S3
 
 
 class LustreFileSystem(FileSystem, MountableLustre):
-    """An FSx for Lustre file system in one Availability Zone, with a security group of its own.
+    """An FSx for Lustre file system in one Availability Zone, with its own security group.
 
-    Default: PERSISTENT_2 on SSD, the smallest size, 250 MB/s/TiB, Lustre 2.15, LZ4, automatic metadata IOPS, EFA where
-    it is possible, backups kept for 7 days unless it is linked to S3, events of links to S3 logged.
+    Default: PERSISTENT_2 on SSD, the smallest size, 250 MB/s/TiB, Lustre 2.15, LZ4, automatic metadata IOPS, EFA if
+    possible, backups retained for 7 days unless it is linked to S3, events of links to S3 logged.
 
     It is retained: deleting the stack leaves the file system, its links to S3, its security group and rules, and (by
     `network.keep()`) the subnet, VPC and client security group that its interfaces use and that could not be deleted
-    under it anyway. `removal_policy=RemovalPolicy.DESTROY` deletes everything, the automatic backups included.
+    anyway. `removal_policy=RemovalPolicy.DESTROY` deletes everything, the automatic backups included.
 
     Source of facts: `catalog/data/lustre.json`.
     """
@@ -217,9 +217,9 @@ class LustreFileSystem(FileSystem, MountableLustre):
         network: Network,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
-        """Make a file system in a compute subnet of `network`.
+        """Create a file system in a compute subnet of `network`.
 
-        `spec`: what it is. Default: `LustreSpec()`. `removal_policy`: default, it is retained.
+        `spec`: its settings. Default: `LustreSpec()`. `removal_policy`: default, it is retained.
 
         Raises `FleetError` with everything that FSx would reject, before any resource is created.
         """
@@ -263,14 +263,15 @@ class LustreFileSystem(FileSystem, MountableLustre):
         """Return a file system that exists already.
 
         With its security group, `allow_mount_from` opens the ports; without it they must be open already. Raises
-        `FleetError` for values that no FSx file system has.
+        `FleetError` for invalid values.
         """
         return ImportedLustre(scope, id, existing)
 
     def add_data_repository(self, id: str, repository: DataRepository) -> DataRepositoryLink:
-        """Link a folder to S3. A linked file system has no backups, and those that are the default are switched off.
+        """Link a folder to S3. A linked file system has no backups, and default backups are turned off.
 
-        Raises `FleetError` with everything that FSx would reject in this link together with the earlier ones.
+        Raises `FleetError` with everything that FSx would reject in this link, also in combination with the earlier
+        ones.
         """
         path = f"{self.node.path}/{id}"
         raise_problems(check_is_spec(repository, DataRepository, "repository"), subject=path)
@@ -286,7 +287,8 @@ class LustreFileSystem(FileSystem, MountableLustre):
         )
 
     def _switch_backups_off(self) -> None:
-        """FSx rejects backups of a linked file system. Only what CloudFormation changes in place is changed."""
+        """FSx rejects backups of a linked file system. Only properties that CloudFormation changes in place are
+        changed."""
         variant = self._spec.variant
         if variant is not None and variant.backups:
             self.resource.add_property_override("LustreConfiguration.AutomaticBackupRetentionDays", 0)
@@ -294,7 +296,7 @@ class LustreFileSystem(FileSystem, MountableLustre):
 
 
 class ImportedLustre(ImportedFileSystem, MountableLustre):
-    """What `LustreFileSystem.from_attributes` returns."""
+    """The result of `LustreFileSystem.from_attributes`."""
 
     def __init__(self, scope: Construct, id: str, existing: ExistingLustre) -> None:
         """Import it."""

@@ -1,4 +1,4 @@
-"""FSx for OpenZFS, for home directories: made here, or existing; and the volumes in it."""
+"""FSx for OpenZFS, for home directories: created here, or existing; and its volumes."""
 
 import aws_cdk as cdk
 from aws_cdk import aws_fsx as fsx
@@ -20,17 +20,17 @@ from llm_fleet.storage.file_systems import (
     open_zfs_kind,
 )
 
-# Lifecycle scripts make home directories as root and hand them to their users: with root squashed they could not.
+# Lifecycle scripts create home directories as root and change their owners, which is not possible with root squash.
 # `crossmnt` shows snapshots, and `sync` (which the service adds) acknowledges writes only when they are durable.
 EXPORT_OPTIONS = ("rw", "crossmnt", "no_root_squash")
-"""How every volume is exported, the root volume too."""
+"""NFS export options of every volume, including the root volume."""
 
 
 class OpenZfsVolume(Construct):
-    """An `AWS::FSx::Volume`, for what clusters share in addition to home directories, e.g. `/apps`.
+    """An `AWS::FSx::Volume`, for data that clusters share in addition to home directories, e.g. `/apps`.
 
-    `OpenZfsFileSystem.add_volume` makes it. It is retained with its file system, so that a new cluster finds the files
-    of an old one.
+    `OpenZfsFileSystem.add_volume` creates it. It is retained with its file system, so that a new cluster can use the
+    files of an old one.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class OpenZfsVolume(Construct):
             volume_type="OPENZFS",
             open_zfs_configuration=properties.OpenZFSConfigurationProperty(
                 parent_volume_id=parent_volume_id,
-                # FSx compresses no volume by itself, whatever its parent does.
+                # FSx compresses no volume by default, even if its parent is compressed.
                 data_compression_type=compression,
                 record_size_kib=record_size_kib,
                 storage_capacity_quota_gib=quota_gib,
@@ -71,7 +71,7 @@ class OpenZfsVolume(Construct):
         self.resource.apply_removal_policy(removal_policy)
         hold(self.resource)
         self.dns_name: str = dns_name
-        """The name that clients mount, its file system's."""
+        """The DNS name that clients mount, that of its file system."""
         self.export_path: str = export_path
         """Its NFS path: clients mount `<dns_name>:<export_path>`."""
 
@@ -84,10 +84,10 @@ class OpenZfsVolume(Construct):
 class OpenZfsFileSystem(FileSystem, MountableOpenZfs):
     """An FSx for OpenZFS file system in one Availability Zone, made to be mounted as `/home` by every node.
 
-    Default: 512 GiB and 160 MB/s with a standby server (SINGLE_AZ_HA_2), compressed with ZSTD, backups kept for 30
+    Default: 512 GiB and 160 MB/s with a standby server (SINGLE_AZ_HA_2), compressed with ZSTD, backups retained for 30
     days, the root volume exported to every client that its security group allows.
 
-    It is retained, with all that it depends on, as `LustreFileSystem` is.
+    It is retained with its dependencies, like `LustreFileSystem`.
 
     Source of facts: `catalog/data/openzfs.json`.
     """
@@ -101,9 +101,9 @@ class OpenZfsFileSystem(FileSystem, MountableOpenZfs):
         network: Network,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
-        """Make a file system in a compute subnet of `network`.
+        """Create a file system in a compute subnet of `network`.
 
-        `spec`: what it is. Default: `OpenZfsSpec()`. `removal_policy`: default, it is retained.
+        `spec`: its settings. Default: `OpenZfsSpec()`. `removal_policy`: default, it is retained.
 
         Raises `FleetError` with everything that FSx would reject, before any resource is created.
         """
@@ -137,10 +137,10 @@ class OpenZfsFileSystem(FileSystem, MountableOpenZfs):
         """The id of the root volume, `fsvol-…`."""
 
     def add_volume(self, id: str, volume: OpenZfsVolumeSpec | None = None) -> OpenZfsVolume:
-        """Create a volume, e.g. for `/apps`: exported, compressed and kept as the root volume is.
+        """Create a volume, e.g. for `/apps`: exported, compressed and retained like the root volume.
 
-        A client that mounts the root volume sees it under its name too, so that no home directory may have that name.
-        Raises `FleetError` with what FSx would reject in it together with the earlier ones.
+        A client that mounts the root volume also sees it under its name, so no home directory can have that name.
+        Raises `FleetError` with everything that FSx would reject in it, also in combination with the earlier ones.
         """
         path = f"{self.node.path}/{id}"
         volume = OpenZfsVolumeSpec() if volume is None else volume
@@ -200,7 +200,7 @@ def _configuration(spec: OpenZfsSpec) -> fsx.CfnFileSystem.OpenZFSConfigurationP
 
 
 class ImportedOpenZfs(ImportedFileSystem, MountableOpenZfs):
-    """What `OpenZfsFileSystem.from_attributes` returns."""
+    """The result of `OpenZfsFileSystem.from_attributes`."""
 
     def __init__(self, scope: Construct, id: str, existing: ExistingOpenZfs) -> None:
         """Import it."""
