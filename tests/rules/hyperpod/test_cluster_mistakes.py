@@ -36,7 +36,7 @@ NOT_CONTINUOUS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("changed", "code", "where", "said"),
+    ("invalid", "code", "where", "said"),
     [
         (cluster(subnet_ids=("subnet-0abc",) * 17), Code.SUBNET_NUMBER, "subnet_ids", ["must be at most 16"]),
         (cluster(subnet_ids=(TOKEN,) * 17), Code.SUBNET_NUMBER, "subnet_ids", ["must be at most 16"]),
