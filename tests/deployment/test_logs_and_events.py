@@ -83,7 +83,7 @@ def test_a_start_that_was_cut_off_is_reported_with_the_step_it_was_in(say: Say, 
 def test_a_node_that_was_replaced_is_still_reported_of(say: Say, night: BadNight) -> None:
     said = say("logs", "--failed")
     (row,) = [line for line in said.out.splitlines() if night.replaced in line]
-    assert "gone" in row
+    assert "node deleted" in row
     assert night.well not in said.out
     assert "LFN31 on 3 nodes" in said.out
     assert "more: docs/node-failures/LFN31.md" in said.out
