@@ -7,7 +7,7 @@ from typing import Any
 
 _TARGET = "AWSPriceListService.GetProducts"
 _REGIONS = ("us-east-1", "eu-central-1", "ap-south-1")
-"""Where the service has endpoints, by its user guide."""
+"""Regions with an endpoint, from the user guide."""
 _MOST = 100
 _Matches = Callable[[str, str], bool]
 _FILTERS: Mapping[str, _Matches] = {
@@ -20,10 +20,10 @@ _FILTERS: Mapping[str, _Matches] = {
 
 
 class PriceList:
-    """What is for sale. Safe from several threads."""
+    """The products of the Price List. Thread-safe."""
 
     def __init__(self) -> None:
-        """Begin without products."""
+        """Start without products."""
         self._lock = Lock()
         self._products: list[dict[str, Any]] = []
 
@@ -35,14 +35,14 @@ class PriceList:
         return {}
 
     def answer(self, target: str, region: str, body: str) -> tuple[int, dict[str, Any]] | None:
-        """Return status and answer of one call signed for `region`; `None` for a call of another service."""
+        """Return status and response of a call signed for `region`; `None` for a call of another service."""
         if target != _TARGET:
             return None
         requested = json.loads(body or "{}")
         if region not in _REGIONS:
-            return _rejected(f"the Price List answers in {', '.join(_REGIONS)}, not in {region}")
+            return _rejected(f"the Price List has endpoints in {', '.join(_REGIONS)}, not in {region}")
         if any(one["Type"] not in _FILTERS for one in requested.get("Filters", [])):
-            return _rejected("a filter has a type that does not exist")
+            return _rejected("unknown type of a filter")
         with self._lock:
             found = [one for one in self._products if _is_requested(one, requested)]
         begin, most = int(requested.get("NextToken") or 0), min(requested.get("MaxResults") or _MOST, _MOST)
@@ -62,7 +62,7 @@ def _is_requested(product: Mapping[str, Any], requested: Mapping[str, Any]) -> b
 
 
 def _product(reported: Mapping[str, Any], *, sku: str) -> dict[str, Any]:
-    """Return one product in the shape of the service's answers (user guide, GetProducts)."""
+    """Return a product in the format of the service's responses (user guide, GetProducts)."""
     term, rate = f"{sku}.JRTCKXETXF", f"{sku}.JRTCKXETXF.6YS6EN2CT7"
     dimension: dict[str, Any] = {
         "unit": reported["unit"],

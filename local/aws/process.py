@@ -1,4 +1,4 @@
-"""The server as a process of its own, for tests and scripts."""
+"""The server as a separate process, for tests and scripts."""
 
 import json
 import os
@@ -17,14 +17,14 @@ _STOP_SECONDS = 10
 
 
 class ServerProcess:
-    """Starts `python -m local.aws serve` and stops it again.
+    """Starts and stops `python -m local.aws serve`.
 
-    A process of its own, because moto keeps state and settings in module globals; a fork of one that has imported moto
-    already, because that takes longer than most requests to a server.
+    The process is separate, because moto keeps state and settings in module globals. It is a fork of a process that has
+    already imported moto, because the import takes longer than most requests to a server.
     """
 
     def __init__(self, *, account: str, region: str) -> None:
-        """Start the server on a free port and wait until it answers. Raises `RuntimeError` with its last words."""
+        """Start the server on a free port and wait until it answers. Raises `RuntimeError` with its last output."""
         self._directory = tempfile.TemporaryDirectory(prefix="local-aws-")
         ready = Path(self._directory.name, "ready.json")
         self._log = Path(self._directory.name, "log")
@@ -39,7 +39,7 @@ class ServerProcess:
         self.endpoint = str(self._wait_for(ready)["endpoint"])
 
     def stop(self) -> None:
-        """Ask the server to end, and make it end when it does not."""
+        """Stop the server; kill it if it does not end."""
         for how in (signal.SIGTERM, signal.SIGKILL):
             if not self._has_ended(0):
                 os.kill(self.pid, how)
@@ -55,7 +55,7 @@ class ServerProcess:
         return self._log.read_text(encoding="utf-8", errors="replace")
 
     def _has_ended(self, seconds: float) -> bool:
-        """Wait so long for its end: after that no process holds the other end of a pipe."""
+        """Return whether it ends within `seconds`; then no process holds the other end of a pipe."""
         return bool(select.select([self._ended], [], [], seconds)[0])
 
     def _wait_for(self, ready: Path) -> dict[str, Any]:
@@ -74,5 +74,5 @@ def _fork_server(account: str) -> ForkServer:
 
 
 def _clean_environment() -> dict[str, str]:
-    """This process's environment without what would lead the server's own clients elsewhere."""
+    """Return this process's environment without the variables that would redirect the server's own clients."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "MOTO_"))}

@@ -1,4 +1,4 @@
-"""Whether one resource can reach another, by security groups, routes and endpoints, read with boto3."""
+"""Checks whether one resource can reach another: security groups, routes and endpoints, read with boto3."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where something is in the network: its security groups, and its subnet where rules name addresses.
+    """A location in the network: security groups, and a subnet for rules with addresses.
 
-    One without groups and subnet is anywhere: any address of IPv4.
+    Without groups and subnet it is any IPv4 address.
     """
 
     groups: tuple[str, ...]
@@ -18,43 +18,43 @@ class Place:
 
 
 class Reachability:
-    """Answers as lists of what is missing: an empty list means that it works, on paper.
+    """Results are lists of what is missing; with an empty list, the configuration allows the connection.
 
-    Network ACLs, peering and on-premises routes are not looked at.
+    Network ACLs, peering and on-premises routes are not checked.
     """
 
     def __init__(self, ec2: Any) -> None:
-        """Ask an EC2 client, e.g. `LocalAws.client("ec2")`."""
+        """Use an EC2 client, e.g. `LocalAws.client("ec2")`."""
         self._ec2 = ec2
 
     def port(self, source: Place, destination: Place, port: int, *, protocol: str = "tcp") -> list[str]:
-        """Return what keeps `source` from opening a connection to a port of `destination`."""
+        """Return what prevents a connection from `source` to a port of `destination`."""
         missing: list[str] = []
         if not self.sends(source, destination, port, protocol=protocol):
-            missing.append(f"{source.groups} may not send {protocol} {port} to {destination.groups}")
+            missing.append(f"{source.groups} does not allow outbound {protocol} {port} to {destination.groups}")
         if not self.takes(destination, source, port, protocol=protocol):
-            missing.append(f"{destination.groups} does not take {protocol} {port} from {source.groups}")
+            missing.append(f"{destination.groups} does not allow inbound {protocol} {port} from {source.groups}")
         return missing
 
     def sends(self, source: Place, destination: Place, port: int, *, protocol: str = "tcp") -> bool:
-        """Return whether the groups of `source` let it open connections to a port of `destination`."""
+        """Return whether the groups of `source` allow connections to a port of `destination`."""
         return any(self._permits(rule, destination, port, protocol) for rule in self._rules(source, "egress"))
 
     def takes(self, destination: Place, source: Place, port: int, *, protocol: str = "tcp") -> bool:
-        """Return whether the groups of `destination` let `source` connect to a port."""
+        """Return whether the groups of `destination` allow connections from `source` to a port."""
         return any(self._permits(rule, source, port, protocol) for rule in self._rules(destination, "ingress"))
 
     def efa(self, group: str) -> list[str]:
-        """Return what EFA lacks: a group must let all traffic to and from itself, by naming itself."""
+        """Return what EFA lacks: a group must allow all traffic to and from itself, with rules that name the group."""
         missing: list[str] = []
         for direction in ("ingress", "egress"):
             rules = self._rules(Place(groups=(group,)), direction)
             if not any(rule["IpProtocol"] == "-1" and group in _groups_of(rule) for rule in rules):
-                missing.append(f"{group} has no rule of all traffic with itself for {direction}")
+                missing.append(f"{group} has no {direction} rule for all traffic with itself")
         return missing
 
     def default_route(self, subnet_id: str) -> str | None:
-        """Return the target of a subnet's default route (`nat-…`, `igw-…`), `None` without one."""
+        """Return the target of a subnet's default route (`nat-…`, `igw-…`); `None` if it has none."""
         for route in self._route_table(subnet_id)["Routes"]:
             if route.get("DestinationCidrBlock") == "0.0.0.0/0":
                 targets = ("NatGatewayId", "GatewayId", "TransitGatewayId", "NetworkInterfaceId")
@@ -62,7 +62,7 @@ class Reachability:
         return None
 
     def gateway_endpoint(self, subnet_id: str, service: str = "s3") -> str | None:
-        """Return the gateway endpoint by which a subnet reaches S3 or DynamoDB, `None` without one."""
+        """Return the gateway endpoint of a subnet for S3 or DynamoDB; `None` if it has none."""
         table = self._route_table(subnet_id)["RouteTableId"]
         for endpoint in self._ec2.describe_vpc_endpoints()["VpcEndpoints"]:
             gateway = endpoint.get("VpcEndpointType") == "Gateway" and endpoint["ServiceName"].endswith(f".{service}")
@@ -90,7 +90,7 @@ class Reachability:
         return any(IPv4Network(subnet["CidrBlock"]).subnet_of(item) for item in ranges)
 
     def _route_table(self, subnet_id: str) -> dict[str, Any]:
-        """Return the subnet's own route table, or its VPC's main one."""
+        """Return the subnet's own route table, or the main one of its VPC."""
         own = self._ec2.describe_route_tables(Filters=[{"Name": "association.subnet-id", "Values": [subnet_id]}])
         if own["RouteTables"]:
             return own["RouteTables"][0]

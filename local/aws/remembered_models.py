@@ -1,11 +1,11 @@
-"""What botocore would do again for each session or client is done once in a process.
+"""Work that botocore repeats for each session or client is done once per process.
 
-- Models of services are read, and listed.
-- Names of events are looked up among their aliases.
+- Models of services are read and listed.
+- Names of events are looked up in their aliases.
 
 ISO 8601 times are read by Python's own parser: botocore uses `dateutil`, which is far slower.
 
-Source: emulation, speed alone
+Source: emulation, for speed only
 """
 
 from datetime import datetime
@@ -26,7 +26,7 @@ _parse_any_time: Any = parsers.DEFAULT_TIMESTAMP_PARSER
 
 
 def remember_models() -> None:
-    """Let all sessions and clients of this process share what they find."""
+    """Share the results among all sessions and clients of this process."""
     JSONFileLoader.load_file = _load_file
     Loader.list_available_services = _list_available_services
     _Aliaser.__init__ = _share_names
@@ -56,7 +56,7 @@ def _parse_time(value: Any) -> datetime:
         try:
             return datetime.fromisoformat(value)
         except ValueError:
-            pass  # of another form
+            pass  # another format
     return _parse_any_time(value)
 
 

@@ -7,12 +7,12 @@ from typing import Any, Protocol, runtime_checkable
 
 
 class Level(StrEnum):
-    """How real a created resource is; every CREATE_COMPLETE event says it."""
+    """How real a created resource is; shown in every CREATE_COMPLETE event."""
 
     API = "api"
-    """Created through the service's own API: it can be read back there."""
+    """Created through the service's own API, and readable there."""
     LAMBDA = "lambda"
-    """A custom resource whose Lambda code really ran."""
+    """A custom resource whose Lambda code was run."""
     RECORDED = "recorded"
     """Checked and recorded, but nothing was created, because no emulated service supports it."""
     NONE = "none"
@@ -26,86 +26,86 @@ class Request:
     resource_type: str
     logical_id: str
     properties: Mapping[str, Any]
-    """Resolved properties. `AWS::NoValue` members are gone; parameters stay strings, as CloudFormation gives them."""
+    """Resolved properties, without `AWS::NoValue` members; parameters stay strings, as in CloudFormation."""
     stack_name: str
     stack_id: str
     """The stack's ARN, which ends in its GUID."""
     region: str
     account: str
     old_properties: Mapping[str, Any] | None = None
-    """On update: the properties that the resource was last created or updated with."""
+    """On update: the properties of the last creation or update."""
     physical_id: str | None = None
     """On update and delete: the id that `create` returned."""
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Tags of the whole stack, plus the `aws:cloudformation:*` ones; `properties` wins where a key is in both."""
+    """Tags of the stack, and the `aws:cloudformation:*` ones; tags in `properties` override them."""
     old_tags: Mapping[str, str] | None = None
-    """On update: the stack's tags before. An update can change these alone."""
+    """On update: the old tags of the stack. An update can change only these."""
     restoring: bool = False
-    """Whether the update rolls back one that failed half-way: some of `old_properties` may never have been set."""
+    """Whether the update rolls back a partially failed one: some of `old_properties` were possibly never set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Created:
-    """What exists now."""
+    """The state of a resource after creation or update."""
 
     physical_id: str
-    """What `Ref` gives."""
+    """The result of `Ref`."""
     attributes: Mapping[str, Any]
-    """What `Fn::GetAtt` gives, by attribute name; nested ones by their dotted name, e.g. `Endpoint.Address`."""
+    """The results of `Fn::GetAtt`, by attribute name; nested ones by dotted name, e.g. `Endpoint.Address`."""
     level: Level
     notes: tuple[str, ...] = ()
-    """What the user should know, e.g. a property that the emulated service does not keep."""
+    """Notes for the user, e.g. about a property that the emulated service does not keep."""
 
 
 class ReplacementNeeded(Exception):
-    """Raised by `update` when a change requires replacement: the engine creates a new resource, and deletes the old."""
+    """Raised by `update` if a change requires replacement: the engine creates a new resource and deletes the old."""
 
 
 class ResourceFailed(Exception):
-    """The service rejected; the message is what the user reads in the stack's events."""
+    """The service rejected the request; the message is shown in the stack's events."""
 
 
 class NothingChanged(ResourceFailed):
-    """Raised by `update` when it rejects before it has changed anything: there is nothing to roll back then."""
+    """Raised by `update` before anything was changed, so there is nothing to roll back."""
 
 
 class ResourceProvider(Protocol):
     """Creates, updates and deletes resources of every supported type.
 
-    The engine calls it from worker threads, one resource of a stack at a time; two stacks may call at the same time.
+    The engine calls it from worker threads: one resource of a stack at a time, and several stacks at the same time.
     """
 
     def check(self, resource_type: str, properties_unresolved: Mapping[str, Any]) -> list[str]:
-        """Return what is wrong with a resource before anything of its stack is created; empty when nothing is.
+        """Return the errors of a resource before anything of its stack is created.
 
-        Names an unknown type and unknown properties. Values may still be intrinsic functions (`{"Ref": …}`,
+        Reports an unknown type and unknown properties. Values can still be intrinsic functions (`{"Ref": …}`,
         `{"Fn::…": …}`), also in place of a whole object, and are then not checked.
         """
         ...
 
     def attribute_names(self, resource_type: str) -> frozenset[str] | None:
-        """Return the attributes of a type for `Fn::GetAtt`; `None` when any name can exist (custom resources).
+        """Return the attributes of a type for `Fn::GetAtt`; `None` if any name is possible (custom resources).
 
-        A name that ends in `.*` allows everything below it, e.g. `Outputs.*`.
+        A name that ends in `.*` allows all nested names, e.g. `Outputs.*`.
         """
         ...
 
     def create(self, request: Request) -> Created:
         """Create the resource.
 
-        Raises `ResourceFailed` when the service rejects; then it must leave nothing behind.
+        Raises `ResourceFailed` if the service rejects it; then nothing of the resource must remain.
         """
         ...
 
     def update(self, request: Request) -> Created:
-        """Change the resource in place and return its whole state.
+        """Change the resource in place and return its complete state.
 
         Raises `ReplacementNeeded` or `NothingChanged` (before anything is changed), or `ResourceFailed`.
         """
         ...
 
     def delete(self, request: Request) -> None:
-        """Delete the resource; one that is gone already is no error. Raises `ResourceFailed` when it cannot go."""
+        """Delete the resource; a missing one is no error. Raises `ResourceFailed` if it cannot be deleted."""
         ...
 
     def exists(self, resource_type: str, physical_id: str) -> bool:
@@ -114,12 +114,12 @@ class ResourceProvider(Protocol):
 
 
 @runtime_checkable
-class KnowsReplacements(Protocol):
-    """What a provider may also offer, so that a change set can foretell replacements."""
+class PredictsReplacements(Protocol):
+    """An optional part of a provider, by which a change set predicts replacements."""
 
     def replacing(self, resource_type: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> frozenset[str]:
         """Return the top-level properties whose change from `before` to `after` cannot be made in place.
 
-        A value in `after` that is not known yet counts as changed.
+        An `UNKNOWN` value in `after` counts as changed.
         """
         ...

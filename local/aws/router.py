@@ -1,4 +1,4 @@
-"""One port for everything: CloudFormation to ours, questions about the AWS emulator to ours, the rest to moto."""
+"""One port for all requests: CloudFormation and the AWS emulator's own are handled here, others go to moto."""
 
 import io
 import json
@@ -15,7 +15,7 @@ from local.aws.stacks.stack import Stack
 _LOG = logging.getLogger(__name__)
 _JSON = "application/json"
 _LOOK_UP_EVENTS = "CloudTrail_20131101.LookupEvents"
-"""The CDK CLI queries CloudTrail about every failure; no trail is kept here, so the answer is empty."""
+"""The CDK CLI queries CloudTrail after every failure; there is no trail here, so the response is empty."""
 OWN_PATH = "/_local-aws/"
 WsgiApp = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
@@ -32,10 +32,10 @@ class Router:
         invoke: Callable[[str], dict[str, Any]],
         steer: Callable[[str], dict[str, Any]],
     ) -> None:
-        """Send on what is not for CloudFormation; unsigned requests to it are taken for `default_region`.
+        """Pass requests that are not for CloudFormation to `services`; unsigned ones to it are for `default_region`.
 
-        `invoke` runs a Lambda function, given a request of `LocalAws.invoke`. `steer` moves what does not move by
-        itself, given a request of `LocalAws.move_training_job` or `shorten_waits`.
+        `invoke` runs a Lambda function for a request of `LocalAws.invoke`. `steer` changes the state for a request of
+        `LocalAws.move_training_job` or `shorten_waits`.
         """
         self._engine = engine
         self._invoke = invoke
@@ -68,10 +68,10 @@ class Router:
         priced = self._price_list.answer(target, signed[1] if signed else "", self._read(environ)) if target else None
         if priced is not None:
             return respond(start_response, priced[0], json.dumps(priced[1]).encode(), _JSON)
-        return self._ask_services(environ, start_response)
+        return self._call_services(environ, start_response)
 
-    def _ask_services(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        """Ask moto; what it lacks is answered by 501, which no SDK retries, in place of a page with a traceback."""
+    def _call_services(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        """Call moto; missing operations return 501, which no SDK retries, instead of a page with a traceback."""
         try:
             return self._services(environ, start_response)
         except NotImplementedError as error:

@@ -1,4 +1,4 @@
-"""The verb `serve`: runs the server until it is stopped.
+"""The command `serve`: runs the server until it is stopped.
 
 As a program (`python -m local.aws.serve ACCOUNT`) it starts servers of one account as forks, for `process.py`.
 """
@@ -23,20 +23,20 @@ _REQUESTED = (
     *("secretsmanager", "dynamodb", "ecs", "elbv2", "autoscaling", "application-autoscaling", "wafv2", "events"),
     *("stepfunctions", "scheduler", "budgets", "sqs", "ecr", "acm"),
 )
-"""The services that fleets are deployed with: their models are read before the first fork."""
+"""The services that fleets use: their models are read before the first fork."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serve`."""
-    parser.add_argument("--port", type=int, default=0, help="0 (default): any free one")
+    parser.add_argument("--port", type=int, default=0, help="0 (default): any free port")
     parser.add_argument("--account", default=DEFAULT_ACCOUNT)
     parser.add_argument("--region", default=DEFAULT_REGION)
     parser.add_argument("--ready-file", type=Path, help="written as JSON (endpoint, pid) when the server answers")
-    parser.add_argument("--until-input-ends", action="store_true", help="stop too when standard input ends")
+    parser.add_argument("--until-input-ends", action="store_true", help="also stop when standard input ends")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve as the options `arguments` say, without the word `serve`; return the exit status."""
+    """Serve with the options in `arguments`, without the word `serve`; return the exit status."""
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     if options.ready_file:
         _write_ready_file(options.ready_file, {"endpoint": server.endpoint, "pid": os.getpid(), **_who(options)})
     if options.until_input_ends:
-        Thread(target=_await_end_of_input, args=(stop,), daemon=True).start()
+        Thread(target=_wait_for_end_of_input, args=(stop,), daemon=True).start()
     stop.wait()
     server.stop()
     if options.ready_file:
@@ -67,8 +67,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _await_end_of_input(stop: Event) -> None:
-    """The process that started the server holds the other end: the server ends when that process ends."""
+def _wait_for_end_of_input(stop: Event) -> None:
+    """Wait until the parent process ends, which holds the other end of standard input; then end the server."""
     while sys.stdin.read(1):
         pass
     stop.set()
@@ -79,14 +79,14 @@ def _who(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _write_ready_file(path: Path, content: dict[str, Any]) -> None:
-    """Write and rename, so that no reader gets half of it."""
+    """Write and rename, so that no process reads half of the file."""
     partial = path.with_name(f"{path.name}.partial")
     partial.write_text(json.dumps(content), encoding="utf-8")
     partial.replace(path)
 
 
 def _import_moto() -> None:
-    """Import what servers of the account in the program's arguments import, and read tables and models."""
+    """Import the modules of a server of the account in the program's arguments, and read tables and models."""
     from local.aws.resources.services import Services
     from local.aws.server import prepare
 
@@ -97,10 +97,10 @@ def _import_moto() -> None:
 
 
 def _serve(arguments: list[str]) -> int:
-    """Be a server process as if started by itself; return its exit status."""
+    """Run a server process; return its exit status."""
     from moto.moto_api._internal import mock_random
 
-    mock_random.seed()  # else all servers give the same ids
+    mock_random.seed()  # otherwise all servers create the same ids
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return main(arguments)
@@ -110,6 +110,6 @@ def _serve(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the process that started this
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal is for the parent process
     handler_forks()
     os._exit(fork_for_each_request(_import_moto, _serve))

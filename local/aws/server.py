@@ -1,4 +1,4 @@
-"""The server: moto's services and our CloudFormation on one loopback port, in this process."""
+"""The server: moto's services and the emulator's CloudFormation on one loopback port, in this process."""
 
 import logging
 import os
@@ -18,14 +18,14 @@ _LOG = logging.getLogger(__name__)
 DEFAULT_ACCOUNT = "123456789012"
 DEFAULT_REGION = "us-west-2"
 HOST = "localhost"
-"""By name: the CDK CLI uses path-style S3 URLs only for endpoints called `localhost`."""
+"""A name, not an IP address: the CDK CLI uses path-style S3 URLs only for endpoints called `localhost`."""
 
 
 class LocalServer:
-    """Serves until stopped. One a process, because moto keeps its state in module globals."""
+    """Serves until stopped. One per process, because moto keeps its state in module globals."""
 
     def __init__(self, *, port: int = 0, account: str = DEFAULT_ACCOUNT, region: str = DEFAULT_REGION) -> None:
-        """Bind to `port` of the loopback interface (0: any free one); `region` is for unsigned requests only."""
+        """Bind to `port` of the loopback interface (0: any free port); `region` is for unsigned requests only."""
         prepare(account)
         from moto.moto_server.werkzeug_app import (
             DomainDispatcherApplication,
@@ -59,15 +59,15 @@ class LocalServer:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a client's environment must hold to use this server, for the CDK CLI and any SDK."""
+        """The environment variables with which the CDK CLI and any SDK use this server."""
         return client_environment(self.endpoint, account=self.account, region=self.region)
 
     def serve_forever(self) -> None:
-        """Serve in this thread until `stop` is called from another one."""
+        """Serve in this thread until another one calls `stop`."""
         self._server.serve_forever(poll_interval=0.1)
 
     def start(self) -> None:
-        """Serve in a thread of its own."""
+        """Serve in a separate thread."""
         Thread(target=self.serve_forever, name="local-aws", daemon=True).start()
 
     def stop(self) -> None:
@@ -77,7 +77,7 @@ class LocalServer:
 
 
 def client_environment(endpoint: str, *, account: str, region: str) -> dict[str, str]:
-    """Return the variables by which the CDK CLI and the SDKs find the server; the credentials are dummies."""
+    """Return the variables with which the CDK CLI and the SDKs use the server; the credentials are dummies."""
     return {
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ACCESS_KEY_ID": "testing",
@@ -91,12 +91,12 @@ def client_environment(endpoint: str, *, account: str, region: str) -> dict[str,
 
 
 def prepare(account: str) -> None:
-    """Read what every server of an account reads. Again: does nothing new."""
+    """Read what every server of an account needs. A second call does nothing."""
     os.environ["MOTO_ACCOUNT_ID"] = account
-    # A misspelt AWS managed policy must fail as it would at AWS.
+    # A misspelled AWS managed policy must fail as it would on AWS.
     os.environ.setdefault("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")
     remember_models()  # moto reads those of EC2 three times
-    # Only now: moto reads its settings when it is imported.
+    # Not earlier: moto reads its settings when it is imported.
     from moto.moto_server import werkzeug_app  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
     from local.aws.resources.moto_fixes import install_moto_fixes
@@ -123,7 +123,7 @@ def _quiet(handler: type[Any]) -> type[Any]:
             """Write nothing."""
 
         def run_wsgi(self) -> None:
-            """Answer one request, read and written whole: werkzeug's own closes each connection."""
+            """Answer one request, read and written completely: werkzeug's own method closes each connection."""
             if self.headers.get("Expect", "").lower() == "100-continue":
                 self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             environ = self.make_environ()

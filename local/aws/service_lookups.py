@@ -1,4 +1,4 @@
-"""Answers, from the emulated services, what templates read from them."""
+"""Reads the values for templates from the emulated services."""
 
 from urllib.parse import unquote, urlsplit
 
@@ -13,11 +13,11 @@ class ServiceLookups:
     """Implements `template.lookups.Lookups` over boto3."""
 
     def __init__(self, endpoint: str) -> None:
-        """Ask the services at one endpoint."""
+        """Use the services at one endpoint."""
         self._client = Services(endpoint).client
 
     def ssm_parameter(self, region: str, name: str, version: str | None = None) -> str:
-        """Return the value of a Systems Manager parameter; one that is a secret CloudFormation does not read.
+        """Return the value of a Systems Manager parameter. CloudFormation does not read secure strings.
 
         Source: recorded awslabs/aws-deployment-framework#339, "Unable to fetch parameters" (2021-03-21)
         Source: recorded aws/aws-cdk#15135, "have types not supported by CloudFormation" (2021-06-15)
@@ -54,8 +54,8 @@ class ServiceLookups:
         """Return the text of an object in the emulated S3.
 
         Takes path style (`http://localhost:5070/bucket/key`, `https://s3.us-west-2.amazonaws.com/bucket/key`) and
-        virtual-hosted style (`https://bucket.s3.us-west-2.amazonaws.com/key`). In the place of ParallelCluster's
-        provider, which AWS keeps in buckets of its own, there is a stand-in.
+        virtual-hosted style (`https://bucket.s3.us-west-2.amazonaws.com/key`). A stand-in replaces
+        ParallelCluster's provider, which is in AWS's own buckets.
 
         Source: model botocore cloudformation TemplateURL
         Source: recorded localstack/localstack api/test_templates test_create_stack_from_s3_template_url (2023-10-11)

@@ -1,4 +1,4 @@
-"""Moves what does not move by itself in the AWS emulator: training jobs, clusters, and the time that machines wait."""
+"""Changes states that do not change by themselves in the AWS emulator: training jobs, clusters, waits."""
 
 import json
 from typing import Any
@@ -17,16 +17,16 @@ from local.aws.resources.services import let_sagemaker_fail_for_what_is_gone
 
 
 class Steering:
-    """Handles the requests of tests for one account."""
+    """Handles requests of tests for one account."""
 
     def __init__(self, account: str) -> None:
-        """Steer what is in `account`."""
+        """Change the resources of `account`."""
         self._account = account
 
     def steer(self, requested: str) -> dict[str, Any]:
-        """Do one request, and return its result.
+        """Handle one request, and return its result.
 
-        It is JSON: `waits` in seconds, `refusals`, or `nodes`, `given`, `job`, `operation` or `event` with a `region`.
+        JSON: `waits` in seconds, `refusals`, or `nodes`, `given`, `job`, `operation` or `event` with a `region`.
         """
         request: dict[str, Any] = json.loads(requested)
         if "waits" in request:

@@ -1,1 +1,1 @@
-"""ParallelCluster's own schema and validators, in an environment of their own."""
+"""ParallelCluster's own schema and validators, in a separate environment."""

@@ -21,7 +21,7 @@ class AccountContext:
     zones: Mapping[str, str] = field(default_factory=_none)
     """AZ (`us-west-2b`) of a subnet or volume, by id."""
     public_subnets: Collection[str] = ()
-    """Ids of subnets that give public addresses."""
+    """Ids of subnets that assign public IP addresses."""
     closed_security_groups: Collection[str] = ()
     """Ids of security groups without inbound rules."""
     missing: Collection[str] = ()
@@ -34,7 +34,7 @@ class AccountContext:
     """VPC of a file system of FSx, by id."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the process reads."""
+        """Return the JSON for ParallelCluster's process."""
         return {
             "zones": dict(self.zones),
             "public_subnets": list(self.public_subnets),

@@ -9,7 +9,7 @@ class SchemaMessage:
     """An error of the schema in a configuration."""
 
     path: str
-    """Where, e.g. `Scheduling/SlurmQueues/0/Name`: keys, and positions in lists."""
+    """The location, e.g. `Scheduling/SlurmQueues/0/Name`: keys, and positions in lists."""
     message: str
 
     def __str__(self) -> str:
@@ -21,7 +21,7 @@ class Finding:
     """A message of a validator about a configuration."""
 
     validator: str
-    """Its class, e.g. `NameValidator`; `ClusterSchema` for errors of the schema."""
+    """The validator's class, e.g. `NameValidator`; `ClusterSchema` for errors of the schema."""
     level: str
     """`INFO`, `WARNING` or `ERROR`."""
     message: str
@@ -35,11 +35,11 @@ class Change:
     """A change of a deployed configuration, checked against its update policy."""
 
     path: str
-    """Where, e.g. `Scheduling/SlurmQueues[trn1]/ComputeResources[trn1]/MaxCount`: items of lists by name."""
+    """The location, e.g. `Scheduling/SlurmQueues[trn1]/ComputeResources[trn1]/MaxCount`: items of lists by name."""
     old: Any
     new: Any
     verdict: str
-    """`SUCCEEDED`, `ACTION NEEDED` (stop the fleet, or another strategy) or `FAILED` (never)."""
+    """`SUCCEEDED`, `ACTION NEEDED` (stop the fleet, or set another strategy) or `FAILED` (never possible)."""
     reason: str
     action_needed: str
     policy: str

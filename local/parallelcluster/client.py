@@ -1,4 +1,4 @@
-"""Calls ParallelCluster's schema, validators and update policies, which run in a process of another environment."""
+"""Calls ParallelCluster's schema, validators and update policies, in a process with another Python environment."""
 
 import json
 import os
@@ -27,16 +27,16 @@ class OracleFailed(RuntimeError):
     """ParallelCluster's code raised an unexpected exception."""
 
     def __init__(self, call: str, trace: str) -> None:
-        super().__init__(f"ParallelCluster could not answer `{call}`:\n{trace}")
+        super().__init__(f"ParallelCluster's code failed in `{call}`:\n{trace}")
         self.error = trace.strip().rsplit("\n", 1)[-1]
-        """What it raised, e.g. `AttributeError: …`."""
+        """The exception, e.g. `AttributeError: …`."""
 
 
 class Oracle:
     """One process that answers one request at a time, while this object is open.
 
-    Configurations are dictionaries as in ParallelCluster's YAML. Values that are known only at deployment (intrinsic
-    functions, CDK tokens) are replaced by legal dummies, see `dummies`. Has no network access.
+    Configurations are dictionaries as in ParallelCluster's YAML. Values that are resolved at deployment
+    (intrinsic functions, CDK tokens) are replaced by valid dummies, see `dummies`. The process has no network access.
     """
 
     def __init__(self, environment: Path = ENVIRONMENT) -> None:
@@ -46,12 +46,12 @@ class Oracle:
         self._lock = Lock()
 
     def version(self) -> str:
-        """Return the version of aws-parallelcluster that answers."""
-        return self._ask("about")["version"]
+        """Return the version of aws-parallelcluster in the process."""
+        return self._request("about")["version"]
 
     def schema(self, configuration: Mapping[str, Any], cluster_name: str = "cluster") -> list[SchemaMessage]:
         """Return the schema's errors in a configuration: unknown keys, types, enumerations, patterns."""
-        said = self._ask("schema", configuration=without_tokens(configuration), cluster_name=cluster_name)
+        said = self._request("schema", configuration=without_tokens(configuration), cluster_name=cluster_name)
         return [SchemaMessage(**one) for one in said]
 
     def validate(
@@ -59,15 +59,17 @@ class Oracle:
     ) -> list[Finding]:
         """Return messages of schema and validators for a configuration, as `pcluster create-cluster --dryrun` would.
 
-        AWS is emulated, with all resources that the configuration names; `around` changes that.
+        AWS is emulated, with all resources that the configuration names, except as set in `around`.
         """
         plain = without_tokens(configuration)
-        said = self._ask("validate", configuration=plain, cluster_name=cluster_name, account_context=around.as_json())
+        said = self._request(
+            "validate", configuration=plain, cluster_name=cluster_name, account_context=around.as_json()
+        )
         return [Finding(**one) for one in said]
 
     def execute(self, validator: str, **arguments: Any) -> list[Finding]:
         """Return the messages of one validator, by its class name and the arguments of its `_validate`."""
-        return [Finding(**one) for one in self._ask("execute", validator=validator, validator_arguments=arguments)]
+        return [Finding(**one) for one in self._request("execute", validator=validator, validator_arguments=arguments)]
 
     def update(
         self,
@@ -80,10 +82,10 @@ class Oracle:
         """Return each change between two configurations with ParallelCluster's result, as an update checks it.
 
         `fleet_stopped` is about compute nodes; login nodes, of all pools or of those named, are stopped by a `Count`
-        of 0 beforehand. Raises `OracleFailed` for changes at which ParallelCluster itself raises an exception.
+        of 0 beforehand. Raises `OracleFailed` if ParallelCluster itself raises an exception.
         """
         login = login_nodes_stopped if isinstance(login_nodes_stopped, bool) else list(login_nodes_stopped)
-        said = self._ask(
+        said = self._request(
             "update",
             old=without_tokens(old),
             new=without_tokens(new),
@@ -93,7 +95,7 @@ class Oracle:
         return [Change(**one) for one in said]
 
     def close(self) -> None:
-        """End the process; another request starts a new one."""
+        """End the process; the next request starts a new one."""
         process, self._process = self._process, None
         if process and process.stdin and process.stdout:
             # It has no state to save, so it is killed.
@@ -110,7 +112,7 @@ class Oracle:
     ) -> None:
         self.close()
 
-    def _ask(self, call: str, **arguments: Any) -> Any:
+    def _request(self, call: str, **arguments: Any) -> Any:
         with self._lock:
             process = self._running()
             assert process.stdin

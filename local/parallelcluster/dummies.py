@@ -1,7 +1,7 @@
-"""Uses legal values for CDK tokens, so that a configuration can be validated before deployment.
+"""Replaces CDK tokens by valid values, so that a configuration can be validated before deployment.
 
-A CloudFormation function, or an unresolved CDK token, becomes a value of the type that its key requires: a
-subnet id where a subnet goes, one for each distinct token. Where it is only a part of a text, the text stays around it.
+A CloudFormation function, or an unresolved CDK token, is replaced by a value of the type that its key requires: for a
+subnet a subnet id, a different one for each token. If it is only a part of a text, the rest of the text is unchanged.
 """
 
 import hashlib
@@ -71,15 +71,15 @@ _NOTHING = object()
 
 
 def without_tokens(configuration: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration with a legal dummy for each value that is known only at deployment.
+    """Return a configuration with a valid dummy for each value that is resolved at deployment.
 
-    `Fn::If` takes its first branch; a key of `AWS::NoValue` is left out.
+    `Fn::If` becomes its first branch; a key with `AWS::NoValue` is omitted.
     """
     return cast("dict[str, Any]", _plain(configuration, ()))
 
 
 def is_function(value: Any) -> bool:
-    """Return whether a value is a CloudFormation function: `{"Ref": …}`, `{"Fn::GetAtt": …}` and the like."""
+    """Return whether a value is a CloudFormation function, e.g. `{"Ref": …}` or `{"Fn::GetAtt": …}`."""
     if not isinstance(value, Mapping) or len(cast("Mapping[Any, Any]", value)) != 1:
         return False
     key = str(next(iter(cast("Mapping[Any, Any]", value))))
@@ -87,7 +87,7 @@ def is_function(value: Any) -> bool:
 
 
 def dummy(path: Sequence[str], token: Any) -> Any:
-    """Return the value of a token at a path: keys from the root, `[]` behind a key for a list's items."""
+    """Return the dummy for a token at a path: keys from the root, with `[]` after a key for a list's items."""
     facts = _schema_types()
     if path and "/".join(path) not in facts and f"{'/'.join(path)}[]" in facts:
         return [dummy((*path[:-1], f"{path[-1]}[]"), token)]
@@ -135,13 +135,13 @@ def _plain_text(text: str, path: tuple[str, ...]) -> Any:
 
 
 def _whole(text: str, path: tuple[str, ...]) -> str:
-    """Return a text of known parts and dummies; where it must be a script's URI, its first part is a folder's."""
+    """Return a text with known parts and dummies; if it must be a script's URI, its first part is a folder's URI."""
     is_script = bool(path) and path[-1] == "Script" and not text.startswith(("s3://", "https://"))
     return f"{_shaped('s3://bucket-{8}/', text)}{text}" if is_script else text
 
 
 def _called(function: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-    """Return the value of a CloudFormation function, as far as it can be resolved, or a dummy."""
+    """Return the value of a CloudFormation function if it can be resolved, otherwise a dummy."""
     name, argument = next(iter(function.items()))
     if name == "Ref" and argument == "AWS::NoValue":
         return _NOTHING
@@ -155,7 +155,7 @@ def _called(function: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Return a value as a part of a text: what is literal in it stays."""
+    """Return a value as a part of a text; its literal parts are unchanged."""
     if not is_function(value):
         return _TOKEN.sub(lambda token: _part(token[0]), str(value))
     name, argument = next(iter(cast("Mapping[str, Any]", value).items()))

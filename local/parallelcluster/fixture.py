@@ -1,4 +1,4 @@
-"""The fixture `oracle`: one process of ParallelCluster for all tests of a worker, started by the first question."""
+"""The fixture `oracle`: one process of ParallelCluster for all tests of a worker, started by the first request."""
 
 from collections.abc import Iterator
 

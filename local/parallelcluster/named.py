@@ -1,4 +1,4 @@
-"""What a configuration names of AWS: it is read as YAML, so that also one that the loader rejects can be read.
+"""Reads AWS resources from a configuration in YAML, so a configuration that the loader rejects can also be read.
 
 The oracle's process and the AWS emulator both use it.
 """
@@ -8,7 +8,7 @@ from typing import Any, cast
 
 
 def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield each scalar with the keys that lead to it; positions in lists are left out."""
+    """Yield each scalar with its path of keys, without positions in lists."""
     if isinstance(value, Mapping):
         for key, item in cast("Mapping[str, Any]", value).items():
             yield from leaves(item, (*path, str(key)))
@@ -20,7 +20,7 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 
 def values(configuration: Mapping[str, Any], *keys: str, under: str | None = None) -> list[str]:
-    """Return the distinct texts at any of these keys, in order; `under` asks for a section around the key."""
+    """Return the distinct texts at any of these keys, in order; with `under`, only in this section."""
     found = {
         str(value): None
         for path, value in leaves(configuration)
@@ -68,7 +68,7 @@ def instance_types(resource: Mapping[str, Any]) -> list[str]:
 
 
 def section(configuration: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """Return a section by the keys that lead to it; an empty one where there is none."""
+    """Return a section by its path of keys; empty if it is missing."""
     found: Any = configuration
     for key in keys:
         inner = cast("Mapping[str, Any]", found).get(key)

@@ -55,7 +55,7 @@ def test_a_refused_service_leaves_nothing_behind(life: Life) -> None:
 def test_everything_is_emulated_by_a_service_and_nothing_only_recorded(life: Life) -> None:
     assert life.aws.recorded() == []
     notes = {note for stack in life.aws.stacks() for one in stack["resources"] for note in one["notes"]}
-    assert "CreationPolicy: 1 signals count as given; nothing boots here that could send one" in notes
+    assert "CreationPolicy: 1 signals count as received, because no instance boots here that could send them" in notes
 
 
 def test_every_verb_answers_for_it(life: Life) -> None:

@@ -1,1 +1,1 @@
-"""Lambda functions of the AWS emulator, run as processes of this machine."""
+"""Lambda functions of the AWS emulator, run as processes on this machine."""

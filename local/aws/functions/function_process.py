@@ -1,4 +1,4 @@
-"""Runs a Lambda function's code as a process of this machine, with no credentials but those of its role."""
+"""Runs a Lambda function's code as a process on this machine, with its role's credentials only."""
 
 import io
 import json
@@ -25,18 +25,18 @@ _LOG_LINES_REPORTED = 25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What became of one run."""
+    """The result of one run."""
 
     ended_well: bool
     timed_out: bool
     log: str
-    """The last lines that the function wrote."""
+    """The last lines of the function's output."""
     returned: Any
-    """What the handler returned; `None` of one that did not."""
+    """The handler's return value; `None` if it did not return."""
 
 
 class FunctionProcess:
-    """Invokes functions that are in the emulated Lambda, each time in a fresh process and folder."""
+    """Invokes functions of the emulated Lambda, each time in a new process and folder."""
 
     def __init__(self, services: Services) -> None:
         """Run functions against the services at one endpoint."""
@@ -53,7 +53,7 @@ class FunctionProcess:
     ) -> Run:
         """Run a function, by ARN or name, with an event until it ends or its timeout passes.
 
-        `around`: what wraps the run itself, after all that it needs was read from the services.
+        `around`: a context manager around the run itself; everything that it needs was read from the services before.
         """
         reported = self._services.call("lambda", region, "GetFunction", {"FunctionName": function_arn})
         function: dict[str, Any] = reported["Configuration"]
@@ -67,7 +67,7 @@ class FunctionProcess:
                 return _run(function["Handler"], seconds, event, task, environment)
 
     def _environment(self, function: Mapping[str, Any], region: str, folder: Path) -> dict[str, str]:
-        """Return what Lambda sets, the function's own variables, and where AWS is; nothing of this process."""
+        """Return Lambda's variables, the function's own, and the endpoint; no variable of this process."""
         config = folder / "aws-config"
         config.write_text("[default]\ns3 =\n  addressing_style = path\n", encoding="utf-8")
         name = function["FunctionName"]
@@ -99,7 +99,7 @@ class FunctionProcess:
         }
 
     def _credentials(self, role_arn: str, session: str, region: str) -> dict[str, str]:
-        """Assume the execution role, after IAM has checked that Lambda is allowed to.
+        """Assume the execution role, if its trust policy allows Lambda.
 
         Source: assumption services-ask-who-trusts-a-role
         """
@@ -117,7 +117,7 @@ class FunctionProcess:
 
 
 def _reject_unserved(function: Mapping[str, Any]) -> None:
-    # Source: emulation, Python without layers is what runs here
+    # Source: emulation, only Python functions without layers run here
     runtime = str(function.get("Runtime"))
     if not runtime.startswith("python"):
         raise ResourceFailed(f"{function['FunctionName']}: the AWS emulator runs Python functions only, not {runtime}")
@@ -150,7 +150,7 @@ def _run(handler: str, seconds: int, event: Mapping[str, Any], task: Path, envir
 
 
 def _read(output: io.FileIO, seconds: float) -> tuple[bytes, bool]:
-    """Return what comes until the end, or within so many seconds, and whether these passed first."""
+    """Return the output until the end or the timeout, and whether the timeout was first."""
     said = b""
     deadline = time.monotonic() + seconds
     while select.select([output], [], [], max(0, deadline - time.monotonic()))[0]:

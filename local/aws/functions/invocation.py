@@ -1,4 +1,4 @@
-"""Runs a function when a test calls it, as AWS would: with its role's IAM permissions only.
+"""Runs a function when a test calls it, with its role's IAM permissions only.
 
 Source: model botocore lambda Invoke
 """
@@ -20,12 +20,12 @@ class Invocation:
     """Invokes functions of the AWS emulator at one endpoint."""
 
     def __init__(self, endpoint: str, account: str) -> None:
-        """Run what is deployed there."""
+        """Run the functions that are deployed at this endpoint."""
         self._process = FunctionProcess(Services(endpoint))
         self._account = account
 
     def invoke(self, requested: str) -> dict[str, Any]:
-        """Run the function of a request (JSON: `function`, `event`, `region`, `checked`); return what became of it."""
+        """Run the function of a request (JSON: `function`, `event`, `region`, `checked`); return its result."""
         request: dict[str, Any] = json.loads(requested)
         around = _checked if request["checked"] else _unchecked
         run = self._process.invoke(
@@ -36,7 +36,7 @@ class Invocation:
 
 @contextmanager
 def _checked() -> Generator[None]:
-    """Let IAM allow or deny every call meanwhile."""
+    """Make IAM allow or deny every call inside the context."""
     settings.INITIAL_NO_AUTH_ACTION_COUNT = 0
     ActionAuthenticatorMixin.request_count = 0
     try:

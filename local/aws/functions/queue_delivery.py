@@ -1,4 +1,4 @@
-"""Hands messages of SQS queues to the functions that they are mapped to, as Lambda's pollers do.
+"""Passes messages of SQS queues to the functions that they are mapped to, as Lambda's pollers do.
 
 Source: model botocore lambda CreateEventSourceMappingRequest
 """
@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 _LONGEST_BATCH = 10
-"""What one ReceiveMessage gives at most."""
+"""Maximum number of messages of one ReceiveMessage."""
 
 
 class QueueDelivery:
-    """Delivers only when a test calls it, not by itself."""
+    """Delivers messages when a test calls it."""
 
     def __init__(self, client: Callable[[str, str | None], Any], invoke: Callable[..., dict[str, Any]]) -> None:
-        """Ask services through `client`, run functions by `invoke` (see `LocalAws`)."""
+        """Call services through `client`, run functions with `invoke` (see `LocalAws`)."""
         self._client = client
         self._invoke = invoke
 
     def deliver(self, function_name: str, region: str) -> list[dict[str, Any]]:
-        """Return the runs of the function over everything that waits for it; see `LocalAws.deliver`."""
+        """Run the function on all waiting messages and return the runs; see `LocalAws.deliver`."""
         mappings = self._client("lambda", region).list_event_source_mappings(FunctionName=function_name)
         return [
             run
@@ -61,7 +61,7 @@ def _record(message: dict[str, Any], queue_arn: str, region: str) -> dict[str, A
 
 
 def _failed(run: dict[str, Any], records: list[dict[str, Any]]) -> set[str]:
-    """Return the ids that stay in the queue: all of a batch whose run raised, else those that the handler reports."""
+    """Return the ids that stay in the queue: all of a batch whose run raised, or those that the handler reports."""
     if not run["ended_well"]:
         return {record["messageId"] for record in records}
     returned: dict[str, Any] = run["returned"] or {}

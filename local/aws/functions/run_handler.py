@@ -1,6 +1,6 @@
-"""Runs Lambda handlers, as the Python runtime does: each in a fork of a process that has imported the SDK alone.
+"""Runs Lambda handlers as the Python runtime does: each in a fork of a process that has imported only the SDK.
 
-Source: emulation, a new process of this machine's Python in place of Lambda's runtime
+Source: emulation, a new process of this machine's Python replaces Lambda's runtime
 """
 
 import importlib
@@ -22,7 +22,7 @@ _FROM_THE_START = {
     "PYTHONUNBUFFERED": "1",
     "TZ": ":UTC",
 }
-"""What Python reads of its environment when it starts."""
+"""Variables that Python reads when it starts."""
 
 
 class Context:
@@ -41,18 +41,18 @@ class Context:
         self.client_context = None
 
     def get_remaining_time_in_millis(self) -> int:
-        """Return how long the handler may still take."""
+        """Return the time left for the handler."""
         return max(0, int((self._end - time.monotonic()) * 1000))
 
 
 @cache
 def handler_forks() -> ForkServer:
-    """Return what forks for handlers, as `_run` takes its arguments."""
+    """Return the fork server for handlers; each fork calls `_run` with its arguments."""
     return ForkServer("local.aws.functions.run_handler", environment=_FROM_THE_START)
 
 
 def _import_sdk() -> None:
-    """Import what Lambda's runtime has in addition to the standard library, and no more than that."""
+    """Import only what Lambda's runtime has in addition to the standard library."""
     from local.aws.remembered_models import remember_models
 
     remember_models()
@@ -65,10 +65,10 @@ def _import_sdk() -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    """Run a handler once; return 0, or raise what it raised.
+    """Run a handler once; return 0, or raise its exception.
 
-    Arguments: the handler (`module.function`), the seconds it may take, the folder of the function, and the file to
-    write what it returns into, as JSON. The event comes by standard input.
+    Arguments: the handler (`module.function`), its timeout in seconds, the folder of the function, and the file for its
+    return value as JSON. The event is on standard input.
     """
     os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -83,5 +83,5 @@ def _run(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the process that started this
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal is for the parent process
     sys.exit(fork_for_each_request(_import_sdk, _run))

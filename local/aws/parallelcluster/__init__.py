@@ -1,1 +1,1 @@
-"""A stand-in of AWS ParallelCluster's provider: checks clusters as ParallelCluster does, and boots none."""
+"""A stand-in for AWS ParallelCluster's provider: validates clusters as ParallelCluster does, and boots none."""

@@ -1,4 +1,4 @@
-"""What the emulated services return for the resources that a configuration names: missing, or where they are."""
+"""Facts that the emulated services return for the resources in a configuration: whether they exist, and where."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -57,54 +57,54 @@ _KINDS = (
 
 
 def account_context(services: Services, region: str, configuration: Mapping[str, Any]) -> AccountContext:
-    """Query the emulated services for what a configuration's validators would query AWS for."""
-    look = _Look(services, region)
-    subnets = look.subnets(named.values(configuration, "SubnetId", "SubnetIds"))
+    """Query the emulated services as a configuration's validators would query AWS."""
+    queries = _Queries(services, region)
+    subnets = queries.subnets(named.values(configuration, "SubnetId", "SubnetIds"))
     missing = [
         name
         for kind in _KINDS
         for name in named.values(configuration, *kind.keys, under=kind.under)
-        if look.ask(*kind.call, kind.asks(name)) is None
+        if queries.query(*kind.call, kind.asks(name)) is None
     ]
     missing += [name for name, facts in subnets.items() if facts is None]
-    missing += [uri for uri in named.s3_uris(configuration) if not look.has_object(uri)]
+    missing += [uri for uri in named.s3_uris(configuration) if not queries.has_object(uri)]
     found = {name: facts for name, facts in subnets.items() if facts}
     return AccountContext(
         zones={name: facts["AvailabilityZone"] for name, facts in found.items()},
         public_subnets=[name for name, facts in found.items() if facts["MapPublicIpOnLaunch"]],
         missing=missing,
-        file_system_vpcs=look.foreign_file_systems(configuration, found),
+        file_system_vpcs=queries.foreign_file_systems(configuration, found),
     )
 
 
-class _Look:
+class _Queries:
     def __init__(self, services: Services, region: str) -> None:
         self._services = services
         self._region = region
 
-    def ask(self, service: str, operation: str, params: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the answer; `None` when the service rejects, as it does for a missing resource."""
+    def query(self, service: str, operation: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the response; `None` if the service returns an error, as for a missing resource."""
         try:
             return self._services.call(service, self._region, operation, params)
         except ResourceFailed:
             return None
 
     def subnets(self, names: list[str]) -> dict[str, dict[str, Any] | None]:
-        """Return each subnet's facts, `None` for one that is not there."""
-        answers = {name: self.ask("ec2", "DescribeSubnets", {"SubnetIds": [name]}) for name in names}
+        """Return each subnet's facts, `None` for a missing one."""
+        answers = {name: self.query("ec2", "DescribeSubnets", {"SubnetIds": [name]}) for name in names}
         return {name: answer["Subnets"][0] if answer else None for name, answer in answers.items()}
 
     def has_object(self, uri: str) -> bool:
-        """Return whether there is an object at an S3 URI."""
+        """Return whether an object exists at an S3 URI."""
         parts = urlsplit(uri)
-        return self.ask("s3", "HeadObject", {"Bucket": parts.netloc, "Key": parts.path.lstrip("/")}) is not None
+        return self.query("s3", "HeadObject", {"Bucket": parts.netloc, "Key": parts.path.lstrip("/")}) is not None
 
     def foreign_file_systems(self, configuration: Mapping[str, Any], subnets: dict[str, Any]) -> dict[str, str]:
-        """Return the VPCs of file systems that are in another one than the cluster."""
+        """Return the VPCs of file systems that are not in the cluster's VPC."""
         own = {facts["VpcId"] for facts in subnets.values()}
         vpcs: dict[str, str] = {}
         for name in named.values(configuration, "FileSystemId", under="FsxLustreSettings"):
-            answer = self.ask("fsx", "DescribeFileSystems", {"FileSystemIds": [name]})
+            answer = self.query("fsx", "DescribeFileSystems", {"FileSystemIds": [name]})
             if answer and (vpc := answer["FileSystems"][0].get("VpcId")) not in own:
                 vpcs[name] = vpc
         return vpcs

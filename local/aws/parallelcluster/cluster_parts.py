@@ -1,4 +1,4 @@
-"""The parts of a cluster's stack. Only the head node leaves a trace: a network interface, which holds its subnet.
+"""The parts of a cluster's stack. Only the head node creates a resource: a network interface in its subnet.
 
 Source: emulation, parts of the stack are stand-ins
 """
@@ -18,19 +18,19 @@ class ClusterParts:
     """Creates, updates and deletes the parts of clusters."""
 
     def __init__(self, services: Services) -> None:
-        """Make network interfaces at one endpoint."""
+        """Create network interfaces at one endpoint."""
         self._services = services
         self._kept: set[str] = set()
 
     def create(self, request: Request) -> Created:
-        """Write a part down; the head node gets a network interface in its subnet."""
+        """Record a part; for the head node, create a network interface in its subnet."""
         if request.resource_type == HEAD_NODE:
             return self._new_head_node(request)
         self._kept.add(_id(request))
         return Created(physical_id=_id(request), attributes={}, level=Level.RECORDED)
 
     def update(self, request: Request) -> Created:
-        """Record a part again; the head node's interface changes its security groups."""
+        """Record a part again; for the head node, change its interface's security groups."""
         if request.resource_type != HEAD_NODE:
             return Created(physical_id=_id(request), attributes={}, level=Level.RECORDED)
         before = request.old_properties or {}
@@ -45,7 +45,7 @@ class ClusterParts:
         return _head_node(found["NetworkInterfaces"][0])
 
     def delete(self, request: Request) -> None:
-        """Forget a part, and delete the head node's interface."""
+        """Delete a part; for the head node, also its interface."""
         if request.resource_type != HEAD_NODE:
             self._kept.discard(request.physical_id or "")
             return

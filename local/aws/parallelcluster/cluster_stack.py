@@ -1,4 +1,4 @@
-"""The stack that a cluster is, made, changed and deleted through CloudFormation's own API, as ParallelCluster does."""
+"""A cluster's stack, created, updated and deleted through CloudFormation's API, as ParallelCluster does."""
 
 import time
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ class ClusterStack:
     """One cluster's stack."""
 
     def __init__(self, services: Services, region: str, name: str) -> None:
-        """Work on the stack called `name`, which need not exist."""
+        """Manage the stack `name`, which need not exist."""
         self._client: Any = services.client("cloudformation", region)
         self._name = name
 
     def describe(self) -> dict[str, Any] | None:
-        """Return what CloudFormation says of it; `None` when it is not there."""
+        """Return CloudFormation's description; `None` if the stack does not exist."""
         try:
             return cast("dict[str, Any]", self._client.describe_stacks(StackName=self._name)["Stacks"][0])
         except ClientError:
@@ -32,18 +32,18 @@ class ClusterStack:
 
     def deployed(self) -> Mapping[str, Any]:
         """Return the metadata of its template: version, log group and configuration."""
-        # botocore parses a template that is JSON.
+        # botocore parses a JSON template.
         template = cast("dict[str, Any]", self._client.get_template(StackName=self._name)["TemplateBody"])
         return template["Metadata"]
 
     def version(self) -> str | None:
-        """Return the version that made it; `None` for a stack that is no cluster."""
+        """Return the ParallelCluster version that created it; `None` for a stack without cluster."""
         found = self.describe()
         tags = {tag["Key"]: tag["Value"] for tag in found["Tags"]} if found else {}
         return tags.get(VERSION_TAG)
 
     def create(self, configuration: Mapping[str, Any], version: str, *, rolls_back: bool) -> None:
-        """Create it and wait. Raises `Rejected` when it cannot be made.
+        """Create it and wait. Raises `Rejected` if that fails.
 
         Source: code of ParallelCluster 3.16.1, pcluster/models/cluster.py, Cluster._validate_no_existing_stack
         """
@@ -57,10 +57,10 @@ class ClusterStack:
         self._wait("CREATE_COMPLETE")
 
     def update(self, configuration: Mapping[str, Any], version: str) -> None:
-        """Update it and wait. Raises `Rejected` when that fails.
+        """Update it and wait. Raises `Rejected` if that fails.
 
         Source: code of ParallelCluster 3.16.1, pcluster/models/cluster.py, Cluster.update
-        Source: emulation, a change of what only real clusters have leaves the stand-ins' stack as it is
+        Source: emulation, a change of settings that only real clusters have does not change the stand-ins' stack
         """
         body = cluster_template(configuration, version=version, log_group=self.deployed()["LogGroup"])
         try:
@@ -71,7 +71,7 @@ class ClusterStack:
         self._wait("UPDATE_COMPLETE")
 
     def delete(self) -> None:
-        """Delete it and wait; one that is gone is no error.
+        """Delete it and wait; a missing stack is no error.
 
         Source: document
         https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/custom_resource/cluster.yaml: `poll`
@@ -90,7 +90,7 @@ class ClusterStack:
             time.sleep(_POLL_SECONDS)
 
     def _wait(self, wanted: str) -> None:
-        """Wait until its status says how the operation ended.
+        """Wait until the operation ends.
 
         Source: document
         https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/custom_resource/cluster.yaml: `poll`

@@ -1,4 +1,4 @@
-"""The template of the stack that a cluster is: its parts, each a stand-in, and its configuration as metadata."""
+"""The template of a cluster's stack: its parts, each a stand-in, and its configuration as metadata."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ _RETENTION_DAYS = "180"
 
 
 def new_log_group(cluster_name: str) -> str:
-    """Return the name of a new cluster's log group; it carries the time, because the group outlives the cluster."""
+    """Return the name of a new cluster's log group; it contains the time, because the group is retained."""
     return f"/aws/parallelcluster/{cluster_name}-{datetime.now(UTC):%Y%m%d%H%M%S}"
 
 
@@ -39,7 +39,7 @@ def cluster_template(configuration: Mapping[str, Any], *, version: str, log_grou
             "HeadNodeInstanceID": {"Value": {"Ref": "HeadNode"}},
             "HeadNodePrivateIP": {"Value": {"Fn::GetAtt": ["HeadNode", "PrivateIp"]}},
             "HeadNodePrivateDnsName": {"Value": {"Fn::GetAtt": ["HeadNode", "PrivateDnsName"]}},
-            # CloudFormation sees no change when only metadata differs, and custom actions are only in metadata.
+            # CloudFormation detects no change if only metadata differs, and custom actions are only in metadata.
             "ConfigurationSha256": {"Value": _sha256(configuration)},
         },
     }

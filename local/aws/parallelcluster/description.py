@@ -1,6 +1,6 @@
-"""What `Fn::GetAtt` gives of a cluster: the response of DescribeCluster, flattened with dots.
+"""The attributes for `Fn::GetAtt` of a cluster: the response of DescribeCluster, flattened with dots.
 
-By describe_cluster there, and by `flatten` in cloudformation/custom_resource/cluster.yaml.
+As describe_cluster in the source, and `flatten` in cloudformation/custom_resource/cluster.yaml.
 Source: document
 https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cli/src/pcluster/api/controllers/cluster_operations_controller.py
 (2026-11)
@@ -12,7 +12,7 @@ from typing import Any
 from local.parallelcluster import named
 
 _PUBLIC_ADDRESS = "203.0.113.10"
-"""Of a network for documentation (RFC 5737): no address was taken."""
+"""An address for documentation (RFC 5737): no address was allocated."""
 
 
 def described(stack: Mapping[str, Any], configuration: Mapping[str, Any], version: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The input of the provider's function, and what the function itself rejects."""
+"""The input of the provider's function, and its own checks."""
 
 import re
 from collections.abc import Mapping
@@ -21,14 +21,14 @@ _TAG = {"Key": "parallelcluster:custom_resource", "Value": "cluster"}
 
 
 class Rejected(Exception):
-    """The function answers FAILED, with this reason."""
+    """The function responds FAILED, with this reason."""
 
 
 class HandedOver:
-    """The properties of a cluster, as texts: CloudFormation passes numbers and booleans as strings."""
+    """The properties of a cluster as strings: CloudFormation passes numbers and booleans as strings."""
 
     def __init__(self, request: Request, operation: str) -> None:
-        """Read a request. Raises `Rejected` for what is no cluster at all.
+        """Read a request. Raises `Rejected` if it has no cluster.
 
         Source: document https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/custom_resource/cluster.yaml
         (2026-11)
@@ -53,9 +53,8 @@ class HandedOver:
 
 
 def check_new_name(name: str) -> None:
-    """Reject a name that does not look like one; how long it may be a validator says.
+    """Reject a name that does not match the pattern of clusterName; a validator checks its length.
 
-    By the pattern of clusterName.
     Source: document https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cli/src/pcluster/api/openapi/openapi.yaml
     (2026-11)
     """
@@ -64,7 +63,7 @@ def check_new_name(name: str) -> None:
 
 
 def _reject_unknown(properties: Mapping[str, Any], operation: str) -> None:
-    """Reject properties that are no keywords of the operation, which the function calls with them.
+    """Reject properties that are not arguments of the pcluster operation that the function calls.
 
     Source: code of ParallelCluster 3.16.1, pcluster/lib/lib.py, `make_func`
     """
@@ -79,7 +78,7 @@ def _snake_case(name: str) -> str:
 
 
 def _with_tags(configuration: dict[str, Any], stack_tags: Mapping[str, str]) -> dict[str, Any]:
-    """Return the configuration with the stack's tags before its own, as the function adds them."""
+    """Return the configuration with the stack's tags added before its own, as the function does."""
     changed = deepcopy(configuration)
     own: list[dict[str, str]] = changed.get("Tags", [])
     overridden = {tag["Key"] for tag in own}

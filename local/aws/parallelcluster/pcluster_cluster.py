@@ -1,4 +1,4 @@
-"""`Custom::PclusterCluster`: what AWS's provider does with it, up to the point where something would boot."""
+"""`Custom::PclusterCluster`: does what AWS's provider does, up to the start of instances."""
 
 from collections.abc import Callable
 
@@ -13,8 +13,7 @@ from local.parallelcluster.answers import Finding
 
 _NOTE = (
     "STAND-IN: checked by ParallelCluster's own schema, validators and update policies; its stack holds "
-    "stand-ins only, "
-    "no instance was started and no script ran"
+    "stand-ins only, no instance was started and no script ran"
 )
 
 
@@ -101,7 +100,7 @@ class PclusterCluster:
         # Source: emulation, only functions of ParallelCluster's providers can be called
         version = self._providers.version(request.properties.get("ServiceToken"))
         if version is None:
-            raise Rejected(f"there is no function {request.properties.get('ServiceToken')}")
+            raise Rejected(f"the function {request.properties.get('ServiceToken')} does not exist")
         return version
 
     def _stack(self, request: Request, name: str) -> ClusterStack:

@@ -12,23 +12,23 @@ _NOTE = "STAND-IN for the provider of AWS ParallelCluster: it checks clusters wi
 
 
 class ProviderStandIn:
-    """Keeps which providers there are. Their functions' ARNs are the service tokens of clusters."""
+    """Records the providers. Their functions' ARNs are the service tokens of clusters."""
 
     def __init__(self, services: Services) -> None:
-        """Look policies up at one endpoint."""
+        """Look up policies at one endpoint."""
         self._services = services
         self._versions: dict[str, str] = {}
 
     def version(self, token: Any) -> str | None:
-        """Return the version of the provider with this service token; `None` when there is none."""
+        """Return the version of the provider with this service token; `None` for an unknown token."""
         return self._versions.get(token) if isinstance(token, str) else None
 
     def create(self, request: Request) -> Created:
-        """Check that its policies exist, and give it a function's ARN."""
+        """Check that its policies exist, and assign a function ARN."""
         return self._kept(request)
 
     def update(self, request: Request) -> Created:
-        """Take over another version or other policies."""
+        """Set the new version and policies."""
         return self._kept(request)
 
     def delete(self, request: Request) -> None:
@@ -36,7 +36,7 @@ class ProviderStandIn:
         self._versions.pop(request.physical_id or "", None)
 
     def exists(self, physical_id: str, region: str, account: str) -> bool:
-        """Return whether it is kept."""
+        """Return whether the provider exists."""
         return physical_id in self._versions
 
     def _kept(self, request: Request) -> Created:

@@ -1,13 +1,13 @@
-"""The template of the provider's stand-in, in the place of the one that AWS publishes."""
+"""The template of the provider's stand-in, which replaces the one that AWS publishes."""
 
 import json
 import re
 
 PROVIDER_TYPE = "LocalAws::ParallelCluster::Provider"
 MINOR_VERSION = "3.16"
-"""What the oracle's schema and validators are of."""
+"""The version of the oracle's schema and validators."""
 NEEDED_CAPABILITY = "CAPABILITY_AUTO_EXPAND"
-"""The capability that a deployment of the template must acknowledge, for its transform (AWS::Serverless)."""
+"""The capability that a deployment of the real template requires for its transform (AWS::Serverless)."""
 
 _URL = re.compile(
     r"https://(?P<region>[a-z0-9-]+)-aws-parallelcluster\.s3\.(?P=region)\.amazonaws\.com(\.cn)?"
@@ -16,14 +16,14 @@ _URL = re.compile(
 
 
 def is_provider_url(url: str) -> bool:
-    """Return whether a URL is that of a provider's template."""
+    """Return whether a URL is a provider template's."""
     return _URL.fullmatch(url) is not None
 
 
 def provider_template(url: str, region: str) -> str | None:
     """Return the stand-in's template for the URL of the real one; `None` for any other URL.
 
-    Raises `LookupError` for a region or version in which AWS publishes nothing that a stand-in could check.
+    Raises `LookupError` for a Region or version that the stand-in cannot check.
     Parameters, outputs and the log group are those of cloudformation/custom_resource/cluster.yaml of
     aws/aws-parallelcluster.
     """
@@ -32,7 +32,7 @@ def provider_template(url: str, region: str) -> str | None:
         return None
     version = found["version"]
     if found["region"] != region:
-        raise LookupError(f"the provider of {found['region']} serves functions of that region only, not of {region}")
+        raise LookupError(f"the provider in {found['region']} works only in that Region, not in {region}")
     if not version.startswith(f"{MINOR_VERSION}."):
         raise LookupError(f"the AWS emulator covers ParallelCluster {MINOR_VERSION}.x only, not {version}")
     return json.dumps(_template(version), indent=1)

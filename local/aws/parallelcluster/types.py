@@ -20,18 +20,18 @@ class ParallelClusterTypes:
     """Serves the provider's stand-in, its clusters and their parts."""
 
     def __init__(self, services: Services) -> None:
-        """Work with the services at one endpoint."""
+        """Use the services at one endpoint."""
         self._providers = ProviderStandIn(services)
         self._clusters = PclusterCluster(services, self._providers)
         self._parts = ClusterParts(services)
 
     def check(self, resource_type: str, properties_unresolved: Mapping[str, Any]) -> list[str]:
-        """Say what is wrong with a resource of an own type: such are of no use in a user's template."""
+        """Return the errors of a resource of these types, which are not for a user's template."""
         unknown = sorted(set(properties_unresolved) - PROPERTIES) if resource_type == PROVIDER_TYPE else []
         return [f"{resource_type}: unknown property {name}" for name in unknown]
 
     def attribute_names(self, resource_type: str) -> frozenset[str]:
-        """Return what an own type gives."""
+        """Return the attributes of a type."""
         return _ATTRIBUTES.get(resource_type, frozenset())
 
     def of_type(self, resource_type: str) -> "ProviderStandIn | PclusterCluster | ClusterParts | None":
@@ -41,11 +41,11 @@ class ParallelClusterTypes:
         return self._parts if resource_type in PART_TYPES else None
 
     def cluster(self, request: Request) -> "PclusterCluster | None":
-        """Return the handler of a custom resource, if its service token is that of a provider's stand-in."""
+        """Return the handler of a custom resource, if its service token is a provider stand-in's."""
         token = request.properties.get("ServiceToken")
         is_own = isinstance(token, str) and ":function:pcluster-cfn-" in token
         return self._clusters if is_own else None
 
     def cluster_exists(self, physical_id: str, region: str, account: str) -> bool:
-        """Return whether there is a cluster of that name."""
+        """Return whether a cluster with this name exists."""
         return self._clusters.exists(physical_id, region, account)

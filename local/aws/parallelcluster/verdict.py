@@ -22,15 +22,15 @@ _ATTACHABLE = re.compile(
 
 
 class Decision:
-    """ParallelCluster's say. One process of it serves all stacks; it is started by the first cluster."""
+    """ParallelCluster's checks. One process serves all stacks; the first cluster starts it."""
 
     def __init__(self, services: Services) -> None:
-        """Ask the services at one endpoint what exists."""
+        """Query the services at one endpoint for existing resources."""
         self._services = services
         self._oracle = Oracle()
 
     def validate(self, handed: HandedOver, region: str) -> list[Finding]:
-        """Return what is said of a configuration below its failure level. Raises `Rejected` for what is at it.
+        """Return the findings below the failure level of a configuration. Raises `Rejected` for findings at this level.
 
         Source: code of ParallelCluster 3.16.1, pcluster/models/cluster.py, Cluster._validate_and_parse_config
         """
@@ -45,7 +45,7 @@ class Decision:
         return findings
 
     def changes(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
-        """Return the changes of a running cluster. Raises `Rejected` when one of them cannot be made.
+        """Return the changes of a running cluster. Raises `Rejected` if one of them is not possible.
 
         Source: code of ParallelCluster 3.16.1, pcluster/models/cluster.py, Cluster._validate_patch
         """
@@ -60,7 +60,7 @@ class Decision:
         return changes
 
     def _ask(self, question: Any) -> Any:
-        # Source: emulation, ParallelCluster's own code answers, and may be missing or stumble
+        # Source: emulation, ParallelCluster's own code is called, and can be missing or fail
         try:
             return question()
         except OracleUnavailable as missing:
@@ -70,7 +70,7 @@ class Decision:
 
 
 def messages(findings: Sequence[Finding]) -> str:
-    """Return findings as `validationMessages` gives them: JSON, cut when it is long."""
+    """Return findings as in `validationMessages`: JSON, truncated if it is long."""
     text = json.dumps(_errors(findings))
     return f"TRUNCATED:{text[:2048]}" if len(text) > 2048 else text
 
@@ -103,7 +103,7 @@ def _not_updatable(changes: Sequence[Change]) -> str:
 
 
 def _reject_policies(configuration: Mapping[str, Any]) -> None:
-    """Reject policies that the provider's function is not allowed to attach: the condition iam:PolicyARN of its role.
+    """Reject policies that the condition iam:PolicyARN of the function's role does not allow it to attach.
 
     Source: document
     https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/policies/parallelcluster-policies.yaml
@@ -118,10 +118,10 @@ def _reject_policies(configuration: Mapping[str, Any]) -> None:
 
 
 def _reject_missing_scripts(configuration: Mapping[str, Any], missing: Collection[str]) -> None:
-    """Reject what only the nodes would find, an hour later: ParallelCluster itself merely warns of it.
+    """Reject missing scripts: ParallelCluster only warns about them, and its nodes fail an hour later.
 
     Source: assumption parallelcluster-nodes-as-in-its-code
     """
     absent = [uri for uri in named.values(configuration, "Script", under="CustomActions") if uri in missing]
     if absent:
-        raise Rejected(f"its nodes could not fetch their scripts, there is no {', '.join(absent)}")
+        raise Rejected(f"nodes cannot download their scripts, which do not exist: {', '.join(absent)}")

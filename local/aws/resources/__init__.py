@@ -1,1 +1,1 @@
-"""What creates resources: tables of types in front of the emulated services' own APIs."""
+"""Creates resources through the APIs of the emulated services, from tables of types."""

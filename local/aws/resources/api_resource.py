@@ -1,6 +1,6 @@
-"""Creates, reads, updates and deletes a resource of any type that a table describes.
+"""Creates, reads, updates and deletes resources of the types in the tables.
 
-Source: emulation, what its tables and moto cannot do is rejected by name
+Source: emulation, properties that tables and moto do not support are rejected by name
 """
 
 import secrets
@@ -20,19 +20,19 @@ from local.aws.resources.settings import apply_settings, apply_tags, undo_settin
 from local.aws.resources.situation import Situation, Stage
 from local.aws.resources.spec import Read, TypeSpec
 
-_NAME_PARTS = 3  # stack, logical id, random part: as CloudFormation makes names
+_NAME_PARTS = 3  # stack, logical id, random part: as in names of CloudFormation
 
 
 class ApiResource:
-    """One resource type in front of the emulated services."""
+    """One resource type, created through the emulated services."""
 
     def __init__(self, spec: TypeSpec, services: Services) -> None:
-        """Serve resources of one type."""
+        """Manage resources of one type."""
         self._spec = spec
         self._services = services
 
     def create(self, request: Request) -> Created:
-        """Create the resource, or raise `ResourceFailed` and leave nothing behind."""
+        """Create the resource. If that fails, delete what was created and raise `ResourceFailed`."""
         at = self._situation(request, Stage.CREATE)
         self._name(at)
         at.props = hook_for(self._spec.hook).prepare(at, at.props)
@@ -50,7 +50,7 @@ class ApiResource:
             raise
 
     def update(self, request: Request) -> Created:
-        """Change the resource in place; raises `ReplacementNeeded` before anything is changed when that cannot be."""
+        """Change the resource in place. Raises `ReplacementNeeded`, before any change, if that is not possible."""
         at = self._situation(request, Stage.UPDATE)
         at.old = typed(self._spec.type, request.old_properties or {})
         self._reject_create_only(at)
@@ -65,7 +65,7 @@ class ApiResource:
         return self._described(at)
 
     def delete(self, request: Request) -> None:
-        """Delete the resource; one that is gone already is no error."""
+        """Delete the resource; a missing one is no error."""
         at = self._situation(request, Stage.DELETE)
         at.props = hook_for(self._spec.hook).prepare(at, at.props)
         self._delete(at)
@@ -109,14 +109,14 @@ class ApiResource:
 
     def _reject_unserved(self, at: Situation, covered: frozenset[str]) -> None:
         if any(call.by_name for call in self._spec.create):
-            return  # creation itself rejects what it does not support
+            return  # creation by name rejects unsupported properties itself
         unserved = sorted(set(at.props) - covered - self._spec.for_deletion)
         if unserved:
-            # Source: emulation, moto and the tables have no place for the property
+            # Source: emulation, neither moto nor the tables support the property
             raise ResourceFailed(f"{self._spec.type}: the AWS emulator does not support {', '.join(unserved)}")
 
     def _reject_existing(self, at: Situation) -> None:
-        """A type whose id is in its properties may be there already; others get theirs from the service."""
+        """Reject an existing resource, if the type's id is in its properties; other ids are the service's."""
         if self._spec.read is None or "created" in self._spec.ref:
             return
         at.ref = search(self._spec.ref, at.words())
@@ -129,12 +129,14 @@ class ApiResource:
         for call in self._spec.create:
             given = by_name if call.by_name else None
             at.created |= make_call(call, at, by_name=given, may_drop=lambda path: path[0] in later) or {}
-            at.ref = search(self._spec.ref, at.words())  # read immediately, so that a later failure can take it back
+            at.ref = search(
+                self._spec.ref, at.words()
+            )  # read immediately, so that a later failure can delete the resource
         at.ref = search(self._spec.ref, at.words())
         if not isinstance(at.ref, str):
             reported = {key: value for key, value in at.created.items() if key != "ResponseMetadata"}
-            # Source: emulation, a mistake of a table or of moto shows
-            raise ResourceFailed(f"{self._spec.type}: creation gave no id; the service answered {reported}")
+            # Source: emulation, an error in a table or in moto
+            raise ResourceFailed(f"{self._spec.type}: creation returned no id; response of the service: {reported}")
 
     def _call_update(self, at: Situation, changed: frozenset[str]) -> None:
         elsewhere = frozenset[str]().union(*(one.triggers for one in self._spec.settings)) | set(self._spec.recorded)
@@ -151,7 +153,7 @@ class ApiResource:
             make_call(update, at, by_name=by_name, may_drop=lambda path: _same(at, path))
 
     def fixed(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Path]:
-        """Return the paths of what differs between two sets of properties and can be set at creation only."""
+        """Return the paths of properties that differ and can be set only at creation."""
         old, new = typed(self._spec.type, before), typed(self._spec.type, after)
         return [path for path in self._spec.fixed_paths if values_at(new, path) != values_at(old, path)]
 
@@ -173,13 +175,13 @@ class ApiResource:
             return None
         members: dict[str, Any] = {**found} if isinstance(found, dict) else {"value": found}
         members |= {name: _read(one, at) for name, one in self._spec.read.also}
-        at.response = response  # what the notes are worked out from is the resource's own
+        at.response = response  # the notes are derived from the resource's own response
         return members
 
     def _described(self, at: Situation) -> Created:
         found = self._read(at)
         if found is None:
-            # Source: emulation, a mistake of a table or of moto shows
+            # Source: emulation, an error in a table or in moto
             raise ResourceFailed(f"{self._spec.type}: {at.ref} cannot be read back")
         at.found = found
         steady = self._spec.steady
@@ -202,7 +204,7 @@ class ApiResource:
             return []
         shape = self._services.output_shape(read.call.service or self._spec.service, read.call.call)
         names = forgotten(shape, at.props, at.response)
-        return [f"{name}: accepted, but the emulated service does not return it as it was given" for name in names]
+        return [f"{name}: accepted, but the emulated service does not return the given value" for name in names]
 
     def _delete(self, at: Situation) -> None:
         at.found = self._read(at) or {}
@@ -219,7 +221,7 @@ class ApiResource:
         try:
             self._delete(at)
         except ResourceFailed as error:
-            at.notes.append(f"left behind: {error}")
+            at.notes.append(f"not deleted: {error}")
 
 
 def _read(read: Read, at: Situation) -> Any:
@@ -231,7 +233,7 @@ def _read(read: Read, at: Situation) -> Any:
 
 
 def _same(at: Situation, path: Path) -> bool:
-    """Return whether a property, nested or not, is as it was: what did not change need not reach the update."""
+    """Return whether a property, nested or not, is unchanged; the update need not support unchanged ones."""
     return _at(at.props, path) == _at(at.old, path)
 
 

@@ -1,6 +1,6 @@
-"""Makes one call of a table: fills its expressions, maps properties by botocore's model, rejects what has no place.
+"""Makes one call of a table: fills in expressions, maps properties by botocore's model, rejects unsupported ones.
 
-Source: emulation, a property that reaches no operation is rejected by name
+Source: emulation, a property that no operation supports is rejected by name
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -23,10 +23,10 @@ def make_call(
     may_drop: Callable[[Path], bool] = lambda _: False,
     **words: Any,
 ) -> dict[str, Any] | None:
-    """Make a call; `by_name` are properties that reach the input by their names.
+    """Make a call; `by_name`: properties that are mapped to the input by their names.
 
-    Returns `None` when the call's condition is not met. Raises `ResourceFailed` naming every property that the
-    operation does not support, unless `may_drop` allows its path.
+    Returns `None` if the call's condition is not met. Raises `ResourceFailed` with all properties that the
+    operation does not support, except paths that `may_drop` allows.
     """
     context = at.words(**words)
     if call.when and not search(call.when, context):
@@ -41,7 +41,7 @@ def make_call(
     for name, template in call.params.items():
         member = member_for(shape, name)
         if member is None:
-            raise ResourceFailed(f"{at.spec.type}: the table names {name}, which {service} {call.call} does not have")
+            raise ResourceFailed(f"{at.spec.type}: {service} {call.call} does not have {name}, which the table names")
         value = fill(template, context)
         if value is not None:
             params[member], missing = map_value(shape.members[member], value, call.rename, (name,))
@@ -53,6 +53,6 @@ def make_call(
 
 
 def make_calls(calls: Iterable[Call], at: Situation, **words: Any) -> None:
-    """Make calls one after the other."""
+    """Make calls in sequence."""
     for call in calls:
         make_call(call, at, **words)

@@ -1,4 +1,4 @@
-"""The resource provider that the engine uses: tables for most types, code for the few that run code.
+"""The engine's resource provider: tables for most types, code for a few.
 
 Source: emulation, a type without a table is rejected by name
 """
@@ -27,7 +27,7 @@ class _Serves(Protocol):
 
 
 class CatalogProvider:
-    """Creates, updates and deletes resources of every type in the tables, strictly.
+    """Creates, updates and deletes resources of the types in the tables. Rejects everything else.
 
     `endpoint_url` is where the emulated services listen, e.g. `http://localhost:5070`; `install_moto_fixes` of
     `local.aws.resources.moto_fixes` must have run in the process that serves it.
@@ -43,7 +43,7 @@ class CatalogProvider:
         self._home: dict[str, tuple[str, str]] = {}
 
     def check(self, resource_type: str, properties_unresolved: Mapping[str, Any]) -> list[str]:
-        """Name an unknown type, unknown properties and missing ones, before anything is created."""
+        """Return an unknown type, unknown properties and missing ones, before anything is created."""
         if is_custom(resource_type):
             missing = "ServiceToken" not in properties_unresolved
             return [f"{resource_type}: property ServiceToken is required"] if missing else []
@@ -56,7 +56,7 @@ class CatalogProvider:
         return [f"{resource_type}: {problem}" for problem in name_problems(resource_type, properties_unresolved)]
 
     def attribute_names(self, resource_type: str) -> frozenset[str] | None:
-        """Return the attributes that a type gives; `None` for custom resources, which may give any."""
+        """Return the attributes of a type; `None` for custom resources, which can have any."""
         if is_custom(resource_type):
             return None
         if resource_type in OWN_TYPES:
@@ -65,7 +65,7 @@ class CatalogProvider:
         return frozenset(found.attributes) if found else frozenset()
 
     def replacing(self, resource_type: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> frozenset[str]:
-        """Return the properties whose change replaces the resource, by its schema and its table."""
+        """Return the properties whose change replaces the resource, from its schema and its table."""
         found = self._of_type.get(resource_type)
         return frozenset(path[0] for path in found.fixed(before, after)) if found else frozenset()
 
@@ -87,7 +87,7 @@ class CatalogProvider:
         self._home.pop(request.physical_id or "", None)
 
     def exists(self, resource_type: str, physical_id: str) -> bool:
-        """Return whether the service has a resource, in its region or, when that is unknown, in all regions in use."""
+        """Return whether the service has a resource, in its Region or, if that is unknown, in all Regions in use."""
         home = self._home.get(physical_id)
         places = [home] if home else sorted(set(self._home.values()))
         if resource_type == CLUSTER_TYPE:

@@ -1,4 +1,4 @@
-"""Gives property values the types of their schema: CloudFormation takes "true" for true and 5 for "5"."""
+"""Converts property values to the types of their schema: CloudFormation accepts "true" as true and 5 as "5"."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ _ANYTHING: Mapping[str, Any] = {}
 
 
 def typed(resource_type: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the properties with the types in the resource's schema; what does not fit stays as it is."""
+    """Return the properties with the types in the resource's schema; other values are unchanged."""
     schema = schema_of(resource_type) or {}
     return _typed(dict(properties), schema, schema)
 

@@ -1,4 +1,4 @@
-"""The expressions of the type tables: `$` and a JMESPath expression are replaced by a value of the resource."""
+"""Expressions in the type tables: `$` and a JMESPath expression are replaced by a value of the resource."""
 
 import datetime
 import re
@@ -12,7 +12,7 @@ _PROPERTY = re.compile(r"\bprops\.(\w+)")
 
 
 class _Functions(functions.Functions):
-    """What JMESPath lacks: `after(text, mark)` is what follows a mark in a text, e.g. a name in an ARN."""
+    """Adds to JMESPath: `after(text, mark)` returns the text after a mark, e.g. the name in an ARN."""
 
     @functions.signature({"types": ["string", "null"]}, {"types": ["string"]})  # pyright: ignore[reportUnknownMemberType, reportUntypedFunctionDecorator]
     def _func_after(self, text: str | None, mark: str) -> str | None:
@@ -23,9 +23,9 @@ _OPTIONS = jmespath.Options(custom_functions=_Functions())
 
 
 def fill(template: Any, context: Mapping[str, Any]) -> Any:
-    """Return `template` with every `$expression` replaced; members whose expression finds nothing are left out.
+    """Return `template` with every `$expression` replaced; members whose expression finds nothing are omitted.
 
-    `context` gives the names that an expression may begin with, e.g. `props`, `ref`, `found`, `item`. A text such as
+    `context` has the names with which an expression can begin, e.g. `props`, `ref`, `found`, `item`. A text such as
     `arn:${ref}` has its parts replaced; `$$` at the start is a literal dollar sign.
     """
     if isinstance(template, str):
@@ -41,7 +41,7 @@ def fill(template: Any, context: Mapping[str, Any]) -> Any:
 
 
 def search(expression: str, context: Mapping[str, Any]) -> Any:
-    """Return what a JMESPath expression finds in `context`, or `None`; null members left out, times as ISO texts."""
+    """Return the result of a JMESPath expression on `context`, without null members and with times as ISO text."""
     return _without_nulls(jmespath.search(expression, context, _OPTIONS))  # pyright: ignore[reportUnknownMemberType]
 
 

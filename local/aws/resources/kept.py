@@ -1,4 +1,4 @@
-"""Whether the emulated service kept its input: what it accepted and does not return is always reported."""
+"""Checks whether the emulated service kept its input: accepted properties that it does not return are reported."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -6,13 +6,13 @@ from typing import Any, cast
 from local.aws.resources.shapes import plain
 
 _DEPTH = 1
-"""How deep in a response the resource's own members are: `Subnets[].CidrBlock`, `Configuration.Timeout`."""
+"""Depth of the resource's own members in a response: `Subnets[].CidrBlock`, `Configuration.Timeout`."""
 
 
 def forgotten(output_shape: Any, given: Mapping[str, Any], response: Mapping[str, Any]) -> list[str]:
-    """Return the plain properties that the read operation could return, and leaves out or returns changed.
+    """Return the plain properties that the read operation could return, but omits or returns with another value.
 
-    Only names that the operation's model has are checked: the real service does not return others either.
+    Only names in the operation's model are checked: the real service does not return others either.
     """
     tellable = {plain(name) for name in _member_names(output_shape, _DEPTH)}
     return [
@@ -27,7 +27,7 @@ def _reported(given: Any, values: Iterator[Any]) -> bool:
 
 
 def _text(value: Any) -> list[str]:
-    """Return a value so that 80 and 80.0, "true" and True, and lists in another order are the same."""
+    """Return a value in a form in which 80 and 80.0, "true" and True, and lists in another order are equal."""
     items = cast(list[Any], value) if isinstance(value, list) else [value]
     return sorted(str(item).lower().removesuffix(".0") for item in items)
 
@@ -39,7 +39,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _values_of(name: str, value: Any) -> Iterator[Any]:
-    """Yield every value of a member of that name, at any depth."""
+    """Yield every value of the members with this name, at any depth."""
     if isinstance(value, Mapping):
         for key, item in cast(Mapping[str, Any], value).items():
             if plain(key) == name:

@@ -1,4 +1,4 @@
-"""Checks before a creation or change that the real service makes and moto lacks; type tables list them."""
+"""Checks of the real service before a creation or change, which moto lacks; type tables list them."""
 
 from local.aws.resource_provider import NothingChanged, ResourceFailed
 from local.aws.resources.caller import make_call
@@ -8,14 +8,14 @@ from local.aws.resources.spec import Need
 
 
 def reject_unmet(at: Situation, changed: frozenset[str]) -> None:
-    """Raise `NothingChanged` for the first unmet need of the type; `changed` are the properties to look at."""
+    """Raise `NothingChanged` for the first unmet need; an update checks only needs that read `changed` properties."""
     for need in at.spec.needs:
         if _requested(need, at, changed):
             _reject_unmet(need, at)
 
 
 def reject_existing(at: Situation, found: object) -> None:
-    """Raise `ResourceFailed` when the resource to create exists already: many emulated operations would overwrite it.
+    """Raise `ResourceFailed` if the resource already exists: many emulated operations would overwrite it.
 
     Source: document
     https://docs.aws.amazon.com/cloudformation-cli/latest/userguide/resource-type-test-contract-errors.html:
@@ -30,12 +30,12 @@ def _requested(need: Need, at: Situation, changed: frozenset[str]) -> bool:
         return False
     takes = need.call.takes if need.call else frozenset[str]()
     if takes and not takes & set(at.props):
-        return False  # there is nothing to query
+        return False  # nothing to query
     return not need.when or bool(search(need.when, at.words()))
 
 
 def _reject_unmet(need: Need, at: Situation) -> None:
-    """Reject in the words of the table, which names the source of the rule, or of the service that was called.
+    """Reject with the table's message (the table names the rule's source), or with the called service's.
 
     Source: assumption service-error-texts
     """

@@ -1,4 +1,4 @@
-"""Types that create nothing: the CDK's metadata, and wait conditions, whose signals count as given."""
+"""Types that create nothing: the CDK's metadata, and wait conditions, whose signals count as received."""
 
 import uuid
 
@@ -10,10 +10,10 @@ NOTHING_TYPES = frozenset(
 
 
 class Nothing:
-    """Gives an id and creates nothing."""
+    """Assigns an id and creates nothing."""
 
     def create(self, request: Request) -> Created:
-        """Give an id."""
+        """Assign an id."""
         return Created(physical_id=f"{request.logical_id}-{uuid.uuid4().hex[:8]}", attributes={}, level=Level.NONE)
 
     def update(self, request: Request) -> Created:
@@ -24,5 +24,5 @@ class Nothing:
         """Do nothing."""
 
     def exists(self, physical_id: str, region: str, account: str) -> bool:
-        """A resource of these types always exists."""
+        """Return True: a resource of these types always exists."""
         return True

@@ -1,4 +1,4 @@
-"""CloudFormation's own resource schemas (as cfn-lint ships them): what a type has, and whether values are legal."""
+"""CloudFormation's resource schemas, from cfn-lint: properties of types, and checks of values."""
 
 import json
 import re
@@ -15,12 +15,12 @@ from jsonschema.exceptions import (
 )
 
 REGION = "us-west-2"
-"""Schemas differ between regions by little more than which types exist; this region has all of ours."""
+"""Schemas of Regions differ almost only in the existing types; this Region has all types in the tables."""
 
 
 @cache
 def schema_of(resource_type: str) -> Mapping[str, Any] | None:
-    """Return the schema of a resource type, or `None` when CloudFormation has no such type."""
+    """Return the schema of a resource type, `None` for an unknown type."""
     try:
         found = PROVIDER_SCHEMA_MANAGER.get_resource_schema(REGION, resource_type)
     except ResourceNotFoundError:
@@ -29,7 +29,7 @@ def schema_of(resource_type: str) -> Mapping[str, Any] | None:
 
 
 def value_problems(resource_type: str, properties: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with resolved properties: unknown names, types, enums, patterns, limits, what is missing."""
+    """Return errors of resolved properties: unknown and missing names, types, enums, patterns, limits."""
     schema = schema_of(resource_type)
     if schema is None:
         return [f"CloudFormation has no resource type {resource_type}"]
@@ -38,12 +38,12 @@ def value_problems(resource_type: str, properties: Mapping[str, Any]) -> list[st
 
 
 def name_problems(resource_type: str, properties: Mapping[str, Any]) -> list[str]:
-    """Return unknown and read-only property names at any depth, and missing ones; functions are not checked."""
+    """Return unknown, read-only and missing property names at any depth; functions are not checked."""
     schema = schema_of(resource_type)
     if schema is None:
         return [f"CloudFormation has no resource type {resource_type}"]
     read_only = [f"{path} is read-only" for path in _read_only_given(schema, properties)]
-    return [*_names_wrong(properties, schema, schema, ""), *read_only]
+    return [*_name_problems(properties, schema, schema, ""), *read_only]
 
 
 def create_only_paths(resource_type: str) -> tuple[tuple[str, ...], ...]:
@@ -53,7 +53,7 @@ def create_only_paths(resource_type: str) -> tuple[tuple[str, ...], ...]:
 
 
 def values_at(value: Any, path: tuple[str, ...]) -> list[Any]:
-    """Return the values that a schema path finds; an absent one is left out."""
+    """Return the values at a schema path; missing ones are omitted."""
     if not path:
         return [value]
     if path[0] == "*":
@@ -74,11 +74,11 @@ def _read_only_given(schema: Mapping[str, Any], properties: Mapping[str, Any]) -
     return [".".join(path) for path in paths if path not in writable and values_at(properties, path)]
 
 
-def _names_wrong(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any], path: str) -> Iterator[str]:
+def _name_problems(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any], path: str) -> Iterator[str]:
     schema = dereferenced(schema, root)
     if isinstance(value, list) and isinstance(schema.get("items"), Mapping):
         for index, item in enumerate(cast(list[Any], value)):
-            yield from _names_wrong(item, schema["items"], root, f"{path}[{index}]")
+            yield from _name_problems(item, schema["items"], root, f"{path}[{index}]")
     if not isinstance(value, Mapping) or is_intrinsic(cast(Mapping[str, Any], value)):
         return
     members = cast(Mapping[str, Any], value)
@@ -86,7 +86,7 @@ def _names_wrong(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any],
     open_ended = schema.get("additionalProperties", True) is not False or "patternProperties" in schema
     for name, member in members.items():
         if name in known:
-            yield from _names_wrong(member, known[name], root, f"{path}.{name}" if path else name)
+            yield from _name_problems(member, known[name], root, f"{path}.{name}" if path else name)
         elif known and not open_ended:
             yield f"unknown property {f'{path}.{name}' if path else name}"
     for name in schema.get("required", ()):
@@ -95,7 +95,7 @@ def _names_wrong(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any],
 
 
 def is_intrinsic(value: Mapping[str, Any]) -> bool:
-    """Return whether an object of a template is an intrinsic function and not a value."""
+    """Return whether an object in a template is an intrinsic function."""
     name = next(iter(value), "")
     return len(value) == 1 and (name in ("Ref", "Condition") or name.startswith("Fn::"))
 
@@ -131,7 +131,7 @@ def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationEr
         return
     try:
         matches = regex.search(pattern, value) is not None
-    except regex.error:  # a pattern of another dialect cannot be checked here
+    except regex.error:  # a pattern in another dialect cannot be checked
         return
     if not matches:
         yield ValidationError(f"{value!r} does not match {pattern!r}")

@@ -1,4 +1,4 @@
-"""The emulated services' APIs, called strictly: botocore's model is checked as the real service would check it.
+"""The APIs of the emulated services, with strict validation of the input against botocore's model.
 
 Source: emulation, botocore's model checks each call
 """
@@ -20,7 +20,7 @@ _GONE = re.compile(
 )
 
 _SAGEMAKER_GONE = re.compile(r"Could not find|Requested resource not found|RecordNotFound")
-"""SageMaker answers `ValidationException` to an unknown name; only its text shows that."""
+"""SageMaker returns `ValidationException` for an unknown name; only its text distinguishes this case."""
 
 _gone_is_an_error = False
 
@@ -28,7 +28,7 @@ _THERE = re.compile(r"Duplicate|AlreadyExists|AlreadyAssociated")
 
 
 def let_sagemaker_fail_for_what_is_gone(wanted: bool) -> None:
-    """Treat an unknown name at SageMaker as an error from now on, or as a deleted resource: both are possible.
+    """Treat an unknown name at SageMaker as an error from now on, or (False) as a deleted resource: both are possible.
 
     Source: assumption sagemaker-endpoint-deleted-beneath-its-stack
     """
@@ -45,14 +45,14 @@ class AlreadyThere(ResourceFailed):
 
 
 class Services:
-    """Clients of every service at one endpoint, and strict calls through them."""
+    """Clients of all services at one endpoint, and calls with strict validation."""
 
     def __init__(self, endpoint_url: str, access_key: str = "testing", secret_key: str = "testing") -> None:  # noqa: S107 — the AWS emulator's public dummy
         """Call the services that listen at `endpoint_url`."""
         self.endpoint_url = endpoint_url
         self._session = boto3.session.Session(aws_access_key_id=access_key, aws_secret_access_key=secret_key)
         self._clients: dict[tuple[str, str], Any] = {}
-        self._making = threading.Lock()  # boto3 sessions are not safe to share while they make clients
+        self._making = threading.Lock()  # creating clients from a boto3 session is not thread-safe
 
     def client(self, service: str, region: str) -> Any:
         """Return the boto3 client of a service."""
@@ -70,7 +70,7 @@ class Services:
         return self.client(service, "us-east-1").meta.service_model.operation_model(operation).output_shape
 
     def call(self, service: str, region: str, operation: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Call an operation; raises `Gone`, `AlreadyThere` or `ResourceFailed` with the service's words."""
+        """Call an operation; raises `Gone`, `AlreadyThere` or `ResourceFailed` with the service's message."""
         problems = model_problems(self.input_shape(service, operation), params)
         if problems:
             raise ResourceFailed(f"{service} {operation}: {'; '.join(problems)}")
@@ -94,7 +94,7 @@ class Services:
             retries={"max_attempts": 1},
             s3={"addressing_style": "path"},
             max_pool_connections=20,
-            user_agent="local-aws",  # the client's own takes a tenth of each call to put together
+            user_agent="local-aws",  # building the default one takes a tenth of each call
         )
         return self._session.client(  # pyright: ignore[reportUnknownMemberType, reportCallIssue]
             service,  # pyright: ignore[reportArgumentType]

@@ -1,4 +1,4 @@
-"""Settings: the calls that follow creation for some properties, and that are made again when those change."""
+"""Settings: calls after creation for some properties, which are repeated when these change."""
 
 import contextlib
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from local.aws.resources.spec import Setting
 
 
 def apply_settings(at: Situation, changed: frozenset[str]) -> None:
-    """Make every setting's calls that the given (or changed) properties require."""
+    """Make the calls of every setting that the given (or changed) properties require."""
     for setting in at.spec.settings:
         if not setting.triggers & changed or (setting.after_update and at.stage is Stage.CREATE):
             continue
@@ -27,12 +27,12 @@ def apply_settings(at: Situation, changed: frozenset[str]) -> None:
 
 
 def _as_it_was(at: Situation) -> contextlib.suppress:
-    """Rolling back half an update, a deletion can miss and a creation can collide: both are correct."""
+    """Ignore missing and existing items when a partial update is rolled back: both are correct then."""
     return contextlib.suppress(*((AlreadyThere, Gone) if at.request.restoring else ()))
 
 
 def undo_settings(at: Situation) -> None:
-    """Take away what settings added item by item, as deletion needs it (e.g. a role's policies)."""
+    """Remove items that settings added and that prevent deletion (e.g. a role's policies)."""
     for setting in at.spec.settings:
         if setting.each and setting.undo and not setting.after_update:
             for item in at.props.get(setting.each, ()):
@@ -45,8 +45,8 @@ def _apply_each(setting: Setting, at: Situation, changed: frozenset[str]) -> Non
     again = bool((setting.triggers - {setting.each}) & changed) and at.stage is Stage.UPDATE
     gone = [item for item in had if item not in wanted]
     if gone and setting.undo is None:
-        # Source: emulation, moto has no operation that takes a member away
-        raise ResourceFailed(f"{at.spec.type}: {setting.each} cannot lose members in place")
+        # Source: emulation, moto has no operation that removes a member
+        raise ResourceFailed(f"{at.spec.type}: {setting.each} members cannot be removed in place")
     for item in gone:
         _undo(setting, at, item)
     for item in wanted:
@@ -57,29 +57,29 @@ def _apply_each(setting: Setting, at: Situation, changed: frozenset[str]) -> Non
 
 def _undo(setting: Setting, at: Situation, item: Any) -> None:
     assert setting.undo
-    with contextlib.suppress(Gone):  # what was to be taken away is not there
+    with contextlib.suppress(Gone):  # already removed
         make_call(setting.undo, at, item=item)
 
 
 def _reset(setting: Setting, at: Situation) -> None:
     if setting.reset is None:
         names = ", ".join(sorted(setting.triggers))
-        # Source: emulation, moto has no operation that takes the property away
-        raise ResourceFailed(f"{at.spec.type}: {names} cannot be taken away in place here; give a value")
+        # Source: emulation, moto has no operation that removes the property
+        raise ResourceFailed(f"{at.spec.type}: the AWS emulator cannot remove {names} in place; set a value")
     make_call(setting.reset, at)
 
 
 def tag_map(given: Any) -> dict[str, str]:
-    """Return tags as a mapping, whichever way a template writes them."""
+    """Return tags as a mapping, from a list or a mapping."""
     if isinstance(given, Mapping):
         return {str(key): str(value) for key, value in given.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     return {str(tag["Key"]): str(tag.get("Value", "")) for tag in given or ()}
 
 
 def apply_tags(at: Situation) -> None:
-    """Set the resource's own tags over the stack's, and remove those that are no longer given.
+    """Set the stack's tags and the resource's own, which override them, and remove tags that are no longer given.
 
-    The `aws:` ones are left out: only AWS itself may set them, and the emulated services reject some.
+    Tags with `aws:` are omitted: only AWS can set them, and the emulated services reject some.
     """
     calls = at.spec.tags
     if calls is None:
@@ -94,5 +94,5 @@ def apply_tags(at: Situation) -> None:
 
 
 def own_tags(tags: Mapping[str, str]) -> dict[str, str]:
-    """Return the tags without those that only AWS itself may set."""
+    """Return the tags without those that only AWS can set."""
     return {key: value for key, value in tags.items() if not key.startswith("aws:")}

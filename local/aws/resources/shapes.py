@@ -1,4 +1,4 @@
-"""From CloudFormation's property names and values to an API operation's input, by botocore's model of it."""
+"""Maps CloudFormation's property names and values to an API operation's input, by botocore's model."""
 
 import datetime
 import json
@@ -12,14 +12,14 @@ _NO_RENAME: Mapping[str, str] = {}
 
 @dataclass(slots=True)
 class Mapped:
-    """An operation's input, and the paths of what found no place in it."""
+    """An operation's input, and the paths of properties that it does not have."""
 
     params: dict[str, Any]
     unplaced: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
 
 
 def member_for(shape: Any, name: str, rename: Mapping[str, str] = _NO_RENAME) -> str | None:
-    """Return the member of a structure that a CloudFormation name means: the same name, ignoring case."""
+    """Return the member of a structure for a CloudFormation name: the same name, ignoring case."""
     wanted = plain(rename.get(name, name))
     return next((member for member in shape.members if plain(member) == wanted), None)
 
@@ -34,13 +34,13 @@ def map_properties(shape: Any, properties: Mapping[str, Any], rename: Mapping[st
 def map_value(
     shape: Any, value: Any, rename: Mapping[str, str], path: tuple[str, ...]
 ) -> tuple[Any, list[tuple[str, ...]]]:
-    """Map one value to a shape; return it with the paths of what found no place."""
+    """Map one value to a shape; return it with the paths that the shape does not have."""
     unplaced: list[tuple[str, ...]] = []
     return _map(value, shape, rename, path, unplaced), unplaced
 
 
 def model_problems(shape: Any, value: Any, path: str = "") -> list[str]:
-    """Return where a value breaks the service model: enum, pattern, limits and required members.
+    """Return the errors of a value by the service model: enum, pattern, limits and required members.
 
     botocore itself checks only types, minima and required members of what it sends.
     """
@@ -85,7 +85,7 @@ def _string_problems(shape: Any, value: str, path: str) -> list[str]:
 def _fails(pattern: str, value: str) -> bool:
     try:
         return re.fullmatch(pattern, value, re.DOTALL) is None
-    except re.error:  # a Java pattern that Python does not read cannot be checked here
+    except re.error:  # a Java pattern that Python cannot parse is not checked
         return False
 
 
@@ -147,5 +147,5 @@ def _scalar(value: Any, kind: str) -> Any:
 
 
 def plain(name: str) -> str:
-    """Return a name without the differences of case and underscores between CloudFormation and the APIs."""
+    """Return a name in lower case without underscores, in which CloudFormation and the APIs differ."""
     return name.replace("_", "").lower()

@@ -1,4 +1,4 @@
-"""What is at hand while a resource is created, updated or deleted: the words that a table's `$expressions` may use."""
+"""The state while a resource is created, updated or deleted: the names for the `$expressions` of a table."""
 
 import secrets
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from local.aws.resources.spec import TypeSpec
 
 
 class Stage(StrEnum):
-    """What is being done."""
+    """The operation on the resource."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -21,30 +21,30 @@ class Stage(StrEnum):
 
 @dataclass(slots=True, kw_only=True)
 class Situation:
-    """One resource in the middle of one request."""
+    """One resource during one request."""
 
     spec: TypeSpec
     services: Services
     request: Request
     stage: Stage
     props: dict[str, Any]
-    """Typed properties, with generated names; on deletion those it was last made with."""
+    """Typed properties, with generated names; on deletion the last ones."""
     old: dict[str, Any] = field(default_factory=dict[str, Any])
     created: dict[str, Any] = field(default_factory=dict[str, Any])
     """The creation's response."""
     found: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What reading the resource gave."""
+    """The result of the last read."""
     response: dict[str, Any] = field(default_factory=dict[str, Any])
     """The whole response to the last read."""
     ref: str | None = None
     extra: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What a hook worked out for the table's calls."""
+    """Values that a hook computed for the table's calls."""
     unique: str = field(default_factory=lambda: secrets.token_hex(6).upper())
-    """For ids that CloudFormation makes: one logical resource has two while it is being replaced."""
+    """A part of generated ids: one logical resource has two ids while it is replaced."""
     notes: list[str] = field(default_factory=list[str])
 
     def words(self, **more: Any) -> Mapping[str, Any]:
-        """Return the names that expressions may begin with."""
+        """Return the names with which expressions can begin."""
         request = self.request
         return {
             "props": self.props,

@@ -1,4 +1,4 @@
-"""What the tables of `types/*.yaml` say of each resource type, read once and checked while being read."""
+"""Reads and checks the tables of resource types in `types/*.yaml`, once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,29 +15,29 @@ from local.aws.resources.schemas import create_only_paths, schema_of
 _FOLDER = Path(__file__).parent / "types"
 _NOTHING: Mapping[str, Any] = {}
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's, where there is one: reading the tables takes Python itself longer than all else at the start."""
+"""libyaml's loader, if available: with Python's, reading the tables would take most of the start."""
 
 
 class TableError(Exception):
-    """A type table is invalid: an error in the AWS emulator, not of the user."""
+    """A type table is invalid: an error of the AWS emulator, not of the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One API operation and how its input is made."""
+    """One API operation, and how its input is built."""
 
     call: str
     """The operation as botocore names it, e.g. `CreateVpc`."""
     params: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Input members with `$expressions` (`with` in the tables)."""
     by_name: bool = False
-    """Whether properties also reach the input by their names."""
+    """Whether properties are also mapped to the input by their names."""
     rename: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Names that differ between CloudFormation and the API, at any depth."""
+    """API names by CloudFormation names, where they differ, at any depth."""
     service: str = ""
-    """When another service than the type's own is called."""
+    """The service, if it is not the type's own."""
     when: str = ""
-    """A JMESPath condition; the call is left out when it is not met."""
+    """A JMESPath condition; if it is not met, the call is not made."""
 
     @property
     def takes(self) -> frozenset[str]:
@@ -52,38 +52,38 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """What must be so before creation and before a change of the properties that it reads."""
+    """A condition before creation, and before a change of the properties that it reads."""
 
     call: Call | None = None
-    """A call that must succeed, e.g. because it names what must exist."""
+    """A call that must succeed, e.g. because a resource must exist."""
     when: str = ""
-    """A JMESPath condition; nothing is needed when it is not met."""
+    """A JMESPath condition; if it is not met, nothing is checked."""
     that: str = ""
-    """A JMESPath condition that must be met; `response` is what the call gave."""
+    """A JMESPath condition that must be met; `response` is the call's response."""
     otherwise: str = ""
-    """The message when it is not."""
+    """The message if it is not met."""
     called: str = ""
-    """The name in `extra` under which later needs find the response."""
+    """The name in `extra` under which later needs read the response."""
 
     @property
     def reads(self) -> frozenset[str]:
-        """The properties that the need is about."""
+        """The properties that the need reads."""
         taken = self.call.takes if self.call else frozenset[str]()
         return taken | properties_in(f"${self.when}") | properties_in(f"${self.that}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """A call that follows creation for some properties, and that is made again when they change."""
+    """A call after creation for some properties, which is repeated when they change."""
 
     calls: tuple[Call, ...]
     reset: Call | None = None
-    """What takes the setting away when its properties are no longer given."""
+    """The call that removes the setting when its properties are no longer given."""
     each: str = ""
-    """The list property whose members get a call each, as `item`; members that go get `undo`."""
+    """The list property with a call for each member, as `item`; removed members get `undo`."""
     undo: Call | None = None
     after_update: bool = False
-    """Whether the setting is for updates only, because creation takes its properties."""
+    """Whether the setting is for updates only, because creation sets its properties."""
 
     @property
     def triggers(self) -> frozenset[str]:
@@ -94,17 +94,17 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """How the resource is read back: `at` is a JMESPath expression over the response."""
+    """How the resource is read: `at` is a JMESPath expression over the response."""
 
     call: Call
     at: str
     also: tuple[tuple[str, "Read"], ...] = ()
-    """Additional reads, whose results are members of what was found (e.g. a VPC's default security group)."""
+    """Additional reads; their results become members of the result (e.g. a VPC's default security group)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagCalls:
-    """How tags are set and removed after creation; both see `tags`, `tag_map` and `tag_keys`."""
+    """How tags are set and removed after creation; both calls can use `tags`, `tag_map` and `tag_keys`."""
 
     property: str = "Tags"
     put: Call
@@ -113,7 +113,7 @@ class TagCalls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """The property that CloudFormation makes a name for when none is given."""
+    """The property for which CloudFormation generates a name if none is given."""
 
     property: str
     longest: int
@@ -138,33 +138,33 @@ class TypeSpec:
     name: Name | None
     needs: tuple[Need, ...]
     steady: Need | None
-    """What must be so of what was found after a creation or change, before CloudFormation calls it complete."""
+    """Conditions on the state after a creation or change, before CloudFormation reports it as complete."""
     hook: str
     note: str
     """The note on every resource of the type that was created or changed."""
     recorded: Mapping[str, str]
-    """Properties that no emulated API takes, each with the reason; reported in the notes."""
+    """Properties that no emulated API supports, each with the reason; reported in the notes."""
     update_only: frozenset[str]
-    """Properties that creation does not support: they say how an update is made."""
+    """Properties that creation does not support, because they control updates."""
     replace: frozenset[str]
     """Paths of properties whose change replaces the resource although its schema does not say so."""
 
     @property
     def covered(self) -> frozenset[str]:
-        """Properties that something other than creation by name takes."""
+        """Properties that are handled by something other than creation by name."""
         settings = (one.triggers for one in self.settings if not one.after_update)
         given = frozenset[str]().union(*(call.reads for call in self.create), *settings)
         return given | frozenset(self.recorded) | (frozenset([self.tags.property]) if self.tags else frozenset[str]())
 
     @property
     def fixed_paths(self) -> tuple[tuple[str, ...], ...]:
-        """Paths of what can be set at creation only; `*` means every member of a list."""
+        """Paths of properties that can be set only at creation; `*` means every member of a list."""
         own = (tuple(path.split(".")) for path in sorted(self.replace))
         return (*create_only_paths(self.type), *own)
 
     @property
     def for_deletion(self) -> frozenset[str]:
-        """Properties that deletion takes (e.g. how long a key waits)."""
+        """Properties for deletion (e.g. the waiting period of a key)."""
         return frozenset[str]().union(*(call.reads for call in self.delete))
 
 
@@ -176,7 +176,7 @@ def type_specs() -> Mapping[str, TypeSpec]:
         table: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), _LOADER)  # noqa: S506 - a safe one
         for name, entry in table["types"].items():
             if name in specs:
-                raise TableError(f"{path.name}: {name} is described twice")
+                raise TableError(f"{path.name}: duplicate type {name}")
             try:
                 specs[name] = _type_spec(name, entry or {}, table)
             except (KeyError, TypeError, ValueError) as error:
@@ -258,7 +258,7 @@ def _read(entry: Mapping[str, Any]) -> Read:
 
 
 def _tags(resource_type: str, entry: Mapping[str, Any] | None) -> TagCalls | None:
-    """Return how tags are set; a type whose schema has no tags has none, whatever its service does."""
+    """Return how tags are set; `None` if the type's schema has no tags, even if its service has."""
     if not entry:
         return None
     name = entry.get("property", "Tags")
@@ -276,4 +276,4 @@ def _listed(entry: Any) -> list[Mapping[str, Any]]:
 def _only(entry: Mapping[str, Any], known: set[str], what: str) -> None:
     unknown = set(entry) - known
     if unknown:
-        raise TableError(f"{what}: no such key: {', '.join(sorted(unknown))}")
+        raise TableError(f"{what}: unknown keys: {', '.join(sorted(unknown))}")

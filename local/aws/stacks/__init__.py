@@ -1,1 +1,1 @@
-"""Stacks: their state, what an update would change, and the work of making it so."""
+"""Stacks: their state, the changes of an update, and the deployment of these changes."""

@@ -1,4 +1,4 @@
-"""Change sets: what an update would do, and whether it may.
+"""Change sets: the changes of an update, and whether it can be executed.
 
 Source: model botocore cloudformation DescribeChangeSetOutput
 """
@@ -24,20 +24,20 @@ class PropertyChange:
     before: Any = None
     after: Any = None
     dynamic: bool = False
-    """Whether the new value is only known once another resource has changed."""
+    """Whether the new value is known only after another resource has changed."""
     recreation: str = "Never"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What happens to one resource: `action` is `Add`, `Modify` or `Remove`."""
+    """The change of one resource: `action` is `Add`, `Modify` or `Remove`."""
 
     action: str
     logical_id: str
     resource_type: str
     physical_id: str | None = None
     replacement: str | None = None
-    """On `Modify`: `True`, `False`, or `Conditional` when it depends on a value not known yet."""
+    """On `Modify`: `True`, `False`, or `Conditional` if it depends on a value that is not known yet."""
     policy_action: str | None = None
     details: tuple[PropertyChange, ...] = ()
     before: Any = None

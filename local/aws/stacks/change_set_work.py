@@ -24,7 +24,7 @@ def create_change_set(
     include_nested: bool = False,
     deployment_config: dict[str, Any] | None = None,
 ) -> tuple[Stack, ChangeSet]:
-    """Plan an operation. A template that is rejected makes a FAILED change set whose findings give the reason.
+    """Plan an operation. A rejected template gives a FAILED change set with the errors as findings.
 
     Raises `RequestRejected`, or `TemplateError` for a template that cannot be read at all.
 
@@ -76,7 +76,7 @@ def find_change_set(
 
 
 def delete_change_set(engine: CloudFormation, region: str, name_or_id: str, stack_name: str | None) -> None:
-    """Drop a change set; one that is gone already is no error, as at AWS.
+    """Delete a change set; a missing one is no error, as on AWS.
 
     Source: model botocore cloudformation DeleteChangeSet
     Source: model botocore cloudformation InvalidChangeSetStatusException
@@ -101,7 +101,7 @@ def execute_change_set(
     disable_rollback: bool = False,
     token: str | None = None,
 ) -> None:
-    """Start what a change set planned. All other change sets of its stack are dropped, because they are outdated.
+    """Start the planned operation. All other change sets of the stack are deleted, because they are outdated.
 
     Source: model botocore cloudformation InvalidChangeSetStatusException ("the stack status might be
     UPDATE_IN_PROGRESS")
@@ -128,14 +128,14 @@ def execute_change_set(
 
 
 def _check_kind(engine: CloudFormation, stack: Stack | None, stack_name: str, name: str, kind: str) -> None:
-    """Reject a kind of change set that does not fit the stack.
+    """Reject a change set type that does not match the stack.
 
     Source: model botocore cloudformation ChangeSetType
     Source: recorded localstack/localstack api/test_changesets test_name_conflicts (2023-11-22)
     Source: emulation, nothing is imported here
     """
     if kind not in ("CREATE", "UPDATE"):
-        raise invalid(f"ChangeSetType {kind} is not supported by the AWS emulator; known are CREATE, UPDATE")
+        raise invalid(f"ChangeSetType {kind} is not supported by the AWS emulator; allowed: CREATE, UPDATE")
     if kind == "CREATE":
         if stack is not None and stack.status != "REVIEW_IN_PROGRESS":
             raise invalid(
@@ -153,7 +153,7 @@ def _plan(engine: CloudFormation, stack: Stack, change_set: ChangeSet, proposal:
         change_set.changes, differs = engine.changes(stack, change_set.target)
     except TemplateRejected as rejected:
         change_set.findings = rejected.findings
-        # The CDK CLI queries the findings with DescribeEvents when it reads this name.
+        # The CDK CLI queries the findings with DescribeEvents if it reads this name.
         _fail(change_set, f"The following hook(s)/validation failed: [AWS::EarlyValidation]. {rejected}")
         return
     if change_set.kind == "UPDATE" and not differs:

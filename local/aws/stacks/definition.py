@@ -1,4 +1,4 @@
-"""What a stack shall be: a decided template with its parameters and tags."""
+"""The definition of a stack: a template with evaluated conditions, parameters and tags."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from local.aws.template.parameters import Parameter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """Everything that decides what a stack holds."""
+    """Everything that determines the content of a stack."""
 
     live: LiveTemplate
     conditions: Mapping[str, bool] = field(default_factory=dict[str, bool])

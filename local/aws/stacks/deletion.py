@@ -27,7 +27,8 @@ def delete_stack(
 ) -> None:
     """Delete a stack's resources, except those with a retaining policy or named in `retain`.
 
-    The stack ends as DELETE_COMPLETE, or DELETE_FAILED with what could not go, which `force` leaves behind.
+    The stack ends as DELETE_COMPLETE, or as DELETE_FAILED with the resources that could not be deleted; `force` retains
+    these.
 
     Source: model botocore cloudformation DeleteStack (DeletionMode)
     """

@@ -1,4 +1,4 @@
-"""One create or update of a stack, from its first resource to its last clean-up, or back again.
+"""One creation or update of a stack: all resources, then the clean-up, or the rollback.
 
 Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-update-behaviors.html
 (2026-11)
@@ -27,12 +27,12 @@ _LOG = logging.getLogger(__name__)
 
 
 class DeploymentFailed(Exception):
-    """The operation cannot go on; the message becomes the stack's status reason."""
+    """The operation failed; the message becomes the stack's status reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What was done to one resource: `before` is `None` for a new one; both have one id after a change in place."""
+    """A completed change of one resource; `before` is `None` for a new one. A change in place keeps the id."""
 
     before: StackResource | None
     after: StackResource
@@ -44,7 +44,7 @@ class Step:
 
 
 class Deployment:
-    """Brings a stack to a definition. Runs once, in the thread that calls it."""
+    """Deploys a definition of a stack. Runs once, in the calling thread."""
 
     def __init__(
         self, *, stack: Stack, target: Definition, provider: ResourceProvider, registry: Registry, lookups: Lookups
@@ -68,7 +68,7 @@ class Deployment:
         )
 
     def create(self, *, on_failure: str = "ROLLBACK") -> None:
-        """Create everything; `on_failure` is `ROLLBACK`, `DELETE` or `DO_NOTHING`. The status shows the result."""
+        """Create all resources; `on_failure` is `ROLLBACK`, `DELETE` or `DO_NOTHING`. The status shows the result."""
         try:
             self._apply_all()
             self._finish()
@@ -78,7 +78,7 @@ class Deployment:
         self._stack.set_status("CREATE_COMPLETE")
 
     def update(self, *, rollback: bool = True) -> None:
-        """Change what differs, then delete what is no longer wanted; roll back on failure, unless that is disabled."""
+        """Change what differs, then delete removed resources; on failure roll back, unless that is disabled."""
         before = dict(self._stack.resources)
         self._rollback = rollback
         try:
@@ -155,7 +155,7 @@ class Deployment:
 
     def _replace(self, existing: StackResource, properties: Mapping[str, Any]) -> None:
         if not self._rollback:
-            # A replaced resource is deleted only at the end of the update, which this update may never reach.
+            # A replaced resource is deleted only at the end of the update, which can fail before.
             # Source: recorded anomalyco/sst#977, text of the error (2021-10-30)
             # Source: assumption cloudformation-replaces-nothing-without-rollback
             rejection = "Replacement type updates not supported on stack with disable-rollback."
@@ -166,7 +166,7 @@ class Deployment:
         self._create(existing.logical_id, properties, before=existing)
 
     def _finish(self) -> None:
-        """Show the outputs; from here on the stack is in the requested state."""
+        """Set the outputs; from here on the stack is in the requested state."""
         try:
             outputs = evaluate_outputs(self._target, self._scope)
             with self._registry.lock:
@@ -178,7 +178,7 @@ class Deployment:
             raise DeploymentFailed(str(error)) from error
 
     def _clean_up(self) -> None:
-        """Delete replaced and removed resources; a failed deletion only adds an event; the update still succeeds."""
+        """Delete replaced and removed resources; a failed deletion adds an event, and the update still succeeds."""
         replaced = [step.before for step in self._steps if step.before and step.made_new]
         remove(replaced, keep=keep_on_replacement, work=self._work)
         gone = [item for name, item in self._stack.resources.items() if name not in self._target.live.resources]

@@ -1,4 +1,4 @@
-"""The engine's front: requests on stacks in, operations in worker threads out.
+"""The engine's interface: takes requests on stacks and runs operations in worker threads.
 
 Source: model botocore cloudformation UpdateTerminationProtection
 """
@@ -28,14 +28,14 @@ _UPDATABLE = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", 
 
 
 class CloudFormation:
-    """Stacks of one account in any region. Every method may be called from any thread."""
+    """Stacks of one account in any Region. Thread-safe."""
 
     def __init__(
         self, provider: Callable[["CloudFormation"], ResourceProvider], lookups: Lookups, *, account: str
     ) -> None:
-        """Work with the resources of what `provider` makes for this engine, which also runs nested stacks.
+        """Use the resource provider that `provider` returns for this engine, which also runs nested stacks.
 
-        `lookups` reads what templates use from other services.
+        `lookups` reads the values that templates use from other services.
         """
         self.provider = provider(self)
         self.lookups = lookups
@@ -44,7 +44,7 @@ class CloudFormation:
         self._workers: dict[str, Thread] = {}
 
     def get(self, region: str, name_or_id: str, *, absent: Callable[[str], RequestRejected] = no_stack) -> Stack:
-        """Return a stack. Raises what `absent` makes when there is none: operations word it differently.
+        """Return a stack. If it is missing, raises the error of `absent`, whose text differs between operations.
 
         Source: recorded localstack/localstack api/test_stacks test_non_existing_stack_message (2025-07-21)
         """
@@ -54,7 +54,7 @@ class CloudFormation:
         return stack
 
     def new_stack(self, region: str, name: str) -> Stack:
-        """Return a new stack without any operation; it is not registered.
+        """Return a new stack that is not registered and has no operation.
 
         Source: model botocore cloudformation CreateStackInput (128 characters)
         Source: recorded localstack/localstack api/test_stacks test_stack_name_creation (2023-04-19)
@@ -78,11 +78,11 @@ class CloudFormation:
         return f"arn:{partition}:cloudformation:{region}:{self.account}:{kind}/{name}/{uuid.uuid4()}"
 
     def define(self, stack: Stack, proposal: Proposal) -> Definition:
-        """Check what `stack` shall be. Raises `TemplateError`."""
+        """Return the checked definition of `stack`. Raises `TemplateError`."""
         return define(proposal, stack, provider=self.provider, registry=self.registry, lookups=self.lookups)
 
     def changes(self, stack: Stack, target: Definition) -> tuple[tuple[Change, ...], bool]:
-        """Return the changes of resources, and whether anything at all would change. Raises `TemplateError`."""
+        """Return the changes of resources, and whether anything would change. Raises `TemplateError`."""
         scope = StackScope(
             stack=stack,
             template=target.live.template,
@@ -116,7 +116,7 @@ class CloudFormation:
         """
         stack = self.new_stack(region, name)
         target = self.define(stack, proposal)
-        self.changes(stack, target)  # what cannot be evaluated is reported now, not half-way
+        self.changes(stack, target)  # reports values that cannot be evaluated before anything is created
         stack.termination_protection = termination_protection
         if parent is not None:
             stack.parent_id = parent.stack_id
@@ -139,7 +139,7 @@ class CloudFormation:
         token: str | None = None,
         in_background: bool = True,
     ) -> bool:
-        """Start updating a stack; return False, with nothing started, when it would change nothing."""
+        """Start updating a stack; return False, and start nothing, if nothing would change."""
         stack = self.get(region, name_or_id)
         target = self.define(stack, proposal)
         _, differs = self.changes(stack, target)
@@ -161,7 +161,7 @@ class CloudFormation:
         token: str | None = None,
         in_background: bool = True,
     ) -> None:
-        """Start deleting a stack; one that does not exist, or is deleted, is no error. `force`: what cannot go is kept.
+        """Start deleting a stack; a missing or deleted one is no error. `force`: keep resources that cannot be deleted.
 
         Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-protect-stacks.html:
         with termination protection "the deletion fails and the stack, including its status, remains unchanged"
@@ -194,7 +194,7 @@ class CloudFormation:
         )
 
     def check_updatable(self, stack: Stack, *, code: str = "ValidationError") -> None:
-        """Raise `RequestRejected` when no update may start now.
+        """Raise `RequestRejected` if no update can start now.
 
         Source: recorded localstack/localstack api/test_changesets test_changeset_for_deleted_stack (2025-10-10)
         Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/stack-failure-options.html:
@@ -209,7 +209,7 @@ class CloudFormation:
         """Run the creation of a stack whose status is already set."""
         stack.disable_rollback = on_failure == "DO_NOTHING"
         stack.acknowledged = target.capabilities
-        stack.definition = target  # shown while it is being made, and of a stack whose creation failed
+        stack.definition = target  # shown during creation, and after a failed one
         work = self._deployment(stack, target)
         self._run(stack, lambda: work.create(on_failure=on_failure), in_background=in_background)
 
@@ -223,7 +223,7 @@ class CloudFormation:
         self._run(stack, lambda: work.update(rollback=rollback), in_background=in_background)
 
     def wait(self, stack: Stack) -> Stack:
-        """Return when no operation runs on `stack`."""
+        """Wait until no operation runs on `stack`."""
         worker = self._workers.get(stack.stack_id)
         if worker is not None:
             worker.join()

@@ -1,4 +1,4 @@
-"""Nested stacks as a resource type: wraps the provider of all other types."""
+"""Nested stacks as a resource type, added to the provider of all other types."""
 
 import secrets
 from collections.abc import Mapping
@@ -7,8 +7,8 @@ from typing import Any, cast
 from local.aws.parallelcluster.provider_template import NEEDED_CAPABILITY, is_provider_url
 from local.aws.resource_provider import (
     Created,
-    KnowsReplacements,
     Level,
+    PredictsReplacements,
     Request,
     ResourceFailed,
     ResourceProvider,
@@ -23,14 +23,14 @@ _CAPABILITIES = ("CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPA
 
 
 class WithNestedStacks:
-    """A `ResourceProvider` that adds `AWS::CloudFormation::Stack` to those of another.
+    """A `ResourceProvider` that adds `AWS::CloudFormation::Stack` to the types of another one.
 
     Source: model CloudFormation AWS::CloudFormation::Stack
     Source: recorded serverless/serverless#7593, text for a nested stack that could not be created (2020-04-20)
     """
 
     def __init__(self, others: ResourceProvider, engine: CloudFormation) -> None:
-        """Take the provider of all other types, and the engine that runs the nested stacks."""
+        """Use `others` for all other types, and `engine` for nested stacks."""
         self._others = others
         self._engine = engine
 
@@ -40,15 +40,15 @@ class WithNestedStacks:
             return self._others.check(resource_type, properties_unresolved)
         unknown = sorted(set(properties_unresolved) - _PROPERTIES)
         missing = [] if "TemplateURL" in properties_unresolved else ["TemplateURL is required"]
-        return [*missing, *(f"unknown property {name}; known are {sorted(_PROPERTIES)}" for name in unknown)]
+        return [*missing, *(f"unknown property {name}; allowed: {sorted(_PROPERTIES)}" for name in unknown)]
 
     def attribute_names(self, resource_type: str) -> frozenset[str] | None:
         """See `ResourceProvider.attribute_names`."""
         return frozenset(("Outputs.*",)) if resource_type == STACK_TYPE else self._others.attribute_names(resource_type)
 
     def replacing(self, resource_type: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> frozenset[str]:
-        """See `KnowsReplacements.replacing`."""
-        if resource_type == STACK_TYPE or not isinstance(self._others, KnowsReplacements):
+        """See `PredictsReplacements.replacing`."""
+        if resource_type == STACK_TYPE or not isinstance(self._others, PredictsReplacements):
             return frozenset()
         return self._others.replacing(resource_type, before, after)
 
@@ -72,7 +72,7 @@ class WithNestedStacks:
         return self._created(stack)
 
     def update(self, request: Request) -> Created:
-        """Update the nested stack and wait for it; one without changes stays as it is."""
+        """Update the nested stack and wait for it; without changes nothing is done."""
         if request.resource_type != STACK_TYPE:
             return self._others.update(request)
         stack = self._engine.get(request.region, request.physical_id or "")
@@ -135,7 +135,7 @@ class WithNestedStacks:
 
 
 def _reject_unacknowledged(request: Request, parent: Stack) -> None:
-    """Reject a template with a transform that the deployment of the parent did not acknowledge.
+    """Reject a template with a transform if the parent's deployment did not acknowledge the capability.
 
     Source: model botocore cloudformation InsufficientCapabilitiesException
     Source: recorded localstack/localstack test_template_engine test_capabilities_requirements (2023-01-30)

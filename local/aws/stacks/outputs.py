@@ -1,4 +1,4 @@
-"""A stack's outputs and exports, and what other stacks forbid to change.
+"""A stack's outputs and exports, and the checks of exports in use.
 
 Source: model botocore cloudformation ListExports
 Source: model botocore cloudformation ListImports
@@ -35,7 +35,7 @@ def evaluate_outputs(target: Definition, scope: StackScope) -> tuple[Output, ...
 
 
 def check_exports(stack: Stack, after: tuple[Output, ...], registry: Registry) -> None:
-    """Raise `TemplateError` when an export is another stack's already, or one in use would change or go.
+    """Raise `TemplateError` if an export exists in another stack, or if an export in use would change or be removed.
 
     Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-stack-exports.html:
     names are unique in an account and Region; "you can't delete a stack if another stack references one of its

@@ -1,4 +1,4 @@
-"""What an update would change, worked out without changing anything.
+"""Computes the changes of an update without making them.
 
 Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-update-behaviors.html
 (2026-11)
@@ -7,7 +7,7 @@ Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/
 from collections.abc import Mapping
 from typing import Any
 
-from local.aws.resource_provider import KnowsReplacements, ResourceProvider
+from local.aws.resource_provider import PredictsReplacements, ResourceProvider
 from local.aws.stacks.change_set import Change, PropertyChange
 from local.aws.stacks.definition import Definition
 from local.aws.stacks.scope import StackScope
@@ -18,9 +18,9 @@ from local.aws.template.values import TemplateError, as_text, contains_unknown
 
 
 def plan(stack: Stack, target: Definition, scope: StackScope, provider: ResourceProvider) -> tuple[Change, ...]:
-    """Return one change for each resource that would be added, modified or removed, in the order of the work.
+    """Return a change for each resource that would be added, modified or removed, in the order of deployment.
 
-    Raises `TemplateError` when the template cannot be evaluated or changes the type of a resource.
+    Raises `TemplateError` if the template cannot be evaluated or changes the type of a resource.
     """
     changes: list[Change] = []
     for logical_id in target.live.order:
@@ -40,7 +40,7 @@ def plan(stack: Stack, target: Definition, scope: StackScope, provider: Resource
 
 
 def outputs_change(stack: Stack, target: Definition, scope: StackScope) -> bool:
-    """Return whether the outputs would differ; call it after `plan` with the same scope."""
+    """Return whether the outputs would differ; call it after `plan`, with the same scope."""
     after: dict[str, Any] = {
         key: (evaluate(body["Value"], scope), body.get("Description"), evaluate(body.get("Export"), scope))
         for key, body in target.live.outputs.items()
@@ -112,7 +112,7 @@ def _property_changes(
 ) -> list[PropertyChange]:
     fixed = (
         provider.replacing(existing.resource_type, existing.properties, properties)
-        if isinstance(provider, KnowsReplacements)
+        if isinstance(provider, PredictsReplacements)
         else frozenset[str]()
     )
     changes: list[PropertyChange] = []

@@ -1,4 +1,4 @@
-"""From what a client submits to a checked definition; nothing is created here.
+"""Converts a client's request to a checked definition; nothing is created here.
 
 Source: model botocore cloudformation CreateChangeSetInput
 """
@@ -31,16 +31,16 @@ _IAM_TYPES = frozenset((*_NAMED_BY, "AWS::IAM::AccessKey", "AWS::IAM::Policy", "
 
 
 class CapabilityMissing(TemplateError):
-    """The template makes IAM resources, and the client did not say that it may."""
+    """The template requires a capability that the client did not acknowledge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """What a client wants a stack to be."""
+    """A stack as a client requests it."""
 
     body: str
     parameters: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
-    """`None` means: as it was."""
+    """`None`: unchanged."""
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     capabilities: tuple[str, ...] = ()
     notification_arns: tuple[str, ...] = ()
@@ -50,9 +50,9 @@ class Proposal:
 def define(
     proposal: Proposal, stack: Stack, *, provider: ResourceProvider, registry: Registry, lookups: Lookups
 ) -> Definition:
-    """Check a proposal for `stack` and return what the stack shall be.
+    """Check a proposal for `stack` and return its definition.
 
-    Raises `TemplateRejected` with everything that is wrong, or `TemplateError` for what cannot even be read.
+    Raises `TemplateRejected` with all errors, or `TemplateError` if the template cannot be parsed.
 
     Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/rules-section-structure.html
     (2026-11)
@@ -87,7 +87,7 @@ def define(
 
 
 def decide_conditions(template: Template, scope: StackScope) -> dict[str, bool]:
-    """Evaluate all conditions; one may name another."""
+    """Evaluate all conditions; a condition can use another one."""
     decided: dict[str, bool] = {}
     scope.conditions = _Lazy(template, scope, decided)
     for name in template.conditions:
@@ -145,6 +145,6 @@ def _check_capabilities(template: Template, given: tuple[str, ...]) -> None:
 
 
 def _reject(findings: list[Finding]) -> None:
-    # Source: emulation, all findings are reported together and in the place of CloudFormation's early validation
+    # Source: emulation, all findings are reported together, in place of CloudFormation's early validation
     if findings:
         raise TemplateRejected(findings)

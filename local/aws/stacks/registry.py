@@ -1,4 +1,4 @@
-"""All stacks, and what they export to one another.
+"""All stacks and their exports.
 
 Source: model botocore cloudformation ListExports
 """
@@ -11,7 +11,7 @@ from local.aws.stacks.stack import Stack
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """A value that one stack of a region offers to the others."""
+    """A value that one stack exports to the others in its Region."""
 
     name: str
     value: str
@@ -19,24 +19,24 @@ class Export:
 
 
 class Registry:
-    """Stacks by id, and by name within a region. Safe to use from several threads."""
+    """Stacks by id, and by name within a Region. Thread-safe."""
 
     def __init__(self) -> None:
         """Start with no stack."""
         self.lock = RLock()
-        """Held by the thread that decides whether an operation may start."""
+        """Held by the thread that decides whether an operation can start."""
         self._stacks: dict[str, Stack] = {}
 
     def add(self, stack: Stack) -> None:
-        """Take a new stack."""
+        """Add a new stack."""
         self._stacks[stack.stack_id] = stack
 
     def everything(self) -> list[Stack]:
-        """Return the stacks of all regions, the deleted ones too."""
+        """Return the stacks of all Regions, including deleted ones."""
         return list(self._stacks.values())
 
     def all(self, region: str) -> list[Stack]:
-        """Return a region's stacks, the deleted ones too, newest first."""
+        """Return a Region's stacks, newest first, including deleted ones."""
         stacks = [stack for stack in self.everything() if stack.region == region]
         return sorted(stacks, key=lambda stack: stack.created, reverse=True)
 
@@ -45,13 +45,13 @@ class Registry:
         return [stack for stack in self.all(region) if stack.status != "DELETE_COMPLETE"]
 
     def find(self, region: str, name_or_id: str) -> Stack | None:
-        """Return a living stack by its name, or any stack by its id."""
+        """Return a stack by its name if it is not deleted, or any stack by its id."""
         if name_or_id.startswith("arn:"):
             return self._stacks.get(name_or_id)
         return next((stack for stack in self.living(region) if stack.name == name_or_id), None)
 
     def exports(self, region: str) -> dict[str, Export]:
-        """Return what the stacks of a region export, by export name."""
+        """Return the exports of a Region's stacks, by export name."""
         return {
             output.export_name: Export(name=output.export_name, value=output.value, stack_id=stack.stack_id)
             for stack in self.living(region)

@@ -1,4 +1,4 @@
-"""Deleting many resources: users before what they use, and what must stay stays.
+"""Deletes several resources, each before those that it uses; retained ones are kept.
 
 Source: assumption cloudformation-deletes-what-it-can
 """
@@ -12,17 +12,17 @@ from local.aws.stacks.stack import StackResource
 
 
 def keep_on_delete(resource: StackResource) -> bool:
-    """Return whether a resource outlives its stack."""
+    """Return whether a resource is retained when its stack is deleted."""
     return resource.deletion_policy in ("Retain", "RetainExceptOnCreate")
 
 
 def keep_on_failed_creation(resource: StackResource) -> bool:
-    """Return whether a resource outlives the rollback of the operation that made it, in the place of no other."""
+    """Return whether a new resource (no replacement) is retained when the operation that created it is rolled back."""
     return resource.deletion_policy == "Retain"
 
 
 def keep_on_replacement(resource: StackResource) -> bool:
-    """Return whether a resource outlives its replacement, and a new copy the rollback of one.
+    """Return whether a replaced resource is retained, and the new copy when the replacement is rolled back.
 
     Source: assumption cloudformation-keeps-the-new-copy-of-a-refused-replacement
     """
@@ -32,9 +32,9 @@ def keep_on_replacement(resource: StackResource) -> bool:
 def remove(
     resources: Collection[StackResource], *, keep: Callable[[StackResource], bool], work: ResourceWork
 ) -> list[StackResource]:
-    """Delete `resources` in reverse order of their needs and return those that could not go.
+    """Delete `resources` in reverse order of their dependencies; return those that could not be deleted.
 
-    A failure does not stop the rest, except what the failed one still needs.
+    After a failure the others are deleted, except dependencies of the failed one.
     """
     failed: list[StackResource] = []
     blocked: set[str] = set()

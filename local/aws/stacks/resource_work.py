@@ -1,4 +1,4 @@
-"""The work on one resource: calls the provider, adds the events, keeps the record.
+"""Work on one resource: calls the provider, adds events, updates the record.
 
 Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-update-behaviors.html
 (2026-11)
@@ -33,7 +33,7 @@ class ResourceWork:
     """Creates, updates and deletes the resources of one stack."""
 
     def __init__(self, *, stack: Stack, provider: ResourceProvider, lookups: Lookups) -> None:
-        """Work for `stack`."""
+        """Manage the resources of `stack`."""
         self._stack = stack
         self._provider = provider
         self._lookups = lookups
@@ -69,7 +69,7 @@ class ResourceWork:
     def restore(self, before: StackResource, after: StackResource) -> StackResource:
         """Undo an update in place: from `after` back to `before`. Raises `ResourceFailed`.
 
-        Source: emulation, a change in place has no replacement as its way back; if it had, the emulation is at fault
+        Source: emulation, undoing a change in place never requires replacement, except by an error of the emulator
         """
         self._report(after, "UPDATE_IN_PROGRESS")
         try:
@@ -94,7 +94,7 @@ class ResourceWork:
         self._report(resource, "DELETE_COMPLETE")
 
     def skip_delete(self, resource: StackResource) -> None:
-        """Report that a resource is kept."""
+        """Add the event for a retained resource."""
         self._report(resource, "DELETE_SKIPPED")
 
     def _apply(
@@ -106,7 +106,7 @@ class ResourceWork:
         before: StackResource | None = None,
         notes: tuple[str, ...] = (),
     ) -> StackResource:
-        """Ask the provider for one resource and report how it ended.
+        """Call the provider for one resource and add an event with the result.
 
         Source: recorded localstack/localstack test_change_set_ref
         test_immutable_property_update_causes_resource_replacement (2025-04-08)
@@ -133,7 +133,7 @@ class ResourceWork:
     def _call(self, act: Callable[[Request], _Result], request: Request) -> _Result:
         """Call the provider. An unexpected exception fails the resource, with its last lines as the reason.
 
-        Source: emulation, a mistake of the emulation's own
+        Source: emulation, an error of the emulator
         """
         try:
             return act(request)
@@ -191,7 +191,7 @@ def _record(
     tags: Mapping[str, str],
     physical_id: str = "",
 ) -> StackResource:
-    """Return what the stack keeps of a resource that is about to be made, or changed under its `physical_id`."""
+    """Return the stack's record of a resource that will be created, or changed under its `physical_id`."""
     return StackResource(
         logical_id=declaration.logical_id,
         resource_type=declaration.resource_type,

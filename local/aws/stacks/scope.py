@@ -1,4 +1,4 @@
-"""What names mean inside one stack: parameters, pseudo parameters, resources, other stacks."""
+"""Resolves names in one stack: parameters, pseudo parameters, resources, other stacks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class StackScope:
     changed: set[str] = field(default_factory=set[str])
     """Resources that a plan changes in place: their attributes are not known yet."""
     imports: set[str] = field(default_factory=set[str])
-    """Filled while evaluating: the exports that were used."""
+    """The exports in use, filled during evaluation."""
 
     def ref(self, name: str) -> Any:
         """Return a parameter, a pseudo parameter or a physical id."""
@@ -62,7 +62,7 @@ class StackScope:
         return resource.attributes[name]
 
     def condition(self, name: str) -> bool:
-        """Return whether a condition of the template holds."""
+        """Return whether a condition of the template is true."""
         # Source: recorded localstack/localstack test_change_set_conditions test_missing_condition (2025-10-08)
         if name not in self.conditions:
             raise TemplateError(f"Template error: condition {name} is not declared")
@@ -73,7 +73,7 @@ class StackScope:
         return self.template.mappings[name][first][second]
 
     def imported(self, export_name: str) -> Any:
-        """Return another stack's export, and note that it is in use.
+        """Return another stack's export, and record that it is in use.
 
         Source: recorded aws-cloudformation/aws-cloudformation-templates#263, text of the error (2020-04-27)
         Source: emulation, an export that is missing is reported by the change set and not only when it is executed, as
@@ -86,7 +86,7 @@ class StackScope:
         return export.value
 
     def stack_output(self, stack_name: str, output_name: str, region: str | None) -> Any:
-        """Return another stack's output. Nothing is noted: a weak reference does not hold the other stack.
+        """Return another stack's output. Nothing is recorded: a weak reference does not block the other stack.
 
         Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-getstackoutput.html
         (2026-11)
@@ -107,7 +107,9 @@ class StackScope:
     def _resource(self, logical_id: str) -> StackResource:
         # Source: recorded localstack/localstack engine/test_references test_useful_error_when_invalid_ref (2024-05-28)
         if logical_id not in self.resources:
-            raise TemplateError(f"Template error: {logical_id} is neither a parameter nor a resource that exists here")
+            raise TemplateError(
+                f"Template error: {logical_id} is neither a parameter nor an existing resource of this stack"
+            )
         return self.resources[logical_id]
 
     def _pseudo(self, name: str) -> Any:
@@ -125,5 +127,5 @@ class StackScope:
             "AWS::URLSuffix": suffix,
         }
         if name not in values:
-            raise TemplateError(f"Template error: {name} is no pseudo parameter; known are {', '.join(values)}")
+            raise TemplateError(f"Template error: unknown pseudo parameter {name}; allowed: {', '.join(values)}")
         return values[name]

@@ -1,4 +1,4 @@
-"""The state of one stack. Only its own operation's thread writes it; readers take copies of its lists.
+"""The state of one stack. Only the thread of its operation writes it; readers copy its lists.
 
 Source: model botocore cloudformation StackStatus
 """
@@ -23,9 +23,9 @@ class StackResource:
     logical_id: str
     resource_type: str
     properties: Mapping[str, Any]
-    """As evaluated from the template; dynamic references still in place, because a secret must not show up here."""
+    """As evaluated from the template; dynamic references are not resolved, because secrets must not be stored here."""
     given: Mapping[str, Any]
-    """What the provider was given: dynamic references resolved."""
+    """The provider's input: dynamic references are resolved."""
     tags: Mapping[str, str]
     needs: tuple[str, ...]
     deletion_policy: str
@@ -42,7 +42,7 @@ class StackResource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One line of a stack's history."""
+    """An event of a stack."""
 
     event_id: str
     operation_id: str
@@ -57,7 +57,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """A value that a stack shows, and exports where it has an export name."""
+    """An output of a stack, exported if it has an export name."""
 
     key: str
     value: str
@@ -74,13 +74,13 @@ class Stack:
     account: str
     stack_id: str
     definition: Definition
-    """What it was last deployed from; an empty one before that."""
+    """Its last deployed definition; empty before the first deployment."""
     status: str = "REVIEW_IN_PROGRESS"
     reason: str | None = None
     resources: dict[str, StackResource] = field(default_factory=dict[str, StackResource])
     outputs: tuple[Output, ...] = ()
     imports: frozenset[str] = frozenset()
-    """Names of the exports of other stacks that it uses."""
+    """Names of other stacks' exports that it uses."""
     events: list[Event] = field(default_factory=list[Event])
     """Oldest first."""
     change_sets: dict[str, ChangeSet] = field(default_factory=dict[str, ChangeSet])
@@ -91,7 +91,7 @@ class Stack:
     termination_protection: bool = False
     disable_rollback: bool = False
     acknowledged: tuple[str, ...] = ()
-    """Capabilities that the operation which runs, or ran last, was given."""
+    """Capabilities acknowledged for the current or last operation."""
     parent_id: str | None = None
     root_id: str | None = None
     operation_id: str = ""
@@ -99,7 +99,7 @@ class Stack:
 
     @property
     def in_progress(self) -> bool:
-        """Whether an operation runs on it now."""
+        """Whether an operation runs on the stack."""
         return self.status.endswith("_IN_PROGRESS") and self.status != "REVIEW_IN_PROGRESS"
 
     def begin(self, status: str, *, token: str | None = None, reason: str | None = None) -> None:
@@ -109,13 +109,13 @@ class Stack:
         self.set_status(status, reason)
 
     def set_status(self, status: str, reason: str | None = None) -> None:
-        """Change the stack's own status and add its event. The event is first: waiting clients stop at the status."""
+        """Change the stack's status and add its event. The event is added first: waiting clients stop at the status."""
         self.add_event(self.name, self.stack_id, STACK_TYPE, status, reason)
         self.reason = reason
         self.status = status
 
     def add_event(self, logical_id: str, physical_id: str, resource_type: str, status: str, reason: str | None) -> None:
-        """Add an event, at least a millisecond after the last: clients sort by time, and see no smaller part of it."""
+        """Add an event, at least a millisecond after the last: clients sort by time in milliseconds."""
         now = datetime.now(UTC)
         if self.events:
             now = max(now, self.events[-1].timestamp + timedelta(milliseconds=1))

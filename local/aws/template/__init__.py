@@ -1,1 +1,1 @@
-"""Reads CloudFormation templates: text to sections, intrinsic functions to values, references to an order."""
+"""Reads CloudFormation templates: parses sections, evaluates intrinsic functions, orders resources by references."""

@@ -1,4 +1,4 @@
-"""Errors that a template itself shows, all reported together before anything is created.
+"""Finds errors in a template, which are all reported together before anything is created.
 
 Source: model cfn-lint schemas/other/functions/getatt.json
 Source: model cfn-lint schemas/other/functions/ref.json
@@ -31,7 +31,7 @@ PSEUDO_PARAMETERS = frozenset(
 
 
 def check_names(template: Template, provider: ResourceProvider) -> list[Finding]:
-    """Return every unknown function, name, attribute and condition that `template` uses."""
+    """Return every unknown function, name, attribute and condition in `template`."""
     findings: list[Finding] = []
     for logical_id, declaration in template.resources.items():
         problems = [
@@ -59,7 +59,7 @@ def check_names(template: Template, provider: ResourceProvider) -> list[Finding]
 
 
 def check_resources(live: LiveTemplate, provider: ResourceProvider) -> list[Finding]:
-    """Return what the provider says against the resources that will exist."""
+    """Return the provider's errors for the resources that will be created."""
     return [
         Finding(
             message=problem,
@@ -73,7 +73,7 @@ def check_resources(live: LiveTemplate, provider: ResourceProvider) -> list[Find
 
 
 def _missing_dependencies(names: tuple[str, ...], template: Template) -> list[str]:
-    return [f"DependsOn names {name}, which is no resource here" for name in names if name not in template.resources]
+    return [f"DependsOn: unknown resource {name}" for name in names if name not in template.resources]
 
 
 def _missing_condition(name: str | None, template: Template) -> list[str]:
@@ -94,17 +94,17 @@ def _in_value(value: Any, template: Template, provider: ResourceProvider) -> Ite
 def _unknown_name(reference: Reference, template: Template, provider: ResourceProvider) -> Iterator[str]:
     if reference.attribute is None:
         if reference.name not in template.resources.keys() | template.parameters.keys() | PSEUDO_PARAMETERS:
-            yield f"Ref to {reference.name}, which is neither a parameter nor a resource of this template"
+            yield f"Ref: {reference.name} is neither a parameter nor a resource of this template"
         return
     declaration = template.resources.get(reference.name)
     if declaration is None:
-        yield f"GetAtt of {reference.name}, which is no resource of this template"
+        yield f"GetAtt: {reference.name} is not a resource of this template"
         return
     known = provider.attribute_names(declaration.resource_type)
     if known is not None and not _is_known(reference.attribute, known):
         yield (
             f"{reference.name} ({declaration.resource_type}) has no attribute {reference.attribute}; "
-            f"known are {', '.join(sorted(known)) or '(none)'}"
+            f"allowed: {', '.join(sorted(known)) or '(none)'}"
         )
 
 
@@ -117,9 +117,9 @@ def _unknown_functions(value: Any, known: tuple[str, ...]) -> Iterator[str]:
     for item in _objects(value):
         name = function_of(item)
         if name is not None and name not in known:
-            yield f"function {name} is not supported; known are {', '.join(known)}"
+            yield f"function {name} is not supported; allowed: {', '.join(known)}"
         if name is None and any(str(key).startswith("Fn::") for key in item):
-            yield f"a function must be the only member of its object, but there are {sorted(item)}"
+            yield f"a function must be the only member of its object; given: {sorted(item)}"
 
 
 def _objects(value: Any) -> Iterator[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""Conditions and rules: the functions that give true or false.
+"""Conditions and rules: functions that return true or false.
 
 Source: model cfn-lint schemas/other/conditions/conditions.json
 """
@@ -11,12 +11,12 @@ from local.aws.template.values import TemplateError, as_text, function_of
 
 
 def holds(expression: Any, scope: Scope) -> bool:
-    """Evaluate a condition or an assertion. Raises `TemplateError` for what is neither."""
+    """Evaluate a condition or an assertion. Raises `TemplateError` for other expressions."""
     name = _name(expression)
     if name == "Condition":
         return scope.condition(expression[name])
     if name is None or name not in _BOOLEAN:
-        raise TemplateError(f"Template error: {expression!r} is no condition; known are {', '.join(_BOOLEAN)}")
+        raise TemplateError(f"Template error: {expression!r} is not a condition; allowed: {', '.join(_BOOLEAN)}")
     return _BOOLEAN[name](expression[name], scope)
 
 
@@ -61,7 +61,7 @@ BOOLEAN_FUNCTIONS = tuple(_BOOLEAN)
 
 
 def broken_rules(rules: Mapping[str, Any], scope: Scope) -> list[str]:
-    """Return what the Rules section says against the parameters; empty when every assertion holds."""
+    """Return the assertions of the Rules section that the parameters do not meet."""
     broken: list[str] = []
     for name, rule in rules.items():
         if "RuleCondition" in rule and not holds(rule["RuleCondition"], scope):

@@ -1,4 +1,4 @@
-"""A template's text as sections: JSON or YAML in, declarations out."""
+"""Parses a template in JSON or YAML into sections and declarations."""
 
 import json
 import re
@@ -57,7 +57,7 @@ _DELETION_POLICIES = ("Delete", "Retain", "RetainExceptOnCreate")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """One resource as the template declares it."""
+    """One resource as declared in the template."""
 
     logical_id: str
     resource_type: str
@@ -92,8 +92,8 @@ EMPTY = Template(body="{}", resources={}, parameters={}, mappings={}, conditions
 def parse_template(body: str) -> Template:
     """Read a template's text.
 
-    Raises `TemplateError` for text that is neither JSON nor YAML, unknown sections, transforms and resource
-    attributes that this engine does not have (the `Snapshot` deletion policy).
+    Raises `TemplateError` for text that is neither JSON nor YAML, unknown sections, transforms, and resource
+    attributes that this engine does not support (the `Snapshot` deletion policy).
 
     Source: model cfn-lint schemas/other/template/configuration.json
     Source: recorded localstack/localstack api/test_validations test_missing_resources_block (2024-05-31)
@@ -101,7 +101,7 @@ def parse_template(body: str) -> Template:
     """
     document = _load(body)
     if "Transform" in document:
-        raise TemplateError(f"Transform {document['Transform']} is not supported: macros need a server that has them")
+        raise TemplateError(f"Transform {document['Transform']} is not supported: the AWS emulator has no macros")
     unknown = sorted(set(document) - _SECTIONS)
     if unknown:
         raise TemplateError(f"Invalid template property or properties {unknown}")
@@ -132,7 +132,7 @@ def _section(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _check_members(section: str, members: Mapping[str, Any], known: frozenset[str]) -> None:
-    """Reject members and their keys that the section has not.
+    """Reject unknown members of a section, and unknown keys in them.
 
     Source: model cfn-lint schemas/other/parameters/configuration.json
     Source: model cfn-lint schemas/other/outputs/configuration.json
@@ -144,9 +144,9 @@ def _check_members(section: str, members: Mapping[str, Any], known: frozenset[st
         declared = cast("Mapping[str, Any]", body)
         unknown = sorted(set(declared) - known)
         if unknown:
-            raise TemplateError(f"[/{section}/{name}] {unknown} is not supported; known are {sorted(known)}")
+            raise TemplateError(f"[/{section}/{name}] {unknown} is not supported; allowed: {sorted(known)}")
         if section == "Parameters" and not _PARAMETER_TYPE.fullmatch(str(declared.get("Type"))):
-            raise TemplateError(f"[/{section}/{name}] there is no parameter type {declared.get('Type')!r}")
+            raise TemplateError(f"[/{section}/{name}] unknown parameter type {declared.get('Type')!r}")
 
 
 def _check_logical_id(section: str, name: str) -> None:
@@ -160,7 +160,7 @@ def _declaration(logical_id: str, body: Any) -> Declaration:
 
     Source: model cfn-lint schemas/other/resources/configuration.json
     Source: recorded localstack/localstack api/test_validations test_resources_blocks (2024-05-31)
-    Source: emulation, nothing here makes the snapshot of the `Snapshot` deletion policy
+    Source: emulation, snapshots for the `Snapshot` deletion policy are not supported
     """
     _check_logical_id("Resources", logical_id)
     if not isinstance(body, Mapping) or not isinstance(body.get("Type"), str):  # pyright: ignore[reportUnknownMemberType]
@@ -168,11 +168,11 @@ def _declaration(logical_id: str, body: Any) -> Declaration:
     declared = cast("Mapping[str, Any]", body)
     unknown = sorted(set(declared) - _RESOURCE_KEYS)
     if unknown:
-        raise TemplateError(f"[/Resources/{logical_id}] {unknown} is not supported; known are {sorted(_RESOURCE_KEYS)}")
+        raise TemplateError(f"[/Resources/{logical_id}] {unknown} is not supported; allowed: {sorted(_RESOURCE_KEYS)}")
     for key in ("DeletionPolicy", "UpdateReplacePolicy"):
         if declared.get(key, "Delete") not in _DELETION_POLICIES:
             raise TemplateError(
-                f"[/Resources/{logical_id}/{key}] {declared[key]} is not supported; known are {_DELETION_POLICIES}"
+                f"[/Resources/{logical_id}/{key}] {declared[key]} is not supported; allowed: {_DELETION_POLICIES}"
             )
     check_policies(logical_id, declared["Type"], declared)
     depends_on = declared.get("DependsOn", ())
@@ -209,10 +209,10 @@ def _load(body: str) -> Mapping[str, Any]:
 
 @cache
 def _loader() -> type[yaml.SafeLoader]:
-    """A safe loader that reads CloudFormation's short forms and leaves dates alone (`Version: 2012-10-17`)."""
+    """Return a safe loader that reads CloudFormation's short forms, and dates as text (`Version: 2012-10-17`)."""
 
     class Loader(yaml.SafeLoader):
-        """Ours alone: constructors are registered on a class."""
+        """A class of its own, because constructors are registered on a class."""
 
     Loader.yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]

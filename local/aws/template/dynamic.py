@@ -12,7 +12,7 @@ _REFERENCE = re.compile(r"\{\{resolve:(?P<service>[a-z-]+):(?P<key>[^}]+)\}\}")
 
 
 def resolve_dynamic(value: Any, *, region: str, lookups: Lookups) -> Any:
-    """Return `value` with each dynamic reference replaced by what the service holds now."""
+    """Return `value` with each dynamic reference replaced by the service's current value."""
     if isinstance(value, str) and "{{resolve:" in value:
         return _REFERENCE.sub(lambda match: _look_up(match["service"], match["key"], region, lookups), value)
     if isinstance(value, Mapping):
@@ -32,11 +32,11 @@ def _look_up(service: str, key: str, region: str, lookups: Lookups) -> str:
         return lookups.ssm_parameter(region, name, version or None)
     if service == "secretsmanager":
         return _secret(key, region, lookups)
-    raise TemplateError(f"dynamic reference to {service} is not supported; known are ssm, secretsmanager")
+    raise TemplateError(f"dynamic reference to {service} is not supported; allowed: ssm, secretsmanager")
 
 
 def _secret(key: str, region: str, lookups: Lookups) -> str:
-    """`secret-id:SecretString:json-key:version-stage:version-id`, where the id may be an ARN with colons of its own.
+    """Resolve `secret-id:SecretString:json-key:version-stage:version-id`; the id can be an ARN with colons.
 
     Source: document https://docs.aws.amazon.com/secretsmanager/latest/userguide/cfn-example_reference-secret.html
     (2026-11)

@@ -12,7 +12,7 @@ class Finding:
 
     message: str
     path: str
-    """Where, e.g. `/Resources/Cluster/Properties`."""
+    """The location, e.g. `/Resources/Cluster/Properties`."""
     logical_id: str = ""
     resource_type: str = ""
 
@@ -22,10 +22,10 @@ class Finding:
 
 
 class TemplateRejected(TemplateError):
-    """The template is well-formed, but cannot be deployed; `findings` has every reason."""
+    """The template is well-formed but cannot be deployed; `findings` has all errors."""
 
     def __init__(self, findings: Sequence[Finding]) -> None:
-        """Take one finding or more."""
+        """Set one or more findings."""
         self.findings = tuple(findings)
         count = f"{len(self.findings)} problem{'s' if len(self.findings) != 1 else ''}"
         super().__init__("\n".join([f"Template validation error, {count}:", *(f"- {item}" for item in self.findings)]))

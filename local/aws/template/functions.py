@@ -17,26 +17,26 @@ SUB_VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
 
 class Scope(Protocol):
-    """What names mean while a template is evaluated. Every method may return `UNKNOWN`, and raises `TemplateError`."""
+    """Resolves names while a template is evaluated. Every method can return `UNKNOWN` or raise `TemplateError`."""
 
     def ref(self, name: str) -> Any:
         """Return a parameter's value, a pseudo parameter or a resource's physical id."""
         ...
 
     def attribute(self, logical_id: str, name: str) -> Any:
-        """Return what `Fn::GetAtt` gives."""
+        """Return the value of `Fn::GetAtt`."""
         ...
 
     def condition(self, name: str) -> bool:
-        """Return whether a condition holds."""
+        """Return whether a condition is true."""
         ...
 
     def in_mapping(self, name: str, first: str, second: str) -> Any:
-        """Return a value of the Mappings section; raises `KeyError` when it is not there."""
+        """Return a value of the Mappings section; raises `KeyError` if it is missing."""
         ...
 
     def imported(self, export_name: str) -> Any:
-        """Return the value that another stack exports."""
+        """Return a value that another stack exports."""
         ...
 
     def stack_output(self, stack_name: str, output_name: str, region: str | None) -> Any:
@@ -44,12 +44,12 @@ class Scope(Protocol):
         ...
 
     def availability_zones(self, region: str) -> list[str]:
-        """Return the names of a region's zones; an empty `region` is the stack's own."""
+        """Return the names of a Region's AZs; an empty `region` means the stack's own."""
         ...
 
 
 def evaluate(value: Any, scope: Scope) -> Any:
-    """Return `value` with every function replaced by its result; members that are `AWS::NoValue` are left out."""
+    """Return `value` with every function replaced by its result; members that are `AWS::NoValue` are omitted."""
     name = function_of(value)
     if name is not None:
         return _call(name, value[name], scope)
@@ -66,9 +66,9 @@ def _call(name: str, argument: Any, scope: Scope) -> Any:
     if name in _LAZY:
         return _LAZY[name](argument, scope)
     # Source: model cfn-lint schemas/other/functions
-    # Source: emulation, functions of transforms are not there
+    # Source: emulation, functions of transforms are not supported
     if name not in _EAGER:
-        raise TemplateError(f"Template error: function {name} is not supported; known are {', '.join(FUNCTIONS)}")
+        raise TemplateError(f"Template error: function {name} is not supported; allowed: {', '.join(FUNCTIONS)}")
     arguments = evaluate(argument, scope)
     if contains_unknown(arguments):
         return UNKNOWN
@@ -108,7 +108,7 @@ def _named(name: str, scope: Scope) -> Any:
 
 
 def split_get_att(argument: Any) -> tuple[str, Any]:
-    """Return logical id and attribute of either form of `Fn::GetAtt`; the attribute may still be a function.
+    """Return logical id and attribute of both forms of `Fn::GetAtt`; the attribute can still be a function.
 
     Source: model cfn-lint schemas/other/functions/getatt.json
     Source: recorded localstack/localstack test_change_set_fn_get_attr test_invalid_structure (2025-10-08)
@@ -128,7 +128,7 @@ def _get_att(argument: Any, scope: Scope) -> Any:
 
 
 def _find_in_map(argument: Any, scope: Scope) -> Any:
-    """Return a value of the Mappings section; a default needs a transform, and there are none here.
+    """Return a value of the Mappings section; a default value requires a transform, which is not supported here.
 
     Source: document
     https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-findinmap-enhancements.html:
@@ -149,20 +149,20 @@ def _find_in_map(argument: Any, scope: Scope) -> Any:
 
 
 def _cidr(argument: Any, _: Scope) -> list[str]:
-    """Cut blocks of addresses out of one.
+    """Split a block of addresses into blocks.
 
     Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-cidr.html:
     count is "the number of CIDRs to generate. Valid range is between 1 and 256."
     """
     block, count, *bits = argument
     if not 1 <= int(count) <= _MOST_BLOCKS:
-        raise TemplateError(f"Template error: Fn::Cidr makes 1 to {_MOST_BLOCKS} blocks, not {count}")
+        raise TemplateError(f"Template error: Fn::Cidr creates 1 to {_MOST_BLOCKS} blocks, not {count}")
     network = ipaddress.ip_network(block, strict=False)
     prefix = network.max_prefixlen - int(bits[0] if bits else 8)
     subnets = network.subnets(new_prefix=prefix)
     wanted = [str(subnet) for subnet, _ in zip(subnets, range(int(count)), strict=False)]
     if len(wanted) < int(count):
-        raise TemplateError(f"Template error: Fn::Cidr cannot cut {count} blocks of /{prefix} out of {block}")
+        raise TemplateError(f"Template error: Fn::Cidr cannot create {count} blocks of /{prefix} from {block}")
     return wanted
 
 
@@ -178,7 +178,7 @@ def _select(argument: Any, _: Scope) -> Any:
 
 
 def _stack_output(argument: Any, scope: Scope) -> Any:
-    # Source: emulation, there is one account here
+    # Source: emulation, it has one account
     if argument.get("RoleArn"):
         raise TemplateError("Template error: Fn::GetStackOutput with a RoleArn (another account) is not supported")
     return scope.stack_output(argument["StackName"], argument["OutputName"], argument.get("Region"))

@@ -1,4 +1,4 @@
-"""A template with its conditions evaluated: only what will exist, and only the chosen branches."""
+"""A template with evaluated conditions: only resources that will exist, and only the chosen branches."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from local.aws.template.values import TemplateError, function_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveTemplate:
-    """What a stack will hold. Properties still have functions, but none is `Fn::If`."""
+    """The content of a stack. Properties still have functions, but no `Fn::If`."""
 
     template: Template
     resources: Mapping[str, Declaration]
@@ -21,7 +21,7 @@ class LiveTemplate:
 
 
 def live_template(template: Template, conditions: Mapping[str, bool]) -> LiveTemplate:
-    """Decide `template` by its conditions.
+    """Apply the conditions to `template`.
 
     Raises `TemplateError` for cycles and for references to a resource whose condition is false.
     """
@@ -63,7 +63,7 @@ def _is_no_value(value: Any) -> bool:
 def _reject_dead(
     template: Template, resources: Mapping[str, Declaration], outputs: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Reject references to what a condition leaves out.
+    """Reject references to resources whose condition is false.
 
     Source: recorded localstack/localstack engine/test_conditions test_dependent_ref (2023-06-26),
     test_output_reference_to_skipped_resource (2023-06-27)

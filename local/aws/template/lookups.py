@@ -1,10 +1,10 @@
-"""What the evaluation of a template reads from other services."""
+"""Values that the evaluation of a template reads from other services."""
 
 from typing import Protocol
 
 
 class Lookups(Protocol):
-    """Values from outside the template. Each method raises `TemplateError` when there is no such value."""
+    """Values from outside the template. Each method raises `TemplateError` if the value is missing."""
 
     def ssm_parameter(self, region: str, name: str, version: str | None = None) -> str:
         """Return the value of a Systems Manager parameter, decrypted."""

@@ -1,4 +1,4 @@
-"""Template parameters: given values, defaults and constraints in; resolved values out.
+"""Resolves template parameters from given values, defaults and constraints.
 
 Source: model cfn-lint schemas/other/parameters/configuration.json
 """
@@ -16,7 +16,7 @@ _SSM_VALUE = re.compile(r"AWS::SSM::Parameter::Value<(?P<inner>.+)>")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One parameter of a stack: what was given, and what Ref makes of it."""
+    """One parameter of a stack: the given value, and the result of Ref."""
 
     name: str
     given: str
@@ -35,7 +35,7 @@ def resolve_parameters(
 ) -> dict[str, Parameter]:
     """Return every declared parameter with its value.
 
-    Raises `TemplateError` for values without declaration, without value, or outside their constraints.
+    Raises `TemplateError` for undeclared parameters, missing values, and values outside their constraints.
 
     Source: recorded aws-samples/amazon-ec2-image-builder-samples#18, text for an undeclared one (2021-05-11)
     Source: recorded localstack/localstack api/test_stacks test_no_parameters_given (2025-07-31)

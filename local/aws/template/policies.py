@@ -1,4 +1,4 @@
-"""`CreationPolicy` and `UpdatePolicy`: read and checked; what they would wait for counts as given, and is reported.
+"""`CreationPolicy` and `UpdatePolicy` are checked; there are no waits: signals count as received, which is reported.
 
 Names and limits are those of the CloudFormation template reference.
 
@@ -41,7 +41,7 @@ _LONGEST_SECONDS = 12 * 3600
 
 
 def check_policies(logical_id: str, resource_type: str, declared: Mapping[str, Any]) -> None:
-    """Raise `TemplateError` for a policy that CloudFormation has not, or not for this type.
+    """Raise `TemplateError` for an unknown policy, or one that this type does not support.
 
     Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-creationpolicy.html
     (2026-11)
@@ -53,7 +53,7 @@ def check_policies(logical_id: str, resource_type: str, declared: Mapping[str, A
     for name, known, given in (("CreationPolicy", _CREATION, creation), ("UpdatePolicy", _UPDATE, update)):
         unknown = list(_unknown(given, known))
         if unknown:
-            raise TemplateError(f"{where}/{name}] {unknown} is not supported; known are {sorted(known)}")
+            raise TemplateError(f"{where}/{name}] {unknown} is not supported; allowed: {sorted(known)}")
     if creation and resource_type not in _SIGNALED:
         raise TemplateError(f"{where}/CreationPolicy] is not supported for {resource_type}")
     for name, value in (
@@ -61,7 +61,7 @@ def check_policies(logical_id: str, resource_type: str, declared: Mapping[str, A
         ("UpdatePolicy/PauseTime", _member(update, "AutoScalingRollingUpdate", "PauseTime")),
     ):
         if value is not None and not 0 <= _seconds(value) <= _LONGEST_SECONDS:
-            raise TemplateError(f"{where}/{name}] {value!r} is no duration of up to 12 hours like PT15M")
+            raise TemplateError(f"{where}/{name}] {value!r} must be a duration of at most 12 hours, such as PT15M")
 
 
 def notes_on_creation(policy: Mapping[str, Any] | None) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def notes_on_creation(policy: Mapping[str, Any] | None) -> tuple[str, ...]:
     if not policy or "ResourceSignal" not in policy:
         return ()
     count = policy["ResourceSignal"].get("Count", 1)
-    return (f"CreationPolicy: {count} signals count as given; nothing boots here that could send one",)
+    return (f"CreationPolicy: {count} signals count as received, because no instance boots here that could send them",)
 
 
 def notes_on_update(policy: Mapping[str, Any] | None) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What a piece of template refers to, and the order in which resources can be created."""
+"""References in a template, and the order in which resources can be created."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ def _in_sub(argument: Any) -> Iterator[Reference]:
 
 
 def dependencies(resources: Mapping[str, Declaration]) -> dict[str, tuple[str, ...]]:
-    """Return which resources of the template each one needs first, named or referred to."""
+    """Return the dependencies of each resource, from references and DependsOn."""
     found: dict[str, tuple[str, ...]] = {}
     for logical_id, declaration in resources.items():
         named = (*declaration.depends_on, *(reference.name for reference in references(declaration.properties)))
@@ -58,7 +58,7 @@ def dependencies(resources: Mapping[str, Declaration]) -> dict[str, tuple[str, .
 
 
 def creation_order(needs: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the resources so that each comes after those that it needs. Raises `TemplateError` for a cycle.
+    """Return the resources in an order in which each is after its dependencies. Raises `TemplateError` for a cycle.
 
     Source: recorded aws/serverless-application-model#1044, text of the error (2019-07-26)
     """

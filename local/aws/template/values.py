@@ -1,4 +1,4 @@
-"""Values that only exist while a template is evaluated, and the error of a template that cannot be.
+"""Special values during the evaluation of a template, and the error for invalid templates.
 
 Source: model cfn-lint schemas/other/functions
 """
@@ -8,14 +8,14 @@ from typing import Any, Final, cast
 
 
 class TemplateError(Exception):
-    """The template cannot be deployed as written; the message is what the user reads."""
+    """The template cannot be deployed; the message is for the user."""
 
 
 class Marker:
-    """A value that is none: two exist, `NO_VALUE` and `UNKNOWN`."""
+    """A special value: there are two, `NO_VALUE` and `UNKNOWN`."""
 
     def __init__(self, text: str) -> None:
-        """Take the text shown in a change set."""
+        """Set the text that a change set shows."""
         self._text = text
 
     def __repr__(self) -> str:
@@ -23,10 +23,10 @@ class Marker:
 
 
 NO_VALUE: Final = Marker("AWS::NoValue")
-"""The member that holds it is left out."""
+"""A member with this value is omitted."""
 
 UNKNOWN: Final = Marker("{{changeSet:KNOWN_AFTER_APPLY}}")
-"""Replaces, in a change set, a value that exists only after a resource is created or changed."""
+"""In a change set: a value that exists only after a resource is created or changed."""
 
 
 def contains_unknown(value: Any) -> bool:
@@ -39,14 +39,14 @@ def contains_unknown(value: Any) -> bool:
 
 
 def as_text(value: Any) -> str:
-    """Write a scalar as CloudFormation does when it joins it into a string."""
+    """Return a scalar as the text that CloudFormation inserts into a string."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
 
 
 def function_of(value: Any) -> str | None:
-    """Return the name of the intrinsic function that `value` calls, `None` when it is plain data."""
+    """Return the name of the intrinsic function in `value`, `None` for plain data."""
     if not isinstance(value, Mapping) or len(cast("Mapping[Any, Any]", value)) != 1:
         return None
     name = str(next(iter(cast("Mapping[Any, Any]", value))))

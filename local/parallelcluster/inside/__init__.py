@@ -1,1 +1,1 @@
-"""Runs in the oracle's own environment: imports `pcluster`, and nothing of llm-fleet."""
+"""Runs in the oracle's Python environment: imports `pcluster`, and nothing of llm-fleet."""

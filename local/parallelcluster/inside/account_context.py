@@ -8,7 +8,7 @@ from typing import Any
 class AccountContext:
     """Facts about the account that are not in a configuration. By default, all resources that it names exist.
 
-    The class with this name in the client describes each.
+    The class with this name in the client describes each field.
     """
 
     zones: dict[str, str] = field(default_factory=dict)

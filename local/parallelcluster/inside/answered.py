@@ -27,18 +27,18 @@ from local.parallelcluster.inside.world_storage import volumes_file_system
 
 @contextmanager
 def answering(configuration: dict[str, Any], account_context: AccountContext, world: World) -> Iterator[None]:
-    """Answer instead of moto while a configuration is validated."""
+    """Replace these calls to moto while a configuration is validated."""
     answers = _Answers(configuration, account_context, world)
     replaced: list[tuple[type, str, Callable[..., Any]]] = [
-        # moto knows no capacity reservations and blocks, and cannot put them into groups.
+        # moto has no capacity reservations and Capacity Blocks, and cannot add them to groups.
         (Ec2Client, "describe_capacity_reservations", answers.capacity_reservations),
         (Ec2Client, "describe_capacity_block_status", answers.capacity_block_status),
         (ResourceGroupsClient, "get_capacity_reservation_ids_from_group_resources", answers.group_members),
         (ResourceGroupsClient, "get_group_configuration", answers.group_configuration),
-        # moto knows no placement groups, and its dry run rejects the ephemeral devices of instance stores.
+        # moto has no placement groups, and its dry run rejects ephemeral devices of instance stores.
         (Ec2Client, "describe_placement_group", answers.existing("placement group")),
         (Ec2Client, "run_instances", answers.dry_run),
-        # moto chooses ids and ARNs of these itself; ParallelCluster asks only whether they exist.
+        # moto chooses ids and ARNs of these itself; ParallelCluster only queries whether they exist.
         (Ec2Client, "describe_volume", answers.volume),
         (Ec2Client, "get_ebs_snapshot_info", answers.snapshot),
         (Ec2Client, "get_eip_allocation_id", answers.existing("address")),
@@ -48,7 +48,7 @@ def answering(configuration: dict[str, Any], account_context: AccountContext, wo
         (SecretsManagerClient, "get_secret_value", answers.secret_value),
         (SsmClient, "get_parameter", answers.existing("parameter", code="ParameterNotFound")),
         (Route53Client, "get_hosted_zone", answers.hosted_zone),
-        # moto's FSx knows neither volumes nor caches, and backups only of its own file systems.
+        # moto's FSx has neither volumes nor caches, and backups only of its own file systems.
         (FSxClient, "describe_volumes", answers.fsx_volumes),
         (FSxClient, "describe_file_caches", answers.file_caches),
         (FSxClient, "describe_backup", answers.existing("backup")),

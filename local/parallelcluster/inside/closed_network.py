@@ -1,4 +1,4 @@
-"""Blocks network access: dummy keys, no configuration files, proxies that do not answer. Import this first."""
+"""Blocks network access: dummy keys, no configuration files, unreachable proxies. Import this first."""
 
 import os
 

@@ -21,7 +21,7 @@ def is_many(field: fields.Field) -> bool:
 
 
 def limits(validators: list) -> dict:
-    """Return what a field's validators allow."""
+    """Return the limits of a field's validators."""
     reported = {}
     for one in validators:
         if isinstance(one, validate.OneOf):
@@ -38,7 +38,7 @@ def limits(validators: list) -> dict:
 
 
 def describe(schema: Schema, prefix: str, reported: dict) -> dict:
-    """Add every key of a schema below a path to the keys found so far, and return them."""
+    """Add every key of a schema below a path to `reported`, and return it."""
     for name, field in schema.fields.items():
         inner = field.inner if isinstance(field, fields.List) else field
         path = f"{prefix}{field.data_key or name}{'[]' if is_many(field) else ''}"

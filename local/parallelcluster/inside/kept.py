@@ -1,4 +1,4 @@
-"""Keeps from question to question what does not depend on one: sessions of boto3, a client, what EC2 offers."""
+"""Caches what does not depend on the request: boto3 sessions, a client, EC2's instance types and images."""
 
 import os
 from functools import cache
@@ -10,7 +10,7 @@ from pcluster.aws.ec2 import Ec2Client
 from pcluster.aws.iam import IamClient
 from pcluster.validators import iam_validators
 
-# What EC2 says of its instance types and official images.
+# EC2's instance types and official images.
 _ANSWERS = (
     "get_instance_type_info",
     "list_instance_types",
@@ -21,17 +21,17 @@ _Session: Any = boto3.session.Session
 
 
 def keep() -> None:
-    """Keep them from now on. What was kept before moto started would go past it."""
+    """Start caching. Clients that were cached before moto started would bypass it."""
     for name in _ANSWERS:
         setattr(Ec2Client, name, _kept(getattr(Ec2Client, name)))
-    # pcluster/aws/common.py makes a session to learn its region, and pcluster/validators/iam_validators.py a client for
-    # each policy: most of the time of a validation.
+    # pcluster/aws/common.py creates a session to read its Region, and pcluster/validators/iam_validators.py a client
+    # for each policy: this takes most of the time of a validation.
     boto3.Session = boto3.session.Session = _session
     iam_validators.IamClient = _iam_client
 
 
 def _session(*arguments: Any, **named_arguments: Any) -> Any:
-    """Return the region's session, or one of its own to who asks for more."""
+    """Return the cached session of the Region; with other arguments, a new session."""
     if arguments or named_arguments:
         return _Session(*arguments, **named_arguments)
     return _session_of(os.environ["AWS_DEFAULT_REGION"])

@@ -1,4 +1,4 @@
-"""The capacity reservations that a configuration names, as EC2 would describe them."""
+"""The capacity reservations in a configuration, as EC2 would describe them."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from pcluster.aws.aws_api import AWSApi
 from local.parallelcluster import named
 from local.parallelcluster.inside.account_context import AccountContext
 
-# Instance type of a Capacity Block, when neither the configuration nor the context has it.
+# Instance type of a Capacity Block, if neither the configuration nor the context has it.
 DEFAULT_TYPE = "p5.48xlarge"
 
 
 def reservations(
     configuration: dict[str, Any], account_context: AccountContext, platform: str
 ) -> dict[str, dict[str, Any]]:
-    """Return each reservation by id: of its compute resource's type and count, in its queue's AZ.
+    """Return each reservation by id, with the type and count of its compute resource, in its queue's AZ.
 
     A resource group holds one reservation for each compute resource that names the group.
     """
@@ -26,8 +26,10 @@ def reservations(
             if not (name or group):
                 continue
             for number, instance_type in enumerate(named.instance_types(resource) or [DEFAULT_TYPE]):
-                name_here = str(name) if name else f"cr-{len(reported) + number:017x}"
-                reported.setdefault(name_here, _reservation(name_here, group, instance_type, queue, resource, platform))
+                reservation_id = str(name) if name else f"cr-{len(reported) + number:017x}"
+                reported.setdefault(
+                    reservation_id, _reservation(reservation_id, group, instance_type, queue, resource, platform)
+                )
     for name, facts in account_context.reservations.items():
         reported[name] = reported.get(name, {"CapacityReservationId": name, "group": None}) | facts
     return reported

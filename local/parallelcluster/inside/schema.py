@@ -1,4 +1,4 @@
-"""Loads a configuration with ParallelCluster's schema; errors become a flat list."""
+"""Loads a configuration with ParallelCluster's schema, and returns errors as a flat list."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -22,14 +22,14 @@ _REQUESTED = (
 def load(configuration: dict[str, Any], cluster_name: str) -> SlurmClusterConfig:
     """Return ParallelCluster's object of a configuration, or raise its ValidationError.
 
-    A configuration that names a capacity reservation makes the loader ask EC2 for it, and go on without an answer.
+    For a configuration with a capacity reservation the loader calls EC2, and continues if the call fails.
     """
     return ClusterSchema(cluster_name=cluster_name).load(configuration)
 
 
 @contextmanager
 def _without_reservations() -> Iterator[None]:
-    """Fail immediately without an answer, with or without moto."""
+    """Make the call fail immediately, with or without moto."""
     none = AWSClientError("describe_capacity_reservations", "not called")
     with ExitStack() as stack:
         for client, name in _REQUESTED:
@@ -38,7 +38,7 @@ def _without_reservations() -> Iterator[None]:
 
 
 def check_schema(configuration: dict[str, Any], cluster_name: str) -> list[dict[str, str]]:
-    """Return the schema's errors in a configuration, each with its path; empty when it is valid."""
+    """Return the schema's errors in a configuration, each with its path; empty if it is valid."""
     try:
         with _without_reservations():
             load(configuration, cluster_name)

@@ -1,4 +1,4 @@
-"""Answers one request a line: `{"call": …, "arguments": {…}}` in, `{"answer": …}` or `{"failed": …}` out.
+"""Answers one request per line: `{"call": …, "arguments": {…}}` in, `{"answer": …}` or `{"failed": …}` out.
 
 Usage: python -m local.parallelcluster.inside.serve, with the repository's folder on the path.
 """
@@ -22,7 +22,7 @@ def _about() -> dict[str, str]:
 
 
 def _validate(**arguments: Any) -> Any:
-    # Its imports take a second: only those who validate pay for them.
+    # Its imports take a second, so they are here.
     from local.parallelcluster.inside.validation import validate
 
     return validate(**arguments)
@@ -44,7 +44,7 @@ CALLS: dict[str, Callable[..., Any]] = {
 
 
 def answer(line: str) -> dict[str, Any]:
-    """Return the answer to one request; a failure is one too, so that the next request is heard."""
+    """Return the answer to one request; a failure is also an answer, so the process continues."""
     try:
         request = json.loads(line)
         return {"answer": CALLS[request["call"]](**request["arguments"])}
@@ -60,7 +60,7 @@ def serve(requests: TextIO, answers: TextIO) -> None:
 
 
 if __name__ == "__main__":
-    # What libraries print must not come between the answers.
+    # Output of libraries must not be between the answers.
     own_output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     serve(sys.stdin, own_output)

@@ -28,7 +28,7 @@ def plan_update(
 ) -> list[dict[str, Any]]:
     """Return each change with its verdict: SUCCEEDED, ACTION NEEDED or FAILED.
 
-    Rows that ParallelCluster does not print, such as that of QueueUpdateStrategy itself, are there as well.
+    Also returns rows that ParallelCluster does not print, such as the one of QueueUpdateStrategy itself.
     """
     cluster = StandInCluster(fleet_stopped=fleet_stopped, login_nodes_stopped=login_nodes_stopped)
     patch = ConfigPatch(cluster, old, new)

@@ -30,9 +30,9 @@ from local.parallelcluster.inside.world_storage import furnish_storage
 
 
 def validate(configuration: dict[str, Any], cluster_name: str, account_context: dict[str, Any]) -> list[dict[str, str]]:
-    """Return messages of schema and validators for a configuration; only the schema's when it rejects it."""
+    """Return messages of schema and validators for a configuration; only the schema's if the schema rejects it."""
     facts = AccountContext(**account_context)
-    with answering(configuration, facts, _furnish(configuration, facts)):
+    with answering(configuration, facts, _create_resources(configuration, facts)):
         try:
             cluster = load(configuration, cluster_name)
         except ValidationError as rejected:
@@ -46,7 +46,7 @@ def validate(configuration: dict[str, Any], cluster_name: str, account_context: 
 
 def execute(validator: str, validator_arguments: dict[str, Any]) -> list[dict[str, str]]:
     """Return the messages of one validator for its arguments."""
-    with answering({}, AccountContext(), _furnish({}, AccountContext())):
+    with answering({}, AccountContext(), _create_resources({}, AccountContext())):
         return _reported(_validators()[validator]().execute(**validator_arguments))
 
 
@@ -58,7 +58,7 @@ def _error(validator: str, message: str) -> dict[str, str]:
     return {"validator": validator, "level": "ERROR", "message": message}
 
 
-def _furnish(configuration: dict[str, Any], facts: AccountContext) -> World:
+def _create_resources(configuration: dict[str, Any], facts: AccountContext) -> World:
     _start_moto()
     region = str(configuration.get("Region") or REGION)
     os.environ["AWS_DEFAULT_REGION"] = region
@@ -84,14 +84,14 @@ def _forget() -> None:
 def _start_moto() -> None:
     os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"
     mock_aws().start()
-    # Its log makes a session of boto3 for every call, which takes longer than all the rest.
-    common._log_boto3_calls = _say_nothing
-    # A client that was made before moto started would go past it.
+    # Its log creates a boto3 session for every call, which takes most of the time.
+    common._log_boto3_calls = _do_nothing
+    # A client that was created before moto started would bypass it.
     AWSApi.reset()
     keep()
 
 
-def _say_nothing(**_: Any) -> None:
+def _do_nothing(**_: Any) -> None:
     """Log nothing."""
 
 
@@ -102,7 +102,7 @@ def _official_images(region: str) -> None:
 
 @cache
 def _policies_of_aws(partition: str) -> None:
-    # Only here: moto makes the IAM of every partition, and would read AWS's policies for each.
+    # Not at the start: moto creates an IAM backend for each partition, and would read AWS's policies for each.
     with patch.dict(os.environ, MOTO_IAM_LOAD_MANAGED_POLICIES="true"):
         iam_backends[ACCOUNT][partition].reset()
 

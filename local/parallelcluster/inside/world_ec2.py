@@ -31,7 +31,7 @@ def backend(region: str) -> EC2Backend:
 
 
 def make_official_images(region: str) -> None:
-    """Register an image of each operating system and architecture, named as AWS names them."""
+    """Register an image for each operating system and architecture, with AWS's names."""
     for os_name, part in OS_TO_IMAGE_NAME_PART_MAP.items():
         for architecture in ("x86_64", "arm64"):
             name = f"aws-parallelcluster-{get_installed_version()}-{part}-{architecture}-202611010000"
@@ -39,7 +39,7 @@ def make_official_images(region: str) -> None:
 
 
 def furnish_ec2(region: str, configuration: dict[str, Any], account_context: AccountContext) -> tuple[str, str]:
-    """Make everything of EC2 that a configuration names; return the VPC's id and the head node's AZ."""
+    """Create all EC2 resources of a configuration; return the VPC's id and the head node's AZ."""
     ec2 = backend(region)
     _clear(ec2)
     vpc = ec2.create_vpc(NETWORK)
@@ -82,7 +82,7 @@ def _make_subnets(
 
 
 def _zones(region: str, configuration: dict[str, Any]) -> dict[str, str]:
-    """Return an AZ for each subnet of a queue that offers the queue's instance types; one of its own for each."""
+    """Return a different AZ for each subnet of a queue; each AZ offers the queue's instance types."""
     zones: dict[str, str] = {}
     for queue in named.queues(configuration):
         types = [one for resource in named.compute_resources(queue) for one in named.instance_types(resource)]
@@ -111,7 +111,7 @@ def _make_security_groups(
 
 
 def make_security_group(ec2: EC2Backend, vpc_id: str, group_id: str, *, closed: bool = False, cidr: str | None = None):
-    """Make a group of this id; its name is its id, so that it is found again and removed."""
+    """Create a group with this id; the id is also the name, by which the group is found and removed."""
     group = ec2.create_security_group(group_id, "named by the configuration", vpc_id)
     del ec2.groups[vpc_id][group.id]
     group.id = group.group_id = group_id

@@ -1,4 +1,4 @@
-"""Puts into moto's IAM what a configuration names. AWS's own policies are moto's."""
+"""Creates the IAM resources of a configuration in moto. AWS managed policies are moto's."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ _NOTHING = json.dumps({"Version": "2012-10-17", "Statement": []})
 
 
 def furnish_iam(configuration: dict[str, Any], account_context: AccountContext) -> None:
-    """Make every policy, role and instance profile that a configuration names."""
+    """Create every policy, role and instance profile in a configuration."""
     iam = iam_backends[ACCOUNT]["aws"]
     for arn in account_context.exist(named.values(configuration, "Policy", "PermissionsBoundary")):
         if ":aws:policy/" not in arn:

@@ -26,7 +26,7 @@ class FileSystem:
     interface_id: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what moto sends."""
+        """Return the response for moto."""
         return {
             "FileSystemId": self.file_system_id,
             "FileSystemType": self.kind,
@@ -42,9 +42,9 @@ class FileSystem:
 
 
 def furnish_storage(region: str, configuration: dict[str, Any], account_context: AccountContext, vpc_id: str) -> str:
-    """Make every file system and bucket, with its objects, that a configuration names.
+    """Create every file system and bucket, with its objects, in a configuration.
 
-    Return the id of the network interface that file caches share; there is none without a subnet.
+    Return the id of the network interface that file caches share; empty without a subnet.
     """
     ec2 = backend(region)
     make_security_group(ec2, vpc_id, FILE_SYSTEM_GROUP, cidr=NETWORK)
@@ -82,7 +82,7 @@ def _make_fsx(region: str, configuration: dict[str, Any], account_context: Accou
 
 
 def _make_efs(region: str, configuration: dict[str, Any], account_context: AccountContext) -> None:
-    """Make each file system with a mount target in each AZ of the configuration's subnets."""
+    """Create each file system with a mount target in each AZ of the configuration's subnets."""
     efs = efs_backends[ACCOUNT][region]
     efs.file_systems_by_id.clear()
     efs.mount_targets_by_id.clear()
@@ -92,7 +92,7 @@ def _make_efs(region: str, configuration: dict[str, Any], account_context: Accou
         file_system = efs.create_file_system(f"token-{file_system_id}", None, True, "", "bursting", 0, "", False, [])
         del efs.file_systems_by_id[file_system.file_system_id]
         file_system.file_system_id = file_system_id
-        file_system.availability_zone_name = None  # a name, be it empty, is that of a One Zone file system
+        file_system.availability_zone_name = None  # any name, also an empty one, means a One Zone file system
         efs.file_systems_by_id[file_system_id] = file_system
         for zone in backend(region).subnets.values():
             for subnet in list(zone.values())[:1]:

@@ -76,7 +76,7 @@ def test_without_its_environment_it_names_the_remedy(tmp_path: Path) -> None:
 
 
 def test_a_question_that_fails_leaves_the_next_one_answered(oracle: Oracle) -> None:
-    with pytest.raises(OracleFailed, match="could not answer `update`") as failed:
+    with pytest.raises(OracleFailed, match="code failed in `update`") as failed:
         oracle.update({"SharedStorage": 3}, working())
     assert failed.value.error == "TypeError: 'int' object is not iterable"
     assert oracle.schema(working()) == []

@@ -1,1 +1,1 @@
-"""Custom resources: the function that a template names really runs."""
+"""Custom resources: the function in the template is run."""

@@ -1,4 +1,4 @@
-"""`AWS::CloudFormation::CustomResource` and `Custom::*`: the function that the template names is run and answers."""
+"""`AWS::CloudFormation::CustomResource` and `Custom::*`: the function in the template is run."""
 
 import uuid
 from collections.abc import Mapping
@@ -13,15 +13,15 @@ from local.aws.resources.strings import as_strings
 _PLAIN = "AWS::CloudFormation::CustomResource"
 _FOR_CLOUDFORMATION = ("ServiceTimeout",)
 _LATE_ANSWER_SECONDS = 0.5
-"""How long an answer may come after the process has ended; the PUT itself ends before."""
+"""Seconds to wait for a response after the process has ended; the PUT request itself ends before."""
 
 
 _ECHOED = ("StackId", "RequestId", "LogicalResourceId")
-"""What an answer must repeat of its request."""
+"""Members of the request that a response must repeat."""
 
 
 class CreationFailed(ResourceFailed):
-    """The creation failed; CloudFormation will send a delete request for `physical_id`."""
+    """The creation failed; CloudFormation sends a delete request for `physical_id`."""
 
     def __init__(self, why: str, physical_id: str) -> None:
         """Keep both."""
@@ -38,47 +38,49 @@ class CustomResource:
     """Creates, updates and deletes custom resources by running their functions."""
 
     def __init__(self, services: Services) -> None:
-        """Run functions against the services at one endpoint."""
+        """Run functions with the services at one endpoint."""
         self._function = FunctionProcess(services)
 
     def create(self, request: Request) -> Created:
-        """Run the function with `Create`, and with `Delete` when that fails, as CloudFormation's rollback does.
+        """Run the function with `Create`, and with `Delete` if that fails, as CloudFormation's rollback does.
 
         Source: recorded belodetek/cfn-generic-custom-resource#3, deletion after a failed creation (2019-02-27)
         """
         try:
-            return self._ask(request, "Create", {})
+            return self._invoke(request, "Create", {})
         except CreationFailed as failure:
-            raise ResourceFailed(f"{failure}{self._taken_back(request, failure.physical_id)}") from failure
+            raise ResourceFailed(f"{failure}{self._undone(request, failure.physical_id)}") from failure
 
     def update(self, request: Request) -> Created:
-        """Run the function with `Update`; another physical id in the answer means that the old one must be deleted."""
+        """Run the function with `Update`; after another physical id in the response, the old one must be deleted."""
         before = dict(request.old_properties or {})
         if before.get("ServiceToken") != request.properties.get("ServiceToken"):
             # Source: recorded cloudcomponents/cdk-constructs#197, text of the error (2023-03-16)
             raise NothingChanged("Modifying service token is not allowed.")
         old = as_strings(before)
-        return self._ask(request, "Update", {"PhysicalResourceId": request.physical_id, "OldResourceProperties": old})
+        return self._invoke(
+            request, "Update", {"PhysicalResourceId": request.physical_id, "OldResourceProperties": old}
+        )
 
     def delete(self, request: Request) -> None:
         """Run the function with `Delete`."""
-        self._ask(request, "Delete", {"PhysicalResourceId": request.physical_id})
+        self._invoke(request, "Delete", {"PhysicalResourceId": request.physical_id})
 
     def exists(self, physical_id: str, region: str, account: str) -> bool:
-        """Only the function of a custom resource defines what the resource is."""
+        """Return True: only the function defines what the resource is."""
         return True
 
-    def _taken_back(self, request: Request, physical_id: str) -> str:
+    def _undone(self, request: Request, physical_id: str) -> str:
         try:
-            self._ask(request, "Delete", {"PhysicalResourceId": physical_id})
+            self._invoke(request, "Delete", {"PhysicalResourceId": physical_id})
         except ResourceFailed as failure:
-            return f"\nits deletion failed too: {failure}"
+            return f"\nits deletion also failed: {failure}"
         return ""
 
-    def _ask(self, request: Request, kind: str, more: Mapping[str, Any]) -> Created:
+    def _invoke(self, request: Request, kind: str, more: Mapping[str, Any]) -> Created:
         token = request.properties.get("ServiceToken")
         if not isinstance(token, str) or ":function:" not in token:
-            # Source: emulation, functions are run, and topics of SNS are not called
+            # Source: emulation, only functions are supported, not SNS topics
             raise ResourceFailed(f"ServiceToken must be the ARN of a Lambda function, not {token!r}")
         requested = {name: value for name, value in request.properties.items() if name not in _FOR_CLOUDFORMATION}
         with ResponseUrl() as response:
@@ -104,18 +106,18 @@ class CustomResource:
 
 
 def _accepted(answer: dict[str, Any] | None, event: Mapping[str, Any], run: Run) -> dict[str, Any]:
-    """Return a successful answer; raise for any other.
+    """Return a successful response; raise an exception for any other.
 
     Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html: of StackId,
     RequestId and LogicalResourceId, "this response value should be copied verbatim from the request"
-    Source: emulation, a function that has ended without an answer is not waited for
+    Source: emulation, there is no wait after a function that ended without a response
     """
     if answer is None:
         ending = "reached its timeout" if run.timed_out else "returned" if run.ended_well else "raised"
-        _fail(event, f"the function {ending} without answering (AWS would wait for an hour)", run)
+        _fail(event, f"the function {ending} without a response (AWS would wait for an hour)", run)
     for name in _ECHOED:
         if answer.get(name) != event[name]:
-            _fail(event, f"Invalid response: {name} must be that of the request, not {answer.get(name)!r}", run)
+            _fail(event, f"Invalid response: {name} must be the same as in the request, not {answer.get(name)!r}", run)
     if answer.get("Status") != "SUCCESS":
         why = f"Received response status [FAILED] from custom resource. {answer.get('Reason', '')}"
         _fail(event, why, run, str(answer.get("PhysicalResourceId") or ""))
@@ -123,10 +125,10 @@ def _accepted(answer: dict[str, Any] | None, event: Mapping[str, Any], run: Run)
 
 
 def _fail(event: Mapping[str, Any], why: str, run: Run, physical_id: str = "") -> NoReturn:
-    """Raise the failure; one of a creation carries the id that its deletion is requested with.
+    """Raise the failure; for a creation, with the id for the delete request.
 
     Source: recorded belodetek/cfn-generic-custom-resource#3, the deletion request has the answer's id (2019-02-27)
-    Source: emulation, an answer without an id gets one of the emulation's own
+    Source: emulation, a response without an id gets an id from the emulator
     """
     if event["RequestType"] == "Create":
         raise CreationFailed(_with_log(why, run), physical_id or f"{event['LogicalResourceId']}-{uuid.uuid4()}")
@@ -138,7 +140,7 @@ def _created(request: Request, kind: str, answer: dict[str, Any]) -> Created:
     if not isinstance(physical_id, str):
         # Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html
         # (2026-11)
-        raise ResourceFailed("Invalid PhysicalResourceId: the function's answer has none")
+        raise ResourceFailed("Invalid PhysicalResourceId: missing in the function's response")
     data = cast(dict[str, Any], answer.get("Data") or {})
     return Created(physical_id=physical_id, attributes=data, level=Level.LAMBDA)
 

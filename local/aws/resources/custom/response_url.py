@@ -1,4 +1,4 @@
-"""Where a custom resource's function puts its answer: on AWS a presigned S3 URL, here a loopback address.
+"""The address for a custom resource's response: on AWS a presigned S3 URL, here a loopback address.
 
 Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html (2026-11)
 """
@@ -10,14 +10,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 _LARGEST = 4096
-"""Bytes that CloudFormation takes as a response object."""
+"""Maximum size of a response object in bytes."""
 
 
 class ResponseUrl:
-    """Takes one answer by HTTP PUT on loopback, under a path that no one can guess; use it in a `with` block."""
+    """Receives one response by HTTP PUT on loopback, under a random path; a context manager."""
 
     def __enter__(self) -> "ResponseUrl":
-        """Begin to listen."""
+        """Start listening."""
         self._answer: dict[str, Any] | None = None
         self._wrong = ""
         self._came = threading.Event()
@@ -34,11 +34,11 @@ class ResponseUrl:
 
     @property
     def url(self) -> str:
-        """The address for the event's `ResponseURL`."""
+        """The URL for the event's `ResponseURL`."""
         return f"http://127.0.0.1:{self._server.server_address[1]}{self._path}"
 
     def answer(self, seconds: float) -> dict[str, Any] | None:
-        """Wait for the answer; `None` when none comes. Raises `ValueError` for one that CloudFormation would reject."""
+        """Wait for the response; `None` after the timeout. Raises `ValueError` if CloudFormation would reject it."""
         self._came.wait(seconds)
         if self._wrong:
             raise ValueError(self._wrong)
@@ -68,6 +68,6 @@ class ResponseUrl:
                     outer._take(body)
 
             def log_message(self, format: str, *args: object) -> None:
-                """Stay quiet: the terminal belongs to the deployment."""
+                """Write nothing, because the deployment uses the terminal."""
 
         return Handler

@@ -1,4 +1,4 @@
-"""What data cannot say of a type: one module a hook, named in the type's table."""
+"""Code for types that data cannot describe: one module per hook, named in the type's table."""
 
 from functools import cache
 from importlib import import_module
@@ -8,10 +8,10 @@ from local.aws.resources.situation import Situation
 
 
 class Hook(Protocol):
-    """The one function that a hook's module has."""
+    """The interface of a hook's module."""
 
     def prepare(self, at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
-        """Return the properties in the API's terms; called for new and old ones alike. Raises `ResourceFailed`."""
+        """Return the properties in the API's form; called for new and old properties. Raises `ResourceFailed`."""
         ...
 
 
@@ -22,7 +22,7 @@ class _NoHook:
 
 @cache
 def hook_for(name: str) -> Hook:
-    """Return the hook of a name; no name means that the table says it all."""
+    """Return a hook by name; without a name, one that changes nothing."""
     if not name:
         return _NoHook()
     module: Any = import_module(f"{__name__}.{name}")

@@ -1,4 +1,4 @@
-"""S3 buckets: lifecycle rules, access control, logging and notifications in the API's terms.
+"""S3 buckets: lifecycle rules, access control, logging and notifications in the API's form.
 
 Source: model CloudFormation AWS::S3::Bucket
 Source: model botocore s3 PutBucketNotificationConfiguration
@@ -25,11 +25,11 @@ _EXPIRY = {
 
 
 def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
-    """Return the properties with those four in the shapes that S3's own operations take."""
+    """Return the properties with these four in the shapes of S3's operations."""
     result = dict(properties)
     if acl := result.get("AccessControl"):
         canned = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", str(acl)).lower()
-        # botocore's model lacks this canned ACL: the same permissions, grant by grant
+        # botocore's model lacks this canned ACL: the same permissions as grants
         result["AccessControl"] = {"Grant": _LOG_DELIVERY} if acl == "LogDeliveryWrite" else {"Canned": canned}
     if logging := result.get("LoggingConfiguration"):
         result["LoggingConfiguration"] = {
@@ -46,7 +46,7 @@ def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rule(rule: dict[str, Any], index: int) -> dict[str, Any]:
-    """Turn a rule with flat members into S3's, which nests filter and expiration."""
+    """Convert a rule with flat members to S3's, in which filter and expiration are nested."""
     rest = dict(rule)
     made: dict[str, Any] = {"ID": rest.pop("Id", f"rule-{index + 1}")}
     made |= {name: rest.pop(name) for name in _SAME & set(rest)}
@@ -61,7 +61,7 @@ def _rule(rule: dict[str, Any], index: int) -> dict[str, Any]:
             _renamed(one, {"TransitionInDays": "Days", "TransitionDate": "Date"}) for one in transitions
         ]
     made |= _noncurrent(rest)
-    return made | rest  # what is left keeps its name: the mapping rejects what S3 does not support
+    return made | rest  # other members keep their names; the mapping rejects those that S3 does not support
 
 
 def _filter(rest: dict[str, Any]) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _renamed(value: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
 
 
 def _notification(given: dict[str, Any]) -> dict[str, Any]:
-    """Return S3's form; only EventBridge is served, because nothing here would deliver the others."""
+    """Return S3's form; only EventBridge is supported, because no other notifications are delivered here."""
     others = sorted(set(given) - {"EventBridgeConfiguration"})
     if others:
         raise ResourceFailed(

@@ -1,4 +1,4 @@
-"""Budgets: a missing name is generated, sums are text, and filters may be JSON in a text.
+"""Budgets: a missing name is generated, amounts are strings, and filters can be a JSON string.
 
 Source: model CloudFormation AWS::Budgets::Budget
 """
@@ -10,7 +10,7 @@ from local.aws.resources.situation import Situation, Stage
 
 
 def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
-    """Return the properties as AWS Budgets takes them."""
+    """Return the properties as AWS Budgets accepts them."""
     budget: dict[str, Any] = dict(properties.get("Budget", {}))
     if at.stage is Stage.CREATE:
         budget.setdefault("BudgetName", f"{at.request.stack_name}-{at.request.logical_id}-{at.unique}"[:100])

@@ -1,4 +1,4 @@
-"""Actions of budgets: CloudFormation's `Type` and `Value` are the API's `SubscriptionType` and threshold's words.
+"""Budget actions: CloudFormation's `Type` and `Value` are `SubscriptionType` and the threshold members in the API.
 
 Source: model CloudFormation AWS::Budgets::BudgetsAction
 """
@@ -9,7 +9,7 @@ from local.aws.resources.situation import Situation
 
 
 def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
-    """Return the properties as AWS Budgets takes them."""
+    """Return the properties as AWS Budgets accepts them."""
     given = dict(properties)
     if threshold := given.get("ActionThreshold"):
         given["ActionThreshold"] = {

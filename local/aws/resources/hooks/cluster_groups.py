@@ -9,7 +9,7 @@ from local.aws.resources.situation import Situation, Stage
 
 
 def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
-    """Work out `extra.groups_to_delete`: `UpdateCluster` keeps a group that its list leaves out."""
+    """Set `extra.groups_to_delete`, because `UpdateCluster` keeps groups that are missing in its list."""
     if at.stage is Stage.UPDATE:
         kinds = ("InstanceGroups", "RestrictedInstanceGroups")
         wanted = {group["InstanceGroupName"] for kind in kinds for group in at.props.get(kind, ())}

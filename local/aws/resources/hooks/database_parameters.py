@@ -1,4 +1,4 @@
-"""Parameter groups: CloudFormation has a mapping of parameters, the API a list with the time of their effect.
+"""Parameter groups: CloudFormation has a mapping of parameters, the API a list with the apply method of each.
 
 Source: model CloudFormation AWS::RDS::DBParameterGroup
 Source: model botocore rds ModifyDBParameterGroup
@@ -10,7 +10,7 @@ from local.aws.resources.situation import Situation
 
 
 def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
-    """Write `Parameters` out as the API's list; at the next restart, as CloudFormation does for all of them."""
+    """Convert `Parameters` to the API's list; all are applied at the next restart, as by CloudFormation."""
     parameters = cast("dict[str, Any] | None", properties.get("Parameters"))
     if parameters is None:
         return properties

@@ -1,4 +1,4 @@
-"""FSx for OpenZFS: `Options` are for deletion only, where the API takes them; creation does not support them.
+"""FSx for OpenZFS: the API takes `Options` at deletion only; creation does not support them.
 
 Source: model botocore fsx DeleteFileSystemOpenZFSConfiguration
 """

@@ -1,4 +1,4 @@
-"""Lambda functions: the code must be there, and source text inside a template becomes the archive of it."""
+"""Lambda functions: the code must exist, and source text in a template is zipped."""
 
 import io
 import json
@@ -13,7 +13,7 @@ _FIXED_DATE = (1980, 1, 1, 0, 0, 0)  # the same source gives the same archive
 
 
 def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
-    """Zip `Code.ZipFile` as `index.py` or `index.js`, by the runtime; reject an archive that is not in its bucket."""
+    """Zip `Code.ZipFile` as `index.py` or `index.js`, by the runtime; reject an archive that does not exist."""
     code: dict[str, Any] = properties.get("Code", {})
     if "S3Key" in code and at.stage is not Stage.DELETE and properties is at.props:
         _check_archive(at, code)
@@ -26,7 +26,7 @@ def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
     # Source: model CloudFormation AWS::Lambda::Function (Code.ZipFile: Node.js and Python)
     # Source: assumption service-error-texts
     if not runtime.startswith(("python", "nodejs")):
-        raise ResourceFailed(f"{at.spec.type}: Code.ZipFile takes Python and Node.js runtimes only, not {runtime!r}")
+        raise ResourceFailed(f"{at.spec.type}: Code.ZipFile supports only Python and Node.js runtimes, not {runtime!r}")
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         name = "index.py" if runtime.startswith("python") else "index.js"
@@ -35,7 +35,7 @@ def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_role(at: Situation, role_arn: str) -> None:
-    """moto takes any role that exists; Lambda checks that it can assume it.
+    """Reject a role that Lambda cannot assume; moto accepts any existing role.
 
     Source: assumption services-ask-who-trusts-a-role
     """
@@ -48,7 +48,7 @@ def _check_role(at: Situation, role_arn: str) -> None:
 
 
 def _check_archive(at: Situation, code: dict[str, Any]) -> None:
-    """moto creates a function without code when the object is missing; Lambda rejects.
+    """Reject a missing S3 object, for which moto creates a function without code.
 
     Source: model botocore lambda FunctionCode (S3Key)
     Source: assumption service-error-texts

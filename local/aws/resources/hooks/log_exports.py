@@ -1,4 +1,4 @@
-"""Databases: which logs an update starts and stops sending to CloudWatch, in the form that the API requires.
+"""Databases: the log exports that an update enables and disables, in the API's form.
 
 Source: model botocore rds CloudwatchLogsExportConfiguration
 """
@@ -11,7 +11,7 @@ _EXPORTS = "EnableCloudwatchLogsExports"
 
 
 def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
-    """Work out `extra.begun` and `extra.ended`."""
+    """Set `extra.begun` and `extra.ended`."""
     if at.stage is Stage.UPDATE:
         now, before = at.props.get(_EXPORTS, []), at.old.get(_EXPORTS, [])
         at.extra["begun"] = [name for name in now if name not in before]

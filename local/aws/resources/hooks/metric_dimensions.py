@@ -10,7 +10,7 @@ from local.aws.resources.situation import Situation
 
 
 def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
-    """Write the dimensions of every transformation as a mapping."""
+    """Convert the dimensions of every transformation to a mapping."""
     transformations: list[dict[str, Any]] = properties.get("MetricTransformations", [])
     return properties | {"MetricTransformations": [_mapped(one) for one in transformations]}
 

@@ -1,4 +1,4 @@
-"""Auto scaling groups: subnets as one text, and the stack's own tags, which CloudFormation passes on to instances.
+"""Auto Scaling groups: subnets as one string, and the stack's tags, which CloudFormation propagates to instances.
 
 Source: model CloudFormation AWS::AutoScaling::AutoScalingGroup
 """
@@ -10,7 +10,7 @@ from local.aws.resources.situation import Situation
 
 
 def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
-    """Join the subnets, and put the stack's tags before the group's; the group's win."""
+    """Join the subnets, and add the stack's tags; the group's own tags override them."""
     old = properties is at.old and at.request.old_tags is not None
     stack = own_tags(at.request.old_tags or {} if old else at.request.tags)
     given: list[dict[str, Any]] = properties.get("Tags", [])

@@ -1,4 +1,4 @@
-"""Scaling policies: a target may be named by its id, which is the three names that the API wants.
+"""Scaling policies: a target can be given by its id, which contains the three names that the API requires.
 
 Source: model CloudFormation AWS::ApplicationAutoScaling::ScalingPolicy
 """
@@ -11,7 +11,7 @@ _NAMES = ("ResourceId", "ScalableDimension", "ServiceNamespace")
 
 
 def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
-    """Write `ScalingTargetId` (`service/c/s|ecs:service:DesiredCount|ecs`) out."""
+    """Split `ScalingTargetId` (`service/c/s|ecs:service:DesiredCount|ecs`) into these."""
     target = properties.get("ScalingTargetId")
     if target is None:
         return properties

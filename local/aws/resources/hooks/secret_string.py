@@ -1,4 +1,4 @@
-"""Secrets: `GenerateSecretString` is done with the service's own password generator, as CloudFormation does.
+"""Secrets: `GenerateSecretString` uses the service's password generator, as CloudFormation does.
 
 Source: model CloudFormation AWS::SecretsManager::Secret
 Source: model botocore secretsmanager GetRandomPassword

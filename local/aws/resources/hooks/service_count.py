@@ -1,4 +1,4 @@
-"""ECS services: the number of tasks, which CloudFormation leaves alone where a template does not say it.
+"""ECS services: CloudFormation does not change the number of tasks if the template does not set it.
 
 "For existing services, if a desired count is not specified, it is omitted from the operation"; a new service gets one
 task (template reference, AWS::ECS::Service).
@@ -14,7 +14,7 @@ _COUNT = "DesiredCount"
 
 
 def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
-    """Give a new service its one task; let an update forget a number that is no longer said."""
+    """Set one task for a new service; in an update, ignore a number that was removed."""
     if at.stage is Stage.CREATE and properties.get("SchedulingStrategy", "REPLICA") == "REPLICA":
         return {_COUNT: 1} | properties
     if at.stage is Stage.UPDATE and _COUNT not in at.props:

@@ -1,4 +1,4 @@
-"""Task definitions: CloudFormation keeps a revision's tags in the registration; its containers keep their order.
+"""Task definitions: names of containers and volumes in a definition must exist.
 
 Source: model CloudFormation AWS::ECS::TaskDefinition
 Source: assumption ecs-task-definition-refusals
@@ -11,7 +11,7 @@ from local.aws.resources.situation import Situation, Stage
 
 
 def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
-    """Reject names of missing containers or volumes: registration accepts them, and every start of a task fails."""
+    """Reject names of missing containers or volumes: registration accepts them, and each task fails to start."""
     if at.stage is Stage.DELETE or properties is not at.props:
         return properties
     containers: list[dict[str, Any]] = properties.get("ContainerDefinitions", [])

@@ -78,9 +78,9 @@ def test_no_value_leaves_the_member_out(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ({"Ref": "Missing"}, "Ref to Missing"),
-        ({"Fn::GetAtt": ["Missing", "Arn"]}, "GetAtt of Missing"),
-        ({"Fn::GetAtt": ["Thing", "Color"]}, "has no attribute Color; known are Arn, Value"),
+        ({"Ref": "Missing"}, "Ref: Missing"),
+        ({"Fn::GetAtt": ["Missing", "Arn"]}, "GetAtt: Missing"),
+        ({"Fn::GetAtt": ["Thing", "Color"]}, "has no attribute Color; allowed: Arn, Value"),
         ({"Fn::Sub": "${Thing.Color}"}, "has no attribute Color"),
         ({"Fn::If": ["Maybe", 1, 2]}, "condition Maybe is not declared"),
         ({"Fn::Transform": {"Name": "AWS::Include"}}, "function Fn::Transform is not supported"),
@@ -90,8 +90,8 @@ def test_no_value_leaves_the_member_out(bench: Bench) -> None:
         ({"Fn::FindInMap": "Map"}, "requires three parameters"),
         ("key {{resolve:ssm-secure:/key:1}}", "SSM Secure reference is not supported here"),
         ({"Fn::Sub": "{{resolve:ssm-secure:${Size}}}"}, "SSM Secure reference is not supported here"),
-        ({"Fn::Cidr": ["10.0.0.0/24", 4, 8]}, "cannot cut 4 blocks of /24"),
-        ({"Fn::Cidr": ["10.0.0.0/8", 257, 8]}, "makes 1 to 256 blocks, not 257"),
+        ({"Fn::Cidr": ["10.0.0.0/24", 4, 8]}, "cannot create 4 blocks of /24"),
+        ({"Fn::Cidr": ["10.0.0.0/8", 257, 8]}, "creates 1 to 256 blocks, not 257"),
     ],
 )
 def test_an_error_is_reported_before_anything_is_created(bench: Bench, value: Any, said: str) -> None:

@@ -47,14 +47,14 @@ def test_yaml_short_forms_and_dates_are_read_as_cloudformation_reads_them() -> N
         ({"Resources": {"A": {**GROUP, "CreationPolicy": {"ResourceSignal": {"Time": 1}}}}}, "ResourceSignal.Time"),
         (
             {"Resources": {"A": {**GROUP, "CreationPolicy": {"ResourceSignal": {"Timeout": "15 minutes"}}}}},
-            "'15 minutes' is no duration",
+            "'15 minutes' must be a duration",
         ),
         ({"Resources": {"A": {**GROUP, "UpdatePolicy": {"AutoScalingRolling": {}}}}}, "'AutoScalingRolling'"),
         ({"Resources": {"A": {**THING, "DeletionPolicy": "Snapshot"}}}, "Snapshot is not supported"),
         ({"Resources": {"A-1": THING}}, "'A-1' is non alphanumeric"),
         ({"Outputs": {"O": {"Value": "v", "Vlue": "v"}}, "Resources": {"A": THING}}, r"\['Vlue'\] is not supported"),
         ({"Outputs": {"O-1": {"Value": "v"}}, "Resources": {"A": THING}}, "'O-1' is non alphanumeric"),
-        ({"Parameters": {"P": {"Type": "Strin"}}, "Resources": {"A": THING}}, "no parameter type 'Strin'"),
+        ({"Parameters": {"P": {"Type": "Strin"}}, "Resources": {"A": THING}}, "unknown parameter type 'Strin'"),
         ({"Parameters": {"P": {"Type": "String", "Defaut": "x"}}, "Resources": {"A": THING}}, r"\['Defaut'\] is not"),
     ],
 )
@@ -67,7 +67,7 @@ def test_what_a_policy_would_have_waited_for_is_reported() -> None:
     template = parse_template(json.dumps({"Resources": {"A": {**GROUP, "CreationPolicy": SIGNAL, **ROLLING}}}))
     group = template.resources["A"]
     (reported,) = notes_on_creation(group.creation_policy)
-    assert reported.startswith("CreationPolicy: 2 signals count as given")
+    assert reported.startswith("CreationPolicy: 2 signals count as received")
     assert notes_on_update(group.update_policy) == ("UpdatePolicy: AutoScalingRollingUpdate replaces no instance here",)
     assert notes_on_creation(None) == notes_on_update(None) == ()
 
@@ -83,7 +83,7 @@ def test_all_findings_are_reported_together(bench: Bench) -> None:
         }
     )
     assert "4 problems" in said
-    for part in ("DependsOn names Gone", "Ref to Missing", "condition Undeclared", "no attribute Color"):
+    for part in ("DependsOn: unknown resource Gone", "Ref: Missing", "condition Undeclared", "no attribute Color"):
         assert part in said
 
 

@@ -21,7 +21,7 @@ QUEUE = "Scheduling/SlurmQueues/0"
         (f"{QUEUE}/Name", "x" * 26, "at most 25 chars long"),
         (f"{QUEUE}/Networking/SubnetIds", ["subnet-0123456789abcdef0"], "subnet-0123456789abcdef0"),
         ("HeadNode/Networking/AdditionalSecurityGroups", ["sg-0123456789abcdef0"], "sg-0123456789abcdef0"),
-        ("HeadNode/CustomActions/OnNodeConfigured/Script", "s3://scripts/none.sh", "there is no s3://scripts/none.sh"),
+        ("HeadNode/CustomActions/OnNodeConfigured/Script", "s3://scripts/none.sh", "which do not exist: s3://scripts/none.sh"),
         (
             "HeadNode/Iam/AdditionalIamPolicies/0/Policy",
             "arn:aws:iam::aws:policy/AmazonEC2ContainerRegistryReadOnly",
@@ -92,7 +92,7 @@ def _other_region(template: dict[str, Any]) -> None:
         (_unknown_parameter, "Nothing"),
         (_unknown_policy, "NoSuchEntity"),
         (_other_version, "3.16.x only, not 3.13.0"),
-        (_other_region, "serves functions of that region only"),
+        (_other_region, "works only in that Region"),
     ],
 )
 def test_a_template_is_rejected(clusters: Clusters, spoil: Callable[[dict[str, Any]], None], says: str):

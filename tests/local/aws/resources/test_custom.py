@@ -128,10 +128,10 @@ def test_nothing_of_this_process_reaches_the_function(
     [
         (
             "def handler(event, context):\n    raise KeyError('no such thing')",
-            "raised without answering.*log of.*KeyError",
+            "raised without a response.*log of.*KeyError",
         ),
-        ("def handler(event, context):\n    print('all is well')", "returned without answering.*all is well"),
-        ("import time\ndef handler(event, context):\n    time.sleep(60)", "reached its timeout without answering"),
+        ("def handler(event, context):\n    print('all is well')", "returned without a response.*all is well"),
+        ("import time\ndef handler(event, context):\n    time.sleep(60)", "reached its timeout without a response"),
         (
             "from answer import answer\ndef handler(event, context):\n    answer(event, 'FAILED', Reason='disk full')",
             "status \\[FAILED\\] from custom resource. disk full",
@@ -216,7 +216,7 @@ def test_iam_counts_when_it_is_enforced(
     if allowed:
         assert deployer.create("Custom::Writer", ServiceToken=token).physical_id == "out"
     else:
-        with pytest.raises(ResourceFailed, match=r"(?s)raised without answering.*AccessDenied"):
+        with pytest.raises(ResourceFailed, match=r"(?s)raised without a response.*AccessDenied"):
             deployer.create("Custom::Writer", ServiceToken=token)
 
 
@@ -251,7 +251,7 @@ def handler(event, context):
 @pytest.mark.parametrize("name", ["StackId", "RequestId", "LogicalResourceId"])
 def test_an_answer_to_another_request_is_rejected(deployer: Deployer, functions: Functions, name: str) -> None:
     token = functions.make(FORGES)
-    with pytest.raises(ResourceFailed, match=f"Invalid response: {name} must be that of the request"):
+    with pytest.raises(ResourceFailed, match=f"Invalid response: {name} must be the same as in the request"):
         deployer.create("Custom::Any", ServiceToken=token, Forge=name)
 
 

@@ -210,7 +210,7 @@ def test_a_lost_machine_falls_silent_without_a_farewell(two: list[Node], tmp_pat
 
 
 def test_refuses_a_second_node_of_a_name_and_an_address_of_another_network(backend: Backend, two: list[Node]) -> None:
-    with pytest.raises(NodeError, match=r"there is a node ip-10-67-1-1 already"):
+    with pytest.raises(NodeError, match=r"a node ip-10-67-1-1 already exists"):
         backend.create("ip-10-67-1-1", "10.67.1.9")
     with pytest.raises(NodeError, match=r"10\.99\.0\.1 is not in the cluster's 10\.67\.0\.0/16"):
         backend.create("ip-10-99-0-1", "10.99.0.1")

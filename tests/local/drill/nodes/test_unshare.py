@@ -80,7 +80,7 @@ def test_a_drill_that_was_killed_is_swept_and_one_that_lives_is_not(image: Image
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     said: list[str] = []
-    reported = [f"cleared away the cluster {cluster}: the drill that made it (process {killed.pid}) is gone"]
+    reported = [f"removed the cluster {cluster}: the drill that created it (process {killed.pid}) has ended"]
     assert sweep(work, said.append) == said == reported
     assert left_of(cluster, work) == []
 
