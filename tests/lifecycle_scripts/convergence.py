@@ -79,7 +79,7 @@ def converges(
     """
     if not is_verified:
         step = dataclasses.replace(step, verify=_nothing)
-    # Always the same place: programs of the test hold paths of their root, and programs of steps hold them too.
+    # Always the same path: programs of the test and of steps contain paths of their root.
     root = folder / "node"
     node = build(root)
     effects = applied(step, node)

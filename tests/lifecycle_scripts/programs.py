@@ -81,7 +81,7 @@ def _process(arguments: list[str], environment: dict[str, str], *streams: io.Tex
     _set_environment(environment)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # programs leave closing their files to their end
+            warnings.simplefilter("ignore")  # programs close their files only at their end
             yield
     finally:
         sys.argv, sys.stdin, sys.stdout, sys.stderr, sys.path = kept
@@ -100,4 +100,4 @@ def _set_environment(wanted: dict[str, str]) -> None:
 
 
 INSTEAD_OF_SUBPROCESS = SimpleNamespace(**{**vars(subprocess), "run": run})
-"""What `llm_fleet_node.host` has as its module `subprocess`."""
+"""Replaces the module `subprocess` in `llm_fleet_node.host`."""

@@ -17,7 +17,7 @@ def wait_until(look: Callable[[], object], seconds: float = 20) -> None:
     """Wait until `look` returns a value; fail after a timeout."""
     deadline = time.monotonic() + seconds
     while not look():
-        assert time.monotonic() < deadline, "in vain"
+        assert time.monotonic() < deadline, "timed out"
         time.sleep(0.02)
 
 

@@ -80,7 +80,7 @@ def file(root: Path, path: str, text: str, mode: int = 0o644) -> None:
     """A file on the node."""
     place = root / path.lstrip("/")
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.unlink(missing_ok=True)  # What is there may be read-only, which stops everyone but root.
+    place.unlink(missing_ok=True)  # An existing file can be read-only, which only root can overwrite.
     place.write_text(text)
     place.chmod(mode)
 

@@ -23,11 +23,11 @@ COSTLY = {"urllib.request", "http.client", "ssl", "ctypes", "asyncio", "email", 
 """Modules that take long to load. Every node loads every step at each start, and few need these."""
 
 LONGEST = {"training_environment": 2.5 * 3600}
-"""Seconds of the steps that may take longer than half an hour: HyperPod gives a group 3 hours."""
+"""Timeouts in seconds of steps above half an hour: HyperPod allows 3 hours for a group."""
 
 one_step = pytest.mark.parametrize("step", STEPS.values(), ids=lambda step: step.name)
 PROGRAM = PACKAGE / "metrics"
-"""A program of its own, which no step loads: it sends to the region's services, whose hosts it puts together."""
+"""A separate program that no step loads: it builds the host names of the Region's services to send to them."""
 one_module = pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 
 
@@ -79,7 +79,7 @@ def test_a_step_that_installs_has_more_time_than_the_package_manager(step: Step)
 def test_its_needs_are_steps(step: Step) -> None:
     assert {*step.needs, *step.after} <= STEPS.keys()
     assert step.name not in {*step.needs, *step.after}
-    assert not {*step.needs} & {*step.after}, "what is needed is waited for anyway"
+    assert not {*step.needs} & {*step.after}, "`needs` already includes waiting"
     assert len({*step.needs, *step.after}) == len(step.needs + step.after), "named twice"
 
 
@@ -106,7 +106,7 @@ def test_its_verify_calls_no_changing_method(step: Step) -> None:
 
 @pytest.mark.parametrize(("role", "hook"), HOOKS)
 def test_steps_fit_together_for_each_role_in_each_hook(role: str, hook: str) -> None:
-    built = graph.build(STEPS, role, hook)  # raises on a circle, an unknown need, or a role without steps
+    built = graph.build(STEPS, role, hook)  # raises on a cycle, an unknown need, or a role without steps
     seen: set[str] = set()
     for name in built.steps:
         assert built.after[name] <= seen, f"{name} comes before what it waits for"

@@ -13,7 +13,7 @@ from tests.lifecycle_scripts.step_node import program
 
 def test_a_file_of_an_ended_process_reads_as_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(*_: object, **__: object) -> str:
-        raise ProcessLookupError(3, "No such process")  # as /proc answers when it ends between opening and reading
+        raise ProcessLookupError(3, "No such process")  # like /proc when the process ends between open and read
 
     monkeypatch.setattr(Path, "read_text", gone)
     assert Host(tmp_path).read("/proc/4711/stat") is None

@@ -141,7 +141,7 @@ def test_a_node_without_a_region_queries_the_metadata_service(cluster: Node, aws
     shutil.rmtree(cluster.root / "opt/llm-fleet/fetched")
     ended = start(cluster, aws)
     assert ended.returncode == 38
-    assert "Forbidden" in ended.stderr, "without any region it is tried, and reported"
+    assert "Forbidden" in ended.stderr, "without a Region the download is tried, and the error reported"
 
 
 def test_the_head_node_runs_it_too(cluster: Node, aws: Path) -> None:
@@ -308,8 +308,8 @@ def test_invalid_arguments_are_rejected(cluster: Node, aws: Path, arguments: tup
 
 
 def refused(node: Node, ended: subprocess.CompletedProcess[str], code: str, cause: str) -> None:
-    assert ended.returncode == int(code.removeprefix("LFN"))  # all that ParallelCluster reports of it
-    for stream in (ended.stderr, ended.stdout):  # it keeps the first from its logs
+    assert ended.returncode == int(code.removeprefix("LFN"))  # ParallelCluster reports only this
+    for stream in (ended.stderr, ended.stdout):  # and does not log the first stream
         assert f"{code}  " in stream
         assert cause in stream
     assert node.report()["code"] == code

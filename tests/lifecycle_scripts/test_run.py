@@ -244,7 +244,7 @@ def test_only_accepts_steps_of_this_node(worker: Node) -> None:
 def test_a_stopped_run_ends_its_steps_and_reports_it(worker: Node, tmp_path: Path, number: signal.Signals) -> None:
     apply = f"Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid())); wait_for('end', lambda: 0, seconds=60, "
     worker.publish(step_files={"long": step("long", apply=f"{apply}code=Code.COMMAND)")})
-    # Who runs the tests under nohup ignores SIGHUP, and hands that down.
+    # Under nohup SIGHUP is ignored, also in child processes.
     process = worker.start(preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
     wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
     process.send_signal(number)

@@ -25,8 +25,8 @@ def _name_of(path: Path) -> str:
     return path.relative_to(FOLDER).as_posix()
 
 
-# What came after 3.9 and that a syntax check does not see. Names of modules, of functions with the argument that is
-# newer, and of attributes.
+# Features newer than 3.9 that a syntax check does not detect: names of modules, of functions with the new
+# argument, and of attributes.
 NEWER_MODULES = {"tomllib"}
 NEWER_ARGUMENTS = {"zip": {"strict"}, "dataclass": {"slots", "kw_only"}, "field": {"kw_only"}}
 NEWER_NAMES = {

@@ -75,7 +75,7 @@ _NO_RUN_READS = (
     "node_files/",
     *(f"llm_fleet_node/{name}/" for name in _OF_STEPS_ALONE),
 )
-"""Four fifths of the shipped files: they are for jobs, or shipped steps alone import them, in whose place are others.
+"""Four fifths of the shipped files: they are for jobs, or only the replaced built-in steps import them.
 
 Those steps have tests with the real folder, and the whole runs in `tests/lifecycle/test_from_synth_to_node.py`.
 """
@@ -176,7 +176,7 @@ class Node:
         for folder in {os.path.dirname(file.path) for file in files}:
             (self.bundle / folder).mkdir(parents=True, exist_ok=True)
         for file in files:
-            with open(f"{self.bundle}/{file.path}", "wb", buffering=0) as opened:  # without run bits, as from S3
+            with open(f"{self.bundle}/{file.path}", "wb", buffering=0) as opened:  # without execute bits, as from S3
                 opened.write(file.data)
         for cache in Path(_compiled().name).rglob(_CACHE):
             (self.bundle / cache.relative_to(_compiled().name)).symlink_to(cache)

@@ -20,7 +20,7 @@ PACKAGES = str(ROOT / ".tools/training/lib/python3.11/site-packages")
 if SCRIPTS not in sys.path:
     sys.path.insert(0, SCRIPTS)
 if PACKAGES not in sys.path:
-    sys.path.append(PACKAGES)  # At the end: what the project itself has comes first.
+    sys.path.append(PACKAGES)  # At the end: the project's own packages take precedence.
 
 WHY = "PyTorch is missing: make .tools/training/.ready"
 

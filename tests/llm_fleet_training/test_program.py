@@ -94,7 +94,7 @@ def test_only_a_final_failure_is_written_to_the_file(tmp_path: Path, monkeypatch
     }  # fmt: skip
     assert list(tmp_path.iterdir()) == [word]
     monkeypatch.setenv("LLM_FLEET_FAILURE_FILE", str(tmp_path / "nowhere/failure.json"))
-    leave_word(Failure(Code.BATCH, "odd"))  # What cannot be written is on standard error all the same.
+    leave_word(Failure(Code.BATCH, "odd"))  # A failure that cannot be written is still on standard error.
     assert Failure(Code.BATCH, "odd").exit_code == 3
     assert Failure(Code.LOST_PEER, "lost", final=False).exit_code == 1
 

@@ -34,7 +34,7 @@ def tokenizer_files(vocabulary: int = VOCABULARY) -> dict[str, bytes]:
         show_progress=False,
     )
     made.train_from_iterator(TEXT, trainer)
-    # As Llama's: a text that is one of a conversation begins with a word of its own.
+    # Like Llama's: a text begins with a special token.
     made.post_processor = tokenizers.processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
@@ -56,7 +56,7 @@ def weights(config: dict[str, Any] = CONFIG, *, seed: int = 7) -> dict[str, Any]
 
 @cache
 def model_files(*, seed: int = 7) -> dict[str, bytes]:
-    """A repository: two files of weights with their index, config, tokenizer, license, and files that are not needed."""
+    """A repository: two files of weights with index, config, tokenizer, license, and files that are not needed."""
     save = import_module("safetensors.torch").save
     held = weights(seed=seed)
     names = list(held)

@@ -46,14 +46,14 @@ assert not any(' - lustre ' in line for line in open(f'{root}/proc/self/mountinf
 loaded = os.path.exists(f'{root}/sys/module/lnet')
 open(f'{root}/lnet-efa', 'w').write(' '.join(devices[:2] if loaded else devices))
 """
-"""What starting the unit does: kefalnd takes the devices, except on types that FSx serves over TCP only.
+"""The effect of starting the unit: kefalnd uses the devices, except on types that FSx serves only over TCP.
 
-Of modules that were loaded before, it takes two, without an error.
+With modules that were loaded before, it uses two, without an error.
 Source: assumption lnet-over-efa-after-the-platforms-mount
 
 Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/configure-efa-clients.html (2026-07): "EFA is
-supported on Nitro v4 (or higher) EC2 instances that support EFA, excluding the trn2 instance family"; that it ends with
-an error there, and not in silence: assumption lnet-over-efa-after-the-platforms-mount.
+supported on Nitro v4 (or higher) EC2 instances that support EFA, excluding the trn2 instance family"; that it ends
+there with an error: assumption lnet-over-efa-after-the-platforms-mount.
 """
 ROUTE = (
     "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"
@@ -165,7 +165,7 @@ def test_moving_hyperpods_mount_to_efa_converges_after_a_kill(tmp_path: Path) ->
 def test_a_lustre_mount_in_use_stays_on_tcp_and_the_node_is_degraded(tmp_path: Path) -> None:
     node = mounted_by_hyperpod(tmp_path)
     file(tmp_path, "/busy", "")
-    assert applied(STEP, node) == [], "the node comes up"
+    assert applied(STEP, node) == [], "the node starts"
     assert said(node) == "/fsx stays on TCP, because it is mounted and in use: umount: /fsx: target is busy."
     with pytest.raises(Failure, match="LFN52  LNet has no EFA network"):
         PROOF.verify(node)
@@ -192,7 +192,7 @@ def test_a_type_that_fsx_serves_over_tcp_only_mounts_over_tcp(tmp_path: Path) ->
     )
 
 
-# As images have it; which of them FSx takes: its guide's page configure-efa-clients.
+# Systems of images; FSx's guide lists the supported ones on the page configure-efa-clients.
 UBUNTU_22 = 'NAME="Ubuntu"\nVERSION_ID="22.04"\nPRETTY_NAME="Ubuntu 22.04.5 LTS"\nID=ubuntu\nID_LIKE=debian\n'
 UBUNTU_24 = 'NAME="Ubuntu"\nVERSION_ID="24.04"\nPRETTY_NAME="Ubuntu 24.04.2 LTS"\nID=ubuntu\n'
 AL2023 = 'NAME="Amazon Linux"\nVERSION="2023"\nID="amzn"\nVERSION_ID="2023"\nPRETTY_NAME="Amazon Linux 2023.8"\n'
@@ -219,7 +219,7 @@ SYSTEMS = (
         (RHEL.format("9.4", "9.4"), "5.14.0-427.el9.x86_64", False),
         (RHEL.format("8.10", "8.10"), "4.18.0-553.el8_10.x86_64", False),
         (ROCKY, "5.14.0-570.el9.x86_64", False),
-        ("", "6.8.0", True),  # unknown: it is tried
+        ("", "6.8.0", True),  # unknown: EFA is tried
         (UBUNTU_22, "", True),
     ],
 )
@@ -255,7 +255,7 @@ P5_NAMES = tuple(f"rdmap{bus}s{slot}" for bus in (79, 96, 113, 130, 147, 164, 18
 @pytest.mark.parametrize(
     ("kind", "taken"),
     [
-        # One of each PCI bus, as FSx's script takes them (`NR % 4 == 1` of the sorted list).
+        # One on each PCI bus, as FSx's script selects them (`NR % 4 == 1` of the sorted list).
         (
             dataclasses.replace(P5, lustre_efa_interfaces=8),
             [f"rdmap{bus}s0" for bus in (113, 130, 147, 164, 181, 198, 79, 96)],
@@ -263,7 +263,7 @@ P5_NAMES = tuple(f"rdmap{bus}s{slot}" for bus in (79, 96, 113, 130, 147, 164, 18
         (dataclasses.replace(TRN1, lustre_efa_interfaces=2), ["rdmap113s0", "rdmap96s3"]),
         (dataclasses.replace(TRN1, lustre_efa_interfaces=1), ["rdmap113s0"]),
         (dataclasses.replace(TRN1, lustre_efa_interfaces=64), sorted(P5_NAMES)),
-        (TRN1, ["rdmap113s0", "rdmap96s3"]),  # unknown type: treated as one that FSx's table does not name
+        (TRN1, ["rdmap113s0", "rdmap96s3"]),  # unknown type: treated like one that is not in FSx's table
     ],
 )
 def test_lnet_uses_as_many_interfaces_as_fsxs_script(tmp_path: Path, kind: InstanceType, taken: list[str]) -> None:

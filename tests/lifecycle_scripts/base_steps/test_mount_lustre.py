@@ -129,7 +129,7 @@ def test_the_drills_emulated_mounts_are_accepted(node: Node, tmp_path: Path) -> 
     file(tmp_path, played, f"/fsx {number} lustre {SERVER}@tcp:/another0\n")
     with pytest.raises(Failure, match=r"LFN51  .*/another0 of type lustre"):
         STEP.verify(node)
-    file(tmp_path, played, f"/fsx 0:99 lustre {DEVICE}\n")  # something else was mounted over it since
+    file(tmp_path, played, f"/fsx 0:99 lustre {DEVICE}\n")  # another file system was mounted over it
     with pytest.raises(Failure, match=r"LFN51  /dev/vda of type ext4"):
         STEP.verify(node)
 

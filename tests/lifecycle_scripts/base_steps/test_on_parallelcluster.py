@@ -81,7 +81,7 @@ def test_using_the_scratch_converges_after_a_kill(tmp_path: Path) -> None:
 def test_disks_that_parallelcluster_does_not_use_are_not_changed(tmp_path: Path) -> None:
     node = of_parallelcluster(tmp_path)
     disk(tmp_path, "nvme1n1", "259:10")
-    makers(tmp_path)  # it could make a file system, and on HyperPod would
+    makers(tmp_path)  # it could make a file system; on HyperPod it does
     applied(disks_step.STEP, node)
     assert disks.read(node.host).kind == "root"
 

@@ -9,7 +9,7 @@ from llm_fleet_node import disks
 from llm_fleet_node.disks.layout import Layout
 from tests.lifecycle_scripts.step_node import file, program
 
-# Keeps `<unit>.enabled` and `<unit>.active` below /state. A daemon takes its root from its configuration at its start.
+# Records `<unit>.enabled` and `<unit>.active` below /state. A daemon reads its root from its configuration at start.
 SYSTEMCTL = """
 state = root + '/state/'
 def has(unit, what): return os.path.exists(f'{state}{unit}.{what}')

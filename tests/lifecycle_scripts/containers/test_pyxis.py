@@ -18,7 +18,7 @@ PLUGIN = "/usr/local/lib/slurm/spank_pyxis.so"
 LINE = f"required {PLUGIN}\n"
 GLOB = f"include {ETC}/plugstack.conf.d/*\n"
 NAMED = f"include {ETC}/plugstack.conf.d/pyxis.conf\n"
-# As Slurm 24.11: follows includes, loads what they name, complains of an option that is registered twice and goes on,
+# Like Slurm 24.11: follows includes, loads their plugins, reports an option that is registered twice and continues,
 # and does not start with a plugin that was built for another version.
 SRUN = """
 import glob, re
@@ -124,7 +124,7 @@ def test_with_configless_pyxis_is_in_the_file_itself(tmp_path: Path, plugstack: 
     STEP.apply(node)
     STEP.verify(node)
     sent = [text for text in (node.host.read(PLUGSTACK) or "").splitlines(keepends=True) if text[0] not in "#i"]
-    assert sent == [line], "with the options that it had"
+    assert sent == [line], "with its previous options"
     assert node.host.read(f"{ETC}/plugstack.conf.d/other.conf") == "optional other.so\n"
     assert applied(STEP, node) == []
 

@@ -119,7 +119,7 @@ def test_a_missing_interface_of_a_small_type_fails_only_if_a_fabric_uses_efa(
     node = dataclasses.replace(node, manifest=dataclasses.replace(node.manifest, training=training))
     STEP.apply(node)
     expected = "devices /sys/class/infiniband/* 1\n" in expected_of_health_check(node)
-    assert expected is matters, "nor is such a node drained for it"
+    assert expected is matters, "the node is not drained for it either"
     if matters:
         with pytest.raises(Failure, match=r"LFN98  ml\.c6a.48xlarge has 1 EFA interfaces, the kernel has 0"):
             STEP.verify(node)

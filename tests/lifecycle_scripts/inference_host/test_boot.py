@@ -70,7 +70,7 @@ def test_a_newer_driver_is_removed_before_the_pinned_one_is_installed(host: Thro
         "modprobe neuron",
     ]
     assert host.text("sys/module/neuron/version").strip() == AS_IT_IS
-    assert not list((host.root / "etc/yum.repos.d").iterdir()), "nothing may come from there later"
+    assert not list((host.root / "etc/yum.repos.d").iterdir()), "no later download from there"
 
 
 def test_the_next_boot_installs_nothing(host: ThrowawayHost, booted: Boot):
@@ -88,7 +88,7 @@ def test_if_installation_is_off_both_versions_and_the_remedy_are_reported(host: 
     assert TOO_NEW in report["message"]
     assert AS_IT_IS in report["message"]
     assert "install_driver" in report["remedy"]
-    assert host.calls() == ["modinfo -F version neuron"], "nothing is changed on a host that is refused"
+    assert host.calls() == ["modinfo -F version neuron"], "nothing is changed on a rejected host"
 
 
 def test_a_driver_is_installed_on_an_ami_without_one(host: ThrowawayHost, booted: Boot):
@@ -124,7 +124,7 @@ def test_the_packages_download_of_pci_ids_is_skipped(host: ThrowawayHost, booted
     host.has("usr/sbin/update-pciids", hangs)
     (host.root / "usr/sbin/update-pciids").chmod(0o755)
     assert booted(mount=None)["event"] == "host-ready"
-    assert host.text("usr/sbin/update-pciids") == hangs, "it is there again"
+    assert host.text("usr/sbin/update-pciids") == hangs, "the file exists again"
     assert [path.name for path in (host.root / "usr/sbin").iterdir()] == ["update-pciids"]
 
 

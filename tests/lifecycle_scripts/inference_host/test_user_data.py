@@ -30,7 +30,7 @@ ExecStart=/usr/libexec/amazon-ecs-init start
 [Install]
 WantedBy=multi-user.target
 """
-"""As amazon-ecs-init has it, where it matters to units before it."""
+"""The parts of amazon-ecs-init's unit that affect the units before it."""
 
 
 @pytest.fixture(scope="module")

@@ -27,5 +27,5 @@ def _between(text: str, mark: str) -> str:
 
 def _text(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> str:
     file = archive.extractfile(entry)
-    assert file is not None, f"{entry.name} is no file"
+    assert file is not None, f"{entry.name} is not a file"
     return file.read().decode()

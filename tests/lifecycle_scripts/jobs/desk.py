@@ -19,7 +19,7 @@ PROGRAMS = (
     "srun", "scontrol", "squeue", "aws", "neuron_parallel_compile", "all_reduce_perf", "nccom-test", "tensorboard",
 )  # fmt: skip
 SPOOLED = "slurm_script"
-"""What slurmd calls its copy of a batch file."""
+"""The name of slurmd's copy of a batch file."""
 
 
 @dataclass(frozen=True)

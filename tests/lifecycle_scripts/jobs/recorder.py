@@ -68,7 +68,7 @@ def note(name: str, words: list[str]) -> int:
     environment = {key: value for key, value in os.environ.items() if key in KEPT or key.startswith(BEGINNINGS)}
     call = {"name": name, "words": words, "environment": environment, "folder": os.getcwd()}
     with open(f"{RECORDS}/calls", "a") as file:
-        # The tasks of a step call at the same time: without the lock, one reads half of what another writes.
+        # The tasks of a step call at the same time: without the lock, one could read a partly written file of another.
         fcntl.flock(file, fcntl.LOCK_EX)
         file.write(f"{call!r}\n")
         file.flush()

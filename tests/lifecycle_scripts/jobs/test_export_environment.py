@@ -94,7 +94,7 @@ def test_a_container_gets_the_hub_token_only_as_variable(tmp_path: Path) -> None
     assert ended.environment("python3")["HF_TOKEN"] == "hf_abc"
     assert "hf_abc" not in ended.said + str([call["words"] for call in ended.calls])
     assert token(tmp_path / "b", "container", {}, own="hf_own").of("aws") == []
-    assert token(tmp_path / "c", "venv", {}).of("aws") == [], "the program itself asks, where it is needed"
+    assert token(tmp_path / "c", "venv", {}).of("aws") == [], "the program reads the secret itself if needed"
     ended = token(tmp_path / "d", "container", {"codes": [254]})
     assert (ended.code, "LFJ49" in ended.said, ended.of("srun")) == (3, True, [])
 

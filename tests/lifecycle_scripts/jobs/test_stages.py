@@ -12,7 +12,7 @@ VERBS = {
     "tokenize": ("tokens", ("weights",)),
     "convert": ("huggingface", ("checkpoints",)),
 }
-"""By stage: what it makes, and what it needs."""
+"""By stage: its output, and its requirements."""
 
 
 def verb_of(words: list[str]) -> str:

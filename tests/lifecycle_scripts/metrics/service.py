@@ -79,11 +79,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.streams.add(stream)
             self._answer(200, b"")
         elif stream not in self.server.streams:
-            # As the service does: the error is in the body as well.
+            # Like the service, which also has the error in the body.
             self._answer(400, json.dumps({"__type": "ResourceNotFoundException", "message": "no stream"}).encode())
         else:
             times = [event["timestamp"] for event in reported["logEvents"]]
-            assert times == sorted(times), "PutLogEvents wants events in order"
+            assert times == sorted(times), "PutLogEvents requires events in order"
             self.server.events += reported["logEvents"]
             rejected = {"rejectedLogEventsInfo": self.server.rejected} if self.server.rejected else {}
             self._answer(200, json.dumps({"nextSequenceToken": "1", **rejected}).encode())

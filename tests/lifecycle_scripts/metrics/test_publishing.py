@@ -114,7 +114,7 @@ def test_a_line_with_every_metric_has_the_documented_format() -> None:
             for metric in directive["Metrics"]}  # fmt: skip
     assert sets["RootDiskUsed"] == [["Cluster"], ["Cluster", "Group"]]
     assert sets["SlurmJobsPending"] == [["Cluster"]]
-    # docs/constructs/cluster-metrics.md reckons with 2.5 KiB.
+    # docs/constructs/cluster-metrics.md calculates with 2.5 KiB.
     assert len(line) < 2560
 
 
@@ -225,7 +225,7 @@ def test_prometheus_accepts_a_signed_write_request(tmp_path: Path, service: Serv
         "instance": "i-0123456789abcdef0",
         "instance_type": "ml.trn1.32xlarge",
     }
-    assert [value for value, _ in samples] == [1234.5, 1234.5], "what had waited goes along"
+    assert [value for value, _ in samples] == [1234.5, 1234.5], "waiting samples are sent too"
     assert abs(samples[0][1] - time.time() * 1000) < 60_000
 
 
@@ -245,7 +245,7 @@ def test_each_node_has_its_own_second_of_the_minute(now: float, after: bool) -> 
     waits = [seconds_to_next(now, 60, f"i-{number:017x}") for number in range(2000)]
     assert all(1 <= wait <= 61 for wait in waits) is after
     busiest = max(sum(1 for wait in waits if int(wait) == second) for second in range(62))
-    assert busiest < 80, "2,000 nodes come spread over the minute"
+    assert busiest < 80, "2,000 nodes are spread over the minute"
 
 
 def test_an_unexpected_error_of_a_source_does_not_affect_others(

@@ -55,13 +55,13 @@ def test_names_and_units_are_those_of_dashboards_and_alarms() -> None:
 def test_metrics_of_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rates = Rates()
     first = read_node(linux(tmp_path), rates).values
-    assert "cpu_utilization" not in first, "at the first look there is nothing to compare with"
+    assert "cpu_utilization" not in first, "the first reading has nothing to compare with"
     assert (first["nodes_reporting"], first["load_per_cpu"], first["uptime"]) == (1.0, 1.5, 1234.5)
     assert first["memory_used"] == 75.0
     assert 0 < first["root_disk_used"] < 100
     assert "local_disk_used" not in first
     file(tmp_path, "/opt/dlami/nvme/x", "")
-    assert "local_disk_used" not in read_node(linux(tmp_path), rates).values, "a folder of the root disk is no disk"
+    assert "local_disk_used" not in read_node(linux(tmp_path), rates).values, "a folder on the root disk is not a disk"
 
     def is_mounted(path: Path) -> bool:
         return str(path).endswith("/opt/dlami/nvme")
@@ -108,7 +108,7 @@ def test_neuron_devices(tmp_path: Path) -> None:
     neuron_monitor(tmp_path)
     began = time.monotonic()
     reported = read_neuron(Machine(tmp_path), rates, tmp_path)
-    assert time.monotonic() - began < 5, "the program streams for ever, and one document is enough"
+    assert time.monotonic() - began < 5, "the program streams forever, and one document is enough"
     assert reported.values["accelerators"] == 1.0
     assert reported.values["accelerator_utilization"] == pytest.approx(44.7, abs=0.01)
     assert reported.values["accelerators_idle"] == 0.0
@@ -200,7 +200,7 @@ def test_a_program_that_cannot_be_killed_is_not_started_again(tmp_path: Path, mo
     program(tmp_path, "df", f"open({str(tmp_path)!r} + '/started', 'a').write('x')\nsignal.pause()")
     machine = Machine(tmp_path)
     process = machine.start("df", "/fsx")
-    # As a process is that waits in the kernel: the kill is pending for as long as the server is gone.
+    # Like a process that waits in the kernel: the kill is pending while the server does not answer.
     monkeypatch.setattr(process, "kill", lambda: None)
     monkeypatch.setattr("llm_fleet_node.metrics.machine._GRACE", 0.05)
     machine.end(process, "df /fsx")

@@ -89,7 +89,7 @@ def test_the_program_is_installed_and_started(node: Node) -> None:
     unit = node.host.read(UNIT_PATH) or ""
     assert "MemoryMax=512M" in unit
     assert "CPUQuota=20%" in unit
-    # Threads count as tasks, and a program in Go may start several for each of a node's 192 processors.
+    # Threads count as tasks, and a Go program can start several for each of a node's 192 processors.
     assert int(unit.split("TasksMax=")[1].split()[0]) >= 512
 
 

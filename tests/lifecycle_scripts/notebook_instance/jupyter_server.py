@@ -36,7 +36,7 @@ class JupyterServer(ThreadingHTTPServer):
         path = runtime / f"jpserver-{name}.json"
         reported = {
             "base_url": self.base,
-            # Not the address of the request: a redirect must not lead away from the machine.
+            # Not the address of the request: a redirect must stay on this machine.
             "hostname": "203.0.113.7",
             "password": False,
             "pid": 1,

@@ -91,7 +91,7 @@ def test_an_idle_instance_stops_itself_and_says_why(server: JupyterServer, stopp
     assert stopped.names == ["lab"]
     assert stopped.reported == [(REGION, "kernel conda_python3 was active last, 61 minutes ago; the limit is 60")]
     assert capsys.readouterr().out.startswith("stopping: kernel conda_python3")
-    assert server.tracked == 0, "looking is no activity"
+    assert server.tracked == 0, "a query does not count as activity"
 
 
 @pytest.mark.parametrize(
@@ -197,14 +197,14 @@ def test_the_reason_is_in_the_log_before_the_instance_stops(server: JupyterServe
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "none")
     sagemaker, logs = boto3.client("sagemaker", region_name=REGION), boto3.client("logs", region_name=REGION)
-    # Another test may have installed the AWS emulator's corrections: a role must exist, what is stopped cannot stop.
+    # Another test may have installed the AWS emulator's fixes: a role must exist, and a stopped instance cannot stop.
     iam = boto3.client("iam", region_name=REGION)
     role = iam.create_role(RoleName="lab", AssumeRolePolicyDocument=TRUST)["Role"]["Arn"]
     sagemaker.create_notebook_instance(NotebookInstanceName="lab", InstanceType="ml.t3.medium", RoleArn=role)
-    assert main() == 0, "without the log group: no reason to run on"
+    assert main() == 0, "without the log group it stops too"
     assert sagemaker.describe_notebook_instance(NotebookInstanceName="lab")["NotebookInstanceStatus"] == "Stopped"
     logs.create_log_group(logGroupName="/aws/sagemaker/NotebookInstances")
-    for _ in range(2):  # the second time the stream is there
+    for _ in range(2):  # the second time the stream exists
         sagemaker.start_notebook_instance(NotebookInstanceName="lab")
         assert main() == 0
     (stream,) = logs.describe_log_streams(logGroupName="/aws/sagemaker/NotebookInstances")["logStreams"]

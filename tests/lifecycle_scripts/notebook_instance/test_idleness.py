@@ -42,7 +42,7 @@ def silence(*, started: float = 600, answered: float | None = 5) -> Verdict:
         ((kernel(10), terminal(61)), False, "kernel python3 was active last"),
         ((kernel(300, busy=True), terminal(300)), False, "kernel python3 is busy"),
         ((kernel(61), terminal(61)), True, "61 minutes ago"),
-        # Stamps of a clock that was years ahead would keep it running for years.
+        # Times of a clock that was years ahead would keep the instance running for years.
         ((kernel(-60 * 24 * 365),), True, "no kernel"),
         ((kernel(-60 * 24 * 365), terminal(61)), True, "terminal 1"),
         ((kernel(-4),), False, "0 minutes ago"),
@@ -56,7 +56,7 @@ def test_the_last_activity_counts(activities: tuple[Activity, ...], stop: bool, 
 def test_idle_time_counts_from_the_start_of_the_instance():
     assert not verdict(started=59).stop
     assert verdict(started=60).stop
-    assert not verdict(kernel(600), started=30).stop, "a stamp from before the start"
+    assert not verdict(kernel(600), started=30).stop, "a time before the start"
 
 
 def test_a_server_without_answer_stops_the_instance_only_after_the_limit():
@@ -65,6 +65,6 @@ def test_a_server_without_answer_stops_the_instance_only_after_the_limit():
     assert silence(answered=60).stop
     assert not silence(started=30, answered=None).stop
     assert silence(started=60, answered=None).stop
-    # A clock that was set back: what it says of the future is not believed, and what follows is bounded.
+    # A clock that was set back: times in the future are ignored, and the effect is limited.
     assert not silence(answered=-600).stop
     assert not silence(started=-5, answered=None).stop

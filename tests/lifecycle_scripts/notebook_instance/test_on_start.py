@@ -121,7 +121,9 @@ def test_the_script_is_within_sagemakers_limit(script: str):
     assert check_script_size(longer, 16384, SageMakerCode.NOTEBOOK_SCRIPT) == []
     (problem,) = check_script_size(longer + "x", 16384, SageMakerCode.NOTEBOOK_SCRIPT)
     assert problem.code.value == "LF918"
-    assert check_script_size("${Token[TOKEN.1]}" * 97, 16384, SageMakerCode.NOTEBOOK_SCRIPT) != [], "tokens grow"
+    assert check_script_size("${Token[TOKEN.1]}" * 97, 16384, SageMakerCode.NOTEBOOK_SCRIPT) != [], (
+        "tokens become longer"
+    )
 
 
 @pytest.mark.parametrize("tool", [["shellcheck"], ["shfmt", "-d", "-i", "2", "-ci"]], ids=["shellcheck", "shfmt"])

@@ -22,10 +22,10 @@ class ThrowawayNotebook:
         self._calls = root / "calls"
         self.program("python3", f'exec {sys.executable} "$@"')
         self.program("systemctl", f'echo "systemctl $*" >>{shlex.quote(str(self._calls))}')
-        # As the notebook's user: it is enough to see that the user is requested.
+        # As the notebook's user: only the user in the request is checked.
         self.program("runuser", f'echo "runuser $*" >>{shlex.quote(str(self._calls))}\nshift 3\nexec "$@"')
         self.conda("JupyterSystemEnv/bin/python3", f'exec {sys.executable} "$@"')
-        # Says what a real one does; `test_pins` has that.
+        # Prints the output of a real pip; see `test_pins`.
         constraint = root / "etc/llm-fleet/constraints.txt"
         self.conda("python3/bin/pip", f"echo \"install.constraint='{constraint}'\"")
 

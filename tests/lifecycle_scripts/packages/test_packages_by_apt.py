@@ -119,7 +119,7 @@ def test_a_package_pinned_for_another_system_is_reported(root: Path, node: Node)
 
 
 def test_a_dependency_that_the_lock_lacks_is_reported(root: Path, debs: AptRepository) -> None:
-    downloads = pin(debs, [StubPackage("tool", "2:3.0-1")])  # It requires nothing, as the lock has it.
+    downloads = pin(debs, [StubPackage("tool", "2:3.0-1")])  # It has no dependencies in the lock file.
     refused(Code.PACKAGES_BROKEN, install, make(root, downloads=downloads), ["tool"], match="libthing1")
     assert not is_installed(make(root).host, "tool")
 

@@ -229,7 +229,7 @@ def journalctl(arguments: list[str]) -> int:
     if which.startswith("_SYSTEMD_UNIT=") and rest == EVERY_RUN:
         import json
 
-        # Source: journalctl(1) and systemd.journal-fields(7); text that is no UTF-8 is an array of bytes.
+        # Source: journalctl(1) and systemd.journal-fields(7); text that is not UTF-8 is an array of bytes.
         name = which.partition("=")[2].removesuffix(".service")
         for line in [*read(f"journals/{name}").splitlines(), f"run-of-{name} {read(f'journal/{name}')}"]:
             run, _, words = line.partition(" ")

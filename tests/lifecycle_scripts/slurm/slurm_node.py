@@ -33,7 +33,7 @@ include accounting.conf
 IDLE = f"NodeName={OWN} CPUTot=4 State=IDLE ThreadsPerCore=1 BootTime=None SlurmdStartTime=2026-11-20T11:00:01"
 LOCAL = Accounting("local", None, None, None, None)
 FSX = Mount("lustre", "fs.example", "abcd", "/fsx", efa=None, groups=None)
-# What the programs of the test keep for themselves, and what is new at each start.
+# Files of the test's programs, and files that change at each start.
 IGNORED = ("/fake/calls", "/fake/password", *(f"/proc/{pid}/stat" for pid in range(10, 20)))
 
 
@@ -84,7 +84,7 @@ def _node(root: Path, role: str, manifest: dict[str, Any]) -> Node:
 def _program(root: Path, path: str) -> None:
     place = root / path
     place.parent.mkdir(parents=True, exist_ok=True)
-    # Each finds the node's root by its own place, whatever the root is called there: some are copied.
+    # Each finds the node's root from its own path, because some are copied to another root.
     place.write_text(
         f"{PROGRAM}import os, sys\nsys.path.insert(0, {str(PROGRAMS.parent)!r})\n"
         f"os.environ['FAKE_ROOT'] = os.path.realpath(__file__)[: -len({'/' + path!r})]\n"

@@ -108,7 +108,7 @@ def test_the_buffer_pool_has_the_size_that_slurmdbd_requires(tmp_path: Path) -> 
 def test_a_mariadb_with_older_settings_is_restarted(tmp_path: Path) -> None:
     node = local(tmp_path)
     starts(tmp_path, "mariadb")
-    # It began long ago.
+    # It started long ago.
     file(tmp_path, "/proc/12/stat", f"12 (mariadbd) S {'0 ' * 18}1 0 0\n")
     assert "restarted mariadb" in applied(DATABASE, node)
     assert applied(DATABASE, node) == []

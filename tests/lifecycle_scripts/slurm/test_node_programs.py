@@ -164,7 +164,7 @@ def test_a_later_drain_by_others_is_kept(machine: Machine) -> None:
 def test_a_replaced_node_is_resumed_with_the_option(machine: Machine) -> None:
     machine.is_in("IDLE+DRAIN", "llm-fleet: /fsx is not mounted")
     assert machine.run().code == 0
-    assert "DRAIN" in machine.slurm, "its memory of draining it went with its disk"
+    assert "DRAIN" in machine.slurm, "the record of the drain was lost with its disk"
     assert machine.run("health_check", "--resume").code == 0
     assert "State=IDLE " in machine.slurm
 

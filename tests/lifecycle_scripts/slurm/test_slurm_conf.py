@@ -100,7 +100,7 @@ def test_before_2405_the_platforms_own_prolog_is_not_replaced(tmp_path: Path, ve
     file(tmp_path, CONF, AGENT + "Prolog=/theirs/*\n")
     applied(STEP, node)
     assert ("Prolog" in ours(tmp_path)) is both
-    assert "Epilog" in ours(tmp_path), "of which the platform has none"
+    assert "Epilog" in ours(tmp_path), "the platform has none"
     assert applied(STEP, node) == []
 
 
@@ -233,7 +233,9 @@ def test_a_controller_without_platform_gets_a_complete_slurm_conf(tmp_path: Path
     partitions = {line["partitionname"]: line for line in conf.every("PartitionName")}
     assert {name: line["nodes"] for name, line in partitions.items()} == {"train": "trn,more", "gpu": "gpu"}
     assert [name for name, line in partitions.items() if line.get("default") == "YES"] == ["train"]
-    assert {line["nodeset"] for line in conf.every("NodeSet")} == {"trn", "gpu", "more"}, "the login node is in none"
+    assert {line["nodeset"] for line in conf.every("NodeSet")} == {"trn", "gpu", "more"}, (
+        "the login node is in no partition"
+    )
     assert applied(STEP, node) == []
 
 

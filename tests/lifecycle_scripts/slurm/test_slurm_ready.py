@@ -69,7 +69,7 @@ def test_drains_by_slurm_are_reported(tmp_path: Path, state: str, reason: str, b
     ("reason", "by"),
     [
         ("Action:Replace", "root"),
-        ("Action:Reboot : Not responding", "slurm"),  # slurmctld adds to a reason in its own name
+        ("Action:Reboot : Not responding", "slurm"),  # slurmctld appends to a reason as SlurmUser
         ("maintenance by ada", "root"),
         ("a plugin's text that no list has", "root"),  # assumption: slurm-daemons-reasons-in-roots-name
         ("Low on coolant", "ada"),
@@ -151,7 +151,7 @@ def test_drains_by_the_health_check_are_resumed_only_by_it(tmp_path: Path) -> No
     with pytest.raises(Failure, match=r"LFN74.*/fsx is not mounted"):
         STEP.verify(node)
     STEP.apply(node)
-    assert not [call for call in calls(tmp_path) if "update" in call], "there is no check that could say so"
+    assert not [call for call in calls(tmp_path) if "update" in call], "there is no check that could report it"
     check = f"#!/bin/sh\nexec {tmp_path}/opt/slurm/bin/scontrol update nodename={OWN} state=resume $1\n"
     file(tmp_path, "/opt/llm-fleet/slurm/health_check.sh", check.replace(" $1", '; [ "$1" = --resume ]'), 0o755)
     applied(STEP, node)

@@ -66,7 +66,9 @@ def test_it_fetches_its_configuration_from_every_controller(tmp_path: Path, port
     applied(STEP, node)
     options = f"--conf-server 127.0.0.1:{port},10.1.0.6:{port}"
     assert f"Environment='SLURMD_OPTIONS={options}'\n" in (tmp_path / DROP_IN).read_text()
-    assert (tmp_path / "etc/systemd/system/slurmd.service").read_text() == "[Service]\n", "the unit itself is not ours"
+    assert (tmp_path / "etc/systemd/system/slurmd.service").read_text() == "[Service]\n", (
+        "the unit itself is not llm-fleet's"
+    )
     assert applied(STEP, node) == []
 
 
@@ -92,7 +94,7 @@ def test_another_controller_restarts_it(tmp_path: Path, port: int) -> None:
     requested = calls(tmp_path)
     with pytest.raises(Failure, match=r"LFN72  slurmd has other options than 127\.0\.0\.1:\d+,10\.1\.0\.7:"):
         STEP.verify(moved)
-    assert calls(tmp_path) == requested, "a controller that is gone lets every question wait for its time to end"
+    assert calls(tmp_path) == requested, "every query of a missing controller waits for its timeout"
     assert applied(STEP, moved) == ["removed /run/slurm/conf", f"wrote /{DROP_IN}", "restarted slurmd"]
 
 
@@ -319,7 +321,7 @@ def test_a_login_node_that_the_platform_does_not_list_passes(tmp_path: Path, hoo
         f"the controller answers and has no node {OWN}: users submit from here, and no slurmd is needed"
     )
     if hook == ON_CREATE:
-        # Else the link to the fetched configuration goes with slurmd, and sinfo finds none (drill, test_up.py).
+    # Otherwise the link to the fetched configuration is removed with slurmd, and sinfo fails (drill, test_up.py).
         assert "RuntimeDirectoryPreserve=yes\n" in (tmp_path / DROP_IN).read_text()
     fails(tmp_path, "sinfo")
     with pytest.raises(Failure, match="LFN72"):

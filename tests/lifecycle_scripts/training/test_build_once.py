@@ -86,10 +86,10 @@ def test_a_suspended_build_is_replaced_and_publishes_nothing_when_it_resumes(fol
     first = start(folder, 0.5)
     await_line(folder, "builds")
     first.send_signal(signal.SIGSTOP)
-    # What it wrote names this machine, where its process is still there: only its silence shows that it ended.
+    # Its record names this machine, where its process still exists: only the missing renewal shows that it ended.
     second = start(folder, 0.2)
     assert second.wait(30) == 0
-    (folder / "made").unlink()  # so that the first one's would be seen
+    (folder / "made").unlink()  # so that the first one's failure would be read
     first.send_signal(signal.SIGCONT)
     assert first.wait(30) == 1
     assert lines(folder, "failed: LFN143")
@@ -100,7 +100,7 @@ def test_after_three_failed_builds_all_waiting_processes_fail(folder: Path) -> N
     processes = together(folder, 8, 0.5, "fail")
     assert ended(processes) == [1] * 8
     builds = len(lines(folder, "builds"))
-    assert builds in (TRIES, TRIES + 1), "for one that is late, what failed before does not count"
+    assert builds in (TRIES, TRIES + 1), "earlier failures do not count for a late process"
     assert len(lines(folder, "failed: LFN136")) == builds
     assert len(lines(folder, "failed: LFN134")) == 8 - builds
     assert all("LFN136  no wheel fits" in line for line in lines(folder, "failed: LFN134"))

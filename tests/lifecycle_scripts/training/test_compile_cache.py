@@ -260,7 +260,7 @@ def test_a_graph_used_during_the_run_is_kept(
     assert spec
     assert spec.loader
     cleaner = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "cleaner", cleaner)  # where its dataclass looks itself up
+    monkeypatch.setitem(sys.modules, "cleaner", cleaner)  # where dataclass looks up its module
     spec.loader.exec_module(cleaner)
     choose = cleaner.to_remove
 

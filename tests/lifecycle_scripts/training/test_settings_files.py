@@ -69,7 +69,9 @@ def test_a_jobs_value_takes_precedence_also_if_empty(tmp_path: Path) -> None:
     STEP.apply(node)
     assert sourced(node, FI_PROVIDER="tcp")["FI_PROVIDER"] == "tcp"
     assert sourced(node, FI_PROVIDER="")["FI_PROVIDER"] == ""
-    assert sourced(node, LLM_FLEET_REGION="elsewhere")["LLM_FLEET_REGION"] == "us-west-2", "what the node knows better"
+    assert sourced(node, LLM_FLEET_REGION="elsewhere")["LLM_FLEET_REGION"] == "us-west-2", (
+        "values that the node determines"
+    )
 
 
 @pytest.mark.parametrize("value", [NASTY, "", "two words", "${X", "a}b", "\\", "line\nother"])

@@ -48,7 +48,7 @@ if 'venv' in a:
     shutil.copytree(a[-1], root + '-fresh', symlinks=True)
     sys.exit(code)
 {EXEC}"""
-"""Keeps what `python -m venv` made, which takes seconds: see `fresh`."""
+"""A copy of the output of `python -m venv`, which takes seconds: see `fresh`."""
 COPY = f"""import shutil
 if 'venv' in a:
     shutil.copytree({{fresh!r}}, a[-1], symlinks=True, copy_function=os.link)
@@ -106,7 +106,7 @@ def test_jobs_can_import_pinned_packages_and_run_their_scripts(built: Path) -> N
     assert reported.stdout.split() == [str(prefix), "42"]
     script = (prefix / "bin/tiny-train").read_text().splitlines()[0]
     assert Path(script[2:]).exists(), (
-        "its first line names an interpreter that is there, also after it was put in place"
+        "its first line names an interpreter that exists, also after the environment was published"
     )
     assert prefix.is_symlink()
     assert not os.readlink(prefix).startswith("/")
@@ -166,13 +166,13 @@ def test_an_incomplete_environment_is_built_again(fresh: str, tmp_path: Path, mo
             STEP.apply(node)
     with pytest.raises(Failure, match=r"LFN140"):
         STEP.verify(node)
-    # Killed while it installs: pip has written files, nothing is marked.
+    # Killed during the installation: pip has written files, and there is no marker.
     half = tmp_path / "fsx/llm-fleet/environments/.built/cpu-1/half/lib"
     half.mkdir(parents=True)
     STEP.apply(again(node))
     STEP.verify(node)
     assert not half.exists()
-    assert len(list(half.parents[1].iterdir())) == 2, "one that was whole is kept, though nothing leads to it"
+    assert len(list(half.parents[1].iterdir())) == 2, "a complete one is kept, although no link points to it"
 
 
 def test_a_build_that_lost_its_lock_publishes_nothing(

@@ -54,10 +54,10 @@ def test_another_bundle_gets_another_folder_and_jobs_keep_theirs(tmp_path: Path)
     assert (old / "jobs/train.sbatch").read_text() == BUNDLE["jobs/train.sbatch"]
     assert os.readlink(after.host.path(f"{HERE}/current")) == version(after).name
     file(tmp_path, "/bundle/jobs/train.sbatch", BUNDLE["jobs/train.sbatch"])
-    back = again(after)  # a node that still has the old bundle starts once more
+    back = again(after)  # a node with the old bundle starts again
     STEP.apply(back)
     STEP.verify(back)
-    assert back.host.changes == [], "current leads to the version that was made last, whichever node starts"
+    assert back.host.changes == [], "`current` is always a link to the newest version"
 
 
 def test_python_caches_are_not_copied(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.lifecycle_scripts.step_node import file, program
 
-# As the real ones: refuse while a lock is held by a living process or has no process id, remove one of a dead process.
+# Like the real tools: fail on a lock of a running process or without process id; remove one of an ended process.
 _LOCKS = """
 for name in ('passwd', 'group', 'shadow'):
     if os.path.exists(f'{root}/etc/{name}.lock'):

@@ -70,7 +70,7 @@ if a[2] not in read('/cached').split(): write('/requests', a[2])
 if not read('/person'): sys.exit(2)
 print(read('/person').strip().replace('NAME', a[2]))
 """
-# SSSD contacts no server before the first request, and says Online until then; sssctl asks it by the InfoPipe, of the
+# SSSD contacts no server before the first request, and reports Online until then; sssctl queries it by InfoPipe, of the
 # package sssd-dbus.
 SSSCTL = """
 if a != ['domain-status', 'corp.example.com', '--online']: bad()
@@ -110,16 +110,16 @@ def test_queries_use_tls_and_only_root_can_read_the_password(node: Node) -> None
         "ldap_tls_reqcert = demand",
         f"ldap_tls_cacert = {sssd.CERTIFICATE}",
         "ldap_access_filter = (memberOf=cn=fleet,dc=corp,dc=example,dc=com)",
-        # Not fallback_homedir: a directory's person always has a homeDirectory, /home/… on each node's own disk.
+        # Not fallback_homedir: a directory's user always has a homeDirectory, /home/… on each node's own disk.
         "override_homedir = /fsx/home/%u",
         "min_id = 200000",
         "cache_credentials = False",
     ):
         assert f"\n{line}\n" in text
-    assert node.host.path(sssd.CONF).stat().st_mode & 0o777 == 0o640, "as SSSD's own unit leaves it"
+    assert node.host.path(sssd.CONF).stat().st_mode & 0o777 == 0o640, "the mode that SSSD's unit sets"
     assert (node.host.read(sssd.CERTIFICATE) or "").startswith("-----BEGIN CERTIFICATE-----")
     assert "%fleet-admins ALL=(ALL:ALL) NOPASSWD:ALL" in (node.host.read("/etc/sudoers.d/llm-fleet-directory") or "")
-    # Neither in what was said, nor in what was changed, nor on a command line.
+    # Neither in the log, nor in the changes, nor on a command line.
     assert PASSWORD not in said(node) + "".join(node.host.changes) + (node.host.read("/calls") or "")
 
 

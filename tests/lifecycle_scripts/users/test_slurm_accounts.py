@@ -13,7 +13,7 @@ from llm_fleet_node.steps.slurm_accounts import STEP
 from tests.lifecycle_scripts.convergence import again, converges, refused
 from tests.lifecycle_scripts.step_node import ALICE, BOB, file, make, program, said
 
-# Keeps associations in /records, a line `cluster|account|user` each, as slurmdbd does.
+# Stores associations in /records, one `cluster|account|user` in each line, like slurmdbd.
 SACCTMGR = """
 records = read('/records').splitlines()
 open(root + '/calls', 'a').write(' '.join(a) + '\\n')

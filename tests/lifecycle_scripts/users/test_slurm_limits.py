@@ -39,10 +39,10 @@ RESEARCH = SlurmAccount(
 )
 ACCOUNTS = SlurmAccounts("llm-fleet", ("associations", "limits"), ("gres/gpu",), (TOP, RESEARCH))
 
-# As sacctmgr of Slurm 24.11.5 was seen to do: keeps an association a line in /records, as JSON; writes durations as
-# D-HH:MM:SS and memory with a unit; `-1` takes a limit back; knows a gres only once slurmctld counts it; an account's
-# organization is its parent's name or its own, unless given. Most calls only look: these lines are Python as well,
-# which is read without a parser that would have to be imported.
+# Recorded from sacctmgr of Slurm 24.11.5: stores one association in each line of /records, as JSON; writes durations as
+# D-HH:MM:SS and memory with a unit; `-1` removes a limit; accepts a gres only after slurmctld counts it; an account's
+# organization is its parent's name or its own, unless given. Most calls only read: these lines are also valid Python,
+# which can be read without importing a parser.
 SACCTMGR = r"""
 OPTIONS = ['Fairshare', 'GrpJobs', 'GrpSubmitJobs', 'MaxJobs', 'MaxSubmitJobs', 'MaxWall', 'GrpTRES', 'MaxTRES']
 records = [eval(line) for line in read('/records').splitlines()]
@@ -154,7 +154,7 @@ def test_accounts_limits_and_their_enforcement_are_set(tmp_path: Path) -> None:
         "modify account where name=research cluster=train set Fairshare=10 MaxJobs=8 MaxSubmitJobs=0 MaxWall=2880 "
         "GrpTRES=gres/gpu=64,mem=2048000,node=8 MaxTRES=node=4"
     ) in said
-    # The image's own user could submit no job otherwise.
+    # Otherwise the image's own user could not submit jobs.
     assert "add user name=ubuntu account=llm-fleet cluster=train" in said
     conf = node.host.read("/opt/slurm/etc/slurm.conf") or ""
     assert "AccountingStorageEnforce=associations,limits\nAccountingStorageTRES=gres/gpu\n" in conf

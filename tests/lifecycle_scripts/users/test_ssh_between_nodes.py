@@ -32,7 +32,7 @@ elif a[:4] == ['-y', '-P', '', '-f'] and len(a) == 5:
 else:
     bad()
 """
-# Lets in a user whose key is in their authorized_keys, once KnownHostsCommand has printed a host key; goes by
+# Accepts a user whose key is in their authorized_keys, after KnownHostsCommand has printed a host key; reads
 # ssh_config.d.
 SSH = """
 options = dict(o.split('=', 1) for w, o in zip(a[0::2], a[1::2]) if w == '-o')
@@ -51,8 +51,8 @@ if not key or key[1] not in read(home + '/.ssh/authorized_keys'): sys.exit('Perm
 """
 
 
-# Shows what this node's sshd has in /shown of the requested kind, as `name type key` lines with a comment between them.
-# While /penalty has lines, it takes one off and closes the connection, as sshd does to who came too often.
+# Prints the keys of the requested type in /shown, as `name type key` lines with a comment between them.
+# While /penalty has lines, it removes one and closes the connection, like sshd after too many connections.
 KEYSCAN = """
 if a[:3] != ['-T', '10', '-t'] or a[3] not in ('ed25519', 'ecdsa', 'rsa') or len(a) != 5: bad()
 shown, penalty = read('/shown'), read('/penalty').splitlines()
@@ -112,7 +112,7 @@ def test_with_on_create_and_no_users_the_images_user_can_log_in_between_nodes(tm
     assert STEP.skip(node) is None
     STEP.apply(node)
     STEP.verify(node)
-    assert said(node) == "", "no message about what prevents it"
+    assert said(node) == "", "no message about the cause"
     kept = "/fsx/home/.llm-fleet/key-of-ubuntu/train"
     assert node.host.path(kept).stat().st_mode & 0o777 == 0o700
     assert node.host.path(f"{kept}/id_ed25519").stat().st_mode & 0o777 == 0o600
@@ -123,7 +123,7 @@ def test_with_on_create_and_no_users_the_images_user_can_log_in_between_nodes(tm
     file(tmp_path, f"{kept}/id_ed25519", "PRIVATE another\n", 0o600)
     STEP.verify(node)
     assert "/home/ubuntu/.ssh/id_ed25519 is not the key that the other nodes authorize" in said(node)
-    assert "own user cannot log in between nodes" in said(node), "and costs no node"
+    assert "own user cannot log in between nodes" in said(node), "and does not fail the node"
 
 
 def test_the_key_of_the_images_user_converges_after_a_kill(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_without_shared_storage_host_keys_are_accepted_at_the_first_connection(t
 def test_it_is_skipped_without_users_or_ssh(tmp_path: Path) -> None:
     without = make(tmp_path)
     assert "the platform sets up ssh between nodes" in (STEP.skip(replace(without, hook=ON_INIT_COMPLETE)) or "")
-    assert "share no file system" in (STEP.skip(replace(without, hook=ON_CREATE)) or ""), "nothing is shared"
+    assert "share no file system" in (STEP.skip(replace(without, hook=ON_CREATE)) or ""), "no shared file system"
     assert STEP.skip(make(tmp_path, users=[ALICE])) == "the node has no ssh"
     program(tmp_path, "ssh", SSH)
     assert STEP.skip(make(tmp_path, users=[ALICE])) is None

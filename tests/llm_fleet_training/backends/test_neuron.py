@@ -38,7 +38,7 @@ def test_it_has_the_same_losses_as_the_cpu_backend(vendors_run: Run, kv_heads: i
     assert ended.codes == [0] * 4, ended.said
     assert [row["loss"] for row in vendors_run.rows] == pytest.approx(expected, rel=2e-4)
     found = [row["gradient_norm"] for row in vendors_run.rows]
-    if clip:  # Each is known a step later; without clipping NxD reckons none.
+    if clip:  # Each norm is available one step later; without clipping NxD computes none.
         assert found[0] == 0.0
         assert found[1:] == pytest.approx(norms[:-1], rel=1e-3)
 

@@ -181,7 +181,7 @@ def test_a_model_is_built_trained_saved_loaded_and_converted(
     assert decays == [16, 5]
     assert trained(backend) > 0
     if tensor == 1:
-        return  # FSDP itself makes the shards that are saved then, and it needs GPUs for it.
+        return  # FSDP itself makes the saved shards, for which it needs GPUs.
     digest = backend.parameters_sha256()
     part_of: Any = import_module("llm_fleet_training.checkpoints.part")
     folder = tmp_path / "part"

@@ -38,7 +38,7 @@ def test_a_committed_checkpoint_is_found_with_its_size(tmp_path: Path):
     assert checkpoints.damage(done) == []
     (done.folder / "model.bin").write_bytes(b"x" * 9_999_999 + b"y")
     assert checkpoints.damage(done) == ["model.bin is damaged: its SHA-256 differs from the record"]
-    assert checkpoints.damage(done, share=1, of=2) == [], "another process looks at it"
+    assert checkpoints.damage(done, share=1, of=2) == [], "another process checks it"
     older, _ = checkpoints.newest_complete(before=4)
     assert older
     assert older.step == 2
@@ -171,7 +171,7 @@ def test_a_full_disk_keeps_the_last_checkpoint_complete(tmp_path: Path):
     assert "LFJ11" in done.stdout, done.stderr
     assert "No space left on device" in done.stdout
     assert done.stdout.splitlines()[-1] == "2"
-    assert "a checkpoint needs 195 KiB" in done.stderr, "and the next one is refused before it is written"
+    assert "a checkpoint needs 195 KiB" in done.stderr, "and the next one is rejected before it is written"
 
 
 def test_a_read_only_file_system_is_reported_immediately(tmp_path: Path):

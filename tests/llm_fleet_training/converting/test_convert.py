@@ -77,7 +77,7 @@ def _loaded(folder: Path) -> Any:
 def test_every_layout_and_degree_gives_the_same_weights(folder: Path, layout: str, degree: int):
     torch: Any = import_module("torch")
     held = weights()
-    _checkpoint(folder, held, degree=degree, layout=layout)  # of degree 4: two ranks hold each head of keys
+    _checkpoint(folder, held, degree=degree, layout=layout)  # degree 4: two ranks hold each key-value head
     assert _convert(folder, "--dtype", "float32") == 0
     model = _loaded(folder)
     found = model.state_dict()
@@ -147,7 +147,7 @@ def test_memory_does_not_grow_with_the_model(folder: Path, monkeypatch: pytest.M
         assert _convert(folder) == 0
     finally:
         gc.enable()
-    assert most[0] <= 2  # the one that is read while the name of the one before still is for it
+    assert most[0] <= 2  # one is read while the variable still holds the previous one
 
 
 def test_tied_weights_are_written_once(folder: Path):

@@ -23,7 +23,7 @@ def test_each_epoch_and_seed_has_its_own_order():
     )
     assert sorted(first) == sorted(second) == sorted(other) == list(range(100))
     assert len({tuple(first), tuple(second), tuple(other), tuple(range(100))}) == 4
-    assert first[:5] == [sample_at(place, 100, 1) for place in range(5)], "and nothing is kept between calls"
+    assert first[:5] == [sample_at(place, 100, 1) for place in range(5)], "and no state is kept between calls"
 
 
 @pytest.mark.parametrize(("replicas", "accumulation"), [(1, 8), (2, 4), (4, 2), (8, 1)])

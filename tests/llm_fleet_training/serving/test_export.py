@@ -24,7 +24,7 @@ MARKER = "llm-fleet-model.json"
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # The exporter sets it; the test's own comes back.
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # The exporter sets it; the test's own value is restored.
     return Programs(tmp_path, monkeypatch)
 
 
@@ -71,7 +71,7 @@ def test_a_model_is_exported_registered_and_accepted_by_the_service(
     names = {path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_file()}
     assert names >= {"config.json", "model.pt", "tokenizer.json", "neuron_config.json", MARKER}
     assert not names & {"convert.json", "export.json"}
-    # The marker is the last thing that is written.
+    # The marker is written last.
     written = [words for words in programs.aws if words[1] == "cp" and words[-1].startswith("s3://")]
     assert written[-1][-1] == f"{TO}/{MARKER}"
 
@@ -166,7 +166,7 @@ def test_servers_that_compile_themselves_get_the_plain_model(
     assert (place / "model-00001-of-00002.safetensors").exists()
     assert not (place / "convert.json").exists()
     assert findings(_requested("trn1.32xlarge", AwsVllmServer(), compiled=False), Folder(str(place))) == []
-    # For a server that loads what was exported it is none.
+    # For a server that loads exported models it is not a model.
     assert [line.split(":")[0] for line in findings(_requested(), Folder(str(place)))] == ["model-not-compiled"]
 
 
@@ -204,7 +204,7 @@ def test_an_interrupted_upload_has_no_marker_and_continues(
     monkeypatch.delenv("BROKEN")
     assert _register(folder) == 0
     assert (programs.bucket / "tiny" / MARKER).exists()
-    # A file that was lost since is put back, and no one need say --replace.
+    # A file that was lost since is uploaded again, without --replace.
     (programs.bucket / "tiny" / "config.json").unlink()
     assert _register(folder) == 0
     assert (programs.bucket / "tiny" / "config.json").exists()

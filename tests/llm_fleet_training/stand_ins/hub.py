@@ -15,7 +15,7 @@ COMMIT = "0e9e39f249a16976918f6564b8830bc894c89659"
 GOOD = "hf_goodtoken"
 STRANGER = "hf_tokenwithoutaccess"
 _BIG = 1000
-"""Files of so many bytes are with LFS, and so report their SHA-256."""
+"""Files of this size are stored with LFS, so the Hub has their SHA-256."""
 
 
 @dataclass

@@ -119,7 +119,7 @@ def test_a_stopped_run_continues_and_a_completed_one_does_nothing(
     assert _tokens(run)[1] == _expected(run, TEXT)
     assert _tokenize(run, *words) == 0
     assert done == [0, 1, 2, 3]
-    # Other data never takes the place of what a run was begun with.
+    # Other data never replaces the data of a started run.
     (data / "0.txt").write_text("something else")
     assert _tokenize(run, *words) == 3
     assert f"LFJ35: {run}/tokens has tokens of other data" in capsys.readouterr().err

@@ -75,7 +75,7 @@ def test_if_all_checkpoints_are_damaged_it_does_not_restart_from_step_0(begun: R
     assert "step_00000002: model-tp00-of-01.safetensors is damaged" in ended.said
     assert "remedy: restore" in ended.said
     assert "begins at step 0" not in ended.said
-    assert begun.steps() == [2, 4], "they are left as evidence"
+    assert begun.steps() == [2, 4], "they are kept for diagnosis"
 
 
 def test_another_model_is_rejected_with_both_values(begun: Run):
@@ -107,7 +107,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(run: Run):
     ended = run.train(processes=2, tensor_parallel=2, more={"fault": fault})
     assert ended.codes == [3, 3], ended.said
     assert ended.said.count("LFJ11: process 1: a file: No space left on device") == 1
-    assert [place.name for place in run.checkpoints.iterdir()] == ["step_00000002"], "no part is left"
+    assert [place.name for place in run.checkpoints.iterdir()] == ["step_00000002"], "no temporary folder is left"
     ended = run.train(processes=2, tensor_parallel=2)
     assert ended.codes == [0, 0], ended.said
     assert "resumes from step 2 " in ended.said

@@ -121,7 +121,7 @@ def test_torchrun_forwards_a_signal_and_the_requeued_job_resumes(run: Run, tmp_p
     assert stopped, said
     assert process.returncode != 0
     assert run.steps() == [int(stopped.group(1))]
-    assert not word.exists(), "a restart is wanted"
+    assert not word.exists(), "a restart is expected"
     steps = int(stopped.group(1)) + 1
     ended = run.train(processes=2, tensor_parallel=2, steps=steps)
     assert ended.codes == [0, 0], ended.said

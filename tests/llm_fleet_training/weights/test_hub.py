@@ -40,7 +40,7 @@ def _download(to: Path, *more: str, model: str = "owner/tiny") -> int:
 
 def _refused(capsys: pytest.CaptureFixture[str], to: Path, *more: str, model: str = "owner/tiny", code: int = 3) -> str:
     assert _download(to, *more, model=model) == code
-    assert not to.exists(), "a folder that is not whole must not be there"
+    assert not to.exists(), "an incomplete folder must not exist"
     said = capsys.readouterr().err
     assert "  remedy: " in said
     return said
@@ -79,7 +79,7 @@ def test_only_config_and_tokenizer(hub: StandInHub, tmp_path: Path):
         *(name for name in WANTED if "safetensors" not in name),
         "download.json",
     }
-    # Weights are fetched when they are requested later.
+    # Weights are downloaded when they are requested later.
     assert _download(to) == 0
     assert (to / BIG).exists()
 
@@ -119,7 +119,7 @@ def test_a_killed_download_keeps_complete_files_and_restarts_incomplete_ones(hub
 def test_a_hub_lost_during_the_download_is_a_failure(
     hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    # huggingface_hub answers with what is in the folder already when it cannot reach the Hub.
+    # huggingface_hub returns the files in the folder if it cannot reach the Hub.
     def lost(*arguments: Any, local_dir: str, **more: Any) -> str:
         Path(local_dir, "config.json").write_bytes(hub.files["config.json"])
         return local_dir
@@ -140,7 +140,7 @@ def test_files_with_another_hash_are_rejected_and_downloaded_again(
     said = _refused(capsys, tmp_path / "weights", code=1)
     assert said.startswith("LFJ33: ")
     assert f"{name} has other" in said.replace("another SHA-256", "other")
-    # What no one takes up again goes; older releases of huggingface_hub take theirs up.
+    # Incomplete files are removed; older releases of huggingface_hub resume theirs.
     assert [path.name for path in orphans.glob("*.incomplete")] == [f"{'e' * 40}.incomplete"]
     hub.other = set()
     hub.requested.clear()

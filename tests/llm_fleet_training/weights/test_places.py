@@ -95,7 +95,7 @@ def test_s3_is_read_object_by_object_and_continues(
     again = [words[4] for words in programs.aws[len(before) + 1 :] if words[1] == "cp"]
     assert set(again) & before == {"s3://models/tiny/tokenizer.json"}
     assert misses(tmp_path / "weights", weights=True) == []
-    # Of the same place, however it is written.
+    # The same place in another notation.
     assert main(["download", "--model", "s3://models/tiny", "--to", str(tmp_path / "weights")]) == 0
 
 
