@@ -1,4 +1,4 @@
-"""Clusters for tests of the rules, and what is found in them."""
+"""Clusters for tests of the rules, and functions that return their problems."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -80,32 +80,32 @@ TRN1 = Resource(name="trn1", instance_types=("trn1.32xlarge",), max_count=4)
 
 
 def with_head(**changes: Any) -> PlacedParallelCluster:
-    """A good cluster with another head node."""
+    """A valid cluster with another head node."""
     return Cluster(head_node=Head(**changes))
 
 
 def with_queue(**changes: Any) -> PlacedParallelCluster:
-    """A good cluster with another queue."""
+    """A valid cluster with another queue."""
     return Cluster(queues=(Partition(**changes),))
 
 
 def with_resource(*, queue: Mapping[str, Any] | None = None, **changes: Any) -> PlacedParallelCluster:
-    """A good cluster with another compute resource, in another queue where `queue` says so."""
+    """A valid cluster with another compute resource, and with changes of its queue in `queue`."""
     return with_queue(resources=(Resource(**changes),), **(queue or {}))
 
 
 def with_pool(**changes: Any) -> PlacedParallelCluster:
-    """A good cluster with a login pool."""
+    """A valid cluster with a login pool."""
     return Cluster(login_pools=(Pool(**changes),))
 
 
 def with_storage(*storages: SharedStorage, **changes: Any) -> PlacedParallelCluster:
-    """A good cluster with shared storage."""
+    """A valid cluster with shared storage."""
     return Cluster(shared_storage=storages or (Storage(**changes),))
 
 
 def with_slurm(**changes: Any) -> PlacedParallelCluster:
-    """A good cluster with other settings of Slurm."""
+    """A valid cluster with other settings of Slurm."""
     return Cluster(slurm=SlurmSettings(**changes))
 
 
@@ -115,12 +115,12 @@ LIST_TOKEN = ("#{Token[TOKEN.124]}",)
 
 
 def only(cluster: PlacedParallelCluster, code: Code, *path: PathPart) -> Problem:
-    """The one problem of `cluster`, which has `code` and is at `path`; none other may be there."""
+    """Return the only problem of `cluster`, and assert its `code` and `path`."""
     problems = check_parallelcluster(cluster)
     assert [(problem.code, problem.path) for problem in problems] == [(code, path)]
     return problems[0]
 
 
 def codes(cluster: PlacedParallelCluster) -> list[AnyCode]:
-    """The codes of all problems, in their order."""
+    """Return the codes of all problems, in order."""
     return [problem.code for problem in check_parallelcluster(cluster)]

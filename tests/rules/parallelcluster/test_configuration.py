@@ -1,4 +1,4 @@
-"""A configuration against ParallelCluster's schema: ours rejects what theirs rejects, and takes what theirs takes."""
+"""Our check of a configuration and ParallelCluster's schema: both reject and accept the same configurations."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -208,7 +208,7 @@ REJECTED: dict[str, tuple[Change, Code, str]] = {
         "SharedStorage.efs",
     ),
 }
-TAKEN: dict[str, Change] = {
+ACCEPTED: dict[str, Change] = {
     "as it is": lambda c: c,
     "numbers as texts": lambda c: nodes(c).update(MaxCount="4", SpotPrice="1.5"),
     "whole number with a point": lambda c: nodes(c).update(MaxCount=4.0),
@@ -241,7 +241,7 @@ def changed(change: Change) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", REJECTED)
-def test_what_is_rejected_parallelcluster_rejects(name: str, oracle: Oracle) -> None:
+def test_parallelcluster_rejects_the_same_configurations(name: str, oracle: Oracle) -> None:
     change, code, where = REJECTED[name]
     configuration = changed(change)
     reported = [(problem.code, problem.where) for problem in check_configuration(configuration)]
@@ -249,14 +249,14 @@ def test_what_is_rejected_parallelcluster_rejects(name: str, oracle: Oracle) -> 
     assert oracle.schema(configuration) != []
 
 
-@pytest.mark.parametrize("name", TAKEN)
-def test_what_passes_parallelcluster_takes(name: str, oracle: Oracle) -> None:
-    configuration = changed(TAKEN[name])
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_parallelcluster_accepts_the_same_configurations(name: str, oracle: Oracle) -> None:
+    configuration = changed(ACCEPTED[name])
     assert [str(problem) for problem in check_configuration(configuration)] == []
     assert oracle.schema(configuration) == []
 
 
-def test_all_at_once() -> None:
+def test_all_problems_are_reported_together() -> None:
     configuration = changed(
         lambda c: [change(c) for name in ("misspelt", "no truth", "no id") for change in REJECTED[name][:1]]
     )
@@ -279,19 +279,19 @@ def test_all_at_once() -> None:
         ("script and sequence", "keep Script or Sequence"),
     ],
 )  # fmt: skip
-def test_the_remedy_says_what_was_meant(name: str, remedy: str) -> None:
+def test_the_remedy_has_a_suggestion(name: str, remedy: str) -> None:
     change, code, _ = REJECTED[name]
     (problem,) = check_configuration(changed(change))
     assert (problem.code, problem.remedy) == (code, remedy)
 
 
-def test_a_key_in_the_wrong_case_and_one_that_is_nowhere() -> None:
+def test_a_key_in_the_wrong_case_and_an_unknown_key() -> None:
     wrong_case, nowhere = check_section({"allowedips": "10.0.0.0/8", "Qwertyuiop": 1}, "HeadNode/Ssh")
     assert (wrong_case.remedy, wrong_case.allowed) == ("write 'AllowedIps'", "KeyName, AllowedIps")
     assert nowhere.remedy == "remove it, or write one of the allowed keys"
 
 
-def test_what_only_the_deployment_knows_passes() -> None:
+def test_cdk_tokens_pass() -> None:
     stack = cdk.Stack()
     text = cdk.CfnParameter(stack, "Text")
     numbers = cdk.CfnParameter(stack, "Number", type="Number")
@@ -310,7 +310,7 @@ def test_what_only_the_deployment_knows_passes() -> None:
     assert check_configuration(stack.resolve(configuration)) == []
 
 
-def test_a_part_of_a_section_needs_no_more_than_it_has() -> None:
+def test_a_partial_section_has_no_missing_keys() -> None:
     assert [problem.where for problem in check_section({}, "SharedStorage[]")] == ["MountDir", "Name", "StorageType"]
     assert check_section({}, "SharedStorage[]", partial=True) == []
     inner: dict[str, Any] = {"FsxOpenZfsSettings": {}}
@@ -324,7 +324,7 @@ def test_a_part_of_a_section_needs_no_more_than_it_has() -> None:
             check_section({}, wrong)
 
 
-def test_the_tree_of_keys() -> None:
+def test_keys_and_places_of_the_schema() -> None:
     price = schema_at("Scheduling/SlurmQueues[]/ComputeResources[]/SpotPrice")
     assert price is not None
     assert (price.name, price.kind, price.many) == ("SpotPrice", "float", False)

@@ -21,13 +21,13 @@ LEGAL = {
     "Pools[]/Image/CustomAmi": "ami-0123456789abcdef0",
     "SlurmQueues[]/Image/CustomAmi": "ami-0123456789abcdef0",
 }
-"""Where ParallelCluster's schema does not answer but falls over when these are wrong or missing."""
+"""Keys for which ParallelCluster's schema raises an exception if their value is wrong or missing."""
 
 Making = Callable[[SchemaKey], Any]
 
 
 def whole(key: SchemaKey, value_of: Making, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """A section with every key, what holds no more keys as `value_of` says, and `extra` in each section."""
+    """Return a section with every key, with `value_of` of each leaf key, and with `extra` in each section."""
     made: dict[str, Any] = {}
     for name, below in key.keys.items():
         if name == "Sequence":
@@ -44,7 +44,7 @@ def wrong_type(key: SchemaKey) -> Any:
 
 
 def wrong_value(key: SchemaKey) -> Any:
-    """A value of the right type that the key rejects, where it rejects any."""
+    """Return a value of the right type that the key rejects, if it rejects any."""
     if key.one_of:
         return 77 if key.kind == "int" else ANY_TEXT
     if key.range is not None:
@@ -64,7 +64,7 @@ def nothing(_: SchemaKey) -> Any:
     ("making", "extra", "least"),
     [(wrong_type, {}, 200), (wrong_value, {}, 60), (nothing, {}, 30), (nothing, {"Qwertyuiop": 1}, 80)],
 )
-def test_both_find_the_same(making: Making, extra: Mapping[str, Any], least: int, oracle: Oracle) -> None:
+def test_both_report_the_same_keys(making: Making, extra: Mapping[str, Any], least: int, oracle: Oracle) -> None:
     configuration = whole(parallelcluster_schema(), making, extra)
     ours = {
         by_position(problem.path)
@@ -77,7 +77,7 @@ def test_both_find_the_same(making: Making, extra: Mapping[str, Any], least: int
 
 
 def by_position(path: tuple[PathPart, ...]) -> str:
-    """`path` with the items of lists by their position, which is always the first here."""
+    """Return `path` with items of lists by their position, which is always the first here."""
     key = parallelcluster_schema()
     parts: list[str] = []
     for part in path:
@@ -88,5 +88,5 @@ def by_position(path: tuple[PathPart, ...]) -> str:
 
 
 def follows(one: str, others: set[str]) -> bool:
-    """Whether `one` is in a section with a reported problem, where one of the two checks stops."""
+    """Return whether `one` is in a section with a reported problem, at which one of the two checks stops."""
     return any(other.startswith(f"{one}/") or one.startswith(f"{other}/") for other in others)

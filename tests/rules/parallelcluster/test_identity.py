@@ -1,4 +1,4 @@
-"""The hash in a cluster's name: changed by all that no update changes, and by nothing else."""
+"""The hash in a cluster's name: it depends exactly on the parts that an update cannot change."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,18 +22,18 @@ def digits(configuration: dict[str, Any]) -> str:
     return identity_hash(configuration, VERSION)
 
 
-def test_the_name_has_eight_digits_behind_it() -> None:
+def test_the_name_ends_with_eight_hexadecimal_digits() -> None:
     name = name_with_hash("train", base(), VERSION)
     assert name == f"train-{digits(base())}"
     assert len(name) == len("train") + HASH_SUFFIX_LENGTH
     assert int(digits(base()), 16) >= 0
 
 
-def test_another_version_is_another_cluster() -> None:
+def test_another_version_has_another_hash() -> None:
     assert identity_hash(base(), "3.16.1") != identity_hash(base(), "3.16.2")
 
 
-def test_the_order_of_keys_and_the_spelling_of_scalars_do_not_count() -> None:
+def test_the_hash_does_not_depend_on_the_order_of_keys_and_the_form_of_scalars() -> None:
     configuration = base()
     backwards = dict(reversed(list(configuration.items())))
     backwards["HeadNode"] = dict(reversed(list(configuration["HeadNode"].items())))
@@ -62,7 +62,7 @@ _ONE = {"Name": "x", "ComputeResources": [{"Name": "x", "InstanceType": "c5.larg
         put("DevSettings/Cookbook/ExtraChefAttributes", '{"cluster": {"nvidia": {"enabled": true}}}'),
     ],
 )
-def test_what_can_come_and_go_does_not_count(edit: Any) -> None:
+def test_the_hash_does_not_depend_on_parts_that_an_update_can_change(edit: Any) -> None:
     assert digits(edited(base(), edit)) == digits(base())
 
 
@@ -80,11 +80,11 @@ def test_what_can_come_and_go_does_not_count(edit: Any) -> None:
         drop("Monitoring/Logs"),
     ],
 )
-def test_what_stays_for_good_counts(edit: Any) -> None:
+def test_the_hash_depends_on_immutable_parts(edit: Any) -> None:
     assert digits(edited(base(), edit)) != digits(base())
 
 
-def test_a_reference_counts_as_it_is_and_a_token_is_rejected() -> None:
+def test_the_hash_depends_on_references_and_tokens_are_rejected() -> None:
     reference = edited(base(), put("HeadNode/Networking/SubnetId", {"Ref": "Subnet"}))
     other = edited(base(), put("HeadNode/Networking/SubnetId", {"Ref": "Other"}))
     assert len({digits(reference), digits(other), digits(base())}) == 3
@@ -92,7 +92,7 @@ def test_a_reference_counts_as_it_is_and_a_token_is_rejected() -> None:
         digits(edited(base(), put("HeadNode/Networking/SubnetId", "${Token[TOKEN.42]}")))
 
 
-# Every key of the schema, each once; changed one by one.
+# Every key of the schema once, changed one after the other.
 
 
 def _value(key: Key, number: int) -> Any:
@@ -124,19 +124,20 @@ def _reported(path: tuple[str, ...]) -> str:
     return "/".join(path).replace("/0", "[item]")
 
 
-def test_each_key_counts_exactly_when_parallelcluster_never_changes_it(oracle: Oracle) -> None:
+def test_the_hash_depends_on_a_key_exactly_if_parallelcluster_cannot_change_it(oracle: Oracle) -> None:
     keys = dict(top_level_keys())
     before, after = _full(keys, 1), _full(keys, 2)
     rows = oracle.update(before, after, fleet_stopped=True, login_nodes_stopped=True)
     never = {row.path for row in rows if row.verdict != "SUCCEEDED"}
-    # Items of lists come and go; the head node's scripts hold the name. AmiSearchFilters is fixed with its items.
+    # Items of lists can be added and removed; the head node's scripts contain the name. AmiSearchFilters and its items
+    # are immutable.
     fixed = {path for path in never if "[" not in path and not path.startswith("HeadNode/CustomActions")}
     assert len(fixed) > 40
     counted = {
         _reported(path)
         for path, key in _leaves(keys)
         if digits(edited(before, put("/".join(path), _value(key, 2)))) != digits(before)
-        and path[-1] != "Key"  # What reports tags apart is no value that changes.
+        and path[-1] != "Key"  # The key that identifies a tag is not a value that changes.
     }
     assert counted == fixed
     assert immutable_parts(before)

@@ -1,4 +1,4 @@
-"""What is chosen where nothing is written, of what architecture nodes are, and how many addresses they take."""
+"""Defaults of nodes, their architecture, and the number of their addresses."""
 
 from typing import Any
 
@@ -57,11 +57,11 @@ def queue(*resources: ComputeResource, **fields: Any) -> Queue:
         (nodes(), False),
     ],
 )
-def test_efa_is_on_where_every_type_has_it(resource: ComputeResource, efa: bool) -> None:
+def test_efa_is_enabled_if_every_instance_type_has_it(resource: ComputeResource, efa: bool) -> None:
     assert efa_of(resource) is efa
 
 
-def test_a_type_that_is_only_known_later_is_nothing() -> None:
+def test_a_type_that_is_a_token_has_no_defaults() -> None:
     token = cdk.CfnParameter(cdk.Stack(), "Type").value_as_string
     assert not efa_of(nodes(token))
     assert not exclusive_of(queue(nodes(token)))
@@ -79,11 +79,11 @@ def test_a_type_that_is_only_known_later_is_nothing() -> None:
         (queue(nodes("trn1.32xlarge"), exclusive=False), False),
     ],
 )
-def test_accelerators_are_not_shared_out(given: Queue, exclusive: bool) -> None:
+def test_nodes_with_accelerators_are_exclusive(given: Queue, exclusive: bool) -> None:
     assert exclusive_of(given) is exclusive
 
 
-def test_one_accelerator_in_a_mixed_queue_is_enough() -> None:
+def test_a_queue_with_one_accelerator_type_is_exclusive() -> None:
     mixed = [
         ComputeResource(name="cpus", instance_types=["c5.4xlarge"]),
         ComputeResource(name="chips", instance_types=["trn1.2xlarge"]),
@@ -109,14 +109,16 @@ def test_one_accelerator_in_a_mixed_queue_is_enough() -> None:
         ),
     ],
 )
-def test_placement(of_queue: dict[str, Any], of_nodes: dict[str, Any], placed: tuple[bool, str | None] | None) -> None:
+def test_placement_groups_of_queues_and_nodes(
+    of_queue: dict[str, Any], of_nodes: dict[str, Any], placed: tuple[bool, str | None] | None
+) -> None:
     resource = nodes("trn1.32xlarge", **of_nodes)
     found = placement_group_of(queue(resource, **of_queue), resource)
     assert (None if found is None else (found.enabled, found.name)) == placed
 
 
-def test_over_several_subnets_there_is_no_placement() -> None:
-    """EFA is rejected there; that the default were a group would be another mistake that no one made."""
+def test_with_several_subnets_there_is_no_placement_group() -> None:
+    """EFA is rejected there; with a placement group by default, a second mistake would be reported."""
     resource = Resource(instance_types=("trn1.32xlarge",))
     several = Partition(resources=(resource,), subnets=(SUBNET, OTHER_SUBNET))
     found = placement_group_of(several, resource)
@@ -124,7 +126,7 @@ def test_over_several_subnets_there_is_no_placement() -> None:
     assert not found.enabled
 
 
-def test_what_nodes_say_goes_before_what_their_queue_says() -> None:
+def test_settings_of_nodes_have_priority_over_those_of_their_queue() -> None:
     own = nodes("g5.2xlarge", capacity_reservation=OTHER, gpu_health_check=False)
     silent = nodes("g5.2xlarge")
     for resource, reservation, checked in ((own, OTHER, False), (silent, RESERVED, True)):
@@ -134,7 +136,7 @@ def test_what_nodes_say_goes_before_what_their_queue_says() -> None:
     assert gpu_health_check_of(queue(silent), silent) is False
 
 
-def test_home() -> None:
+def test_a_shared_home_is_found() -> None:
     elsewhere = SharedStorage.open_zfs("home", mount_dir="/homes", volume_id="fsvol-0123456789abcdef0")
     home = SharedStorage.open_zfs("home", volume_id="fsvol-0123456789abcdef0")
     for place in ("/home", "home"):
@@ -150,7 +152,7 @@ def test_home() -> None:
         ("mac2.metal", "write an instance type of x86_64 here"),
     ],
 )
-def test_a_queue_of_another_architecture(name: str, remedy: str):
+def test_a_queue_of_another_architecture_is_reported(name: str, remedy: str):
     (problem,) = check_architecture(with_resource(instance_types=(name,)))
     assert (problem.code, problem.remedy) == (Code.PC_ARCHITECTURE, remedy)
 
@@ -186,17 +188,17 @@ def test_addresses_and_interfaces_of_a_node(queue: str, addresses: int, interfac
     assert (nodes.count, nodes.addresses_each, nodes.interfaces) == (2, addresses, 2 * interfaces)
 
 
-def test_efa_interfaces_with_addresses_count() -> None:
+def test_efa_interfaces_with_addresses_are_counted() -> None:
     _, nodes = claims(efa_with_address=True)
     assert (nodes.addresses_each, nodes.interfaces_each) == (8, 8)
 
 
-def test_what_has_a_subnet_of_its_own_is_elsewhere() -> None:
+def test_nodes_in_other_subnets_are_not_counted() -> None:
     own = "subnet: subnet-0123456789abcdef0"
     assert [claim.owner for claim in claims("m5.xlarge", f"m5.xlarge, {own}")] == ["pc/trn1/trn1"]
     assert [claim.what for claim in claims(QUEUE, f"{QUEUE}, subnets: [subnet-0123456789abcdef0]")] == ["head node"]
 
 
-def test_login_pools_bring_a_load_balancer() -> None:
+def test_login_pools_have_a_load_balancer() -> None:
     found = claims("queues:", "login: {people: {type: m5.xlarge, count: 2}}\n    queues:")
     assert {claim.owner: claim.count for claim in found} == {"pc": 1, "pc/people": 3, "pc/trn1/trn1": 4}

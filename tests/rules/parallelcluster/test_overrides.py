@@ -41,12 +41,12 @@ def leaves(key: SchemaKey) -> Iterator[SchemaKey]:
 
 
 def place_of(leaf: str) -> Place:
-    """The place of overrides that is nearest above `leaf`."""
+    """Return the nearest place of overrides above `leaf`."""
     return max((place for place in Place if leaf.startswith(f"{place}/") or not place), key=len)
 
 
 def nested(path: str, value: Any) -> Any:
-    """`value` below the keys of `path`."""
+    """Return `value` nested below the keys of `path`."""
     for part in reversed(path.split("/")):
         inner = [value] if part.endswith("[]") else value
         value = {part.removesuffix("[]"): inner}
@@ -56,8 +56,8 @@ def nested(path: str, value: Any) -> Any:
 SCHEMA_LEAVES = [leaf.place for leaf in leaves(parallelcluster_schema()) if not leaf.place.startswith("SharedStorage")]
 
 
-def test_every_key_is_reached_in_exactly_one_way() -> None:
-    """By an attribute, by an override, or, for scripts, by a step of one's own."""
+def test_every_key_can_be_set_in_exactly_one_way() -> None:
+    """By an attribute, by an override, or, for scripts, by a custom step."""
     ways: dict[str, list[Code]] = {}
     for leaf in SCHEMA_LEAVES:
         place = place_of(leaf)
@@ -73,7 +73,7 @@ def test_every_key_is_reached_in_exactly_one_way() -> None:
 
 
 @pytest.mark.parametrize("place", Place)
-def test_the_attribute_that_is_named_exists(place: Place) -> None:
+def test_the_suggested_attribute_exists(place: Place) -> None:
     for attribute in TYPED_KEYS[place].values():
         first = attribute.split(" ")[0].split(".")[0]
         part = PlacedParallelCluster if "of the cluster" in attribute else VALUES[place]
@@ -81,7 +81,7 @@ def test_the_attribute_that_is_named_exists(place: Place) -> None:
 
 
 @pytest.mark.parametrize("place", Place)
-def test_no_override_is_nothing_to_check(place: Place) -> None:
+def test_empty_overrides_have_no_problems(place: Place) -> None:
     assert check_overrides({}, place) == []
 
 
@@ -162,20 +162,22 @@ def test_no_override_is_nothing_to_check(place: Place) -> None:
         ),
     ],
 )
-def test_what_no_override_may_be(place: Place, overrides: dict[str, Any], code: Code, where: str, remedy: str) -> None:
+def test_invalid_overrides_are_reported(
+    place: Place, overrides: dict[str, Any], code: Code, where: str, remedy: str
+) -> None:
     (problem,) = check_overrides(overrides, place)
     assert (problem.code, problem.where, problem.remedy) == (code, f"overrides.{where}", remedy)
 
 
 @pytest.mark.parametrize("wrong", [None, ["Networking"], "Networking", 3])
-def test_overrides_are_a_map(wrong: Any) -> None:
+def test_overrides_must_be_a_mapping(wrong: Any) -> None:
     (problem,) = check_overrides(wrong, Place.QUEUE)
     assert (problem.code, problem.where) == (Code.PC_KEY_TYPE, "overrides")
     (problem,) = check_overrides({wrong if isinstance(wrong, int) else 7: 1}, Place.QUEUE)  # pyright: ignore[reportArgumentType]
     assert problem.code is Code.PC_KEY_UNKNOWN
 
 
-def test_all_at_once() -> None:
+def test_all_problems_are_reported_together() -> None:
     overrides = {
         "Name": "other",
         "CustomActions": {},
@@ -187,7 +189,7 @@ def test_all_at_once() -> None:
     ]  # fmt: skip
 
 
-def test_a_section_next_to_attributes_needs_nothing_more() -> None:
+def test_a_section_with_attributes_requires_no_additional_keys() -> None:
     """`Networking` requires `SubnetIds`, which is an attribute."""
     proxy = {"Networking": {"Proxy": {"HttpProxyAddress": "https://proxy:3128"}}}
     for place in (Place.HEAD_NODE, Place.QUEUE, Place.LOGIN_POOL):
@@ -209,5 +211,5 @@ MISSPELT: dict[str, Any] = {"Mispelt": 1}
     ],
     ids=["cluster", "head node", "slurm", "queue", "compute resource", "login pool"],
 )
-def test_a_misspelt_key_is_reported(cluster: PlacedParallelCluster, path: tuple[PathPart, ...]):
+def test_an_unknown_key_is_reported(cluster: PlacedParallelCluster, path: tuple[PathPart, ...]):
     assert only(cluster, Code.PC_KEY_UNKNOWN, *path, "overrides", "Mispelt").value == "Mispelt"

@@ -1,4 +1,4 @@
-"""What a user is advised to write, and that every problem is reported well."""
+"""Remedies, and the form of every problem."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -48,14 +48,14 @@ AMD = Ec2InstanceType.of(
     accelerators=1,
     gpu_maker="amd",
 )
-"""EC2's catalog has types of one maker with GPUs of like numbers only; a newer one may differ."""
+"""A fictional type: in EC2's catalog, types with an equal number of GPUs have GPUs of one manufacturer."""
 MODELS = Storage(name="models", mount_dir="/scratch/models")
 SETTINGS = "shared_storage.shared.settings"
 RESOURCE = "queues.work.compute_resources.nodes"
 
 
 def lustre(**settings: Any) -> PlacedParallelCluster:
-    """A good cluster with a Lustre file system of ParallelCluster's."""
+    """A valid cluster with a Lustre file system that ParallelCluster creates."""
     return with_storage(kind=StorageKind.FSX_LUSTRE, settings=settings)
 
 
@@ -74,7 +74,7 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
                 ("queue\n", "does not consist of lower-case letters", "write 'queue'"),
             )
         ),
-        # It leaves room for the hash.
+        # It leaves space for the hash.
         (
             Cluster(cluster_name="my cluster"),
             Code.PC_CLUSTER_NAME,
@@ -167,7 +167,7 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
                 "TreeWidth": "remove it",
             }.items()
         ),
-        # It is reported of the later storage.
+        # It is reported at the later storage.
         (
             with_storage(Storage(name="a", mount_dir="/data"), Storage(name="b", mount_dir="/data/models")),
             Code.PC_MOUNT_OVERLAP,
@@ -180,7 +180,7 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
             "shared_storage.b.mount_dir",
             ["given:   '/data'"],
         ),
-        # Local disks are at /scratch where no one says another place.
+        # Local disks are mounted at /scratch by default.
         (
             Cluster(queues=(Partition(resources=(TRN1,)),), shared_storage=(MODELS,)),
             Code.PC_MOUNT_OVERLAP,
@@ -232,11 +232,11 @@ def test_the_remedy(cluster: PlacedParallelCluster, code: Code, where: str, said
         *(with_pool(allowed_ips=good) for good in ("0.0.0.0/0", "10.0.0.0/16", "pl-0123456789abcdef0")),
     ],
 )
-def test_what_is_advised_is_good(good: PlacedParallelCluster):
+def test_a_cluster_is_valid_after_the_remedy(good: PlacedParallelCluster):
     assert check_parallelcluster(good) == []
 
 
-def test_old_version_and_old_system_are_reported_at_once():
+def test_an_old_version_and_an_old_system_are_reported_together():
     found = check_parallelcluster(Cluster(version="3.12.0", os="alinux2"))
     assert [problem.code for problem in found] == [Code.PC_VERSION, Code.PC_OS]
     assert "of ParallelCluster 3.12 differ from" in found[0].message
@@ -248,7 +248,7 @@ def test_instance_types_in_one_text_are_reported_once():
     check_one(caught.value.problems, Code.WRONG_TYPE, "instance_types", "write a tuple")
 
 
-def test_everything_wrong_is_reported_at_once():
+def test_all_problems_are_reported_together():
     cluster = Cluster(
         scheduler="pbs",
         os="alinux2",
@@ -270,7 +270,7 @@ def test_everything_wrong_is_reported_at_once():
 
 
 @pytest.mark.parametrize("defect", [*DEFECTS, *STRICTER], ids=str)
-def test_problem_is_reported_well(defect: Defect | Stricter):
+def test_each_problem_has_a_message_a_remedy_and_an_existing_path(defect: Defect | Stricter):
     problems = check_parallelcluster(defect.cluster)
     assert {problem.code for problem in problems} == {defect.code}
     for problem in problems:
@@ -279,26 +279,26 @@ def test_problem_is_reported_well(defect: Defect | Stricter):
         assert not problem.message.endswith(".")
         assert not problem.remedy.endswith(".")
         assert "  " not in problem.message
-        assert _leads_somewhere(defect.cluster, problem.path), problem.path
+        assert _exists(defect.cluster, problem.path), problem.path
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=str)
-def test_the_neighbor_is_good(defect: Defect):
+def test_the_similar_cluster_is_valid(defect: Defect):
     assert [str(problem) for problem in check_parallelcluster(defect.good)] == []
 
 
-def _leads_somewhere(place: Any, path: tuple[PathPart, ...]) -> bool:
-    """Whether `path` goes by attributes, items' names and keys, and ends at one of the place's own."""
+def _exists(place: Any, path: tuple[PathPart, ...]) -> bool:
+    """Return whether `path` leads from `place` by attributes, names of items and keys to an existing value."""
     if not path:
         return True
     first, rest = path[0], path[1:]
     if isinstance(place, Mapping):
-        return (first in place and _leads_somewhere(place[first], rest)) or not rest
+        return (first in place and _exists(place[first], rest)) or not rest
     if isinstance(place, list | tuple):
         named = [item for item in place if getattr(item, "name", None) == first]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
         if isinstance(first, int):
-            return _leads_somewhere(place[first], rest)
-        return any(_leads_somewhere(item, rest) for item in named)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            return _exists(place[first], rest)
+        return any(_exists(item, rest) for item in named)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if place is None:
         return not rest
-    return hasattr(place, str(first)) and _leads_somewhere(getattr(place, str(first)), rest)
+    return hasattr(place, str(first)) and _exists(getattr(place, str(first)), rest)

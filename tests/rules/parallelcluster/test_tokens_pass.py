@@ -1,4 +1,4 @@
-"""What is known only at deployment is checked by no one here."""
+"""CDK tokens are not checked at synth."""
 
 import re
 from dataclasses import fields
@@ -31,7 +31,7 @@ from tests.rules.parallelcluster.shapes import (
 
 
 def tokens(part: Any, *keep: str) -> Any:
-    """The part with a token in place of each text and number, but of those to `keep`; of names, for paths need them."""
+    """Return the part with a token for each text and number, except those in `keep`: paths require the names."""
     changes: dict[str, Any] = {}
     for name, annotation in _annotations(part).items():
         if name in keep or name == "name" or "overrides" in name:
@@ -102,14 +102,14 @@ def test_tokens_pass_every_rule():
     assert [str(problem) for problem in check_parallelcluster(cluster)] == []
 
 
-def test_a_newer_type_passes_and_its_facts_are_checked():
+def test_a_newer_instance_type_passes_and_its_facts_are_checked():
     newer = Ec2InstanceType.of("trn9.48xlarge", architecture="arm64", vcpus=192, memory_gib=2048)
     assert codes(with_resource(instance_types=(str(newer),))) == [Code.PC_INSTANCE_TYPE]
     assert codes(with_resource(instance_types=(newer,))) == [Code.PC_ARCHITECTURE]
     assert codes(with_resource(instance_types=(newer,), efa=True)) == [Code.PC_ARCHITECTURE, Code.PC_EFA_TYPE]
 
 
-def test_what_is_said_by_of_passes():
+def test_values_of_the_method_of_pass():
     class Newer(str):
         unchecked = True
 

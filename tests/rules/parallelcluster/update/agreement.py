@@ -1,4 +1,4 @@
-"""What ParallelCluster says of an update, queried often enough to report what it would take."""
+"""ParallelCluster's verdict of an update, queried in each state to find what the update requires."""
 
 import re
 from collections import Counter
@@ -20,23 +20,23 @@ _OURS = {
     Verdict.NEEDS_NEW_CLUSTER: NEVER,
     Verdict.NEEDS_NEW_NAME: NEVER,
 }
-Reported = Counter[tuple[str, bool, bool, str, str]]
+Requirements = Counter[tuple[str, bool, bool, str, str]]
 
 
-def ours(changes: Iterable[PlannedChange]) -> Reported:
-    """Return each change with what it takes, as our plan says."""
+def ours(changes: Iterable[PlannedChange]) -> Requirements:
+    """Return each change of our plan with what it requires."""
     return Counter(
         (_place(change.where), change.old is None, change.new is None, change.policy, _OURS.get(change.verdict, PASSES))
         for change in changes
-        if change.policy != LOST_DATA  # They do not have it; see test_plan.py.
+        if change.policy != LOST_DATA  # ParallelCluster does not have this verdict; see test_plan.py.
     )
 
 
-class ParallelClustersWord:
-    """ParallelCluster's verdict of one update, with this and that stopped."""
+class ParallelClusterVerdict:
+    """ParallelCluster's verdict of one update, with the fleet or login nodes stopped."""
 
     def __init__(self, oracle: Oracle, old: Configuration, new: Configuration) -> None:
-        """Ask; the configurations are handed over as the provider gets them: all scalars as text."""
+        """Query the verdicts; configurations are passed as the provider receives them, with all scalars as text."""
         before, after = normal(old), normal(new)
         self._answers = {
             (fleet, login): oracle.update(before, after, fleet_stopped=fleet, login_nodes_stopped=login)
@@ -44,8 +44,8 @@ class ParallelClustersWord:
             for login in (False, True)
         }
 
-    def reported(self, *, stopped: bool, login_nodes: bool) -> Reported:
-        """Return each change with what it takes when the fleet is `stopped` or not, and login nodes run or not."""
+    def requirements(self, *, stopped: bool, login_nodes: bool) -> Requirements:
+        """Return each change with what it requires if the fleet is `stopped` or not, and login nodes run or not."""
         requested = ((stopped, not login_nodes), (True, not login_nodes), (stopped, True), (True, True))
         return Counter(_taken(rows) for rows in zip(*(self._answers[one] for one in requested), strict=True))
 
@@ -60,10 +60,10 @@ def _taken(rows: tuple[Change, ...]) -> tuple[str, bool, bool, str, str]:
     elif without_both:
         takes = FLEET
     row = rows[0]
-    # A section that is not there is reported as "-".
+    # A missing section is reported as "-".
     return (_place(row.path), row.old in (None, "-"), row.new in (None, "-"), row.policy, takes)
 
 
 def _place(path: str) -> str:
-    """The path without the hook of arguments: ParallelCluster loses it where a sequence takes a script's place."""
+    """Return the path without the hook of arguments: ParallelCluster omits it if a sequence replaces a script."""
     return re.sub(r"/CustomActions/\w+/Args$", "/CustomActions/Args", path)

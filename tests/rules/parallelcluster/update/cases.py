@@ -1,4 +1,4 @@
-"""Changes of `configurations.base` by name: edits made before, and the change itself. One at least for each policy."""
+"""Changes of `configurations.base` by name: previous edits, and the change itself. At least one for each policy."""
 
 from tests.rules.parallelcluster.update.configurations import MANAGED_LUSTRE, Edit, append, drop, put
 
@@ -173,7 +173,7 @@ CHANGES: dict[str, tuple[list[Edit], list[Edit]]] = {
         [append("SharedStorage", MANAGED_LUSTRE)],
         [put("SharedStorage/scratch/FsxLustreSettings/DataCompressionType", "LZ4")],
     ),
-    # A sequence in place of a script.
+    # A sequence instead of a script.
     "sequence of the updated head node": ([], [put("HeadNode/CustomActions/OnNodeUpdated", _SEQUENCE)]),
     "sequence of a queue": ([], [put(f"{_TRN1}/CustomActions/OnNodeConfigured", _SEQUENCE)]),
     "longer sequence": (

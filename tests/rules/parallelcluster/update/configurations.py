@@ -1,4 +1,4 @@
-"""A cluster with a bit of everything, and edits of it."""
+"""A cluster with most kinds of settings, and edits of it."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -91,7 +91,7 @@ def _parsed() -> Configuration:
 
 
 def base(strategy: str = "DRAIN", *, login_nodes: int = 2) -> Configuration:
-    """Return a cluster as deployed."""
+    """Return the deployed cluster."""
     configuration = deepcopy(_parsed())
     configuration["Scheduling"]["SlurmSettings"]["QueueUpdateStrategy"] = strategy
     configuration["LoginNodes"]["Pools"][0]["Count"] = login_nodes

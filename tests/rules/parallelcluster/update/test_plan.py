@@ -1,4 +1,4 @@
-"""What our plan says beyond ParallelCluster's yes and no: what becomes of nodes, what is not known, and ways out."""
+"""What our plan reports in addition to ParallelCluster's verdict: effects on nodes, unknown values, and remedies."""
 
 import json
 from typing import Any
@@ -25,7 +25,7 @@ _SUBNETS = "Networking/SubnetIds"
 
 
 def planned(edit: Edit, old: Configuration | None = None, **how: Any) -> PlannedChange:
-    """Return the one change that `edit` makes."""
+    """Return the only change of `edit`."""
     before = old or base()
     (change,) = plan_update(before, edited(before, edit), **how).changes
     return change
@@ -47,12 +47,12 @@ def planned(edit: Edit, old: Configuration | None = None, **how: Any) -> Planned
         put(f"{_RESOURCE}/Efa/Enabled", False),
     ],
 )
-def test_the_strategy_says_what_becomes_of_nodes(strategy: str, verdict: Verdict, edit: Edit) -> None:
+def test_the_verdict_depends_on_the_queue_update_strategy(strategy: str, verdict: Verdict, edit: Edit) -> None:
     assert planned(edit, base(strategy)).verdict is verdict
     assert planned(edit, base(strategy), fleet_is_stopped=True).verdict is Verdict.FREE
 
 
-def test_a_smaller_queue_drains_under_no_strategy() -> None:
+def test_a_smaller_queue_is_not_drained_with_any_strategy() -> None:
     fewer = put(f"{_RESOURCE}/MaxCount", 3)
     assert planned(fewer, base("DRAIN")).verdict is Verdict.NEEDS_STOPPED_FLEET
     assert "TERMINATE" in planned(fewer, base("DRAIN")).remedy
@@ -63,26 +63,26 @@ def test_a_smaller_queue_drains_under_no_strategy() -> None:
     assert "queue cpu" in gone.reason
 
 
-def test_the_strategy_of_the_new_configuration_counts() -> None:
+def test_the_strategy_of_the_new_configuration_is_used() -> None:
     old = base("COMPUTE_FLEET_STOP")
     new = edited(base("DRAIN"), put(f"{_TRN1}/CapacityType", "SPOT"))
     assert plan_update(old, new).verdict is Verdict.DRAINS
     assert plan_update(base("DRAIN"), edited(old, put(f"{_TRN1}/CapacityType", "SPOT"))).passes is False
 
 
-def test_spelling_is_no_change() -> None:
+def test_another_form_of_a_scalar_is_not_a_change() -> None:
     old = edited(base(), put(f"{_RESOURCE}/MaxCount", "4"), put("Monitoring/DetailedMonitoring", "false"))
     assert plan_update(old, base()).changes == ()
     assert plan_text(plan_update(old, base())) == "nothing changes\n"
 
 
-def test_another_version_needs_a_new_cluster() -> None:
+def test_another_version_requires_a_new_cluster() -> None:
     (change,) = plan_update(base(), base(), version_old="3.16.0", version_new="3.16.1").changes
     assert (change.where, change.verdict) == ("Version", Verdict.NEEDS_NEW_CLUSTER)
     assert plan_update(base(), base(), version_old=None, version_new="3.16.1").changes == ()
 
 
-def test_tags_stay_in_isolated_regions() -> None:
+def test_tags_cannot_change_in_isolated_regions() -> None:
     tags = put("Tags/0/Value", "other")
     assert planned(tags).verdict is Verdict.FREE
     isolated = planned(tags, region="us-iso-east-1")
@@ -90,10 +90,10 @@ def test_tags_stay_in_isolated_regions() -> None:
     assert "isolated regions" in isolated.reason
 
 
-# Literals against references.
+# Literals compared with references.
 
 
-def test_no_one_knows_whether_a_reference_is_the_literal() -> None:
+def test_it_is_unknown_whether_a_reference_equals_a_literal() -> None:
     change = planned(put("HeadNode/Networking/SubnetId", {"Ref": "Subnet"}))
     assert change.verdict is Verdict.UNKNOWN
     assert "requires a new cluster" in change.reason
@@ -106,7 +106,7 @@ def test_another_reference_is_a_change() -> None:
     assert planned(put("HeadNode/Networking/SubnetId", {"Ref": "Other"}), old).verdict is Verdict.NEEDS_NEW_CLUSTER
 
 
-def test_a_reference_in_a_list_may_be_the_literal_only_in_its_place() -> None:
+def test_a_reference_in_a_list_can_equal_only_the_literal_at_its_position() -> None:
     subnets = f"{_TRN1}/Networking/SubnetIds"
     old = edited(base("COMPUTE_FLEET_STOP"), put(subnets, ["subnet-a", "subnet-b"]))
     assert planned(put(subnets, ["subnet-a", {"Ref": "B"}]), old).verdict is Verdict.UNKNOWN
@@ -114,20 +114,20 @@ def test_a_reference_in_a_list_may_be_the_literal_only_in_its_place() -> None:
     assert planned(put(subnets, [{"Ref": "B"}]), old).verdict is Verdict.NEEDS_STOPPED_FLEET
 
 
-def test_an_item_named_by_a_reference_may_be_the_one_named_by_a_literal() -> None:
+def test_an_item_named_by_a_reference_can_be_the_one_named_by_a_literal() -> None:
     policies = "LoginNodes/Pools/users/Iam/AdditionalIamPolicies"
     old = edited(base(), put(policies, [{"Policy": "arn:aws:iam::1:policy/p"}]))
     assert planned(put(policies, [{"Policy": {"Ref": "Policy"}}]), old).verdict is Verdict.FREE
 
 
-def test_a_count_known_at_deployment_only_is_not_taken_for_growth() -> None:
+def test_a_count_that_is_a_token_is_not_treated_as_an_increase() -> None:
     assert planned(put(f"{_RESOURCE}/MaxCount", {"Ref": "Count"})).verdict is Verdict.UNKNOWN
     both = edited(base(), put(f"{_RESOURCE}/MaxCount", {"Ref": "Count"}), put(f"{_RESOURCE}/MinCount", 3))
     verdicts = {change.path[-1]: change.verdict for change in plan_update(base(), both).changes}
     assert verdicts == {"MaxCount": Verdict.UNKNOWN, "MinCount": Verdict.NEEDS_STOPPED_FLEET}
 
 
-# Items that get another name.
+# Items with another name.
 
 
 @pytest.mark.parametrize(
@@ -139,14 +139,14 @@ def test_a_count_known_at_deployment_only_is_not_taken_for_growth() -> None:
         (put("SharedStorage/ebs/EbsSettings/Size", 200), "DeletionPolicy"),
     ],
 )
-def test_another_name_is_offered_for_what_no_update_changes(edit: Edit, needs: str) -> None:
+def test_another_name_is_suggested_for_immutable_changes(edit: Edit, needs: str) -> None:
     change = planned(edit)
     assert change.verdict is Verdict.NEEDS_NEW_NAME
     assert "another name" in change.remedy
     assert needs in change.remedy
 
 
-def test_parallelcluster_lets_the_item_of_another_name_pass(oracle: Oracle) -> None:
+def test_parallelcluster_accepts_the_item_with_another_name(oracle: Oracle) -> None:
     edits = [put("SharedStorage/fsx/FsxLustreSettings/FileSystemId", "fs-0123456789abcdef9")]
     new = edited(base(), *edits, put("SharedStorage/fsx/Name", "fsx2"))
     assert [row.verdict for row in oracle.update(base(), new)] == ["SUCCEEDED", "SUCCEEDED"]
@@ -155,15 +155,15 @@ def test_parallelcluster_lets_the_item_of_another_name_pass(oracle: Oracle) -> N
     assert [row.verdict for row in oracle.update(base("TERMINATE"), queue)] == ["SUCCEEDED", "SUCCEEDED"]
 
 
-def test_the_home_has_no_other_name() -> None:
+def test_another_name_is_not_suggested_for_the_home() -> None:
     change = planned(put("SharedStorage/home/EfsSettings/FileSystemId", "fs-0123456789abcdef9"))
     assert change.verdict is Verdict.NEEDS_NEW_CLUSTER
 
 
-# Where ParallelCluster's own check is wrong or breaks off.
+# Cases in which ParallelCluster's own check is wrong or stops.
 
 
-def test_a_mount_that_moves_is_rejected_where_their_check_breaks_off(oracle: Oracle) -> None:
+def test_a_moved_mount_is_rejected_although_parallelclusters_check_stops(oracle: Oracle) -> None:
     move = put("SharedStorage/fsx/MountDir", "/data")
     with pytest.raises(RuntimeError, match="AttributeError"):
         oracle.update(base(), edited(base(), move))
@@ -174,7 +174,7 @@ def test_a_mount_that_moves_is_rejected_where_their_check_breaks_off(oracle: Ora
     assert planned(move, quiet, fleet_is_stopped=True).verdict is Verdict.FREE
 
 
-def test_a_mount_never_moves_to_home_or_away() -> None:
+def test_a_mount_cannot_be_moved_to_or_from_home() -> None:
     for edit in (put("SharedStorage/fsx/MountDir", "/home"), put("SharedStorage/home/MountDir", "/data")):
         change = planned(edit, base(login_nodes=0), fleet_is_stopped=True)
         assert change.verdict is Verdict.NEEDS_NEW_CLUSTER
@@ -185,17 +185,17 @@ _GROUPS: list[dict[str, Any]] = [{}, {"Enabled": True}, {"Enabled": False}, {"En
 
 @pytest.mark.parametrize("old_group", _GROUPS)
 @pytest.mark.parametrize("new_group", _GROUPS)
-def test_a_placement_group_is_checked_by_the_graver_of_two_readings(
+def test_a_placement_group_has_the_more_severe_of_two_verdicts(
     oracle: Oracle, old_group: dict[str, Any], new_group: dict[str, Any]
 ) -> None:
-    """Typed, as pcluster's command has it, and as text, as the provider does, where 'false' is true."""
+    """Typed values as in the pcluster command, and text as in the provider, for which 'false' is true."""
     place = f"{_TRN1}/Networking/PlacementGroup"
     old, new = edited(base(), put(place, old_group)), edited(base(), put(place, new_group))
     rows = [*oracle.update(old, new), *oracle.update(normal(old), normal(new))]
     assert plan_update(old, new).passes is all(row.verdict == "SUCCEEDED" for row in rows)
 
 
-def test_queues_that_come_with_other_subnets_would_cost_a_lustre_its_data(oracle: Oracle) -> None:
+def test_queues_in_other_subnets_would_delete_the_data_of_a_lustre_file_system(oracle: Oracle) -> None:
     old = edited(base("TERMINATE"), append("SharedStorage", MANAGED_LUSTRE))
     new = edited(old, put(f"{_TRN1}/Name", "other"), put(f"Scheduling/SlurmQueues/other/{_SUBNETS}", ["subnet-c"]))
     assert {row.verdict for row in oracle.update(old, new)} == {"SUCCEEDED"}
@@ -205,15 +205,15 @@ def test_queues_that_come_with_other_subnets_would_cost_a_lustre_its_data(oracle
     assert plan_update(old, stays).passes
     given = edited(base("TERMINATE"), put(f"{_TRN1}/{_SUBNETS}", ["subnet-c"]), put(f"{_TRN1}/Name", "other"))
     assert plan_update(base("TERMINATE"), given).passes
-    # Nor is another name offered to the queue whose subnets their check guards.
+    # Another name is also not suggested for the queue whose subnets ParallelCluster checks.
     guarded = planned(put(f"{_TRN1}/{_SUBNETS}", ["subnet-c"]), old)
     assert guarded.verdict is Verdict.NEEDS_NEW_CLUSTER
 
 
-# Sections that are resolved at deployment, and malformed ones.
+# Sections that are CDK tokens, and malformed ones.
 
 
-def test_a_section_known_at_deployment_only_is_compared_as_a_whole() -> None:
+def test_a_section_that_is_a_token_is_compared_as_a_whole() -> None:
     chosen = {"Fn::If": ["Big", {"InstanceType": "m5.4xlarge"}, {"InstanceType": "m5.large"}]}
     old = edited(base(), put("HeadNode", chosen))
     assert plan_update(old, old).changes == ()
@@ -228,17 +228,17 @@ def test_a_section_known_at_deployment_only_is_compared_as_a_whole() -> None:
 
 @pytest.mark.parametrize("value", ["text", 4, [], ["text"], {}, [{"Name": {"Ref": "Name"}}], [{}]])
 @pytest.mark.parametrize("place", ["HeadNode", "Scheduling/SlurmQueues", "LoginNodes", "SharedStorage", "Tags"])
-def test_malformed_configurations_are_compared_without_falling_over(place: str, value: Any) -> None:
+def test_malformed_configurations_are_compared_without_an_exception(place: str, value: Any) -> None:
     odd = edited(base(), put(place, value))
     assert plan_update(odd, odd).changes == ()
     assert plan_update(base(), odd).changes
     assert plan_update(odd, base()).changes
 
 
-# Written down.
+# Output of the plan.
 
 
-def test_the_text_reports_the_gravest_first_and_the_whole_at_the_end() -> None:
+def test_the_text_has_the_most_severe_change_first_and_the_total_at_the_end() -> None:
     edits = [
         put("HeadNode/InstanceType", "m5.4xlarge"),
         put(f"{_TRN1}/CapacityType", "SPOT"),
@@ -252,7 +252,7 @@ def test_the_text_reports_the_gravest_first_and_the_whole_at_the_end() -> None:
     )
 
 
-def test_references_are_written_in_short() -> None:
+def test_references_are_written_in_a_short_form() -> None:
     script = {"Fn::Join": ["", [{"Fn::GetAtt": ["Scripts", "Uri", "0a1b2c3d"]}, "entry.sh"]]}
     assert value_text(script) == "${Scripts.Uri#0a1b2c3d}entry.sh"
     assert value_text([{"Ref": "Subnet"}, "subnet-1"]) == "[${Subnet}, subnet-1]"

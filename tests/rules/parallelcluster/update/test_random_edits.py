@@ -1,4 +1,4 @@
-"""Several random edits immediately, where one has a say in another's verdict: ParallelCluster and we agree on each."""
+"""Several random edits together, which can affect each other's verdict: ParallelCluster and our plan agree."""
 
 import random
 from copy import deepcopy
@@ -7,7 +7,7 @@ import pytest
 
 from llm_fleet.rules.parallelcluster.update_plan import plan_update
 from local.parallelcluster.client import Oracle
-from tests.rules.parallelcluster.update.agreement import ParallelClustersWord, ours
+from tests.rules.parallelcluster.update.agreement import ParallelClusterVerdict, ours
 from tests.rules.parallelcluster.update.cases import CHANGES
 from tests.rules.parallelcluster.update.configurations import STRATEGIES, Configuration, Edit, base, put
 
@@ -27,7 +27,7 @@ def _random_update(dice: random.Random) -> tuple[Configuration, Configuration]:
 
 
 def _edits(dice: random.Random) -> list[Edit]:
-    """Known changes, and counts, subnets and placement by chance."""
+    """Known changes, and random counts, subnets and placement groups."""
     edits = [edit for before, change in CHANGES.values() for edit in (*before, *change)]
     for queue, resources in _QUEUES.items():
         place = f"Scheduling/SlurmQueues/{queue}"
@@ -44,7 +44,7 @@ def _edits(dice: random.Random) -> list[Edit]:
 
 
 def _tried(configuration: Configuration, edit: Edit) -> None:
-    """Make an edit, unless an earlier one has taken away, or put there, what it is about."""
+    """Apply an edit, unless an earlier one has removed or added its target."""
     attempt = deepcopy(configuration)
     try:
         edit(attempt)
@@ -56,7 +56,7 @@ def _tried(configuration: Configuration, edit: Edit) -> None:
 
 
 def _is_legal(configuration: Configuration) -> bool:
-    """Return whether each name exists once; the rest does not matter for a comparison."""
+    """Return whether each name exists once; other errors do not matter for a comparison."""
     queues = configuration["Scheduling"]["SlurmQueues"]
     pools = configuration.get("LoginNodes", {"Pools": []})["Pools"]
     lists = [queues, pools, configuration["SharedStorage"], *(queue["ComputeResources"] for queue in queues)]
@@ -67,16 +67,16 @@ def _is_legal(configuration: Configuration) -> bool:
 
 
 @pytest.mark.parametrize("seed", _SEEDS)
-def test_parallelcluster_agrees(oracle: Oracle, seed: int) -> None:
+def test_our_plan_agrees_with_parallelcluster(oracle: Oracle, seed: int) -> None:
     old, new = _random_update(random.Random(seed))
     login_nodes = any(pool["Count"] for pool in old.get("LoginNodes", {}).get("Pools", []))
-    word = ParallelClustersWord(oracle, old, new)
+    verdicts = ParallelClusterVerdict(oracle, old, new)
     for stopped in (False, True):
         planned = ours(plan_update(old, new, fleet_is_stopped=stopped).changes)
-        assert planned == word.reported(stopped=stopped, login_nodes=login_nodes), stopped
+        assert planned == verdicts.requirements(stopped=stopped, login_nodes=login_nodes), stopped
 
 
-def test_the_edits_come_to_something() -> None:
+def test_the_random_edits_cover_many_policies() -> None:
     plans = [plan_update(*_random_update(random.Random(seed))) for seed in _SEEDS]
     assert len({change.policy for plan in plans for change in plan.changes}) >= 15
     assert sum(len(plan.changes) for plan in plans) > 3 * len(_SEEDS)

@@ -1,4 +1,4 @@
-"""What a template says of published scripts, put next to the references to them."""
+"""Digests of published scripts in a template, added to the references to them."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def _hook(attribute: str) -> dict[str, Any]:
 
 
 def _configuration(**properties: Any) -> Any:
-    """A head node with both hooks, as the template reports of it whose bundle has `properties`."""
+    """A head node with both hooks, as in a template whose bundle has `properties`."""
     hooks = {"OnNodeConfigured": _hook("EntryS3Uri"), "OnNodeUpdated": _hook("SourceS3Uri")}
     resources = {"Bundle": {"Type": "Custom::LlmFleetBundle", "Properties": {**_BUNDLE, **properties}}}
     return with_digests({"HeadNode": {"CustomActions": hooks}}, digests_of(resources))
@@ -30,7 +30,7 @@ def _configuration(**properties: Any) -> Any:
         ({"Root": "bundles/renamed/train-01234567"}, Verdict.NEEDS_NEW_CLUSTER),
     ],
 )
-def test_new_content_is_free_and_another_place_is_not(change: dict[str, Any], verdict: Verdict) -> None:
+def test_new_content_is_free_and_another_location_is_not(change: dict[str, Any], verdict: Verdict) -> None:
     plan = plan_update(_configuration(), _configuration(**change))
     assert plan.changes
     assert plan.verdict is verdict
