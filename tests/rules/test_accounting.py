@@ -15,7 +15,7 @@ DATABASE = Database()
 SLURMDBD = Database(endpoint=None, password_secret=None, slurmdbd_host="10.0.0.7", munge_key_secret=SECRET)
 
 
-def test_good_ones() -> None:
+def test_valid_values_have_no_problems() -> None:
     assert check_accounting_fields(DATABASE) == []
     assert check_accounting_fields(SLURMDBD) == []
 
@@ -35,7 +35,7 @@ def test_tokens_pass() -> None:
         ("slurm@db.example.com", "slurm:3306"),
     ],
 )
-def test_the_remedy_for_an_address_is_one(endpoint: str, remedy: str) -> None:
+def test_the_remedy_for_an_address_is_valid(endpoint: str, remedy: str) -> None:
     (problem,) = check_accounting_fields(changed(DATABASE, endpoint=endpoint))
     assert (problem.code, problem.path) == (Code.ACCOUNTING_ADDRESS, ("endpoint",))
     assert problem.value == f"{endpoint}:3306"
@@ -55,7 +55,7 @@ def test_the_remedy_for_an_address_is_one(endpoint: str, remedy: str) -> None:
         ({"endpoint": ""}, Code.ACCOUNTING_ADDRESS, "endpoint"),
     ],
 )
-def test_what_slurmdbd_could_not_use(change: dict[str, Any], code: Code, path: str) -> None:
+def test_values_that_slurmdbd_cannot_use_are_reported(change: dict[str, Any], code: Code, path: str) -> None:
     """ParallelCluster's schema lets these through, by `$` before a line break, or because any text is valid."""
     (problem,) = check_accounting_fields(changed(DATABASE, **change))
     assert (problem.code, problem.path) == (code, (path,))
@@ -72,12 +72,12 @@ def test_what_slurmdbd_could_not_use(change: dict[str, Any], code: Code, path: s
         ({"database_name": "slurm"}, Code.ACCOUNTING_PLACE, "database_name"),
     ],
 )
-def test_slurmdbd_elsewhere(change: dict[str, Any], code: Code, path: str) -> None:
+def test_errors_in_an_external_slurmdbd_are_reported(change: dict[str, Any], code: Code, path: str) -> None:
     (problem,) = check_accounting_fields(changed(SLURMDBD, **change))
     assert (problem.code, problem.path) == (code, (path,))
 
 
-def test_everything_at_once() -> None:
+def test_all_problems_are_reported_together() -> None:
     found = check_accounting_fields(
         Database(endpoint="/x y", user_name="", password_secret=None, database_name="A", slurmdbd_host="a b")
     )

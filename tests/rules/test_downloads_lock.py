@@ -37,7 +37,7 @@ def reported(document: Any) -> list[tuple[str, str]]:
         {"requires": ["aws-neuronx-tools"]},
     ],
 )
-def test_good_files_pass(changed: dict[str, Any]) -> None:
+def test_valid_files_pass(changed: dict[str, Any]) -> None:
     assert reported(lock({**GOOD, **changed})) == []
 
 
@@ -64,12 +64,12 @@ def test_good_files_pass(changed: dict[str, Any]) -> None:
         ("color", "red"),
     ],
 )
-def test_a_wrong_value_is_reported_where_it_is(key: str, value: Any) -> None:
+def test_a_wrong_value_is_reported_at_its_key(key: str, value: Any) -> None:
     assert reported(lock(GOOD, {**GOOD, "name": "other", key: value})) == [("LF427", f"files[1].{key}")]
 
 
 @pytest.mark.parametrize("key", GOOD)
-def test_every_key_must_be_there(key: str) -> None:
+def test_every_key_is_required(key: str) -> None:
     assert reported(lock({name: value for name, value in GOOD.items() if name != key})) == [
         ("LF427", f"files[0].{key}")
     ]
@@ -90,15 +90,15 @@ def test_every_key_must_be_there(key: str) -> None:
         (lock(*({**GOOD, "name": f"n{index}", "size": 8 << 30} for index in range(4))), "files"),
     ],
 )
-def test_what_makes_the_whole_useless(document: Any, where: str) -> None:
+def test_errors_in_the_whole_file_are_reported(document: Any, where: str) -> None:
     assert reported(document) == [("LF427", where)]
 
 
-def test_files_of_several_systems_do_not_add_up() -> None:
+def test_sizes_of_different_systems_are_not_added() -> None:
     systems = ["ubuntu-22.04-amd64", "ubuntu-24.04-amd64", "debian-13-amd64", "amzn-2023-x86_64"]
     assert reported(lock(*({**GOOD, "system": system, "size": 8 << 30} for system in systems))) == []
 
 
-def test_a_misspelt_requirement_is_offered_the_right_one() -> None:
+def test_a_misspelled_requirement_gets_a_suggestion() -> None:
     (problem,) = check_lock(lock({**GOOD, "requires": ["aws-neuronx-tool"]}))
     assert problem.remedy == "write 'aws-neuronx-tools'"

@@ -31,7 +31,7 @@ def found(*mounts: S3Mount) -> list[tuple[str, str, str]]:
         {"prefix": "${Token[TOKEN.1]}", "mount_path": "${Token[TOKEN.2]}"},
     ],
 )
-def test_good_mounts_pass(changed: dict[str, Any]) -> None:
+def test_valid_mounts_pass(changed: dict[str, Any]) -> None:
     assert found(mount(**changed)) == []
 
 
@@ -59,15 +59,13 @@ def test_good_mounts_pass(changed: dict[str, Any]) -> None:
         ({"groups": ["zzz"]}, "LF417", "[0].groups[0]", "one of its groups"),
     ],
 )
-def test_bad_mounts_are_reported_with_what_to_write(
-    changed: dict[str, Any], code: str, where: str, remedy: str
-) -> None:
+def test_invalid_mounts_are_reported_with_a_remedy(changed: dict[str, Any], code: str, where: str, remedy: str) -> None:
     ((found_code, found_where, found_remedy),) = found(mount(**changed))
     assert (found_code, found_where) == (code, where)
     assert remedy in found_remedy
 
 
-def test_mounts_keep_clear_of_each_other() -> None:
+def test_mount_paths_must_not_overlap() -> None:
     assert [each[:2] for each in found(mount(), mount(mount_path="/s3/data/more"))] == [("LF418", "[1].mount_path")]
     assert found(mount(), mount(mount_path="/s3/more")) == []
 
@@ -75,7 +73,7 @@ def test_mounts_keep_clear_of_each_other() -> None:
 @pytest.mark.parametrize(
     ("name", "families"), [("2.28.1", ["trn1"]), ("2.33.0", ["trn2", "trn1n"]), ("2.20.0", ["trn1"])]
 )
-def test_a_release_that_fits_is_no_problem(name: str, families: list[str]) -> None:
+def test_a_supported_release_passes(name: str, families: list[str]) -> None:
     assert check_neuron_release(name, families) == []
 
 
@@ -90,7 +88,7 @@ def test_a_release_that_fits_is_no_problem(name: str, families: list[str]) -> No
         ("", "write one of the allowed releases"),
     ],
 )
-def test_an_unknown_release_is_offered_the_nearest(name: str, remedy: str) -> None:
+def test_an_unknown_release_gets_a_suggestion(name: str, remedy: str) -> None:
     (problem,) = check_neuron_release(name, ["trn1"])
     assert problem.code is Code.NEURON_RELEASE_UNKNOWN
     assert problem.remedy == remedy
@@ -104,21 +102,21 @@ def test_a_release_without_pytorch_for_the_family_is_reported() -> None:
     assert problem.remedy == "write '2.33.0'"
 
 
-def test_a_release_from_before_the_family_is_reported() -> None:
+def test_a_release_that_is_older_than_the_family_is_reported() -> None:
     (problem,) = check_neuron_release("2.20.0", ["trn2"])
     assert problem.remedy == "write '2.24.1'"
 
 
-def test_a_family_that_no_release_knows_is_reported() -> None:
+def test_a_family_without_any_release_is_reported() -> None:
     (problem,) = check_neuron_release("2.33.0", ["trn9"])
     assert problem.code is Code.NEURON_RELEASE_FAMILY
     assert problem.remedy == "remove trn9"
 
 
-def test_a_release_for_a_cluster_without_devices_is_reported() -> None:
+def test_a_release_requires_neuron_devices() -> None:
     (problem,) = check_neuron_release("2.28.1", [])
     assert problem.code is Code.NEURON_WITHOUT_DEVICES
 
 
-def test_a_token_is_left_alone() -> None:
+def test_a_token_is_not_checked() -> None:
     assert check_neuron_release("${Token[TOKEN.12]}", []) == []

@@ -43,7 +43,7 @@ def only(**changed: Any) -> Problem:
         {"name": "${Token[TOKEN.1]}"},
     ],
 )
-def test_good_users_pass(changed: dict[str, Any]) -> None:
+def test_valid_users_pass(changed: dict[str, Any]) -> None:
     assert found(User(**changed)) == []
 
 
@@ -70,26 +70,24 @@ def test_good_users_pass(changed: dict[str, Any]) -> None:
         ({"slurm_account": ""}, "LF416", "[0].slurm_account", "'research'"),
     ],
 )
-def test_what_no_node_takes_is_reported_with_what_to_write(
-    changed: dict[str, Any], code: str, where: str, remedy: str
-) -> None:
+def test_invalid_users_are_reported_with_a_remedy(changed: dict[str, Any], code: str, where: str, remedy: str) -> None:
     problem = only(**changed)
     assert (problem.code.value, problem.where) == (code, where)
     assert remedy in problem.remedy
 
 
-def test_a_fixed_name_is_a_good_one() -> None:
+def test_the_suggested_name_is_valid() -> None:
     repaired = only(name="Ada Lovelace_2").remedy.split("'")[1]
     assert found(User(name=repaired)) == []
 
 
-def test_names_and_ids_are_each_of_one_user() -> None:
+def test_names_and_ids_of_users_must_be_unique() -> None:
     assert found(User(), User(uid=2002)) == [("LF414", "[1].name")]
     assert found(User(), User(name="grace")) == [("LF414", "[1].uid")]
     assert found(User(gid=3000), User(name="grace", uid=2002, gid=3000)) == [], "groups are shared"
 
 
-def test_all_that_is_wrong_is_reported_at_once() -> None:
+def test_all_problems_are_reported_together() -> None:
     bad = User(name="Root", uid=5, gid=6, ssh_public_keys=("x",), slurm_account="A")
     assert [code for code, _ in found(bad)] == ["LF412", "LF413", "LF413", "LF415", "LF416"]
 
@@ -134,7 +132,7 @@ def test_public_keys_pass(good: str) -> None:
         (PRIVATE, "private"),
     ],
 )
-def test_anything_else_is_reported(bad: str, said: str) -> None:
+def test_other_keys_are_reported(bad: str, said: str) -> None:
     (problem,) = check_ssh_key(bad)
     assert problem.code.value == "LF415"
     assert said in problem.message

@@ -32,7 +32,7 @@ MARIADB = SlurmDatabaseSpec(engine=DatabaseEngine.MARIADB)
         replace(AURORA, user_name="${Token[TOKEN.3]}", engine_version="${Token[TOKEN.4]}", parameter_group_family="x"),
     ],
 )
-def test_good_ones(settings: SlurmDatabaseSpec) -> None:
+def test_valid_databases_pass(settings: SlurmDatabaseSpec) -> None:
     assert check_slurm_database(settings) == []
 
 
@@ -63,20 +63,20 @@ def test_good_ones(settings: SlurmDatabaseSpec) -> None:
         (replace(AURORA, maintenance_window="7:03:00"), Code.DATABASE_SETTING, "maintenance_window"),
     ],
 )
-def test_bad_ones(settings: SlurmDatabaseSpec, code: Code, path: str) -> None:
+def test_invalid_databases_are_reported(settings: SlurmDatabaseSpec, code: Code, path: str) -> None:
     (problem,) = check_slurm_database(settings)
     assert (problem.code, problem.path) == (code, (path,))
     assert problem.value == getattr(settings, path)
 
 
 @pytest.mark.parametrize(("version", "pauses"), [("3.07.1", False), ("3.08.0", True), ("3.10.4", True)])
-def test_only_later_versions_of_aurora_pause(version: str, pauses: bool) -> None:
+def test_only_newer_versions_of_aurora_can_pause(version: str, pauses: bool) -> None:
     found = check_slurm_database(replace(AURORA, min_capacity=0, engine_version=f"8.0.mysql_aurora.{version}"))
     assert [problem.path for problem in found] == ([] if pauses else [("min_capacity",)])
 
 
 @pytest.mark.parametrize(("zones", "codes"), [(0, ["LF699"]), (1, ["LF699"]), (2, []), (3, [])])
-def test_two_zones(zones: int, codes: list[str]) -> None:
+def test_subnets_in_two_azs_are_required(zones: int, codes: list[str]) -> None:
     assert [problem.code.value for problem in check_subnets(zones, remedy="name another")] == codes
 
 
@@ -84,11 +84,11 @@ def test_two_zones(zones: int, codes: list[str]) -> None:
     ("change", "capacity"),
     [({}, (0.5, 4)), ({"min_capacity": 8}, (8, 8)), ({"min_capacity": 0, "max_capacity": 1}, (0, 1))],
 )
-def test_capacity(change: dict[str, Any], capacity: tuple[float, float]) -> None:
+def test_default_capacities_are_derived(change: dict[str, Any], capacity: tuple[float, float]) -> None:
     assert replace(AURORA, **change).effective_capacity == capacity
 
 
-def test_family_follows_the_version() -> None:
+def test_the_parameter_group_family_follows_the_version() -> None:
     assert replace(AURORA, engine_version="${Token[TOKEN.4]}").effective_family == "aurora-mysql8.0"
     assert AURORA.effective_family == "aurora-mysql8.0"
     assert replace(MARIADB, engine_version="10.11.16").effective_family == "mariadb10.11"

@@ -21,7 +21,7 @@ LIMIT = Limit(minimum=1, maximum=8)
         ("", ""),
     ],
 )
-def test_fixed_name_has_the_form(name: str, repaired: str) -> None:
+def test_a_fixed_name_is_valid(name: str, repaired: str) -> None:
     assert fix_hyphenated_name(name, LIMIT) == repaired
 
 
@@ -39,20 +39,20 @@ TYPES = ["ml.trn1.32xlarge", "ml.trn1n.32xlarge", "ml.m5.xlarge", "ml.p5.48xlarg
         ("", None),
     ],
 )
-def test_it_offers_the_candidate_most_like_the_value(value: str, expected: str | None) -> None:
+def test_the_nearest_candidate_is_suggested(value: str, expected: str | None) -> None:
     assert nearest(value, TYPES) == expected
 
 
-def test_the_offer_does_not_depend_on_the_order_of_the_candidates() -> None:
+def test_the_suggestion_does_not_depend_on_the_order_of_the_candidates() -> None:
     candidates = ["worker-a", "worker-b", "worker-c"]
     assert nearest("worker-x", candidates) == nearest("worker-x", reversed(candidates))
 
 
-def test_nothing_is_offered_from_no_candidates() -> None:
+def test_without_candidates_nothing_is_suggested() -> None:
     assert nearest("ml.m5.xlarge", []) is None
 
 
-def test_the_remedy_falls_back_when_nothing_is_near() -> None:
+def test_without_a_near_candidate_the_remedy_is_the_default() -> None:
     assert did_you_mean("ml.m5.xlrage", TYPES, otherwise="see the list") == "write 'ml.m5.xlarge'"
     assert did_you_mean("banana", TYPES, otherwise="see the list") == "see the list"
 
@@ -73,7 +73,7 @@ def test_the_remedy_falls_back_when_nothing_is_near() -> None:
         "cron(*/5 * * * ? *)",
     ],
 )
-def test_good_expressions(expression: str) -> None:
+def test_valid_cron_expressions_pass(expression: str) -> None:
     assert cron_fault(expression) is None
 
 
@@ -102,5 +102,5 @@ def test_good_expressions(expression: str) -> None:
         ("cron(? 3 * * ? *)", "has '?' as minute, which must be 0 to 59"),
     ],
 )
-def test_bad_expressions(expression: str, fault: str) -> None:
+def test_invalid_cron_expressions_are_reported(expression: str, fault: str) -> None:
     assert cron_fault(expression) == fault

@@ -1,4 +1,4 @@
-"""An endpoint that is right, for tests of rules to spoil."""
+"""A valid endpoint, to which tests of rules add mistakes."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ OWN = "123456789012.dkr.ecr.us-west-2.amazonaws.com/mine:1"
 
 
 def endpoint(**changes: Any) -> EndpointSpec:
-    """The good endpoint with these changes."""
+    """Return the valid endpoint with these changes."""
     good: dict[str, Any] = {
         "name": "gpt-j",
         "model": EndpointModel.from_hub("EleutherAI/gpt-j-6b"),
@@ -31,13 +31,13 @@ def problems(
     has_topic: bool = False,
     **changes: Any,
 ) -> list[Problem]:
-    """The problems of the endpoint with these changes; none of the good one."""
+    """Return the problems of the endpoint with these changes; the valid endpoint has none."""
     return check_endpoint(
         endpoint(**changes), region=region, internet=internet, in_network=in_network, has_topic=has_topic
     )
 
 
 def only(**changes: Any) -> Problem:
-    """The one problem of the endpoint with these changes."""
+    """Return the only problem of the endpoint with these changes."""
     (problem,) = problems(**changes)
     return problem

@@ -35,7 +35,7 @@ BIG = EndpointModel(hub_id="owner/huge", parameters=70_000_000_000)
         {"model": TARBALL, "image": EndpointImage(kind=EndpointImageKind.HUGGING_FACE, version="4.51.3")},
     ],
 )
-def test_what_is_right_passes(changes: dict[str, Any]) -> None:
+def test_valid_endpoints_have_no_problems(changes: dict[str, Any]) -> None:
     assert problems(**changes) == []
 
 
@@ -129,30 +129,30 @@ def test_what_is_right_passes(changes: dict[str, Any]) -> None:
         ({"environment": {f"X{n}": "x" for n in range(100)}}, "LF942", "environment", "file"),
     ],
 )
-def test_what_is_wrong_is_reported_with_its_remedy(changes: dict[str, Any], code: str, where: str, words: str) -> None:
+def test_a_mistake_is_reported_with_its_remedy(changes: dict[str, Any], code: str, where: str, words: str) -> None:
     problem = only(**changes)
     assert (problem.code, problem.where) == (code, where)
     assert words in f"{problem.allowed} {problem.remedy}"
 
 
-def test_a_model_is_in_one_place() -> None:
+def test_a_model_has_exactly_one_location() -> None:
     nowhere, twice = only(model=EndpointModel()), only(model=EndpointModel(hub_id="a/b", s3_uri="s3://my-models/x/"))
     assert (nowhere.code, nowhere.path, "from_hub" in nowhere.remedy) == (Code.MISSING_KEY, ("model",), True)
     assert (twice.code, twice.path) == (Code.CONTRADICTION, ("model", "s3_uri"))
 
 
-def test_no_secret_is_repeated() -> None:
+def test_a_secret_is_not_repeated() -> None:
     assert "hf_secret" not in str(only(environment={"HF_TOKEN": "hf_secret"}))
 
 
-def test_all_is_reported_at_once() -> None:
+def test_all_problems_are_reported_together() -> None:
     reported = problems(
         instance_type="ml.p3.2xlarge", name="gpt_j", model=EndpointModel(hub_id="gpt-j"), environment={"HF_TOKEN": "x"}
     )
     assert {problem.path[0] for problem in reported} == {"instance_type", "name", "model", "environment"}
 
 
-def test_the_hub_is_not_reached_out_of_a_closed_network() -> None:
+def test_a_closed_network_cannot_connect_to_the_hub() -> None:
     (reported,) = problems(InternetAccess.NONE, in_network=True)
     assert (reported.code, reported.path) == (Code.CLOSED_NETWORK, ("model", "hub_id"))
     assert problems(InternetAccess.NONE, in_network=True, model=FILES) == []
@@ -160,7 +160,7 @@ def test_the_hub_is_not_reached_out_of_a_closed_network() -> None:
     assert problems(None, in_network=True) == []
 
 
-def test_an_image_of_your_own_may_load_the_tutorials_archive() -> None:
+def test_a_custom_image_can_load_the_archive_of_the_tutorial() -> None:
     archive = EndpointModel(tarball_uri=TUTORIAL)
     assert problems(model=archive, image=EndpointImage(uri=OWN)) == []
 
@@ -175,7 +175,7 @@ def test_only_the_first_gpu_counts_for_transformers_pipelines() -> None:
     assert reported.allowed.split(", ")[0] == "ml.g6e.xlarge"
 
 
-def test_gpt_j_fits_the_tutorials_gpu_and_no_half_larger_model_does() -> None:
+def test_gpt_j_fits_the_gpu_of_the_tutorial_and_a_larger_model_does_not() -> None:
     assert problems(model=EndpointModel(hub_id="EleutherAI/gpt-j-6b")) == []
     reported = only(model=EndpointModel(hub_id="a/b", parameters=8_000_000_000))
     assert reported.code == SageMakerCode.ENDPOINT_FIT

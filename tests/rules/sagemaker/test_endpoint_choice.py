@@ -36,7 +36,9 @@ def instance(name: str) -> EndpointInstance:
         ("ml.m7i.xlarge", EndpointImage(), None),
     ],
 )
-def test_the_oldest_driver_that_knows_the_images_cuda(name: str, image: EndpointImage, expected: str | None) -> None:
+def test_the_oldest_driver_that_supports_the_cuda_version_of_the_image_is_chosen(
+    name: str, image: EndpointImage, expected: str | None
+) -> None:
     chosen = ami_for(image, instance(name))
     assert (chosen.name if chosen else None) == expected
 
@@ -98,12 +100,12 @@ def test_the_oldest_driver_that_knows_the_images_cuda(name: str, image: Endpoint
         ),
     ],
 )
-def test_the_image_is_reported_in_its_own_words(changes: dict[str, Any], expected: dict[str, str]) -> None:
+def test_settings_are_passed_in_the_variables_of_the_image(changes: dict[str, Any], expected: dict[str, str]) -> None:
     changed = endpoint(**changes)
     assert variables(changed, instance(changed.instance_type)) == expected
 
 
-def test_waits_follow_the_size_within_the_services_bounds() -> None:
+def test_timeouts_depend_on_the_model_size_within_the_limits_of_the_service() -> None:
     small, large = (
         endpoint(model=EndpointModel(hub_id="a/b", parameters=count)) for count in (1_000_000, 70_000_000_000)
     )
@@ -114,7 +116,7 @@ def test_waits_follow_the_size_within_the_services_bounds() -> None:
     assert 60 <= (download_seconds(endpoint(model=FILES), gpu) or 0) <= 3600
 
 
-def test_a_model_of_unknown_size_is_taken_as_large_as_the_memory() -> None:
+def test_a_model_of_unknown_size_counts_as_the_memory_of_the_instance() -> None:
     unknown = endpoint(model=EndpointModel(hub_id="a/b"))
     assert startup_seconds(unknown, instance("ml.g4dn.xlarge")) < startup_seconds(unknown, instance("ml.g5.48xlarge"))
 
@@ -128,6 +130,6 @@ def test_a_model_of_unknown_size_is_taken_as_large_as_the_memory() -> None:
         ({"instance_type": "ml.inf2.48xlarge", "model": EndpointModel(hub_id="a/b", parameters=70_000_000_000)}, 291),
     ],
 )
-def test_a_volume_only_where_there_are_no_disks(changes: dict[str, Any], expected: int | None) -> None:
+def test_only_an_instance_without_disks_has_a_volume(changes: dict[str, Any], expected: int | None) -> None:
     changed = endpoint(**changes)
     assert volume_gib(changed, instance(changed.instance_type)) == expected

@@ -106,7 +106,7 @@ def reported(has_topic: bool = True, **changes: Any) -> list[tuple[Any, str]]:
 
 
 @pytest.mark.parametrize(("part", "kind", "values", "code", "where"), WRONG)
-def test_a_wrong_value_is_reported_with_its_place_and_a_remedy(
+def test_a_wrong_value_is_reported_with_its_path_and_a_remedy(
     part: str, kind: type[Spec], values: dict[str, Any], code: Any, where: str
 ) -> None:
     changes: dict[str, Any] = {part: kind(**values)}
@@ -117,18 +117,18 @@ def test_a_wrong_value_is_reported_with_its_place_and_a_remedy(
 
 
 @pytest.mark.parametrize("seconds", [0, 14 * 60, 366 * 86400, -4])
-def test_a_life_too_short_or_too_long(seconds: int) -> None:
+def test_a_time_to_live_that_is_too_short_or_too_long_is_reported(seconds: int) -> None:
     assert reported(time_to_live_seconds=seconds) == [(SageMakerCode.TIME_TO_LIVE, "time_to_live_seconds")]
 
 
-def test_zero_instances_and_a_life_of_nothing_say_why() -> None:
+def test_zero_instances_and_a_time_to_live_of_zero_have_an_explanation() -> None:
     (no_instances,) = problems(scaling=EndpointScaling(maximum=3, minimum=0))
     (no_life,) = problems(time_to_live_seconds=0)
     assert "inference components" in no_instances.remedy
     assert no_life.message == "a time to live of 0 would delete the endpoint as soon as it is created"
 
 
-def test_all_that_is_wrong_is_reported_at_once() -> None:
+def test_all_problems_are_reported_together() -> None:
     budget = EndpointBudget(monthly_usd=-1, at_percent=(80, -1), emails=["a", "b@example.com"])
     assert [problem.where for problem in problems(budget=budget)] == [
         "budget.monthly_usd",
@@ -146,11 +146,11 @@ def test_all_that_is_wrong_is_reported_at_once() -> None:
         (EndpointRollout(kind=RolloutKind.ROLLING, percent=50, bake_seconds=400), 2 * 400),
     ],
 )
-def test_how_long_an_update_waits(rollout: EndpointRollout, seconds: int) -> None:
+def test_the_duration_of_an_update_is_computed(rollout: EndpointRollout, seconds: int) -> None:
     assert waits_seconds(rollout) == seconds
 
 
-def test_what_does_not_fit_is_reported() -> None:
+def test_settings_that_do_not_fit_together_are_reported() -> None:
     canary = EndpointRollout(kind=RolloutKind.CANARY)
     impossible = [(SageMakerCode.ROLLOUT_IMPOSSIBLE, "rollout.kind")]
     budget = EndpointBudget(monthly_usd=200)
@@ -168,7 +168,7 @@ def test_what_does_not_fit_is_reported() -> None:
     assert reported(has_topic=False, budget=EndpointBudget(monthly_usd=200.5, emails=["team@example.com"])) == []
 
 
-def test_an_endpoint_begins_with_the_least_that_scaling_allows() -> None:
+def test_an_endpoint_starts_with_at_least_the_minimum_of_scaling() -> None:
     assert endpoint(instance_count=2).first_instance_count == 2
     assert endpoint(scaling=EndpointScaling(maximum=4, minimum=3)).first_instance_count == 3
     assert endpoint(scaling=EndpointScaling(maximum=4), instance_count=2).first_instance_count == 2

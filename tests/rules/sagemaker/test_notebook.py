@@ -1,4 +1,4 @@
-"""Rules of a notebook instance: each mistake with its code, path and remedy."""
+"""Rules of notebook instances: each mistake with its code, path and remedy."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ REPOSITORY = "https://github.com/aws/amazon-sagemaker-examples.git"
 
 
 def found(**changes: Any) -> list[Problem]:
-    """The problems of the good notebook with these changes."""
+    """Return the problems of the valid notebook with these changes."""
     place = {
         "has_network": changes.pop("has_network", True),
         "network_internet": changes.pop("network_internet", InternetAccess.NAT),
@@ -51,7 +51,7 @@ FIVE = tuple(GitRepository(url=f"https://github.com/a/r{index}") for index in ra
         {"repositories": (GitRepository(url=TOKEN, branch=TOKEN, secret_arn=TOKEN),), "name_prefixes": (TOKEN,)},
     ],
 )
-def test_what_is_right_passes(change: dict[str, Any]):
+def test_valid_notebooks_have_no_problems(change: dict[str, Any]):
     assert found(**change) == []
 
 
@@ -102,7 +102,7 @@ def test_what_is_right_passes(change: dict[str, Any]):
         ({"name_prefixes": ("my*",)}, "LF919", "name_prefixes[0]", "'my-team-'"),
     ],
 )
-def test_what_is_wrong_is_reported_with_its_remedy(change: dict[str, Any], code: str, where: str, words: str):
+def test_a_mistake_is_reported_with_its_remedy(change: dict[str, Any], code: str, where: str, words: str):
     (problem,) = found(**change)
     assert (problem.code.value, problem.where) == (code, where)
     assert words in str(problem)
@@ -116,7 +116,7 @@ def test_a_password_is_never_repeated():
     assert "Secrets Manager secret" in problem.remedy
 
 
-def test_everything_is_reported_at_once():
+def test_all_problems_are_reported_together():
     wrong = found(
         name="-", instance_type="ml.p3.2xlarge", platform="notebook-al2-v1", volume_gib=1, idle_minutes=1,
         repositories=(GitRepository(url="x"),), pins=("x",), name_prefixes=("",), has_network=False,

@@ -117,13 +117,13 @@ STALL = WatchConditions(stall=Stall(metric="loss"))
         ({"grace_minutes": 1441}, "LF986", "grace_minutes"),
     ],
 )
-def test_a_value_has_its_mistake(given: dict[str, Any], code: str, where: str) -> None:
+def test_an_invalid_value_is_reported(given: dict[str, Any], code: str, where: str) -> None:
     problems = check_watch(WatchSpec(**given))
     assert [(problem.code.value, problem.where) for problem in problems] == [(code, where)]
     assert all(problem.remedy and not problem.message.endswith(".") for problem in problems)
 
 
-def test_everything_wrong_is_reported_together() -> None:
+def test_all_problems_are_reported_together() -> None:
     drop = ThroughputDrop(metric="", below_fraction=2, minutes=0)
     found = check_watch(WatchSpec(conditions=WatchConditions(throughput_drop=drop)))
     assert {problem.path[2:] for problem in found} == {("metric",), ("below_fraction",), ("minutes",)}
@@ -144,12 +144,12 @@ def test_everything_wrong_is_reported_together() -> None:
         *({"checkpoints": CheckpointLayout(known=layout)} for layout in training_watch_facts().layouts),
     ],
 )
-def test_what_is_right_is_left_alone(given: dict[str, Any]) -> None:
+def test_valid_watches_have_no_problems(given: dict[str, Any]) -> None:
     assert check_watch(WatchSpec(**given)) == []
     assert check_cluster_arn(TOKEN) == []
 
 
-def test_a_job_is_followed_or_reported_why_not() -> None:
+def test_a_job_is_watched_or_the_reason_is_reported() -> None:
     spike = WatchConditions(loss_spike=LossSpike(metric="loss"))
     assert check_followed(JOB, WatchSpec(conditions=STALL), JobWatch(conditions=spike)) == []
     found = check_followed(BARE, WatchSpec(conditions=STALL), followed=["llama-"])
@@ -162,24 +162,24 @@ def test_a_job_is_followed_or_reported_why_not() -> None:
     assert check_followed(BARE, WatchSpec(conditions=STALL), only_reported, followed=["llama-large-"]) == []
 
 
-def test_there_is_room_for_as_many_jobs_as_a_role_has_policies_but_one() -> None:
+def test_the_number_of_jobs_is_limited_by_the_policies_of_a_role() -> None:
     assert check_room(["a"] * 9) == []
     assert [problem.code for problem in check_room(["a"] * 10)] == [SageMakerCode.WATCH_ROOM]
 
 
-def test_settings_and_rules_have_their_longest() -> None:
+def test_the_size_of_settings_and_rules_is_limited() -> None:
     assert check_settings_size(3584) == check_pattern_size(2048) == []
     assert [problem.code.value for problem in (*check_settings_size(3585), *check_pattern_size(2049))] == ["LF992"] * 2
 
 
-def test_others_that_are_restarted_have_roles_and_checkpoints() -> None:
+def test_jobs_of_others_require_roles_and_checkpoints_for_restarts() -> None:
     jobs = {"alice": WatchedJobs()}
     found = check_watch(WatchSpec(others=jobs))
     assert [problem.path for problem in found] == [("others", "alice", "roles"), ("others", "alice", "checkpoints")]
     assert check_watch(WatchSpec(others=jobs, restart=RestartPolicy(maximum=0))) == []
 
 
-def test_the_rest() -> None:
+def test_name_prefixes_and_cluster_arn_are_checked() -> None:
     assert check_watch_name("a" * 48) == [] != check_watch_name("a" * 49)
     assert check_followed_something(jobs=True, clusters=False) == []
     assert check_followed_something(jobs=False, clusters=False) != []
@@ -190,7 +190,7 @@ def test_the_rest() -> None:
     assert check_cluster_arn("train") != [] != check_cluster_arn("arn:aws:eks:us-west-2:111122223333:cluster/a")
 
 
-def test_a_cluster_is_one_of_hyperpod_and_named_once() -> None:
+def test_a_watched_cluster_must_be_a_hyperpod_cluster_and_listed_once() -> None:
     assert check_watched_clusters(["train"], hyperpod=["train"], others=["pc"]) == []
     messages = [
         problem.message for problem in check_watched_clusters(["pc", "trian", "pc"], hyperpod=["train"], others=["pc"])
@@ -203,7 +203,7 @@ def test_a_cluster_is_one_of_hyperpod_and_named_once() -> None:
     ]
 
 
-def test_every_restart_begins_with_the_prefix_that_its_job_is_watched_by() -> None:
+def test_the_name_of_every_restart_begins_with_the_watched_prefix() -> None:
     """Otherwise the rule would not match its events, and the role could not create it."""
     most = training_watch_facts().limits.restarts
     for prefix in ("a" * 47 + "-", "a" * 48):

@@ -18,7 +18,7 @@ def shapes() -> dict[str, Any]:
 
 
 def text(shape: str, member: str) -> str:
-    """The documentation of a member in the service model, without its tags."""
+    """Return the documentation of a member in the service model, without markup."""
     return re.sub(r"<[^>]+>", "", shapes()[shape]["members"][member]["documentation"])
 
 
@@ -38,7 +38,7 @@ def text(shape: str, member: str) -> str:
         ("OpenZFSDeploymentType", {*open_zfs_limits().throughputs, "MULTI_AZ_1"}),
     ],
 )
-def test_every_value_of_the_service_is_known_and_no_other(shape: str, values: set[str]):
+def test_values_are_those_of_the_service(shape: str, values: set[str]):
     assert set(shapes()[shape]["enum"]) == values
 
 
@@ -66,13 +66,13 @@ def test_ranges_are_those_of_the_service():
 
 
 @pytest.mark.parametrize("variant", [v for v in lustre_variants() if v.throughputs], ids=str)
-def test_throughputs_are_those_that_the_model_lists(variant: Any):
+def test_throughputs_are_those_of_the_service(variant: Any):
     said = text("CreateFileSystemLustreConfiguration", "PerUnitStorageThroughput")
     listed = ", ".join(map(str, variant.throughputs))
     assert f"For {variant.deployment_type} {variant.storage_type} storage: {listed} MB/s/TiB" in said
 
 
-def test_capacities_are_those_that_the_model_reports():
+def test_capacities_are_those_of_the_service():
     said = text("CreateFileSystemRequest", "StorageCapacity")
     assert "For SCRATCH_2, PERSISTENT_2, and PERSISTENT_1 deployment types using SSD" in said
     steps = {(v.deployment_type, v.storage_type, t.throughput): t.capacity for v in lustre_variants() for t in v.tiers}
@@ -90,7 +90,7 @@ def test_capacities_are_those_that_the_model_reports():
         assert f"increments of {steps['PERSISTENT_1', 'HDD', throughput].step} GiB for {throughput} MB/s/TiB" in said
 
 
-def test_metadata_iops_are_those_that_the_model_reports():
+def test_metadata_iops_are_those_of_the_service():
     said = text("CreateFileSystemLustreMetadataConfiguration", "Iops")
     ssd, tiering = (v.metadata_iops for v in lustre_variants() if v.metadata_iops)
     assert ssd
@@ -99,7 +99,7 @@ def test_metadata_iops_are_those_that_the_model_reports():
     assert f"valid values are {tiering.single[0]} and {tiering.single[1]}" in said
 
 
-def test_open_zfs_throughputs_are_those_that_the_model_lists():
+def test_open_zfs_throughputs_are_those_of_the_service():
     said = text("CreateFileSystemOpenZFSConfiguration", "ThroughputCapacity")
     ladders = open_zfs_limits().throughputs
     *others, last = map(str, ladders["SINGLE_AZ_2"].single)
@@ -109,7 +109,7 @@ def test_open_zfs_throughputs_are_those_that_the_model_lists():
 
 
 @pytest.mark.parametrize("deployment_type", open_zfs_limits().throughputs)
-def test_open_zfs_throughputs_span_the_range_that_the_model_reports(deployment_type: str):
+def test_open_zfs_throughputs_of_ha_types_are_in_the_range_of_the_service(deployment_type: str):
     """The documentation of the HA types in the service model; their steps are inferred."""
     said = text("CreateFileSystemOpenZFSConfiguration", "DeploymentType")
     match = re.search(rf"{deployment_type} ?- [^.]*?throughput capacities of ([\d,]+) - ([\d,]+) ?MB", said)

@@ -14,27 +14,27 @@ def link(directory: str = "/data", s3_path: str = "s3://corpus/", **options: Any
     return DataRepository(file_system_path=directory, s3=s3_path, **options)
 
 
-def check(*repositories: DataRepository, **wishes: Any) -> list[Problem]:
-    return check_data_repositories(LustreSpec(**wishes), repositories)
+def check(*repositories: DataRepository, **settings: Any) -> list[Problem]:
+    return check_data_repositories(LustreSpec(**settings), repositories)
 
 
-def test_a_link_is_possible_to_the_default_file_system():
+def test_the_default_file_system_can_be_linked():
     assert check(link()) == []
     assert check() == []
 
 
 @pytest.mark.parametrize(
-    ("wishes", "path"),
+    ("settings", "path"),
     [
         ({"deployment_type": LustreDeploymentType.SCRATCH_1}, ("data_repositories",)),
         ({"storage_type": LustreStorageType.INTELLIGENT_TIERING}, ("data_repositories",)),
         ({"deployment_type": LustreDeploymentType.SCRATCH_2, "version": "2.10"}, ("version",)),
     ],
 )
-def test_some_file_systems_cannot_be_linked(wishes: dict[str, Any], path: tuple[str, ...]):
-    (problem,) = check(link(), **wishes)
+def test_some_file_systems_cannot_be_linked(settings: dict[str, Any], path: tuple[str, ...]):
+    (problem,) = check(link(), **settings)
     assert (problem.code, problem.path) == (Code.DATA_REPOSITORY_UNSUPPORTED, path)
-    assert check(**wishes) == []
+    assert check(**settings) == []
 
 
 @pytest.mark.parametrize(("name", "requested", "none"), [("retention_days", 7, 0), ("copy_tags", True, False)])
@@ -45,7 +45,7 @@ def test_a_linked_file_system_has_no_backups(name: str, requested: Any, none: An
     assert check(link(), backups=LustreBackups(**{name: none})) == []
 
 
-def test_eight_links_and_no_more():
+def test_eight_links_are_allowed_and_one_more_is_not():
     eight = [link(f"/data{n}", f"s3://corpus-{n}") for n in range(8)]
     assert check(*eight) == []
     (problem,) = check(*eight, link("/more", "s3://more-of-it"))
@@ -83,19 +83,19 @@ def test_tokens_that_look_alike_are_the_same_bucket():
 @pytest.mark.parametrize(
     "s3_path", ["corpus", "s3://", "s3://A-Bucket", "https://corpus.s3.amazonaws.com", "s3:/corpus", "s3://ab"]
 )
-def test_what_is_no_s3_path(s3_path: str):
+def test_an_invalid_s3_path_is_reported(s3_path: str):
     (problem,) = check(link(s3_path=s3_path))
     assert (problem.code, problem.value) == (Code.DATA_REPOSITORY_PATH, s3_path)
     assert problem.where == "data_repositories[0].s3"
 
 
-def test_a_directory_without_its_slash():
+def test_a_directory_without_a_slash_gets_a_suggestion():
     (problem,) = check(link("data"))
     assert (problem.code, problem.remedy) == (Code.DATA_REPOSITORY_PATH, "write '/data'")
 
 
 @pytest.mark.parametrize("name", ["auto_import", "auto_export"])
-def test_an_event_that_is_misspelt(name: str):
+def test_an_unknown_event_is_reported(name: str):
     options: dict[str, Any] = {name: ("NEW", "DELETE")}
     with pytest.raises(FleetError) as rejected:
         link(**options)
@@ -104,7 +104,7 @@ def test_an_event_that_is_misspelt(name: str):
     assert problem.allowed == "'NEW' or 'CHANGED' or 'DELETED'"
 
 
-def test_a_prefix_goes_with_a_bucket_of_the_cdk():
+def test_a_prefix_requires_a_bucket_construct():
     (problem,) = check(link(prefix="books/"))
     assert (problem.code, problem.where) == (Code.DATA_REPOSITORY_PATH, "data_repositories[0].prefix")
     assert problem.remedy == "write the prefix in the URI, s3://bucket/prefix/"

@@ -37,20 +37,20 @@ def kept(**backups: Any) -> dict[str, Any]:
     return {"backups": LustreBackups(**backups)}
 
 
-def check(**wishes: Any) -> list[Problem]:
-    return check_lustre(LustreSpec(**wishes))
+def check(**settings: Any) -> list[Problem]:
+    return check_lustre(LustreSpec(**settings))
 
 
-# wishes, code, place, and what the text has: the remedy, the message or what is allowed
+# settings, code, path, and expected texts in the remedy, the message or the allowed values
 MISTAKES: list[tuple[dict[str, Any], Code, str, list[str]]] = [
     *(
         (
-            {**wishes, "storage_capacity_gib": size},
+            {**settings, "storage_capacity_gib": size},
             Code.LUSTRE_CAPACITY,
             "storage_capacity_gib",
             [f"remedy:  write {offer}"],
         )
-        for wishes, size, offer in (
+        for settings, size, offer in (
             ({}, 1300, "1200 GiB or 2400 GiB"),
             ({}, 3600, "2400 GiB or 4800 GiB"),
             ({}, 1, "1200 GiB"),
@@ -69,8 +69,8 @@ MISTAKES: list[tuple[dict[str, Any], Code, str, list[str]]] = [
         ["remove the size, or use SSD storage"],
     ),
     *(
-        (wishes, Code.LUSTRE_THROUGHPUT, "throughput", said)
-        for wishes, *said in (
+        (settings, Code.LUSTRE_THROUGHPUT, "throughput", said)
+        for settings, *said in (
             (
                 per_tib(200),
                 "PERSISTENT_2 does not support 200 MB/s/TiB",
@@ -114,8 +114,8 @@ MISTAKES: list[tuple[dict[str, Any], Code, str, list[str]]] = [
         ["use Lustre 2.15, or remove EFA"],
     ),
     *(
-        ({**wishes, "metadata_iops": iops}, Code.LUSTRE_METADATA, "metadata_iops", [remedy])
-        for wishes, iops, remedy in (
+        ({**settings, "metadata_iops": iops}, Code.LUSTRE_METADATA, "metadata_iops", [remedy])
+        for settings, iops, remedy in (
             ({}, 1000, "write 1500 IOPS"),
             ({}, 20000, "write 12000 IOPS or 24000 IOPS"),
             ({}, 204000, "write 192000 IOPS"),
@@ -125,8 +125,8 @@ MISTAKES: list[tuple[dict[str, Any], Code, str, list[str]]] = [
         )
     ),
     *(
-        ({**wishes, "version": version}, Code.LUSTRE_VERSION, "version", [f"allowed: {allowed}\n"])
-        for wishes, version, allowed in (
+        ({**settings, "version": version}, Code.LUSTRE_VERSION, "version", [f"allowed: {allowed}\n"])
+        for settings, version, allowed in (
             ({}, "2.10", "2.12 or 2.15"),
             ({}, "2.16", "2.12 or 2.15"),
             (SCRATCH, "2.14", "2.10, 2.12 or 2.15"),
@@ -139,8 +139,8 @@ MISTAKES: list[tuple[dict[str, Any], Code, str, list[str]]] = [
     ({"read_cache_gib": 32}, Code.LUSTRE_CACHE, "read_cache_gib", []),
     ({**TIERING, "read_cache": "SOME"}, Code.LUSTRE_CACHE, "read_cache", []),
     *(
-        ({**TIERING, **wishes}, Code.LUSTRE_CACHE, "read_cache_gib", [remedy])
-        for wishes, remedy in (
+        ({**TIERING, **settings}, Code.LUSTRE_CACHE, "read_cache_gib", [remedy])
+        for settings, remedy in (
             ({"read_cache": "USER_PROVISIONED"}, "set its size in GiB"),
             ({"read_cache": "NO_CACHE", "read_cache_gib": 64}, "remove the size"),
             ({"read_cache_gib": 31}, "write 32 to 131072 GiB"),
@@ -171,13 +171,13 @@ MISTAKES: list[tuple[dict[str, Any], Code, str, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("wishes", "code", "where", "said"), MISTAKES)
-def test_one_mistake(wishes: dict[str, Any], code: Code, where: str, said: list[str]):
-    check_one(check(**wishes), code, where, *said)
+@pytest.mark.parametrize(("settings", "code", "where", "said"), MISTAKES)
+def test_one_mistake_is_reported_once(settings: dict[str, Any], code: Code, where: str, said: list[str]):
+    check_one(check(**settings), code, where, *said)
 
 
 @pytest.mark.parametrize(
-    "wishes",
+    "settings",
     [
         *({"metadata_iops": iops} for iops in (1500, 3000, 6000, 12000, 24000, 192000)),
         {**HDD, "drive_cache": "NONE"},
@@ -197,12 +197,12 @@ def test_one_mistake(wishes: dict[str, Any], code: Code, where: str, said: list[
     ],
     ids=str,
 )
-def test_good_ones(wishes: dict[str, Any]):
-    assert check(**wishes) == []
+def test_valid_file_systems_have_no_problems(settings: dict[str, Any]):
+    assert check(**settings) == []
 
 
 @pytest.mark.parametrize("variant", lustre_variants(), ids=str)
-def test_the_defaults_of_every_variant_are_offered(variant: Any):
+def test_the_defaults_of_every_variant_are_valid(variant: Any):
     types: dict[str, Any] = {
         "deployment_type": LustreDeploymentType(variant.deployment_type),
         "storage_type": LustreStorageType(variant.storage_type),
@@ -223,13 +223,13 @@ def test_the_defaults_of_every_variant_are_offered(variant: Any):
     )
 
 
-def test_a_bad_throughput_and_a_bad_size_are_reported_together():
+def test_an_invalid_throughput_and_an_invalid_size_are_reported_together():
     problems = check(storage_capacity_gib=1300, **per_tib(200))
     assert {problem.code for problem in problems} == {Code.LUSTRE_THROUGHPUT, Code.LUSTRE_CAPACITY}
 
 
 @pytest.mark.parametrize(("throughput", "step"), [(125, 38400), (250, 19200), (500, 9600), (1000, 4800)])
-def test_efa_comes_in_bigger_steps(throughput: int, step: int):
+def test_capacity_with_efa_has_larger_steps(throughput: int, step: int):
     fast: dict[str, Any] = {**per_tib(throughput), "efa_enabled": True}
     assert check(**fast, storage_capacity_gib=2 * step) == []
     (problem,) = check(**fast, storage_capacity_gib=step + 2400)
@@ -239,7 +239,7 @@ def test_efa_comes_in_bigger_steps(throughput: int, step: int):
 
 
 @pytest.mark.parametrize(
-    ("wishes", "efa"),
+    ("settings", "efa"),
     [
         ({}, False),  # 1200 GiB
         ({"storage_capacity_gib": 4800}, False),
@@ -253,10 +253,10 @@ def test_efa_comes_in_bigger_steps(throughput: int, step: int):
         (TIERING, True),
     ],
 )
-def test_efa_is_on_where_it_is_sure_to_be_possible(wishes: dict[str, Any], efa: bool):
-    assert LustreSpec(**wishes).effective_efa("us-west-2") is efa
+def test_efa_is_enabled_by_default_only_where_it_is_supported(settings: dict[str, Any], efa: bool):
+    assert LustreSpec(**settings).effective_efa("us-west-2") is efa
 
 
-def test_backups_are_kept_for_a_week_where_they_exist():
+def test_by_default_backups_are_retained_for_a_week_if_supported():
     assert LustreSpec().effective_backup_retention_days == 7
     assert LustreSpec(**SCRATCH).effective_backup_retention_days == 0

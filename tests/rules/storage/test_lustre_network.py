@@ -60,17 +60,17 @@ UNUSED, CONNECTIONS = "no node of the cluster can use it", "which supports 1024"
         ("ml.g6.48xlarge", 1),
     ],
 )
-def test_a_node_gives_lnet_as_many_interfaces_as_the_fsx_guide_says(name: str, number: int) -> None:
+def test_the_number_of_lnet_interfaces_is_that_of_the_fsx_guide(name: str, number: int) -> None:
     assert lustre_efa_interfaces(instances()[name]) == number
 
 
-def test_no_type_gives_more_than_it_has() -> None:
+def test_no_type_uses_more_efa_interfaces_than_it_has() -> None:
     for instance in instances().values():
         number = lustre_efa_interfaces(instance)
         assert instance.efa_interfaces is None or (number or 0) <= instance.efa_interfaces, instance.name
 
 
-def test_a_type_that_is_newer_than_the_catalog_is_taken_for_one_that_efa_serves() -> None:
+def test_a_type_newer_than_the_catalog_is_treated_as_supported_by_efa() -> None:
     newer = InstanceType.of("ml.trn9.48xlarge", network_cards=8, efa_interfaces=8).facts
     assert newer is not None
     assert lustre_efa_interfaces(newer) == 2
@@ -87,11 +87,11 @@ def workers(name: str, nodes: int, *, efa: bool = True) -> EfaClients:
         (workers("trn2.48xlarge", 4), True),
         (workers("ml.trn1.32xlarge", 4), False),
         (workers("trn1.32xlarge", 4, efa=False), True),
-        (workers("ml.trn9.48xlarge", 4), False),  # no one knows
+        (workers("ml.trn9.48xlarge", 4), False),  # unknown
         (workers(cdk.Fn.ref("Type"), 4), False),
     ],
 )
-def test_efa_that_no_node_can_use_is_reported(group: EfaClients, unused: bool) -> None:
+def test_efa_that_no_node_can_use_causes_a_warning(group: EfaClients, unused: bool) -> None:
     assert (UNUSED in (why_efa_is_unused([CONTROLLER, group]) or "")) is unused
 
 
@@ -99,7 +99,7 @@ def test_efa_that_no_node_can_use_is_reported(group: EfaClients, unused: bool) -
     ("system", "unused"),
     [("rhel8", True), ("rocky9", True), ("alinux2", True), ("rhel9", False), ("alinux2023", False), (None, False)],
 )
-def test_efa_on_a_system_that_fsx_does_not_serve_over_it_is_reported(system: str | None, unused: bool) -> None:
+def test_efa_on_an_operating_system_without_support_causes_a_warning(system: str | None, unused: bool) -> None:
     group = EfaClients(name="q", instance_types=["trn1.32xlarge"], nodes=4, system=system)
     reason = why_efa_is_unused([group]) or ""
     why = f"It supports only TCP with {system}; EFA requires one of alinux2023, rhel9, ubuntu2204, ubuntu2404"
@@ -107,7 +107,7 @@ def test_efa_on_a_system_that_fsx_does_not_serve_over_it_is_reported(system: str
     assert connections([group]) == (0 if unused else 8)
 
 
-def test_every_system_of_parallelcluster_is_known_to_be_served_over_efa_or_not() -> None:
+def test_efa_support_is_known_for_every_operating_system_of_parallelcluster() -> None:
     named = {name for system in lustre_efa().systems for name in system.parallelcluster}
     assert set(oses()) - named == {"rhel8", "rocky8", "rocky9"}
     assert named <= set(oses())
@@ -124,7 +124,7 @@ def test_the_limit_of_connections_counts_all_groups_and_clusters() -> None:
     assert connections([workers("ml.p5.48xlarge", int(cdk.Token.as_number(cdk.Fn.ref("Count"))))]) == 0
 
 
-def test_hyperpod_warns_and_clusters_that_share_a_file_system_are_added_up(stack: cdk.Stack) -> None:
+def test_hyperpod_warns_and_connections_of_clusters_that_share_a_file_system_are_added(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=19200), network=network)
 
@@ -143,8 +143,8 @@ def test_hyperpod_warns_and_clusters_that_share_a_file_system_are_added_up(stack
     annotations.has_no_warning("*", Match.string_like_regexp(UNUSED))
 
 
-def test_a_file_system_whose_efa_no_cluster_can_use_is_warned_of(stack: cdk.Stack) -> None:
-    """Only after all clusters exist: a cluster with only a controller may be the first."""
+def test_a_file_system_whose_efa_no_cluster_can_use_causes_a_warning(stack: cdk.Stack) -> None:
+    """The check runs after all clusters are created, because the first can have only a controller."""
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=19200), network=network)
     trn2 = InstanceGroup.workers("w", "ml.trn2.48xlarge", count=4)
@@ -177,7 +177,7 @@ def test_parallelcluster_warns_too(stack: cdk.Stack) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wishes", "addresses"),
+    ("settings", "addresses"),
     [
         ({}, 1 + 1),
         ({"storage_capacity_gib": 4800}, 2 + 1),
@@ -202,8 +202,8 @@ def test_parallelcluster_warns_too(stack: cdk.Stack) -> None:
         ({"deployment_type": "${Token[TOKEN.42]}"}, None),
     ],
 )
-def test_addresses(wishes: dict[str, Any], addresses: int | None):
-    assert lustre_addresses(LustreSpec(**wishes)) == addresses
+def test_addresses_of_a_file_system_are_counted(settings: dict[str, Any], addresses: int | None):
+    assert lustre_addresses(LustreSpec(**settings)) == addresses
 
 
 def test_a_claim_names_its_owner_and_its_zone():
@@ -212,26 +212,26 @@ def test_a_claim_names_its_owner_and_its_zone():
     assert claim.availability_zone_id == "usw2-az4"
 
 
-def test_what_cannot_be_reported_claims_the_least():
+def test_unknown_values_claim_the_minimum_of_addresses():
     assert lustre_claim(LustreSpec(storage_type=LustreStorageType.HDD), owner="storage.fsx").addresses == 2
 
 
 @pytest.mark.parametrize(
-    ("region", "wishes", "doubt"),
+    ("region", "settings", "doubt"),
     [
         ("sa-east-1", {}, "PERSISTENT_2 in sa-east-1"),
         ("ca-west-1", {"efa_enabled": True, "storage_capacity_gib": 19200}, "EFA in ca-west-1"),
         ("ca-west-1", {"throughput": LustreThroughput(per_tib=500)}, "250 MB/s/TiB in ca-west-1"),
     ],
 )
-def test_doubt(region: str, wishes: dict[str, Any], doubt: str):
-    spec = LustreSpec(**wishes)
+def test_a_region_with_uncertain_support_has_a_warning(region: str, settings: dict[str, Any], doubt: str):
+    spec = LustreSpec(**settings)
     assert doubt in (doubt_about_region(spec, region) or "")
     assert check_lustre(spec) == []
 
 
 @pytest.mark.parametrize(
-    ("region", "wishes"),
+    ("region", "settings"),
     [
         (None, {}),
         ("us-west-2", {}),
@@ -240,11 +240,11 @@ def test_doubt(region: str, wishes: dict[str, Any], doubt: str):
         ("sa-east-1", {"deployment_type": LustreDeploymentType.PERSISTENT_1}),
     ],
 )
-def test_no_doubt(region: str | None, wishes: dict[str, Any]):
-    assert doubt_about_region(LustreSpec(**wishes), region) is None
+def test_a_region_with_support_has_no_warning(region: str | None, settings: dict[str, Any]):
+    assert doubt_about_region(LustreSpec(**settings), region) is None
 
 
-def test_efa_is_not_the_default_where_it_may_be_missing():
+def test_efa_is_not_the_default_in_regions_with_uncertain_support():
     assert not LustreSpec(storage_capacity_gib=19200).effective_efa("ca-west-1")
     assert LustreSpec(storage_capacity_gib=19200).effective_efa("us-west-2")
 

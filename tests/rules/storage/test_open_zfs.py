@@ -25,7 +25,7 @@ def volume(name: str = "apps", quota_gib: Any = None, capacity_gib: Any = 512) -
 
 
 @pytest.mark.parametrize("deployment_type", open_zfs_limits().throughputs)
-def test_the_defaults_of_every_type_are_offered(deployment_type: str):
+def test_the_defaults_of_every_type_are_valid(deployment_type: str):
     settings = OpenZfsSpec(deployment_type=deployment_type)
     chosen = settings.effective_throughput_capacity
     assert chosen >= 160
@@ -87,7 +87,7 @@ MISTAKES: list[tuple[Check, dict[str, Any], Code, str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("verify", "given", "code", "where", "said"), MISTAKES)
-def test_one_mistake(verify: Check, given: dict[str, Any], code: Code, where: str, said: list[str]):
+def test_one_mistake_is_reported_once(verify: Check, given: dict[str, Any], code: Code, where: str, said: list[str]):
     check_one(verify(**given), code, where, *said)
 
 
@@ -108,5 +108,5 @@ def test_one_mistake(verify: Check, given: dict[str, Any], code: Code, where: st
         (volume, {"quota_gib": 600, "capacity_gib": NUMBER_TOKEN}),
     ],
 )
-def test_good_ones(verify: Check, given: dict[str, Any]):
+def test_valid_values_have_no_problems(verify: Check, given: dict[str, Any]):
     assert verify(**given) == []

@@ -18,7 +18,7 @@ def group(name: str, *types: str) -> NodeGroup:
 
 
 def place(*groups: NodeGroup, **options: Any) -> TrainingPlace:
-    """A cluster with Lustre at /fsx, whose nodes fetch from a mirror unless `options` say otherwise."""
+    """A cluster with Lustre at /fsx, whose nodes download from a mirror by default."""
     controller = NodeGroup(name="controller", role=NodeType.CONTROLLER, instance_types=[CPU])
     given: dict[str, Any] = {
         "shared": [SharedFolder(kind="open_zfs", path="/home"), SharedFolder(kind="lustre", path="/fsx")],

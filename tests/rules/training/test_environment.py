@@ -24,19 +24,19 @@ EXPORT = EnvironmentUse.EXPORT
 IMAGE = "111122223333.dkr.ecr.us-west-2.amazonaws.com/training:v1"
 
 
-def test_what_an_expert_takes_for_trn1() -> None:
+def test_defaults_for_trn1() -> None:
     planned = plan(NeuronEnvironment(), place(group("a", TRN1), group("b", CPU)))
     assert (planned.stack, planned.release, planned.python, planned.groups) == ("nxd", "2.28.1", "3.10", ("a",))
     assert {str(each) for each in planned.wanted} >= {"torch-neuronx==2.8.0.2.12.22436", "transformers==4.48.0"}
 
 
-def test_what_an_expert_takes_for_trn2() -> None:
+def test_defaults_for_trn2() -> None:
     planned = plan(NeuronEnvironment(), place(group("a", TRN2)))
     assert (planned.stack, planned.release, planned.python) == ("torchneuron", "2.33.0", "3.12")
     assert "torch-neuronx==2.13.3.0" in map(str, planned.wanted)
 
 
-def test_two_worlds_need_two_environments_and_each_finds_its_own_groups() -> None:
+def test_two_families_require_two_environments_and_each_has_its_groups() -> None:
     where = place(group("one", TRN1), group("two", TRN2), files=None)
     environments = (NeuronEnvironment(stack="nxd", groups=["one"]), NeuronEnvironment(stack="torchneuron"))
     assert plan(environments[1], where).groups == ("two",)
@@ -53,11 +53,11 @@ def test_two_worlds_need_two_environments_and_each_finds_its_own_groups() -> Non
         (None, "2.26.1", "3.9"),
     ],
 )
-def test_good_on_trn1(stack: str | None, release: str | None, python: str | None) -> None:
+def test_valid_environments_for_trn1(stack: str | None, release: str | None, python: str | None) -> None:
     assert found(place(files=None), NeuronEnvironment(stack=stack, release=release, python=python)) == []
 
 
-def test_nemo_megatron_is_on_the_newest_release_that_carries_it() -> None:
+def test_nemo_megatron_uses_the_newest_release_that_contains_it() -> None:
     assert plan(NeuronEnvironment(stack="nemo-megatron"), place()).release == "2.20.0"
 
 
@@ -80,7 +80,7 @@ def test_nemo_megatron_is_on_the_newest_release_that_carries_it() -> None:
         (TRN1, {"packages": ["torch>=2"]}, "LF811", "packages[0]", "name==version"),
     ],
 )
-def test_what_does_not_go_together_is_reported_with_what_does(
+def test_incompatible_values_are_reported_with_compatible_ones(
     instance: str, given: dict[str, Any], code: str, where: str, said: str
 ) -> None:
     runtime = TrainingRuntime(environments=[NeuronEnvironment(**given)])
@@ -89,7 +89,7 @@ def test_what_does_not_go_together_is_reported_with_what_does(
     assert said in problem.remedy
 
 
-def test_another_build_of_pytorch_of_the_release_may_be_taken() -> None:
+def test_another_pytorch_build_of_the_release_can_be_used() -> None:
     newer = NeuronEnvironment(packages=["torch-neuronx==2.9.0.2.12.22436"])
     assert found(place(files=None), newer) == []
     assert "torch-neuronx==2.9.0.2.12.22436" in map(str, plan(newer, place()).wanted)
@@ -137,7 +137,7 @@ def test_the_c_library_of_amazon_linux_is_too_old_for_newer_pytorch() -> None:
     ],
     ids=repr,
 )
-def test_environments_that_cannot_be(environment: AnyEnvironment, expected: tuple[str, str]) -> None:
+def test_invalid_environments_are_reported(environment: AnyEnvironment, expected: tuple[str, str]) -> None:
     code, where = expected
     assert found(place(files=None), environment) == [(code, f"environments[0].{where}")]
 
@@ -153,23 +153,23 @@ def test_environments_that_cannot_be(environment: AnyEnvironment, expected: tupl
         "${Token[Repository.12]}:v1",
     ],
 )
-def test_good_images(image: str) -> None:
+def test_valid_images_pass(image: str) -> None:
     assert found(place(), ContainerEnvironment(image=image)) == []
 
 
-def test_smp_is_for_gpus_that_its_image_runs_on() -> None:
+def test_smp_requires_gpus_that_its_image_supports() -> None:
     assert found(place(group("g", GPU)), SmpEnvironment()) == []
     assert found(place(group("g", GPU)), SmpEnvironment(release="2.5")) == [("LF840", "environments[0].release")]
     assert found(place(group("g", GPU), region="me-south-1"), SmpEnvironment()) == [("LF838", "environments[0].groups")]
     assert found(place(group("g", "ml.g4dn.xlarge")), SmpEnvironment()) == [("LF837", "environments[0].groups")]
 
 
-def test_two_environments_for_one_group_or_of_one_name() -> None:
+def test_two_environments_for_one_group_or_with_one_name_are_reported() -> None:
     one, two = ContainerEnvironment(image=IMAGE, name="a"), ContainerEnvironment(image="x/y:2", name="a")
     assert found(place(), one, two) == [("LF805", "environments[1].name"), ("LF804", "environments[1].groups")]
 
 
-def test_a_group_has_one_environment_of_each_use() -> None:
+def test_a_group_can_have_one_environment_for_each_use() -> None:
     one, two = ContainerEnvironment(image=IMAGE, name="a"), ContainerEnvironment(image="x/y:2", name="b", use=EXPORT)
     assert found(place(), one, two) == []
     assert found(place(), two, one, ServerEnvironment(server_kind=ServerKind.TGI)) == [
@@ -179,7 +179,7 @@ def test_a_group_has_one_environment_of_each_use() -> None:
     assert found(place(), one, named, two) == [("LF804", "environments[1].groups")]
 
 
-def test_what_exports_is_for_groups_with_neuron_devices_that_it_runs_on() -> None:
+def test_an_export_environment_is_for_groups_with_supported_neuron_devices() -> None:
     where = place(group("a", TRN1), group("b", CPU), group("c", TRN2), group("d", GPU))
     assert plan(ServerEnvironment(server_kind=ServerKind.TGI), where).groups == ("a",)
     assert plan(ContainerEnvironment(image=IMAGE, use=EXPORT), where).groups == ("a", "c")
@@ -200,19 +200,19 @@ def test_what_exports_is_for_groups_with_neuron_devices_that_it_runs_on() -> Non
         (ContainerEnvironment(image=IMAGE, use=EXPORT, groups=["gpu"]), "groups[0]", "Neuron devices"),
     ],
 )
-def test_environments_in_which_nothing_is_exported(environment: AnyEnvironment, where: str, said: str) -> None:
+def test_environments_that_cannot_export_are_reported(environment: AnyEnvironment, where: str, said: str) -> None:
     groups = (group("workers", TRN1), group("cpu", CPU), group("trn2", TRN2), group("gpu", GPU))
     (problem,) = check_training(TrainingRuntime(environments=[environment]), place(*groups, files=None))
     assert (problem.code.value, problem.where) == ("LF823", f"environments[0].{where}")
     assert said in problem.remedy
 
 
-def test_packages_with_the_exporter_may_export() -> None:
+def test_an_environment_with_the_exporter_package_can_export() -> None:
     own = WheelsEnvironment(name="a", packages=["optimum_neuron==0.4.5"], python="3.10", use=EXPORT)
     assert found(place(files=None), own) == []
 
 
-def test_the_image_of_a_server_is_that_of_a_region_that_is_known() -> None:
+def test_the_image_of_a_server_requires_a_known_region() -> None:
     server = ServerEnvironment(server_kind=ServerKind.HUGGING_FACE_VLLM)
     for region, said in (
         ("${Token[AWS.Region.3]}", "which is a CDK token"),
@@ -224,7 +224,7 @@ def test_the_image_of_a_server_is_that_of_a_region_that_is_known() -> None:
         assert said in problem.message
 
 
-def test_a_whole_runtime_is_good() -> None:
+def test_a_complete_runtime_is_valid() -> None:
     assert found(place(files=NXD), NeuronEnvironment()) == []
 
 
@@ -233,49 +233,49 @@ def names(*wanted: str) -> list[str]:
     return [name for name, _ in find(wanted_packages, NXD, kind="wheel").packages]
 
 
-def test_what_is_needed_comes_with_it() -> None:
+def test_dependencies_of_packages_are_included() -> None:
     assert names("transformers") == ["tokenizers", "transformers"]
     assert names("Torch_NeuronX==2.8.0.2.12.22436") == ["libneuronxla", "torch-neuronx"]
 
 
-def test_a_pin_takes_builds_of_its_version_and_no_other() -> None:
+def test_a_pin_matches_builds_of_its_version_only() -> None:
     (cc,) = find([Wanted(name="neuronx-cc", version="2.23.6484.0")], NXD, kind="wheel").packages
     assert cc == ("neuronx-cc", "2.23.6484.0+3b612583")
     assert find([Wanted(name="neuronx-cc", version="2.23.6484")], NXD, kind="wheel").missing
 
 
-def test_circles_end() -> None:
+def test_circular_dependencies_are_resolved() -> None:
     circle = (wheel("a", "1", "b"), wheel("b", "1", "a"))
     assert find([Wanted(name="a")], circle, kind="wheel").packages == [("a", "1"), ("b", "1")]
 
 
-def test_what_is_missing_is_reported_with_the_command_that_pins_it() -> None:
+def test_missing_packages_are_reported_with_the_command_that_pins_them() -> None:
     (problem,) = check_training(TrainingRuntime(environments=[NeuronEnvironment()]), place(files=NXD[1:]))
     assert (problem.code.value, problem.where) == ("LF812", "environments[0]")
     assert "neuronx-cc==2.23.6484.0" in problem.message
     assert "llm-fleet mirror lock --system SYSTEM --python 3.10 --environment nxd --neuron 2.28.1" in problem.remedy
 
 
-def test_a_lock_without_wheels_is_reported_so() -> None:
+def test_a_lock_file_without_wheels_is_reported() -> None:
     debs = [{**wheel("a", "1"), "kind": "deb"}]
     (problem,) = check_training(TrainingRuntime(environments=[NeuronEnvironment()]), place(files=debs))
     assert "no wheels" in problem.message
 
 
-def test_what_a_package_needs_and_the_lock_has_not_is_missing_too() -> None:
+def test_a_missing_dependency_is_reported() -> None:
     files = (wheel("a", "1", "b"),)
     assert found(place(files=files), WheelsEnvironment(name="e", packages=["a"], python="3.11")) == [
         ("LF812", "environments[0].packages")
     ]
 
 
-def test_nothing_can_be_installed_from_nowhere() -> None:
+def test_packages_require_downloads() -> None:
     nowhere = place(source="none", files=())
     assert found(nowhere, NeuronEnvironment()) == [("LF813", "environments[0]")]
     assert found(nowhere, ContainerEnvironment(image="x/y:1")) == []
 
 
-def test_several_versions_are_reported_unless_one_is_named() -> None:
+def test_several_versions_of_a_package_are_reported_unless_one_is_set() -> None:
     files = (wheel("a", "1"), wheel("a", "2"))
     assert found(place(files=files), WheelsEnvironment(name="e", packages=["a"], python="3.11")) == [
         ("LF815", "environments[0].packages")
@@ -303,11 +303,11 @@ def test_wheels_for_another_python_are_reported() -> None:
         ("pp310-pypy310_pp73-linux_x86_64", False),
     ],
 )
-def test_tags_of_wheels(tag: str, fits: bool) -> None:
+def test_tags_of_wheels_are_matched(tag: str, fits: bool) -> None:
     assert fits_python(wheel("a", "1", tag=tag), "3.10") is fits
 
 
-def test_a_closed_network_is_not_left() -> None:
+def test_a_closed_network_cannot_download_from_the_internet() -> None:
     closed = place(internet=False, source="vendor", files=NXD)
     assert found(closed, NeuronEnvironment()) == [("LF822", "environments[0]")]
     assert found(place(internet=False, files=NXD), NeuronEnvironment()) == []

@@ -22,7 +22,7 @@ from tests.rules.training.runtimes import CPU, GPU, TRN1, TRN2, found, group, pl
 NEURON_ONLY = "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS"
 
 
-def test_the_usual_folder_is_on_lustre_else_on_what_all_share() -> None:
+def test_the_default_folder_is_on_lustre_or_on_other_shared_storage() -> None:
     assert folder_of(TrainingRuntime(), place()) == "/fsx/llm-fleet"
     lustre = SharedFolder(kind="lustre", path="/fsx", groups=["a"])
     home = place(group("a", TRN1), group("b", TRN1), shared=[SharedFolder(kind="open_zfs", path="/home"), lustre])
@@ -30,19 +30,19 @@ def test_the_usual_folder_is_on_lustre_else_on_what_all_share() -> None:
     assert folder_of(TrainingRuntime(folder="/fsx//a/./b/"), place()) == "/fsx/a/b"
 
 
-def test_without_shared_storage_there_is_no_runtime() -> None:
+def test_a_runtime_requires_shared_storage() -> None:
     assert found(place(shared=[])) == [("LF800", "folder")]
     lustre = SharedFolder(kind="lustre", path="/fsx", groups=["a"])
     assert found(place(group("a", TRN1), group("b", TRN1), shared=[lustre])) == [("LF800", "folder")]
 
 
 @pytest.mark.parametrize("folder", ["/fsx", "/opt/x", "fsx/x", "/", "/fsx/../etc", "/fsx/a b", "/fsxx/a", "/fsx/$HOME"])
-def test_folders_that_cannot_be(folder: str) -> None:
+def test_invalid_folders_are_reported(folder: str) -> None:
     assert found(place(), folder=folder) == [("LF801", "folder")]
 
 
 @pytest.mark.parametrize("folder", ["/fsx/a", "/home/shared/training", "${Token[F.1]}"])
-def test_good_folders(folder: str) -> None:
+def test_valid_folders_pass(folder: str) -> None:
     assert found(place(), folder=folder) == []
 
 
@@ -59,7 +59,7 @@ def test_good_folders(folder: str) -> None:
         ("A", "1\n2"),
     ],
 )
-def test_variables_that_no_job_should_have(name: str, value: Any) -> None:
+def test_reserved_variables_are_reported(name: str, value: Any) -> None:
     assert found(place(), variables={name: value}) == [("LF818", f"variables.{name}")]
 
 
@@ -70,7 +70,7 @@ def test_a_secret_in_a_variable_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize("name", ["NCCL_DEBUG", "TOKENIZERS_PARALLELISM", "_X", "A1"])
-def test_good_variables(name: str) -> None:
+def test_valid_variables_pass(name: str) -> None:
     assert found(place(), variables={name: "x y"}) == []
 
 
@@ -78,11 +78,11 @@ def test_good_variables(name: str) -> None:
     ("processes", "where"),
     [({"workers": 0}, "workers"), ({"workers": 2000}, "workers"), ({"w": 2}, "w")],
 )
-def test_processes_that_no_node_has(processes: dict[str, int], where: str) -> None:
+def test_invalid_numbers_of_processes_are_reported(processes: dict[str, int], where: str) -> None:
     assert found(place(), processes=processes) == [("LF821", f"processes.{where}")]
 
 
-def test_instance_types_that_differ_need_to_be_reported() -> None:
+def test_different_instance_types_require_a_number_of_processes() -> None:
     mixed = place(group("m", GPU, "ml.g5.12xlarge"))
     assert found(mixed) == [("LF821", "processes.m")]
     assert found(mixed, processes={"m": 4}) == []
@@ -95,19 +95,19 @@ def secret(arn: str) -> Any:
 @pytest.mark.parametrize(
     "arn", ["hf_abcdef", "arn:aws:s3:::x", "arn:aws:secretsmanager:us-east-1:111122223333:secret:hub-AbCdEf"]
 )
-def test_secrets_that_nodes_cannot_read(arn: str) -> None:
+def test_secrets_that_nodes_cannot_read_are_reported(arn: str) -> None:
     (problem,) = check_training(TrainingRuntime(hub_token_secret=secret(arn)), place())
     assert (problem.code.value, problem.where) == ("LF819", "hub_token_secret")
     assert "hf_abcdef" not in str(problem)
 
 
-def test_the_hub_is_not_in_a_closed_network() -> None:
+def test_a_closed_network_cannot_connect_to_the_hub() -> None:
     arn = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf"
     assert found(place(), hub_token_secret=secret(arn)) == []
     assert found(place(internet=False), hub_token_secret=secret(arn)) == [("LF822", "hub_token_secret")]
 
 
-def test_a_compile_cache_keeps_something_of_something() -> None:
+def test_a_compile_cache_requires_limits_above_zero_and_neuron_devices() -> None:
     assert found(place(), compile_cache=CompileCache(max_age_days=1, max_gib=1)) == []
     assert found(place(), compile_cache=CompileCache(max_age_days=0)) == [("LF820", "compile_cache.max_age_days")]
     assert found(place(), compile_cache=CompileCache(max_gib=0)) == [("LF820", "compile_cache.max_gib")]
@@ -139,7 +139,7 @@ def test_each_kind_of_nodes_has_its_fabric(instance: str, name: str, processes: 
     assert (fabric.name, fabric.processes, fabric.groups) == (name, processes, ("g",))
 
 
-def test_device_rdma_is_reported_to_neuron_and_never_to_gpus() -> None:
+def test_device_rdma_is_set_for_neuron_and_not_for_gpus() -> None:
     both = fabrics(place(group("n", TRN1), group("g", GPU)))
     assert both["neuron-efa"].variables["FI_EFA_USE_DEVICE_RDMA"] == "1"
     assert "FI_EFA_USE_DEVICE_RDMA" not in both["nccl-efa"].variables
@@ -147,14 +147,14 @@ def test_device_rdma_is_reported_to_neuron_and_never_to_gpus() -> None:
     assert both["neuron-efa"].variables["NEURON_RT_NUM_CORES"] == "32"
 
 
-def test_variables_that_a_release_has_no_more_are_left_out() -> None:
+def test_variables_that_a_release_does_not_support_are_omitted() -> None:
     assert NEURON_ONLY in fabrics(place(), NeuronEnvironment())["neuron-efa"].variables
     newer = fabrics(place(group("g", TRN2)), NeuronEnvironment())["neuron-efa"]
     assert NEURON_ONLY not in newer.variables
     assert NEURON_ONLY not in fabrics(place(neuron_release="2.32.0"))["neuron-efa"].variables
 
 
-def test_groups_that_are_alike_share_a_fabric_and_others_have_their_own() -> None:
+def test_similar_groups_share_a_fabric_and_others_have_their_own() -> None:
     where = place(group("a", TRN1), group("b", TRN1), group("c", TRN2))
     found = fabrics(where, processes={"b": 2}, variables={"NCCL_DEBUG": "INFO", "FI_PROVIDER": "tcp"})
     assert {name: (fabric.groups, fabric.processes) for name, fabric in found.items()} == {
@@ -167,7 +167,7 @@ def test_groups_that_are_alike_share_a_fabric_and_others_have_their_own() -> Non
     assert [each.groups for each in fabrics(place(group("a", TRN1), group("b", TRN1))).values()] == [("a", "b")]
 
 
-def test_lustre_of_any_cluster_comes_first() -> None:
+def test_lustre_has_priority_as_the_default_folder() -> None:
     where = place(shared=[SharedFolder(kind="Ebs", path="/apps"), SharedFolder(kind="lustre", path="/data")])
     assert folder_of(TrainingRuntime(), where) == "/data/llm-fleet"
 
@@ -180,7 +180,7 @@ runtime: Callable[..., Any] = TrainingRuntime
 cluster: Callable[..., Any] = ClusterSpec
 
 
-def test_what_is_right_passes() -> None:
+def test_valid_runtimes_pass() -> None:
     good = TrainingRuntime(
         environments=(ContainerEnvironment(image=IMAGE, groups=("workers",)),),
         variables={"NCCL_DEBUG": "${Token[x.1]}"},

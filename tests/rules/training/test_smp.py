@@ -24,7 +24,7 @@ REFERENCE = {
 
 
 def smp(**values: Any) -> SmpConfiguration:
-    """A configuration that may be wrong."""
+    """A configuration, which can be invalid."""
     return SmpConfiguration.model_construct(**values)
 
 
@@ -45,20 +45,20 @@ def job(**values: int) -> TrainingRunSpec:
         {"hybrid_shard_degree": 64},
     ],
 )
-def test_what_goes_together_is_no_problem(values: dict[str, Any]) -> None:
+def test_compatible_values_have_no_problems(values: dict[str, Any]) -> None:
     assert check_smp(smp(**values), world_size=64, activation_checkpointing=True) == []
 
 
 @pytest.mark.parametrize("name", [name for name, key in smp_keys().items() if key.type == "integer"])
 @pytest.mark.parametrize("value", ["8", 1.0, True])
-def test_a_number_is_a_whole_number(name: str, value: Any) -> None:
+def test_a_number_must_be_an_integer(name: str, value: Any) -> None:
     (problem,) = check_smp(smp(**{name: value}))
     assert (problem.code, problem.path, problem.value) == (Code.SMP_VALUE, (name,), value)
 
 
 @pytest.mark.parametrize("name", [name for name, key in smp_keys().items() if key.type == "boolean"])
 @pytest.mark.parametrize("value", [1, "true", 0])
-def test_a_switch_is_true_or_false(name: str, value: Any) -> None:
+def test_a_boolean_must_be_true_or_false(name: str, value: Any) -> None:
     (problem,) = check_smp(smp(**{name: value}))
     assert (problem.code, problem.path, problem.allowed) == (Code.SMP_VALUE, (name,), "true, false")
     assert str(smp_keys()[name].default).lower() in problem.remedy
@@ -81,7 +81,7 @@ def test_ranges_are_those_of_the_reference(name: str, value: int, allowed: str) 
     assert (problem.code, problem.path, problem.allowed) == (Code.SMP_VALUE, (name,), allowed)
 
 
-def test_without_a_number_of_processes_a_degree_has_no_largest_value() -> None:
+def test_without_a_number_of_processes_a_degree_has_no_maximum() -> None:
     assert check_smp(smp(tensor_parallel_degree=4096)) == []
 
 
@@ -100,7 +100,7 @@ def test_without_a_number_of_processes_a_degree_has_no_largest_value() -> None:
         ),
     ],
 )
-def test_degrees_divide_the_processes(values: dict[str, int], remedy: str) -> None:
+def test_degrees_must_divide_the_processes(values: dict[str, int], remedy: str) -> None:
     (problem,) = check_smp(smp(**values), world_size=32)
     assert (problem.code, problem.remedy) == (Code.SMP_WORLD_SIZE, remedy)
 
@@ -113,7 +113,7 @@ def test_degrees_divide_the_processes(values: dict[str, int], remedy: str) -> No
         ({"hybrid_shard_degree": 16, "context_parallel_degree": 3}, "must divide `hybrid_shard_degree`"),
     ],
 )
-def test_contexts_are_within_shard_groups(values: dict[str, int], reported: str) -> None:
+def test_context_parallel_must_fit_the_shard_degree(values: dict[str, int], reported: str) -> None:
     (problem,) = check_smp(smp(**values), world_size=48)
     assert (problem.code, problem.path) == (Code.SMP_CONTEXT, ("context_parallel_degree",))
     assert reported in problem.message
@@ -127,27 +127,27 @@ def test_contexts_are_within_shard_groups(values: dict[str, int], reported: str)
         ({}, 6, "6 experts cannot be divided evenly by 4"),
     ],
 )
-def test_experts_are_spread_where_there_are_any(values: dict[str, int], experts: int | None, reported: str) -> None:
+def test_expert_parallel_requires_experts(values: dict[str, int], experts: int | None, reported: str) -> None:
     (problem,) = check_smp(smp(expert_parallel_degree=4, **values), experts=experts)
     assert (problem.code, problem.path) == (Code.SMP_EXPERTS, ("expert_parallel_degree",))
     assert reported in problem.message
 
 
-def test_offloading_needs_activation_checkpointing() -> None:
+def test_offloading_requires_activation_checkpointing() -> None:
     (problem,) = check_smp(smp(sm_activation_offloading=True), activation_checkpointing=False)
     assert problem.code is Code.SMP_OFFLOADING
     assert check_smp(smp(), activation_checkpointing=False) == []
     assert check_smp(smp(sm_activation_offloading=True)) == []
 
 
-def test_a_seed_is_reported_once() -> None:
+def test_two_seeds_are_reported() -> None:
     (problem,) = check_smp(smp(random_seed=1, tensor_parallel_seed=1))
     assert problem.code is Code.SMP_SEED_TWICE
     (problem,) = check_smp(smp(tensor_parallel_seed="1"))
     assert (problem.code, problem.path) == (Code.SMP_VALUE, ("tensor_parallel_seed",))
 
 
-def test_all_mistakes_are_reported_at_once() -> None:
+def test_all_mistakes_are_reported_together() -> None:
     found = check_smp(
         smp(
             hybrid_shard_degree=4,
@@ -169,7 +169,7 @@ def test_tokens_pass() -> None:
     assert check_smp(smp(**values, backend="${Token[b.1]}"), world_size=7) == []
 
 
-def test_what_only_acts_on_a_transformed_model_is_remarked() -> None:
+def test_settings_that_require_a_transformed_model_have_a_remark() -> None:
     tensor, old_seed = smp_remarks(smp(tensor_parallel_degree=2, context_parallel_degree=1, tensor_parallel_seed=0))
     assert "tensor_parallel_degree above 1 only has an effect" in tensor
     assert "torch.sagemaker.transform" in tensor
@@ -177,7 +177,7 @@ def test_what_only_acts_on_a_transformed_model_is_remarked() -> None:
     assert smp_remarks(smp(**{**REFERENCE, "tensor_parallel_degree": 1, "context_parallel_degree": 1})) == []
 
 
-def test_what_the_job_reports_is_reported_at_the_job() -> None:
+def test_a_value_of_the_job_is_reported_at_the_job() -> None:
     run = job(shard_degree=4, context_parallel=8, tensor_parallel=3, seed=7)
     found = check_smp_in_run(smp(), run, world_size=16)
     assert {problem.path for problem in found} == {("context_parallel",), ("tensor_parallel",)}
@@ -187,12 +187,12 @@ def test_what_the_job_reports_is_reported_at_the_job() -> None:
     }
 
 
-def test_what_job_and_configuration_report_differently_is_reported() -> None:
+def test_different_values_in_job_and_configuration_are_reported() -> None:
     run = job(tensor_parallel=8, seed=7)
     found = check_smp_in_run(smp(tensor_parallel_degree=4, random_seed=7), run, world_size=16)
     assert [(problem.code, problem.path) for problem in found] == [(Code.SMP_TWICE, ("smp", "tensor_parallel_degree"))]
 
 
-def test_the_old_name_of_the_seed_is_the_configurations_own() -> None:
+def test_the_seed_of_the_configuration_can_differ_from_that_of_the_job() -> None:
     assert check_smp_in_run(smp(tensor_parallel_seed=3), job(seed=7), world_size=16) == []
     assert check_smp_in_run(smp(random_seed=3), job(seed=7), world_size=16) == []

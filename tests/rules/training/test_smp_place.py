@@ -38,36 +38,36 @@ def test_an_instance_without_an_image_is_reported(instance: str) -> None:
     assert "neuron" in problem.remedy
 
 
-def test_an_instance_that_no_document_names_is_remarked() -> None:
+def test_an_undocumented_instance_has_a_remark() -> None:
     assert check_smp_place("ml.g5.48xlarge", "us-west-2") == []
     (remark,) = place_remarks("ml.g5.48xlarge")
     assert "p4d, p4de, p5" in remark
 
 
-def test_region_and_instance_are_reported_at_once() -> None:
+def test_region_and_instance_are_reported_together() -> None:
     found = check_smp_place("ml.trn1.32xlarge", "me-south-1")
     assert [problem.code for problem in found] == [Code.SMP_INSTANCE, Code.SMP_REGION]
 
 
 @pytest.mark.parametrize("instance", ["ml.p5.48xlarge", "p5en.48xlarge", "ml.g5.48xlarge"])
-def test_smddp_where_it_does_not_run_is_rejected(instance: str) -> None:
+def test_smddp_is_rejected_on_unsupported_instances(instance: str) -> None:
     (problem,) = check_smp_backend("smddp", instance)
     assert (problem.code, problem.remedy) == (Code.SMP_BACKEND, "write nccl, or remove it")
 
 
 @pytest.mark.parametrize("instance", ["ml.p4d.24xlarge", "p4de.24xlarge"])
-def test_smddp_is_taken_where_it_runs(instance: str) -> None:
+def test_smddp_is_accepted_on_supported_instances(instance: str) -> None:
     assert check_smp_backend("smddp", instance) == []
 
 
-def test_other_backends() -> None:
+def test_unknown_backends_are_reported() -> None:
     assert check_smp_backend("nccl", "ml.p5.48xlarge") == check_smp_backend(None, "ml.p5.48xlarge") == []
     assert check_smp_backend("smddp", "${Token[t.1]}") == check_smp_backend("${Token[t.1]}", "ml.p5.48xlarge") == []
     (problem,) = check_smp_backend("ncl", "ml.p4d.24xlarge")
     assert problem.remedy == "write 'nccl'"
 
 
-def test_images_are_named_by_their_pytorch() -> None:
+def test_images_are_selected_by_their_pytorch_version() -> None:
     assert check_smp_image("2.4.1") == check_smp_image("${Token[t.1]}") == []
     (problem,) = check_smp_image("2.5")
     assert (problem.code, problem.remedy) == (Code.SMP_IMAGE, "write '2.5.1'")
@@ -75,7 +75,7 @@ def test_images_are_named_by_their_pytorch() -> None:
     assert problem.remedy == "write '2.5.1'"
 
 
-def test_addresses_are_those_of_the_release_notes() -> None:
+def test_image_addresses_are_those_of_the_release_notes() -> None:
     image = newest_smp_image()
     assert image.uri("us-west-2") == (
         "658645717510.dkr.ecr.us-west-2.amazonaws.com/smdistributed-modelparallel:2.5.1-gpu-py311-cu124"

@@ -21,31 +21,31 @@ def memory(**changes: object) -> MemoryEstimate:
     return found
 
 
-def test_the_talks_and_the_posts_run_fits():
+def test_the_runs_of_the_talk_and_of_the_post_fit():
     assert memory(tensor_parallel=8, nodes=1).fits
     assert memory(tensor_parallel=8, backend=Backend.NEMO_MEGATRON).fits
 
 
-def test_awss_70b_on_16_nodes_fits():
+def test_the_70b_run_of_aws_on_16_nodes_fits():
     arguments = {"partition": partition(nodes=16), "model": LLAMA_3_70B, "backend": Backend.NEMO_MEGATRON}
     assert memory(**arguments, tensor_parallel=32, pipeline_parallel=8).fits
 
 
-def test_7b_on_one_core_of_16_gib_does_not():
+def test_7b_on_one_core_of_16_gib_does_not_fit():
     (problem,) = problems(tensor_parallel=1)
     assert problem.code == "LF868"
     for part in ("weights 12.6 GiB", "gradients 25.1 GiB", "has 13.6 GiB usable of 16.0 GiB"):
         assert part in problem.message
 
 
-def test_weights_and_optimizer_are_those_of_the_papers():
+def test_memory_of_weights_and_optimizer_is_that_of_the_papers():
     found = memory(tensor_parallel=8)  # 16 ways data parallel: ZeRO-1 shards the 12 bytes of the optimizer over them
     assert found.weights == PARAMETERS * 2 / 8
     assert found.gradients == PARAMETERS * 4 / 8
     assert found.optimizer == PARAMETERS * 12 / 8 / 16
 
 
-def test_fsdp_shards_all_but_what_is_at_work():
+def test_fsdp_shards_everything_except_the_layers_in_use():
     found = memory(partition=partition("p5.48xlarge", 2), model=LLAMA_3_8B)
     assert found.optimizer == 8_030_261_248 * 12 / 16
     assert found.gradients == 8_030_261_248 * 4 / 16
@@ -54,7 +54,7 @@ def test_fsdp_shards_all_but_what_is_at_work():
     assert half.optimizer == 2 * found.optimizer
 
 
-def test_activations_are_those_of_korthikanti_et_al():
+def test_memory_of_activations_is_that_of_korthikanti_et_al():
     """Equations 2, 4 and 6 with a gated block: the post's training splits the sequence, our own backend does not."""
     tokens, hidden, inner, heads, layers, tensor = 4096, 4096, 11008, 32, 32, 8
     scores = 5 * heads * tokens * 4096 / tensor
@@ -82,12 +82,12 @@ def test_activations_are_those_of_korthikanti_et_al():
         ({}, {"activation_checkpointing": ActivationCheckpointing.SELECTIVE, "sequence_length": 3072}),
     ],
 )
-def test_more_takes_more(less: dict[str, object], more: dict[str, object]):
+def test_larger_values_require_more_memory(less: dict[str, object], more: dict[str, object]):
     common = {"tensor_parallel": 8, "model": LLAMA_2_7B}
     assert memory(**{**common, **less}).total < memory(**{**common, **more}).total
 
 
-def test_context_parallel_takes_its_share_of_the_activations():
+def test_context_parallel_divides_the_activations():
     arguments = {
         "partition": partition("p5.48xlarge", 2),
         "model": LLAMA_3_8B,
@@ -99,7 +99,7 @@ def test_context_parallel_takes_its_share_of_the_activations():
     assert half.logits == whole.logits / 2
 
 
-def test_words_have_all_parts():
+def test_the_breakdown_has_all_parts():
     good: TrainingRun = run(tensor_parallel=8)
     found = memory(tensor_parallel=8)
     assert breakdown(found) == (
@@ -108,7 +108,7 @@ def test_words_have_all_parts():
     assert spread(good.plan) == "4 nodes x 32 processes, tensor parallel 8, data parallel 16"
 
 
-def test_memory_of_gpus_is_ec2s_answer():
+def test_memory_of_gpus_is_that_of_ec2():
     of_families: dict[str, set[int]] = {}
     for name, answer in ec2_types().items():
         for gpu in answer.get("GpuInfo", {}).get("Gpus", []):

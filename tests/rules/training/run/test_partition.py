@@ -1,4 +1,4 @@
-"""A wrong partition in Python: a problem at its attribute, no traceback, and no long wait."""
+"""An invalid partition in Python: a problem at its attribute, without a traceback, and quickly."""
 
 import time
 from typing import Any
@@ -33,7 +33,7 @@ BAD: dict[str, tuple[str, Any, str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_each_is_a_problem_at_its_place(name: str):
+def test_each_mistake_is_reported_at_its_attribute(name: str):
     attribute, value, where = BAD[name]
     arguments = {**_good(), attribute: value}
     (problem,) = problems(partition=type(partition())(**arguments))
@@ -52,7 +52,7 @@ def test_each_is_a_problem_at_its_place(name: str):
         ("micro_batch", 10**40, "LF868"),
     ],
 )
-def test_a_value_that_no_batch_file_can_have_is_a_problem_of_the_run(attribute: str, value: Any, code: str):
+def test_a_value_that_is_invalid_in_batch_files_is_a_problem_of_the_run(attribute: str, value: Any, code: str):
     (problem,) = problems(**{attribute: value})
     assert problem.code == code
     assert problem.where in (attribute, "model")

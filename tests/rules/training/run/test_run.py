@@ -94,7 +94,7 @@ BAD: dict[str, tuple[dict[str, Any], str, str, str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_each_is_reported_once_with_a_remedy(name: str):
+def test_each_mistake_is_reported_once_with_a_remedy(name: str):
     arguments, code, where, remedy = BAD[name]
     found = problems(**arguments)
     assert [(problem.code.value, problem.where) for problem in found] == [(code, where)], found
@@ -102,7 +102,7 @@ def test_each_is_reported_once_with_a_remedy(name: str):
     assert found[0].message
 
 
-def test_what_has_no_common_cause_is_reported_together():
+def test_independent_mistakes_are_reported_together():
     codes = {problem.code.value for problem in problems(**_ALL)}
     assert codes == {"LF850", "LF852", "LF853", "LF856", "LF863", "LF866", "LF870"}
 
@@ -117,7 +117,7 @@ _ALL: dict[str, Any] = {
 }
 
 
-def test_what_is_left_out_of_a_run_is_no_problem():
+def test_unknown_values_of_a_partition_are_not_checked():
     assert run().memory is not None
     given = partition(reads=("ours",), writes=("theirs",), environments=("neuron",), file_system_gib=1200)
     good = {"partition": given, "data": TrainingData(place="s3://ours/x"), "folder": "/fsx/me/llama"}
@@ -125,7 +125,7 @@ def test_what_is_left_out_of_a_run_is_no_problem():
     assert run(**good, checkpoint=Checkpoint(mirror="s3://theirs/x"), export=export)
 
 
-def test_where_an_export_is_compiled():
+def test_the_environment_of_an_export_must_exist():
     two = partition(environments=("any", "export"))
     assert run(partition=two, export=ServedExport(to=TO, environment="export"))
     none = partition(environments=("any",), exports_for=())

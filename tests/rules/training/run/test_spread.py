@@ -97,7 +97,7 @@ BAD: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_each_is_reported_and_its_remedies_pass_when_followed(name: str):
+def test_each_mistake_is_reported_and_its_remedies_are_valid(name: str):
     arguments, expected = BAD[name]
     found = problems(**arguments)
     assert [(problem.code.value, problem.where) for problem in found] == expected
@@ -107,47 +107,47 @@ def test_each_is_reported_and_its_remedies_pass_when_followed(name: str):
 
 
 def followed(remedy: str) -> list[tuple[str, Any]]:
-    """The changes that `remedy` proposes."""
+    """Return the changes that `remedy` suggests."""
     numbers: list[tuple[str, Any]] = [(name, int(value)) for name, value in re.findall(r"(\w+)=(\d+)", remedy)]
     words = [(name, ActivationCheckpointing(word)) for name, word in re.findall(r"(\w+)='(\w+)'", remedy)]
     return [*numbers, *words, *((name, None) for name in re.findall(r"remove (\w+)", remedy))]
 
 
-def test_which_degrees_are_possible_is_said():
+def test_possible_degrees_are_listed():
     (problem,) = problems(tensor_parallel=3)
     assert problem.allowed == "1, 2, 8, 16, 32"
     assert problem.message == "32 processes cannot be divided into groups of 3"
 
 
-def test_all_that_a_degree_does_not_divide_is_said():
+def test_all_values_that_a_degree_does_not_divide_are_listed():
     odd = {**SMALL, "attention_heads": 8, "kv_heads": 2, "head_dim": 48, "vocabulary": 4098, "intermediate": 1026}
     (problem,) = problems(
         partition=P5, model="/fsx/x", backend=Backend.SMP, shape=TrainedShape(**odd), tensor_parallel=4
     )
     assert problem.code == "LF857"
     assert "1026 feed-forward dimensions (intermediate) and 4098 vocabulary tokens" in problem.message
-    assert "key-value heads" not in problem.message  # 2 of them, each copied once
+    assert "key-value heads" not in problem.message  # there are 2, each copied once
 
 
-def test_what_would_fit_on_more_nodes_than_there_are_is_checked_by_those():
+def test_a_run_with_too_many_nodes_is_also_checked_with_the_existing_nodes():
     codes = [problem.code.value for problem in problems(partition=P5, model=LLAMA_3_70B, nodes=8)]
     assert codes == ["LF852", "LF868"]
 
 
-def test_the_nearest_batches_are_offered():
+def test_the_nearest_batch_sizes_are_suggested():
     (problem,) = problems(tensor_parallel=8, global_batch=250)
     assert "240 or 256" in problem.allowed
     assert "micro batch 1 x data parallel 16 (128 processes / 8)" in problem.message
 
 
-def test_where_the_partition_is_too_small_it_is_said_how_large_it_must_be():
+def test_a_partition_that_is_too_small_is_reported_with_the_required_size():
     (problem,) = problems(partition=P5, model=LLAMA_3_70B)
     assert problem.code == "LF868"
     assert problem.remedy == "give the partition 4 nodes"
     assert problems(partition=partition("ml.p5.48xlarge", 4), model=LLAMA_3_70B) == ()
 
 
-def test_degrees_reported_to_smp_are_the_runs():
+def test_degrees_of_smp_are_used_for_the_run():
     smp = SmpConfiguration(tensor_parallel_degree=2, hybrid_shard_degree=4)
     plan = run(partition=P5, model=LLAMA_3_8B, backend=Backend.SMP, smp=smp).plan
     assert (plan.tensor_parallel, plan.shard_degree, plan.data_parallel) == (2, 4, 8)
@@ -158,7 +158,7 @@ def test_degrees_reported_to_smp_are_the_runs():
     assert (problem.code, problem.where) == ("LF837", "backend")
 
 
-def test_defaults_are_worked_out_of_the_partition():
+def test_defaults_are_derived_from_the_partition():
     plan = run().plan
     assert (plan.backend, plan.nodes, plan.world, plan.tensor_parallel, plan.data_parallel) == ("neuron", 4, 128, 8, 16)
     assert (plan.global_batch, plan.sequence_length, plan.accumulation) == (256, 4096, 16)
@@ -171,19 +171,19 @@ def test_defaults_are_worked_out_of_the_partition():
     assert run(micro_batch=6, sequence_length=512).plan.global_batch == 288, "the nearest, not the next below"
 
 
-def test_processes_of_the_runtime_share_the_memory_out():
+def test_processes_of_the_runtime_divide_the_memory():
     half = run(partition=partition("trn2.48xlarge", 1, processes=128)).plan
     assert half.world == 128
     assert half.accelerator.bytes == 12 * 1024**3
 
 
-def test_what_is_wrong_besides_the_memory_has_its_remedy_too():
+def test_a_mistake_in_addition_to_the_memory_has_its_remedy():
     (problem,) = problems(partition=partition("g5.xlarge"), model=LLAMA_3_70B, context_parallel=4)
     assert problem.code == "LF855"
     assert problem.remedy.startswith(
         "remove context_parallel; after that, the model still does not fit the memory of its nodes: use "
     )
-    assert "pipeline" not in problem.remedy  # which nothing offers on GPUs
+    assert "pipeline" not in problem.remedy  # no backend for GPUs supports it
     (problem,) = problems(partition=partition("g5.xlarge"), model=LLAMA_3_70B)
     assert problem.remedy == "use an instance type with more memory, a shorter sequence or a smaller model"
     (problem,) = problems(partition=partition(), model=LLAMA_3_70B)
@@ -195,7 +195,7 @@ def test_what_is_wrong_besides_the_memory_has_its_remedy_too():
     )
 
 
-def test_a_degree_that_smp_reports_is_checked_and_fixed_there():
+def test_a_wrong_degree_of_smp_is_reported_at_smp():
     smp = SmpConfiguration(tensor_parallel_degree=3)
     (problem,) = problems(partition=P5, model=LLAMA_3_8B, backend=Backend.SMP, smp=smp)
     assert (problem.code, problem.where) == ("LF856", "smp.tensor_parallel_degree")
