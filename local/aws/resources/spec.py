@@ -147,7 +147,7 @@ class TypeSpec:
     update_only: frozenset[str]
     """Properties that creation does not support, because they control updates."""
     replace: frozenset[str]
-    """Paths of properties whose change replaces the resource although its schema does not say so."""
+    """Paths of properties whose change replaces the resource, if its schema does not list them."""
 
     @property
     def covered(self) -> frozenset[str]:
