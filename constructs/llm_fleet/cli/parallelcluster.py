@@ -40,7 +40,7 @@ def add_to(verbs: Verbs) -> None:
         "--immutable-changes",
         choices=("refuse", "new-cluster"),
         default="refuse",
-        help="`immutable_changes` of the fleet file (default: refuse)",
+        help="value of `immutable_changes` in the fleet file (default: refuse)",
     )
     verb.add_argument("--json", action="store_true", help="print JSON")
     verb.set_defaults(run=update_plan)

@@ -122,7 +122,7 @@ def add_completion_to(verbs: Verbs, parser: Callable[[], argparse.ArgumentParser
         help="print a script that completes commands and options in your shell",
         examples=("completion bash", "completion zsh"),
     )
-    verb.add_argument("shell", choices=_SHELLS, help='e.g. bash: `eval "$(llm-fleet completion bash)"`')
+    verb.add_argument("shell", choices=_SHELLS, help='your shell; e.g. for bash: `eval "$(llm-fleet completion bash)"`')
 
     def run(arguments: argparse.Namespace) -> int:
         import shtab

@@ -220,7 +220,7 @@ class Connect:
         if self._arguments.json:
             print_json({"file": str(path), "included": included})
             return ExitCode.FINE
-        print(f"written: {path}")
+        print(f"wrote {path}")
         if not included:
             print(f"Put this line at the top of ~/.ssh/config, once:\n  {INCLUDE}")
         return ExitCode.FINE

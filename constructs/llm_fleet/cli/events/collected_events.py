@@ -195,7 +195,7 @@ def collect(
     if not found.events and not found.problems and found.remarks[:1] == [_gone(place)]:
         refuse(
             CommandCode.GONE,
-            "it does not exist, and no events of it are stored",
+            "the cluster or service does not exist, and AWS has no events of it",
             "check that it was deployed in this Region and account; events of a deleted stack are kept for 90 days, "
             f"under its id: `aws cloudformation list-stacks --region {clients.region} "
             "--stack-status-filter DELETE_COMPLETE`",
@@ -244,7 +244,7 @@ def _of_parallelcluster(
 ) -> None:
     stacks = ask(found.problems, lambda: cluster_stacks(clients, place.name), None)
     if stacks == []:
-        found.remarks.append(f"no stack of a cluster {place.name} exists or was deleted recently")
+        found.remarks.append(f"no stack of a cluster {place.name} exists, and none was deleted recently")
     for stack in stacks or ():
         found.events += ask(
             found.problems, partial(stack_events, clients, stack, since=since, everything=everything), []

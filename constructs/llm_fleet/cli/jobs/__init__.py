@@ -48,7 +48,7 @@ def add_remote_to(deeds: Verbs) -> None:
     _add_run(deed)
     _add_user(deed)
     deed.add_argument(
-        "--stage", action="append", metavar="STAGE", help="only this stage; repeatable, run in this order"
+        "--stage", action="append", metavar="STAGE", help="only this stage; repeatable: stages run in the given order"
     )
     _add_settings(deed)
     deed.add_argument("--json", action="store_true", help="print JSON")
@@ -216,7 +216,11 @@ def add_to(verbs: Verbs) -> None:
     deed.add_argument("--stage", action="append", metavar="STAGE", help="only this stage; repeatable (default: all)")
     _add_settings(deed)
     deed.add_argument(
-        "--sbatch", action="append", default=[], metavar="NAME[=VALUE]", help="without a fleet file: option of sbatch"
+        "--sbatch",
+        action="append",
+        default=[],
+        metavar="NAME[=VALUE]",
+        help="option of sbatch; only without a fleet file",
     )
     deed.add_argument("-o", "--out", type=Path, metavar="FOLDER", help="directory (default: the name of the run)")
     deed.add_argument("--force", action="store_true", help="overwrite files in FOLDER")
@@ -228,9 +232,11 @@ def add_to(verbs: Verbs) -> None:
         help="check batch files that were edited",
         examples=("jobs check run.sh train.sbatch", "jobs check train.sbatch --run llama2-7b -f fleet.yaml"),
     )
-    deed.add_argument("batch_files", nargs="+", type=Path, metavar="BATCH_FILE", help="e.g. run.sh train.sbatch")
     deed.add_argument(
-        "--run", dest="name", metavar="RUN", help="training run that the number of nodes is checked against"
+        "batch_files", nargs="+", type=Path, metavar="BATCH_FILE", help="batch file, e.g. run.sh or train.sbatch"
+    )
+    deed.add_argument(
+        "--run", dest="name", metavar="RUN", help="also check the number of nodes against this training run"
     )
     add_file(deed)
     deed.set_defaults(run=check)

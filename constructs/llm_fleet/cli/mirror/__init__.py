@@ -18,23 +18,35 @@ def add_to(verbs: Verbs) -> None:
         help="pin the packages and files that nodes download, and store them in S3",
         examples=(lock, build),
     )
-    deeds = mirror.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = mirror.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    deed = add_verb(
-        deeds,
+    command = add_verb(
+        commands,
         "lock",
         help="write the lock file: versions and checksums, from signed package indexes",
         examples=(lock, "mirror lock --system ubuntu-22.04-amd64 --python 3.10 --environment nxd --neuron 2.28.1"),
     )
-    deed.add_argument("--system", required=True, help="operating system of the nodes, e.g. ubuntu-24.04-amd64")
-    deed.add_argument(
-        "--packages", nargs="+", default=[], metavar="NAME[=VERSION]", help="apt packages, with their dependencies"
+    command.add_argument("--system", required=True, help="operating system of the nodes, e.g. ubuntu-24.04-amd64")
+    command.add_argument(
+        "--packages",
+        nargs="+",
+        default=[],
+        metavar="NAME[=VERSION]",
+        help="apt packages to pin, with their dependencies",
     )
-    deed.add_argument("--neuron", metavar="RELEASE", help="host packages of a Neuron release, e.g. 2.28.1")
-    deed.add_argument("--environment", metavar="STACK", help="Python packages of that release for training, e.g. nxd")
-    deed.add_argument("--requirements", type=Path, metavar="FILE", help="Python packages, with their dependencies")
-    deed.add_argument("--sources", action="append", default=[], type=Path, metavar="FILE", help="apt sources.list file")
-    deed.add_argument(
+    command.add_argument(
+        "--neuron", metavar="RELEASE", help="pin the host packages of this Neuron release, e.g. 2.28.1"
+    )
+    command.add_argument(
+        "--environment", metavar="STACK", help="with --neuron: pin the Python packages of this training stack, e.g. nxd"
+    )
+    command.add_argument(
+        "--requirements", type=Path, metavar="FILE", help="file of Python requirements to pin, with their dependencies"
+    )
+    command.add_argument(
+        "--sources", action="append", default=[], type=Path, metavar="FILE", help="apt sources.list file"
+    )
+    command.add_argument(
         "--keyring",
         dest="keyrings",
         action="append",
@@ -43,14 +55,18 @@ def add_to(verbs: Verbs) -> None:
         metavar="FILE",
         help="signing keys of the sources",
     )
-    deed.add_argument("--installed", type=Path, metavar="FILE", help="dpkg status file of the nodes' image")
-    deed.add_argument(
-        "--wheels", nargs="+", default=[], metavar="NAME==VERSION", help="Python wheels, without their dependencies"
+    command.add_argument("--installed", type=Path, metavar="FILE", help="dpkg status file of the nodes' image")
+    command.add_argument(
+        "--wheels",
+        nargs="+",
+        default=[],
+        metavar="NAME==VERSION",
+        help="Python wheels to pin, without their dependencies",
     )
-    deed.add_argument(
+    command.add_argument(
         "--index", dest="indexes", action="append", default=[], metavar="URL", help="package index, https://…/simple"
     )
-    deed.add_argument(
+    command.add_argument(
         "--index-of",
         dest="own_indexes",
         nargs=2,
@@ -59,22 +75,24 @@ def add_to(verbs: Verbs) -> None:
         metavar=("NAME", "URL"),
         help="package index for one package",
     )
-    deed.add_argument("--python", default="3.12", metavar="X.Y", help="Python that the wheels are for (default: 3.12)")
-    deed.add_argument(
+    command.add_argument("--python", default="3.12", metavar="X.Y", help="Python version of the wheels (default: 3.12)")
+    command.add_argument(
         "--file",
         dest="files",
         nargs=4,
         action="append",
         default=[],
         metavar=("NAME", "VERSION", "URL", "SHA256"),
-        help="any other file",
+        help="any other file to pin",
     )
-    deed.add_argument("--keep", type=Path, metavar="LOCK", help="lock file whose entries for other systems are kept")
-    deed.add_argument(
+    command.add_argument(
+        "--keep", type=Path, metavar="LOCK", help="existing lock file, whose entries for other systems are kept"
+    )
+    command.add_argument(
         "-o", "--out", default=Path("downloads.lock.json"), type=Path, metavar="OUT", help="file to write"
     )
-    deed.add_argument("--force", action="store_true", help="overwrite OUT")
-    deed.set_defaults(run=_lock)
+    command.add_argument("--force", action="store_true", help="overwrite OUT")
+    command.set_defaults(run=_lock)
 
     for name, run, text, examples in (
         (
@@ -90,17 +108,21 @@ def add_to(verbs: Verbs) -> None:
             ("mirror check --to s3://our-mirror/nodes", "mirror check --to s3://our-mirror/nodes --quick"),
         ),
     ):
-        deed = add_verb(deeds, name, help=text, examples=examples)
-        deed.add_argument("--lock", default=Path("downloads.lock.json"), type=Path, help="default: downloads.lock.json")
-        deed.add_argument("--to", required=True, metavar="PLACE", help="a directory, or s3://bucket/prefix")
-        deed.add_argument("--region", help="AWS Region of the bucket (default: that of your AWS settings)")
+        command = add_verb(commands, name, help=text, examples=examples)
+        command.add_argument(
+            "--lock", default=Path("downloads.lock.json"), type=Path, help="lock file (default: downloads.lock.json)"
+        )
+        command.add_argument(
+            "--to", required=True, metavar="PLACE", help="the mirror: a directory, or s3://bucket/prefix"
+        )
+        command.add_argument("--region", help="AWS Region of the bucket (default: that of your AWS settings)")
         if run is _build:
-            deed.add_argument(
+            command.add_argument(
                 "--cache", type=Path, metavar="DIR", help="directory that keeps downloaded files for the next run"
             )
         else:
-            deed.add_argument("--quick", action="store_true", help="compare sizes only, without reading the files")
-        deed.set_defaults(run=run)
+            command.add_argument("--quick", action="store_true", help="compare sizes only, without reading the files")
+        command.set_defaults(run=run)
 
 
 def _lock(arguments: argparse.Namespace) -> int:
